@@ -1,0 +1,116 @@
+/**
+ * The store as people see it: counts, lists, one job, and the edits an operator makes. For the command line and the
+ * dashboard. The server never imports it.
+ *
+ * Lists are pages by cursor, so that their cost does not grow with the length of what is listed.
+ *
+ * @module
+ */
+import type { Command, ProcessRecord } from "./store.ts";
+
+/** The sets, by name. */
+export type SetName = "scheduled" | "retry" | "dead";
+
+/** Where a job is. */
+export type Place =
+  | { readonly in: "queue"; readonly queue: string }
+  | { readonly in: SetName }
+  | { readonly in: "leased" };
+
+/** One job in one place. */
+export interface Entry {
+  /** Names exactly this entry for an edit; good as long as it stays where it is. */
+  readonly ref: string;
+  readonly place: Place;
+  /** The payload as stored; may be unreadable. */
+  readonly payload: string;
+  /** Scheduled and retry: when it is due. Dead: when it died. Leased: when it was taken. */
+  readonly at?: number;
+  /** Leased: the process that has it. */
+  readonly owner?: string;
+}
+
+/** One page of a list. */
+export interface Page {
+  readonly entries: readonly Entry[];
+  /** Pass it to get the next page; absent on the last. */
+  readonly next?: string;
+}
+
+/** Which page. */
+export interface PageRequest {
+  /** From the page before; absent for the first. */
+  readonly cursor?: string;
+  /** At most so many; default 25. */
+  readonly limit?: number;
+  /** Sets: latest first. Queues: newest first. */
+  readonly reverse?: boolean;
+}
+
+/** One queue. */
+export interface QueueInfo {
+  readonly name: string;
+  readonly size: number;
+  /** Age of its oldest job in milliseconds; 0 when empty. */
+  readonly latencyMs: number;
+  readonly paused: boolean;
+}
+
+/** The counts of everything. */
+export interface Stats {
+  /** Finished since the beginning, failures included, as Sidekiq counts. */
+  readonly processed: number;
+  readonly failed: number;
+  readonly enqueued: number;
+  readonly scheduled: number;
+  readonly retry: number;
+  readonly dead: number;
+  /** Jobs that processes have taken and not finished. */
+  readonly leased: number;
+  /** Live processes. */
+  readonly processes: number;
+  readonly queues: readonly QueueInfo[];
+}
+
+/** A registered process with what only the store knows of it. */
+export interface ProcessInfo extends ProcessRecord {
+  /** When it last said that it is alive. */
+  readonly beatAt: number;
+  /** False when its time is over and nobody has cleared it away yet. */
+  readonly alive: boolean;
+}
+
+/** What an edit does to an entry. */
+export type Edit = "requeue" | "kill" | "delete";
+
+/** The store, to people. */
+export interface StoreAdmin {
+  stats(): Promise<Stats>;
+  /** Every queue that has jobs, had some, or is paused; by name. */
+  queues(): Promise<QueueInfo[]>;
+  processes(): Promise<ProcessInfo[]>;
+  page(place: Place, request?: PageRequest): Promise<Page>;
+  /** Every entry whose payload has this jid. Usually one; none when the job is done or unknown. */
+  find(jid: string): Promise<Entry[]>;
+  /** Entries anywhere whose payload contains the text (case counts not); at most `limit`. */
+  search(text: string, limit: number): Promise<Entry[]>;
+  /**
+   * Edits entries, each in one step and only if it is still where its ref says. Leased ones cannot be edited.
+   *
+   * - `requeue`: to the back of its queue, now. From `retry` and `dead`, the attempt to come is not counted.
+   * - `kill`: to `dead`.
+   * - `delete`: away, with its unique lock.
+   *
+   * @returns how many were edited
+   */
+  edit(refs: readonly string[], edit: Edit): Promise<number>;
+  /** The same for up to `limit` entries of a place, earliest first. Call again until it returns 0. */
+  editSome(place: Place, edit: Edit, limit: number): Promise<number>;
+  /** Stops (or lets) a queue's jobs be taken. */
+  pause(queue: string): Promise<void>;
+  resume(queue: string): Promise<void>;
+  /** Asks something of a process. False when there is no such live process. */
+  send(identity: string, command: Command): Promise<boolean>;
+  /** Resolves with the answer to a command, or undefined when `signal` aborts. */
+  awaitReply(id: string, signal: AbortSignal): Promise<string | undefined>;
+}

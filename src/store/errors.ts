@@ -1,0 +1,45 @@
+/**
+ * What a store can fail with. One class, with a code that programs may test and a message for people: what is wrong,
+ * where, and what to do.
+ *
+ * @module
+ */
+
+/** Why a store could not do what was asked. */
+export type StoreErrorCode =
+  /** It cannot be reached now; later it may. */
+  | "unavailable"
+  /** Another program holds it locked, longer than we wait. */
+  | "locked"
+  /** No room: disk or memory. */
+  | "full"
+  /** It refuses us: file permissions, a wrong password. */
+  | "denied"
+  /** It is something else: not a database, a wrong type of key, a mode we do not work with. */
+  | "wrong"
+  /** It is damaged. */
+  | "corrupt"
+  /** Made by a newer version of this program. */
+  | "newer";
+
+/** The store could not do it. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+  /** Why. */
+  readonly code: StoreErrorCode;
+
+  /**
+   * @param code why
+   * @param message what is wrong, where, and what to do; one line
+   * @param options the error behind it
+   */
+  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** Whether trying again later can help without anyone doing anything. */
+  get transient(): boolean {
+    return this.code === "unavailable" || this.code === "locked" || this.code === "full";
+  }
+}

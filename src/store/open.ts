@@ -1,0 +1,58 @@
+/**
+ * A store's address → the store. The only importer of the adapters, and it loads only the one that is asked for:
+ * `jobs push` on SQLite never reads a line of the Redis client.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { StoreAdmin } from "./admin.ts";
+import { StoreError } from "./errors.ts";
+import type { Store } from "./store.ts";
+
+/** How to open a store. Everything but `clock` and `log` can be sent to a Worker. */
+export interface StoreOptions {
+  /** Jobs kept in `dead`; default 10,000. */
+  readonly deadMaxJobs?: number;
+  /** How long a job is kept in `dead`; default 180 days. */
+  readonly deadMaxAgeMs?: number;
+  /** SQLite: `full` (default) survives a power cut; `normal` may lose the last moments' pushes to one. */
+  readonly durability?: "full" | "normal";
+  /** How long a verb waits for a lock that another program holds, or for a connection; default 10,000. */
+  readonly waitMs?: number;
+  /** Payload times as Sidekiq 8 writes them (`8`: integer milliseconds) or as all read them (`7`, the default: seconds with a fraction). */
+  readonly sidekiqWire?: 7 | 8;
+  /** Where the store reads the time; default the system's. On Redis only the difference to the system's clock counts. */
+  readonly clock?: Clock;
+  /** Told of what happens to the store itself: connection down and up, waiting for a lock. */
+  readonly log?: (level: "info" | "warn" | "error", message: string) => void;
+}
+
+/** A store with both of its faces. */
+export type OpenStore = Store & StoreAdmin;
+
+/**
+ * Opens the store at `url`: `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`.
+ *
+ * @throws {StoreError} when the address is of no known kind, or the store cannot be opened
+ */
+export async function openStore(url: string, options: StoreOptions = {}): Promise<OpenStore> {
+  const scheme = url.slice(0, url.indexOf(":"));
+  switch (scheme) {
+    case "sqlite": {
+      const { openSqlite } = await import("./sqlite/open.ts");
+      return await openSqlite(url, options);
+    }
+    case "redis":
+    case "rediss":
+    case "redis+unix":
+    case "redis+sentinel": {
+      const { openRedis } = await import("./redis/open.ts");
+      return await openRedis(url, options);
+    }
+    default:
+      throw new StoreError(
+        "wrong",
+        `No store at "${url}": the address must begin with sqlite:, redis://, rediss://, redis+unix: or redis+sentinel://`,
+      );
+  }
+}

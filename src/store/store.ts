@@ -1,0 +1,223 @@
+/**
+ * The store port: everything the enqueuer and the server ask of the place where jobs are kept.
+ *
+ * Three rules hold for every verb of every adapter:
+ *  1. A verb is one atomic step (one transaction, one script). It happened whole, or it did not happen.
+ *  2. A job is in exactly one place at every moment: one queue, one set, or one lease.
+ *  3. Time is the store's. A verb that needs "now" reads the store's clock, never the caller's.
+ *
+ * Times are epoch milliseconds, durations milliseconds. Payloads are JSON text and are kept byte for byte; an adapter
+ * changes one only by splicing a top-level field in (`src/job/raw.ts`).
+ *
+ * Every verb throws {@linkcode StoreError} when the store cannot do it, and then nothing happened, or (only when the
+ * connection broke while the answer was under way) it is unknown whether it did.
+ *
+ * The reading and editing side, for people, is `admin.ts`. The server never imports it.
+ *
+ * @module
+ */
+
+/** A job on its way in. */
+export interface NewJob {
+  /** 24 hex digits, or what the caller gave. */
+  readonly jid: string;
+  /** Name of the queue, already checked. */
+  readonly queue: string;
+  /** The payload without `at` and `enqueued_at`: a JSON object's text. The store adds `enqueued_at` by its clock. */
+  readonly payload: string;
+  /** When it is to run, by the store's clock. Absent, now or past: at once. */
+  readonly at?: number;
+  /**
+   * Milliseconds from the store's now until it is to run: what "in five minutes" means, whatever the caller's clock
+   * says. Not together with `at`.
+   */
+  readonly delayMs?: number;
+  /** A lock to take in the same step. While another live job holds it, this one is not stored. */
+  readonly unique?: UniqueLock;
+}
+
+/** A lock on "a job like this is already there". Let go when its job leaves the store, or after `ttlMs`. */
+export interface UniqueLock {
+  readonly key: string;
+  readonly ttlMs: number;
+}
+
+/** What became of one {@linkcode NewJob}: stored, or refused because the job `holder` has the unique lock. */
+export type EnqueueResult =
+  | { readonly stored: true }
+  | { readonly stored: false; readonly holder: string };
+
+/** A job that a process has taken and not yet finished. */
+export interface Lease {
+  /** Names this one taking of this one job; good for one {@linkcode Outcome}. */
+  readonly token: string;
+  /** The queue it was taken from, and to which it is given back. */
+  readonly queue: string;
+  /** The payload as stored. It may be anything, even not JSON. */
+  readonly payload: string;
+}
+
+/** Which jobs, how many, and for whom. */
+export interface TakeRequest {
+  /** Queues in the order in which to empty them. Paused ones are passed over. */
+  readonly queues: readonly string[];
+  /** At most so many. */
+  readonly limit: number;
+  /** Identity of the process that takes. It must have called `beat` before. */
+  readonly owner: string;
+}
+
+/**
+ * How a lease ends. Settling applies it and drops the lease in one step.
+ *
+ * - `ack`: done; the job leaves the store.
+ * - `discard`: failed, and leaves the store without a trace.
+ * - `retry`: failed, runs again at `at`; `payload` is what to keep, without `enqueued_at`.
+ * - `snooze`: not failed, runs again at `at` (set `scheduled`).
+ * - `bury`: failed for good, to `dead`; `payload` is what to keep.
+ * - `release`: not run or not finished: back to the front of its queue, unchanged.
+ *
+ * `retry` and `snooze` give the time as `delayMs` from the store's now.
+ */
+export type Outcome =
+  & { readonly token: string; readonly unlock?: string; readonly jid?: string }
+  & (
+    | { readonly kind: "ack" }
+    | { readonly kind: "discard" }
+    | { readonly kind: "retry"; readonly delayMs: number; readonly payload: string }
+    | { readonly kind: "snooze"; readonly delayMs: number; readonly payload: string }
+    | { readonly kind: "bury"; readonly payload: string }
+    | { readonly kind: "release" }
+  );
+
+/** What settling a batch did. */
+export interface SettleResult {
+  /** Tokens that the owner no longer had: for these, nothing changed. */
+  readonly lost: readonly string[];
+  /** Dead jobs dropped because `dead` is over its limit of number or age. */
+  readonly dropped: number;
+}
+
+/** What promoting did. */
+export interface PromoteResult {
+  /** Jobs moved from `scheduled` and `retry` to their queues. */
+  readonly moved: number;
+  /** Payloads that were not JSON, moved to `dead` as they are. */
+  readonly buried: number;
+  /** Milliseconds until the next member is due, by the store's clock; 0 if some are due still; undefined if none is left. */
+  readonly nextInMs: number | undefined;
+}
+
+/** One running job, as shown to others. */
+export interface RunningJob {
+  /** Label of the processor, e.g. `processor-3`. */
+  readonly task: string;
+  readonly queue: string;
+  readonly payload: string;
+  /** When it started. */
+  readonly since: number;
+}
+
+/** A process as it describes itself at each beat. */
+export interface ProcessRecord {
+  /** `hostname:pid:nonce`. */
+  readonly identity: string;
+  readonly hostname: string;
+  readonly pid: number;
+  /** Free text shown beside the process; may be empty. */
+  readonly tag: string;
+  readonly labels: readonly string[];
+  readonly queues: readonly string[];
+  /** Queue → weight; all 0 when strict. */
+  readonly weights: Readonly<Record<string, number>>;
+  readonly concurrency: number;
+  readonly version: string;
+  readonly startedAt: number;
+  /** Takes nothing new. */
+  readonly quiet: boolean;
+  /** Jobs running now. */
+  readonly busy: number;
+  /** Resident memory in bytes. */
+  readonly rss: number;
+  readonly work: readonly RunningJob[];
+}
+
+/** What others may ask of a process. */
+export interface Command {
+  /** Names this asking, for the answer. Absent for one that came as a Sidekiq signal. */
+  readonly id?: string;
+  readonly verb: "quiet" | "resume" | "stop" | "dump" | "cancel";
+  /** For `cancel`: the jid. */
+  readonly jid?: string;
+}
+
+/** What a rescue did. */
+export interface RescueResult {
+  /** Leases given back to the front of their queues. */
+  readonly rescued: number;
+  /** Jobs that were rescued too often, and unreadable ones: now in `dead`. */
+  readonly buried: number;
+  /** The processes that were found dead. */
+  readonly owners: readonly string[];
+}
+
+/** The store, to those who put jobs in and those who perform them. */
+export interface Store extends AsyncDisposable {
+  /** The address as given, without any password: for logs and people. */
+  readonly url: string;
+
+  /**
+   * Stores jobs: in their queues, or in `scheduled` when their time is to come, each with its unique lock, all in one
+   * step. When it resolves, they are as durable as the store is set to be.
+   */
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]>;
+
+  /** Takes up to `limit` jobs, oldest first within a queue. Each becomes a lease of `owner`. */
+  take(request: TakeRequest): Promise<Lease[]>;
+
+  /** Ends leases of `owner`. An outcome whose token it no longer has changes nothing and is named in `lost`. */
+  settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult>;
+
+  /** Moves due members of `scheduled` and `retry`, earliest first, to the back of their queues; at most `limit`. */
+  promote(limit: number): Promise<PromoteResult>;
+
+  /**
+   * Says that a process is alive and what it is doing; the first beat registers it. Without another beat within
+   * `ttlMs` it counts as dead. Returns what others asked of it by Sidekiq's own signal list (Redis; else empty).
+   */
+  beat(process: ProcessRecord, ttlMs: number): Promise<Command[]>;
+
+  /** Ends a process's registration. Leases that it still has are given back to the front of their queues. */
+  deregister(identity: string): Promise<void>;
+
+  /**
+   * Gives the leases of dead processes back to the front of their queues, each with its field `rescues` one higher;
+   * one that would be given back for the `maxRescues`-th time goes to `dead` instead. Forgets the dead processes. At
+   * most `limit` leases: call again while it returns that many.
+   */
+  rescue(limit: number, maxRescues: number): Promise<RescueResult>;
+
+  /**
+   * Takes the named lease, or takes it over from an owner that is dead or whose `ttlMs` is over. Returns its fencing
+   * number, higher at every change of owner; undefined when another has it. Calling again as its owner renews it.
+   */
+  claim(name: string, owner: string, ttlMs: number): Promise<number | undefined>;
+
+  /** Lets go of the named lease, if `owner` has it. */
+  release(name: string, owner: string): Promise<void>;
+
+  /** Resolves when one of the queues may have work, or when `signal` aborts. Never rejects; may wake for nothing. */
+  waitForWork(queues: readonly string[], signal: AbortSignal): Promise<void>;
+
+  /** Resolves when the earliest time in `scheduled` and `retry` may have changed, or when `signal` aborts. Never rejects. */
+  waitForDue(signal: AbortSignal): Promise<void>;
+
+  /** Resolves with what was asked of the process since, at least one command; empty when `signal` aborts. */
+  receive(identity: string, signal: AbortSignal): Promise<Command[]>;
+
+  /** Answers a command that has an `id`. Kept for a minute. */
+  reply(id: string, text: string): Promise<void>;
+
+  /** Adds to the running totals and to today's: finished jobs, and how many of them failed. */
+  count(finished: number, failed: number): Promise<void>;
+}
