@@ -1,0 +1,50 @@
+# Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
+
+.DEFAULT_GOAL := help
+.PHONY: help deno demo run check test bench fmt compile clean
+
+# What the tests drive, as PACKAGE[:COMMAND].
+TEST_NEEDS = redis-server ruby-sidekiq:sidekiq
+
+DENO = deno=$$(scripts/deno.sh) || exit 1; "$$deno"
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+deno: ## Get the toolchain, and say which it is
+	@$(DENO) --version && echo "$$deno"
+
+demo: ## Watch a few dozen jobs go through; ends by itself
+	@$(DENO) task --quiet demo
+
+run: deno ## Keep a processor running, for `./jobs push` from another terminal (ARGS=... for more)
+	@echo
+	@echo "A processor starts here. From another terminal, in this folder:"
+	@echo "  ./jobs push HardJob bob 5     enqueue a job"
+	@echo "  ./jobs stats                  what there is"
+	@echo "  ./jobs --help                 everything else"
+	@echo "Ctrl-C stops it."
+	@echo
+	@exec ./jobs run examples/handlers.js $(ARGS)
+
+check: ## Format, lint, types, doc lint, doc tests
+	@$(DENO) task check
+
+test: ## Everything: check, then all tests, with what they need installed
+	@scripts/need.sh $(TEST_NEEDS)
+	@deno=$$(scripts/deno.sh) || exit 1; failed=0; \
+	for task in $(if $(CI),lock) check test:unit test:system; do "$$deno" task "$$task" || failed=1; done; \
+	exit $$failed
+
+bench: ## Measure: pushing, draining, starting
+	@$(DENO) task bench
+
+fmt: ## Format the code
+	@$(DENO) fmt
+
+compile: ## Make one executable, dist/jobs (TARGET=aarch64-unknown-linux-gnu for another platform)
+	@$(DENO) task compile $(if $(TARGET),--target $(TARGET)) main.ts || { \
+	  [ -n "$$DENORT_BIN" ] || echo "If Deno's runtime cannot be downloaded here, set DENORT_BIN to a denort of your own" >&2; exit 1; }
+
+clean: ## Remove what was made: dist, coverage, the toolchain
+	rm -rf dist coverage .deno

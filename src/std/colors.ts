@@ -1,0 +1,2 @@
+// @ts-types="./colors.d.ts"
+export * from "deno-std/fmt/colors.js";

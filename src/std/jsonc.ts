@@ -1,0 +1,2 @@
+// @ts-types="./jsonc.d.ts"
+export * from "deno-std/jsonc/parse.js";

@@ -1,0 +1,57 @@
+/** The types of `deno-std` are written by hand: what they promise is there, and does what we rely on. */
+import * as assert from "@std/assert";
+import { parseArgs } from "@std/cli/parse-args";
+import * as colors from "@std/fmt/colors";
+import { parse as parseJsonc } from "@std/jsonc";
+import { closestString } from "@std/text/closest-string";
+import { parse as parseYaml } from "@std/yaml";
+
+const { assertEquals, assertThrows } = assert;
+
+/** The names that a declaration file exports as values. */
+async function declaredNames(file: string): Promise<string[]> {
+  const text = await Deno.readTextFile(new URL(file, import.meta.url));
+  return [...text.matchAll(/^export declare (?:function|class) (\w+)/gm)].map((match) => match[1]!);
+}
+
+Deno.test("every declared name is exported", async () => {
+  const modules = { assert, colors, "parse_args": { parseArgs }, "closest_string": { closestString } };
+  for (const [file, module] of Object.entries(modules)) {
+    const names = await declaredNames(`./${file}.d.ts`);
+    assert.assert(names.length > 0, file);
+    for (const name of names) assertEquals(typeof Reflect.get(module, name), "function", `${file}: ${name}`);
+  }
+});
+
+Deno.test("parseArgs keeps text as text where it is told to", () => {
+  const args = parseArgs(["push", "A", "12345678901234567890", "-q", "low", "--in=5m", "--", "--x"], {
+    string: ["_", "q", "in"],
+    alias: { q: "queue" },
+    collect: ["q"],
+  });
+  assertEquals(args._, ["push", "A", "12345678901234567890", "--x"]);
+  assertEquals(args["queue"], ["low"]);
+  assertEquals(args["in"], "5m");
+});
+
+Deno.test("parseArgs tells of flags nobody knows", () => {
+  const unknown: string[] = [];
+  parseArgs(["--jsn", "file"], {
+    boolean: ["json"],
+    unknown: (arg, key) => {
+      if (key !== undefined) unknown.push(arg);
+    },
+  });
+  assertEquals(unknown, ["--jsn"]);
+});
+
+Deno.test("YAML and JSONC are read, and what is neither is a SyntaxError", () => {
+  assertEquals(parseYaml("a: 1\nb: [x, 2024-01-01]", { schema: "core" }), { a: 1, b: ["x", "2024-01-01"] });
+  assertThrows(() => parseYaml("a: [1"), SyntaxError);
+  assertEquals(parseJsonc('{ "a": 1, /* why */ }'), { a: 1 });
+  assertThrows(() => parseJsonc("{"), SyntaxError);
+});
+
+Deno.test("closestString finds the nearest word", () => {
+  assertEquals(closestString("pus", ["push", "pause", "ps"]), "push");
+});

@@ -1,0 +1,2 @@
+// @ts-types="./yaml.d.ts"
+export * from "deno-std/yaml/parse.js";
