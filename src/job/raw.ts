@@ -1,0 +1,222 @@
+/**
+ * Edits on a payload's text that leave every other byte alone. Parsing and printing again would turn `1.0` into `1`
+ * and lose the end of large integers, and a store finds a member by its exact bytes.
+ *
+ *  1. {@linkcode setFields} replaces, removes and appends top-level fields.
+ *  2. {@linkcode getField} reads one.
+ *  3. {@linkcode wireTime} and {@linkcode readWireTime} are the times that go into such fields.
+ *
+ * @module
+ */
+
+/** Fields to set: name → JSON text, or undefined to remove the field. */
+export type FieldTexts = Readonly<Record<string, string | undefined>>;
+
+/** Where the top-level members of an object's text are. */
+interface Members {
+  /** The names, unescaped, in order; the same name may stand several times. */
+  readonly names: string[];
+  /** Three per member: where its name begins, where its value begins, where its value ends. */
+  readonly spans: number[];
+  /** Where the first member begins, or could. */
+  readonly inside: number;
+}
+
+/**
+ * Sets top-level fields of a JSON object's text. A field that is there keeps its place, one that is not is appended.
+ * Where a name stands several times, its last value counts, as for every JSON parser: that one is replaced, the others
+ * go.
+ *
+ * @param raw the object's text
+ * @param fields JSON text by name, trusted to be valid; undefined removes the field
+ * @throws {SyntaxError} when `raw` is not the text of one JSON object
+ */
+export function setFields(raw: string, fields: FieldTexts): string {
+  const { names, spans, inside } = scanObject(raw);
+  let out = "";
+  let copied = 0;
+  let end = inside;
+  let kept = false;
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i]!;
+    const before = end;
+    end = spans[3 * i + 2]!;
+    if (!Object.hasOwn(fields, name)) {
+      kept = true;
+      continue;
+    }
+    const value = names.indexOf(name, i + 1) < 0 ? fields[name] : undefined;
+    if (value !== undefined) {
+      out += raw.slice(copied, spans[3 * i + 1]) + value;
+      copied = end;
+      kept = true;
+    } else if (kept) {
+      out += raw.slice(copied, before);
+      copied = end;
+    } else {
+      out += raw.slice(copied, spans[3 * i]);
+      copied = spans[3 * i + 3] ?? end;
+    }
+  }
+  out += raw.slice(copied, end);
+  for (const name in fields) {
+    const value = fields[name];
+    if (value === undefined || names.includes(name)) continue;
+    out += `${kept ? "," : ""}${JSON.stringify(name)}:${value}`;
+    kept = true;
+  }
+  return out + raw.slice(end);
+}
+
+/**
+ * The parsed value of a top-level field, by the rules of `JSON.parse`: large integers lose their end. Undefined when
+ * the field is absent or `raw` is not the text of a JSON object.
+ */
+export function getField(raw: string, name: string): unknown {
+  let members: Members;
+  try {
+    members = scanObject(raw);
+  } catch {
+    return undefined;
+  }
+  const i = members.names.lastIndexOf(name);
+  return i < 0 ? undefined : JSON.parse(raw.slice(members.spans[3 * i + 1], members.spans[3 * i + 2]));
+}
+
+/**
+ * A time as JSON text for a payload's field.
+ *
+ * @param ms epoch milliseconds
+ * @param wire `7` (default): seconds, always with a fraction, because Sidekiq 8 takes an integer for milliseconds;
+ * `8`: integer milliseconds, which only Sidekiq 8 reads
+ */
+export function wireTime(ms: number, wire: 7 | 8 = 7): string {
+  return wire === 8 ? Math.round(ms).toFixed(0) : (ms / 1000).toFixed(3);
+}
+
+/** Larger than any time in seconds before the year 5138, smaller than any in milliseconds after March 1973. */
+const LARGEST_SECONDS = 1e11;
+
+/**
+ * The epoch milliseconds of a payload's time field, seconds and milliseconds told apart by size. Undefined when it is
+ * no time.
+ */
+export function readWireTime(value: unknown): number | undefined {
+  if (typeof value !== "number" || !Number.isFinite(value)) return undefined;
+  return Math.round(value > LARGEST_SECONDS ? value : value * 1000);
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
+/** Finds the top-level members, and checks the whole text on the way. */
+function scanObject(text: string): Members {
+  const names: string[] = [];
+  const spans: number[] = [];
+  let at = skipSpace(text, 0);
+  if (text.charCodeAt(at) !== OPEN_OBJECT) fail(text, at);
+  const inside = ++at;
+  at = skipSpace(text, at);
+  if (text.charCodeAt(at) === CLOSE_OBJECT) at++;
+  else {
+    for (;;) {
+      const start = at;
+      const nameEnd = skipString(text, start);
+      const name = text.slice(start + 1, nameEnd - 1);
+      const value = skipColon(text, nameEnd);
+      at = skipValue(text, value);
+      names.push(name.includes("\\") ? JSON.parse(`"${name}"`) : name);
+      spans.push(start, value, at);
+      at = skipSpace(text, at);
+      const next = text.charCodeAt(at++);
+      if (next === CLOSE_OBJECT) break;
+      if (next !== COMMA) fail(text, at - 1);
+      at = skipSpace(text, at);
+    }
+  }
+  at = skipSpace(text, at);
+  if (at !== text.length) fail(text, at);
+  return { names, spans, inside };
+}
+
+/** The end of the value that begins at `at`. A list instead of recursion: no depth of nesting overflows it. */
+function skipValue(text: string, at: number): number {
+  const closers: number[] = [];
+  for (;;) {
+    const opener = text.charCodeAt(at);
+    if (opener === OPEN_OBJECT || opener === OPEN_ARRAY) {
+      const closer = opener === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
+      at = skipSpace(text, at + 1);
+      if (text.charCodeAt(at) !== closer) {
+        if (closer === CLOSE_OBJECT) at = skipColon(text, skipString(text, at));
+        closers.push(closer);
+        continue;
+      }
+      at++;
+    } else {
+      at = opener === QUOTE ? skipString(text, at) : skipPattern(text, at, SCALAR);
+    }
+    for (;;) {
+      const closer = closers.at(-1);
+      if (closer === undefined) return at;
+      at = skipSpace(text, at);
+      const next = text.charCodeAt(at++);
+      if (next === COMMA) {
+        at = skipSpace(text, at);
+        if (closer === CLOSE_OBJECT) at = skipColon(text, skipString(text, at));
+        break;
+      }
+      if (next !== closer) fail(text, at - 1);
+      closers.pop();
+    }
+  }
+}
+
+function skipString(text: string, at: number): number {
+  if (text.charCodeAt(at) !== QUOTE) fail(text, at);
+  at++;
+  for (;;) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) return at + 1;
+    if (char === BACKSLASH) at = skipPattern(text, at, ESCAPE);
+    else if (char >= 0x20) at++;
+    else fail(text, at);
+  }
+}
+
+function skipColon(text: string, at: number): number {
+  at = skipSpace(text, at);
+  if (text.charCodeAt(at) !== COLON) fail(text, at);
+  return skipSpace(text, at + 1);
+}
+
+function skipSpace(text: string, at: number): number {
+  for (;;) {
+    const char = text.charCodeAt(at);
+    if (char !== 0x20 && char !== 0x0a && char !== 0x0d && char !== 0x09) return at;
+    at++;
+  }
+}
+
+function skipPattern(text: string, at: number, pattern: RegExp): number {
+  pattern.lastIndex = at;
+  if (!pattern.test(text)) fail(text, at);
+  return pattern.lastIndex;
+}
+
+function fail(text: string, at: number): never {
+  throw new SyntaxError(
+    at < text.length
+      ? `Not the text of a JSON object: unexpected "${text.charAt(at)}" at position ${at}`
+      : "Not the text of a JSON object: it ends too early",
+  );
+}
