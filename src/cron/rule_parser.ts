@@ -1,0 +1,234 @@
+/**
+ * The text of a rule → its fields, checked. What is wrong is said with the column where it stands.
+ *
+ * Five fields: minute, hour, day of month, month, day of week; six: seconds first. A field is a list, with commas, of
+ * `*`, numbers, names (`JAN`, `MON`), ranges `a-b`, each with a step `/n` if wanted. A day of month may be `L` (the
+ * last), `L-3` (three days before it), `15W` (the weekday nearest the 15th, in the same month), `LW` (the last weekday);
+ * a day of week `5L` or `FRIL` (the last Friday) and `5#2` or `FRI#2` (the second). Sunday is 0 and 7.
+ *
+ * @module
+ */
+import { type DayOfMonth, type DayOfWeek, nextWall, type RuleFields } from "./calendar.ts";
+
+/** A rule that cannot be used. */
+export class RuleError extends Error {
+  override readonly name = "RuleError";
+  /** Where in the rule's text, counted from 1. */
+  readonly column: number;
+
+  /**
+   * @param rule the whole text
+   * @param at what is wrong in it: where, and in words
+   */
+  constructor(rule: string, at: { readonly column: number; readonly reason: string }) {
+    super(`Rule "${rule}", column ${at.column}: ${at.reason}`);
+    this.column = at.column;
+  }
+}
+
+interface Field {
+  readonly name: string;
+  readonly least: number;
+  readonly most: number;
+  /** Names of the values from `least` on. */
+  readonly names?: readonly string[];
+  readonly isDay?: true;
+}
+
+const SECOND: Field = { name: "second", least: 0, most: 59 };
+const MINUTE: Field = { name: "minute", least: 0, most: 59 };
+const HOUR: Field = { name: "hour", least: 0, most: 23 };
+const DAY_OF_MONTH: Field = { name: "day of month", least: 1, most: 31, isDay: true };
+const MONTH: Field = {
+  name: "month",
+  least: 1,
+  most: 12,
+  names: ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"],
+};
+const DAY_OF_WEEK: Field = {
+  name: "day of week",
+  least: 0,
+  most: 7,
+  names: ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"],
+  isDay: true,
+};
+
+const SHORT_FORMS: Readonly<Record<string, string>> = {
+  "@yearly": "0 0 0 1 1 *",
+  "@annually": "0 0 0 1 1 *",
+  "@monthly": "0 0 0 1 * *",
+  "@weekly": "0 0 0 * * 0",
+  "@daily": "0 0 0 * * *",
+  "@midnight": "0 0 0 * * *",
+  "@hourly": "0 0 * * * *",
+  "@minutely": "0 * * * * *",
+};
+
+/** A piece of the text and where it begins. */
+interface Piece {
+  readonly text: string;
+  readonly column: number;
+}
+
+/** Throws the error about a piece. */
+type Fail = (piece: Piece, reason: string) => never;
+
+/**
+ * Reads a rule.
+ *
+ * @throws {RuleError} when a field is missing, not understood or out of its range, or the rule never occurs
+ */
+export function parseRule(rule: string): RuleFields {
+  const fail: Fail = (piece, reason) => {
+    throw new RuleError(rule, { column: piece.column, reason });
+  };
+  const pieces = split(rule, fail);
+  const [second, minute, hour, dayOfMonth, month, dayOfWeek] = pieces as [Piece, Piece, Piece, Piece, Piece, Piece];
+  const fields: RuleFields = {
+    seconds: parseNumbers(second, SECOND, fail),
+    minutes: parseNumbers(minute, MINUTE, fail),
+    hours: parseNumbers(hour, HOUR, fail),
+    months: parseNumbers(month, MONTH, fail),
+    daysOfMonth: parseDaysOfMonth(dayOfMonth, fail),
+    daysOfWeek: parseDaysOfWeek(dayOfWeek, fail),
+    // As in Vixie's cron: a field that begins with a star, `*/2` too, never widens the other.
+    eitherDay: !/^[*?]/.test(dayOfMonth.text) && !/^[*?]/.test(dayOfWeek.text),
+    normal: pieces.map((piece) => piece.text.toUpperCase()).join(" "),
+  };
+  if (nextWall(fields, 0) === undefined) {
+    fail(dayOfMonth, `month "${month.text}" never has a day "${dayOfMonth.text}": the rule never occurs`);
+  }
+  return fields;
+}
+
+/** The six fields. */
+function split(rule: string, fail: Fail): Piece[] {
+  const pieces = [...rule.matchAll(/\S+/g)].map(({ 0: text, index }) => ({ text, column: index + 1 }));
+  const [first] = pieces;
+  if (first?.text.startsWith("@")) {
+    const long = SHORT_FORMS[first.text.toLowerCase()];
+    if (long === undefined || pieces.length > 1) {
+      return fail(first, `"${rule.trim()}" is not known; wanted: ${Object.keys(SHORT_FORMS).join(", ")}`);
+    }
+    return long.split(" ").map((text) => ({ text, column: first.column }));
+  }
+  if (pieces.length === 5) return [{ text: "0", column: 1 }, ...pieces];
+  if (pieces.length === 6) return pieces;
+  const surplus = pieces[6] ?? { text: "", column: rule.length + 1 };
+  return fail(
+    surplus,
+    `${pieces.length} fields; wanted: 5 (minute, hour, day of month, month, day of week), or 6 with seconds first`,
+  );
+}
+
+/** The parts of a field between its commas. */
+function parts(field: Piece): Piece[] {
+  let column = field.column;
+  return field.text.split(",").map((text) => {
+    const part = { text, column };
+    column += text.length + 1;
+    return part;
+  });
+}
+
+function parseNumbers(piece: Piece, field: Field, fail: Fail): number[] {
+  return ascending(parts(piece).flatMap((part) => parsePart(part, field, fail)));
+}
+
+function parseDaysOfMonth(piece: Piece, fail: Fail): DayOfMonth[] {
+  const special: DayOfMonth[] = [];
+  const days: number[] = [];
+  for (const part of parts(piece)) {
+    const last = /^L(?:-([0-9]+))?$/i.exec(part.text);
+    const nearest = /^(?:L|([0-9]+))W$/i.exec(part.text);
+    if (last) {
+      const back = Number(last[1] ?? 0);
+      if (back > 30) fail(part, `day of month "${part.text}" lies before the month; wanted: L-1 to L-30`);
+      special.push({ kind: "last", back });
+    } else if (nearest) {
+      const day = nearest[1] === undefined
+        ? "last"
+        : parseValue({ text: nearest[1], column: part.column }, DAY_OF_MONTH, fail);
+      special.push({ kind: "nearestWeekday", day });
+    } else days.push(...parsePart(part, DAY_OF_MONTH, fail));
+  }
+  return [...ascending(days).map((day) => ({ kind: "day", day }) as const), ...special];
+}
+
+function parseDaysOfWeek(piece: Piece, fail: Fail): DayOfWeek[] {
+  const special: DayOfWeek[] = [];
+  const weekdays: number[] = [];
+  for (const part of parts(piece)) {
+    const [, name, mark] = /^([0-9A-Z]+?)(L|#.*)$/i.exec(part.text) ?? [];
+    if (name === undefined || mark === undefined) {
+      if (/^L$/i.test(part.text)) {
+        fail(part, `day of week "${part.text}" does not say which one is the last; wanted: 5L, FRIL`);
+      }
+      weekdays.push(...parsePart(part, DAY_OF_WEEK, fail).map((weekday) => weekday % 7));
+      continue;
+    }
+    const weekday = parseValue({ text: name, column: part.column }, DAY_OF_WEEK, fail) % 7;
+    if (/^L$/i.test(mark)) special.push({ kind: "last", weekday });
+    else if (/^#[1-5]$/.test(mark)) special.push({ kind: "nth", weekday, n: Number(mark[1]) });
+    else fail(part, `day of week "${part.text}" counts with "${mark}"; wanted: #1 to #5`);
+  }
+  return [...ascending(weekdays).map((weekday) => ({ kind: "weekday", weekday }) as const), ...special];
+}
+
+/** `*`, `a`, `a-b`, each with `/n` if wanted → the numbers it stands for. */
+function parsePart(part: Piece, field: Field, fail: Fail): number[] {
+  const match = /^(?:([*?])|([0-9A-Z]+)(?:-([0-9A-Z]+))?)(?:\/([0-9]+))?$/i.exec(part.text);
+  if (!match || (match[1] === "?" && !field.isDay)) {
+    return fail(part, `${field.name} "${part.text}" is not understood; wanted: *, ${wanted(field)}, ranges, steps`);
+  }
+  const [, star, from, to, step] = match;
+  const low = from === undefined ? field.least : parseValue({ text: from, column: part.column }, field, fail);
+  let high = low;
+  if (star !== undefined) high = field === DAY_OF_WEEK ? 6 : field.most;
+  else if (to !== undefined) {
+    high = parseValue({ text: to, column: part.column + part.text.indexOf("-") + 1 }, field, fail);
+    if (field === DAY_OF_WEEK && high === 0) high = 7;
+  } else if (step !== undefined) high = field === DAY_OF_WEEK ? 6 : field.most;
+  if (low > high) {
+    fail(
+      part,
+      `${field.name} "${part.text}" runs backwards; wanted: two ranges, such as ${twoRanges(part.text, field)}`,
+    );
+  }
+  const by = Number(step ?? 1);
+  const span = high - low + 1;
+  if (by < 1 || by > span) {
+    fail(
+      { text: step!, column: part.column + part.text.indexOf("/") + 1 },
+      `step "${step}" of ${field.name} is out of range; wanted: 1 to ${span}, or "every" for longer intervals`,
+    );
+  }
+  return Array.from({ length: Math.ceil(span / by) }, (_, index) => low + index * by);
+}
+
+function parseValue(piece: Piece, field: Field, fail: Fail): number {
+  const named = field.names?.indexOf(piece.text.toUpperCase()) ?? -1;
+  if (named >= 0) return field.least + named;
+  const value = /^[0-9]+$/.test(piece.text) ? Number(piece.text) : NaN;
+  if (!(field.least <= value && value <= field.most)) {
+    const what = Number.isNaN(value) ? "is not understood" : "is out of range";
+    fail(piece, `${field.name} "${piece.text}" ${what}; wanted: ${wanted(field)}`);
+  }
+  return value;
+}
+
+function wanted(field: Field): string {
+  const names = field.names ? ` or ${field.names[0]}-${field.names.at(-1)}` : "";
+  return `${field.least}-${field.most}${names}`;
+}
+
+/** `22-2` as it is meant: `22-23,0-2`. */
+function twoRanges(text: string, field: Field): string {
+  const [from, to] = text.replace(/\/.*/, "").split("-");
+  const most = field === DAY_OF_WEEK ? 6 : field.most;
+  return `${from}-${most},${field.least}-${to}`;
+}
+
+function ascending(numbers: readonly number[]): number[] {
+  return [...new Set(numbers)].sort((a, b) => a - b);
+}
