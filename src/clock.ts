@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { setImmediate } from "node:timers";
 
 /** What tells the time. */
 export interface Clock {
@@ -12,6 +13,8 @@ export interface Clock {
   monotonic(): number;
   /** Resolves after `ms`, or as soon as `signal` aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Resolves in the next turn of the event loop: after everything that is ready now has run. */
+  turn(): Promise<void>;
 }
 
 /** `setTimeout` takes at most this; a longer sleep is made of several. */
@@ -21,6 +24,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  turn: () => new Promise((resolve) => setImmediate(resolve)),
   sleep(ms, signal) {
     if (signal?.aborted) return Promise.resolve();
     return new Promise((resolve) => {

@@ -1,0 +1,66 @@
+/**
+ * What `jobs quiet`, `stop` and `dump` share: which processes are meant, and asking them through the store.
+ *
+ * @module
+ */
+import type { ProcessInfo } from "../store/admin.ts";
+import type { OpenStore } from "../store/open.ts";
+import { COMMON_FLAGS, type Flag, parseCommand, UsageError } from "./args.ts";
+import { print, printJson } from "./output.ts";
+import { type ConfigFlags, withStore } from "./store.ts";
+
+/** What was asked for. */
+export interface AskArguments {
+  readonly flags: ConfigFlags & { readonly all: boolean; readonly json: boolean };
+  readonly names: readonly string[];
+}
+
+/** Reads `IDENTITY … | --all`. */
+export function parseAsk(command: string, argv: readonly string[]): AskArguments {
+  const all: Flag & { takes: "switch" } = { takes: "switch" };
+  const { flags, args: names } = parseCommand(command, argv, { ...COMMON_FLAGS, all });
+  if (flags.all === names.length > 0) {
+    throw new UsageError(`A process or --all is wanted: jobs ${command} IDENTITY | --all; jobs ps lists them`);
+  }
+  return { flags, names };
+}
+
+/**
+ * The live processes that are meant: all of them, or each by identity, its beginning, its process number or its tag.
+ *
+ * @throws {UsageError} when a name fits none, or several
+ */
+export async function chooseProcesses(store: OpenStore, { flags, names }: AskArguments): Promise<ProcessInfo[]> {
+  const live = (await store.processes()).filter((process) => process.alive);
+  if (flags.all) return live;
+  return names.map((name) => {
+    const exact = live.find((process) => process.identity === name);
+    const fits = exact ? [exact] : live.filter((process) =>
+      process.identity.startsWith(name) || String(process.pid) === name || process.tag === name
+    );
+    if (fits.length === 1) return fits[0]!;
+    throw new UsageError(
+      fits.length === 0
+        ? `No live process "${name}"; jobs ps lists them`
+        : `"${name}" fits ${fits.length} processes: ${fits.map((process) => process.identity).join(", ")}`,
+    );
+  });
+}
+
+/**
+ * Asks the processes named in `argv` to do something, without waiting until they have.
+ *
+ * @param done completes "IDENTITY …"
+ */
+export async function runAsk(verb: "quiet" | "stop", argv: readonly string[], done: string): Promise<number> {
+  const asked = parseAsk(verb, argv);
+  return await withStore(asked.flags, async (store) => {
+    const identities: string[] = [];
+    for (const { identity } of await chooseProcesses(store, asked)) {
+      if (await store.send(identity, { verb })) identities.push(identity);
+    }
+    if (asked.flags.json) printJson({ asked: identities });
+    else print(identities.length === 0 ? "No live processes" : identities.map((one) => `${one} ${done}`).join("\n"));
+    return 0;
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * The command line: argv → a subcommand → the exit code. Each subcommand is a file with its help text, loaded when it is
+ * asked for: `jobs push` never reads the server.
+ *
+ * Exit codes: 0 done, 1 failed, 2 wrong usage.
+ *
+ * @module
+ */
+import { nearest, UsageError } from "./args.ts";
+import { print, remark } from "./output.ts";
+
+/** A subcommand. */
+export interface Command {
+  /** What `--help` prints. */
+  readonly help: string;
+  /** Does it; returns the exit code. */
+  run(argv: readonly string[]): Promise<number>;
+}
+
+/** Name → what it does, in a few words, and where it is. */
+const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Promise<Command>]>> = {
+  run: ["process jobs until told to stop", () => import("./run.ts")],
+  push: ["enqueue a job, now or later", () => import("./push.ts")],
+  show: ["show one job", () => import("./show.ts")],
+  list: ["list queues, a queue, scheduled, retry, dead or busy", () => import("./list.ts")],
+  ps: ["list the running processes", () => import("./ps.ts")],
+  stats: ["count everything", () => import("./stats.ts")],
+  retry: ["run scheduled, failed or dead jobs now", () => import("./retry.ts")],
+  kill: ["move jobs to dead", () => import("./kill.ts")],
+  delete: ["delete jobs", () => import("./delete.ts")],
+  quiet: ["let a process finish and take nothing more", () => import("./quiet.ts")],
+  stop: ["stop a process", () => import("./stop.ts")],
+  dump: ["print what every task of a process is doing", () => import("./dump.ts")],
+  doctor: ["check the settings and the store", () => import("./doctor.ts")],
+  version: ["print the version", () => import("./version.ts")],
+};
+
+/** Runs the command line. Never throws; returns the exit code. */
+export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  try {
+    return await dispatch(argv);
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+async function dispatch(argv: readonly string[]): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === "help" || name === "--help" || name === "-h") {
+    const topic = name === "help" ? rest[0] : undefined;
+    print(topic === undefined ? overview() : (await load(topic)).help.trim());
+    return name === undefined ? 2 : 0;
+  }
+  if (name === "--version" || name === "-V") return await dispatch(["version"]);
+  const command = await load(name);
+  const flags = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : rest.length);
+  if (flags.includes("--help") || flags.includes("-h")) {
+    print(command.help.trim());
+    return 0;
+  }
+  return await command.run(rest);
+}
+
+function load(name: string): Promise<Command> {
+  const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (known) return known[1]();
+  const meant = nearest(name, Object.keys(COMMANDS));
+  throw new UsageError(`Unknown command "${name}"${meant ? `; did you mean jobs ${meant}?` : "; see jobs --help"}`);
+}
+
+function overview(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  return [
+    "jobs: background jobs in one executable",
+    "",
+    "Usage: jobs COMMAND [ARGUMENT …] [--store URL] [--json] [--help]",
+    "",
+    ...Object.entries(COMMANDS).map(([name, [about]]) => `  ${name.padEnd(width)}  ${about}`),
+    "",
+    "The store is --store URL, else JOBS_STORE, else REDIS_URL, else the configuration file's, else",
+    "sqlite:~/.local/state/jobs/jobs.db. jobs COMMAND --help tells more.",
+  ].join("\n");
+}
+
+/** Errors that are the user's or the world's, by name: they get one line, not a stack trace. */
+const EXIT_CODES: Readonly<Record<string, number>> = {
+  UsageError: 2,
+  ConfigError: 2,
+  InvalidPayload: 2,
+  HandlerError: 1,
+  StoreError: 1,
+};
+
+function explain(error: unknown): number {
+  if (error instanceof Deno.errors.BrokenPipe) return 0; // whoever read the output has seen enough
+  if (error instanceof Error && Object.hasOwn(EXIT_CODES, error.name)) {
+    remark(`jobs: ${error.message}`);
+    return EXIT_CODES[error.name]!;
+  }
+  remark(`jobs: unexpected error, please report it\n${error instanceof Error ? error.stack : String(error)}`);
+  return 1;
+}

@@ -1,0 +1,107 @@
+/** `jobs doctor`. @module */
+import { type SettingName, SETTINGS } from "../config.ts";
+import type { LoadedConfig } from "../config_load.ts";
+import { loadHandlers } from "../handlers/load.ts";
+import { Registry } from "../handlers/registry.ts";
+import { type OpenStore, openStore } from "../store/open.ts";
+import { COMMON_FLAGS, parseCommand } from "./args.ts";
+import { print, printJson, printTable } from "./output.ts";
+import { loadSettings, storeOptions, storeUrl } from "./store.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs doctor [HANDLERS …] [--json]
+
+Checks that the settings can be read, the handlers load, the store opens, and every queue with jobs has a process that
+takes it; each finding comes with its cure. Then prints the settings and where each came from. Exit 1 when something
+does not work.`;
+
+/** One thing that was looked at. */
+interface Finding {
+  readonly check: string;
+  readonly state: "ok" | "warning" | "failed";
+  /** What was found, and its cure. */
+  readonly message: string;
+}
+
+/** Looks at everything. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags, args } = parseCommand("doctor", argv, COMMON_FLAGS);
+  const config = await loadSettings(flags, { handlers: args.length > 0 ? args : undefined });
+  const findings: Finding[] = [
+    { check: "settings", state: "ok", message: config.file ? `read from ${config.file}` : "no file: defaults" },
+    await checkHandlers(config),
+    ...await checkStore(config),
+  ];
+  if (flags.json) {
+    printJson({ findings, settings: settingRows(config).map(([key, value, origin]) => ({ key, value, origin })) });
+  } else {
+    printTable(["check", "state", "finding"], findings.map((one) => [one.check, one.state, one.message]), "");
+    print("");
+    const rows = settingRows(config).map(([key, value, origin]) => [key, JSON.stringify(value) ?? "", origin]);
+    printTable(["setting", "value", "from"], rows, "");
+  }
+  return findings.some((one) => one.state === "failed") ? 1 : 0;
+}
+
+async function checkHandlers({ settings }: LoadedConfig): Promise<Finding> {
+  const registry = new Registry();
+  try {
+    await loadHandlers(settings.handlers, registry);
+  } catch (error) {
+    return { check: "handlers", state: "failed", message: (error as Error).message };
+  }
+  const classes = registry.classes();
+  return classes.length > 0
+    ? { check: "handlers", state: "ok", message: classes.join(", ") }
+    : { check: "handlers", state: "warning", message: "none named: pass modules here and to jobs run" };
+}
+
+async function checkStore({ settings }: LoadedConfig): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  try {
+    await using store = await openStore(storeUrl(settings), {
+      ...storeOptions(settings),
+      log: (level, message) => level === "info" || findings.push({ check: "store", state: "warning", message }),
+    });
+    findings.push({ check: "store", state: "ok", message: store.url });
+    findings.push(...await checkProcesses(store));
+  } catch (error) {
+    findings.push({ check: "store", state: "failed", message: (error as Error).message });
+  }
+  return findings;
+}
+
+async function checkProcesses(store: OpenStore): Promise<Finding[]> {
+  const processes = await store.processes();
+  const live = processes.filter((process) => process.alive);
+  const takers = new Set(live.filter((process) => !process.quiet).flatMap((process) => process.queues));
+  const orphans = (await store.queues()).filter((queue) => queue.size > 0 && !takers.has(queue.name));
+  return [
+    live.length > 0
+      ? { check: "processes", state: "ok", message: `${live.length} live` }
+      : { check: "processes", state: "warning", message: "none live: start one with jobs run" },
+    ...processes.filter((process) => !process.alive).map(({ identity }): Finding => ({
+      check: "processes",
+      state: "warning",
+      message: `${identity} is dead; any running process gives its jobs back`,
+    })),
+    ...orphans.map(({ name, size }): Finding => ({
+      check: "queues",
+      state: "warning",
+      message: `"${name}" has ${size} jobs and no process takes it: jobs run -q ${name}`,
+    })),
+  ];
+}
+
+function settingRows({ settings, origins }: LoadedConfig): [key: string, value: unknown, origin: string][] {
+  return (Object.keys(SETTINGS) as SettingName[]).map((name) => [
+    SETTINGS[name].key,
+    name === "store" ? hidePassword(storeUrl(settings)) : settings[name],
+    origins[name],
+  ]);
+}
+
+function hidePassword(url: string): string {
+  return url.replace(/(\/\/[^:@/]*:)[^@/]*@/, "$1***@");
+}

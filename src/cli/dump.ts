@@ -1,0 +1,44 @@
+/** `jobs dump IDENTITY | --all`. @module */
+import { systemClock } from "../clock.ts";
+import { randomId } from "../server/identity.ts";
+import { chooseProcesses, parseAsk } from "./ask_process.ts";
+import { print, printJson, remark } from "./output.ts";
+import { withStore } from "./store.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs dump IDENTITY …
+       jobs dump --all
+
+Prints what every async task of a process is doing, and since when: the same as the signal TTIN writes to its log.
+IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag. Exit 1 when one does not answer within
+10 seconds: its event loop is blocked.`;
+
+const PATIENCE_MS = 10_000;
+
+/** Prints the dump of processes. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const asked = parseAsk("dump", argv);
+  return await withStore(asked.flags, async (store) => {
+    const processes = await chooseProcesses(store, asked);
+    const dumps = await Promise.all(processes.map(async ({ identity }) => {
+      const id = randomId();
+      await store.send(identity, { verb: "dump", id });
+      const patience = new AbortController();
+      const over = new AbortController();
+      void systemClock.sleep(PATIENCE_MS, over.signal).then(() => patience.abort());
+      const text = await store.awaitReply(id, patience.signal);
+      over.abort();
+      return { identity, text };
+    }));
+    if (asked.flags.json) {
+      printJson(dumps.map(({ identity, text }) => ({ identity, dump: text?.split("\n") })));
+    } else {
+      if (dumps.length === 0) print("No live processes");
+      for (const { identity, text } of dumps) if (text !== undefined) print(`${identity}\n${text}`);
+    }
+    const silent = dumps.filter(({ text }) => text === undefined);
+    for (const { identity } of silent) remark(`jobs: ${identity} does not answer: its event loop is blocked`);
+    return silent.length === 0 ? 0 : 1;
+  });
+}

@@ -1,0 +1,105 @@
+/** `jobs list WHAT`. @module */
+import { systemClock } from "../clock.ts";
+import { formatDuration } from "../job/duration.ts";
+import type { Entry, Place, SetName, StoreAdmin } from "../store/admin.ts";
+import { COMMON_FLAGS, nearest, parseCommand, UsageError } from "./args.ts";
+import { call, entryJson, readable, relative } from "./entries.ts";
+import { faint, print, printJson, printTable } from "./output.ts";
+import { withStore } from "./store.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs list queues
+       jobs list queue NAME   [--limit N] [--cursor C] [--reverse]
+       jobs list scheduled    [--limit N] [--cursor C] [--reverse]
+       jobs list retry|dead|busy …
+
+Lists queues, or the jobs in one place, oldest or earliest first. --limit (25) is the size of a page; where there is
+more, the last line has the --cursor of the next page. --json prints { entries, next }.`;
+
+const WHAT = ["queues", "queue", "scheduled", "retry", "dead", "busy"] as const;
+
+/** Lists what is asked for. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags, args: [what, name, ...more] } = parseCommand("list", argv, {
+    ...COMMON_FLAGS,
+    limit: { takes: "text", short: "n" },
+    cursor: { takes: "text" },
+    reverse: { takes: "switch", short: "r" },
+  });
+  if (!WHAT.includes(what as typeof WHAT[number])) {
+    const meant = what === undefined ? undefined : nearest(what, WHAT);
+    throw new UsageError(
+      `${what === undefined ? "Nothing" : `"${what}"`} to list; ` +
+        (meant ? `did you mean jobs list ${meant}?` : `wanted: jobs list ${WHAT.join("|")}`),
+    );
+  }
+  if (what === "queue" ? name === undefined || more.length > 0 : name !== undefined) {
+    throw new UsageError(what === "queue" ? "One NAME is wanted: jobs list queue NAME" : `Superfluous: "${name}"`);
+  }
+  const limit = Number(flags.limit ?? 25);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 10_000) {
+    throw new UsageError(`--limit is "${flags.limit}"; wanted: a whole number from 1 to 10000`);
+  }
+  return await withStore(flags, async (store) => {
+    if (what === "queues") return await listQueues(store, flags.json);
+    const page = await store.page(place(what as string, name), {
+      limit,
+      reverse: flags.reverse,
+      ...(flags.cursor !== undefined && { cursor: flags.cursor }),
+    });
+    if (flags.json) printJson({ entries: page.entries.map(entryJson), next: page.next });
+    else printEntries(what as string, page.entries, page.next);
+    return 0;
+  });
+}
+
+function place(what: string, name: string | undefined): Place {
+  if (what === "queue") return { in: "queue", queue: name! };
+  return what === "busy" ? { in: "leased" } : { in: what as SetName };
+}
+
+async function listQueues(store: StoreAdmin, json: boolean): Promise<number> {
+  const queues = await store.queues();
+  if (json) printJson(queues);
+  else {
+    printTable(
+      ["queue", "size", "latency", ""],
+      queues.map((queue) => [queue.name, queue.size, formatDuration(queue.latencyMs), queue.paused ? "paused" : ""]),
+      "No queues yet: jobs push CLASS makes one",
+    );
+  }
+  return 0;
+}
+
+/** What the time of an entry means, by place. */
+const TIME_HEADING: Readonly<Record<string, string>> = {
+  scheduled: "due",
+  retry: "due",
+  dead: "died",
+  busy: "taken",
+};
+
+function printEntries(what: string, entries: readonly Entry[], next: string | undefined): void {
+  const now = systemClock.now();
+  const failed = what === "retry" || what === "dead";
+  const rows = entries.map((entry) => {
+    const payload = readable(entry);
+    return [
+      payload?.jid ?? "",
+      ...(what === "queue" ? [] : [relative(entry.at, now), payload?.queue ?? ""]),
+      ...(what === "busy" ? [entry.owner ?? ""] : []),
+      call(entry),
+      ...(failed ? [payload?.error_class ? `${payload.error_class}: ${payload.error_message}` : ""] : []),
+    ];
+  });
+  const headings = [
+    "jid",
+    ...(what === "queue" ? [] : [TIME_HEADING[what]!, "queue"]),
+    ...(what === "busy" ? ["process"] : []),
+    "job",
+    ...(failed ? ["error"] : []),
+  ];
+  printTable(headings, rows, `No jobs in ${what}`);
+  if (next !== undefined) print(faint(`more: --cursor ${next}`));
+}

@@ -1,0 +1,39 @@
+/** `jobs ps`. @module */
+import { systemClock } from "../clock.ts";
+import { formatDuration } from "../job/duration.ts";
+import { COMMON_FLAGS, parseCommand } from "./args.ts";
+import { printJson, printTable } from "./output.ts";
+import { withStore } from "./store.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs ps [--json]
+
+Lists the processes that take jobs from the store: identity, busy and all processors, queues, memory, how long each has
+been up, and when it last said that it is alive.`;
+
+/** Lists the processes. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags } = parseCommand("ps", argv, COMMON_FLAGS);
+  const processes = await withStore(flags, (store) => store.processes());
+  if (flags.json) {
+    printJson(processes);
+    return 0;
+  }
+  const now = systemClock.now();
+  printTable(
+    ["process", "tag", "busy", "queues", "memory", "up", "beat", "state"],
+    processes.map((process) => [
+      process.identity,
+      [process.tag, ...process.labels].filter(Boolean).join(" "),
+      `${process.busy}/${process.concurrency}`,
+      process.queues.map((queue) => process.weights[queue] ? `${queue},${process.weights[queue]}` : queue).join(" "),
+      `${Math.round(process.rss / 1024 / 1024)} MB`,
+      formatDuration(now - process.startedAt),
+      `${formatDuration(Math.max(0, now - process.beatAt))} ago`,
+      process.alive ? process.quiet ? "quiet" : "running" : "dead, not yet cleared",
+    ]),
+    "No processes: jobs run starts one",
+  );
+  return 0;
+}

@@ -1,0 +1,127 @@
+/** `jobs push CLASS [ARG …]`. @module */
+import { Client } from "../client/client.ts";
+import type { Settings } from "../config.ts";
+import { parseLossless } from "../job/json.ts";
+import type { OpenStore } from "../store/open.ts";
+import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { print, printJson, remark } from "./output.ts";
+import { pushLines } from "./push_bulk.ts";
+import { withStore } from "./store.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs push CLASS [ARG …] [OPTION …]
+       jobs push [CLASS] --bulk FILE.ndjson|- [OPTION …]
+
+Enqueues a job and prints its jid. An ARG that is JSON is that value, else it is a text: jobs push HardJob bob 5.
+What begins with a dash stands after --: jobs push Add -- -1 2.
+
+  -q, --queue NAME       default: default
+      --in DURATION      run it in 90 (seconds), 30s, 5m, 2h, 1d
+      --at TIME          run it at an ISO 8601 time or epoch seconds; a time past is now
+      --retry N|false    how often a failure is tried again (25)
+      --timeout DURATION how long it may run
+      --unique-for DURATION
+                         not while a job with the same class, queue and arguments is there, for so long at most
+      --tags A,B         words shown with the job
+      --args JSON        the arguments as one JSON array, instead of ARG …
+      --bulk FILE        a job for each line of a file (- is stdin): an array of arguments for CLASS, or an object
+                         with class, args, queue, at …; prints a jid for each`;
+
+/** Enqueues. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags, args: [name, ...rest] } = parseCommand("push", argv, {
+    ...COMMON_FLAGS,
+    queue: { takes: "text", short: "q" },
+    in: { takes: "text" },
+    at: { takes: "text" },
+    retry: { takes: "text" },
+    timeout: { takes: "text" },
+    "unique-for": { takes: "text" },
+    tags: { takes: "text" },
+    args: { takes: "text" },
+    bulk: { takes: "text" },
+  });
+  if (flags.args !== undefined && rest.length > 0) {
+    throw new UsageError(`Arguments are given twice: as --args and as "${rest[0]}"`);
+  }
+  const request = {
+    ...(name !== undefined && { class: name }),
+    ...(flags.queue !== undefined && { queue: flags.queue }),
+    ...(flags.in !== undefined && { in: flags.in }),
+    ...(flags.at !== undefined && { at: numberOrText(flags.at) }),
+    ...(flags.retry !== undefined && { retry: parseRetry(flags.retry) }),
+    ...(flags.timeout !== undefined && { timeout: flags.timeout }),
+    ...(flags["unique-for"] !== undefined && { unique_for: flags["unique-for"] }),
+    ...(flags.tags !== undefined && { tags: flags.tags.split(",").map((tag) => tag.trim()) }),
+  };
+  if (flags.bulk !== undefined) {
+    if (flags.args !== undefined || rest.length > 0) throw new UsageError("With --bulk, arguments stand in the file");
+    const file = flags.bulk;
+    return await withStore(flags, async (store, settings) => {
+      const code = await pushLines(clientOf(store, settings), file, request, flags.json);
+      await remarkIfIdle(store, undefined);
+      return code;
+    });
+  }
+  if (name === undefined) throw new UsageError("A CLASS is wanted: jobs push CLASS [ARG …]");
+  const args = flags.args === undefined ? rest.map(parseArgument) : parseArgs(flags.args);
+  return await withStore(flags, async (store, settings) => {
+    const jid = await clientOf(store, settings).push({ ...request, class: name, args });
+    if (jid === undefined) {
+      remark("jobs: not enqueued: a job like this is there already");
+      return 1;
+    }
+    if (flags.json) printJson({ jid });
+    else print(jid);
+    await remarkIfIdle(store, request.queue ?? "default");
+    return 0;
+  });
+}
+
+function clientOf(store: OpenStore, settings: Settings): Client {
+  return new Client({
+    store,
+    maxPayloadBytes: settings.maxPayloadBytes,
+    sidekiqWire: settings.sidekiqWire,
+  });
+}
+
+/** Says so when nobody would perform the job. */
+async function remarkIfIdle(store: OpenStore, queue: string | undefined): Promise<void> {
+  const live = (await store.processes()).filter((process) => process.alive);
+  if (live.length === 0) remark("jobs: stored, and waits: no process takes jobs from this store now (jobs run)");
+  else if (queue !== undefined && !live.some((process) => process.queues.includes(queue))) {
+    remark(`jobs: stored, and waits: no process takes queue "${queue}" now (jobs run -q ${queue})`);
+  }
+}
+
+/** JSON where it is JSON, else text. */
+function parseArgument(text: string): unknown {
+  try {
+    return parseLossless(text);
+  } catch {
+    return text;
+  }
+}
+
+function parseArgs(text: string): unknown[] {
+  let args: unknown;
+  try {
+    args = parseLossless(text);
+  } catch (error) {
+    throw new UsageError(`--args is "${text}"; wanted: a JSON array, such as '["bob", 5]' (${(error as Error).message})`);
+  }
+  if (!Array.isArray(args)) throw new UsageError(`--args is "${text}"; wanted: a JSON array, such as '["bob", 5]'`);
+  return args;
+}
+
+function numberOrText(text: string): number | string {
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+function parseRetry(text: string): number | boolean {
+  if (text === "true" || text === "false") return text === "true";
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new UsageError(`--retry is "${text}"; wanted: a number of times, true or false`);
+}

@@ -1,0 +1,15 @@
+/** `jobs retry JID… | --all SET`. @module */
+import { runEdit } from "./edit_jobs.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs retry JID …
+       jobs retry --all scheduled|retry|dead
+
+Puts scheduled, failed or dead jobs into their queues, now. The try that follows is not counted as one of the job's
+retries.`;
+
+/** Runs jobs now. */
+export function run(argv: readonly string[]): Promise<number> {
+  return runEdit({ name: "retry", edit: "requeue", all: ["scheduled", "retry", "dead"], done: "put into queue" }, argv);
+}

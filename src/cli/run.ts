@@ -1,0 +1,119 @@
+/** `jobs run`. @module */
+import type { LoadedConfig } from "../config_load.ts";
+import type { SettingName } from "../config.ts";
+import { loadHandlers } from "../handlers/load.ts";
+import { Registry } from "../handlers/registry.ts";
+import { type LogControl, logger, openLog } from "../log.ts";
+import { Launcher } from "../server/launcher.ts";
+import { listenToSignals } from "../server/signals.ts";
+import { openStore } from "../store/open.ts";
+import { VERSION } from "../version.ts";
+import { COMMON_FLAGS, parseCommand } from "./args.ts";
+import { banner } from "./banner.ts";
+import { remark } from "./output.ts";
+import { type ConfigFlags, loadSettings, storeOptions, storeUrl } from "./store.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs run [HANDLERS …] [OPTION …]
+
+Processes jobs until told to stop. HANDLERS are modules and folders of modules whose exported functions are handlers:
+export async function HardJob(ctx, name, count) { … }
+
+  -q, --queue NAME[,WEIGHT]   take from this queue; repeat for more. Without weights in strict order.
+                              Default: default, then those that handlers name in their options
+  -c, --concurrency N         how many jobs at once (10)
+  -t, --timeout DURATION      how long a stop waits for running jobs (25s)
+  -C, --config FILE           the configuration; else jobs.json, .jsonc, .yml or .yaml in this folder
+  -e, --environment NAME      the configuration's section under "environments"
+      --store URL             where jobs are kept
+      --tag WORD              shown beside the process in jobs ps
+      --logfile FILE          append the log there; USR2 reopens it
+      --log-level LEVEL       debug, info, warn or error (info)
+      --log-format FORMAT     auto, pretty or json
+
+Signals: TERM and INT stop (twice: at once), TSTP and USR1 take no more jobs, CONT takes jobs again, TTIN prints what
+every task is doing, USR2 reopens the log file, HUP reads queues, concurrency, timeout and log level again.`;
+
+/** Runs a server. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags, args } = parseCommand("run", argv, {
+    ...COMMON_FLAGS,
+    queue: { takes: "list", short: "q" },
+    concurrency: { takes: "text", short: "c" },
+    timeout: { takes: "text", short: "t" },
+    tag: { takes: "text" },
+    logfile: { takes: "text" },
+    "log-level": { takes: "text" },
+    "log-format": { takes: "text" },
+  });
+  const given: Partial<Record<SettingName, unknown>> = {
+    handlers: args.length > 0 ? args : undefined,
+    queues: flags.queue.length > 0 ? flags.queue : undefined,
+    concurrency: flags.concurrency,
+    timeoutMs: flags.timeout,
+    tag: flags.tag,
+    logFile: flags.logfile,
+    logLevel: flags["log-level"],
+    logFormat: flags["log-format"] ?? (flags.json ? "json" : undefined),
+  };
+  const config = await loadSettings(flags, given);
+  const registry = new Registry();
+  await loadHandlers(config.settings.handlers, registry);
+  using log = openLog({
+    level: config.settings.logLevel,
+    format: config.settings.logFormat,
+    file: config.settings.logFile,
+  });
+  return await serve(config, registry, log, () => loadSettings(flags, given));
+}
+
+async function serve(
+  { settings, file }: LoadedConfig,
+  registry: Registry,
+  log: LogControl,
+  loadAgain: () => Promise<LoadedConfig>,
+): Promise<number> {
+  const say = logger("run");
+  const url = storeUrl(settings);
+  await using store = await openStore(url, {
+    ...storeOptions(settings),
+    log: (level, message) => logger("store")[level](message),
+  });
+  const launcher: Launcher = new Launcher({
+    store,
+    storeUrl: url,
+    storeOptions: storeOptions(settings),
+    registry,
+    settings,
+    catchAllErrors: true,
+    onReopen: () => log.reopen(),
+    onReload: async () => {
+      const { settings } = await loadAgain();
+      launcher.apply(settings);
+      log.setLevel(settings.logLevel);
+      say.info("Configuration applied", {
+        queues: launcher.queues.map(({ name, weight }) => weight ? `${name},${weight}` : name).join(" "),
+        concurrency: settings.concurrency,
+        logLevel: settings.logLevel,
+      });
+    },
+  });
+  using _signals = listenToSignals(launcher.inbox);
+  if (Deno.stderr.isTerminal()) remark(banner(Deno.noColor));
+  say.info("Starting", {
+    version: VERSION,
+    identity: launcher.identity,
+    store: store.url,
+    config: file,
+    queues: launcher.queues.map(({ name, weight }) => weight ? `${name},${weight}` : name).join(" "),
+    concurrency: settings.concurrency,
+    handlers: registry.classes().join(" "),
+  });
+  if (registry.list().length === 0) {
+    say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
+  }
+  await launcher.start();
+  await launcher.finished;
+  return 0;
+}

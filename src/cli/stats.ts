@@ -1,0 +1,33 @@
+/** `jobs stats`. @module */
+import { formatDuration } from "../job/duration.ts";
+import { COMMON_FLAGS, parseCommand } from "./args.ts";
+import { print, printJson, printTable } from "./output.ts";
+import { withStore } from "./store.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs stats [--json]
+
+Counts: jobs processed and failed since the beginning, jobs in each set and queue, jobs that processes have taken, and
+live processes.`;
+
+/** Prints the counts. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags } = parseCommand("stats", argv, COMMON_FLAGS);
+  const stats = await withStore(flags, (store) => store.stats());
+  if (flags.json) {
+    printJson(stats);
+    return 0;
+  }
+  const { queues, ...counts } = stats;
+  for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(10)} ${count}`);
+  if (queues.length > 0) {
+    print("");
+    printTable(
+      ["queue", "size", "latency", ""],
+      queues.map((queue) => [queue.name, queue.size, formatDuration(queue.latencyMs), queue.paused ? "paused" : ""]),
+      "",
+    );
+  }
+  return 0;
+}

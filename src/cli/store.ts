@@ -1,0 +1,69 @@
+/**
+ * The store that a command works on: from the flags, the environment, the configuration file, or the embedded default.
+ *
+ * @module
+ */
+import { type LoadedConfig, loadConfig } from "../config_load.ts";
+import type { SettingName, Settings } from "../config.ts";
+import { type OpenStore, openStore, type StoreOptions } from "../store/open.ts";
+import { remark } from "./output.ts";
+
+/** Flags that say where settings come from. */
+export interface ConfigFlags {
+  readonly store: string | undefined;
+  readonly config: string | undefined;
+  readonly environment: string | undefined;
+}
+
+/**
+ * The settings for a command.
+ *
+ * @param more settings given by this command's own flags
+ * @throws {ConfigError}
+ */
+export function loadSettings(
+  flags: ConfigFlags,
+  more: Partial<Record<SettingName, unknown>> = {},
+): Promise<LoadedConfig> {
+  return loadConfig({
+    file: flags.config,
+    environment: flags.environment,
+    env: (name) => Deno.env.get(name),
+    flags: { ...more, store: flags.store },
+  });
+}
+
+/** The address of the store: as set, or the embedded default. */
+export function storeUrl(settings: Settings): string {
+  if (settings.store !== undefined) return settings.store;
+  const state = Deno.env.get("XDG_STATE_HOME") || `${Deno.env.get("HOME") || "."}/.local/state`;
+  return `sqlite:${state}/jobs/jobs.db`;
+}
+
+/** How to open the store, by the settings. */
+export function storeOptions(settings: Settings): StoreOptions {
+  return {
+    deadMaxJobs: settings.deadMaxJobs,
+    deadMaxAgeMs: settings.deadMaxAgeMs,
+    durability: settings.durability,
+    sidekiqWire: settings.sidekiqWire,
+  };
+}
+
+/**
+ * Opens the command's store, uses it, and closes it.
+ *
+ * @throws {ConfigError}
+ * @throws {StoreError}
+ */
+export async function withStore<Result>(
+  flags: ConfigFlags,
+  use: (store: OpenStore, settings: Settings) => Promise<Result>,
+): Promise<Result> {
+  const { settings } = await loadSettings(flags);
+  await using store = await openStore(storeUrl(settings), {
+    ...storeOptions(settings),
+    log: (level, message) => level === "info" ? undefined : remark(`jobs: ${message}`),
+  });
+  return await use(store, settings);
+}

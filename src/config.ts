@@ -1,0 +1,192 @@
+/**
+ * Every setting of the executable: its key in the configuration file, its environment variable, what it may be, its
+ * default and what it means. One table; the loader, the documentation and `jobs doctor` all read it.
+ *
+ * Durations are milliseconds here and seconds or `30s`, `5m` outside.
+ *
+ * @module
+ */
+import {
+  duration,
+  type Kind,
+  oneOf,
+  optionalText,
+  queues,
+  type QueueWeight,
+  text,
+  texts,
+  wholeNumber,
+} from "./config_parse.ts";
+import { LOG_LEVELS } from "./log_format.ts";
+
+export type { QueueWeight } from "./config_parse.ts";
+
+/** One row of the table. */
+export interface Setting<T> {
+  /** Where it stands in the configuration file; a dot leads into an object. */
+  readonly key: string;
+  /** Its environment variable. */
+  readonly env: string;
+  readonly kind: Kind<T>;
+  readonly default: T;
+  /** What it means, in one line. */
+  readonly about: string;
+  /** Whether HUP applies a change to a running server. */
+  readonly live?: boolean;
+}
+
+function setting<T>(row: Setting<T>): Setting<T> {
+  return row;
+}
+
+/** The table. */
+export const SETTINGS = {
+  store: setting<string | undefined>({
+    key: "store",
+    env: "JOBS_STORE",
+    kind: text,
+    default: undefined,
+    about: "where jobs are kept: sqlite:PATH or redis://HOST",
+  }),
+  durability: setting<"full" | "normal">({
+    key: "durability",
+    env: "JOBS_DURABILITY",
+    kind: oneOf("full", "normal"),
+    default: "full",
+    about: "SQLite: full survives a power cut; normal is faster and may lose the last moments' pushes to one",
+  }),
+  sidekiqWire: setting<7 | 8>({
+    key: "sidekiqWire",
+    env: "JOBS_SIDEKIQ_WIRE",
+    kind: oneOf(7, 8),
+    default: 7,
+    about: "times in payloads: 7 seconds with a fraction (all versions of Sidekiq read them), 8 integer milliseconds",
+  }),
+  concurrency: setting<number>({
+    key: "concurrency",
+    env: "JOBS_CONCURRENCY",
+    kind: wholeNumber(1, 1000),
+    default: 10,
+    about: "how many jobs are performed at once",
+    live: true,
+  }),
+  queues: setting<readonly QueueWeight[]>({
+    key: "queues",
+    env: "JOBS_QUEUES",
+    kind: queues,
+    default: [],
+    about: "queues to take from; strict order without weights. Default: default, then those that handlers name",
+    live: true,
+  }),
+  handlers: setting<readonly string[]>({
+    key: "handlers",
+    env: "JOBS_HANDLERS",
+    kind: texts,
+    default: [],
+    about: "modules and folders with the handlers",
+  }),
+  timeoutMs: setting<number>({
+    key: "timeout",
+    env: "JOBS_TIMEOUT",
+    kind: duration(0),
+    default: 25_000,
+    about: "how long a stop waits for running jobs",
+    live: true,
+  }),
+  tag: setting<string | undefined>({
+    key: "tag",
+    env: "JOBS_TAG",
+    kind: optionalText,
+    default: undefined,
+    about: "a word shown beside the process",
+  }),
+  labels: setting<readonly string[]>({
+    key: "labels",
+    env: "JOBS_LABELS",
+    kind: texts,
+    default: [],
+    about: "more words shown beside the process",
+  }),
+  heartbeatMs: setting<number>({
+    key: "heartbeat",
+    env: "JOBS_HEARTBEAT",
+    kind: duration(50),
+    default: 5_000,
+    about: "how often a process says that it is alive, and looks for dead ones",
+  }),
+  deadAfterMs: setting<number>({
+    key: "deadAfter",
+    env: "JOBS_DEAD_AFTER",
+    kind: duration(150),
+    default: 20_000,
+    about: "a process without a heartbeat for so long is dead, and its jobs run again; at least 3 heartbeats",
+  }),
+  maxRescues: setting<number>({
+    key: "maxRescues",
+    env: "JOBS_MAX_RESCUES",
+    kind: wholeNumber(1, 1000),
+    default: 3,
+    about: "a job whose process died so many times goes to dead",
+  }),
+  maxRetries: setting<number>({
+    key: "maxRetries",
+    env: "JOBS_MAX_RETRIES",
+    kind: wholeNumber(0, 1000),
+    default: 25,
+    about: "how often a failed job is tried again, where it does not say itself",
+  }),
+  maxPayloadBytes: setting<number>({
+    key: "maxPayloadBytes",
+    env: "JOBS_MAX_PAYLOAD_BYTES",
+    kind: wholeNumber(1_000, 512 * 1024 * 1024),
+    default: 1024 * 1024,
+    about: "a larger payload is refused",
+  }),
+  deadMaxJobs: setting<number>({
+    key: "retention.deadJobs",
+    env: "JOBS_DEAD_JOBS",
+    kind: wholeNumber(0, 1_000_000_000),
+    default: 10_000,
+    about: "how many dead jobs are kept",
+  }),
+  deadMaxAgeMs: setting<number>({
+    key: "retention.deadAge",
+    env: "JOBS_DEAD_AGE",
+    kind: duration(0),
+    default: 180 * 24 * 3600 * 1000,
+    about: "how long a dead job is kept",
+  }),
+  logLevel: setting<"debug" | "info" | "warn" | "error">({
+    key: "log.level",
+    env: "JOBS_LOG_LEVEL",
+    kind: oneOf(...LOG_LEVELS),
+    default: "info",
+    about: "debug, info (a line for each job), warn or error",
+    live: true,
+  }),
+  logFormat: setting<"auto" | "pretty" | "json">({
+    key: "log.format",
+    env: "JOBS_LOG_FORMAT",
+    kind: oneOf("auto", "pretty", "json"),
+    default: "auto",
+    about: "auto: pretty on a terminal, JSON elsewhere",
+  }),
+  logFile: setting<string | undefined>({
+    key: "log.file",
+    env: "JOBS_LOG_FILE",
+    kind: text,
+    default: undefined,
+    about: "a file to append to; default stderr",
+  }),
+} as const;
+
+/** Name of a setting in the program. */
+export type SettingName = keyof typeof SETTINGS;
+
+/** All settings, each with its value. */
+export type Settings = { readonly [Name in SettingName]: (typeof SETTINGS)[Name]["default"] };
+
+/** The defaults of the table. */
+export function defaultSettings(): Settings {
+  return Object.fromEntries(Object.entries(SETTINGS).map(([name, row]) => [name, row.default])) as unknown as Settings;
+}

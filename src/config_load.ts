@@ -1,0 +1,157 @@
+/**
+ * Settings from their sources, each overriding the one before: defaults ← file ← the file's section for the
+ * environment ← environment variables ← flags. It remembers where each value came from, for `jobs doctor`.
+ *
+ * A key nobody knows and a value of the wrong kind are errors that name the key, the value and what is wanted: a typo
+ * must not be found out at night.
+ *
+ * @module
+ */
+import { defaultSettings, type SettingName, type Settings, SETTINGS } from "./config.ts";
+
+/** The configuration is not usable. The message is one line for people. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** Where the settings are read from. */
+export interface ConfigSources {
+  /** The file named with `-C`; default: `jobs.json`, `.jsonc`, `.yml` or `.yaml` in the working directory, if any. */
+  readonly file?: string | undefined;
+  /** The environment's name: chooses the file's section under `environments`. Default: `JOBS_ENV`, else `development`. */
+  readonly environment?: string | undefined;
+  readonly env: (name: string) => string | undefined;
+  /** Values given as flags, as text or as lists of text. */
+  readonly flags?: Partial<Record<SettingName, unknown>>;
+}
+
+/** What was loaded. */
+export interface LoadedConfig {
+  readonly settings: Settings;
+  /** Setting → where its value came from: `default`, `jobs.json`, `JOBS_STORE`, `flag`. */
+  readonly origins: Readonly<Record<SettingName, string>>;
+  readonly environment: string;
+  /** The file that was read, if any. */
+  readonly file: string | undefined;
+}
+
+const FILE_NAMES = ["jobs.json", "jobs.jsonc", "jobs.yml", "jobs.yaml"];
+
+/**
+ * Loads the settings.
+ *
+ * @throws {ConfigError} when a file cannot be read, or a key or value is not what it should be
+ */
+export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
+  const settings = { ...defaultSettings() } as Record<SettingName, unknown>;
+  const origins = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, "default"])) as Record<
+    SettingName,
+    string
+  >;
+  const set = (name: SettingName, value: unknown, fromText: boolean, origin: string) => {
+    settings[name] = parseSetting(name, value, fromText, origin);
+    origins[name] = origin;
+  };
+
+  const environment = sources.environment ?? sources.env("JOBS_ENV") ?? "development";
+  const file = sources.file ?? await findFile();
+  if (file !== undefined) {
+    const document = await readDocument(file);
+    const { environments, ...common } = document;
+    applyDocument(common, file, set);
+    const section = isObject(environments) ? environments[environment] : undefined;
+    if (environments !== undefined && !isObject(environments)) {
+      throw new ConfigError(`${file}: "environments" is ${show(environments)}; wanted: an object of settings by name`);
+    }
+    if (section !== undefined) applyDocument(section, `${file} (${environment})`, set);
+  }
+  if (sources.env("REDIS_URL")) set("store", sources.env("REDIS_URL"), true, "REDIS_URL");
+  for (const [name, row] of Object.entries(SETTINGS)) {
+    const value = sources.env(row.env);
+    if (value !== undefined && value !== "") set(name as SettingName, value, true, row.env);
+  }
+  for (const [name, value] of Object.entries(sources.flags ?? {})) {
+    if (value !== undefined) set(name as SettingName, value, !Array.isArray(value), "flag");
+  }
+  const loaded = settings as unknown as Settings;
+  if (loaded.deadAfterMs < 3 * loaded.heartbeatMs) {
+    throw new ConfigError(
+      `"deadAfter" is ${loaded.deadAfterMs / 1000}s and "heartbeat" ${
+        loaded.heartbeatMs / 1000
+      }s; wanted: deadAfter at least 3 heartbeats, or a live process is taken for dead`,
+    );
+  }
+  return { settings: loaded, origins, environment, file };
+}
+
+function parseSetting(name: SettingName, value: unknown, fromText: boolean, origin: string): unknown {
+  const row = SETTINGS[name];
+  const parsed = row.kind.parse(value, fromText);
+  if (parsed === undefined) {
+    const what = origin === row.env || origin === "REDIS_URL" ? origin : `${origin}: "${row.key}"`;
+    throw new ConfigError(`${what} is ${show(value)}; wanted: ${row.kind.wanted}`);
+  }
+  return parsed;
+}
+
+type SetValue = (name: SettingName, value: unknown, fromText: boolean, origin: string) => void;
+
+/** Walks a document's keys, dotted for nested objects, and sets what it finds. */
+function applyDocument(document: unknown, origin: string, set: SetValue): void {
+  if (!isObject(document)) throw new ConfigError(`${origin}: ${show(document)} found; wanted: an object of settings`);
+  const byKey = new Map(Object.entries(SETTINGS).map(([name, row]) => [row.key, name as SettingName]));
+  const groups = new Set([...byKey.keys()].filter((key) => key.includes(".")).map((key) => key.split(".")[0]!));
+  const visit = (value: Record<string, unknown>, prefix: string) => {
+    for (const [part, inner] of Object.entries(value)) {
+      const key = prefix + part;
+      const name = byKey.get(key);
+      if (name !== undefined) set(name, inner, false, origin);
+      else if (groups.has(key) && isObject(inner)) visit(inner, `${key}.`);
+      else if (groups.has(key)) throw new ConfigError(`${origin}: "${key}" is ${show(inner)}; wanted: an object`);
+      else throw new ConfigError(`${origin}: unknown key "${key}"; known: ${[...byKey.keys()].join(", ")}`);
+    }
+  };
+  visit(document, "");
+}
+
+async function findFile(): Promise<string | undefined> {
+  for (const name of FILE_NAMES) {
+    try {
+      if ((await Deno.stat(name)).isFile) return name;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw new ConfigError(`${name}: ${(error as Error).message}`);
+    }
+  }
+  return undefined;
+}
+
+async function readDocument(file: string): Promise<Record<string, unknown>> {
+  let content: string;
+  try {
+    content = await Deno.readTextFile(file);
+  } catch (error) {
+    const why = error instanceof Deno.errors.NotFound ? "there is no such file" : (error as Error).message;
+    throw new ConfigError(`Configuration file "${file}" cannot be read: ${why}`);
+  }
+  let document: unknown;
+  try {
+    if (/\.ya?ml$/.test(file)) document = (await import("@std/yaml")).parse(content);
+    else if (file.endsWith(".jsonc")) document = (await import("@std/jsonc")).parse(content);
+    else document = JSON.parse(content);
+  } catch (error) {
+    throw new ConfigError(`Configuration file "${file}" cannot be read: ${(error as Error).message}`);
+  }
+  if (!isObject(document)) {
+    throw new ConfigError(`Configuration file "${file}" holds ${show(document)}; wanted: an object of settings`);
+  }
+  return document;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}

@@ -1,0 +1,112 @@
+/**
+ * The kinds of values that settings have. Each reads a value from the configuration file (typed) or from a flag or
+ * the environment (text), and says in words what it wants.
+ *
+ * @module
+ */
+import { parseDuration } from "./job/duration.ts";
+
+/** Reads one value; undefined when it is not what is wanted. */
+export interface Kind<T> {
+  /** Completes "wanted: …". */
+  readonly wanted: string;
+  /** @param text true when the value is text from a flag or the environment */
+  parse(value: unknown, text: boolean): T | undefined;
+}
+
+/** One queue and its weight; 0 when none was given. */
+export interface QueueWeight {
+  readonly name: string;
+  readonly weight: number;
+}
+
+/** Any text that is not empty. */
+export const text: Kind<string> = {
+  wanted: "a text that is not empty",
+  parse: (value) => typeof value === "string" && value !== "" ? value : undefined,
+};
+
+/** Text that may be empty or absent. */
+export const optionalText: Kind<string | undefined> = {
+  wanted: "a text",
+  parse: (value) => typeof value === "string" ? value : undefined,
+};
+
+/** A list of texts; as text, separated by commas. */
+export const texts: Kind<readonly string[]> = {
+  wanted: "a list of texts",
+  parse(value, fromText) {
+    if (fromText && typeof value === "string") return value.split(",").map((part) => part.trim()).filter(Boolean);
+    if (typeof value === "string") return [value];
+    return Array.isArray(value) && value.every((one) => typeof one === "string" && one !== "") ? value : undefined;
+  },
+};
+
+/** A whole number between two bounds, both allowed. */
+export function wholeNumber(least: number, most: number): Kind<number> {
+  return {
+    wanted: `a whole number from ${least} to ${most}`,
+    parse(value, fromText) {
+      const number = fromText && typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
+      return Number.isInteger(number) && least <= (number as number) && (number as number) <= most
+        ? number as number
+        : undefined;
+    },
+  };
+}
+
+/** One of a few values. */
+export function oneOf<const T extends string | number>(...values: readonly T[]): Kind<T> {
+  return {
+    wanted: `one of ${values.join(", ")}`,
+    parse: (value) => values.find((one) => one === value || String(one) === value),
+  };
+}
+
+/** A duration, kept in milliseconds: a number of seconds, or text such as `30s`, `5m`, `2h`, `1d`. */
+export function duration(leastMs: number): Kind<number> {
+  return {
+    wanted: `a duration such as 90 (seconds), 30s, 5m, 2h or 1d${leastMs > 0 ? `, at least ${leastMs / 1000}s` : ""}`,
+    parse(value) {
+      let ms: number;
+      try {
+        ms = parseDuration(typeof value === "number" ? String(value) : String(value ?? ""));
+      } catch {
+        return undefined;
+      }
+      return ms >= leastMs ? ms : undefined;
+    },
+  };
+}
+
+/** Letters, digits and `_ : . -`: what Sidekiq's Web UI accepts as a queue's name. */
+export const QUEUE_NAME = /^[A-Za-z0-9_:.-]{1,255}$/;
+
+/**
+ * Queues: `["critical", "default"]`, with weights `["critical,2", "default"]`, `[["critical", 2]]` or
+ * `{ "critical": 2 }`; as text `critical,2 default`, separated by spaces.
+ */
+export const queues: Kind<readonly QueueWeight[]> = {
+  wanted:
+    'a list of queues such as ["critical", "default"] or, with weights from 1 to 1000, ["critical,2", "default,1"]; names are of letters, digits and _ : . -',
+  parse(value, fromText) {
+    const list = fromText && typeof value === "string"
+      ? value.split(/\s+/).filter(Boolean)
+      : Array.isArray(value)
+      ? value
+      : typeof value === "object" && value !== null
+      ? Object.entries(value)
+      : undefined;
+    if (list === undefined || list.length === 0) return undefined;
+    const parsed = list.map(parseQueue);
+    return parsed.every((one) => one !== undefined) ? parsed : undefined;
+  },
+};
+
+function parseQueue(value: unknown): QueueWeight | undefined {
+  const [name, weight, ...more] = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
+  if (typeof name !== "string" || !QUEUE_NAME.test(name) || more.length > 0) return undefined;
+  if (weight === undefined) return { name, weight: 0 };
+  const number = wholeNumber(1, 1000).parse(weight, true);
+  return number === undefined ? undefined : { name, weight: number };
+}

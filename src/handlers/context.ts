@@ -1,0 +1,115 @@
+/**
+ * What a handler is given: its job, and what it may do beside its work.
+ *
+ * @module
+ */
+import type { Client } from "../client/client.ts";
+import type { Payload } from "../job/job.ts";
+import type { Log } from "../log.ts";
+
+/** What the server offers to every job's context. */
+export interface ContextServices {
+  readonly log: Log;
+  readonly client: Client;
+}
+
+/** How far a job is, as it said itself. */
+export interface Progress {
+  /** What it counts: percent, rows, bytes. */
+  readonly done: number;
+  readonly note: string | undefined;
+}
+
+/** The first argument of every handler. Its costly parts are made when first asked for. */
+export class JobContext {
+  /** 24 hex digits; the same through all tries. */
+  readonly jid: string;
+  /** The class it is performed as. */
+  readonly class: string;
+  /** The queue it was taken from. */
+  readonly queue: string;
+  /** 1 at the first try. */
+  readonly attempt: number;
+  /** The whole payload, parsed. To be read, not changed. */
+  readonly payload: Payload;
+  readonly #services: ContextServices;
+  #abort: AbortController | undefined;
+  #aborted: { readonly reason: unknown } | undefined;
+  #log: Log | undefined;
+  #progress: Progress | undefined;
+  #lastLine: string | undefined;
+
+  /** Made by the server. */
+  constructor(
+    job: { jid: string; class: string; queue: string; attempt: number; payload: Payload },
+    services: ContextServices,
+  ) {
+    this.jid = job.jid;
+    this.class = job.class;
+    this.queue = job.queue;
+    this.attempt = job.attempt;
+    this.payload = job.payload;
+    this.#services = services;
+  }
+
+  /** Aborts when the job shall end: the server stops, or the job is cancelled or out of time. Pass it on to `fetch`. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#aborted && !this.#abort.signal.aborted) this.#abort.abort(this.#aborted.reason);
+    return this.#abort.signal;
+  }
+
+  /** Logs with the job's class, jid and queue on every line. */
+  get log(): Log {
+    this.#log ??= this.#remembering(
+      this.#services.log.with({ class: this.class, jid: this.jid, queue: this.queue, attempt: this.attempt }),
+    );
+    return this.#log;
+  }
+
+  /** To push more jobs. */
+  get client(): Client {
+    return this.#services.client;
+  }
+
+  /**
+   * Says how far the job is; shown in the dump and to whoever asks for the job.
+   *
+   * @param done any number: percent, rows, bytes
+   */
+  progress(done: number, note?: string): void {
+    this.#progress = { done, note };
+  }
+
+  /** What it last said with `progress`. */
+  get lastProgress(): Progress | undefined {
+    return this.#progress;
+  }
+
+  /** The last line it logged. */
+  get lastLine(): string | undefined {
+    return this.#lastLine;
+  }
+
+  /** Aborts {@linkcode signal}. For the server. */
+  abort(reason: unknown): void {
+    this.#aborted ??= { reason };
+    this.#abort?.abort(reason);
+  }
+
+  #remembering(log: Log): Log {
+    const remember = (message: string) => this.#lastLine = String(message).slice(0, 200);
+    const through = (level: "debug" | "info" | "warn" | "error"): Log[typeof level] => (message, fields) => {
+      remember(message);
+      log[level](String(message), fields);
+    };
+    return {
+      debug: through("debug"),
+      info: through("info"),
+      warn: through("warn"),
+      error: through("error"),
+      enabled: (level) => log.enabled(level),
+      with: (fields) => this.#remembering(log.with(fields)),
+    };
+  }
+}

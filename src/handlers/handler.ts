@@ -1,0 +1,87 @@
+/**
+ * What a handler is: a function for the jobs of one class, with options.
+ *
+ * @module
+ */
+import type { JobContext } from "./context.ts";
+
+/**
+ * Performs one job. Returning (or resolving) is success, throwing (or rejecting) a failure that is tried again;
+ * `Discard`, `Kill` and `Snooze` say otherwise.
+ */
+// deno-lint-ignore no-explicit-any -- what the arguments are is between those who push and this function
+export type HandlerFunction<Args extends readonly any[] = readonly any[]> = (
+  ctx: JobContext,
+  ...args: Args
+) => unknown;
+
+/** How jobs of a class are pushed and treated; a push may say otherwise for one job. */
+export interface HandlerOptions {
+  /** The queue for jobs of this class; default `default`. */
+  readonly queue?: string;
+  /** How often a failed job is tried again: a number, `true` for the server's default (25), `false` for never. */
+  readonly retry?: boolean | number;
+  /** Seconds from the first failure within which it is tried again; instead of a number of times. */
+  readonly retry_for?: number;
+  /** The queue for retries; default the job's own. */
+  readonly retry_queue?: string;
+  /** `false`: a job that failed for good is dropped, not kept in `dead`. */
+  readonly dead?: boolean;
+  /** Keep the stack of a failure with the job: `true`, or so many lines. */
+  readonly backtrace?: boolean | number;
+  /** Words shown with the job. */
+  readonly tags?: readonly string[];
+  /**
+   * Seconds until the next try, after failure number `count` (0 for the first); `"kill"` or `"discard"` to give up;
+   * undefined for the default backoff.
+   */
+  readonly retryIn?: (count: number, error: unknown) => number | "kill" | "discard" | undefined;
+  /** Anything else is written into each payload as it is. */
+  readonly [option: string]: unknown;
+}
+
+/** A handler as registered. */
+export interface Handler {
+  /** The class it performs. */
+  readonly class: string;
+  readonly perform: HandlerFunction;
+  readonly options: HandlerOptions;
+  /** Where it comes from: a file, or `program`. For people. */
+  readonly source: string;
+}
+
+/** A function with options on it, as modules export them: `HardJob.options = { queue: "low" }`. */
+// deno-lint-ignore no-explicit-any -- as above
+export type HandlerExport<Args extends readonly any[] = readonly any[]> = HandlerFunction<Args> & {
+  options?: HandlerOptions;
+};
+
+/** What `defineJob` gives: the handler, its class's name and its options, with the types of its arguments. */
+// deno-lint-ignore no-explicit-any -- as above
+export interface JobDefinition<Args extends readonly any[]> extends HandlerFunction<Args> {
+  /** The class's name. */
+  readonly class: string;
+  readonly options: HandlerOptions;
+}
+
+/**
+ * Defines a job class with typed arguments, for programs that push and perform:
+ *
+ * ```ts
+ * const Greet = defineJob("Greet", (_ctx, name: string, times: number) => `hello ${name}`.repeat(times));
+ * // await client.push(Greet, ["bob", 2]);
+ * ```
+ *
+ * @param name the class's name, as in payloads
+ * @param perform what performs it
+ * @param options how its jobs are pushed and treated
+ */
+// deno-lint-ignore no-explicit-any -- as above
+export function defineJob<Args extends readonly any[]>(
+  name: string,
+  perform: (ctx: JobContext, ...args: Args) => unknown,
+  options: HandlerOptions = {},
+): JobDefinition<Args> {
+  const definition = (ctx: JobContext, ...args: Args) => perform(ctx, ...args);
+  return Object.assign(definition, { class: name, options }) as JobDefinition<Args>;
+}

@@ -1,0 +1,109 @@
+/**
+ * Handlers from the file system: modules, and folders of modules, imported and registered.
+ *
+ * In a module, each exported function is a handler and its export's name the class. `export const handlers = {
+ * "Billing::InvoiceJob": fn }` is for names that are no identifiers; what `defineJob` made has its own name. Classes,
+ * constants and the default export are passed over.
+ *
+ * @module
+ */
+import { pathToFileURL } from "node:url";
+import type { HandlerExport, JobDefinition } from "./handler.ts";
+import { HandlerError, type Registry } from "./registry.ts";
+
+const MODULE = /\.(js|mjs|ts|mts|jsx|tsx)$/;
+const NOT_A_HANDLER_FILE = /(^[._])|([._]test\.[a-z]+$)|(\.d\.m?ts$)/;
+
+/**
+ * Imports modules and registers their handlers.
+ *
+ * @param paths modules and folders, relative to the working directory; of a folder, every module directly in it but
+ * tests and names that begin with `.` or `_`
+ * @throws {HandlerError} when one is not there, cannot be imported, has no handler, or clashes with another
+ */
+export async function loadHandlers(paths: readonly string[], registry: Registry): Promise<void> {
+  for (const path of paths) {
+    for (const file of await modulesAt(path)) await loadModule(file, registry);
+  }
+}
+
+async function modulesAt(path: string): Promise<string[]> {
+  let info: Deno.FileInfo;
+  try {
+    info = await Deno.stat(path);
+  } catch (error) {
+    const why = error instanceof Deno.errors.NotFound ? "there is no such file or folder" : (error as Error).message;
+    throw new HandlerError(`Handlers "${path}" cannot be loaded: ${why}`);
+  }
+  if (!info.isDirectory) return [path];
+  const names: string[] = [];
+  for await (const entry of Deno.readDir(path)) {
+    if (!entry.isDirectory && MODULE.test(entry.name) && !NOT_A_HANDLER_FILE.test(entry.name)) names.push(entry.name);
+  }
+  if (names.length === 0) {
+    throw new HandlerError(`Handlers "${path}" cannot be loaded: the folder has no module (.js, .mjs, .ts)`);
+  }
+  return names.sort().map((name) => `${path.replace(/\/+$/, "")}/${name}`);
+}
+
+async function loadModule(file: string, registry: Registry): Promise<void> {
+  let exports: Record<string, unknown>;
+  try {
+    // An absolute address: in a compiled binary, a relative one would lead into the binary.
+    exports = await import(pathToFileURL(await Deno.realPath(file)).href);
+  } catch (error) {
+    throw new HandlerError(`Handlers "${file}" cannot be loaded: ${whyNotLoaded(file, error)}`, { cause: error });
+  }
+  let found = 0;
+  for (const [name, value] of Object.entries(exports)) {
+    if (name === "default") continue;
+    if (name === "handlers") found += addNamed(value, file, registry);
+    else if (isFunction(value)) {
+      register(isDefinition(value) ? value.class : name, value, file, registry);
+      found++;
+    }
+  }
+  if (found === 0) {
+    throw new HandlerError(
+      `Handlers "${file}" cannot be loaded: it exports no function; wanted: export function HardJob(ctx, …args) { … }`,
+    );
+  }
+}
+
+function addNamed(value: unknown, file: string, registry: Registry): number {
+  if (typeof value !== "object" || value === null) {
+    throw new HandlerError(`Handlers "${file}": its export "handlers" is no object; wanted: { "ClassName": function }`);
+  }
+  for (const [name, perform] of Object.entries(value)) {
+    if (!isFunction(perform)) {
+      throw new HandlerError(`Handlers "${file}": handlers["${name}"] is no function; wanted: (ctx, …args) => …`);
+    }
+    register(name, perform, file, registry);
+  }
+  return Object.keys(value).length;
+}
+
+function register(name: string, perform: HandlerExport, file: string, registry: Registry): void {
+  const options = perform.options ?? {};
+  if (typeof options !== "object" || options === null) {
+    throw new HandlerError(`Handlers "${file}": ${name}.options is no object; wanted: { queue: "low", retry: 5 }`);
+  }
+  registry.add(name, perform, options, file);
+}
+
+function isFunction(value: unknown): value is HandlerExport {
+  return typeof value === "function" && !/^class\b/.test(Function.prototype.toString.call(value));
+}
+
+// deno-lint-ignore no-explicit-any -- definitions with any arguments
+function isDefinition(value: HandlerExport): value is JobDefinition<any> {
+  return typeof (value as { class?: unknown }).class === "string";
+}
+
+/** One line of why an import failed, and what to do where we know. */
+function whyNotLoaded(file: string, error: unknown): string {
+  const message = (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).replace(/\s+/g, " ");
+  return /\.m?tsx?$/.test(file) && Deno.build.standalone && /Unexpected|SyntaxError|not supported/.test(message)
+    ? `${message} (this binary's runtime does not load TypeScript: bundle it with "deno bundle ${file} -o handlers.js")`
+    : message;
+}

@@ -1,0 +1,65 @@
+/**
+ * The registry: which handler performs which class.
+ *
+ * @module
+ */
+import type { Handler, HandlerExport, HandlerFunction, HandlerOptions, JobDefinition } from "./handler.ts";
+
+/** Two handlers for one class, or one that is no function. The message is one line for people. */
+export class HandlerError extends Error {
+  override readonly name = "HandlerError";
+}
+
+/** Class → handler. */
+export class Registry {
+  readonly #handlers = new Map<string, Handler>();
+
+  /**
+   * Registers what performs a class.
+   *
+   * @param options default: those on the function
+   * @param source where it comes from, for people
+   * @throws {HandlerError} when the class has a handler already
+   */
+  add(name: string, perform: HandlerExport, options: HandlerOptions = perform.options ?? {}, source = "program"): this {
+    const known = this.#handlers.get(name);
+    if (known !== undefined) {
+      throw new HandlerError(
+        `Class "${name}" has two handlers: in ${known.source} and in ${source}; rename one of them`,
+      );
+    }
+    this.#handlers.set(name, { class: name, perform: perform as HandlerFunction, options, source });
+    return this;
+  }
+
+  /**
+   * Registers jobs defined with `defineJob`.
+   *
+   * @throws {HandlerError} when a class has a handler already
+   */
+  // deno-lint-ignore no-explicit-any -- definitions with any arguments
+  define(...jobs: readonly JobDefinition<any>[]): this {
+    for (const job of jobs) this.add(job.class, job, job.options);
+    return this;
+  }
+
+  /** The handler of a class. */
+  get(name: string): Handler | undefined {
+    return this.#handlers.get(name);
+  }
+
+  /** All handlers, by class. */
+  list(): Handler[] {
+    return [...this.#handlers.values()].sort((a, b) => a.class < b.class ? -1 : 1);
+  }
+
+  /** The classes that have a handler, in order. */
+  classes(): string[] {
+    return this.list().map((handler) => handler.class);
+  }
+
+  /** The queues that handlers name in their options. */
+  queues(): string[] {
+    return [...new Set(this.list().map((handler) => handler.options.queue ?? "default"))];
+  }
+}

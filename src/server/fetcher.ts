@@ -1,0 +1,201 @@
+/**
+ * The fetcher: takes leases in batches and hands them to the processors.
+ *
+ *  1. It takes for every idle processor, and ahead of need only what the processors finish within {@linkcode AHEAD_MS}:
+ *     thousands of quick jobs a second come in large batches, while behind a slow job nothing waits that another
+ *     process could do.
+ *  2. What waits too long all the same (quick jobs turned slow) is given back to the front of its queue.
+ *  3. When quiet it takes nothing, and gives back what has not started.
+ *
+ * If the process dies here, every job it took is a lease in the store and is rescued.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { Lease, Store } from "../store/store.ts";
+import type { QueueOrder } from "./queue_order.ts";
+import type { LoopBody } from "./service.ts";
+import type { Settler } from "./settler.ts";
+import { Wake } from "./wake.ts";
+
+/** It takes ahead what is finished within so much time at the present rate. */
+const AHEAD_MS = 20;
+/** At most so many wait here, whatever the rate. */
+const MOST_AHEAD = 1_000;
+/** The rate is measured over at least so long: two jobs that end together are no burst. */
+const SHORTEST_LOOK_MS = 2;
+/** What has waited here for so long is given back. */
+const STALE_MS = 1_000;
+
+/** What the fetcher is made with. */
+export interface FetcherOptions {
+  readonly store: Store;
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly settler: Settler;
+  readonly order: QueueOrder;
+}
+
+/** Takes leases ahead of need. Its loop's task is `fetcher`. */
+export class Fetcher implements LoopBody<boolean> {
+  readonly name = "fetcher";
+  readonly #store: Store;
+  readonly #owner: string;
+  readonly #clock: Clock;
+  readonly #settler: Settler;
+  #order: QueueOrder;
+  #quiet = false;
+  /** Taken and not handed out, oldest first, from `#head` on. */
+  #ready: Lease[] = [];
+  #head = 0;
+  #readySince = 0;
+  /** Processors that wait for a lease. */
+  #idle: ((lease: Lease | undefined) => void)[] = [];
+  /** Jobs that processors finished since `#rateSince`. */
+  #finished = 0;
+  #rateSince: number;
+  #ahead = 0;
+  /** Rung when more is wanted, or the queues have changed. */
+  readonly #wake = new Wake();
+  /** The queues are empty and the store will say when they are not: an idle processor need not ring. */
+  #queuesEmpty = false;
+
+  constructor(options: FetcherOptions) {
+    this.#store = options.store;
+    this.#owner = options.owner;
+    this.#clock = options.clock;
+    this.#settler = options.settler;
+    this.#order = options.order;
+    this.#rateSince = options.clock.monotonic();
+  }
+
+  /** Jobs taken and not yet handed to a processor. */
+  get waiting(): number {
+    return this.#ready.length - this.#head;
+  }
+
+  get quiet(): boolean {
+    return this.#quiet;
+  }
+
+  /** The next lease if one is at hand, for a processor that has just finished a job. */
+  next(): Lease | undefined {
+    this.#finished++;
+    return this.#hand();
+  }
+
+  /** The next lease when there is one; undefined when `signal` aborts first. */
+  wait(signal: AbortSignal): Promise<Lease | undefined> {
+    const lease = signal.aborted ? undefined : this.#hand();
+    if (lease || signal.aborted) return Promise.resolve(lease);
+    return new Promise((resolve) => {
+      const settle = (lease: Lease | undefined) => {
+        signal.removeEventListener("abort", leave);
+        resolve(lease);
+      };
+      const leave = () => {
+        this.#idle = this.#idle.filter((one) => one !== settle);
+        resolve(undefined);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      this.#idle.push(settle);
+      this.#wantMore();
+    });
+  }
+
+  /** Takes nothing more, and gives back what has not started. */
+  goQuiet(): void {
+    this.#quiet = true;
+    this.#giveBack();
+    this.#wake.ring();
+  }
+
+  /** Takes again. */
+  resume(): void {
+    this.#quiet = false;
+    this.#wake.ring();
+  }
+
+  /** Takes from other queues, or in another order, from the next step on. */
+  setOrder(order: QueueOrder): void {
+    this.#order = order;
+    this.#wake.ring();
+  }
+
+  /** Takes what is wanted now. True when the queues had less than that. */
+  async step(): Promise<boolean> {
+    this.#giveBackStale();
+    this.#measureRate();
+    const limit = this.#wanted();
+    if (limit === 0) return false;
+    const leases = await this.#store.take({ queues: this.#order(), limit, owner: this.#owner });
+    this.#deliver(leases);
+    return leases.length < limit;
+  }
+
+  /** Waits for work when the queues were empty, else until more is wanted. */
+  async rest(empty: boolean, signal: AbortSignal): Promise<void> {
+    if (this.#wanted() === 0) {
+      // What waits here must be looked at before it is stale.
+      if (this.waiting > 0) await this.#wake.wait(signal, this.#clock, STALE_MS);
+      else await this.#wake.wait(signal);
+    } else if (empty) {
+      this.#queuesEmpty = true;
+      await this.#wake.until(signal, (either) => this.#store.waitForWork(this.#order(), either));
+      this.#queuesEmpty = false;
+    }
+  }
+
+  #hand(): Lease | undefined {
+    if (this.#head === this.#ready.length) return undefined;
+    const lease = this.#ready[this.#head++]!;
+    // Half used up: fetch the other half while this one is worked on.
+    if (this.waiting * 2 <= this.#ahead) this.#wantMore();
+    return lease;
+  }
+
+  #wantMore(): void {
+    if (!this.#queuesEmpty) this.#wake.ring();
+  }
+
+  #wanted(): number {
+    if (this.#quiet) return 0;
+    if (this.#idle.length === 0 && this.waiting * 2 > this.#ahead) return 0;
+    return Math.max(0, this.#idle.length + this.#ahead - this.waiting);
+  }
+
+  /** Sets how far to take ahead from how many jobs were finished lately. */
+  #measureRate(): void {
+    const now = this.#clock.monotonic();
+    const elapsed = now - this.#rateSince;
+    if (elapsed < SHORTEST_LOOK_MS) return;
+    this.#ahead = Math.min(MOST_AHEAD, Math.floor(this.#finished / elapsed * AHEAD_MS));
+    this.#finished = 0;
+    this.#rateSince = now;
+  }
+
+  #deliver(leases: readonly Lease[]): void {
+    if (this.#quiet) {
+      // Quiet came while the store was asked.
+      for (const lease of leases) this.#settler.add({ kind: "release", token: lease.token });
+      return;
+    }
+    this.#ready = this.#head === this.#ready.length ? [...leases] : [...this.#ready.slice(this.#head), ...leases];
+    this.#head = 0;
+    this.#readySince = this.#clock.monotonic();
+    while (this.#idle.length > 0 && this.waiting > 0) this.#idle.shift()!(this.#hand());
+  }
+
+  #giveBackStale(): void {
+    if (this.waiting > 0 && this.#clock.monotonic() - this.#readySince >= STALE_MS) {
+      this.#ahead = 0;
+      this.#giveBack();
+    }
+  }
+
+  #giveBack(): void {
+    for (const lease of this.#ready.slice(this.#head)) this.#settler.add({ kind: "release", token: lease.token });
+    this.#ready = [];
+    this.#head = 0;
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * The heartbeat: says to the store that this process is alive and what it is doing. It beats in a Worker thread with a
+ * store connection of its own, so that a handler that blocks the event loop does not make the process look dead.
+ *
+ *  1. Before each beat the Worker asks this side what the process is doing. An answer that is late (the loop is blocked)
+ *     is not waited for: the Worker beats with what it knew. The lateness is the event-loop delay.
+ *  2. A store that only this process can open (`sqlite::memory:`) has nobody to tell: the beat stays on this side.
+ *  3. Sidekiq's signal list, read with the beat, is handed on as commands.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { StoreOptions } from "../store/open.ts";
+import type { Command, ProcessRecord, Store } from "../store/store.ts";
+import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
+import type { Service } from "./service.ts";
+import type { Tasks } from "./tasks.ts";
+
+/** What the heartbeat is made with. */
+export interface HeartbeatOptions {
+  readonly store: Store;
+  /** The address with its password, for the Worker's own connection. */
+  readonly storeUrl: string;
+  readonly storeOptions: StoreOptions;
+  /** What the process is and does, as of now. */
+  readonly describe: () => ProcessRecord;
+  readonly onCommands: (commands: readonly Command[]) => void;
+  /** Called after each beat that the store took. */
+  readonly onBeat: () => void;
+  readonly intervalMs: number;
+  readonly ttlMs: number;
+  readonly clock: Clock;
+  readonly tasks: Tasks;
+  readonly log: Log;
+}
+
+/** Its task is `heartbeat`. */
+export class Heartbeat implements Service {
+  readonly name = "heartbeat";
+  readonly #options: HeartbeatOptions;
+  #worker: Worker | undefined;
+  #stopped: (() => void) | undefined;
+  #loopDelayMs = 0;
+  #failing = false;
+  readonly #stop = new AbortController();
+  #inline: Promise<void> | undefined;
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+  }
+
+  /** For how long the event loop kept the last beat's question waiting, in milliseconds. */
+  get loopDelayMs(): number {
+    return this.#loopDelayMs;
+  }
+
+  /** Registers the process with a first beat, then beats on. */
+  async start(): Promise<void> {
+    await this.step();
+    const task = this.#options.tasks.add(this.name);
+    if (this.#options.storeUrl === "sqlite::memory:") {
+      this.#inline = this.#beatHere().finally(() => this.#options.tasks.remove(task));
+    } else {
+      this.#startWorker();
+    }
+    task.enter("beating");
+  }
+
+  /** One beat from this side. */
+  async step(): Promise<void> {
+    const { store, describe, ttlMs, onCommands, onBeat } = this.#options;
+    const commands = await store.beat(describe(), ttlMs);
+    if (commands.length > 0) onCommands(commands);
+    onBeat();
+  }
+
+  /** Ends beating; the registration stays until `deregister` or its time is over. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#inline;
+    const worker = this.#worker;
+    if (!worker) return;
+    this.#worker = undefined;
+    await new Promise<void>((resolve) => {
+      this.#stopped = resolve;
+      worker.postMessage({ kind: "stop" } satisfies ToHeartbeat);
+    });
+    worker.terminate();
+  }
+
+  #startWorker(): void {
+    const { storeUrl, storeOptions, intervalMs, ttlMs, describe, log, clock } = this.#options;
+    const worker = new Worker(new URL("./heartbeat_worker.ts", import.meta.url).href, {
+      type: "module",
+      name: "heartbeat",
+    });
+    worker.onmessage = (event: MessageEvent<FromHeartbeat>) => this.#receive(worker, event.data);
+    worker.onerror = (event) => {
+      // Without this the Worker's error would end the whole process.
+      event.preventDefault();
+      log.error("Heartbeat thread failed, starting another", { error: event.message });
+      worker.terminate();
+      this.#stopped?.();
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      void clock.sleep(1_000, this.#stop.signal).then(() => {
+        if (!this.#stop.signal.aborted) this.#startWorker();
+      });
+    };
+    this.#worker = worker;
+    const { clock: _clock, log: _log, ...options } = storeOptions;
+    worker.postMessage(
+      { kind: "start", storeUrl, storeOptions: options, process: describe(), intervalMs, ttlMs } satisfies ToHeartbeat,
+    );
+  }
+
+  #receive(worker: Worker, message: FromHeartbeat): void {
+    const { log, onBeat, onCommands, describe } = this.#options;
+    switch (message.kind) {
+      case "ask":
+        worker.postMessage({ kind: "process", process: describe() } satisfies ToHeartbeat);
+        break;
+      case "beat":
+        this.#loopDelayMs = Math.round(message.loopDelayMs);
+        if (this.#failing) log.info("Heartbeat reaches the store again");
+        this.#failing = false;
+        if (message.commands.length > 0) onCommands(message.commands);
+        onBeat();
+        break;
+      case "blocked":
+        log.warn("Event loop was blocked: a handler did not yield", { blockedMs: Math.round(message.ms) });
+        break;
+      case "failed":
+        if (!this.#failing) log.warn("Heartbeat does not reach the store", { error: message.error });
+        this.#failing = true;
+        break;
+      case "stopped":
+        this.#stopped?.();
+        break;
+    }
+  }
+
+  async #beatHere(): Promise<void> {
+    const { clock, intervalMs, log } = this.#options;
+    const { signal } = this.#stop;
+    for (;;) {
+      await clock.sleep(intervalMs, signal);
+      if (signal.aborted) return;
+      await this.step().catch((error) => log.warn("Heartbeat failed", { error: error.message }));
+    }
+  }
+}
+

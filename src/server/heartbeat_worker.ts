@@ -1,0 +1,105 @@
+/**
+ * The heartbeat's thread: see `heartbeat.ts`. A Worker's entry: it does nothing but answer messages.
+ *
+ * @module
+ */
+import { systemClock } from "../clock.ts";
+import { openStore, type StoreOptions } from "../store/open.ts";
+import type { Command, ProcessRecord, Store } from "../store/store.ts";
+
+/** To the Worker. */
+export type ToHeartbeat =
+  | {
+    readonly kind: "start";
+    readonly storeUrl: string;
+    readonly storeOptions: StoreOptions;
+    readonly process: ProcessRecord;
+    readonly intervalMs: number;
+    readonly ttlMs: number;
+  }
+  | { readonly kind: "process"; readonly process: ProcessRecord }
+  | { readonly kind: "stop" };
+
+/** From the Worker. */
+export type FromHeartbeat =
+  | { readonly kind: "ask" }
+  | { readonly kind: "beat"; readonly commands: readonly Command[]; readonly loopDelayMs: number }
+  | { readonly kind: "blocked"; readonly ms: number }
+  | { readonly kind: "failed"; readonly error: string }
+  | { readonly kind: "stopped" };
+
+/** The main side is given so long to say what it is doing. */
+const ANSWER_MS = 200;
+/** A delay of the event loop from which on it is worth a line in the log. */
+const BLOCKED_MS = 1_000;
+
+const scope = self as unknown as {
+  postMessage(message: FromHeartbeat): void;
+  onmessage: ((event: MessageEvent<ToHeartbeat>) => void) | null;
+};
+
+const stopping = new AbortController();
+let store: Store | undefined;
+let known: ProcessRecord;
+let answered: (() => void) | undefined;
+let askedAt: number | undefined;
+let running: Promise<void> | undefined;
+
+scope.onmessage = ({ data }) => {
+  switch (data.kind) {
+    case "start":
+      known = data.process;
+      running = beatOn(data);
+      break;
+    case "process":
+      known = data.process;
+      answered?.();
+      break;
+    case "stop":
+      void end();
+      break;
+  }
+};
+
+async function beatOn(
+  { storeUrl, storeOptions, intervalMs, ttlMs }: Extract<ToHeartbeat, { kind: "start" }>,
+): Promise<void> {
+  for (;;) {
+    await systemClock.sleep(intervalMs, stopping.signal);
+    if (stopping.signal.aborted) return;
+    const loopDelayMs = await ask();
+    try {
+      store ??= await openStore(storeUrl, storeOptions);
+      scope.postMessage({ kind: "beat", commands: await store.beat(known, ttlMs), loopDelayMs });
+    } catch (error) {
+      scope.postMessage({ kind: "failed", error: (error as Error).message });
+    }
+  }
+}
+
+/** Asks the main side what it is doing; returns how long the answer took, or has been taking until now. */
+async function ask(): Promise<number> {
+  const now = systemClock.monotonic();
+  if (askedAt === undefined) {
+    askedAt = now;
+    scope.postMessage({ kind: "ask" });
+  }
+  const since = askedAt;
+  const patience = new AbortController();
+  answered = () => {
+    const ms = systemClock.monotonic() - since;
+    if (ms >= BLOCKED_MS) scope.postMessage({ kind: "blocked", ms });
+    askedAt = undefined;
+    answered = undefined;
+    patience.abort();
+  };
+  await systemClock.sleep(ANSWER_MS, patience.signal);
+  return systemClock.monotonic() - since;
+}
+
+async function end(): Promise<void> {
+  stopping.abort();
+  await running;
+  await store?.[Symbol.asyncDispose]();
+  scope.postMessage({ kind: "stopped" });
+}

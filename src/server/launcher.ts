@@ -1,0 +1,297 @@
+/**
+ * The launcher: the composition root of a server. It builds every moving part, starts them in order and stops them in
+ * reverse.
+ *
+ *   start:  late errors → heartbeat (registers) → startup hook → listener → processors → poller → rescuer → fetcher
+ *   stop:   quiet (fetcher, poller, rescuer) → processors, until the deadline → heartbeat → listener → deregister
+ *
+ * @module
+ */
+import { Client } from "../client/client.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import type { Settings } from "../config.ts";
+import type { QueueWeight } from "../config_parse.ts";
+import type { Registry } from "../handlers/registry.ts";
+import { type Log, logger } from "../log.ts";
+import type { PerformMiddleware, PushMiddleware } from "../middleware/chain.ts";
+import type { StoreOptions } from "../store/open.ts";
+import type { ProcessRecord, Store } from "../store/store.ts";
+import { VERSION } from "../version.ts";
+import { control, type Controls } from "./control.ts";
+import { dumpTasks, formatDump } from "./dump.ts";
+import { Fetcher } from "./fetcher.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { callHook, type Hooks } from "./hooks.ts";
+import { newIdentity } from "./identity.ts";
+import { LateErrors } from "./late_errors.ts";
+import { Listener } from "./listener.ts";
+import { Manager } from "./manager.ts";
+import { Poller } from "./poller.ts";
+import { queueOrder } from "./queue_order.ts";
+import { Rescuer } from "./rescuer.ts";
+import { Retrier } from "./retrier.ts";
+import { Loop, type Service } from "./service.ts";
+import { Settler } from "./settler.ts";
+import { Inbox } from "./signals.ts";
+import { Tasks } from "./tasks.ts";
+
+/** What a server is made of. */
+export interface LauncherOptions {
+  /** Opened by the caller, and closed by the caller after {@linkcode Launcher.finished}. */
+  readonly store: Store;
+  /** The address the store was opened with, and how: the heartbeat opens it once more. */
+  readonly storeUrl: string;
+  readonly storeOptions?: StoreOptions;
+  readonly registry: Registry;
+  readonly settings: Settings;
+  readonly clock?: Clock;
+  readonly pushMiddleware?: readonly PushMiddleware[];
+  readonly performMiddleware?: readonly PerformMiddleware[];
+  readonly hooks?: Hooks;
+  /** Catch errors that belong to no job, too: for a program that is nothing but a server. Default false. */
+  readonly catchAllErrors?: boolean;
+  /** What signals ask for beside the jobs: reopening the log, reading the configuration. */
+  readonly onReopen?: () => void;
+  readonly onReload?: () => Promise<void>;
+}
+
+/** A server: takes jobs and performs them until stopped. */
+export class Launcher implements Controls {
+  /** `hostname:pid:nonce`. */
+  readonly identity: string;
+  /** The enqueuer that handlers are given. */
+  readonly client: Client;
+  /** What signals and commands ask goes in here. */
+  readonly inbox: Inbox = new Inbox();
+  readonly #options: LauncherOptions;
+  readonly #clock: Clock;
+  readonly #tasks: Tasks;
+  readonly #log: Log;
+  readonly #hooks: Hooks;
+  readonly #settler: Settler;
+  readonly #fetcher: Fetcher;
+  readonly #manager: Manager;
+  readonly #heartbeat: Heartbeat;
+  readonly #lateErrors: LateErrors;
+  readonly #listener: Listener;
+  readonly #listening: Loop<void>;
+  readonly #startedAt: number;
+  /** What takes jobs out of the store, or moves them to where they are taken. */
+  #taking: Service[] = [];
+  #queues: readonly QueueWeight[];
+  #timeoutMs: number;
+  #quiet = false;
+  readonly #cold = new AbortController();
+  #stopping: Promise<void> | undefined;
+  #finished: Promise<void> = Promise.resolve();
+
+  constructor(options: LauncherOptions) {
+    const { store, registry, settings } = options;
+    this.#options = options;
+    const clock = this.#clock = options.clock ?? systemClock;
+    const log = (name: string) => logger(name, clock);
+    this.identity = newIdentity();
+    this.#startedAt = clock.now();
+    this.#log = log("launcher");
+    this.#hooks = options.hooks ?? {};
+    this.#timeoutMs = settings.timeoutMs;
+    this.#queues = chooseQueues(settings.queues, registry);
+    const tasks = this.#tasks = new Tasks(clock);
+    const owner = this.identity;
+
+    this.client = new Client({
+      store,
+      clock,
+      maxPayloadBytes: settings.maxPayloadBytes,
+      sidekiqWire: settings.sidekiqWire,
+      classOptions: (name) => registry.get(name)?.options,
+      ...(options.pushMiddleware && { middleware: options.pushMiddleware }),
+    });
+    this.#lateErrors = new LateErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
+    this.#settler = new Settler({ store, owner, clock, log: log("settler") });
+    const order = queueOrder(this.#queues);
+    this.#fetcher = new Fetcher({ store, owner, clock, settler: this.#settler, order });
+    const retrier = new Retrier({ clock, settings, registry, hooks: this.#hooks, log: log("retrier") });
+    this.#manager = new Manager({
+      clock,
+      tasks,
+      fetcher: this.#fetcher,
+      settler: this.#settler,
+      retrier,
+      registry,
+      lateErrors: this.#lateErrors,
+      client: this.client,
+      middleware: options.performMiddleware ?? [],
+      log: log("processor"),
+    }, { concurrency: settings.concurrency, log: log("manager") });
+    this.#listener = new Listener({ store, identity: owner, inbox: this.inbox });
+    this.#listening = new Loop(this.#listener, { clock, tasks, log: log("listener") });
+    this.#heartbeat = new Heartbeat({
+      store,
+      storeUrl: options.storeUrl,
+      storeOptions: options.storeOptions ?? {},
+      describe: () => this.describe(),
+      onCommands: (commands) => this.#listener.hear(commands),
+      onBeat: () => this.#hooks.heartbeat && void callHook(this.#log, "heartbeat", this.#hooks.heartbeat),
+      intervalMs: settings.heartbeatMs,
+      ttlMs: settings.deadAfterMs,
+      clock,
+      tasks,
+      log: log("heartbeat"),
+    });
+  }
+
+  /** The queues it takes from. */
+  get queues(): readonly QueueWeight[] {
+    return this.#queues;
+  }
+
+  /** Resolves when it has stopped, however that came about. */
+  get finished(): Promise<void> {
+    return this.#finished;
+  }
+
+  /**
+   * Starts everything; resolves when it takes jobs.
+   *
+   * @throws {StoreError} when the process cannot be registered
+   */
+  async start(): Promise<void> {
+    this.#lateErrors.start();
+    await this.#heartbeat.start();
+    try {
+      await this.#hooks.startup?.();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+    this.#listening.start();
+    this.#manager.start();
+    this.#startTaking();
+    this.#finished = control(this.inbox, this, { tasks: this.#tasks, log: logger("control", this.#clock) });
+  }
+
+  /** Takes nothing more; running jobs go on. */
+  async quiet(): Promise<void> {
+    if (this.#quiet) return;
+    this.#quiet = true;
+    this.#fetcher.goQuiet();
+    await Promise.all(this.#taking.map((service) => service.stop()));
+    if (this.#hooks.quiet) await callHook(this.#log, "quiet", this.#hooks.quiet);
+  }
+
+  /** Ends being quiet: a deployment that failed need not leave a mute process behind. */
+  resume(): void {
+    if (!this.#quiet || this.#stopping) return;
+    this.#quiet = false;
+    this.#fetcher.resume();
+    this.#startTaking();
+  }
+
+  /** Stops: waits for running jobs until the deadline. Calling it again makes it cold: at once. */
+  stop(): Promise<void> {
+    if (this.#stopping) this.#cold.abort();
+    return this.#stopping ??= this.#stop();
+  }
+
+  /** What every task is doing, and the counts: lines of text. */
+  dump(): string[] {
+    return formatDump(dumpTasks(this.#tasks, this.#clock), {
+      identity: this.identity,
+      concurrency: this.#manager.concurrency,
+      busy: this.#manager.busy,
+      leases: this.#manager.busy + this.#fetcher.waiting + this.#settler.unsettled,
+      waiting: this.#fetcher.waiting,
+      unsettled: this.#settler.unsettled,
+      loopDelayMs: this.#heartbeat.loopDelayMs,
+      lateErrors: this.#lateErrors.count,
+      quiet: this.#quiet,
+    });
+  }
+
+  /** Reopens the log: what USR2 asks for. */
+  reopen(): void {
+    this.#options.onReopen?.();
+  }
+
+  /** Reads the configuration again: what HUP asks for. */
+  async reload(): Promise<void> {
+    await this.#options.onReload?.();
+  }
+
+  /** Applies those settings that may change while it runs. */
+  apply(settings: Settings): void {
+    this.#queues = chooseQueues(settings.queues, this.#options.registry);
+    this.#timeoutMs = settings.timeoutMs;
+    this.#fetcher.setOrder(queueOrder(this.#queues));
+    this.#manager.resize(settings.concurrency);
+  }
+
+  /** What this process is and does, as of now. */
+  describe(): ProcessRecord {
+    const { settings } = this.#options;
+    return {
+      identity: this.identity,
+      hostname: this.identity.slice(0, this.identity.indexOf(":")),
+      pid: Deno.pid,
+      tag: settings.tag ?? "",
+      labels: settings.labels,
+      queues: [...new Set(this.#queues.map((queue) => queue.name))],
+      weights: Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.weight])),
+      concurrency: this.#manager.concurrency,
+      version: VERSION,
+      startedAt: this.#startedAt,
+      quiet: this.#quiet,
+      busy: this.#manager.busy,
+      rss: Deno.memoryUsage().rss,
+      work: this.#manager.running(),
+    };
+  }
+
+  #startTaking(): void {
+    const { store, settings } = this.#options;
+    const clock = this.#clock;
+    const services = (name: string) => ({ clock, tasks: this.#tasks, log: logger(name, clock) });
+    this.#taking = [
+      new Loop(new Poller({ store, clock, log: logger("poller", clock) }), services("poller")),
+      new Loop(
+        new Rescuer({
+          store,
+          clock,
+          log: logger("rescuer", clock),
+          intervalMs: settings.heartbeatMs,
+          maxRescues: settings.maxRescues,
+        }),
+        services("rescuer"),
+      ),
+      new Loop(this.#fetcher, services("fetcher")),
+    ];
+    for (const service of this.#taking) void service.start();
+  }
+
+  async #stop(): Promise<void> {
+    const steps: [string, () => Promise<void>][] = [
+      ["quiet", () => this.quiet()],
+      ["manager", () => this.#manager.stop(this.#timeoutMs, this.#cold.signal)],
+      [
+        "shutdown",
+        async () => this.#hooks.shutdown && await callHook(this.#log, "shutdown", this.#hooks.shutdown),
+      ],
+      ["heartbeat", () => this.#heartbeat.stop()],
+      ["listener", () => (this.#listener.end(), this.#listening.stop())],
+      ["deregister", () => this.#options.store.deregister(this.identity)],
+      ["late-errors", () => this.#lateErrors.stop()],
+    ];
+    for (const [name, step] of steps) {
+      // One part that cannot stop must not keep the others from it.
+      await step().catch((error) => this.#log.error("Could not stop cleanly", { part: name, error: error.message }));
+    }
+    this.#log.info("Stopped");
+  }
+}
+
+/** The queues as set; else `default` and those that the handlers name. */
+function chooseQueues(set: readonly QueueWeight[], registry: Registry): readonly QueueWeight[] {
+  if (set.length > 0) return set;
+  return [...new Set(["default", ...registry.queues()])].map((name) => ({ name, weight: 0 }));
+}

@@ -1,0 +1,136 @@
+/**
+ * The manager: owns the processors, and ends them.
+ *
+ *  1. `resize` keeps as many processors as the concurrency says; one too many ends after its job.
+ *  2. `stop` waits for running jobs until the deadline. Then it gives the unfinished ones back to the front of their
+ *     queues *first*, and aborts them after: whatever the abort leads to, each job is already safe.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import { Shutdown } from "../job/errors.ts";
+import type { Log } from "../log.ts";
+import type { RunningJob } from "../store/store.ts";
+import { Processor, type ProcessorServices } from "./processor.ts";
+import type { Service } from "./service.ts";
+import type { Settler } from "./settler.ts";
+
+/** Handlers that listen to their signal get so long to clean up after it aborted. */
+const CLEAN_UP_MS = 3_000;
+/** Giving jobs back at the deadline may take so long; after that their leases are left to the rescuer. */
+const GIVE_BACK_MS = 5_000;
+
+/** Owns the processors. */
+export class Manager implements Service {
+  readonly name = "manager";
+  readonly #services: ProcessorServices;
+  readonly #settler: Settler;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #processors: Processor[] = [];
+  /** Processors that end after their job. */
+  readonly #leaving = new Set<Processor>();
+  #concurrency: number;
+
+  constructor(services: ProcessorServices, options: { concurrency: number; log: Log }) {
+    this.#services = services;
+    this.#settler = services.settler;
+    this.#clock = services.clock;
+    this.#log = options.log;
+    this.#concurrency = options.concurrency;
+  }
+
+  get concurrency(): number {
+    return this.#concurrency;
+  }
+
+  /** Jobs running now. */
+  get busy(): number {
+    return this.#all().reduce((count, processor) => count + (processor.running ? 1 : 0), 0);
+  }
+
+  /** What runs now, as others may read it. */
+  running(): RunningJob[] {
+    const now = this.#clock.now();
+    const monotonic = this.#clock.monotonic();
+    return this.#all().flatMap(({ label, running }) =>
+      running
+        ? [{
+          task: label,
+          queue: running.lease.queue,
+          payload: running.lease.payload,
+          since: now - (monotonic - running.since),
+        }]
+        : []
+    );
+  }
+
+  start(): void {
+    this.resize(this.#concurrency);
+  }
+
+  /** Keeps so many processors from now on. */
+  resize(concurrency: number): void {
+    this.#concurrency = concurrency;
+    while (this.#processors.length < concurrency) {
+      const processor = new Processor(this.#processors.length + 1, this.#services);
+      this.#processors.push(processor);
+      processor.start();
+    }
+    for (const processor of this.#processors.splice(concurrency)) {
+      this.#leaving.add(processor);
+      void processor.stop().then(() => this.#leaving.delete(processor));
+    }
+  }
+
+  /**
+   * Ends all processors. The fetcher must be quiet before.
+   *
+   * @param timeoutMs how long running jobs may go on
+   * @param cold aborts when it is to end at once
+   */
+  async stop(timeoutMs = 0, cold: AbortSignal = AbortSignal.abort()): Promise<void> {
+    const idle = Promise.all(this.#all().map((processor) => processor.stop())).then(() => true);
+    if (!await this.#within(idle, timeoutMs, cold)) {
+      await this.#giveBack();
+      for (const { running } of this.#all()) running?.context.abort(new Shutdown("The server stops"));
+      if (!await this.#within(idle, cold.aborted ? 0 : CLEAN_UP_MS, cold)) {
+        this.#log.warn("Handlers did not end when aborted; left behind", { count: this.busy });
+      }
+    }
+    await this.#settleRest();
+  }
+
+  #all(): Processor[] {
+    return [...this.#processors, ...this.#leaving];
+  }
+
+  async #giveBack(): Promise<void> {
+    let count = 0;
+    for (const processor of this.#all()) if (processor.giveBack()) count++;
+    if (count === 0) return;
+    this.#log.warn("Giving unfinished jobs back", { count });
+    await this.#settleRest();
+  }
+
+  async #settleRest(): Promise<void> {
+    const stored = this.#settler.flush().then(() => true);
+    if (await this.#within(stored, GIVE_BACK_MS)) return;
+    this.#log.error("Store does not answer; these jobs run again when this process is seen to be dead", {
+      count: this.#settler.unsettled,
+    });
+    this.#settler.abandon();
+  }
+
+  /** Whether it happens within the time, and before `cold` aborts. */
+  async #within(event: Promise<boolean>, ms: number, cold?: AbortSignal): Promise<boolean> {
+    const over = new AbortController();
+    const end = () => over.abort();
+    cold?.addEventListener("abort", end, { once: true });
+    if (cold?.aborted) end();
+    const happened = await Promise.race([event, this.#clock.sleep(ms, over.signal).then(() => false)]);
+    cold?.removeEventListener("abort", end);
+    end();
+    return happened;
+  }
+}

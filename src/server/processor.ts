@@ -1,0 +1,167 @@
+/**
+ * A processor: takes a job, performs it, settles it. One async task that performs one job at a time.
+ *
+ * Where the job is at each await: until its outcome is stored it is a lease of this process. If the process dies, the
+ * lease is rescued and the job runs again.
+ *
+ * @module
+ */
+import type { Client } from "../client/client.ts";
+import type { Clock } from "../clock.ts";
+import { JobContext } from "../handlers/context.ts";
+import type { Registry } from "../handlers/registry.ts";
+import { HandlerMissing } from "../job/errors.ts";
+import { type Job, parsePayload } from "../job/job.ts";
+import type { Log } from "../log.ts";
+import { compose, type PerformMiddleware } from "../middleware/chain.ts";
+import type { Lease, Outcome } from "../store/store.ts";
+import type { Fetcher } from "./fetcher.ts";
+import type { LateErrors } from "./late_errors.ts";
+import type { Retrier } from "./retrier.ts";
+import type { Service } from "./service.ts";
+import type { Settler } from "./settler.ts";
+import type { Task, Tasks } from "./tasks.ts";
+
+/** What processors share. */
+export interface ProcessorServices {
+  readonly clock: Clock;
+  readonly tasks: Tasks;
+  readonly fetcher: Fetcher;
+  readonly settler: Settler;
+  readonly retrier: Retrier;
+  readonly registry: Registry;
+  readonly lateErrors: LateErrors;
+  readonly client: Client;
+  readonly middleware: readonly PerformMiddleware[];
+  readonly log: Log;
+}
+
+/** A job being performed. */
+export interface Running {
+  readonly lease: Lease;
+  readonly context: JobContext;
+  /** When it started, on the monotonic clock. */
+  readonly since: number;
+}
+
+/** Performs jobs until stopped. Its task is `processor-N`. */
+export class Processor implements Service {
+  readonly name: string;
+  readonly #services: ProcessorServices;
+  readonly #perform: (context: JobContext, job: Job) => unknown;
+  readonly #stop = new AbortController();
+  #task: Task | undefined;
+  #running: Running | undefined;
+  #loop: Promise<void> | undefined;
+
+  constructor(number: number, services: ProcessorServices) {
+    this.name = `processor-${number}`;
+    this.#services = services;
+    const call = (context: JobContext, job: Job) => this.#callHandler(context, job);
+    const chain = services.middleware.length === 0 ? undefined : compose(services.middleware);
+    this.#perform = chain ? (context, job) => chain(context, () => Promise.resolve(call(context, job))) : call;
+  }
+
+  /** Its label in the dump. */
+  get label(): string {
+    return this.name;
+  }
+
+  /** What it performs now. */
+  get running(): Running | undefined {
+    return this.#running;
+  }
+
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Ends after the job under way; resolves when it has. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+  }
+
+  /** Gives its unfinished job back to the front of the queue; what the handler does after that no longer counts. */
+  giveBack(): boolean {
+    if (!this.#running) return false;
+    this.#services.settler.add({ kind: "release", token: this.#running.lease.token });
+    this.#running = { ...this.#running, lease: { ...this.#running.lease, token: GIVEN_BACK } };
+    return true;
+  }
+
+  /** Performs one job and settles it. Never rejects. */
+  async step(lease: Lease): Promise<void> {
+    const job = parsePayload(lease.payload);
+    if (job === undefined) {
+      this.#services.log.error("Unreadable payload, moved to dead as it is", { queue: lease.queue });
+      this.#services.settler.add({ kind: "bury", token: lease.token, payload: lease.payload });
+      return;
+    }
+    const context = new JobContext({ ...job, queue: lease.queue }, this.#services);
+    const since = this.#begin(lease, context);
+    let outcome: Outcome;
+    try {
+      await this.#perform(context, job);
+      outcome = { kind: "ack", token: lease.token, ...job.unlock };
+    } catch (error) {
+      outcome = await this.#services.retrier.outcome(lease, job, context, error);
+    }
+    this.#end(outcome, context, since);
+  }
+
+  async #run(): Promise<void> {
+    const { fetcher, tasks } = this.#services;
+    const { signal } = this.#stop;
+    this.#task = tasks.add(this.name);
+    this.#task.rest();
+    let lease = await fetcher.wait(signal);
+    while (lease) {
+      await this.step(lease);
+      lease = (signal.aborted ? undefined : fetcher.next()) ?? await fetcher.wait(signal);
+    }
+    tasks.remove(this.#task);
+  }
+
+  #callHandler(context: JobContext, job: Job): unknown {
+    const handler = this.#services.registry.get(context.class);
+    if (handler === undefined) throw new HandlerMissing(context.class, this.#services.registry.classes());
+    return this.#services.lateErrors.run(context, () => handler.perform(context, ...job.args));
+  }
+
+  #begin(lease: Lease, context: JobContext): number {
+    const since = this.#task?.perform(context) ?? this.#services.clock.monotonic();
+    this.#running = { lease, context, since };
+    const { log } = this.#services;
+    if (log.enabled("debug")) log.debug("Start", this.#fields(context));
+    return since;
+  }
+
+  #end(outcome: Outcome, context: JobContext, since: number): void {
+    const { log, settler, clock } = this.#services;
+    const elapsed = (this.#task?.rest() ?? clock.monotonic()) - since;
+    const givenBack = this.#running?.lease.token === GIVEN_BACK;
+    this.#running = undefined;
+    if (givenBack) {
+      log.info("Ended after it was given back; it runs again", { ...this.#fields(context), elapsedMs: round(elapsed) });
+      return;
+    }
+    settler.add(outcome);
+    if (outcome.kind === "ack" && log.enabled("info")) {
+      log.info("Done", { ...this.#fields(context), elapsedMs: round(elapsed) });
+    }
+  }
+
+  #fields(context: JobContext): Record<string, unknown> {
+    const { jid, queue, attempt } = context;
+    return { task: this.name, class: context.class, jid, queue, ...(attempt > 1 && { attempt }) };
+  }
+}
+
+/** Stands in for the token of a job that was given back: it settles nothing any more. */
+const GIVEN_BACK = "";
+
+/** Milliseconds with a fraction worth reading. */
+function round(ms: number): number {
+  return ms < 10 ? Math.round(ms * 100) / 100 : Math.round(ms);
+}

@@ -1,0 +1,109 @@
+/**
+ * The settler: what finished jobs leave behind goes to the store in batches. Everything that has finished since the
+ * last call goes in one; while the store is away, outcomes are kept and stored afterwards.
+ *
+ * If the process dies before an outcome is stored, its lease is still in the store, and the job runs again elsewhere:
+ * at least once.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import { StoreError } from "../store/errors.ts";
+import type { Outcome, Store } from "../store/store.ts";
+
+/** At most so many outcomes in one call: a store's step must stay short. */
+const LARGEST_BATCH = 1_000;
+const RETRY_MS = 500;
+
+/** Collects outcomes and stores them. */
+export class Settler {
+  readonly #store: Store;
+  readonly #owner: string;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #pending: Outcome[] = [];
+  #underWay = 0;
+  #flushing: Promise<void> | undefined;
+  #abandoned = false;
+  readonly #giveUp = new AbortController();
+
+  constructor(options: { store: Store; owner: string; clock: Clock; log: Log }) {
+    this.#store = options.store;
+    this.#owner = options.owner;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /** Outcomes that are not stored yet. */
+  get unsettled(): number {
+    return this.#pending.length + this.#underWay;
+  }
+
+  /** Takes an outcome; it is stored soon. */
+  add(outcome: Outcome): void {
+    this.#pending.push(outcome);
+    this.#flushing ??= this.#run();
+  }
+
+  /** Resolves when everything added so far is stored, or given up. */
+  async flush(): Promise<void> {
+    while (this.#flushing) await this.#flushing;
+  }
+
+  /** Stops trying: what is not stored stays leased, and runs again when this process is gone. */
+  abandon(): void {
+    this.#abandoned = true;
+    this.#giveUp.abort();
+  }
+
+  async #run(): Promise<void> {
+    // The rest of this turn may finish more jobs: they go in the same call.
+    await this.#clock.turn();
+    while (this.#pending.length > 0 && !this.#abandoned) {
+      const batch = this.#pending.splice(0, LARGEST_BATCH);
+      this.#underWay = batch.length;
+      await this.#settle(batch);
+      this.#underWay = 0;
+    }
+    this.#flushing = undefined;
+  }
+
+  async #settle(batch: readonly Outcome[]): Promise<void> {
+    for (let failures = 0; !this.#abandoned; failures++) {
+      try {
+        return this.#report(await this.#store.settle(this.#owner, batch));
+      } catch (error) {
+        const transient = error instanceof StoreError && error.transient;
+        if (failures === 0) {
+          this.#log.warn("Outcomes not stored, trying again", { count: batch.length, error: (error as Error).message });
+        }
+        if (!transient && batch.length > 1) {
+          // One that cannot be stored must not hold up the others.
+          for (const outcome of batch) await this.#settle([outcome]);
+          return;
+        }
+        if (!transient && failures >= 3) {
+          this.#log.error("Outcome given up; the job runs again when this process has ended", {
+            token: batch[0]?.token,
+            error: (error as Error).message,
+          });
+          return;
+        }
+        await this.#clock.sleep(RETRY_MS * (0.5 + Math.random()), this.#giveUp.signal);
+      }
+    }
+  }
+
+  #report(result: { readonly lost: readonly string[]; readonly dropped: number }): void {
+    if (result.lost.length > 0) {
+      this.#log.warn("Leases lost: this process was taken for dead, and these jobs run again elsewhere", {
+        count: result.lost.length,
+        tokens: result.lost.slice(0, 10),
+      });
+    }
+    if (result.dropped > 0) {
+      this.#log.warn("Dead jobs dropped: over the limit of number or age", { count: result.dropped });
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Signals: a table of what each means, and the only place that listens for them. A listener notes the name and nothing
+ * more; one loop (`control.ts`) acts, so that two signals never act at once.
+ *
+ * @module
+ */
+
+/** What a signal asks for. */
+export type Verb = "stop" | "quiet" | "resume" | "reopen" | "reload" | "dump";
+
+/** The table. Equal signals close together may arrive as one. */
+export const SIGNALS: Readonly<Partial<Record<Deno.Signal, Verb>>> = {
+  SIGTERM: "stop",
+  SIGINT: "stop",
+  SIGTSTP: "quiet",
+  // In development, `deno run` itself also opens its inspector on USR1 (since 2.9.2); TSTP is the safe one there.
+  SIGUSR1: "quiet",
+  SIGCONT: "resume",
+  SIGUSR2: "reopen",
+  SIGHUP: "reload",
+  SIGTTIN: "dump",
+};
+
+/** Something asked of this process. */
+export interface Asked {
+  readonly verb: Verb;
+  /** Who asked: a signal's name, or `command`. */
+  readonly by: string;
+  /** The answer goes here, when one is wanted. */
+  readonly reply?: (text: string) => Promise<void>;
+}
+
+/** What was asked and not yet acted on, in order. For one reader. */
+export class Inbox {
+  readonly #asked: Asked[] = [];
+  #reader: ((asked: Asked) => void) | undefined;
+
+  put(asked: Asked): void {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    if (reader) reader(asked);
+    else this.#asked.push(asked);
+  }
+
+  /** The next one; waits for it. */
+  next(): Promise<Asked> {
+    const first = this.#asked.shift();
+    if (first) return Promise.resolve(first);
+    return new Promise((resolve) => this.#reader = resolve);
+  }
+}
+
+/**
+ * Listens to the table's signals and puts them into the inbox, until disposed.
+ */
+export function listenToSignals(inbox: Inbox): Disposable {
+  const listeners = (Object.entries(SIGNALS) as [Deno.Signal, Verb][]).map(([signal, verb]) => {
+    const listener = () => inbox.put({ verb, by: signal });
+    Deno.addSignalListener(signal, listener);
+    return [signal, listener] as const;
+  });
+  return {
+    [Symbol.dispose]() {
+      for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
+    },
+  };
+}

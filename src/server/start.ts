@@ -1,0 +1,98 @@
+/**
+ * A server for a program of one's own, in one call: store, handlers, launcher, signals.
+ *
+ * @module
+ */
+import type { Client } from "../client/client.ts";
+import { defaultSettings, type Settings } from "../config.ts";
+import type { JobDefinition } from "../handlers/handler.ts";
+import { Registry } from "../handlers/registry.ts";
+import type { PerformMiddleware, PushMiddleware } from "../middleware/chain.ts";
+import { openStore, type StoreOptions } from "../store/open.ts";
+import type { Hooks } from "./hooks.ts";
+import { Launcher } from "./launcher.ts";
+import { listenToSignals } from "./signals.ts";
+
+/** What {@linkcode startServer} is told. */
+export interface ServerOptions {
+  /** The store's address: `sqlite:PATH`, `redis://…`. */
+  readonly store: string;
+  readonly storeOptions?: StoreOptions;
+  /** What `defineJob` made. */
+  // deno-lint-ignore no-explicit-any -- definitions with any arguments
+  readonly jobs?: readonly JobDefinition<any>[];
+  /** Or a registry filled otherwise. */
+  readonly registry?: Registry;
+  /** Settings other than the defaults: `{ concurrency: 5 }`. Durations in milliseconds. */
+  readonly settings?: Partial<Settings>;
+  readonly pushMiddleware?: readonly PushMiddleware[];
+  readonly performMiddleware?: readonly PerformMiddleware[];
+  readonly hooks?: Hooks;
+  /** Stop on TERM and INT, be quiet on TSTP, and so on, as the executable does. Default false: signals are yours. */
+  readonly signals?: boolean;
+}
+
+/** A running server. */
+export interface Server extends AsyncDisposable {
+  /** `hostname:pid:nonce`. */
+  readonly identity: string;
+  /** Pushes jobs. */
+  readonly client: Client;
+  /** Resolves when it has stopped. */
+  readonly finished: Promise<void>;
+  /** Takes nothing more. */
+  quiet(): Promise<void>;
+  /** Takes jobs again. */
+  resume(): void;
+  /** Stops: waits for running jobs until `settings.timeoutMs`, then gives unfinished ones back. */
+  stop(): Promise<void>;
+  /** What every async task is doing, as lines of text. */
+  dump(): string[];
+}
+
+/**
+ * Opens the store and starts a server in this program.
+ *
+ * @throws {StoreError} when the store cannot be opened
+ * @throws {HandlerError} when two jobs have the same class
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const registry = (options.registry ?? new Registry()).define(...options.jobs ?? []);
+  const settings: Settings = { ...defaultSettings(), ...options.settings };
+  const storeOptions: StoreOptions = {
+    deadMaxJobs: settings.deadMaxJobs,
+    deadMaxAgeMs: settings.deadMaxAgeMs,
+    durability: settings.durability,
+    sidekiqWire: settings.sidekiqWire,
+    ...options.storeOptions,
+  };
+  const store = await openStore(options.store, storeOptions);
+  const launcher = new Launcher({ ...options, store, storeUrl: options.store, storeOptions, registry, settings });
+  const signals = options.signals ? listenToSignals(launcher.inbox) : undefined;
+  const close = async () => {
+    signals?.[Symbol.dispose]();
+    await store[Symbol.asyncDispose]();
+  };
+  try {
+    await launcher.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const finished = launcher.finished.then(close);
+  return {
+    identity: launcher.identity,
+    client: launcher.client,
+    finished,
+    quiet: () => launcher.quiet(),
+    resume: () => launcher.resume(),
+    stop() {
+      launcher.inbox.put({ verb: "stop", by: "program" });
+      return finished;
+    },
+    dump: () => launcher.dump(),
+    async [Symbol.asyncDispose]() {
+      await this.stop();
+    },
+  };
+}
