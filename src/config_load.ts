@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { defaultSettings, type SettingName, type Settings, SETTINGS } from "./config.ts";
+import { defaultSettings, type SettingName, SETTINGS, type Settings } from "./config.ts";
 
 /** The configuration is not usable. The message is one line for people. */
 export class ConfigError extends Error {

@@ -174,7 +174,9 @@ class LogOutput {
     const text = this.#buffer;
     this.#buffer = "";
     try {
-      if (this.#lost > 0) this.#writeAll(`{"level":"error","name":"log","msg":"Log lines lost","count":${this.#lost}}\n`);
+      if (this.#lost > 0) {
+        this.#writeAll(`{"level":"error","name":"log","msg":"Log lines lost","count":${this.#lost}}\n`);
+      }
       this.#lost = 0;
       this.#writeAll(text);
     } catch {

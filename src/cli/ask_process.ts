@@ -35,9 +35,11 @@ export async function chooseProcesses(store: OpenStore, { flags, names }: AskArg
   if (flags.all) return live;
   return names.map((name) => {
     const exact = live.find((process) => process.identity === name);
-    const fits = exact ? [exact] : live.filter((process) =>
-      process.identity.startsWith(name) || String(process.pid) === name || process.tag === name
-    );
+    const fits = exact
+      ? [exact]
+      : live.filter((process) =>
+        process.identity.startsWith(name) || String(process.pid) === name || process.tag === name
+      );
     if (fits.length === 1) return fits[0]!;
     throw new UsageError(
       fits.length === 0

@@ -5,7 +5,7 @@
  */
 import { readWireTime } from "../job/raw.ts";
 import { formatDuration } from "../job/duration.ts";
-import { type Payload, parsePayload } from "../job/job.ts";
+import { parsePayload, type Payload } from "../job/job.ts";
 import type { Entry } from "../store/admin.ts";
 import { plain } from "./output.ts";
 

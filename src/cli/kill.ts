@@ -10,5 +10,8 @@ Moves jobs to dead: they do not run, and can be looked at and retried by hand. A
 
 /** Moves jobs to dead. */
 export function run(argv: readonly string[]): Promise<number> {
-  return runEdit({ name: "kill", edit: "kill", all: ["scheduled", "retry", "queue:NAME"], done: "moved to dead" }, argv);
+  return runEdit(
+    { name: "kill", edit: "kill", all: ["scheduled", "retry", "queue:NAME"], done: "moved to dead" },
+    argv,
+  );
 }

@@ -110,7 +110,9 @@ function parseArgs(text: string): unknown[] {
   try {
     args = parseLossless(text);
   } catch (error) {
-    throw new UsageError(`--args is "${text}"; wanted: a JSON array, such as '["bob", 5]' (${(error as Error).message})`);
+    throw new UsageError(
+      `--args is "${text}"; wanted: a JSON array, such as '["bob", 5]' (${(error as Error).message})`,
+    );
   }
   if (!Array.isArray(args)) throw new UsageError(`--args is "${text}"; wanted: a JSON array, such as '["bob", 5]'`);
   return args;

@@ -114,6 +114,7 @@ async function serve(
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
   await launcher.start();
+  say.info("Ready", { identity: launcher.identity });
   await launcher.finished;
   return 0;
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type LoadedConfig, loadConfig } from "../config_load.ts";
+import { loadConfig, type LoadedConfig } from "../config_load.ts";
 import type { SettingName, Settings } from "../config.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../store/open.ts";
 import { remark } from "./output.ts";

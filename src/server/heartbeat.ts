@@ -151,4 +151,3 @@ export class Heartbeat implements Service {
     }
   }
 }
-

@@ -11,7 +11,7 @@ import type { Clock } from "../clock.ts";
 import { JobContext } from "../handlers/context.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { HandlerMissing } from "../job/errors.ts";
-import { type Job, parsePayload } from "../job/job.ts";
+import { type Job, lockOf, parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
 import { compose, type PerformMiddleware } from "../middleware/chain.ts";
 import type { Lease, Outcome } from "../store/store.ts";
@@ -103,7 +103,7 @@ export class Processor implements Service {
     let outcome: Outcome;
     try {
       await this.#perform(context, job);
-      outcome = { kind: "ack", token: lease.token, ...job.unlock };
+      outcome = { kind: "ack", token: lease.token, ...lockOf(job) };
     } catch (error) {
       outcome = await this.#services.retrier.outcome(lease, job, context, error);
     }

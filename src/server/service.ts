@@ -82,8 +82,9 @@ export class Loop<Result> implements Service {
         failures++;
         const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1)) * (0.5 + Math.random());
         // A store that is away is said once by the store itself; a fault of ours each time, with its stack.
-        if (!(error instanceof StoreError)) log.error("Failed, trying again", { error, stack: (error as Error)?.stack });
-        else if (failures === 1) log.warn("Store failed, trying again", { error: error.message });
+        if (!(error instanceof StoreError)) {
+          log.error("Failed, trying again", { error, stack: (error as Error)?.stack });
+        } else if (failures === 1) log.warn("Store failed, trying again", { error: error.message });
         task.enter("backing-off");
         await clock.sleep(backoff, signal);
       }

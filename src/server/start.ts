@@ -80,19 +80,18 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     throw error;
   }
   const finished = launcher.finished.then(close);
+  const stop = () => {
+    launcher.inbox.put({ verb: "stop", by: "program" });
+    return finished;
+  };
   return {
     identity: launcher.identity,
     client: launcher.client,
     finished,
     quiet: () => launcher.quiet(),
     resume: () => launcher.resume(),
-    stop() {
-      launcher.inbox.put({ verb: "stop", by: "program" });
-      return finished;
-    },
+    stop,
     dump: () => launcher.dump(),
-    async [Symbol.asyncDispose]() {
-      await this.stop();
-    },
+    [Symbol.asyncDispose]: stop,
   };
 }

@@ -3,7 +3,8 @@ import * as assert from "@std/assert";
 import { parseArgs } from "@std/cli/parse-args";
 import * as colors from "@std/fmt/colors";
 import { parse as parseJsonc } from "@std/jsonc";
-import { closestString } from "@std/text/closest-string";
+import { TextLineStream } from "@std/streams/text-line-stream";
+import { levenshteinDistance } from "@std/text/levenshtein-distance";
 import { parse as parseYaml } from "@std/yaml";
 
 const { assertEquals, assertThrows } = assert;
@@ -15,7 +16,13 @@ async function declaredNames(file: string): Promise<string[]> {
 }
 
 Deno.test("every declared name is exported", async () => {
-  const modules = { assert, colors, "parse_args": { parseArgs }, "closest_string": { closestString } };
+  const modules = {
+    assert,
+    colors,
+    "parse_args": { parseArgs },
+    "levenshtein_distance": { levenshteinDistance },
+    "text_line_stream": { TextLineStream },
+  };
   for (const [file, module] of Object.entries(modules)) {
     const names = await declaredNames(`./${file}.d.ts`);
     assert.assert(names.length > 0, file);
@@ -52,6 +59,6 @@ Deno.test("YAML and JSONC are read, and what is neither is a SyntaxError", () =>
   assertThrows(() => parseJsonc("{"), SyntaxError);
 });
 
-Deno.test("closestString finds the nearest word", () => {
-  assertEquals(closestString("pus", ["push", "pause", "ps"]), "push");
+Deno.test("levenshteinDistance counts letters", () => {
+  assertEquals(levenshteinDistance("pus", "push"), 1);
 });

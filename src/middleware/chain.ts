@@ -1,0 +1,36 @@
+/**
+ * Middleware: an onion around pushing and around performing. The first one is the outermost.
+ *
+ * @module
+ */
+import type { JobContext } from "../handlers/context.ts";
+import type { JobRequest } from "../job/payload.ts";
+
+/** One layer: does something before and after `next()`, or does not call it at all. */
+export type Middleware<Context, Result> = (context: Context, next: () => Promise<Result>) => Promise<Result>;
+
+/** Around a push. It may change the job; a push that it stops by not calling `next` stores nothing. */
+export type PushMiddleware = Middleware<{ job: JobRequest }, string | undefined>;
+
+/** Around performing. What it throws is a failure of the job. */
+export type PerformMiddleware = Middleware<JobContext, unknown>;
+
+/**
+ * Makes one layer of several.
+ *
+ * @throws {Error} when a layer calls `next` twice: the job would be done twice
+ */
+export function compose<Context, Result>(
+  layers: readonly Middleware<Context, Result>[],
+): Middleware<Context, Result> {
+  return (context, innermost) => {
+    let reached = -1;
+    const enter = async (depth: number): Promise<Result> => {
+      if (depth <= reached) throw new Error("Middleware called next() twice; wanted: once, or not at all");
+      reached = depth;
+      const layer = layers[depth];
+      return layer ? await layer(context, () => enter(depth + 1)) : await innermost();
+    };
+    return enter(0);
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * The retrier: a failure → one outcome. It asks `job/backoff.ts` what happens next, writes the failure into the payload,
+ * says so in the log, and calls the hooks. It runs before the outcome is stored: if the process dies meanwhile, the job
+ * runs again.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { Settings } from "../config.ts";
+import type { JobContext } from "../handlers/context.ts";
+import type { HandlerOptions } from "../handlers/handler.ts";
+import type { Registry } from "../handlers/registry.ts";
+import { decide, type Decision } from "../job/backoff.ts";
+import { describeError } from "../job/errors.ts";
+import { failedPayload } from "../job/failure.ts";
+import { type Job, lockOf } from "../job/job.ts";
+import { setFields } from "../job/raw.ts";
+import type { Log } from "../log.ts";
+import type { Lease, Outcome } from "../store/store.ts";
+import { callHook, type Hooks } from "./hooks.ts";
+
+/** Turns failures into outcomes. */
+export class Retrier {
+  readonly #clock: Clock;
+  readonly #settings: Settings;
+  readonly #registry: Registry;
+  readonly #hooks: Hooks;
+  readonly #log: Log;
+
+  constructor(options: { clock: Clock; settings: Settings; registry: Registry; hooks: Hooks; log: Log }) {
+    this.#clock = options.clock;
+    this.#settings = options.settings;
+    this.#registry = options.registry;
+    this.#hooks = options.hooks;
+    this.#log = options.log;
+  }
+
+  /** What becomes of a job that threw. Never rejects. */
+  async outcome(lease: Lease, job: Job, context: JobContext, error: unknown): Promise<Outcome> {
+    const options: HandlerOptions = this.#registry.get(job.class)?.options ?? {};
+    const decision = decide({
+      payload: job.payload,
+      error,
+      options,
+      maxRetries: this.#settings.maxRetries,
+      now: this.#clock.now(),
+      random: Math.random,
+      onOptionError: (optionError) =>
+        this.#log.error("retryIn failed, default backoff used", {
+          class: job.class,
+          error: describeError(optionError),
+        }),
+    });
+    this.#say(job, lease, error, decision);
+    if (decision.kind !== "snooze") await this.#callHooks(job, context, error, decision);
+    return this.#settle(lease, job, error, options, decision);
+  }
+
+  #settle(lease: Lease, job: Job, error: unknown, options: HandlerOptions, decision: Decision): Outcome {
+    const { token } = lease;
+    if (decision.kind === "snooze") {
+      return {
+        kind: "snooze",
+        token,
+        delayMs: decision.delayMs,
+        payload: setFields(job.raw, { enqueued_at: undefined }),
+      };
+    }
+    if (decision.kind === "discard" || (decision.kind === "dead" && !decision.keep)) {
+      return { kind: "discard", token, ...lockOf(job) };
+    }
+    const payload = failedPayload(job, {
+      error: describeError(error),
+      queue: lease.queue,
+      now: this.#clock.now(),
+      wire: this.#settings.sidekiqWire,
+      retryQueue: options.retry_queue,
+      backtrace: job.payload.backtrace ?? options.backtrace,
+    });
+    return decision.kind === "retry"
+      ? { kind: "retry", token, delayMs: decision.delayMs, payload }
+      : { kind: "bury", token, payload, ...lockOf(job) };
+  }
+
+  #say(job: Job, lease: Lease, error: unknown, decision: Decision): void {
+    const { class: errorClass, message, stack } = describeError(error);
+    const fields = { class: job.class, jid: job.jid, queue: lease.queue, attempt: job.attempt };
+    if (decision.kind === "snooze") return this.#log.info("Snoozed", { ...fields, againInMs: decision.delayMs });
+    const what = { ...fields, error: `${errorClass}: ${message}`, at: stack[0] };
+    if (decision.kind === "retry") return this.#log.warn("Failed", { ...what, retryInMs: decision.delayMs });
+    this.#log.error(
+      decision.kind === "dead" && decision.keep ? "Failed for good, moved to dead" : "Failed, dropped",
+      what,
+    );
+  }
+
+  async #callHooks(job: Job, context: JobContext, error: unknown, decision: Decision): Promise<void> {
+    const { error: onError, death } = this.#hooks;
+    if (onError) await callHook(this.#log, "error", () => onError(error, context));
+    if (death && decision.kind !== "retry") await callHook(this.#log, "death", () => death(job.payload, error));
+  }
+}

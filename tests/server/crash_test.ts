@@ -1,0 +1,124 @@
+/** Where the jobs are when processes die, freeze or block. On real processes. */
+import { assert, assertEquals } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+
+Deno.test("kill -9 amid 5,000 jobs loses none, and repeats only those that were leased", async () => {
+  await using bench = await Bench.open();
+  const total = 5_000;
+  const server = await bench.server(["-c", "10"]);
+  await using _first = server;
+  const results = await bench.client.pushBulk({
+    class: "Note",
+    args: Array.from({ length: total }, () => [bench.notes]),
+  });
+  const jids = results.map((result) => result.jid!);
+  assertEquals(new Set(jids).size, total);
+  await bench.until(async () => (await bench.readNotes()).length > 500, "some jobs are done");
+  server.kill("SIGKILL");
+  await server.status();
+  const leased = new Set<string>();
+  for (let cursor: string | undefined;;) {
+    const page = await bench.store.page({ in: "leased" }, { limit: 1_000, ...(cursor && { cursor }) });
+    for (const entry of page.entries) leased.add(JSON.parse(entry.payload).jid);
+    if ((cursor = page.next) === undefined) break;
+  }
+
+  await using _second = await bench.server(["-c", "10"]);
+  await bench.until(async () => {
+    const { enqueued, leased } = await bench.store.stats();
+    return enqueued + leased === 0;
+  }, "all jobs are done");
+  const runs = new Map<string, number>();
+  for (const jid of await bench.readNotes()) runs.set(jid, (runs.get(jid) ?? 0) + 1);
+  assertEquals(jids.filter((jid) => !runs.has(jid)), [], "lost");
+  const twice = [...runs].filter(([, count]) => count > 1);
+  assertEquals(
+    twice.filter(([jid, count]) => count > 2 || !leased.has(jid)),
+    [],
+    "repeated without having been leased",
+  );
+});
+
+Deno.test("two servers and four pushers on one file: 20,000 jobs, each exactly once", async () => {
+  await using bench = await Bench.open();
+  const total = 20_000;
+  await using _a = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn", JOBS_DEAD_AFTER: "20s" }, false);
+  await using _b = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn", JOBS_DEAD_AFTER: "20s" }, false);
+  const pusher = new URL("../support/pusher.ts", import.meta.url).pathname;
+  const pushers = Array.from({ length: 4 }, (_, i) =>
+    new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", pusher, bench.url, String(total / 4), bench.notes, String(i)],
+    }).output());
+  const outputs = await Promise.all(pushers);
+  assert(outputs.every((output) => output.success), new TextDecoder().decode(outputs.find((o) => !o.success)?.stderr));
+  await bench.until(async () => (await bench.store.stats()).processed >= total, "all jobs are done");
+  const notes = await bench.readNotes();
+  assertEquals(notes.length, total);
+  assertEquals(new Set(notes).size, total);
+});
+
+Deno.test("a job that kills its process runs again, and the third time it goes to dead", async () => {
+  await using bench = await Bench.open();
+  const jid = await bench.push("Crash", [bench.notes], { retry: 25 });
+  for (let i = 1; i <= 3; i++) {
+    await using server = await bench.server(["-c", "1"], {}, false);
+    assertEquals((await server.status()).signal, "SIGKILL");
+  }
+  await using _server = await bench.server(["-c", "1"]);
+  await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "dead", "it is dead");
+  assertEquals((await bench.readNotes()).length, 3);
+});
+
+Deno.test("a process that was frozen past its heartbeat cannot settle what it no longer owns", async () => {
+  await using bench = await Bench.open();
+  const frozen = await bench.server(["-c", "1"]);
+  await using _frozen = frozen;
+  const jid = await bench.push("Sleep", [bench.notes, 300]);
+  await bench.noted(`start ${jid}`);
+  frozen.kill("SIGSTOP");
+  // Another process finds it dead, and the job runs there: it is leased by the other one while the frozen one wakes up.
+  await using other = await bench.server(["-c", "1"]);
+  await other.logged("Rescued the jobs of dead processes");
+  await bench.until(async () => (await bench.readNotes()).length >= 2, "it runs a second time");
+  frozen.kill("SIGCONT");
+  await frozen.logged("Leases lost: this process was taken for dead, and these jobs run again elsewhere");
+  await other.logged("Done", { jid });
+  assertEquals((await bench.store.stats()).processed, 1, "it was settled once");
+});
+
+Deno.test("a handler that blocks the event loop does not lose its lease", async () => {
+  await using bench = await Bench.open();
+  await using blocked = await bench.server(["-c", "1"]);
+  // Longer than three times the time after which a silent process is dead.
+  const jid = await bench.push("Block", [bench.notes, 2_500]);
+  await bench.noted(`start ${jid}`);
+  await using other = await bench.server(["-c", "1"]);
+  await blocked.logged("Done", { jid });
+  assertEquals(await bench.readNotes(), [`start ${jid}`, `end ${jid}`]);
+  assertEquals(other.lines.filter((line) => line.msg.startsWith("Rescued")), []);
+  await blocked.logged("Event loop was blocked: a handler did not yield");
+});
+
+Deno.test("nothing a handler does brings the process down", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server(["-c", "10"]);
+  const thrown = await bench.push("ThrowNull", [], { retry: 0 });
+  await bench.push("RejectLate", []);
+  await bench.push("ThrowLate", []);
+  await bench.push("Hang", [bench.notes]);
+  await bench.push("Shout", []);
+  const missing = await bench.push("NoSuchClass", []);
+  const failing = await bench.push("Fail", ["\u0000 \x1b[31m oops"]);
+  await bench.until(async () => (await bench.store.find(thrown))[0]?.place.in === "dead", "null was thrown");
+  await bench.until(async () => (await bench.store.find(failing))[0]?.place.in === "dead", "it failed three times");
+  await bench.until(async () => (await bench.store.find(missing))[0]?.place.in === "retry", "it is tried again");
+  const dead = JSON.parse((await bench.store.find(failing))[0]!.payload);
+  assertEquals([dead.error_class, dead.retry_count], ["RangeError", 2]);
+  const error = JSON.parse((await bench.store.find(missing))[0]!.payload);
+  assert(String(error.error_message).includes("Block, Crash, Fail"), "the message says which classes are known");
+  const late = await server.logged("Error that nobody awaited", { class: "RejectLate" });
+  assert(String(late.error).includes("too late"));
+  await server.logged("Error that nobody awaited", {}, 2);
+  await bench.push("Note", [bench.notes, "alive"]);
+  await bench.noted("alive");
+});

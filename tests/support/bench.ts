@@ -1,0 +1,93 @@
+/**
+ * A workbench for tests with real processes: a store in a temporary folder, a client, handlers that note what they do in
+ * a file, and waiting for what has to happen.
+ *
+ * @module
+ */
+import { Client, type JobRequest } from "../../src/client/client.ts";
+import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { JobsProcess } from "./process.ts";
+
+/** A thing that ought to happen at once is waited for so long before the test fails. */
+const PATIENCE_MS = 30_000;
+
+/** The workbench. */
+export class Bench implements AsyncDisposable {
+  readonly folder: string;
+  readonly url: string;
+  readonly store: OpenStore;
+  readonly client: Client;
+  /** The file in which handlers note. */
+  readonly notes: string;
+  /** The module of `tests/support/handlers.js`. */
+  readonly handlers: string = new URL("./handlers.js", import.meta.url).pathname;
+  readonly #own: boolean;
+
+  private constructor(folder: string, url: string, store: OpenStore, own: boolean) {
+    this.folder = folder;
+    this.url = url;
+    this.store = store;
+    this.client = new Client({ store });
+    this.notes = `${folder}/notes`;
+    this.#own = own;
+  }
+
+  /** A workbench on a store of its own; on SQLite unless an address is given. */
+  static async open(url?: string): Promise<Bench> {
+    const folder = await Deno.makeTempDir({ prefix: "jobs-test-" });
+    const address = url ?? `sqlite:${folder}/jobs.db`;
+    return new Bench(folder, address, await openStore(address), true);
+  }
+
+  /** A workbench on a store that is open already. */
+  static on(store: OpenStore, folder: string): Promise<Bench> {
+    return Promise.resolve(new Bench(folder, store.url, store, false));
+  }
+
+  /**
+   * A server that takes jobs.
+   *
+   * @param wait until it says that it is ready; not for one that says nothing, or dies before
+   */
+  async server(
+    args: readonly string[] = [],
+    env: Record<string, string> = {},
+    wait = true,
+  ): Promise<JobsProcess> {
+    const server = new JobsProcess({ store: this.url, args: [this.handlers, ...args], env });
+    if (wait) await server.logged("Ready");
+    return server;
+  }
+
+  /** Pushes one job; returns its jid. */
+  async push(name: string, args: unknown[], more: Partial<JobRequest> = {}): Promise<string> {
+    return (await this.client.push({ class: name, args, ...more }))!;
+  }
+
+  /** What handlers noted, line by line. */
+  async readNotes(): Promise<string[]> {
+    const text = await Deno.readTextFile(this.notes).catch(() => "");
+    return text.split("\n").filter((line) => line !== "");
+  }
+
+  /** Waits until a handler has noted this. */
+  async noted(line: string): Promise<void> {
+    await this.until(async () => (await this.readNotes()).includes(line), `a handler notes "${line}"`);
+  }
+
+  /** Waits until it is so. */
+  async until(isSo: () => boolean | Promise<boolean>, what = "it is so"): Promise<void> {
+    const end = performance.now() + PATIENCE_MS;
+    while (!await isSo()) {
+      if (performance.now() > end) {
+        throw new Error(`Waited in vain until ${what}: ${JSON.stringify(await this.store.stats())}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.store[Symbol.asyncDispose]();
+    if (this.#own) await Deno.remove(this.folder, { recursive: true });
+  }
+}

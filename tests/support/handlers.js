@@ -1,0 +1,78 @@
+/** Handlers for the tests, loaded by real `jobs run` processes. */
+
+/** Does nothing. */
+export function Noop() {}
+
+/** Appends a line to a file: what was done survives the process. */
+export function Note(ctx, file, line = ctx.jid) {
+  Deno.writeTextFileSync(file, `${line}\n`, { append: true });
+}
+
+/** Notes its start, then takes its time. Does not listen to its signal. */
+export async function Sleep(ctx, file, ms) {
+  Note(ctx, file, `start ${ctx.jid}`);
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  Note(ctx, file, `end ${ctx.jid}`);
+}
+
+/** Notes its start and never ends, but for its signal. */
+export async function Wait(ctx, file) {
+  Note(ctx, file, `start ${ctx.jid}`);
+  ctx.progress(40, "percent");
+  ctx.log.info("Waiting for the end");
+  await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
+}
+
+/** Notes its start and never ends at all. */
+export async function Hang(ctx, file) {
+  Note(ctx, file, `start ${ctx.jid}`);
+  await new Promise(() => {});
+}
+
+/** Blocks the event loop. */
+export function Block(ctx, file, ms) {
+  Note(ctx, file, `start ${ctx.jid}`);
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+  Note(ctx, file, `end ${ctx.jid}`);
+}
+
+/** Kills its own process, as a crash in native code would. */
+export function Crash(ctx, file) {
+  Note(ctx, file, `start ${ctx.jid}`);
+  Deno.kill(Deno.pid, "SIGKILL");
+  while (true);
+}
+
+/** Fails. */
+export function Fail(_ctx, message = "no luck") {
+  throw new RangeError(message);
+}
+Fail.options = { retry: 2, retryIn: () => 0.05 };
+
+/** Throws what is no error. */
+export function ThrowNull() {
+  throw null;
+}
+
+/** Ends well, and leaves a promise behind that rejects. */
+export function RejectLate() {
+  setTimeout(() => Promise.reject(new Error("too late")), 0);
+}
+
+/** Ends well, and throws in a timer. */
+export function ThrowLate() {
+  setTimeout(() => {
+    throw new Error("out of nowhere");
+  }, 0);
+}
+
+/** Says more than anyone can read. */
+export function Shout(ctx) {
+  for (let i = 0; i < 20; i++) ctx.log.info("x".repeat(1_000_000), { more: "y".repeat(1_000_000) });
+}
+
+/** Leaves an orphan behind that ends a moment later: whoever is PID 1 must reap it. */
+export async function Orphan(ctx, file) {
+  await new Deno.Command("sh", { args: ["-c", "sh -c 'sleep 0.1' & echo $! >> " + file] }).output();
+}

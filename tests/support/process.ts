@@ -1,0 +1,170 @@
+/**
+ * Real `jobs` processes for tests: started, waited for by what they log, signalled, and never left behind.
+ *
+ * @module
+ */
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+/** One line of a process's JSON log. */
+export interface LoggedLine {
+  readonly level: string;
+  readonly name: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** How to start a process. */
+export interface ProcessOptions {
+  /** The store's address. */
+  readonly store: string;
+  /** Arguments after `jobs run`. */
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** A running `jobs run`. */
+export class JobsProcess implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #lines: LoggedLine[] = [];
+  readonly #waiters = new Set<() => void>();
+  readonly #reading: Promise<void>;
+  #ended = false;
+
+  /** Starts `jobs run` with a JSON log; does not wait for it. */
+  constructor({ store, args = [], env = {}, cwd }: ProcessOptions) {
+    this.#child = new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "-A",
+        "--no-prompt",
+        "--config",
+        `${ROOT}deno.json`,
+        `${ROOT}main.ts`,
+        "run",
+        "--store",
+        store,
+        ...args,
+      ],
+      env: { JOBS_LOG_FORMAT: "json", JOBS_HEARTBEAT: "200ms", JOBS_DEAD_AFTER: "700ms", ...env },
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+      ...(cwd !== undefined && { cwd }),
+    }).spawn();
+    this.#reading = this.#read();
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Everything it logged so far. */
+  get lines(): readonly LoggedLine[] {
+    return this.#lines;
+  }
+
+  /** Sends a signal. */
+  kill(signal: Deno.Signal): void {
+    this.#child.kill(signal);
+  }
+
+  /** How it ended; waits for that. */
+  async status(): Promise<Deno.CommandStatus> {
+    const status = await this.#child.status;
+    await this.#reading;
+    return status;
+  }
+
+  /**
+   * Waits until it has logged a line with this message (and these fields).
+   *
+   * @throws {Error} when it ends without having logged it
+   */
+  logged(msg: string, fields: Readonly<Record<string, unknown>> = {}, count = 1): Promise<LoggedLine> {
+    const fits = (line: LoggedLine) =>
+      line.msg === msg && Object.entries(fields).every(([name, value]) => line[name] === value);
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = this.#lines.filter(fits);
+        if (found.length >= count) resolve(found[count - 1]!);
+        else if (this.#ended) {
+          reject(
+            new Error(`Ended without logging "${msg}":\n${this.#lines.map((line) => JSON.stringify(line)).join("\n")}`),
+          );
+        } else return;
+        this.#waiters.delete(look);
+      };
+      this.#waiters.add(look);
+      look();
+    });
+  }
+
+  /** Stops it the hard way if it still runs. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#child.kill("SIGKILL");
+      this.#child.kill("SIGCONT");
+    } catch {
+      // It has ended already.
+    }
+    await this.status();
+  }
+
+  async #read(): Promise<void> {
+    let rest = "";
+    for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop()!;
+      for (const line of lines) if (line !== "") this.#lines.push(parseLine(line));
+      for (const look of this.#waiters) look();
+    }
+    this.#ended = true;
+    for (const look of this.#waiters) look();
+  }
+}
+
+/** What one `jobs` command printed. */
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs one `jobs` command to its end. */
+export async function jobs(
+  args: readonly string[],
+  options: { env?: Record<string, string>; stdin?: string; cwd?: string } = {},
+): Promise<CommandResult> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-prompt", "--config", `${ROOT}deno.json`, `${ROOT}main.ts`, ...args],
+    stdin: options.stdin === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+    env: { NO_COLOR: "1", ...options.env },
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+  }).spawn();
+  if (options.stdin !== undefined) {
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(options.stdin));
+    await writer.close();
+  }
+  const output = await child.output();
+  const decoder = new TextDecoder();
+  return { code: output.code, stdout: decoder.decode(output.stdout), stderr: decoder.decode(output.stderr) };
+}
+
+/** A folder that is gone afterwards. */
+export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposable> {
+  const path = await Deno.makeTempDir({ prefix: "jobs-test-" });
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}
+
+function parseLine(line: string): LoggedLine {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return { level: "text", name: "stderr", msg: line };
+  }
+}

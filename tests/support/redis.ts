@@ -1,0 +1,126 @@
+/**
+ * A Redis server of the tests' own: on a free port, in a temporary folder, gone with the test.
+ *
+ *  1. {@linkcode startRedis} starts one; append-only file, password, TLS and more by its options.
+ *  2. It can be killed and started again on the same port with the same data, frozen and thawed.
+ *  3. {@linkcode RedisServer.cli} speaks to it past our own code, as a foreign client would.
+ *
+ * @module
+ */
+
+/** How the server is started. */
+export interface RedisServerOptions {
+  /** Append-only file and how often it is forced to disk; default none: all is lost with the process. */
+  readonly aof?: "always" | "everysec";
+  /** More settings, as in `redis.conf`. */
+  readonly config?: Readonly<Record<string, string>>;
+  /** Last arguments of the command line, e.g. `--sentinel`. */
+  readonly args?: readonly string[];
+}
+
+/** A running server. */
+export interface RedisServer extends AsyncDisposable {
+  readonly port: number;
+  /** Its temporary folder. */
+  readonly dir: string;
+  /** `redis://127.0.0.1:PORT/0`. */
+  readonly url: string;
+  /** Runs a command with `redis-cli`, and returns what it printed. */
+  cli(...args: string[]): Promise<string>;
+  /** Sends the process a signal. */
+  signal(signal: Deno.Signal): void;
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void>;
+  /** Starts it again after {@linkcode kill}. */
+  start(): Promise<void>;
+}
+
+/** Starts a server. */
+export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const server = new Server(freePort(), await Deno.makeTempDir({ prefix: "jobs-redis-" }), options);
+  await server.start();
+  return server;
+}
+
+/** A port that nobody listens on now. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+class Server implements RedisServer {
+  readonly port: number;
+  readonly dir: string;
+  readonly url: string;
+  readonly #options: RedisServerOptions;
+  #process: Deno.ChildProcess | undefined;
+
+  constructor(port: number, dir: string, options: RedisServerOptions) {
+    this.port = port;
+    this.dir = dir;
+    this.url = `redis://127.0.0.1:${port}/0`;
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const settings: Record<string, string> = {
+      port: `${this.port}`,
+      bind: "127.0.0.1",
+      dir: this.dir,
+      save: "",
+      loglevel: "warning",
+      logfile: `${this.dir}/redis.log`,
+      ...(this.#options.aof ? { appendonly: "yes", appendfsync: this.#options.aof } : {}),
+      ...this.#options.config,
+    };
+    const lines = Object.entries(settings).map(([name, value]) => `${name} ${value === "" ? '""' : value}\n`);
+    const file = `${this.dir}/redis.conf`;
+    await Deno.writeTextFile(file, lines.join(""));
+    this.#process = new Deno.Command("redis-server", {
+      args: [file, ...this.#options.args ?? []],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    await this.#answers();
+  }
+
+  /** Resolves when it takes connections. */
+  async #answers(): Promise<void> {
+    const port = Number(this.#options.config?.["tls-port"] ?? this.port);
+    for (let tries = 0; tries < 500; tries++) {
+      try {
+        using _connection = await Deno.connect({ hostname: "127.0.0.1", port });
+        return;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    }
+    throw new Error(`The Redis server did not start: ${await Deno.readTextFile(`${this.dir}/redis.log`)}`);
+  }
+
+  async cli(...args: string[]): Promise<string> {
+    const command = new Deno.Command("redis-cli", { args: ["-p", `${this.port}`, ...args], stdin: "null" });
+    const { stdout, stderr, success } = await command.output();
+    const text = new TextDecoder().decode(stdout).replace(/\n$/, "");
+    if (!success) throw new Error(`redis-cli ${args.join(" ")}: ${text}${new TextDecoder().decode(stderr)}`);
+    return text;
+  }
+
+  signal(signal: Deno.Signal): void {
+    this.#process?.kill(signal);
+  }
+
+  async kill(): Promise<void> {
+    const process = this.#process;
+    this.#process = undefined;
+    if (!process) return;
+    process.kill("SIGKILL");
+    await process.status;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await Deno.remove(this.dir, { recursive: true });
+  }
+}
