@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Middleware } from "../middleware/chain.ts";
 import type { JobContext } from "./context.ts";
 
 /**
@@ -14,6 +15,9 @@ export type HandlerFunction<Args extends readonly any[] = readonly any[]> = (
   ctx: JobContext,
   ...args: Args
 ) => unknown;
+
+/** Around performing. What it throws is a failure of the job. */
+export type PerformMiddleware = Middleware<JobContext, unknown>;
 
 /** How jobs of a class are pushed and treated; a push may say otherwise for one job. */
 export interface HandlerOptions {

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { JobContext } from "../handlers/context.ts";
 import type { JobRequest } from "../job/payload.ts";
 
 /** One layer: does something before and after `next()`, or does not call it at all. */
@@ -11,9 +10,6 @@ export type Middleware<Context, Result> = (context: Context, next: () => Promise
 
 /** Around a push. It may change the job; a push that it stops by not calling `next` stores nothing. */
 export type PushMiddleware = Middleware<{ job: JobRequest }, string | undefined>;
-
-/** Around performing. What it throws is a failure of the job. */
-export type PerformMiddleware = Middleware<JobContext, unknown>;
 
 /**
  * Makes one layer of several.

@@ -9,11 +9,12 @@
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../clock.ts";
 import { JobContext } from "../handlers/context.ts";
+import type { PerformMiddleware } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { HandlerMissing } from "../job/errors.ts";
 import { type Job, lockOf, parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
-import { compose, type PerformMiddleware } from "../middleware/chain.ts";
+import { compose } from "../middleware/chain.ts";
 import type { Lease, Outcome } from "../store/store.ts";
 import type { Fetcher } from "./fetcher.ts";
 import type { LateErrors } from "./late_errors.ts";

@@ -5,9 +5,9 @@
  */
 import type { Client } from "../client/client.ts";
 import { defaultSettings, type Settings } from "../config.ts";
-import type { JobDefinition } from "../handlers/handler.ts";
+import type { JobDefinition, PerformMiddleware } from "../handlers/handler.ts";
 import { Registry } from "../handlers/registry.ts";
-import type { PerformMiddleware, PushMiddleware } from "../middleware/chain.ts";
+import type { PushMiddleware } from "../middleware/chain.ts";
 import { openStore, type StoreOptions } from "../store/open.ts";
 import type { Hooks } from "./hooks.ts";
 import { Launcher } from "./launcher.ts";
