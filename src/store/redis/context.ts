@@ -1,0 +1,41 @@
+/**
+ * What every part of the Redis store shares.
+ *
+ * @module
+ */
+import type { Buffer } from "node:buffer";
+import type { Arg } from "./connection.ts";
+import type { Link } from "./link.ts";
+
+/** What every part of the Redis store shares. */
+export interface Context {
+  /** The connection for everything that does not block. */
+  readonly link: Link;
+  /** Makes a link for what blocks: its connection is made when it is first used. */
+  blockingLink(name: string): Link;
+  /** Milliseconds to add to the server's time; "0" but for tests. */
+  offset(): string;
+  /** How payload times are written. */
+  readonly wire: 7 | 8;
+  /** Most members of `dead`, and their greatest age: as scripts take them. */
+  readonly deadLimits: readonly [jobs: string, ageMs: string];
+}
+
+/** How long a blocking command blocks before it is sent again, in seconds. */
+export const BLOCK_S = 5;
+
+/** A member as it stands in Redis: the text to work with, and the bytes to find it by. */
+export interface Member {
+  readonly text: string;
+  /** The same as `text`, or bytes that are no UTF-8 and that no text can name. */
+  readonly exact: Arg;
+}
+
+/** The character that stands for bytes that are no UTF-8. */
+const REPLACEMENT = "\ufffd";
+
+/** What was read as bytes. */
+export function member(bytes: Buffer): Member {
+  const text = bytes.toString();
+  return { text, exact: text.includes(REPLACEMENT) ? bytes : text };
+}

@@ -1,0 +1,101 @@
+/**
+ * Entries as they are read: windows on a queue, on a set, on the leases. A position in a queue counts from its front,
+ * the right end of the list; a position in a set is the rank.
+ *
+ * @module
+ */
+import type { Buffer } from "node:buffer";
+import type { Entry, Place, SetName } from "../admin.ts";
+import { type Member, member } from "./context.ts";
+import { leasesKey, OWNERS, queueKey, SETS } from "./keys.ts";
+import type { Link } from "./link.ts";
+import { digestOf, formatRef, type Ref } from "./refs.ts";
+import { takenAt } from "./taker.ts";
+
+/** An entry, with what is needed to move it. */
+export interface Found {
+  readonly place: Place;
+  readonly member: Member;
+  /** Where it was seen; negative when unknown. */
+  readonly position: number;
+  /** In a set: its score, in seconds. */
+  readonly score?: number;
+  /** A lease: who has it, and its token. */
+  readonly lease?: { readonly owner: string; readonly token: string };
+}
+
+/** Reads `count` jobs of a queue, oldest first, from a position on. */
+export async function readQueue(link: Link, queue: string, from: number, count: number): Promise<Found[]> {
+  if (count < 1) return [];
+  const range = ["LRANGE", queueKey(queue), `${-from - count}`, `${-from - 1}`];
+  const jobs = await link.call(range, { bytes: true }) as Buffer[];
+  const place: Place = { in: "queue", queue };
+  return jobs.reverse().map((bytes, i) => ({ place, member: member(bytes), position: from + i }));
+}
+
+/** Reads `count` members of a set, earliest first, from a rank on. */
+export async function readSet(link: Link, set: SetName, from: number, count: number): Promise<Found[]> {
+  if (count < 1) return [];
+  const range = ["ZRANGE", SETS[set], `${from}`, `${from + count - 1}`, "WITHSCORES"];
+  const members = await link.call(range, { bytes: true }) as [Buffer, number][];
+  return members.map(([bytes, score], i) => ({ place: { in: set }, member: member(bytes), position: from + i, score }));
+}
+
+/** Reads members of a set that have just this score. */
+export async function readScore(
+  link: Link,
+  set: SetName,
+  score: number,
+  from: number,
+  count: number,
+): Promise<Found[]> {
+  const at = `${score}`;
+  const range = ["ZRANGE", SETS[set], at, at, "BYSCORE", "LIMIT", `${from}`, `${count}`];
+  const members = await link.call(range, { bytes: true }) as Buffer[];
+  return members.map((bytes) => ({ place: { in: set }, member: member(bytes), position: -1, score }));
+}
+
+/** The processes that have leases, or may have, by name. */
+export async function readOwners(link: Link): Promise<string[]> {
+  return (await link.call(["ZRANGE", OWNERS, "0", "-1"]) as string[]).sort();
+}
+
+/** The tokens of a process's leases, in the order of taking. */
+export async function readTokens(link: Link, owner: string): Promise<string[]> {
+  return (await link.call(["HKEYS", leasesKey(owner)]) as string[]).sort();
+}
+
+/** Reads leases; those that have ended in the meantime are left out. */
+export async function readLeases(link: Link, owner: string, tokens: readonly string[]): Promise<Found[]> {
+  if (tokens.length === 0) return [];
+  const payloads = await link.call(["HMGET", leasesKey(owner), ...tokens], { bytes: true }) as (Buffer | null)[];
+  return payloads.flatMap((bytes, i) =>
+    bytes
+      ? [{ place: { in: "leased" } as const, member: member(bytes), position: -1, lease: { owner, token: tokens[i]! } }]
+      : []
+  );
+}
+
+/** The name of an entry. */
+export function refOf({ place, member: { exact }, position, score, lease }: Found): Ref {
+  switch (place.in) {
+    case "queue":
+      return { in: "queue", queue: place.queue, digest: digestOf(exact), position };
+    case "leased":
+      return { in: "leased", ...lease! };
+    default:
+      return { in: place.in, digest: digestOf(exact), position, score: score! };
+  }
+}
+
+/** An entry as the port has it. */
+export function entryOf(found: Found): Entry {
+  const { place, member: { text }, score, lease } = found;
+  return {
+    ref: formatRef(refOf(found)),
+    place,
+    payload: text,
+    ...(score === undefined ? {} : { at: Math.round(score * 1000) }),
+    ...(lease ? { at: takenAt(lease.token), owner: lease.owner } : {}),
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * The names of the keys: Sidekiq's own, and ours, which begin with `jobs:`. The scripts under `lua/` build the same
+ * names.
+ *
+ * @module
+ */
+import type { SetName } from "../admin.ts";
+
+/** Sidekiq: names of all queues (set). */
+export const QUEUES = "queues";
+/** Sidekiq: names of the paused queues (set). */
+export const PAUSED = "paused";
+/** Sidekiq: identities of the processes (set). */
+export const PROCESSES = "processes";
+/** Sidekiq: the sets of jobs by time (sorted sets). */
+export const SETS: Readonly<Record<SetName, string>> = { scheduled: "schedule", retry: "retry", dead: "dead" };
+/** Ours: identity → until when it counts as alive, epoch milliseconds (sorted set). */
+export const OWNERS = "jobs:owners";
+/** Ours: the channel that tells of an earlier due time, or of a queue that is let go again. */
+export const WAKE_CHANNEL = "jobs:wake";
+
+/** Sidekiq: the jobs of a queue; pushed on the left, taken on the right (list). */
+export function queueKey(queue: string): string {
+  return `queue:${queue}`;
+}
+
+/** Ours: the leases of a process, token → payload (hash). */
+export function leasesKey(owner: string): string {
+  return `jobs:leases:${owner}`;
+}
+
+/** Ours: what was asked of a process (list). */
+export function commandsKey(identity: string): string {
+  return `jobs:commands:${identity}`;
+}
+
+/** Sidekiq: the signals sent to a process (list). */
+export function signalsKey(identity: string): string {
+  return `${identity}-signals`;
+}
+
+/** Ours: the answer to a command (list of one). */
+export function replyKey(id: string): string {
+  return `jobs:reply:${id}`;
+}
+
+/** Ours: the number of the last batch that a client pushed (string). */
+export function pusherKey(client: string): string {
+  return `jobs:pusher:${client}`;
+}
+
+/** Every key whose type can be told beforehand, with it. */
+export const TYPES: Readonly<Record<string, string>> = {
+  [QUEUES]: "set",
+  [PAUSED]: "set",
+  [PROCESSES]: "set",
+  [SETS.scheduled]: "zset",
+  [SETS.retry]: "zset",
+  [SETS.dead]: "zset",
+  [OWNERS]: "zset",
+};

@@ -1,0 +1,231 @@
+/**
+ * A connection that comes back: the way to Redis for everything else here.
+ *
+ *  1. It connects when first asked, and again as soon as the connection breaks, with jittered backoff.
+ *  2. A call that finds no connection waits for one, up to `waitMs`; one that was cut off is sent again if that does no
+ *     harm; one that Redis cannot take just now (loading, a replica after a failover) is sent again later.
+ *  3. It says once that the connection is down, and once that it is up again and for how long it was down.
+ *
+ * Its waits run on the system's clock: what a test does to the store's time is not the network's.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import { StoreError } from "../errors.ts";
+import type { Arg, Connection } from "./connection.ts";
+import { ConnectionLost, isLasting, isPassing, reason, Refusal, toStoreError } from "./refusals.ts";
+import type { Script } from "./script.ts";
+
+/** What a link is made with. */
+export interface LinkOptions {
+  /** Makes a new connection. */
+  readonly dial: () => Promise<Connection>;
+  /** The address without its password. */
+  readonly shown: string;
+  /** How long a call waits for a connection in all. */
+  readonly waitMs: number;
+  /** Told when the link is closed for good. */
+  readonly onClose?: () => void;
+  /** Told of the connection going down and coming back. */
+  readonly log?: (level: "info" | "warn" | "error", message: string) => void;
+}
+
+/** How one call is made. */
+export interface CallOptions {
+  /** Whether it may be sent again when the connection broke before its answer came; default true. */
+  readonly repeatable?: boolean;
+  /** Whether strings in the answer are Buffers; default false. */
+  readonly bytes?: boolean;
+}
+
+const FIRST_BACKOFF_MS = 25;
+const LONGEST_BACKOFF_MS = 2_000;
+
+/** A connection that comes back. */
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #end = new AbortController();
+  #connection: Connection | undefined;
+  #connecting: Promise<void> | undefined;
+  /** Woken at every attempt to connect, successful or not. */
+  #waiting: (() => void)[] = [];
+  #failure: unknown;
+  #channels = new Map<string, (message: string) => void>();
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  /** The address without its password. */
+  get shown(): string {
+    return this.#options.shown;
+  }
+
+  get closed(): boolean {
+    return this.#end.signal.aborted;
+  }
+
+  /**
+   * Sends a command and resolves with its answer.
+   *
+   * @throws {StoreError} when Redis refuses, or cannot be reached in time
+   */
+  async call(args: readonly Arg[], options: CallOptions = {}): Promise<unknown> {
+    try {
+      return await this.#send(args, options);
+    } catch (error) {
+      throw this.#storeError(error);
+    }
+  }
+
+  /**
+   * Runs a script, and loads it first if the server does not have it.
+   *
+   * @throws {StoreError} when Redis refuses, or cannot be reached in time
+   */
+  async run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly Arg[],
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    const rest = [`${keys.length}`, ...keys, ...args];
+    try {
+      return await this.#send(["EVALSHA", script.sha, ...rest], options);
+    } catch (error) {
+      if (!(error instanceof Refusal && error.word === "NOSCRIPT")) throw this.#storeError(error);
+    }
+    return await this.call(["EVAL", script.text, ...rest], options);
+  }
+
+  /** Hears what is published on a channel, over all reconnections; what is said in between is missed. */
+  async listen(channel: string, listener: (message: string) => void): Promise<void> {
+    this.#channels.set(channel, listener);
+    try {
+      const connection = await this.#ready(systemClock.monotonic() + this.#options.waitMs);
+      await connection.subscribe(channel, listener);
+    } catch (error) {
+      throw this.#storeError(error);
+    }
+  }
+
+  /** Resolves when there is a connection, or when `signal` aborts, or the link is closed. Never rejects. */
+  async whenUp(signal: AbortSignal): Promise<void> {
+    while (!this.#connection && !signal.aborted && !this.closed) {
+      this.#connect();
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          signal.removeEventListener("abort", wake);
+          resolve();
+        };
+        signal.addEventListener("abort", wake, { once: true });
+        this.#waiting.push(wake);
+      });
+    }
+  }
+
+  /** Cuts the connection for good. Calls under way fail. */
+  close(): void {
+    this.#end.abort();
+    this.#connection?.destroy();
+    this.#connection = undefined;
+    this.#wake();
+    this.#options.onClose?.();
+  }
+
+  async #send(args: readonly Arg[], { repeatable = true, bytes = false }: CallOptions): Promise<unknown> {
+    const deadline = systemClock.monotonic() + this.#options.waitMs;
+    for (let failures = 0;; failures++) {
+      const connection = this.#connection ?? await this.#ready(deadline);
+      try {
+        return await connection.send(args, bytes);
+      } catch (error) {
+        if (isPassing(error)) {
+          // After a failover the address leads elsewhere: to the new master.
+          if ((error as Refusal).word === "READONLY") connection.destroy(error as Refusal);
+          const pause = backoff(failures);
+          if (systemClock.monotonic() + pause > deadline) throw error;
+          await systemClock.sleep(pause, this.#end.signal);
+        } else if (!(error instanceof ConnectionLost) || error.underWay && !repeatable || this.closed) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  /** The connection, as soon as there is one. */
+  async #ready(deadline: number): Promise<Connection> {
+    const patience = new AbortController();
+    const timer = systemClock.sleep(deadline - systemClock.monotonic(), patience.signal);
+    try {
+      let late = false;
+      for (;;) {
+        if (this.closed) throw new ConnectionLost("the store is closed");
+        if (this.#connection) return this.#connection;
+        if (late) throw this.#failure ?? new ConnectionLost("it does not answer");
+        this.#connect();
+        const attempt = new Promise<void>((resolve) => this.#waiting.push(resolve));
+        await Promise.race([attempt, timer.then(() => late = true)]);
+        if (!this.#connection && isLasting(this.#failure)) throw this.#failure;
+        if (!this.#connection && this.#failure instanceof StoreError && !this.#failure.transient) throw this.#failure;
+      }
+    } finally {
+      patience.abort();
+    }
+  }
+
+  #connect(): void {
+    this.#connecting ??= this.#dial().finally(() => this.#connecting = undefined);
+  }
+
+  /** Tries until there is a connection. */
+  async #dial(downSince?: number): Promise<void> {
+    for (let failures = 0; !this.closed; failures++) {
+      try {
+        const connection = await this.#options.dial();
+        for (const [channel, listener] of this.#channels) await connection.subscribe(channel, listener);
+        if (this.closed) return connection.destroy();
+        this.#use(connection);
+        if (downSince !== undefined) this.#sayUp(systemClock.monotonic() - downSince);
+        return;
+      } catch (error) {
+        this.#failure = error;
+        this.#wake();
+        await systemClock.sleep(backoff(failures), this.#end.signal);
+      }
+    }
+  }
+
+  #use(connection: Connection): void {
+    this.#connection = connection;
+    this.#failure = undefined;
+    void connection.lost.then((why) => {
+      if (this.#connection !== connection) return;
+      this.#connection = undefined;
+      this.#failure = new ConnectionLost(reason(why));
+      if (this.closed) return;
+      this.#options.log?.("warn", `Connection to Redis at "${this.shown}" lost, reconnecting: ${reason(why)}`);
+      this.#connecting ??= this.#dial(systemClock.monotonic()).finally(() => this.#connecting = undefined);
+    });
+    this.#wake();
+  }
+
+  #sayUp(downMs: number): void {
+    this.#options.log?.("info", `Connection to Redis at "${this.shown}" is back after ${(downMs / 1000).toFixed(1)} s`);
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
+  }
+
+  #storeError(error: unknown): StoreError {
+    return toStoreError(error, this.shown);
+  }
+}
+
+/** Milliseconds until the next attempt: doubling, with jitter so that many processes do not come back at once. */
+function backoff(failures: number): number {
+  return Math.min(FIRST_BACKOFF_MS * 2 ** failures, LONGEST_BACKOFF_MS) * (0.5 + Math.random());
+}

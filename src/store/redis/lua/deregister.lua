@@ -1,0 +1,23 @@
+#!lua flags=allow-oom
+-- Ends a process's registration, and gives its leases back to the front of their queues.
+--
+-- KEYS[1]  jobs:leases:IDENTITY
+-- ARGV     identity
+-- Result   how many leases were given back
+-- O(N log N) for N leases
+
+local call = redis.call
+local identity = ARGV[1]
+local tokens = call('HKEYS', KEYS[1])
+for _, token in ipairs(tokens) do call('LLEN', 'queue:' .. string.match(token, ':(.*)$')) end
+-- Youngest first, so that the oldest ends at the very front: the right end.
+table.sort(tokens)
+for i = #tokens, 1, -1 do
+  local queue = string.match(tokens[i], ':(.*)$')
+  call('SADD', 'queues', queue)
+  call('RPUSH', 'queue:' .. queue, call('HGET', KEYS[1], tokens[i]))
+end
+call('ZREM', 'jobs:owners', identity)
+call('SREM', 'processes', identity)
+call('UNLINK', KEYS[1], identity, identity .. ':work', identity .. ':workers', identity .. '-signals', 'jobs:commands:' .. identity)
+return #tokens

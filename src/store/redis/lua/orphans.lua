@@ -1,0 +1,27 @@
+#!lua flags=no-writes
+-- Reads the leases of processes whose heartbeat has lapsed, youngest first.
+--
+-- ARGV     offset of the clock in ms, limit
+-- Result   per process: identity, then token and payload of each lease; a process without leases too
+-- O(N log N) for N leases of these processes
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local left = tonumber(ARGV[2])
+local result = {}
+for _, owner in ipairs(call('ZRANGE', 'jobs:owners', '-inf', now, 'BYSCORE', 'LIMIT', 0, 1000)) do
+  local key = 'jobs:leases:' .. owner
+  local tokens = call('HKEYS', key)
+  table.sort(tokens)
+  local leases = { owner }
+  for i = #tokens, 1, -1 do
+    if left == 0 then break end
+    leases[#leases + 1] = tokens[i]
+    leases[#leases + 1] = call('HGET', key, tokens[i])
+    left = left - 1
+  end
+  result[#result + 1] = leases
+  if left == 0 then break end
+end
+return result

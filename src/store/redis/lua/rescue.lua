@@ -1,0 +1,54 @@
+#!lua flags=allow-oom
+-- Takes leases away from processes whose heartbeat has lapsed: back to the front of their queues, or to `dead`. Forgets
+-- the processes that have none left. One that beats again keeps what it has.
+--
+-- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
+--          then per process: identity, number of leases,
+--            per lease, youngest first: token, "back" or "dead", payload ("" for as it is)
+-- Result   given back, buried, then the identities of those that were dead
+-- O(N) for N leases
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local rescued, buried = 0, 0
+local dead = {}
+
+call('ZCARD', 'dead')
+local i = 4
+while i <= #ARGV do
+  local owner, last = ARGV[i], i + 1 + 3 * ARGV[i + 1]
+  local key = 'jobs:leases:' .. owner
+  local deadline = call('ZSCORE', 'jobs:owners', owner)
+  if deadline and tonumber(deadline) <= now then
+    for k = i + 2, last, 3 do
+      local token, payload = ARGV[k], call('HGET', key, ARGV[k])
+      if payload then
+        if ARGV[k + 2] ~= '' then payload = ARGV[k + 2] end
+        if ARGV[k + 1] == 'dead' then
+          -- A space more makes another member of the same job: a set would take two alike for one.
+          while call('ZADD', 'dead', 'NX', string.format('%.3f', now / 1000), payload) == 0 do payload = payload .. ' ' end
+          buried = buried + 1
+        else
+          local queue = string.match(token, ':(.*)$')
+          call('RPUSH', 'queue:' .. queue, payload)
+          call('SADD', 'queues', queue)
+          rescued = rescued + 1
+        end
+        call('HDEL', key, token)
+      end
+    end
+    if call('HLEN', key) == 0 then
+      call('ZREM', 'jobs:owners', owner)
+      call('SREM', 'processes', owner)
+      call('UNLINK', owner, owner .. ':work', owner .. ':workers', owner .. '-signals', 'jobs:commands:' .. owner)
+    end
+    dead[#dead + 1] = owner
+  end
+  i = last + 1
+end
+if buried > 0 then
+  call('ZREMRANGEBYSCORE', 'dead', '-inf', string.format('(%.3f', (now - ARGV[3]) / 1000))
+  call('ZREMRANGEBYRANK', 'dead', 0, -ARGV[2] - 1)
+end
+return { rescued, buried, unpack(dead) }

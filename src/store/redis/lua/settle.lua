@@ -1,0 +1,114 @@
+#!lua flags=allow-oom
+-- Ends leases: each outcome, and the lease gone, in one step.
+--
+-- KEYS[1]  jobs:leases:OWNER
+-- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
+--          number of locks to let go, per lock: token of its job, key, jid;
+--          then groups, in the order of the outcomes:
+--            "ack" or "release", count, per job: token
+--            "retry" or "schedule", count, per job: token, delay in ms, payload
+--            "dead", count, per job: token, payload ("" for as it is)
+-- Result   how many members of `dead` were dropped, then the tokens that were not held
+-- O(N + B log M) for N outcomes, B of them into a set of M members
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local leases = KEYS[1]
+local locks = tonumber(ARGV[4])
+local first = 5 + 3 * locks
+local width = { ack = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
+
+-- A key of the wrong type must stop us before anything is written.
+do
+  local i = first
+  while i <= #ARGV do
+    local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
+    if kind == 'release' then
+      for k = i + 2, last do call('LLEN', 'queue:' .. (string.match(ARGV[k], ':(.*)$') or '')) end
+    elseif kind ~= 'ack' then
+      call('ZCARD', kind)
+    end
+    i = last + 1
+  end
+end
+
+local lost = {}
+local ended = locks > 0 and {}
+
+local function drop(token)
+  if call('HDEL', leases, token) == 0 then
+    lost[#lost + 1] = token
+    return false
+  end
+  if ended then ended[token] = true end
+  return true
+end
+
+-- A space more makes another member of the same job: a set would take two alike for one.
+local function add(set, at, payload)
+  while call('ZADD', set, 'NX', string.format('%.3f', at / 1000), payload) == 0 do payload = payload .. ' ' end
+end
+
+local released = {}
+local payloads = {}
+local earliest = {}
+local dropped = 0
+local i = first
+while i <= #ARGV do
+  local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
+  if kind == 'ack' then
+    for k = i + 2, last do drop(ARGV[k]) end
+  elseif kind == 'release' then
+    for k = i + 2, last do
+      local token = ARGV[k]
+      local payload = call('HGET', leases, token)
+      if drop(token) then
+        released[#released + 1] = token
+        payloads[token] = payload
+      end
+    end
+  elseif kind == 'dead' then
+    for k = i + 2, last, 2 do
+      local token, payload = ARGV[k], ARGV[k + 1]
+      if payload == '' then payload = call('HGET', leases, token) end
+      if drop(token) then add('dead', now, payload) end
+    end
+    dropped = dropped + call('ZREMRANGEBYSCORE', 'dead', '-inf', string.format('(%.3f', (now - ARGV[3]) / 1000))
+      + call('ZREMRANGEBYRANK', 'dead', 0, -ARGV[2] - 1)
+  else
+    for k = i + 2, last, 3 do
+      if drop(ARGV[k]) then
+        local at = now + ARGV[k + 1]
+        earliest[kind] = math.min(earliest[kind] or at, at)
+        add(kind, at, ARGV[k + 2])
+      end
+    end
+  end
+  i = last + 1
+end
+
+-- Youngest first, so that the oldest ends at the very front: the right end.
+table.sort(released)
+for k = #released, 1, -1 do
+  local token = released[k]
+  local queue = string.match(token, ':(.*)$')
+  call('SADD', 'queues', queue)
+  call('RPUSH', 'queue:' .. queue, payloads[token])
+end
+
+for k = 5, first - 1, 3 do
+  if ended[ARGV[k]] then
+    local key, jid = 'jobs:unique:' .. ARGV[k + 1], ARGV[k + 2]
+    if string.match(call('GET', key) or '', '^%d+ (.*)$') == jid then call('DEL', key, 'jobs:unique-of:' .. jid) end
+  end
+end
+
+for set, at in pairs(earliest) do
+  local head = call('ZRANGE', set, 0, 0, 'WITHSCORES')
+  -- It fails where the user may not publish; pollers then see it a second later.
+  if head[2] and at <= math.floor(head[2] * 1000 + 0.5) then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
+end
+
+table.insert(lost, 1, dropped)
+return lost

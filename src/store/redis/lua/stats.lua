@@ -1,0 +1,42 @@
+#!lua flags=no-writes
+-- Reads the counts of everything.
+--
+-- ARGV     offset of the clock in ms
+-- Result   now in ms, processed, failed, scheduled, retry, dead, leased, live processes;
+--          per queue: name, size, oldest payload (or false), 1 if paused else 0
+-- O(Q + P) for Q queues and P processes
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+
+local leased, live = 0, 0
+local ours = {}
+local owners = call('ZRANGE', 'jobs:owners', 0, -1, 'WITHSCORES')
+for i = 1, #owners, 2 do
+  ours[owners[i]] = true
+  leased = leased + call('HLEN', 'jobs:leases:' .. owners[i])
+  if tonumber(owners[i + 1]) > now then live = live + 1 end
+end
+for _, identity in ipairs(call('SMEMBERS', 'processes')) do
+  if not ours[identity] and call('EXISTS', identity) == 1 then live = live + 1 end
+end
+
+local counts = {
+  now,
+  tonumber(call('GET', 'stat:processed') or 0),
+  tonumber(call('GET', 'stat:failed') or 0),
+  call('ZCARD', 'schedule'),
+  call('ZCARD', 'retry'),
+  call('ZCARD', 'dead'),
+  leased,
+  live,
+}
+local queues = {}
+local paused = {}
+for _, name in ipairs(call('SMEMBERS', 'paused')) do paused[name] = true end
+for _, name in ipairs(call('SUNION', 'queues', 'paused')) do
+  local key = 'queue:' .. name
+  queues[#queues + 1] = { name, call('LLEN', key), call('LINDEX', key, -1), paused[name] and 1 or 0 }
+end
+return { counts, queues }

@@ -1,0 +1,166 @@
+/**
+ * Opens a store on Redis: connects, and looks at the server before anything is stored there.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import { StoreError } from "../errors.ts";
+import type { OpenStore, StoreOptions } from "../open.ts";
+import { parseAddress, type RedisAddress } from "./address.ts";
+import { Connection } from "./connection.ts";
+import { BLOCK_S, type Context } from "./context.ts";
+import { TYPES } from "./keys.ts";
+import { Link } from "./link.ts";
+import { findMaster } from "./sentinel.ts";
+import { ConnectionLost } from "./refusals.ts";
+import { RedisStore } from "./store.ts";
+
+const DEFAULT_WAIT_MS = 10_000;
+const DEFAULT_DEAD_MAX_JOBS = 10_000;
+const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
+/** A server that owes an answer for so long is taken for dead: no step of ours takes a tenth of it. */
+const SHORTEST_SILENCE_MS = 1_000;
+
+/**
+ * Opens the store at a Redis address (its forms stand in `address.ts`).
+ *
+ * @throws {StoreError} when the address is wrong, the server cannot be reached within `waitMs`, or is not one that we
+ * can work with
+ */
+export async function openRedis(url: string, options: StoreOptions): Promise<OpenStore> {
+  const address = parseAddress(url);
+  const waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
+  const tls = await readTls(address);
+  const silenceMs = Math.max(SHORTEST_SILENCE_MS, waitMs / 4);
+  const links = new Set<Link>();
+
+  function newLink(name: string, silenceMs: number, log?: StoreOptions["log"]): Link {
+    const dial = () => connect(address, tls, `jobs:${name}`, silenceMs);
+    const link = new Link({
+      dial,
+      shown: address.shown,
+      waitMs,
+      onClose: () => links.delete(link),
+      ...(log ? { log } : {}),
+    });
+    links.add(link);
+    return link;
+  }
+
+  const link = newLink("commands", silenceMs, options.log);
+  const context: Context = {
+    link,
+    blockingLink: (name) => newLink(name, BLOCK_S * 2_000),
+    offset: offsetOf(options.clock),
+    wire: options.sidekiqWire ?? 7,
+    deadLimits: [
+      `${options.deadMaxJobs ?? DEFAULT_DEAD_MAX_JOBS}`,
+      `${options.deadMaxAgeMs ?? DEFAULT_DEAD_MAX_AGE_MS}`,
+    ],
+  };
+  const close = () => {
+    for (const link of [...links]) link.close();
+  };
+  try {
+    await inspect(link, options.log);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return new RedisStore(context, { waitMs, close });
+}
+
+/** The milliseconds to add to the server's time: what the clock differs from the system's. */
+function offsetOf(clock: StoreOptions["clock"]): () => string {
+  if (!clock || clock === systemClock) return () => "0";
+  return () => `${Math.round(clock.now() - systemClock.now())}`;
+}
+
+async function readTls({ tls, shown }: RedisAddress): Promise<{ ca?: string } | undefined> {
+  if (tls?.ca === undefined) return tls;
+  try {
+    return { ca: await Deno.readTextFile(tls.ca) };
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new StoreError(
+      "wrong",
+      `Cannot use the address "${shown}": its certificate "${tls.ca}" cannot be read: ${why}`,
+    );
+  }
+}
+
+async function connect(
+  { server, login, database }: RedisAddress,
+  tls: { ca?: string } | undefined,
+  name: string,
+  silenceMs: number,
+): Promise<Connection> {
+  const sentinels = "master" in server ? server : undefined;
+  const endpoint = "master" in server ? await findMaster(server, tls, name) : server;
+  const connection = await Connection.dial({ endpoint, login, database, name, silenceMs, ...(tls ? { tls } : {}) });
+  try {
+    // Refused while the server is loading its data.
+    await connection.send(["PING"]);
+    // A Sentinel may not have noticed yet.
+    if (sentinels && (await connection.send(["ROLE"]) as string[])[0] !== "master") {
+      throw new ConnectionLost(`${sentinels.master} is a replica now`);
+    }
+    return connection;
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+/** Makes sure that this is a server that we can work with, and a database that nobody else uses otherwise. */
+async function inspect(link: Link, log: StoreOptions["log"]): Promise<void> {
+  const keys = Object.keys(TYPES);
+  const [info, types] = await Promise.all([
+    readInfo(link),
+    Promise.all(keys.map((key) => link.call(["TYPE", key]) as Promise<string>)),
+  ]);
+  const version = info.get("redis_version") ?? "";
+  if (Number(version.split(".")[0] || 7) < 7) {
+    throw new StoreError("wrong", `Redis at "${link.shown}" is too old: 7.0 or later is wanted, it is ${version}`);
+  }
+  if (info.get("redis_mode") === "cluster") {
+    throw new StoreError(
+      "wrong",
+      `Redis at "${link.shown}" runs in cluster mode, where one step cannot span queues: use a server without it (for more than one server, Sentinel)`,
+    );
+  }
+  for (const [i, key] of keys.entries()) {
+    if (types[i] !== "none" && types[i] !== TYPES[key]) {
+      throw new StoreError(
+        "wrong",
+        `Redis at "${link.shown}" has a key "${key}" of type ${types[i]}, wanted ${
+          TYPES[key]
+        }: some other program uses this database, take another number`,
+      );
+    }
+  }
+  const policy = info.get("maxmemory_policy");
+  if (policy !== undefined && policy !== "noeviction") {
+    log?.(
+      "warn",
+      `Redis at "${link.shown}" may throw jobs away when its memory is full: its maxmemory-policy is "${policy}", set it to "noeviction"`,
+    );
+  }
+}
+
+/** The server's description of itself; empty when this user may not read it. */
+async function readInfo(link: Link): Promise<Map<string, string>> {
+  let text: string;
+  try {
+    text = await link.call(["INFO"]) as string;
+  } catch (error) {
+    if (error instanceof StoreError && error.code === "denied") return new Map();
+    throw error;
+  }
+  return new Map(
+    text.split("\r\n").map((line) => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon), line.slice(colon + 1)] as const;
+    }),
+  );
+}

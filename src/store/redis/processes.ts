@@ -1,0 +1,142 @@
+/**
+ * Processes: alive or not, what they do, and what is asked of them.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import type { ProcessInfo } from "../admin.ts";
+import type { Command, ProcessRecord } from "../store.ts";
+import { BLOCK_S, type Context } from "./context.ts";
+import { commandsKey, leasesKey, OWNERS, PROCESSES, replyKey, signalsKey } from "./keys.ts";
+import { infoOf, readProcess, workOf } from "./process_keys.ts";
+import { SCRIPTS } from "./script.ts";
+
+/** Sidekiq's signals, and what they ask. */
+const SIGNALS: Readonly<Record<string, Command["verb"]>> = { TSTP: "quiet", TERM: "stop", TTIN: "dump", INFO: "dump" };
+/** What Sidekiq can be asked, and by which signal. */
+const SIGNAL_FOR: Readonly<Partial<Record<Command["verb"], string>>> = { quiet: "TSTP", stop: "TERM", dump: "TTIN" };
+/** After a failure, which the link has reported, the next attempt comes so much later. */
+const RETRY_MS = 500;
+const REPLY_KEPT_S = "60";
+/** So many commands are read at once. */
+const READ_AT_ONCE = "100";
+
+/** The processes' side of the store. */
+export class Processes {
+  readonly #context: Context;
+  /** How long the last beat took, shown in Sidekiq's pages. */
+  #roundTripUs = 0;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** See `Store.beat`. */
+  async beat(process: ProcessRecord, ttlMs: number): Promise<Command[]> {
+    const { link, offset } = this.#context;
+    const start = systemClock.monotonic();
+    const signals = await link.run(SCRIPTS.beat, [], [
+      process.identity,
+      offset(),
+      `${Math.ceil(ttlMs)}`,
+      infoOf(process),
+      `${process.concurrency}`,
+      `${process.busy}`,
+      `${this.#roundTripUs}`,
+      `${process.quiet}`,
+      `${Math.round(process.rss / 1024)}`,
+      ...process.work.flatMap((job) => [job.task, workOf(job)]),
+    ]) as string[];
+    this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);
+    return signals.flatMap(readSignal);
+  }
+
+  /** See `Store.deregister`. */
+  async deregister(identity: string): Promise<void> {
+    await this.#context.link.run(SCRIPTS.deregister, [leasesKey(identity)], [identity]);
+  }
+
+  /** See `Store.receive`: one connection blocks on our commands and Sidekiq's signals at once. */
+  async receive(identity: string, signal: AbortSignal): Promise<Command[]> {
+    const keys = [commandsKey(identity), signalsKey(identity)];
+    const popped = await this.#popBlocking("receive", keys, signal);
+    if (!popped) return [];
+    const [key, first] = popped;
+    const rest = await this.#context.link.call(["RPOP", key, READ_AT_ONCE]).catch(() => null) as string[] | null;
+    const all = [first, ...rest ?? []];
+    return key === keys[0] ? all.map((json) => JSON.parse(json) as Command) : all.flatMap(readSignal);
+  }
+
+  /** See `StoreAdmin.send`. */
+  async send(identity: string, command: Command): Promise<boolean> {
+    const args = [this.#context.offset(), identity, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? ""];
+    return await this.#context.link.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
+  }
+
+  /** See `Store.reply`. */
+  async reply(id: string, text: string): Promise<void> {
+    const { link } = this.#context;
+    await Promise.all([
+      link.call(["LPUSH", replyKey(id), text], { repeatable: false }),
+      link.call(["EXPIRE", replyKey(id), REPLY_KEPT_S]),
+    ]);
+  }
+
+  /** See `StoreAdmin.awaitReply`. */
+  async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
+    return (await this.#popBlocking("reply", [replyKey(id)], signal))?.[1];
+  }
+
+  /** See `StoreAdmin.processes`. */
+  async list(): Promise<ProcessInfo[]> {
+    const { link, offset } = this.#context;
+    const [time, owners, registered] = await Promise.all([
+      link.call(["TIME"]),
+      link.call(["ZRANGE", OWNERS, "0", "-1", "WITHSCORES"]),
+      link.call(["SMEMBERS", PROCESSES]),
+    ]) as [[string, string], [string, number][], string[]];
+    const now = Number(time[0]) * 1000 + Number(time[1]) / 1000 + Number(offset());
+    const deadlines = new Map(owners);
+    const identities = [...new Set([...deadlines.keys(), ...registered])].sort();
+    return (await Promise.all(identities.map((identity) => this.#read(identity, deadlines.get(identity), now))))
+      .filter((process) => process !== undefined);
+  }
+
+  async #read(identity: string, deadline: number | undefined, now: number): Promise<ProcessInfo | undefined> {
+    const { link } = this.#context;
+    const [fields, work, olderWork] = await Promise.all([
+      link.call(["HMGET", identity, "info", "concurrency", "busy", "beat", "quiet", "rss"]),
+      link.call(["HGETALL", `${identity}:work`]),
+      link.call(["HGETALL", `${identity}:workers`]),
+    ]) as [(string | null)[], Record<string, string>, Record<string, string>];
+    const [info = null, concurrency = null, busy = null, beat = null, quiet = null, rss = null] = fields;
+    // A process of Sidekiq's that is gone: its key has expired, and nobody has swept its name up yet.
+    if (deadline === undefined && info === null) return undefined;
+    const alive = deadline === undefined || deadline > now;
+    return readProcess(identity, { info, concurrency, busy, beat, quiet, rss, work: { ...olderWork, ...work } }, alive);
+  }
+
+  /** Pops from the first of the lists that has something; undefined when `signal` aborts. Never rejects. */
+  async #popBlocking(name: string, keys: string[], signal: AbortSignal): Promise<[string, string] | undefined> {
+    if (signal.aborted) return undefined;
+    const link = this.#context.blockingLink(name);
+    const abort = () => link.close();
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      while (!signal.aborted && !link.closed) {
+        const popped = await link.call(["BRPOP", ...keys, `${BLOCK_S}`])
+          .catch(() => systemClock.sleep(RETRY_MS, signal)) as [string, string] | null | undefined;
+        if (popped) return popped;
+      }
+    } finally {
+      signal.removeEventListener("abort", abort);
+      link.close();
+    }
+    return undefined;
+  }
+}
+
+function readSignal(signal: string): Command[] {
+  const verb = SIGNALS[signal];
+  return verb ? [{ verb }] : [];
+}

@@ -1,0 +1,61 @@
+/**
+ * Jobs whose time has come: `schedule` and `retry` → queues.
+ *
+ * @module
+ */
+import type { Buffer } from "node:buffer";
+import { getField, setFields, wireTime } from "../../job/raw.ts";
+import type { PromoteResult } from "../store.ts";
+import { type Context, member } from "./context.ts";
+import { queueKey, SETS } from "./keys.ts";
+import { makeMoves, type Move } from "./moves.ts";
+import { SCRIPTS } from "./script.ts";
+
+/** A due member of a set. */
+interface Due {
+  readonly set: string;
+  readonly bytes: Buffer;
+  readonly score: number;
+}
+
+/** What promoting did, and when the earliest member is due that was left. */
+export interface Promotion extends PromoteResult {
+  /** By the store's clock; infinite when none is left. */
+  readonly earliest: number;
+}
+
+/** See `Store.promote`. */
+export async function promote(context: Context, limit: number): Promise<Promotion> {
+  const reply = await context.link.run(SCRIPTS.due, [], [context.offset(), `${limit}`], { bytes: true });
+  const [now, retry, scheduled] = reply as [number, Buffer[], Buffer[]];
+  const due = [...readDue(SETS.retry, retry), ...readDue(SETS.scheduled, scheduled)]
+    .sort((a, b) => a.score - b.score)
+    .slice(0, limit);
+  const moves = due.map(({ set, bytes }) => toQueue(context, set, bytes, now));
+  const { made, now: later, nextInMs } = await makeMoves(context, moves);
+  let moved = 0;
+  let buried = 0;
+  for (const [i, move] of moves.entries()) {
+    if (!made[i]) continue;
+    if (move.to === SETS.dead) buried++;
+    else moved++;
+  }
+  return { moved, buried, nextInMs, earliest: later + (nextInMs ?? Infinity) };
+}
+
+function readDue(set: string, flat: readonly Buffer[]): Due[] {
+  const due: Due[] = [];
+  for (let i = 0; i < flat.length; i += 2) due.push({ set, bytes: flat[i]!, score: Number(flat[i + 1]) });
+  return due;
+}
+
+function toQueue(context: Context, set: string, bytes: Buffer, now: number): Move {
+  const { text, exact } = member(bytes);
+  try {
+    const payload = setFields(text, { at: undefined, enqueued_at: wireTime(now, context.wire) });
+    const queue = getField(text, "queue");
+    return { from: set, old: exact, to: queueKey(typeof queue === "string" && queue ? queue : "default"), payload };
+  } catch {
+    return { from: set, old: exact, to: SETS.dead, payload: exact };
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * The way in: jobs → queues and `schedule`.
+ *
+ *  1. Calls of the same turn, and those that come while a batch is under way, go in one script.
+ *  2. One batch is under way at a time, and each has a number that the script remembers: one that is sent again because
+ *     the answer was lost is not stored twice.
+ *  3. A job that Redis cannot take (a key of the wrong type) does not fail the calls that happen to go with it.
+ *
+ * @module
+ */
+import { randomUUID } from "node:crypto";
+import { systemClock } from "../../clock.ts";
+import { StoreError } from "../errors.ts";
+import type { EnqueueResult, NewJob } from "../store.ts";
+import type { Context } from "./context.ts";
+import { pusherKey } from "./keys.ts";
+import { SCRIPTS } from "./script.ts";
+
+/** Calls are put together up to so many jobs, and so many characters. */
+const LARGEST_BATCH = 1_000;
+const LARGEST_BATCH_CHARS = 1 << 20;
+/** For at least so long the number of the last batch is remembered. */
+const REMEMBER_MS = 60_000;
+
+/** One call of `enqueue`. */
+interface Push {
+  readonly jobs: readonly NewJob[];
+  readonly since: number;
+  readonly resolve: (results: EnqueueResult[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Puts jobs in. */
+export class Pusher {
+  readonly #context: Context;
+  readonly #waitMs: number;
+  readonly #key = pusherKey(randomUUID());
+  #batches = 0;
+  #waiting: Push[] = [];
+  #running = false;
+
+  constructor(context: Context, waitMs: number) {
+    this.#context = context;
+    this.#waitMs = waitMs;
+  }
+
+  /** See `Store.enqueue`. */
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    if (jobs.length === 0) return Promise.resolve([]);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ jobs, since: systemClock.monotonic(), resolve, reject });
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    await systemClock.turn();
+    while (this.#waiting.length > 0) await this.#push(this.#nextBatch());
+    this.#running = false;
+  }
+
+  #nextBatch(): Push[] {
+    let jobs = 0;
+    let chars = 0;
+    let calls = 0;
+    for (const push of this.#waiting) {
+      jobs += push.jobs.length;
+      for (const job of push.jobs) chars += job.payload.length;
+      if (calls > 0 && (jobs > LARGEST_BATCH || chars > LARGEST_BATCH_CHARS)) break;
+      calls++;
+    }
+    return this.#waiting.splice(0, calls);
+  }
+
+  async #push(batch: readonly Push[]): Promise<void> {
+    try {
+      const results = await this.#store(batch.flatMap((push) => push.jobs));
+      let from = 0;
+      for (const { jobs, resolve } of batch) resolve(results.slice(from, from += jobs.length));
+    } catch (error) {
+      if (batch.length > 1 && error instanceof StoreError && !error.transient) {
+        for (const push of batch) await this.#push([push]);
+        return;
+      }
+      for (const push of batch) push.reject(error);
+      this.#rejectOverdue(error);
+    }
+  }
+
+  /** Who has waited as long as one waits for a connection need not wait for another attempt. */
+  #rejectOverdue(error: unknown): void {
+    const before = systemClock.monotonic() - this.#waitMs;
+    const overdue = this.#waiting.filter((push) => push.since < before);
+    this.#waiting = this.#waiting.filter((push) => push.since >= before);
+    for (const push of overdue) push.reject(error);
+  }
+
+  async #store(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    const { link, wire } = this.#context;
+    const { args, order } = pack(jobs);
+    const head = [
+      this.#context.offset(),
+      `${wire}`,
+      `${++this.#batches}`,
+      `${Math.max(REMEMBER_MS, 3 * this.#waitMs)}`,
+    ];
+    const refused = await link.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
+    const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));
+    for (let i = 0; i < refused.length; i += 2) {
+      results[order[refused[i] as number - 1]!] = { stored: false, holder: refused[i + 1] as string };
+    }
+    return results;
+  }
+}
+
+/** The script's arguments, and which job each place in them is. */
+function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
+  const now = new Map<string, number[]>();
+  const later: number[] = [];
+  for (const [i, { queue, at, delayMs }] of jobs.entries()) {
+    if (at !== undefined || delayMs !== undefined) later.push(i);
+    else {
+      const same = now.get(queue);
+      if (same) same.push(i);
+      else now.set(queue, [i]);
+    }
+  }
+  const order = [...[...now.values()].flat(), ...later];
+  const locks: string[] = [];
+  for (const [place, i] of order.entries()) {
+    const { unique, jid } = jobs[i]!;
+    if (unique) locks.push(`${place + 1}`, unique.key, jid, `${Math.ceil(unique.ttlMs)}`);
+  }
+  const args = [`${locks.length / 4}`, ...locks];
+  for (const [queue, members] of now) {
+    args.push("now", queue, `${members.length}`);
+    for (const i of members) args.push(openEnded(jobs[i]!.payload));
+  }
+  if (later.length > 0) {
+    args.push("later", `${later.length}`);
+    for (const i of later) {
+      const { queue, at, delayMs, payload } = jobs[i]!;
+      args.push(delayMs === undefined ? "at" : "in", `${Math.round(delayMs ?? at!)}`, queue, `${openEnded(payload)}}`);
+    }
+  }
+  return { args, order };
+}
+
+/** The payload up to its closing brace, where the script adds the time. */
+function openEnded(payload: string): string {
+  return payload.endsWith("}") ? payload.slice(0, -1) : payload.trimEnd().slice(0, -1);
+}

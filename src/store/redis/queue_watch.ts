@@ -1,0 +1,157 @@
+/**
+ * Waits until queues have work, without a single poll: `BLMOVE q q RIGHT RIGHT` blocks while a queue is empty, wakes on
+ * a push from any client in any language, and leaves the queue as it is, so that nothing can be lost by waiting.
+ *
+ *  1. One connection per queue, however many wait for it, because the command looks at one queue only.
+ *  2. A wait that is given up leaves its command blocked for the next one; when nobody has waited for a while (twice
+ *     {@linkcode BLOCK_S} seconds at most), the connection is closed.
+ *  3. A paused queue is not looked at: it may well have jobs. Its release is told on our channel, or seen within a
+ *     second.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import { BLOCK_S, type Context } from "./context.ts";
+import { PAUSED, queueKey } from "./keys.ts";
+import type { Link } from "./link.ts";
+import type { WakeChannel } from "./wake_channel.ts";
+
+const LOOK_AT_PAUSED_MS = 1_000;
+/** After a failure, which the link has reported, waiters are woken so much later: they will meet it themselves. */
+const RETRY_MS = 500;
+
+/** Waits for work. */
+export class QueueWatch {
+  readonly #context: Context;
+  readonly #channel: WakeChannel;
+  readonly #blockS: number;
+  readonly #queues = new Map<string, WatchedQueue>();
+  readonly #end = new AbortController();
+
+  /** @param blockS seconds after which a blocked command is sent anew, or its connection closed */
+  constructor(context: Context, channel: WakeChannel, blockS: number = BLOCK_S) {
+    this.#context = context;
+    this.#channel = channel;
+    this.#blockS = blockS;
+  }
+
+  /** See `Store.waitForWork`. */
+  async wait(queues: readonly string[], signal: AbortSignal): Promise<void> {
+    const over = AbortSignal.any([signal, this.#end.signal]);
+    if (over.aborted) return;
+    const paused = await this.#paused(queues, over);
+    if (over.aborted) return;
+    const woken = new AbortController();
+    const either = AbortSignal.any([over, woken.signal]);
+    const waits = queues.filter((_, i) => !paused[i]).map((queue) => this.#watched(queue).wait(either));
+    if (paused.some(Boolean)) waits.push(this.#resumed(queues, paused, either));
+    if (waits.length === 0) waits.push(systemClock.sleep(LOOK_AT_PAUSED_MS, either));
+    await Promise.race(waits);
+    woken.abort();
+    await Promise.all(waits);
+  }
+
+  /** Gives up everything. Waits resolve. */
+  close(): void {
+    this.#end.abort();
+    for (const queue of this.#queues.values()) queue.close();
+  }
+
+  #watched(queue: string): WatchedQueue {
+    let watched = this.#queues.get(queue);
+    if (!watched) {
+      watched = new WatchedQueue(queue, this.#context.blockingLink("queue"), this.#blockS, () => {
+        this.#queues.delete(queue);
+      });
+      this.#queues.set(queue, watched);
+    }
+    return watched;
+  }
+
+  /** Resolves when another set of these queues is paused than was. */
+  async #resumed(queues: readonly string[], before: readonly boolean[], signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#channel.wait(signal, LOOK_AT_PAUSED_MS);
+      if (signal.aborted) return;
+      const now = await this.#paused(queues, signal);
+      if (signal.aborted || queues.some((_, i) => before[i] && !now[i])) return;
+    }
+  }
+
+  async #paused(queues: readonly string[], signal: AbortSignal): Promise<boolean[]> {
+    if (queues.length === 0) return [];
+    try {
+      const answers = await this.#context.link.call(["SMISMEMBER", PAUSED, ...queues]) as number[];
+      return answers.map((answer) => answer === 1);
+    } catch {
+      await systemClock.sleep(RETRY_MS, signal);
+      return queues.map(() => false);
+    }
+  }
+}
+
+/** One queue that somebody waits for, or did a moment ago. */
+class WatchedQueue {
+  readonly #key: string;
+  readonly #link: Link;
+  readonly #blockS: number;
+  readonly #onEnd: () => void;
+  readonly #end = new AbortController();
+  readonly #waiting = new Set<() => void>();
+  #running = false;
+  #arrival: AbortController | undefined;
+
+  constructor(queue: string, link: Link, blockS: number, onEnd: () => void) {
+    this.#key = queueKey(queue);
+    this.#link = link;
+    this.#blockS = blockS;
+    this.#onEnd = onEnd;
+  }
+
+  /** Resolves when the queue has a job, or when `signal` aborts. */
+  wait(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        signal.removeEventListener("abort", wake);
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      signal.addEventListener("abort", wake, { once: true });
+      this.#waiting.add(wake);
+      this.#arrival?.abort();
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  close(): void {
+    this.#end.abort();
+    this.#link.close();
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    do {
+      try {
+        const job = await this.#link.call(["BLMOVE", this.#key, this.#key, "RIGHT", "RIGHT", `${this.#blockS}`]);
+        if (job !== null) this.#wakeAll();
+      } catch {
+        await systemClock.sleep(RETRY_MS, this.#end.signal);
+        this.#wakeAll();
+      }
+      if (this.#waiting.size === 0) await this.#idle();
+    } while (this.#waiting.size > 0 && !this.#end.signal.aborted);
+    this.#link.close();
+    this.#onEnd();
+  }
+
+  /** Keeps the connection a while for the next wait. */
+  async #idle(): Promise<void> {
+    this.#arrival = new AbortController();
+    await systemClock.sleep(this.#blockS * 1_000, AbortSignal.any([this.#arrival.signal, this.#end.signal]));
+    this.#arrival = undefined;
+  }
+
+  #wakeAll(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Leases of dead processes → the front of their queues, or `dead`.
+ *
+ * @module
+ */
+import { getField, setFields } from "../../job/raw.ts";
+import type { RescueResult } from "../store.ts";
+import type { Context } from "./context.ts";
+import { SCRIPTS } from "./script.ts";
+
+/** See `Store.rescue`. */
+export async function rescue(context: Context, limit: number, maxRescues: number): Promise<RescueResult> {
+  const { link, offset, deadLimits } = context;
+  const orphans = await link.run(SCRIPTS.orphans, [], [offset(), `${limit}`]) as string[][];
+  if (orphans.length === 0) return { rescued: 0, buried: 0, owners: [] };
+  const args: string[] = [offset(), ...deadLimits];
+  for (const [owner, ...leases] of orphans) {
+    args.push(owner!, `${leases.length / 2}`);
+    for (let i = 0; i < leases.length; i += 2) args.push(leases[i]!, ...fate(leases[i + 1]!, maxRescues));
+  }
+  const reply = await link.run(SCRIPTS.rescue, [], args) as [number, number, ...string[]];
+  const [rescued, buried, ...owners] = reply;
+  return { rescued, buried, owners };
+}
+
+/** Where a lease goes, and as what; an unreadable payload stays as it is. */
+function fate(payload: string, maxRescues: number): [where: "back" | "dead", payload: string] {
+  try {
+    const before = getField(payload, "rescues");
+    const rescues = (typeof before === "number" && before > 0 ? Math.floor(before) : 0) + 1;
+    return [rescues >= maxRescues ? "dead" : "back", setFields(payload, { rescues: `${rescues}` })];
+  } catch {
+    return ["dead", ""];
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The Lua scripts, each one atomic step of the store. What a script is given and what it answers stands on top of its
+ * file.
+ *
+ * All begin with `#!lua`, so that Redis decides before the first line runs whether it can take them: one that has no
+ * memory left, or has become a replica, refuses a script as a whole and never in the middle.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import beat from "./lua/beat.lua" with { type: "text" };
+import claim from "./lua/claim.lua" with { type: "text" };
+import count from "./lua/count.lua" with { type: "text" };
+import deregister from "./lua/deregister.lua" with { type: "text" };
+import due from "./lua/due.lua" with { type: "text" };
+import enqueue from "./lua/enqueue.lua" with { type: "text" };
+import move from "./lua/move.lua" with { type: "text" };
+import orphans from "./lua/orphans.lua" with { type: "text" };
+import release from "./lua/release.lua" with { type: "text" };
+import rescue from "./lua/rescue.lua" with { type: "text" };
+import send from "./lua/send.lua" with { type: "text" };
+import settle from "./lua/settle.lua" with { type: "text" };
+import stats from "./lua/stats.lua" with { type: "text" };
+import take from "./lua/take.lua" with { type: "text" };
+
+/** A script and the name Redis knows it by. */
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+function script(text: string): Script {
+  return { text, sha: createHash("sha1").update(text).digest("hex") };
+}
+
+export const SCRIPTS = {
+  beat: script(beat),
+  claim: script(claim),
+  count: script(count),
+  deregister: script(deregister),
+  due: script(due),
+  enqueue: script(enqueue),
+  move: script(move),
+  orphans: script(orphans),
+  release: script(release),
+  rescue: script(rescue),
+  send: script(send),
+  settle: script(settle),
+  stats: script(stats),
+  take: script(take),
+};

@@ -1,0 +1,95 @@
+/**
+ * Leases → what the jobs came to.
+ *
+ * @module
+ */
+import { getField } from "../../job/raw.ts";
+import type { Outcome, SettleResult } from "../store.ts";
+import type { Context } from "./context.ts";
+import { leasesKey } from "./keys.ts";
+import { isUnknown } from "./refusals.ts";
+import { SCRIPTS } from "./script.ts";
+
+/** The kinds as the script calls them: what it does the same way has the same name. */
+const KINDS: Readonly<Record<Outcome["kind"], string>> = {
+  ack: "ack",
+  discard: "ack",
+  release: "release",
+  retry: "retry",
+  snooze: "schedule",
+  bury: "dead",
+};
+
+/** Ends leases. */
+export class Settlement {
+  readonly #context: Context;
+  /** Tokens of outcomes whose answer was lost: if they are gone next time, it was we who ended them. */
+  readonly #unsure = new Set<string>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** See `Store.settle`. */
+  async settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
+    if (outcomes.length === 0) return { lost: [], dropped: 0 };
+    const args = pack(outcomes);
+    try {
+      return await this.#settle(owner, args, outcomes);
+    } catch (error) {
+      if (!isUnknown(error)) throw error;
+      return await this.#settle(owner, args, outcomes);
+    }
+  }
+
+  async #settle(owner: string, args: readonly string[], outcomes: readonly Outcome[]): Promise<SettleResult> {
+    const { link, offset, deadLimits } = this.#context;
+    const all = [offset(), ...deadLimits, ...args];
+    try {
+      const reply = await link.run(SCRIPTS.settle, [leasesKey(owner)], all, { repeatable: false });
+      const [dropped, ...tokens] = reply as [number, ...string[]];
+      if (this.#unsure.size === 0) return { lost: tokens, dropped };
+      const lost = tokens.filter((token) => !this.#unsure.has(token));
+      for (const { token } of outcomes) this.#unsure.delete(token);
+      return { lost, dropped };
+    } catch (error) {
+      if (isUnknown(error)) { for (const { token } of outcomes) this.#unsure.add(token); }
+      throw error;
+    }
+  }
+}
+
+function pack(outcomes: readonly Outcome[]): string[] {
+  const locks: string[] = [];
+  for (const { token, unlock, jid } of outcomes) {
+    if (unlock !== undefined) locks.push(token, unlock, jid ?? "");
+  }
+  const args = [`${locks.length / 3}`, ...locks];
+  let kind = "";
+  let countAt = 0;
+  let count = 0;
+  for (const outcome of outcomes) {
+    const next = KINDS[outcome.kind];
+    if (next !== kind) {
+      kind = next;
+      count = 0;
+      countAt = args.push(kind, "") - 1;
+    }
+    args[countAt] = `${++count}`;
+    args.push(outcome.token);
+    switch (outcome.kind) {
+      case "retry":
+      case "snooze":
+        args.push(`${Math.round(outcome.delayMs)}`, outcome.payload);
+        break;
+      case "bury":
+        args.push(isReadable(outcome.payload) ? outcome.payload : "");
+    }
+  }
+  return args;
+}
+
+/** An unreadable payload is buried as it stands in the store: its bytes may be no UTF-8, which a text cannot carry. */
+function isReadable(payload: string): boolean {
+  return !payload.includes("\ufffd") || getField(payload, "class") !== undefined;
+}

@@ -1,0 +1,184 @@
+/**
+ * The store on Redis, in Sidekiq's format: each verb of the port, and the file that does it.
+ *
+ * @module
+ */
+import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
+import type { OpenStore } from "../open.ts";
+import type {
+  Command,
+  EnqueueResult,
+  Lease,
+  NewJob,
+  Outcome,
+  ProcessRecord,
+  PromoteResult,
+  RescueResult,
+  SettleResult,
+  TakeRequest,
+} from "../store.ts";
+import type { Context } from "./context.ts";
+import { readStats } from "./counts.ts";
+import { DueWatch } from "./due_watch.ts";
+import { edit, editSome } from "./editor.ts";
+import { PAUSED, WAKE_CHANNEL } from "./keys.ts";
+import { readPage } from "./pages.ts";
+import { Processes } from "./processes.ts";
+import { promote } from "./promotion.ts";
+import { Pusher } from "./pusher.ts";
+import { QueueWatch } from "./queue_watch.ts";
+import { rescue } from "./rescue.ts";
+import { SCRIPTS } from "./script.ts";
+import { find, search } from "./search.ts";
+import { Settlement } from "./settlement.ts";
+import { Taker } from "./taker.ts";
+import { WakeChannel } from "./wake_channel.ts";
+
+/** The store on Redis. */
+export class RedisStore implements OpenStore {
+  readonly url: string;
+  readonly #context: Context;
+  readonly #pusher: Pusher;
+  readonly #taker: Taker;
+  readonly #settlement: Settlement;
+  readonly #processes: Processes;
+  readonly #queueWatch: QueueWatch;
+  readonly #dueWatch: DueWatch;
+  readonly #close: () => void;
+
+  /**
+   * @param context what all parts share
+   * @param options `waitMs`: how long a call waits for a connection; `close`: closes all links
+   */
+  constructor(context: Context, options: { readonly waitMs: number; readonly close: () => void }) {
+    this.url = context.link.shown;
+    this.#context = context;
+    this.#close = options.close;
+    const channel = new WakeChannel(context.link);
+    this.#pusher = new Pusher(context, options.waitMs);
+    this.#taker = new Taker(context);
+    this.#settlement = new Settlement(context);
+    this.#processes = new Processes(context);
+    this.#queueWatch = new QueueWatch(context, channel);
+    this.#dueWatch = new DueWatch(context.link, channel);
+  }
+
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    return this.#pusher.enqueue(jobs);
+  }
+
+  take(request: TakeRequest): Promise<Lease[]> {
+    return this.#taker.take(request);
+  }
+
+  settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
+    return this.#settlement.settle(owner, outcomes);
+  }
+
+  async promote(limit: number): Promise<PromoteResult> {
+    const { earliest, ...result } = await promote(this.#context, limit);
+    this.#dueWatch.know(earliest);
+    return result;
+  }
+
+  beat(process: ProcessRecord, ttlMs: number): Promise<Command[]> {
+    return this.#processes.beat(process, ttlMs);
+  }
+
+  deregister(identity: string): Promise<void> {
+    return this.#processes.deregister(identity);
+  }
+
+  rescue(limit: number, maxRescues: number): Promise<RescueResult> {
+    return rescue(this.#context, limit, maxRescues);
+  }
+
+  async claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {
+    const { link, offset } = this.#context;
+    const fence = await link.run(SCRIPTS.claim, [`jobs:claim:${name}`], [offset(), owner, `${Math.ceil(ttlMs)}`]);
+    return fence as number | null ?? undefined;
+  }
+
+  async release(name: string, owner: string): Promise<void> {
+    await this.#context.link.run(SCRIPTS.release, [`jobs:claim:${name}`], [owner]);
+  }
+
+  waitForWork(queues: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.#queueWatch.wait(queues, signal);
+  }
+
+  waitForDue(signal: AbortSignal): Promise<void> {
+    return this.#dueWatch.wait(signal);
+  }
+
+  receive(identity: string, signal: AbortSignal): Promise<Command[]> {
+    return this.#processes.receive(identity, signal);
+  }
+
+  reply(id: string, text: string): Promise<void> {
+    return this.#processes.reply(id, text);
+  }
+
+  async count(finished: number, failed: number): Promise<void> {
+    const { link, offset } = this.#context;
+    await link.run(SCRIPTS.count, [], [offset(), `${finished}`, `${failed}`], { repeatable: false });
+  }
+
+  stats(): Promise<Stats> {
+    return readStats(this.#context);
+  }
+
+  async queues(): Promise<QueueInfo[]> {
+    return [...(await this.stats()).queues];
+  }
+
+  processes(): Promise<ProcessInfo[]> {
+    return this.#processes.list();
+  }
+
+  page(place: Place, request?: PageRequest): Promise<Page> {
+    return readPage(this.#context.link, place, request);
+  }
+
+  find(jid: string): Promise<Entry[]> {
+    return find(this.#context.link, jid);
+  }
+
+  search(text: string, limit: number): Promise<Entry[]> {
+    return search(this.#context.link, text, limit);
+  }
+
+  edit(refs: readonly string[], kind: Edit): Promise<number> {
+    return edit(this.#context, refs, kind);
+  }
+
+  editSome(place: Place, kind: Edit, limit: number): Promise<number> {
+    return editSome(this.#context, place, kind, limit);
+  }
+
+  async pause(queue: string): Promise<void> {
+    await this.#context.link.call(["SADD", PAUSED, queue]);
+  }
+
+  async resume(queue: string): Promise<void> {
+    const { link } = this.#context;
+    await link.call(["SREM", PAUSED, queue]);
+    // Where the user may not publish, those who wait see it a second later.
+    await link.call(["PUBLISH", WAKE_CHANNEL, "resume"]).catch(() => {});
+  }
+
+  send(identity: string, command: Command): Promise<boolean> {
+    return this.#processes.send(identity, command);
+  }
+
+  awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#processes.awaitReply(id, signal);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#queueWatch.close();
+    this.#dueWatch.close();
+    this.#close();
+    return Promise.resolve();
+  }
+}
