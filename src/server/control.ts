@@ -36,6 +36,10 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
         else for (const line of lines) log.warn(line);
         continue;
       }
+      if (stopped && (asked.verb === "quiet" || asked.verb === "resume" || asked.verb === "reload")) {
+        log.info("Too late: stopping", { asked: asked.verb, by: asked.by });
+        continue;
+      }
       log.info(MEANING[asked.verb], { by: asked.by });
       if (asked.verb === "stop") stopped = controls.stop();
       else await controls[asked.verb]();

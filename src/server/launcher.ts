@@ -29,6 +29,7 @@ import { Listener } from "./listener.ts";
 import { Manager } from "./manager.ts";
 import { Poller } from "./poller.ts";
 import { queueOrder } from "./queue_order.ts";
+import { Reaper } from "./reaper.ts";
 import { Rescuer } from "./rescuer.ts";
 import { Retrier } from "./retrier.ts";
 import { Loop, type Service } from "./service.ts";
@@ -76,6 +77,9 @@ export class Launcher implements Controls {
   readonly #lateErrors: LateErrors;
   readonly #listener: Listener;
   readonly #listening: Loop<void>;
+  /** Only as process 1 of a container. */
+  readonly #reaper: Reaper | undefined;
+  readonly #reaping: Loop<void> | undefined;
   readonly #startedAt: number;
   /** What takes jobs out of the store, or moves them to where they are taken. */
   #taking: Service[] = [];
@@ -127,6 +131,10 @@ export class Launcher implements Controls {
     }, { concurrency: settings.concurrency, log: log("manager") });
     this.#listener = new Listener({ store, identity: owner, inbox: this.inbox });
     this.#listening = new Loop(this.#listener, { clock, tasks, log: log("listener") });
+    if (Deno.pid === 1) {
+      this.#reaper = new Reaper({ clock, log: log("reaper") });
+      this.#reaping = new Loop(this.#reaper, { clock, tasks, log: log("reaper") });
+    }
     this.#heartbeat = new Heartbeat({
       store,
       storeUrl: options.storeUrl,
@@ -159,14 +167,15 @@ export class Launcher implements Controls {
    */
   async start(): Promise<void> {
     this.#lateErrors.start();
-    await this.#heartbeat.start();
     try {
+      await this.#heartbeat.start();
       await this.#hooks.startup?.();
     } catch (error) {
       await this.stop();
       throw error;
     }
     this.#listening.start();
+    this.#reaping?.start();
     this.#manager.start();
     this.#startTaking();
     this.#finished = control(this.inbox, this, { tasks: this.#tasks, log: logger("control", this.#clock) });
@@ -280,6 +289,7 @@ export class Launcher implements Controls {
       ],
       ["heartbeat", () => this.#heartbeat.stop()],
       ["listener", () => (this.#listener.end(), this.#listening.stop())],
+      ["reaper", async () => (await this.#reaping?.stop(), this.#reaper?.close())],
       ["deregister", () => this.#options.store.deregister(this.identity)],
       ["late-errors", () => this.#lateErrors.stop()],
     ];
