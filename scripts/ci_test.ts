@@ -1,0 +1,60 @@
+/** What `.ci/run` makes of the output of `make test`. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+
+/** Runs it over a Makefile whose `test` does `recipe`. */
+async function ciRun(recipe: string): Promise<{ success: boolean; output: string; lastLine: string | undefined }> {
+  const root = await Deno.makeTempDir({ prefix: "jobs-ci-" });
+  try {
+    await Deno.mkdir(join(root, ".ci"));
+    await Deno.copyFile(new URL("../.ci/run", import.meta.url), join(root, ".ci/run"));
+    await Deno.writeTextFile(join(root, "Makefile"), `test:\n\t@${recipe}\n`);
+    const { success, stdout } = await new Deno.Command(join(root, ".ci/run"), { cwd: "/" }).output();
+    const output = new TextDecoder().decode(stdout);
+    return { success, output, lastLine: output.trimEnd().split("\n").at(-1) };
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+}
+
+Deno.test("the totals of all runs are added up, colours or not", async () => {
+  const { success, output, lastLine } = await ciRun(
+    `echo "ok | 5 passed (2 steps) | 0 failed (3ms)"; ` +
+      `printf '\\033[32mok\\033[0m | 7 passed | 0 failed | 1 ignored \\033[90m(1s)\\033[0m\\n'`,
+  );
+  assertEquals([success, lastLine], [true, "12 passed, 0 failed"]);
+  assertStringIncludes(output, "5 passed (2 steps)");
+});
+
+Deno.test("failures are counted", async () => {
+  const { success, lastLine } = await ciRun(
+    `echo "FAILED | 5 passed | 2 failed (3 steps) (3ms)"; echo "ok | 1 passed | 0 failed"; exit 1`,
+  );
+  assertEquals([success, lastLine], [false, "6 passed, 2 failed"]);
+});
+
+Deno.test("a check that fails, a crash, and no tests at all are a failure each", async () => {
+  for (
+    const [recipe, expected] of [
+      [`echo "ok | 9 passed | 0 failed (3ms)"; exit 1`, "9 passed, 1 failed"],
+      [`printf "error: Type checking failed."; exit 1`, "0 passed, 1 failed"],
+      ["true", "0 passed, 1 failed"],
+    ] as const
+  ) {
+    const { success, lastLine } = await ciRun(recipe);
+    assertEquals([success, lastLine], [false, expected], recipe);
+  }
+});
+
+Deno.test("a process that a test left behind does not hold it up, and is ended", async () => {
+  const { output, lastLine } = await ciRun(`sleep 600 & echo "left $$!"; echo "ok | 1 passed | 0 failed (3ms)"`);
+  assertEquals(lastLine, "1 passed, 0 failed");
+  const pid = output.match(/^left (\d+)$/m)?.[1];
+  while (await runs(pid!)) await new Promise((resolve) => setTimeout(resolve, 5));
+});
+
+/** Whether process `pid` is there and not just waiting to be buried. */
+async function runs(pid: string): Promise<boolean> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  return stat !== "" && !/\) Z /.test(stat);
+}

@@ -1,0 +1,139 @@
+/** The toolchain's script and the launcher, in a project of their own with a PATH of their own. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { join } from "node:path";
+
+const PROJECT = new URL("../", import.meta.url);
+
+/** What the scripts call, besides what a test puts on PATH itself. */
+const TOOLS = ["sh", "dirname", "mkdir", "mktemp", "mv", "readlink", "rm", "uname"];
+
+/** A folder with `jobs`, `scripts/deno.sh`, and a `bin/` that is all of PATH. */
+class Sandbox implements AsyncDisposable {
+  readonly root = Deno.makeTempDirSync({ prefix: "jobs toolchain " });
+
+  static async create(): Promise<Sandbox> {
+    const sandbox = new Sandbox();
+    await Deno.mkdir(join(sandbox.root, "scripts"));
+    await Deno.mkdir(join(sandbox.root, "bin"));
+    for (const file of ["jobs", "scripts/deno.sh"]) {
+      await Deno.copyFile(new URL(file, PROJECT), join(sandbox.root, file));
+    }
+    for (const tool of TOOLS) await Deno.symlink(await pathOf(tool), join(sandbox.root, "bin", tool));
+    return sandbox;
+  }
+
+  /** Puts a command on PATH. */
+  async command(name: string, script: string): Promise<void> {
+    await Deno.writeTextFile(join(this.root, "bin", name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+
+  /** An npm that "installs" a `deno` of the pinned version, and keeps count. */
+  async npm(): Promise<void> {
+    await this.command(
+      "npm",
+      `echo once >>"${this.root}/npm-calls"
+while [ "$1" != --prefix ]; do shift; done
+mkdir -p "$2/node_modules/.bin"
+printf '#!/bin/sh\\necho "2.8.3 %s/node_modules/.bin/deno"\\n' "$2" >"$2/node_modules/.bin/deno"
+/bin/chmod 755 "$2/node_modules/.bin/deno"`,
+    );
+  }
+
+  async run(command: string, args: readonly string[] = [], cwd: string = this.root) {
+    const child = new Deno.Command(join(this.root, command), {
+      args: [...args],
+      cwd,
+      clearEnv: true,
+      env: { PATH: join(this.root, "bin"), HOME: this.root, NO_COLOR: "1" },
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const { code, stdout, stderr } = await child.output();
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
+    return { code, out: text(stdout), err: text(stderr), pid: child.pid };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.root, { recursive: true });
+  }
+}
+
+async function pathOf(tool: string): Promise<string> {
+  for (const folder of ["/usr/bin", "/bin"]) {
+    const path = join(folder, tool);
+    if (await Deno.stat(path).then(() => true, () => false)) return path;
+  }
+  throw new Error(`No "${tool}" in /usr/bin and /bin`);
+}
+
+Deno.test("a program around Deno is seen through: the real binary is what is used", async () => {
+  await using sandbox = await Sandbox.create();
+  await sandbox.command("deno", `"${Deno.execPath()}" "$@"`);
+  const { out, err } = await sandbox.run("scripts/deno.sh");
+  assertEquals(out, Deno.execPath(), err);
+  assertEquals(await Deno.readTextFile(join(sandbox.root, ".deno/path")), Deno.execPath() + "\n");
+});
+
+Deno.test("a Deno that is too old, too new or broken is passed over; a newer one of the same major is taken", async () => {
+  await using sandbox = await Sandbox.create();
+  await sandbox.npm();
+  const pinned = join(sandbox.root, ".deno/deno-2.8.3");
+  const answers: readonly [answer: string, used: string][] = [
+    ["echo '2.8.2 /opt/deno'", pinned],
+    ["echo '2.7.9 /opt/deno'", pinned],
+    ["echo '1.46.3 /opt/deno'", pinned],
+    ["echo '3.0.0 /opt/deno'", pinned],
+    ["exit 1", pinned],
+    ["echo '2.8.3 /opt/deno'", "/opt/deno"],
+    ["echo '2.10.0 /opt/my deno'", "/opt/my deno"],
+    ["echo '2.9.0-rc.1 /opt/deno'", "/opt/deno"],
+  ];
+  for (const [answer, used] of answers) {
+    await sandbox.command("deno", answer);
+    assertEquals((await sandbox.run("scripts/deno.sh")).out, used, answer);
+  }
+  await sandbox.command("deno", "echo '2.10.0 /opt/deno'");
+  assertEquals((await sandbox.run("scripts/deno.sh", ["--pinned"])).out, pinned);
+  assertEquals(await Deno.readTextFile(join(sandbox.root, "npm-calls")), "once\n", "npm is asked once");
+});
+
+Deno.test("several at once all get it, and nothing but the binary stays", async () => {
+  await using sandbox = await Sandbox.create();
+  await sandbox.npm();
+  const pinned = join(sandbox.root, ".deno/deno-2.8.3");
+  const results = await Promise.all([1, 2, 3, 4].map(() => sandbox.run("scripts/deno.sh")));
+  for (const { out, err } of results) assertEquals(out, pinned, err);
+  assertEquals([...Deno.readDirSync(join(sandbox.root, ".deno"))].map((entry) => entry.name).sort(), [
+    "deno-2.8.3",
+    "path",
+  ]);
+});
+
+Deno.test("without Deno and npm it says in one line what to do", async () => {
+  await using sandbox = await Sandbox.create();
+  for (const command of ["scripts/deno.sh", "jobs"]) {
+    const { code, out, err } = await sandbox.run(command);
+    assertEquals([code, out], [1, ""]);
+    assertMatch(err, /^Deno 2\.8\.3 or later .*npm.*$/);
+  }
+});
+
+Deno.test("jobs runs from anywhere, through links, in the caller's folder, as the very process that was started", async () => {
+  await using sandbox = await Sandbox.create();
+  await sandbox.command("deno", `"${Deno.execPath()}" "$@"`);
+  await Deno.writeTextFile(
+    join(sandbox.root, "main.ts"),
+    "console.log(JSON.stringify({ args: Deno.args, cwd: Deno.cwd(), pid: Deno.pid })); Deno.exit(3);",
+  );
+  const elsewhere = join(sandbox.root, "else where");
+  await Deno.mkdir(elsewhere);
+  await Deno.symlink("../jobs", join(elsewhere, "jobs"));
+  await Deno.symlink(join(elsewhere, "jobs"), join(sandbox.root, "bin/jobs"));
+  const args = ["push", "a b", "", "--x=*"];
+  for (const command of ["jobs", "else where/jobs", "bin/jobs"]) {
+    const { code, out, err, pid } = await sandbox.run(command, args, elsewhere);
+    assert(out, err);
+    assertEquals(JSON.parse(out), { args, cwd: await Deno.realPath(elsewhere), pid }, command);
+    assertEquals(code, 3);
+  }
+});
