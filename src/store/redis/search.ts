@@ -9,7 +9,7 @@ import { getField } from "../../job/raw.ts";
 import type { Entry, SetName } from "../admin.ts";
 import { member } from "./context.ts";
 import { entryOf, type Found, readLeases, readOwners, readQueue, readTokens } from "./entries.ts";
-import { type leasesKey, queueKey, QUEUES, SETS } from "./keys.ts";
+import { queueKey, QUEUES, SETS } from "./keys.ts";
 import type { Link } from "./link.ts";
 
 const WINDOW = 1_000;

@@ -1,0 +1,216 @@
+/**
+ * Waiting on Redis: who wakes it, what it costs, and that nothing of it is left over.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { type OpenStore, openStore } from "../src/store/open.ts";
+import { Connection } from "../src/store/redis/connection.ts";
+import type { Context } from "../src/store/redis/context.ts";
+import { Link } from "../src/store/redis/link.ts";
+import { QueueWatch } from "../src/store/redis/queue_watch.ts";
+import { WakeChannel } from "../src/store/redis/wake_channel.ts";
+import { until } from "./support/eventually.ts";
+import { startRedis } from "./support/redis.ts";
+import { job, processRecord, take, TTL_MS, woken } from "./store_contract/jobs.ts";
+
+const redis = await startRedis();
+Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
+
+async function openEmpty(): Promise<OpenStore> {
+  await redis.cli("FLUSHALL");
+  await redis.cli("CONFIG", "RESETSTAT");
+  return await openStore(redis.url);
+}
+
+/** The names of our connections. */
+async function connections(): Promise<string[]> {
+  const clients = await redis.cli("CLIENT", "LIST");
+  return [...clients.matchAll(/ name=(jobs:\S+)/g)].map((match) => match[1]!).sort();
+}
+
+/** How often a command was called since the test began. */
+async function calls(command: string): Promise<number> {
+  const stats = await redis.cli("INFO", "commandstats");
+  return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+}
+
+Deno.test("redis: waiting for work: a foreign push wakes it, and the job is still there to be taken", async () => {
+  await using store = await openEmpty();
+  await woken((signal) => store.waitForWork(["mail", "default"], signal), async () => {
+    await until(async () => (await connections()).length === 3);
+    await redis.cli("LPUSH", "queue:mail", job(1, { queue: "mail" }).payload);
+  });
+  assertEquals((await take(store, "host:1:aaaaaaaaaaaa", 10, ["mail"])).map(({ payload }) => payload), [
+    job(1, { queue: "mail" }).payload,
+  ]);
+});
+
+Deno.test("redis: waiting for work: work that is there already wakes it at once", async () => {
+  await using store = await openEmpty();
+  await store.enqueue([job(1)]);
+  await woken((signal) => store.waitForWork(["default"], signal), () => Promise.resolve());
+});
+
+Deno.test("redis: waiting for work: one connection per queue, however many wait, and none when the store is closed", async () => {
+  const store = await openEmpty();
+  const patience = new AbortController();
+  const waits = [["a", "b"], ["b", "a"], ["b"]].map((queues) => store.waitForWork(queues, patience.signal));
+  await until(async () => (await connections()).length === 3);
+  patience.abort();
+  await Promise.all(waits);
+  const again = new AbortController();
+  const wait = store.waitForWork(["a", "b"], again.signal);
+  await redis.cli("LPUSH", "queue:a", "{}");
+  await wait;
+  assertEquals(await connections(), ["jobs:commands", "jobs:queue", "jobs:queue"]);
+  await store[Symbol.asyncDispose]();
+  await until(async () => (await connections()).length === 0);
+});
+
+Deno.test("redis: waiting for work: waits that follow one another do not block anew each time", async () => {
+  await using store = await openEmpty();
+  for (let i = 0; i < 20; i++) {
+    const patience = new AbortController();
+    const wait = store.waitForWork(["default"], patience.signal);
+    await store.stats();
+    patience.abort();
+    await wait;
+  }
+  assert(await calls("blmove") <= 1);
+});
+
+Deno.test("redis: waiting for work: a connection that nobody waits on is closed", async () => {
+  await redis.cli("FLUSHALL");
+  const links: Link[] = [];
+  const newLink = (name: string) => {
+    const endpoint = { host: "127.0.0.1", port: redis.port };
+    const dial = () => Connection.dial({ endpoint, login: {}, database: 0, name: `jobs:${name}`, silenceMs: 5_000 });
+    links.push(new Link({ dial, shown: redis.url, waitMs: 5_000 }));
+    return links.at(-1)!;
+  };
+  const link = newLink("commands");
+  const context: Context = { link, blockingLink: newLink, offset: () => "0", wire: 7, deadLimits: ["1", "1"] };
+  const watch = new QueueWatch(context, new WakeChannel(link), 0.05);
+  const patience = new AbortController();
+  const wait = watch.wait(["default"], patience.signal);
+  await until(async () => (await connections()).length === 2);
+  patience.abort();
+  await wait;
+  await until(async () => (await connections()).length === 1);
+  watch.close();
+  for (const link of links) link.close();
+});
+
+Deno.test("redis: waiting for work: a paused queue with jobs does not wake it, its release does", async () => {
+  await using store = await openEmpty();
+  await store.enqueue([job(1)]);
+  await store.pause("default");
+  await woken((signal) => store.waitForWork(["default"], signal), async () => {
+    for (let i = 0; i < 20; i++) await store.stats();
+    assertEquals(await calls("blmove"), 0);
+    assert(await calls("smismember") <= 2);
+    await store.resume("default");
+  });
+});
+
+Deno.test("redis: waiting for work: beside a paused queue another one wakes it", async () => {
+  await using store = await openEmpty();
+  await store.enqueue([job(1)]);
+  await store.pause("default");
+  await woken((signal) => store.waitForWork(["default", "mail"], signal), async () => {
+    await until(async () => (await connections()).length === 2);
+    await store.enqueue([job(2, { queue: "mail" })]);
+  });
+});
+
+Deno.test("redis: waiting for a due time: our earlier one wakes it, a later one does not", async () => {
+  await using store = await openEmpty();
+  const other = await openStore(redis.url);
+  await store.enqueue([job(1, { delayMs: 3_600_000 })]);
+  await store.promote(10);
+  let over = false;
+  await woken((signal) => store.waitForDue(signal).then(() => over = true), async () => {
+    await other.enqueue([job(2, { delayMs: 7_200_000 })]);
+    await other.stats();
+    assertEquals(over, false);
+    await other.enqueue([job(3, { delayMs: 60_000 })]);
+  });
+  await other[Symbol.asyncDispose]();
+});
+
+Deno.test("redis: waiting for a due time: one that came in between is not missed", async () => {
+  await using store = await openEmpty();
+  await store.promote(10);
+  await store.enqueue([job(1, { delayMs: 60_000 })]);
+  await woken((signal) => store.waitForDue(signal), () => Promise.resolve());
+});
+
+Deno.test("redis: waiting for a due time: one that Ruby put in wakes it", async () => {
+  await using store = await openEmpty();
+  await store.promote(10);
+  await woken((signal) => store.waitForDue(signal), async () => {
+    await redis.cli("ZADD", "schedule", "1700000000.5", job(1).payload);
+  });
+});
+
+Deno.test("redis: waiting for a due time: idle, it looks at most once a second", async () => {
+  await using store = await openEmpty();
+  const patience = new AbortController();
+  const wait = store.waitForDue(patience.signal);
+  for (let i = 0; i < 20; i++) await store.stats();
+  patience.abort();
+  await wait;
+  assert(await calls("zrange") - 20 <= 2);
+});
+
+Deno.test("redis: commands: Sidekiq's signals and ours arrive at once, on one connection", async () => {
+  await using store = await openEmpty();
+  const identity = "host:1:aaaaaaaaaaaa";
+  await store.beat(processRecord(identity), TTL_MS);
+  const signal = await woken((signal) => store.receive(identity, signal), async () => {
+    await until(async () => (await connections()).length === 2);
+    await redis.cli("LPUSH", `${identity}-signals`, "TSTP");
+  });
+  assertEquals(signal, [{ verb: "quiet" }]);
+  const ours = await woken((signal) => store.receive(identity, signal), async () => {
+    assertEquals(await store.send(identity, { id: "1", verb: "cancel", jid: "abc" }), true);
+  });
+  assertEquals(ours, [{ id: "1", verb: "cancel", jid: "abc" }]);
+  await until(async () => (await connections()).length === 1);
+});
+
+Deno.test("redis: commands: a process of Sidekiq's is asked by signal", async () => {
+  await using store = await openEmpty();
+  await redis.cli("SADD", "processes", "ruby:7:cccccccccccc");
+  await redis.cli("HSET", "ruby:7:cccccccccccc", "info", "{}");
+  assertEquals(await store.send("ruby:7:cccccccccccc", { verb: "stop" }), true);
+  assertEquals(await redis.cli("LRANGE", "ruby:7:cccccccccccc-signals", "0", "-1"), "TERM");
+  assertEquals(await store.send("ruby:7:cccccccccccc", { verb: "cancel", jid: "x" }), false);
+  assertEquals(await store.send("ruby:8:dddddddddddd", { verb: "stop" }), false);
+});
+
+Deno.test("redis: a whole process needs no more than four connections and one per queue", async () => {
+  await using main = await openEmpty();
+  // The heartbeat has a store of its own, in a thread of its own.
+  await using beating = await openStore(redis.url);
+  const identity = "host:1:aaaaaaaaaaaa";
+  await beating.beat(processRecord(identity), TTL_MS);
+  const patience = new AbortController();
+  const waits = [
+    main.waitForWork(["a", "b", "c"], patience.signal),
+    main.waitForDue(patience.signal),
+    main.receive(identity, patience.signal),
+  ];
+  await until(async () => (await connections()).length === 6);
+  assertEquals(await connections(), [
+    "jobs:commands",
+    "jobs:commands",
+    "jobs:queue",
+    "jobs:queue",
+    "jobs:queue",
+    "jobs:receive",
+  ]);
+  patience.abort();
+  await Promise.all(waits);
+});
