@@ -1,0 +1,220 @@
+/**
+ * What authors wrote → entries. Everything that is wrong with them is found at once, and each message names the entry,
+ * the field, the value and what is wanted: a crontab with a mistake must fail at the start, not at night.
+ *
+ * @module
+ */
+import { InvalidPayload } from "../job/errors.ts";
+import { argsText, prepare } from "../job/payload.ts";
+import type { CronEntry } from "./entry.ts";
+import {
+  type CronProblem,
+  ELSEWHERE,
+  EntryFields,
+  FIELDS,
+  isBoolean,
+  isInstant,
+  isObject,
+  isOneOf,
+  isText,
+  PUSH_OPTIONS,
+  show,
+} from "./entry_fields.ts";
+import type { Overlap } from "./occurrence.ts";
+import type { CatchUp } from "./plan.ts";
+import { CronRule } from "./rule.ts";
+import { RuleError } from "./rule_parser.ts";
+import type { ScheduleSpec } from "./schedule_spec.ts";
+
+/** What entries are checked against. */
+export interface EntryContext {
+  /** Its name decides which entries are active. */
+  readonly environment: string;
+  /** Classes that have a handler; undefined: any will do. */
+  readonly classes?: ReadonlySet<string>;
+  /** For rules without a zone of their own; default `UTC`. */
+  readonly timezone?: string;
+}
+
+/** What a crontab came to. */
+export interface CheckedEntries {
+  /** Entries that are to run here. */
+  readonly active: readonly CronEntry[];
+  /** Entries that are switched off, and by which field. */
+  readonly inactive: readonly { readonly entry: CronEntry; readonly by: "enable" | "environments" }[];
+  readonly problems: readonly CronProblem[];
+}
+
+const OVERLAPS: readonly Overlap[] = ["allow", "skip", "queue-one", "replace"];
+const CATCH_UPS: readonly CatchUp["policy"][] = ["none", "last", "all"];
+const DEFAULT_WINDOW_MS = 3_600_000;
+const LEAST_INTERVAL_MS = 1_000;
+const LONGEST_NAME = 200;
+
+/**
+ * Checks a crontab.
+ *
+ * @param crontab a list of `CronEntryInput`, or whatever stands in its place
+ */
+export function checkEntries(crontab: unknown, context: EntryContext): CheckedEntries {
+  const problems: CronProblem[] = [];
+  const active: CronEntry[] = [];
+  const inactive: CheckedEntries["inactive"][number][] = [];
+  if (!Array.isArray(crontab)) {
+    problems.push({ entry: "", message: `"cron" is ${show(crontab)}; wanted: a list of entries` });
+    return { active, inactive, problems };
+  }
+  const places = new Map<string, number>();
+  crontab.forEach((input, index) => {
+    const fields = new EntryFields(input, index + 1);
+    const entry = isObject(input) ? checkEntry(fields, context) : undefined;
+    const taken = entry && places.get(entry.name);
+    if (taken !== undefined) fields.report(`entry ${index + 1} of the list has the name of entry ${taken}`);
+    problems.push(...fields.problems);
+    if (entry === undefined || taken !== undefined) return;
+    places.set(entry.name, index + 1);
+    const by = switchedOffBy(fields, context);
+    if (by === undefined) active.push(entry);
+    else inactive.push({ entry, by });
+  });
+  return { active, inactive, problems };
+}
+
+/** The entry; undefined when something is wrong with it. */
+function checkEntry(fields: EntryFields, context: EntryContext): CronEntry | undefined {
+  const name = checkName(fields);
+  const schedule = checkSchedule(fields, context);
+  const job = checkJob(fields, context);
+  const memo = fields.get("memo", "a text", isText);
+  const everyProcess = checkEveryProcess(fields);
+  const overlap = checkOverlap(fields, everyProcess);
+  const catchUp = checkCatchUp(fields, everyProcess);
+  checkSwitches(fields);
+  if (fields.problems.length > 0) return undefined;
+  return { name: name!, schedule: schedule!, ...job!, ...(memo && { memo }), overlap, catchUp, everyProcess };
+}
+
+function checkName(fields: EntryFields): string | undefined {
+  const isName = (value: unknown): value is string =>
+    isText(value) && value.length <= LONGEST_NAME && value.trim() === value && !/\p{Cc}/u.test(value);
+  const wanted = `a text of at most ${LONGEST_NAME} characters, without control characters or blanks around it`;
+  return fields.raw("name") === undefined ? fields.wrong("name", wanted) : fields.get("name", wanted, isName);
+}
+
+function checkSchedule(fields: EntryFields, context: EntryContext): ScheduleSpec | undefined {
+  const hasRule = fields.raw("rule") !== undefined;
+  const hasEvery = fields.raw("every") !== undefined;
+  if (hasRule === hasEvery) {
+    return fields.report(
+      `${hasRule ? "both" : "neither"} "rule" ${hasRule ? "and" : "nor"} "every"; wanted: one of them`,
+    );
+  }
+  return hasRule ? checkRule(fields, context) : checkInterval(fields);
+}
+
+function checkRule(fields: EntryFields, context: EntryContext): ScheduleSpec | undefined {
+  if (fields.raw("anchor") !== undefined) fields.report(`"anchor" is for "every"; wanted: a rule without it`);
+  const rule = fields.get("rule", `a text such as "30 3 * * *" or "@daily"`, isText);
+  const timezone = fields.get("timezone", `a name such as "Europe/London"`, isText);
+  if (rule === undefined) return undefined;
+  try {
+    const { fields: { normal }, zone } = new CronRule(rule, timezone ?? context.timezone);
+    return { rule: normal, timezone: zone.name };
+  } catch (error) {
+    if (!(error instanceof RuleError || error instanceof RangeError)) throw error;
+    return fields.report(error.message);
+  }
+}
+
+function checkInterval(fields: EntryFields): ScheduleSpec | undefined {
+  if (fields.raw("timezone") !== undefined) {
+    fields.report(`"timezone" is for "rule", as "every" counts elapsed time; wanted: "every" without it`);
+  }
+  const everyMs = fields.duration("every", LEAST_INTERVAL_MS);
+  const anchor = fields.get("anchor", `a time with its zone, such as "2026-01-01T06:00:00Z"`, isInstant);
+  if (everyMs === undefined) return undefined;
+  const from = anchor === undefined ? 0 : Temporal.Instant.from(anchor).epochMilliseconds;
+  return { everyMs, anchor: ((from % everyMs) + everyMs) % everyMs };
+}
+
+/** Class, arguments and options, by the enqueuer's own rules. */
+function checkJob(
+  fields: EntryFields,
+  { classes }: EntryContext,
+): Pick<CronEntry, "class" | "args" | "options"> | undefined {
+  const given = fields.raw("class");
+  const className = isObject(given) || typeof given === "function" ? (given as { class?: unknown }).class : given;
+  const args = fields.raw("args") ?? [];
+  const further = fields.get("options", "an object of further fields of the payload", isObject) ?? {};
+  const reserved = Object.keys(further).filter((field) => isReserved(field));
+  for (const field of reserved) {
+    fields.report(`"options.${field}" is no further field of the payload: it has a meaning`);
+  }
+  const known = PUSH_OPTIONS.map((field) => [field, fields.raw(field)] as const);
+  const options = Object.fromEntries([...known.filter(([, value]) => value !== undefined), ...Object.entries(further)]);
+  try {
+    prepare({ ...options, class: className as string }, undefined, 0);
+    argsText(args);
+  } catch (error) {
+    if (!(error instanceof InvalidPayload)) throw error;
+    return fields.report(error.message);
+  }
+  if (classes && !classes.has(className as string)) {
+    const all = classes.size > 0 ? [...classes].sort().join(", ") : "none";
+    fields.report(`no handler for class ${show(className)}; known: ${all}`);
+  }
+  return { class: className as string, args: args as readonly unknown[], options };
+}
+
+function checkEveryProcess(fields: EntryFields): boolean {
+  const everyProcess = fields.get("everyProcess", "true or false", isBoolean);
+  const onOneServer = fields.get("onOneServer", "true or false", isBoolean);
+  if (everyProcess !== undefined && everyProcess === onOneServer) {
+    fields.report(`"everyProcess" and "onOneServer" are both ${everyProcess}; wanted: one of them`);
+  }
+  return everyProcess ?? onOneServer === false;
+}
+
+function checkOverlap(fields: EntryFields, everyProcess: boolean): Overlap {
+  const choices = everyProcess ? OVERLAPS.filter((one) => one === "allow" || one === "skip") : OVERLAPS;
+  const where = everyProcess ? " on every process" : "";
+  const overlap = fields.get("overlap", `one of ${choices.join(", ")}${where}`, isOneOf(choices));
+  const singleton = fields.get("singleton", "true or false", isBoolean);
+  if (overlap !== undefined && singleton !== undefined && (overlap === "skip") !== singleton) {
+    fields.report(`"overlap" is ${show(overlap)} and "singleton" ${singleton}; wanted: one of them`);
+  }
+  return overlap ?? (singleton ? "skip" : "allow");
+}
+
+/** A process that was not there has nothing to catch up for itself. */
+function checkCatchUp(fields: EntryFields, everyProcess: boolean): CatchUp {
+  const choices = everyProcess ? CATCH_UPS.slice(0, 1) : CATCH_UPS;
+  const wanted = everyProcess ? "none, on every process" : `one of ${choices.join(", ")}`;
+  const policy = fields.get("catchUp", wanted, isOneOf(choices)) ?? (everyProcess ? "none" : "last");
+  const windowMs = fields.duration("catchUpWindow", 0);
+  if (policy === "none" && windowMs !== undefined) {
+    fields.report(`"catchUpWindow" is for "catchUp" last or all; wanted: none without it`);
+  }
+  return { policy, windowMs: windowMs ?? DEFAULT_WINDOW_MS };
+}
+
+function checkSwitches(fields: EntryFields): void {
+  const enable = fields.raw("enable");
+  if (enable !== undefined && typeof enable !== "function") fields.get("enable", "true or false", isBoolean);
+  fields.get("environments", "names of environments, at least one", isNames);
+}
+
+function switchedOffBy(fields: EntryFields, { environment }: EntryContext): "enable" | "environments" | undefined {
+  const enable = fields.raw("enable");
+  if (enable === false || (typeof enable === "function" && !enable())) return "enable";
+  const environments = fields.raw("environments");
+  return environments === undefined || [environments].flat().includes(environment) ? undefined : "environments";
+}
+
+function isReserved(field: string): boolean {
+  return FIELDS.includes(field) || Object.hasOwn(ELSEWHERE, field) || field === "occurrence";
+}
+
+function isNames(value: unknown): value is string | string[] {
+  return isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText));
+}
