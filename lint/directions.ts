@@ -37,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
     "web server client handlers middleware cron store store/admin store/open store/move config log version job clock",
 
   // The two front doors: for programs, and for people.
-  "mod": "server client handlers middleware cron store store/open config log version job clock",
+  "mod": "server client handlers middleware cron store store/admin store/open config log version job clock",
   "main": "cli",
 };
 

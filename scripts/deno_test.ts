@@ -103,10 +103,8 @@ Deno.test("several at once all get it, and nothing but the binary stays", async 
   const pinned = join(sandbox.root, ".deno/deno-2.8.3");
   const results = await Promise.all([1, 2, 3, 4].map(() => sandbox.run("scripts/deno.sh")));
   for (const { out, err } of results) assertEquals(out, pinned, err);
-  assertEquals([...Deno.readDirSync(join(sandbox.root, ".deno"))].map((entry) => entry.name).sort(), [
-    "deno-2.8.3",
-    "path",
-  ]);
+  const kept = await Array.fromAsync(Deno.readDir(join(sandbox.root, ".deno")), (entry) => entry.name);
+  assertEquals(kept.sort(), ["deno-2.8.3", "path"]);
 });
 
 Deno.test("without Deno and npm it says in one line what to do", async () => {
