@@ -7,25 +7,31 @@
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Milliseconds of a duration's text: `90` (seconds), `30s`, `5m`, `2h`, `1d`, `250ms`, `1h30m`.
+ * Milliseconds of a duration's text: `90` (seconds), `30s`, `5m`, `2h`, `1d`, `250ms`, `1h30m`, `1.5h`.
  *
  * @throws {RangeError} when it is none
  */
 export function parseDuration(text: string): number {
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1_000;
-  if (!/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(text)) {
-    throw new RangeError(`Duration "${text}" cannot be read; wanted: 90 (seconds), 250ms, 30s, 5m, 2h, 1d or 1h30m`);
+  const trimmed = text.trim();
+  let ms = NaN;
+  if (/^\d+(\.\d+)?$/.test(trimmed)) ms = Number(trimmed) * 1_000;
+  else if (/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(trimmed)) {
+    ms = 0;
+    for (const [, number, unit] of trimmed.matchAll(/([\d.]+)([a-z]+)/g)) ms += Number(number) * UNITS_MS[unit!]!;
   }
-  let ms = 0;
-  for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)) ms += Number(number) * UNITS_MS[unit!]!;
-  return ms;
+  if (!Number.isSafeInteger(Math.round(ms))) {
+    const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+    throw new RangeError(`Duration "${shown}" cannot be read; wanted: 90 (seconds), 250ms, 30s, 5m, 2h, 1d or 1h30m`);
+  }
+  return Math.round(ms);
 }
 
 /** `250ms`, `1.5s`, `3m20s`, `2h5m`, `4d1h`: at most two units, for people. */
 export function formatDuration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)}ms`;
-  if (ms < 60_000) return `${Number((ms / 1_000).toFixed(1))}s`;
-  const [big, small] = ms < 3_600_000 ? ["m", "s"] : ms < 86_400_000 ? ["h", "m"] : ["d", "h"];
+  if (ms < 999.5) return `${Math.round(ms)}ms`;
+  if (ms < 59_950) return `${Number((ms / 1_000).toFixed(1))}s`;
+  // Each bound is where rounding to the smaller unit would give a whole larger one.
+  const [big, small] = ms < 3_599_500 ? ["m", "s"] : ms < 86_370_000 ? ["h", "m"] : ["d", "h"];
   const inSmall = Math.round(ms / UNITS_MS[small]!);
   const perBig = UNITS_MS[big]! / UNITS_MS[small]!;
   const rest = inSmall % perBig;

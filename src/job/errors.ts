@@ -1,97 +1,229 @@
 /**
- * What pushing refuses with, what handlers may throw to say how a job goes on, and what a handler's signal aborts with.
+ * What pushing refuses with, what handlers throw to say how a job goes on, what a job's signal aborts with, and what is
+ * known of whatever else was thrown.
  *
  * @module
  */
-import { parseDuration } from "./duration.ts";
+import { formatDuration, parseDuration } from "./duration.ts";
 
 /** A job was refused: it cannot be stored as it is. Nothing was stored. */
 export class InvalidPayload extends Error {
+  /** Told apart by name. */
   override readonly name = "InvalidPayload";
-  /** The field, as a path: `args[1].born`. */
+  /** The field, as a path: `args[1].user.born`. */
   readonly field: string;
+  /** The value, shortened. */
+  readonly value: string;
+  /** What would be right. */
+  readonly wanted: string;
 
-  /** @param wanted what would be right */
+  /**
+   * @param field the field, as a path
+   * @param value what was found there
+   * @param wanted what would be right; completes "wanted: …"
+   */
   constructor(field: string, value: unknown, wanted: string) {
-    super(`${field} is ${show(value)}; wanted: ${wanted}`);
+    const shown = showValue(value);
+    super(`Field "${field}" is ${shown}; wanted: ${wanted}`);
     this.field = field;
+    this.value = shown;
+    this.wanted = wanted;
   }
 }
 
-/** Thrown by a handler: the job failed and is dropped, without a retry. */
+/** Thrown by a handler: the job failed and is dropped, without a retry and without a place in `dead`. */
 export class Discard extends Error {
+  /** Told apart by name. */
   override readonly name = "Discard";
 }
 
 /** Thrown by a handler: the job failed for good and goes to `dead`, without a retry. */
 export class Kill extends Error {
+  /** Told apart by name. */
   override readonly name = "Kill";
 }
 
 /** Thrown by a handler: the job has not failed, but is to run again later. It uses no retry. */
 export class Snooze extends Error {
+  /** Told apart by name. */
   override readonly name = "Snooze";
   /** Milliseconds until it runs again. */
   readonly delayMs: number;
 
   /**
+   * Runs the job again later.
+   *
    * @param delay seconds, or a duration such as `5m`
    * @throws {RangeError} when it is no duration
    */
   constructor(delay: number | string) {
-    super(`Again in ${typeof delay === "number" ? `${delay}s` : delay}`);
-    this.delayMs = parseDuration(String(delay));
+    const delayMs = parseDuration(String(delay));
+    super(`Again in ${formatDuration(delayMs)}`);
+    this.delayMs = delayMs;
   }
 }
 
-/** What a job's signal aborts with when the server stops. */
+/** What a job's signal aborts with when the server stops. The job was given back and runs again. */
 export class Shutdown extends Error {
+  /** Told apart by name. */
   override readonly name = "Shutdown";
+}
+
+/** The failure of a job that ran longer than it may; its signal aborts with it. */
+export class Timeout extends Error {
+  /** Told apart by name. */
+  override readonly name = "Timeout";
+
+  /** @param limitMs how long it was allowed to run */
+  constructor(limitMs: number) {
+    super(`Ran longer than the ${formatDuration(limitMs)} it may take`);
+  }
+}
+
+/** What a job's signal aborts with when somebody cancelled the job: it is not tried again. */
+export class Cancelled extends Error {
+  /** Told apart by name. */
+  override readonly name = "Cancelled";
+
+  /** @param message default: that it was cancelled */
+  constructor(message = "Cancelled on request") {
+    super(message);
+  }
 }
 
 /** The failure of a job whose class no loaded handler performs. */
 export class HandlerMissing extends Error {
+  /** Told apart by name. */
   override readonly name = "HandlerMissing";
 
-  /** @param known the classes that have a handler */
+  /**
+   * The failure of a job of this class.
+   *
+   * @param known the classes that have a handler
+   */
   constructor(className: string, known: readonly string[]) {
     super(`No handler for class "${className}"; this process knows ${known.length > 0 ? known.join(", ") : "none"}`);
   }
 }
 
+/** How a handler asked that its job goes on. */
+export type Verdict =
+  | { readonly kind: "discard" | "kill" }
+  | { readonly kind: "snooze"; readonly delayMs: number };
+
+/**
+ * What a thrown value says about how the job goes on; undefined when it is a plain failure. It goes by the error's
+ * name, not by its class: a handler may have been bundled with a copy of this library. Never throws.
+ */
+export function verdictOf(thrown: unknown): Verdict | undefined {
+  try {
+    if (!(thrown instanceof Error)) return undefined;
+    switch (thrown.name) {
+      case "Discard":
+      case "Cancelled":
+        return { kind: "discard" };
+      case "Kill":
+        return { kind: "kill" };
+      case "Snooze": {
+        const { delayMs } = thrown as Partial<Snooze>;
+        return typeof delayMs === "number" && delayMs >= 0 ? { kind: "snooze", delayMs } : undefined;
+      }
+    }
+  } catch {
+    // A getter that throws: then it says nothing.
+  }
+  return undefined;
+}
+
 /** What is known of a thrown value. */
 export interface Described {
+  /** The error's name; `NotAnError` for anything else that was thrown. */
   readonly class: string;
+  /** At most 10,000 characters. */
   readonly message: string;
+  /** The lines of the stack, without the message; then those of its causes, each after a line that names it. */
   readonly stack: readonly string[];
 }
 
-/** Describes whatever was thrown. Never throws itself, though getters of the value may. */
+/** Longer messages are cut, as Sidekiq does. */
+const LONGEST_MESSAGE = 10_000;
+const LONGEST_STACK = 200;
+const MOST_CAUSES = 5;
+
+/** Describes whatever was thrown: null, a string, an object whose getters throw. Never throws itself. */
 export function describeError(thrown: unknown): Described {
-  try {
-    if (thrown instanceof Error) {
-      const stack = typeof thrown.stack === "string"
-        ? thrown.stack.split("\n").slice(1).map((line) => line.trim())
-        : [];
-      return { class: String(thrown.name || thrown.constructor.name), message: String(thrown.message), stack };
-    }
-    return {
-      class: "NotAnError",
-      message: `${typeof thrown === "string" ? thrown : show(thrown)} was thrown`,
-      stack: [],
-    };
-  } catch {
-    return { class: "NotAnError", message: "A value that cannot be shown was thrown", stack: [] };
+  if (!isError(thrown)) {
+    return { class: "NotAnError", message: `${cut(showValue(thrown, LONGEST_MESSAGE))} was thrown`, stack: [] };
   }
+  const stack = stackOf(thrown);
+  let cause = read(() => thrown.cause);
+  for (let i = 0; i < MOST_CAUSES && isError(cause); i++) {
+    stack.push(`Caused by ${nameOf(cause)}: ${messageOf(cause)}`, ...stackOf(cause));
+    const error = cause;
+    cause = read(() => error.cause);
+  }
+  return { class: nameOf(thrown), message: messageOf(thrown), stack: stack.slice(0, LONGEST_STACK) };
 }
 
-function show(value: unknown): string {
-  let text: string | undefined;
+/** A value for people, in one line of at most `longest` characters. Never throws. */
+export function showValue(value: unknown, longest = 100): string {
+  const text = read(() => {
+    switch (typeof value) {
+      case "string":
+        return JSON.stringify(value.length > longest ? value.slice(0, longest) : value);
+      case "bigint":
+        return `${value}n`;
+      case "function":
+        return value.name === "" ? "a function" : `the function ${value.name}`;
+      case "object":
+        return showObject(value);
+      default:
+        return Object.is(value, -0) ? "-0" : String(value);
+    }
+  }) ?? "a value that cannot be shown";
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+}
+
+function showObject(value: object | null): string {
+  if (value === null || Array.isArray(value)) return JSON.stringify(value);
+  const name = read(() => value.constructor?.name);
+  if (name === undefined || name === "Object" || name === "") return JSON.stringify(value);
+  const text = value instanceof Date ? read(() => value.toISOString()) : value instanceof Error ? value.message : "";
+  return `${/^[AEIOU]/.test(name) ? "an" : "a"} ${name}${text ? ` "${text}"` : ""}`;
+}
+
+function isError(value: unknown): value is Error {
+  return read(() => value instanceof Error) ?? false;
+}
+
+/** The name; where a class did not set one, the class's. */
+function nameOf(error: Error): string {
+  const name = read(() => error.name);
+  const ofClass = read(() => error.constructor.name);
+  const best = name === "Error" || typeof name !== "string" ? ofClass : name;
+  return typeof best === "string" && best !== "" ? best.slice(0, 200) : "Error";
+}
+
+function messageOf(error: Error): string {
+  return cut(read(() => String(error.message)) ?? "(its message cannot be read)");
+}
+
+/** The stack without the message, which may itself be of several lines. */
+function stackOf(error: Error): string[] {
+  const stack = read(() => error.stack);
+  if (typeof stack !== "string") return [];
+  return stack.split("\n", LONGEST_STACK * 2).map((line) => line.trim()).filter((line) => line.startsWith("at "));
+}
+
+function cut(message: string): string {
+  return message.slice(0, LONGEST_MESSAGE).toWellFormed();
+}
+
+/** What it returns; undefined when it throws. */
+function read<T>(get: () => T): T | undefined {
   try {
-    text = typeof value === "bigint" ? `${value}n` : typeof value === "object" ? JSON.stringify(value) : undefined;
-    text ??= typeof value === "string" ? JSON.stringify(value) : String(value);
+    return get();
   } catch {
-    text = Object.prototype.toString.call(value);
+    return undefined;
   }
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

@@ -7,27 +7,41 @@ import { parseLossless } from "./json.ts";
 
 /** The fields of a payload that we read. Unknown ones are kept too. Times as on the wire: see `raw.ts`. */
 export interface Payload {
+  /** The class, or its wrapper. */
   readonly class: string;
+  /** What the handler is given. */
   readonly args: readonly unknown[];
+  /** The job's id. */
   readonly jid: string;
+  /** Its queue. */
   readonly queue: string;
+  /** When it was pushed first. */
   readonly created_at?: number;
+  /** When it came into its queue. */
   readonly enqueued_at?: number;
   /** `true`: as often as the class or the server says; `false`: never; else so many times. */
   readonly retry?: boolean | number;
+  /** Where its retries go. */
   readonly retry_queue?: string;
   /** Seconds from the first failure. */
   readonly retry_for?: number;
   /** 0 after the first failure. */
   readonly retry_count?: number;
+  /** When it failed first. */
   readonly failed_at?: number;
+  /** When it failed last, after the first time. */
   readonly retried_at?: number;
+  /** The last error's name. */
   readonly error_class?: string;
+  /** What the last error said. */
   readonly error_message?: string;
+  /** The last error's stack, encoded. */
   readonly error_backtrace?: string;
+  /** Whether to keep stacks, or how many lines. */
   readonly backtrace?: boolean | number;
   /** `false`: never to `dead`. */
   readonly dead?: boolean;
+  /** Words shown with it. */
   readonly tags?: readonly string[];
   /** The real class under a wrapper (ActiveJob). */
   readonly wrapped?: string;
@@ -37,6 +51,7 @@ export interface Payload {
   readonly rescues?: number;
   /** The unique lock that this job holds. */
   readonly unique_key?: string;
+  /** Whatever else was pushed. */
   readonly [field: string]: unknown;
 }
 

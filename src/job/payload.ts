@@ -27,6 +27,7 @@ export interface JobOptions {
   readonly retry?: boolean | number;
   /** Seconds from the first failure within which it is tried again, instead of a number of times. */
   readonly retry_for?: number;
+  /** Where its retries go; default its queue. */
   readonly retry_queue?: string;
   /** Words shown with the job. */
   readonly tags?: readonly string[];

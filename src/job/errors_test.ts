@@ -1,0 +1,103 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { Cancelled, describeError, Discard, InvalidPayload, Kill, showValue, Snooze, verdictOf } from "./errors.ts";
+
+Deno.test("InvalidPayload names the field, the value and what is wanted", () => {
+  const error = new InvalidPayload("args[1].user.born", new Date(0), "its ISO 8601 text");
+  assertEquals(
+    error.message,
+    `Field "args[1].user.born" is a Date "1970-01-01T00:00:00.000Z"; wanted: its ISO 8601 text`,
+  );
+  assertEquals([error.field, error.wanted], ["args[1].user.born", "its ISO 8601 text"]);
+  assertEquals(new InvalidPayload("queue", "x".repeat(5000), "less").message.length < 200, true);
+});
+
+Deno.test("showValue shows anything in one line, and throws for nothing", () => {
+  const cyclic: Record<string, unknown> = {};
+  cyclic.self = cyclic;
+  const shown: [unknown, string][] = [
+    [undefined, "undefined"],
+    [null, "null"],
+    [-0, "-0"],
+    [NaN, "NaN"],
+    [5n, "5n"],
+    ["a\nb", `"a\\nb"`],
+    [Symbol("s"), "Symbol(s)"],
+    [() => 1, "a function"],
+    [function born() {}, "the function born"],
+    [[1, "a"], `[1,"a"]`],
+    [{ a: 1 }, `{"a":1}`],
+    [new Map(), "a Map"],
+    [new Error("no"), `an Error "no"`],
+    [new Date(NaN), "a Date"],
+    [cyclic, "a value that cannot be shown"],
+    [new Proxy({}, { get: () => broken() }), "a value that cannot be shown"],
+    ["x".repeat(200), `"${"x".repeat(99)}…`],
+  ];
+  for (const [value, text] of shown) assertEquals(showValue(value), text);
+});
+
+Deno.test("describeError gives the class, the message and the lines of the stack", () => {
+  class Refused extends Error {}
+  const described = describeError(new Refused("two\nlines"));
+  assertEquals([described.class, described.message], ["Refused", "two\nlines"]);
+  assertEquals(described.stack[0]?.includes("errors_test.ts"), true);
+  assertEquals(described.stack.every((line) => line.startsWith("at ")), true);
+  assertEquals(describeError(new TypeError("no")).class, "TypeError");
+});
+
+Deno.test("describeError follows causes, and not for ever", () => {
+  const inner = new RangeError("inner");
+  const { stack } = describeError(new Error("outer", { cause: inner }));
+  assertEquals(stack.filter((line) => !line.startsWith("at ")), ["Caused by RangeError: inner"]);
+  inner.cause = inner;
+  assertEquals(describeError(inner).stack.length <= 200, true);
+});
+
+Deno.test("describeError survives whatever is thrown", () => {
+  const hostile = Object.defineProperties(new Error(), {
+    message: { get: broken },
+    name: { get: broken },
+    stack: { get: broken },
+    constructor: { get: broken },
+    cause: { get: broken },
+  });
+  assertEquals(describeError(hostile), { class: "Error", message: "(its message cannot be read)", stack: [] });
+  const trap = new Proxy(new Error("x"), { get: () => broken(), getPrototypeOf: () => broken() });
+  assertEquals(describeError(trap).class, "NotAnError");
+  for (const thrown of [null, undefined, 1, "text", Symbol("s"), {}, [], () => {}, Object.create(null)]) {
+    const described = describeError(thrown);
+    assertEquals(described.class, "NotAnError");
+    assertStringIncludes(described.message, " was thrown");
+  }
+  assertEquals(describeError("boom").message, `"boom" was thrown`);
+});
+
+Deno.test("describeError cuts long messages, and repairs half characters", () => {
+  const { message } = describeError(new Error("😀".repeat(9_000)));
+  assertEquals([message.length, message.isWellFormed()], [10_000, true]);
+  assertEquals(describeError(new Error("a" + "😀".repeat(9_000))).message.isWellFormed(), true);
+});
+
+Deno.test("verdictOf tells verdicts from failures, also those of another copy of the library", () => {
+  assertEquals(verdictOf(new Discard()), { kind: "discard" });
+  assertEquals(verdictOf(new Cancelled()), { kind: "discard" });
+  assertEquals(verdictOf(new Kill()), { kind: "kill" });
+  assertEquals(verdictOf(new Snooze("5m")), { kind: "snooze", delayMs: 300_000 });
+  assertEquals(verdictOf(Object.assign(new Error(), { name: "Discard" })), { kind: "discard" });
+  assertEquals(verdictOf(Object.assign(new Error(), { name: "Snooze" })), undefined);
+  assertEquals(verdictOf(Object.defineProperty(new Error(), "name", { get: broken })), undefined);
+  for (const thrown of [null, "Discard", { name: "Kill" }, new Error("Kill")]) {
+    assertEquals(verdictOf(thrown), undefined);
+  }
+});
+
+Deno.test("Snooze takes seconds or a duration, and refuses anything else", () => {
+  assertEquals(new Snooze(90).delayMs, 90_000);
+  assertEquals(new Snooze("1h30m").message, "Again in 1h30m");
+  assertThrows(() => new Snooze("soon"), RangeError);
+  assertThrows(() => new Snooze(-1), RangeError);
+});
+
+function broken(): never {
+  throw new Error("broken on purpose");
+}
