@@ -149,6 +149,15 @@ Deno.test("plan: a rule that changes while paused is in force when it goes on", 
   assertEquals(changed.state, { schedule: DAILY, considered: NOON + 1, paused: true });
 });
 
+Deno.test("plan: neither a changed rule nor resuming goes back behind what is decided, though the clock has", () => {
+  const decided = considered(HOURLY, NOON + 2 * HOUR);
+  const quarterly: ScheduleSpec = { rule: "0 */15 * * * *", timezone: "UTC" };
+  const changed = plan(entry(quarterly), decided, NOON);
+  assertEquals(changed.state, { schedule: quarterly, considered: NOON + 2 * HOUR });
+  assertEquals(changed.next, NOON + 2 * HOUR + 15 * MINUTE);
+  assertEquals(resume(pause(decided), NOON), decided);
+});
+
 Deno.test("plan: a long list to catch up is taken in portions, in order, without a gap", () => {
   const every: ScheduleSpec = { everyMs: SECOND, anchor: 0 };
   const now = NOON + 2_500 * SECOND;
