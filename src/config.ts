@@ -27,7 +27,9 @@ export interface Setting<T> {
   readonly key: string;
   /** Its environment variable. */
   readonly env: string;
+  /** What it may be. */
   readonly kind: Kind<T>;
+  /** What it is when nobody says. */
   readonly default: T;
   /** What it means, in one line. */
   readonly about: string;

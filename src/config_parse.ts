@@ -10,13 +10,19 @@ import { parseDuration } from "./job/duration.ts";
 export interface Kind<T> {
   /** Completes "wanted: …". */
   readonly wanted: string;
-  /** @param text true when the value is text from a flag or the environment */
+  /**
+   * Reads a value.
+   *
+   * @param text true when the value is text from a flag or the environment
+   */
   parse(value: unknown, text: boolean): T | undefined;
 }
 
 /** One queue and its weight; 0 when none was given. */
 export interface QueueWeight {
+  /** Letters, digits and `_ : . -`. */
   readonly name: string;
+  /** From 1; 0 when none was given. */
   readonly weight: number;
 }
 

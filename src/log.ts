@@ -19,9 +19,13 @@ export type LogFields = Readonly<Record<string, unknown>>;
 
 /** What each part logs through. */
 export interface Log {
+  /** For whoever looks for a fault. */
   debug(message: string, fields?: LogFields): void;
+  /** What happens. */
   info(message: string, fields?: LogFields): void;
+  /** What ought not to happen, and can be lived with. */
   warn(message: string, fields?: LogFields): void;
+  /** What somebody must look at. */
   error(message: string, fields?: LogFields): void;
   /** Whether a line of this level would be written: ask before building costly fields. */
   enabled(level: LogLevel): boolean;

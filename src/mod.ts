@@ -8,13 +8,27 @@
  */
 export * from "./client/client.ts";
 export * from "./job/errors.ts";
+export type { JobClass } from "./job/definition.ts";
+export type { Payload } from "./job/job.ts";
 export * from "./middleware/chain.ts";
 export { defineJob } from "./handlers/handler.ts";
-export type { HandlerFunction, HandlerOptions, JobDefinition } from "./handlers/handler.ts";
+export type {
+  Handler,
+  HandlerExport,
+  HandlerFunction,
+  HandlerOptions,
+  JobDefinition,
+  PerformMiddleware,
+} from "./handlers/handler.ts";
 export { HandlerError, Registry } from "./handlers/registry.ts";
-export type { JobContext, Progress } from "./handlers/context.ts";
+export type { ContextServices, JobContext, Progress } from "./handlers/context.ts";
 export { type Server, type ServerOptions, startServer } from "./server/start.ts";
 export type { Hooks } from "./server/hooks.ts";
 export { type OpenStore, openStore, type StoreOptions } from "./store/open.ts";
-export { StoreError, type StoreErrorCode } from "./store/errors.ts";
-export type { Settings } from "./config.ts";
+export type * from "./store/store.ts";
+export type * from "./store/admin.ts";
+export * from "./store/errors.ts";
+export { type Setting, type SettingName, SETTINGS, type Settings } from "./config.ts";
+export type { Kind, QueueWeight } from "./config_parse.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export type { Log, LogFields, LogLevel } from "./log.ts";

@@ -11,7 +11,7 @@ import { VERSION } from "../version.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import { banner } from "./banner.ts";
 import { remark } from "./output.ts";
-import { type ConfigFlags, loadSettings, storeOptions, storeUrl } from "./store.ts";
+import { loadSettings, storeOptions, storeUrl } from "./store.ts";
 
 /** What `--help` prints. */
 export const help = `

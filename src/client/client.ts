@@ -8,7 +8,7 @@
  * @module
  */
 import { type Clock, systemClock } from "../clock.ts";
-import type { HandlerOptions, JobDefinition } from "../handlers/handler.ts";
+import type { JobClass } from "../job/definition.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
 import { argsText, type JobOptions, type JobRequest, payloadText, prepare, type Prepared } from "../job/payload.ts";
@@ -20,16 +20,18 @@ export type { JobOptions, JobRequest } from "../job/payload.ts";
 
 /** What a client is made with. */
 export interface ClientOptions {
+  /** Where jobs go. */
   readonly store: Pick<Store, "enqueue">;
   /** Default: the system's. */
   readonly clock?: Clock;
+  /** Around every push; the first one is outermost. */
   readonly middleware?: readonly PushMiddleware[];
   /** A larger payload is refused; default 1 MiB. */
   readonly maxPayloadBytes?: number;
   /** How times are written; default 7, seconds with a fraction. */
   readonly sidekiqWire?: 7 | 8;
   /** What a class says about its jobs. */
-  readonly classOptions?: (className: string) => HandlerOptions | undefined;
+  readonly classOptions?: (className: string) => Readonly<Record<string, unknown>> | undefined;
 }
 
 /** What became of one job of many. */
@@ -59,9 +61,10 @@ export class Client {
   readonly #middleware: ReturnType<typeof compose<{ job: JobRequest }, string | undefined>> | undefined;
   readonly #maxPayloadBytes: number;
   readonly #wire: 7 | 8;
-  readonly #classOptions: (className: string) => HandlerOptions | undefined;
+  readonly #classOptions: (className: string) => Readonly<Record<string, unknown>> | undefined;
   readonly #jids = new JidMaker();
 
+  /** A client of one store. */
   constructor(options: ClientOptions) {
     this.#store = options.store;
     this.#clock = options.clock ?? systemClock;
@@ -81,16 +84,16 @@ export class Client {
   push(job: JobRequest): Promise<string | undefined>;
   /** The same, of a class and its arguments. */
   push(className: string, args: readonly unknown[], options?: JobOptions): Promise<string | undefined>;
-  /** The same, typed, of what `defineJob` made. */
   // deno-lint-ignore no-explicit-any -- what the arguments are stands in the definition
+  /** The same, typed, of what `defineJob` made. */
   push<Args extends readonly any[]>(
-    definition: JobDefinition<Args>,
+    definition: JobClass<Args>,
     args: Args,
     options?: JobOptions,
   ): Promise<string | undefined>;
   async push(
     // deno-lint-ignore no-explicit-any -- as above
-    what: JobRequest | string | JobDefinition<any>,
+    what: JobRequest | string | JobClass<any>,
     args?: readonly unknown[],
     options?: JobOptions,
   ): Promise<string | undefined> {
@@ -153,7 +156,7 @@ export class Client {
 
   // deno-lint-ignore no-explicit-any -- as above
   #request(
-    what: JobRequest | string | JobDefinition<any>,
+    what: JobRequest | string | JobClass<any>,
     args?: readonly unknown[],
     options?: JobOptions,
   ): JobRequest {
@@ -277,11 +280,17 @@ export class Client {
 
 /** The store failed in the middle of a bulk push. */
 export class BulkInterrupted extends Error {
+  /** Told apart by name. */
   override readonly name = "BulkInterrupted";
   /** How many results there were before: those jobs are stored or refused; the rest is not stored. */
   readonly done: number;
 
-  /** @param cause what the store said */
+  /**
+   * An interruption.
+   *
+   * @param done results before it
+   * @param cause what the store said
+   */
   constructor(done: number, cause: Error) {
     super(`Bulk push interrupted after ${done} jobs: ${cause.message}`, { cause });
     this.done = done;

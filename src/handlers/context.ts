@@ -9,7 +9,9 @@ import type { Log } from "../log.ts";
 
 /** What the server offers to every job's context. */
 export interface ContextServices {
+  /** Where jobs log. */
   readonly log: Log;
+  /** With which jobs push more jobs. */
   readonly client: Client;
 }
 
@@ -17,6 +19,7 @@ export interface ContextServices {
 export interface Progress {
   /** What it counts: percent, rows, bytes. */
   readonly done: number;
+  /** What it says beside the number. */
   readonly note: string | undefined;
 }
 

@@ -48,7 +48,9 @@ export interface HandlerOptions {
 export interface Handler {
   /** The class it performs. */
   readonly class: string;
+  /** The function. */
   readonly perform: HandlerFunction;
+  /** How its jobs are pushed and treated. */
   readonly options: HandlerOptions;
   /** Where it comes from: a file, or `program`. For people. */
   readonly source: string;
@@ -65,6 +67,7 @@ export type HandlerExport<Args extends readonly any[] = readonly any[]> = Handle
 export interface JobDefinition<Args extends readonly any[]> extends HandlerFunction<Args> {
   /** The class's name. */
   readonly class: string;
+  /** How its jobs are pushed and treated. */
   readonly options: HandlerOptions;
 }
 

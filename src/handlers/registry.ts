@@ -7,6 +7,7 @@ import type { Handler, HandlerExport, HandlerFunction, HandlerOptions, JobDefini
 
 /** Two handlers for one class, or one that is no function. The message is one line for people. */
 export class HandlerError extends Error {
+  /** Told apart by name. */
   override readonly name = "HandlerError";
 }
 

@@ -18,6 +18,8 @@ export class InvalidPayload extends Error {
   readonly wanted: string;
 
   /**
+   * A refusal of one field.
+   *
    * @param field the field, as a path
    * @param value what was found there
    * @param wanted what would be right; completes "wanted: …"
@@ -74,7 +76,11 @@ export class Timeout extends Error {
   /** Told apart by name. */
   override readonly name = "Timeout";
 
-  /** @param limitMs how long it was allowed to run */
+  /**
+   * A timeout.
+   *
+   * @param limitMs how long it was allowed to run
+   */
   constructor(limitMs: number) {
     super(`Ran longer than the ${formatDuration(limitMs)} it may take`);
   }
@@ -85,7 +91,11 @@ export class Cancelled extends Error {
   /** Told apart by name. */
   override readonly name = "Cancelled";
 
-  /** @param message default: that it was cancelled */
+  /**
+   * A cancellation.
+   *
+   * @param message default: that it was cancelled
+   */
   constructor(message = "Cancelled on request") {
     super(message);
   }

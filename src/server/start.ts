@@ -17,6 +17,7 @@ import { listenToSignals } from "./signals.ts";
 export interface ServerOptions {
   /** The store's address: `sqlite:PATH`, `redis://…`. */
   readonly store: string;
+  /** How to open the store, beside what the settings say. */
   readonly storeOptions?: StoreOptions;
   /** What `defineJob` made. */
   // deno-lint-ignore no-explicit-any -- definitions with any arguments
@@ -25,8 +26,11 @@ export interface ServerOptions {
   readonly registry?: Registry;
   /** Settings other than the defaults: `{ concurrency: 5 }`. Durations in milliseconds. */
   readonly settings?: Partial<Settings>;
+  /** Around every push of its client. */
   readonly pushMiddleware?: readonly PushMiddleware[];
+  /** Around every job it performs. */
   readonly performMiddleware?: readonly PerformMiddleware[];
+  /** What it calls in the course of its life. */
   readonly hooks?: Hooks;
   /** Stop on TERM and INT, be quiet on TSTP, and so on, as the executable does. Default false: signals are yours. */
   readonly signals?: boolean;

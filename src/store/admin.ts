@@ -21,6 +21,7 @@ export type Place =
 export interface Entry {
   /** Names exactly this entry for an edit; good as long as it stays where it is. */
   readonly ref: string;
+  /** Where it is. */
   readonly place: Place;
   /** The payload as stored; may be unreadable. */
   readonly payload: string;
@@ -32,6 +33,7 @@ export interface Entry {
 
 /** One page of a list. */
 export interface Page {
+  /** In the order asked for. */
   readonly entries: readonly Entry[];
   /** Pass it to get the next page; absent on the last. */
   readonly next?: string;
@@ -49,10 +51,13 @@ export interface PageRequest {
 
 /** One queue. */
 export interface QueueInfo {
+  /** Its name. */
   readonly name: string;
+  /** Jobs in it. */
   readonly size: number;
   /** Age of its oldest job in milliseconds; 0 when empty. */
   readonly latencyMs: number;
+  /** Whether nothing is taken from it. */
   readonly paused: boolean;
 }
 
@@ -60,15 +65,21 @@ export interface QueueInfo {
 export interface Stats {
   /** Finished since the beginning, failures included, as Sidekiq counts. */
   readonly processed: number;
+  /** Of those, how many failed. */
   readonly failed: number;
+  /** Jobs in all queues. */
   readonly enqueued: number;
+  /** Jobs to run later. */
   readonly scheduled: number;
+  /** Failed jobs to run again. */
   readonly retry: number;
+  /** Jobs that failed for good. */
   readonly dead: number;
   /** Jobs that processes have taken and not finished. */
   readonly leased: number;
   /** Live processes. */
   readonly processes: number;
+  /** By name. */
   readonly queues: readonly QueueInfo[];
 }
 
@@ -85,10 +96,13 @@ export type Edit = "requeue" | "kill" | "delete";
 
 /** The store, to people. */
 export interface StoreAdmin {
+  /** The counts of everything. */
   stats(): Promise<Stats>;
   /** Every queue that has jobs, had some, or is paused; by name. */
   queues(): Promise<QueueInfo[]>;
+  /** The registered processes. */
   processes(): Promise<ProcessInfo[]>;
+  /** One page of a place. */
   page(place: Place, request?: PageRequest): Promise<Page>;
   /** Every entry whose payload has this jid. Usually one; none when the job is done or unknown. */
   find(jid: string): Promise<Entry[]>;
@@ -108,6 +122,7 @@ export interface StoreAdmin {
   editSome(place: Place, edit: Edit, limit: number): Promise<number>;
   /** Stops (or lets) a queue's jobs be taken. */
   pause(queue: string): Promise<void>;
+  /** Lets a queue's jobs be taken again. */
   resume(queue: string): Promise<void>;
   /** Asks something of a process. False when there is no such live process. */
   send(identity: string, command: Command): Promise<boolean>;

@@ -24,11 +24,14 @@ export type StoreErrorCode =
 
 /** The store could not do it. */
 export class StoreError extends Error {
+  /** Told apart by name. */
   override readonly name = "StoreError";
   /** Why. */
   readonly code: StoreErrorCode;
 
   /**
+   * A failure of a store.
+   *
    * @param code why
    * @param message what is wrong, where, and what to do; one line
    * @param options the error behind it

@@ -38,7 +38,9 @@ export interface NewJob {
 
 /** A lock on "a job like this is already there". Let go when its job leaves the store, or after `ttlMs`. */
 export interface UniqueLock {
+  /** What makes two jobs the same. */
   readonly key: string;
+  /** How long the lock holds at most. */
   readonly ttlMs: number;
 }
 
@@ -112,7 +114,9 @@ export interface PromoteResult {
 export interface RunningJob {
   /** Label of the processor, e.g. `processor-3`. */
   readonly task: string;
+  /** The queue it was taken from. */
   readonly queue: string;
+  /** The payload as stored. */
   readonly payload: string;
   /** When it started. */
   readonly since: number;
@@ -122,16 +126,23 @@ export interface RunningJob {
 export interface ProcessRecord {
   /** `hostname:pid:nonce`. */
   readonly identity: string;
+  /** The machine. */
   readonly hostname: string;
+  /** Its process number there. */
   readonly pid: number;
   /** Free text shown beside the process; may be empty. */
   readonly tag: string;
+  /** More words shown beside it. */
   readonly labels: readonly string[];
+  /** The queues it takes from, each once. */
   readonly queues: readonly string[];
   /** Queue → weight; all 0 when strict. */
   readonly weights: Readonly<Record<string, number>>;
+  /** How many jobs it performs at once. */
   readonly concurrency: number;
+  /** The version of this program. */
   readonly version: string;
+  /** When it started. */
   readonly startedAt: number;
   /** Takes nothing new. */
   readonly quiet: boolean;
@@ -139,6 +150,7 @@ export interface ProcessRecord {
   readonly busy: number;
   /** Resident memory in bytes. */
   readonly rss: number;
+  /** What it performs now. */
   readonly work: readonly RunningJob[];
 }
 
@@ -146,6 +158,7 @@ export interface ProcessRecord {
 export interface Command {
   /** Names this asking, for the answer. Absent for one that came as a Sidekiq signal. */
   readonly id?: string;
+  /** What it is asked to do. */
   readonly verb: "quiet" | "resume" | "stop" | "dump" | "cancel";
   /** For `cancel`: the jid. */
   readonly jid?: string;

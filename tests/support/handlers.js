@@ -73,6 +73,6 @@ export function Shout(ctx) {
 }
 
 /** Leaves an orphan behind that ends a moment later: whoever is PID 1 must reap it. */
-export async function Orphan(ctx, file) {
+export async function Orphan(_ctx, file) {
   await new Deno.Command("sh", { args: ["-c", "sh -c 'sleep 0.1' & echo $! >> " + file] }).output();
 }
