@@ -20,9 +20,9 @@ demo: ## Watch a few dozen jobs go through; ends by itself
 run: deno ## Keep a processor running, for `./jobs push` from another terminal (ARGS=... for more)
 	@echo
 	@echo "A processor starts here. From another terminal, in this folder:"
-	@echo "  ./jobs push HardJob bob 5     enqueue a job"
-	@echo "  ./jobs stats                  what there is"
-	@echo "  ./jobs --help                 everything else"
+	@echo "  ./jobs push Greet bob          enqueue a job"
+	@echo "  ./jobs stats                   what there is"
+	@echo "  ./jobs --help                  everything else"
 	@echo "Ctrl-C stops it."
 	@echo
 	@exec ./jobs run examples/handlers.js $(ARGS)
