@@ -157,7 +157,7 @@ function checkJob(
     argsText(args);
   } catch (error) {
     if (!(error instanceof InvalidPayload)) throw error;
-    return fields.report(error.message);
+    return fields.report(`"${error.field}" is ${error.value}; wanted: ${error.wanted}`);
   }
   if (classes && !classes.has(className as string)) {
     const all = classes.size > 0 ? [...classes].sort().join(", ") : "none";
