@@ -6,7 +6,7 @@
  * @module
  */
 import { Discard, Kill, Snooze } from "./errors.ts";
-import type { Payload } from "./job.ts";
+import { failureCount, type Payload } from "./job.ts";
 import { readWireTime } from "./raw.ts";
 
 /** How a failed job goes on. */
@@ -56,11 +56,6 @@ export function decide(failure: Failure): Decision {
   if (asked === "kill") return { kind: "dead", keep };
   if (asked === "discard") return { kind: "discard" };
   return { kind: "retry", delayMs: delaySeconds(asked, count, failure.random) * 1_000 };
-}
-
-/** Which failure this is: 0 for the first. */
-export function failureCount(payload: Payload): number {
-  return typeof payload.retry_count === "number" ? payload.retry_count + 1 : 0;
 }
 
 /** `true` in a payload means "as usual": what the class says, else the default. */

@@ -26,7 +26,7 @@ export class InvalidPayload extends Error {
    */
   constructor(field: string, value: unknown, wanted: string) {
     const shown = showValue(value);
-    super(`Field "${field}" is ${shown}; wanted: ${wanted}`);
+    super(`${field} is ${shown}; wanted: ${wanted}`);
     this.field = field;
     this.value = shown;
     this.wanted = wanted;

@@ -5,7 +5,7 @@ Deno.test("InvalidPayload names the field, the value and what is wanted", () => 
   const error = new InvalidPayload("args[1].user.born", new Date(0), "its ISO 8601 text");
   assertEquals(
     error.message,
-    `Field "args[1].user.born" is a Date "1970-01-01T00:00:00.000Z"; wanted: its ISO 8601 text`,
+    `args[1].user.born is a Date "1970-01-01T00:00:00.000Z"; wanted: its ISO 8601 text`,
   );
   assertEquals([error.field, error.wanted], ["args[1].user.born", "its ISO 8601 text"]);
   assertEquals(new InvalidPayload("queue", "x".repeat(5000), "less").message.length < 200, true);

@@ -4,9 +4,9 @@
  * @module
  */
 import { encodeBacktrace } from "./backtrace.ts";
-import { failureCount } from "./backoff.ts";
+
 import type { Described } from "./errors.ts";
-import type { Job } from "./job.ts";
+import { failureCount, type Job } from "./job.ts";
 import { setFields, wireTime } from "./raw.ts";
 
 /** Longer messages are cut, as Sidekiq does. */

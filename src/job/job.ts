@@ -5,53 +5,59 @@
  */
 import { parseLossless } from "./json.ts";
 
-/** The fields of a payload that we read. Unknown ones are kept too. Times as on the wire: see `raw.ts`. */
+/**
+ * The fields of a payload that we read; any others are kept too. As others may have written it, only `class` and `args`
+ * are sure to be what they should be. Times are as on the wire: see `readWireTime`.
+ */
 export interface Payload {
-  /** The class, or its wrapper. */
+  /** The class whose handler performs it, or a wrapper around one. */
   readonly class: string;
   /** What the handler is given. */
   readonly args: readonly unknown[];
-  /** The job's id. */
+  /** 24 hex digits; the same through all tries. */
   readonly jid: string;
-  /** Its queue. */
+  /** Its queue; after a failure the one where it is tried again. */
   readonly queue: string;
-  /** When it was pushed first. */
+  /** When it was pushed. */
   readonly created_at?: number;
-  /** When it came into its queue. */
+  /** When it came into its queue; absent while it waits in a set. */
   readonly enqueued_at?: number;
-  /** `true`: as often as the class or the server says; `false`: never; else so many times. */
+  /** `true`: as often as the class or the server says; `false`: never, and it is dropped; else so many times. */
   readonly retry?: boolean | number;
-  /** Where its retries go. */
+  /** The queue for retries. */
   readonly retry_queue?: string;
-  /** Seconds from the first failure. */
+  /** Seconds from the first failure within which it is tried again, instead of a number of times. */
   readonly retry_for?: number;
   /** 0 after the first failure. */
   readonly retry_count?: number;
-  /** When it failed first. */
+  /** The first failure. */
   readonly failed_at?: number;
-  /** When it failed last, after the first time. */
+  /** The latest failure after the first. */
   readonly retried_at?: number;
-  /** The last error's name. */
+  /** The latest failure: the error's class. */
   readonly error_class?: string;
-  /** What the last error said. */
+  /** The latest failure: at most 10,000 characters. */
   readonly error_message?: string;
-  /** The last error's stack, encoded. */
+  /** The latest failure's stack, as `backtrace.ts` packs it. */
   readonly error_backtrace?: string;
-  /** Whether to keep stacks, or how many lines. */
+  /** Keep stacks: `true` for all lines, or so many. */
   readonly backtrace?: boolean | number;
-  /** `false`: never to `dead`. */
+  /** `false`: when it failed for good it is dropped, not kept in `dead`. */
   readonly dead?: boolean;
-  /** Words shown with it. */
+  /** Words shown with the job. */
   readonly tags?: readonly string[];
+  /** How long it may run, in seconds. */
+  readonly timeout?: number;
   /** The real class under a wrapper (ActiveJob). */
   readonly wrapped?: string;
   /** The class as shown to people. */
   readonly display_class?: string;
   /** How often it was rescued from a dead process. */
   readonly rescues?: number;
-  /** The unique lock that this job holds. */
+  /** Seconds for which it asked for a unique lock. */
+  readonly unique_for?: number;
+  /** The unique lock that it holds. */
   readonly unique_key?: string;
-  /** Whatever else was pushed. */
   readonly [field: string]: unknown;
 }
 
@@ -68,6 +74,12 @@ export interface Job {
   readonly raw: string;
 }
 
+/** ActiveJob's classes around the real one, of Sidekiq 8 and before. */
+const WRAPPERS: ReadonlySet<string> = new Set([
+  "Sidekiq::ActiveJob::Wrapper",
+  "ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper",
+]);
+
 /** Reads a payload; undefined when it is not a job: not JSON, no object, no class, no array of arguments. */
 export function parsePayload(raw: string): Job | undefined {
   let payload: Payload;
@@ -77,18 +89,31 @@ export function parsePayload(raw: string): Job | undefined {
     return undefined;
   }
   if (typeof payload !== "object" || payload === null) return undefined;
-  if (typeof payload.class !== "string" || !Array.isArray(payload.args)) return undefined;
+  if (typeof payload.class !== "string" || payload.class === "" || !Array.isArray(payload.args)) return undefined;
+  const { jid } = payload;
   return {
-    jid: String(payload.jid),
-    class: typeof payload.wrapped === "string" ? payload.wrapped : payload.class,
+    jid: typeof jid === "string" ? jid : typeof jid === "number" ? String(jid) : "",
+    class: classOf(payload),
     args: payload.args,
-    attempt: typeof payload.retry_count === "number" ? payload.retry_count + 2 : 1,
+    attempt: failureCount(payload) + 1,
     payload,
     raw,
   };
 }
 
+/** How often it has failed: what the next failure's `retry_count` will be. */
+export function failureCount({ retry_count: count }: Payload): number {
+  return Number.isSafeInteger(count) && count! >= 0 ? count! + 1 : 0;
+}
+
 /** The unique lock that a job holds, as its last outcome names it. */
 export function lockOf({ jid, payload }: Job): { readonly unlock?: string; readonly jid?: string } {
   return typeof payload.unique_key === "string" ? { unlock: payload.unique_key, jid } : {};
+}
+
+function classOf({ class: name, wrapped, args }: Payload): string {
+  if (typeof wrapped === "string" && wrapped !== "") return wrapped;
+  if (!WRAPPERS.has(name)) return name;
+  const inner = (args[0] as { job_class?: unknown } | null | undefined)?.job_class;
+  return typeof inner === "string" && inner !== "" ? inner : name;
 }
