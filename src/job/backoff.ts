@@ -1,11 +1,12 @@
 /**
- * Failure → what happens next. Sidekiq's rules, pure.
+ * Failure → what happens next. Sidekiq's rules, pure; only a delay that a class asked for is taken as it is, without
+ * Sidekiq's jitter of up to ten seconds: who says one second means it.
  *
  * Source of the formula and of the limits: Sidekiq's wiki, "Error Handling", and its 8.x releases.
  *
  * @module
  */
-import { Discard, Kill, Snooze } from "./errors.ts";
+import { verdictOf } from "./errors.ts";
 import { failureCount, type Payload } from "./job.ts";
 import { readWireTime } from "./raw.ts";
 
@@ -13,8 +14,9 @@ import { readWireTime } from "./raw.ts";
 export type Decision =
   | { readonly kind: "retry"; readonly delayMs: number }
   | { readonly kind: "snooze"; readonly delayMs: number }
-  /** `keep`: to the dead set; else it leaves without a trace. */
+  /** Failed for good. `keep`: to the dead set; else it leaves without a trace. */
   | { readonly kind: "dead"; readonly keep: boolean }
+  /** Dropped. */
   | { readonly kind: "discard" };
 
 /** What a class may say about its retries. */
@@ -22,8 +24,14 @@ export interface RetryOptions {
   readonly retry?: boolean | number;
   readonly retry_for?: number;
   readonly dead?: boolean;
-  readonly retryIn?: (count: number, error: unknown) => number | "kill" | "discard" | undefined;
+  readonly retryIn?: RetryIn;
 }
+
+/**
+ * A class's own delay: seconds until the next try, after failure number `count` (0 for the first); `"kill"` or
+ * `"discard"` to give up; anything else for the default.
+ */
+export type RetryIn = (count: number, error: unknown, payload: Payload) => number | "kill" | "discard" | undefined;
 
 /** What a decision depends on. */
 export interface Failure {
@@ -40,41 +48,47 @@ export interface Failure {
   readonly onOptionError: (error: unknown) => void;
 }
 
-/** Decides how a failed job goes on. */
+/** No retry is further away: count⁴ leaves the range of dates at some count. */
+const LONGEST_DELAY_S = 3_650 * 86_400;
+
+/** Decides how a failed job goes on. Never throws. */
 export function decide(failure: Failure): Decision {
-  const { payload, error } = failure;
-  if (error instanceof Snooze) return { kind: "snooze", delayMs: error.delayMs };
-  if (error instanceof Discard) return { kind: "discard" };
-  if (error instanceof Kill) return { kind: "dead", keep: true };
-  const retry = effectiveRetry(failure);
+  const { payload } = failure;
+  const dead: Decision = { kind: "dead", keep: (payload.dead ?? failure.options.dead) !== false };
+  const verdict = verdictOf(failure.error);
+  if (verdict?.kind === "kill") return dead;
+  if (verdict !== undefined) return verdict;
+  const retries = retriesOf(failure);
   // Sidekiq: a job that is never retried vanishes; one with 0 retries goes to dead at once.
-  if (retry === false) return { kind: "discard" };
-  const keep = (payload.dead ?? failure.options.dead) !== false;
+  if (retries === false) return { kind: "discard" };
   const count = failureCount(payload);
-  if (isExhausted(failure, retry, count)) return { kind: "dead", keep };
+  if (isExhausted(failure, retries, count)) return dead;
   const asked = askRetryIn(failure, count);
-  if (asked === "kill") return { kind: "dead", keep };
+  if (asked === "kill") return dead;
   if (asked === "discard") return { kind: "discard" };
-  return { kind: "retry", delayMs: delaySeconds(asked, count, failure.random) * 1_000 };
+  const seconds = asked ?? defaultDelay(count, failure.random);
+  return { kind: "retry", delayMs: Math.round(Math.min(seconds, LONGEST_DELAY_S) * 1_000) };
 }
 
-/** `true` in a payload means "as usual": what the class says, else the default. */
-function effectiveRetry({ payload, options, maxRetries }: Failure): number | false {
-  const said = payload.retry === undefined || payload.retry === true ? options.retry ?? true : payload.retry;
-  return said === true ? maxRetries : said;
+/** `true`, and what makes no sense, mean "as usual": what the class says, else the server's number. */
+function retriesOf({ payload, options, maxRetries }: Failure): number | false {
+  for (const said of [payload.retry, options.retry]) {
+    if (said === false || Number.isInteger(said)) return said as number | false;
+  }
+  return maxRetries;
 }
 
 /** Over the number of retries, or, where a time is given, over the time since the first failure. */
 function isExhausted({ payload, options, now }: Failure, retries: number, count: number): boolean {
-  const seconds = payload.retry_for ?? options.retry_for;
-  if (typeof seconds !== "number") return count >= retries;
+  const seconds = Number(payload.retry_for ?? options.retry_for ?? NaN);
+  if (Number.isNaN(seconds)) return count >= retries;
   const failedAt = readWireTime(payload.failed_at) ?? now;
-  return now - failedAt >= seconds * 1_000;
+  return now > failedAt + seconds * 1_000;
 }
 
-function askRetryIn({ options, error, onOptionError }: Failure, count: number) {
+function askRetryIn({ options, error, payload, onOptionError }: Failure, count: number) {
   try {
-    const asked = options.retryIn?.(count, error);
+    const asked = options.retryIn?.(count, error, payload);
     return asked === "kill" || asked === "discard" || (typeof asked === "number" && asked > 0) ? asked : undefined;
   } catch (optionError) {
     onOptionError(optionError);
@@ -82,8 +96,7 @@ function askRetryIn({ options, error, onOptionError }: Failure, count: number) {
   }
 }
 
-/** count⁴ + 15 seconds, and jitter so that jobs which failed together do not come back together. */
-function delaySeconds(asked: number | undefined, count: number, random: () => number): number {
-  if (asked !== undefined) return asked;
+/** Seconds: count⁴ + 15, and jitter so that jobs which failed together do not come back together. */
+function defaultDelay(count: number, random: () => number): number {
   return count ** 4 + 15 + Math.floor(random() * 10 * (count + 1));
 }

@@ -118,7 +118,8 @@ export class HandlerMissing extends Error {
 
 /** How a handler asked that its job goes on. */
 export type Verdict =
-  | { readonly kind: "discard" | "kill" }
+  | { readonly kind: "discard" }
+  | { readonly kind: "kill" }
   | { readonly kind: "snooze"; readonly delayMs: number };
 
 /**

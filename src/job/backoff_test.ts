@@ -1,0 +1,124 @@
+import { assertEquals } from "@std/assert";
+import { decide, type Decision, type Failure } from "./backoff.ts";
+import { Cancelled, Discard, Kill, Snooze } from "./errors.ts";
+import type { Payload } from "./job.ts";
+
+const NOW = 1_700_000_000_000;
+const DEAD: Decision = { kind: "dead", keep: true };
+const DROPPED: Decision = { kind: "dead", keep: false };
+const DISCARD: Decision = { kind: "discard" };
+
+/** What happens to a job with these fields. */
+function outcome(fields: Partial<Payload>, more: Partial<Failure> = {}) {
+  return decide({
+    payload: { class: "A", args: [], jid: "j", queue: "q", ...fields },
+    error: new Error("no"),
+    options: {},
+    maxRetries: 25,
+    now: NOW,
+    random: () => 0,
+    onOptionError: () => {},
+    ...more,
+  });
+}
+
+function retry(seconds: number): Decision {
+  return { kind: "retry", delayMs: seconds * 1_000 };
+}
+
+Deno.test("The delay is count⁴ + 15 seconds, and up to 10·(count+1)−1 of jitter", () => {
+  const most = () => 1 - Number.EPSILON;
+  for (const [retry_count, count] of [[undefined, 0], [0, 1], [1, 2], [23, 24]] as const) {
+    const fields = retry_count === undefined ? {} : { retry_count };
+    assertEquals(outcome(fields), retry(count ** 4 + 15));
+    assertEquals(outcome(fields, { random: most }), retry(count ** 4 + 15 + 10 * (count + 1) - 1));
+  }
+});
+
+Deno.test("All of Sidekiq's 25 retries take 20 days and some hours", () => {
+  let ms = 0;
+  for (let failures = 0; failures < 25; failures++) {
+    const decision = outcome(failures === 0 ? {} : { retry_count: failures - 1 }, { random: () => 0.5 });
+    ms += decision.kind === "retry" ? decision.delayMs : NaN;
+  }
+  assertEquals(Math.floor(ms / 86_400_000), 20);
+  assertEquals(outcome({ retry_count: 24 }), DEAD);
+});
+
+Deno.test("retry: a number of times, 0 dies at once, false drops, true and nonsense are as usual", () => {
+  assertEquals(outcome({ retry: 2, retry_count: 0 }), retry(16));
+  assertEquals(outcome({ retry: 2, retry_count: 1 }), DEAD);
+  assertEquals(outcome({ retry: 0 }), DEAD);
+  assertEquals(outcome({ retry: 0, dead: false }), DROPPED);
+  assertEquals(outcome({ retry: false }), DISCARD);
+  for (const retry of [true, undefined, null, "5", 1.5, {}]) {
+    const fields = { retry: retry as number };
+    assertEquals(outcome({ ...fields, retry_count: 23 }).kind, "retry");
+    assertEquals(outcome({ ...fields, retry_count: 24 }), DEAD);
+    assertEquals(outcome({ ...fields, retry_count: 2 }, { maxRetries: 3 }), DEAD);
+  }
+});
+
+Deno.test("What the class says holds where the payload says nothing", () => {
+  assertEquals(outcome({ retry: true }, { options: { retry: 0, dead: false } }), DROPPED);
+  assertEquals(outcome({ retry: 5, dead: true }, { options: { retry: 0, dead: false } }).kind, "retry");
+  assertEquals(outcome({}, { options: { retry: false } }), DISCARD);
+});
+
+Deno.test("retry_for replaces the number: from the first failure on, in seconds or milliseconds", () => {
+  const after = (seconds: number) => NOW + seconds * 1_000;
+  for (const failed_at of [NOW, NOW / 1_000]) {
+    const fields = { retry_for: 60, failed_at, retry_count: 40, retry: 3 };
+    assertEquals(outcome(fields, { now: after(60) }).kind, "retry");
+    assertEquals(outcome(fields, { now: after(60.001) }), DEAD);
+  }
+  assertEquals(outcome({ retry_for: 60 }).kind, "retry");
+});
+
+Deno.test("retryIn decides: seconds, kill, discard; otherwise the default", () => {
+  const asked = (answer: unknown, fields: Partial<Payload> = {}) =>
+    outcome(fields, { options: { retryIn: () => answer as number } });
+  assertEquals(asked(90), retry(90));
+  assertEquals(asked(0.25), retry(0.25));
+  assertEquals(asked("kill"), DEAD);
+  assertEquals(asked("kill", { dead: false }), DROPPED);
+  assertEquals(asked("discard"), DISCARD);
+  for (const answer of [undefined, null, 0, -5, NaN, "soon", {}]) assertEquals(asked(answer), retry(15));
+});
+
+Deno.test("retryIn is given the count, the error and the payload, and is not asked when it is over", () => {
+  const calls: unknown[][] = [];
+  const options = { retryIn: (...given: unknown[]) => void calls.push(given) };
+  const error = new Error("this one");
+  outcome({ retry_count: 3, jid: "mine" }, { options, error });
+  assertEquals([calls[0]?.[0], calls[0]?.[1], (calls[0]?.[2] as Payload).jid], [4, error, "mine"]);
+  outcome({ retry: 0 }, { options });
+  assertEquals(calls.length, 1);
+});
+
+Deno.test("An error in retryIn is told, and the default is used", () => {
+  const told: unknown[] = [];
+  const broken = new Error("broken on purpose");
+  const options = {
+    retryIn: () => {
+      throw broken;
+    },
+  };
+  assertEquals(outcome({}, { options, onOptionError: (error) => told.push(error) }), retry(15));
+  assertEquals(told, [broken]);
+});
+
+Deno.test("What the handler threw comes before all of this", () => {
+  assertEquals(outcome({ retry: 0 }, { error: new Snooze("5m") }), { kind: "snooze", delayMs: 300_000 });
+  assertEquals(outcome({}, { error: new Discard() }), DISCARD);
+  assertEquals(outcome({}, { error: new Cancelled() }), DISCARD);
+  assertEquals(outcome({}, { error: new Kill() }), DEAD);
+  assertEquals(outcome({ dead: false }, { error: new Kill() }), DROPPED);
+  for (const error of [null, undefined, "Discard", { name: "Kill" }]) assertEquals(outcome({}, { error }), retry(15));
+});
+
+Deno.test("No delay leaves the range of dates", () => {
+  const decision = outcome({ retry: 1e9, retry_count: 1e8 });
+  assertEquals(decision, retry(3_650 * 86_400));
+  assertEquals(outcome({}, { options: { retryIn: () => Infinity } }), retry(3_650 * 86_400));
+});

@@ -1,0 +1,60 @@
+import { assertEquals } from "@std/assert";
+import { decodeBacktrace } from "./backtrace.ts";
+import { describeError } from "./errors.ts";
+import { failedPayload, type FailureFacts } from "./failure.ts";
+import { parsePayload } from "./job.ts";
+
+const NOW = 1_700_000_000_123;
+const ERROR = { class: "Net::Timeout", message: "no answer", stack: ["at a (<x>:1:2)", "at b", "at c"] };
+
+/** The text of the payload after a failure. */
+function failed(raw: string, more: Partial<FailureFacts> = {}): string {
+  return failedPayload(parsePayload(raw)!, { error: ERROR, queue: "low", now: NOW, wire: 7, ...more });
+}
+
+Deno.test("The first failure is written into the payload, and every other byte stays", () => {
+  const raw = `{"class":"A","args":[1.0,12345678901234567890], "queue":"low","x":1e2,"enqueued_at":1.5,"jid":"j"}`;
+  assertEquals(
+    failed(raw),
+    `{"class":"A","args":[1.0,12345678901234567890], "queue":"low","x":1e2,"jid":"j"` +
+      `,"error_class":"Net::Timeout","error_message":"no answer","retry_count":0,"failed_at":1700000000.123}`,
+  );
+});
+
+Deno.test("A later failure counts on, keeps failed_at and sets retried_at", () => {
+  const raw = `{"class":"A","args":[],"queue":"low","retry_count":4,"failed_at":1600000000.5,"retried_at":1.0}`;
+  assertEquals(
+    failed(raw, { wire: 8 }),
+    `{"class":"A","args":[],"queue":"low","retry_count":5,"failed_at":1600000000.5,"retried_at":1700000000123` +
+      `,"error_class":"Net::Timeout","error_message":"no answer"}`,
+  );
+  const lost = JSON.parse(failed(`{"class":"A","args":[],"retry_count":1}`));
+  assertEquals([lost.failed_at, lost.retried_at], [1700000000.123, 1700000000.123]);
+});
+
+Deno.test("Retries go to retry_queue, else to the queue the job came from", () => {
+  const queue = (raw: string, retryQueue?: string) => JSON.parse(failed(raw, { retryQueue })).queue;
+  assertEquals(queue(`{"class":"A","args":[],"queue":"old"}`), "low");
+  assertEquals(queue(`{"class":"A","args":[],"queue":"old"}`, "slow"), "slow");
+  assertEquals(queue(`{"class":"A","args":[],"queue":"old","retry_queue":"mine"}`, "slow"), "mine");
+  assertEquals(queue(`{"class":"A","args":[],"retry_queue":7}`), "low");
+});
+
+Deno.test("The stack is kept if asked, as many lines as asked, without markup", () => {
+  const kept = (backtrace: FailureFacts["backtrace"]) =>
+    decodeBacktrace(JSON.parse(failed(`{"class":"A","args":[]}`, { backtrace })).error_backtrace);
+  assertEquals(kept(true), ["at a (‹x›:1:2)", "at b", "at c"]);
+  assertEquals(kept(2)?.length, 2);
+  for (const none of [undefined, false, 0, -1]) assertEquals(kept(none), undefined);
+});
+
+Deno.test("Whatever was thrown, the payload can be read afterwards", () => {
+  for (
+    const thrown of [null, "\ud800", new Error(`"\\\u0000\ud83d`), Object.create(null), new Error("x".repeat(20_000))]
+  ) {
+    const text = failed(`{"class":"A","args":[]}`, { error: describeError(thrown) });
+    const job = parsePayload(text)!;
+    assertEquals([job.attempt, text.isWellFormed(), job.payload.error_message!.length <= 10_000], [2, true, true]);
+    assertEquals(job.payload.error_message!.isWellFormed(), true);
+  }
+});
