@@ -14,6 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "std": "",
   "version": "",
   "clock": "",
+  "nearest": "",
   "job": "",
   "cron": "job clock",
   "middleware": "job",
@@ -28,13 +29,13 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
 
   // From the enqueuer up. The server knows neither the web, nor the command line, nor the store's reading side.
   "log": "clock",
-  "config": "log job",
+  "config": "log job nearest",
   "client": "store middleware job clock",
   "handlers": "client middleware log job clock",
   "server": "client handlers middleware cron store store/open config log version job clock",
   "web": "client store store/admin store/open cron config log version job clock",
   "cli":
-    "web server client handlers middleware cron store store/admin store/open store/move config log version job clock",
+    "web server client handlers middleware cron store store/admin store/open store/move config log version job clock nearest",
 
   // The two front doors: for programs, and for people.
   "mod": "server client handlers middleware cron store store/admin store/open config log version job clock",

@@ -5,7 +5,7 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
-import { levenshteinDistance } from "@std/text/levenshtein-distance";
+import { nearest } from "../nearest.ts";
 
 /** The command line is wrong. Its message is one line; the exit code is 2. */
 export class UsageError extends Error {
@@ -16,7 +16,7 @@ export class UsageError extends Error {
 export interface Flag {
   /** `switch` takes nothing, `text` a value, `list` a value and may be repeated. */
   readonly takes: "switch" | "text" | "list";
-  /** One letter. */
+  /** One letter: `-q low`, `-qlow`, `-rn 5`. */
   readonly short?: string;
 }
 
@@ -51,17 +51,13 @@ export function parseCommand<const Flags extends Record<string, Flag>>(
   argv: readonly string[],
   flags: Flags,
 ): Parsed<Flags> {
-  const named = (takes: Flag["takes"]) => Object.keys(flags).filter((name) => flags[name]!.takes === takes);
-  const parsed = parseArgs([...argv], {
-    string: [...named("text"), ...named("list"), "_"],
-    boolean: named("switch"),
-    collect: named("list"),
-    alias: Object.fromEntries(
-      Object.entries(flags).flatMap(([name, flag]) => flag.short ? [[name, flag.short]] : []),
-    ),
+  const names = Object.keys(flags);
+  const parsed = parseArgs(spellOut(argv, flags), {
+    string: [...names, "_"],
+    collect: names,
     unknown: (arg: string, key?: string) => {
       if (key === undefined) return true;
-      const meant = nearest(key, Object.keys(flags));
+      const meant = nearest(key, names);
       throw new UsageError(
         `Unknown option "${arg}" of jobs ${command}` +
           (meant ? `; did you mean --${meant}?` : `; see jobs ${command} --help`) +
@@ -69,25 +65,58 @@ export function parseCommand<const Flags extends Record<string, Flag>>(
       );
     },
   });
-  for (const name of [...named("text"), ...named("list")]) {
-    const values = [parsed[name]].flat() as unknown[];
-    if (values.includes("")) {
-      throw new UsageError(`Option --${name} of jobs ${command} wants a value; see jobs ${command} --help`);
-    }
-    if (flags[name]!.takes === "text" && values.length > 1) {
-      throw new UsageError(`Option --${name} of jobs ${command} is given ${values.length} times; once is wanted`);
-    }
-  }
-  return {
-    flags: Object.fromEntries(Object.keys(flags).map((name) => [name, parsed[name]])) as Parsed<Flags>["flags"],
-    args: parsed._.map(String),
-  };
+  const values = names.map((name) => [name, readFlag(name, flags[name]!, parsed[name] as string[], command)]);
+  return { flags: Object.fromEntries(values) as Parsed<Flags>["flags"], args: parsed._.map(String) };
 }
 
-/** What `given` was probably meant to be: the nearest of the known words, if any is near. */
-export function nearest(given: string, known: readonly string[]): string | undefined {
-  const ranked = known.map((word) => ({ word, distance: levenshteinDistance(given, word) }));
-  const best = ranked.sort((a, b) => a.distance - b.distance)[0];
-  const beginning = known.find((word) => given.length > 1 && word.startsWith(given));
-  return beginning ?? (best && best.distance <= Math.max(1, Math.floor(best.word.length / 3)) ? best.word : undefined);
+function readFlag(name: string, { takes }: Flag, given: readonly string[], command: string): unknown {
+  const option = `Option --${name} of jobs ${command}`;
+  if (takes === "switch") {
+    const value = given.find((value) => value !== ON);
+    if (value !== undefined) throw new UsageError(`${option} is given "${value}"; wanted: no value`);
+    return given.length > 0;
+  }
+  if (given.includes("")) {
+    throw new UsageError(`${option} wants a value; one that begins with a dash is given as --${name}=VALUE`);
+  }
+  if (takes === "list") return given;
+  if (given.length > 1) throw new UsageError(`${option} is given ${given.length} times; wanted: once`);
+  return given[0];
+}
+
+/** A switch that is written out. */
+const ON = "on";
+
+/**
+ * Writes each known flag out as `--name=value`, the one form that `parseArgs` cannot mistake: left to itself it takes
+ * an argument `true` for the value of the switch before it, and knows neither `-` (stdin) as a value nor `-qlow`.
+ */
+function spellOut(argv: readonly string[], flags: Readonly<Record<string, Flag>>): string[] {
+  const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
+  const long = argv.slice(0, end).flatMap((arg) => longForms(arg, flags));
+  const written: string[] = [];
+  for (let i = 0; i < long.length; i++) {
+    const arg = long[i]!;
+    const isFlag = arg.startsWith("--") && Object.hasOwn(flags, arg.slice(2));
+    const flag = isFlag ? flags[arg.slice(2)] : undefined;
+    if (flag === undefined) written.push(arg);
+    else if (flag.takes === "switch") written.push(`${arg}=${ON}`);
+    else if (/^-./.test(long[i + 1] ?? "")) written.push(`${arg}=`);
+    else written.push(`${arg}=${long[++i] ?? ""}`);
+  }
+  return [...written, ...argv.slice(end)];
+}
+
+/** `-rn5` → `--reverse`, `--limit=5`; anything else, and what has a letter that nobody knows, as it is. */
+function longForms(arg: string, flags: Readonly<Record<string, Flag>>): string[] {
+  if (!/^-[^-]/.test(arg)) return [arg];
+  const long: string[] = [];
+  for (let i = 1; i < arg.length; i++) {
+    const [name, flag] = Object.entries(flags).find(([, flag]) => flag.short === arg[i]) ?? [];
+    if (flag === undefined) return [arg];
+    const rest = arg.slice(i + 1);
+    if (flag.takes !== "switch" && rest !== "") return [...long, `--${name}=${rest.replace(/^=/, "")}`];
+    long.push(`--${name}`);
+  }
+  return long;
 }

@@ -6,7 +6,8 @@
  *
  * @module
  */
-import { nearest, UsageError } from "./args.ts";
+import { nearest } from "../nearest.ts";
+import { UsageError } from "./args.ts";
 import { print, remark } from "./output.ts";
 
 /** A subcommand. */

@@ -1,8 +1,9 @@
 /** `jobs list WHAT`. @module */
 import { systemClock } from "../clock.ts";
 import { formatDuration } from "../job/duration.ts";
+import { nearest } from "../nearest.ts";
 import type { Entry, Place, SetName, StoreAdmin } from "../store/admin.ts";
-import { COMMON_FLAGS, nearest, parseCommand, UsageError } from "./args.ts";
+import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { call, entryJson, readable, relative } from "./entries.ts";
 import { faint, print, printJson, printTable } from "./output.ts";
 import { withStore } from "./store.ts";
