@@ -111,8 +111,9 @@ export interface StoreAdmin {
   /**
    * Edits entries, each in one step and only if it is still where its ref says. Leased ones cannot be edited.
    *
-   * - `requeue`: to the back of its queue, now. From `retry` and `dead`, the attempt to come is not counted.
-   * - `kill`: to `dead`.
+   * - `requeue`: to the back of the queue that its payload names, now. From `retry` and `dead`, the attempt to come is
+   *   not counted: `retry_count` is one lower. One that is not readable stays where it is.
+   * - `kill`: to `dead`, and its unique lock is let go. A dead one stays as it is.
    * - `delete`: away, with its unique lock.
    *
    * @returns how many were edited

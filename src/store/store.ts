@@ -77,9 +77,11 @@ export interface TakeRequest {
  * - `retry`: failed, runs again at `at`; `payload` is what to keep, without `enqueued_at`.
  * - `snooze`: not failed, runs again at `at` (set `scheduled`).
  * - `bury`: failed for good, to `dead`; `payload` is what to keep.
- * - `release`: not run or not finished: back to the front of its queue, unchanged.
+ * - `release`: not run or not finished: back to the front of its queue, unchanged. Several of one batch, named in the
+ *   order in which they were taken, are in that order there.
  *
- * `retry` and `snooze` give the time as `delayMs` from the store's now.
+ * `retry` and `snooze` give the time as `delayMs` from the store's now. `unlock` is the key of the unique lock to let go
+ * of, if the job `jid` still has it.
  */
 export type Outcome =
   & { readonly token: string; readonly unlock?: string; readonly jid?: string }
@@ -174,7 +176,7 @@ export interface RescueResult {
   readonly owners: readonly string[];
 }
 
-/** The store, to those who put jobs in and those who perform them. */
+/** The store, to those who put jobs in and those who perform them. Closing it ends every wait on it. */
 export interface Store extends AsyncDisposable {
   /** The address as given, without any password: for logs and people. */
   readonly url: string;
@@ -191,7 +193,10 @@ export interface Store extends AsyncDisposable {
   /** Ends leases of `owner`. An outcome whose token it no longer has changes nothing and is named in `lost`. */
   settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult>;
 
-  /** Moves due members of `scheduled` and `retry`, earliest first, to the back of their queues; at most `limit`. */
+  /**
+   * Moves due members of `scheduled` and `retry`, earliest first, to the back of the queues that their payloads name
+   * (none: `default`); at most `limit`.
+   */
   promote(limit: number): Promise<PromoteResult>;
 
   /**
@@ -204,15 +209,17 @@ export interface Store extends AsyncDisposable {
   deregister(identity: string): Promise<void>;
 
   /**
-   * Gives the leases of dead processes back to the front of their queues, each with its field `rescues` one higher;
-   * one that would be given back for the `maxRescues`-th time goes to `dead` instead. Forgets the dead processes. At
-   * most `limit` leases: call again while it returns that many.
+   * Gives the leases of dead processes (those that no live process has, to be exact) back to the front of their queues
+   * in the order in which they were taken, each with its field `rescues` one higher; one that would be given back for
+   * the `maxRescues`-th time goes to `dead` instead, and its unique lock is let go. Forgets the dead processes. At most
+   * `limit` leases: call again while it returns that many.
    */
   rescue(limit: number, maxRescues: number): Promise<RescueResult>;
 
   /**
-   * Takes the named lease, or takes it over from an owner that is dead or whose `ttlMs` is over. Returns its fencing
-   * number, higher at every change of owner; undefined when another has it. Calling again as its owner renews it.
+   * Takes the named lease, or takes it over from an owner that is no live process (`beat`) or whose `ttlMs` is over.
+   * Returns its fencing number, higher at every change of owner; undefined when another has it. Calling again as its
+   * owner renews it.
    */
   claim(name: string, owner: string, ttlMs: number): Promise<number | undefined>;
 
@@ -222,7 +229,10 @@ export interface Store extends AsyncDisposable {
   /** Resolves when one of the queues may have work, or when `signal` aborts. Never rejects; may wake for nothing. */
   waitForWork(queues: readonly string[], signal: AbortSignal): Promise<void>;
 
-  /** Resolves when the earliest time in `scheduled` and `retry` may have changed, or when `signal` aborts. Never rejects. */
+  /**
+   * Resolves when the earliest time in `scheduled` and `retry` may be earlier than the last `promote` of this connection
+   * told, or when `signal` aborts. Never rejects.
+   */
   waitForDue(signal: AbortSignal): Promise<void>;
 
   /** Resolves with what was asked of the process since, at least one command; empty when `signal` aborts. */

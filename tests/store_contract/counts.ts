@@ -1,0 +1,98 @@
+/**
+ * How many there are of everything.
+ *
+ * @module
+ */
+import { assertAlmostEquals, assertEquals } from "@std/assert";
+import type { Outcome } from "../../src/store/store.ts";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { HOUR_MS, inDead, inRetry, job, jobs, register, takeUpTo } from "./jobs.ts";
+
+export const counts: Cases = {
+  "of an empty store": async (open) => {
+    await using t = await open();
+    assertEquals(await t.store.stats(), {
+      processed: 0,
+      failed: 0,
+      enqueued: 0,
+      scheduled: 0,
+      retry: 0,
+      dead: 0,
+      leased: 0,
+      processes: 0,
+      queues: [],
+    });
+    assertEquals(await t.store.queues(), []);
+  },
+
+  "of every place": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await inRetry(t.store, owner, jobs(10, 12), HOUR_MS);
+    await inDead(t.store, owner, jobs(20, 21));
+    await t.store.enqueue([...jobs(30, 33, { delayMs: HOUR_MS }), ...jobs(40, 46), job(50, { queue: "mail" })]);
+    await takeUpTo(t.store, owner, 2);
+    const { queues, processed: _, failed: __, ...rest } = await t.store.stats();
+    assertEquals(rest, { enqueued: 6, scheduled: 4, retry: 3, dead: 2, leased: 2, processes: 1 });
+    assertEquals(queues.map(({ name, size, paused }) => [name, size, paused]), [["default", 5, false], [
+      "mail",
+      1,
+      false,
+    ]]);
+  },
+
+  "of finished and failed jobs, as they are settled": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue(jobs(1, 7));
+    const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
+    const payload = job(9).payload;
+    const kinds = [
+      { kind: "ack" },
+      { kind: "ack" },
+      { kind: "discard" },
+      { kind: "retry", delayMs: HOUR_MS, payload },
+      { kind: "bury", payload },
+      { kind: "release" },
+      { kind: "snooze", delayMs: HOUR_MS, payload: job(8).payload },
+    ] as const;
+    await t.store.settle(owner, kinds.map((kind, i): Outcome => ({ ...kind, token: tokens[i]! })));
+    const { processed, failed } = await t.store.stats();
+    assertEquals([processed, failed], [5, 3]);
+  },
+
+  "of what was counted besides": async (open) => {
+    await using t = await open();
+    await t.store.count(5, 2);
+    await (await t.another()).count(1, 0);
+    t.advance(48 * HOUR_MS);
+    await t.store.count(1, 1);
+    const { processed, failed } = await t.store.stats();
+    assertEquals([processed, failed], [7, 3]);
+  },
+
+  "of every queue that is or was, by name, with the age of its oldest job": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1, { queue: "b" }), job(2, { queue: "a" }), job(3, { queue: "c" })]);
+    await takeUpTo(t.store, owner, 1, ["a"]);
+    t.advance(HOUR_MS);
+    await t.store.enqueue([job(4, { queue: "b" })]);
+    const queues = await t.store.queues();
+    assertEquals(queues.map(({ name, size }) => [name, size]), [["a", 0], ["b", 2], ["c", 1]]);
+    assertEquals(queues[0]!.latencyMs, 0);
+    assertAlmostEquals(queues[1]!.latencyMs, HOUR_MS, SLACK_MS);
+    assertAlmostEquals(queues[2]!.latencyMs, HOUR_MS, SLACK_MS);
+  },
+
+  "a queue whose oldest job has no time is not old": async (open) => {
+    await using t = await open();
+    for (const [queue, text] of [["a", "{not json"], ["b", '{"enqueued_at":"soon"}']] as const) {
+      await t.pushRaw(queue, text);
+    }
+    assertEquals((await t.store.queues()).map(({ name, size, latencyMs }) => [name, size, latencyMs]), [
+      ["a", 1, 0],
+      ["b", 1, 0],
+    ]);
+  },
+};

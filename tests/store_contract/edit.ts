@@ -1,0 +1,185 @@
+/**
+ * An operator requeues, kills and deletes.
+ *
+ * @module
+ */
+import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { getField, readWireTime, setFields } from "../../src/job/raw.ts";
+import type { Place } from "../../src/store/admin.ts";
+import { type Cases, SLACK_MS, type TestStore } from "./harness.ts";
+import {
+  assertSamePayload,
+  entries,
+  HOUR_MS,
+  inDead,
+  inRetry,
+  job,
+  jobs,
+  numbers,
+  numbersIn,
+  register,
+  takeUpTo,
+} from "./jobs.ts";
+
+const QUEUE: Place = { in: "queue", queue: "default" };
+
+export const edit: Cases = {
+  "requeue: to the back of the queue that the payload names, with the time": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1, { delayMs: HOUR_MS }), job(2, { delayMs: 2 * HOUR_MS, queue: "mail" })]);
+    await inRetry(t.store, owner, [job(3)], HOUR_MS);
+    await inDead(t.store, owner, [job(4)]);
+    await t.store.enqueue([job(9)]);
+    for (const n of [1, 2, 3, 4]) assertEquals(await editNumber(t, n, "requeue"), 1);
+    assertEquals(await numbersIn(t.store, QUEUE), [9, 1, 3, 4]);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [2]);
+    const { scheduled, retry, dead } = await t.store.stats();
+    assertEquals([scheduled, retry, dead], [0, 0, 0]);
+    const entry = (await entries(t.store, QUEUE))[1]!;
+    assertSamePayload(entry.payload, job(1).payload);
+    assertAlmostEquals(readWireTime(getField(entry.payload, "enqueued_at"))!, t.now(), SLACK_MS);
+  },
+
+  "requeue: from retry and dead, the attempt to come is not counted": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const failed = (n: number, count: number) =>
+      job(n, { payload: setFields(job(n).payload, { retry_count: String(count) }) });
+    await inRetry(t.store, owner, [failed(1, 0), failed(2, 5)], HOUR_MS);
+    await inDead(t.store, owner, [failed(3, 24), job(4)]);
+    for (const n of [1, 2, 3, 4]) assertEquals(await editNumber(t, n, "requeue"), 1);
+    const queued = await entries(t.store, QUEUE);
+    assertEquals(queued.map((entry) => getField(entry.payload, "retry_count")), [-1, 4, 23, undefined]);
+    assertSamePayload(queued[2]!.payload, job(3).payload, ["enqueued_at", "retry_count"]);
+  },
+
+  "requeue: what is not readable stays where it is": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.pushRaw("default", "{not json");
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.settle(owner, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
+    t.advance(1_000);
+    await inDead(t.store, owner, jobs(1, 2));
+    const [unreadable] = await entries(t.store, { in: "dead" });
+    assertEquals(await t.store.edit([unreadable!.ref], "requeue"), 0);
+    let moved = 0;
+    for (let more = 1; more > 0; moved += more) more = await t.store.editSome({ in: "dead" }, "requeue", 1);
+    assertEquals(moved, 2);
+    assertEquals((await entries(t.store, { in: "dead" })).map((entry) => entry.payload), ["{not json"]);
+    assertEquals(await t.store.edit([unreadable!.ref], "delete"), 1);
+  },
+
+  "kill: to dead, since now, unchanged": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1, { delayMs: HOUR_MS }), job(2)]);
+    await inRetry(t.store, owner, [job(3, { queue: "mail" })], HOUR_MS);
+    const [queued] = await entries(t.store, QUEUE);
+    for (const n of [1, 2, 3]) assertEquals(await editNumber(t, n, "kill"), 1);
+    const dead = await entries(t.store, { in: "dead" });
+    assertEquals(numbers(dead).sort(), [1, 2, 3]);
+    assertEquals(dead.find((entry) => getField(entry.payload, "jid") === job(1).jid)!.payload, job(1).payload);
+    assertEquals(dead.find((entry) => getField(entry.payload, "jid") === job(2).jid)!.payload, queued!.payload);
+    for (const entry of dead) assertAlmostEquals(entry.at!, t.now(), SLACK_MS);
+    const { enqueued, scheduled, retry } = await t.store.stats();
+    assertEquals([enqueued, scheduled, retry], [0, 0, 0]);
+  },
+
+  "kill: the limit of dead jobs holds": async (open) => {
+    await using t = await open({ deadMaxJobs: 2 });
+    await t.store.enqueue(jobs(1, 3));
+    for (const n of [1, 2, 3]) {
+      await editNumber(t, n, "kill");
+      t.advance(1_000);
+    }
+    assertEquals(await numbersIn(t.store, { in: "dead" }), [2, 3]);
+  },
+
+  "kill: a dead one stays as it is": async (open) => {
+    await using t = await open();
+    await inDead(t.store, await register(t.store), [job(1)]);
+    const [before] = await entries(t.store, { in: "dead" });
+    t.advance(1_000);
+    assertEquals(await t.store.edit([before!.ref], "kill"), 0);
+    assertEquals(await t.store.editSome({ in: "dead" }, "kill", 10), 0);
+    assertEquals(await entries(t.store, { in: "dead" }), [before!]);
+  },
+
+  "delete: away, from a queue and from every set": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await inRetry(t.store, owner, [job(1)], HOUR_MS);
+    await inDead(t.store, owner, [job(2)]);
+    await t.store.enqueue([job(3, { delayMs: HOUR_MS }), job(4), job(5), job(6)]);
+    for (const n of [1, 2, 3, 5]) assertEquals(await editNumber(t, n, "delete"), 1);
+    const { enqueued, scheduled, retry, dead } = await t.store.stats();
+    assertEquals([enqueued, scheduled, retry, dead], [2, 0, 0, 0]);
+    assertEquals(await numbersIn(t.store, QUEUE), [4, 6]);
+  },
+
+  "only what is still where its ref says": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1), job(2, { delayMs: HOUR_MS }), job(3)]);
+    const refs = [...await entries(t.store, QUEUE), ...await entries(t.store, { in: "scheduled" })].map((e) => e.ref);
+    const [first] = await takeUpTo(t.store, owner, 1);
+    await t.store.settle(owner, [{ kind: "ack", token: first!.token }]);
+    t.advance(2 * HOUR_MS);
+    await t.store.promote(10);
+    assertEquals(await t.store.edit(refs, "delete"), 1);
+    assertEquals(numbers(await entries(t.store, QUEUE)), [2]);
+    assertEquals(await t.store.edit(refs, "delete"), 0);
+    assertEquals(await t.store.edit(["", "nonsense", "q:1", "9".repeat(30)], "delete"), 0);
+  },
+
+  "the same ref twice is one entry": async (open) => {
+    await using t = await open();
+    await t.store.enqueue([job(1), job(2)]);
+    const [entry] = await entries(t.store, QUEUE);
+    assertEquals(await t.store.edit([entry!.ref, entry!.ref], "kill"), 1);
+    assertEquals((await t.store.stats()).dead, 1);
+  },
+
+  "leased ones cannot be edited": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1)]);
+    const [queued] = await entries(t.store, QUEUE);
+    const [lease] = await takeUpTo(t.store, owner);
+    const [leased] = await entries(t.store, { in: "leased" });
+    for (const action of ["requeue", "kill", "delete"] as const) {
+      assertEquals(await t.store.edit([queued!.ref, leased!.ref], action), 0);
+      assertEquals(await t.store.editSome({ in: "leased" }, action, 10), 0);
+    }
+    assertEquals((await t.store.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
+  },
+
+  "many at once, earliest first, until there are none": async (open) => {
+    await using t = await open();
+    await t.store.enqueue(jobs(1, 5).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
+    assertEquals(await t.store.editSome({ in: "scheduled" }, "requeue", 2), 2);
+    assertEquals(await numbersIn(t.store, QUEUE), [1, 2]);
+    assertEquals(await t.store.editSome({ in: "scheduled" }, "kill", 2), 2);
+    assertEquals((await numbersIn(t.store, { in: "dead" })).sort(), [3, 4]);
+    assertEquals(await t.store.editSome({ in: "scheduled" }, "delete", 2), 1);
+    assertEquals(await t.store.editSome({ in: "scheduled" }, "delete", 2), 0);
+    assertEquals(await t.store.editSome(QUEUE, "delete", 100), 2);
+    assertEquals(await t.store.editSome({ in: "queue", queue: "never" }, "delete", 100), 0);
+    assertEquals((await t.store.stats()).enqueued, 0);
+  },
+
+  "many at once from a long queue, oldest first": async (open) => {
+    await using t = await open();
+    await t.store.enqueue(jobs(1, 100));
+    assertEquals(await t.store.editSome(QUEUE, "delete", 60), 60);
+    assertEquals(await numbersIn(t.store, QUEUE), jobs(61, 100).map((_, i) => 61 + i));
+  },
+};
+
+/** Edits the n-th job, wherever it is. */
+async function editNumber(t: TestStore, n: number, action: "requeue" | "kill" | "delete"): Promise<number> {
+  const found = await t.store.find(job(n).jid);
+  return await t.store.edit(found.map((entry) => entry.ref), action);
+}

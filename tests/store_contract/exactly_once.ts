@@ -1,0 +1,88 @@
+/**
+ * Many at once, over several connections: each job goes to one.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import type { OpenStore } from "../../src/store/open.ts";
+import type { Cases } from "./harness.ts";
+import { HOUR_MS, job, jobs, numbers, register, takeUpTo } from "./jobs.ts";
+
+const JOBS = 600;
+
+export const exactlyOnce: Cases = {
+  "many who take at once take each job once": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    const owner = await register(t.store);
+    await t.store.enqueue(jobs(1, JOBS));
+    const done = await Promise.all(
+      [t.store, other, t.store, other, t.store, other].map((store) => drain(store, owner)),
+    );
+    assertSame(done.flat(), JOBS);
+    const { enqueued, leased, processed } = await t.store.stats();
+    assertEquals([enqueued, leased, processed], [0, 0, JOBS]);
+  },
+
+  "while jobs come in, retry and are given back": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    const stores = [t.store, other];
+    const owners = await Promise.all(stores.map((store, i) => register(store, `host:${i}:aaaaaaaaaaaa`)));
+    const pushes = Array.from({ length: JOBS }, (_, i) => stores[i % 2]!.enqueue([job(i + 1)]));
+    const done: number[] = [];
+    const failed = new Set<number>();
+    const work = async (store: OpenStore, owner: string) => {
+      while (done.length < JOBS) {
+        const leases = await takeUpTo(store, owner, 7);
+        await store.settle(
+          owner,
+          leases.map((lease) => {
+            const { token } = lease;
+            const [n] = numbers([lease]) as [number];
+            if (failed.has(n) || n % 3 === 0) {
+              done.push(n);
+              return { kind: "ack", token } as const;
+            }
+            failed.add(n);
+            if (n % 3 === 1) return { kind: "release", token } as const;
+            return { kind: "retry", token, delayMs: 0, payload: job(n).payload } as const;
+          }),
+        );
+        await store.promote(10);
+      }
+    };
+    await Promise.all([...pushes, ...[0, 1, 0, 1].map((i) => work(stores[i]!, owners[i]!))]);
+    assertSame(done, JOBS);
+    const { enqueued, leased, retry, processed, failed: failures } = await t.store.stats();
+    assertEquals([enqueued, leased, retry], [0, 0, 0]);
+    assertEquals([processed, failures], [JOBS + JOBS / 3, JOBS / 3]);
+  },
+
+  "many pushes of one unique job store one": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    const unique = { key: "one", ttlMs: HOUR_MS };
+    const results = await Promise.all(
+      jobs(1, 40, { unique }).map((one, i) => (i % 2 === 0 ? t.store : other).enqueue([one])),
+    );
+    assertEquals(results.flat().filter((result) => result.stored).length, 1);
+    assertEquals((await t.store.stats()).enqueued, 1);
+  },
+};
+
+/** Takes and acknowledges until there is nothing left; returns what it did. */
+async function drain(store: OpenStore, owner: string): Promise<number[]> {
+  const done: number[] = [];
+  for (;;) {
+    const leases = await takeUpTo(store, owner, 9);
+    if (leases.length === 0) return done;
+    done.push(...numbers(leases) as number[]);
+    await store.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+  }
+}
+
+/** That it is each of 1 … n once. */
+function assertSame(done: readonly number[], n: number): void {
+  assertEquals([...done].sort((a, b) => a - b), Array.from({ length: n }, (_, i) => i + 1));
+}

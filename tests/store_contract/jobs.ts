@@ -1,0 +1,144 @@
+/**
+ * Jobs, processes and readings for the cases.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
+import { getField, setFields } from "../../src/job/raw.ts";
+import type { Entry, PageRequest, Place, StoreAdmin } from "../../src/store/admin.ts";
+import type { Lease, NewJob, Outcome, ProcessRecord, Store } from "../../src/store/store.ts";
+
+/** Long enough for a beat that no case lets lapse by chance. */
+export const TTL_MS = 60_000;
+/** Longer than {@linkcode TTL_MS}: after it, a process that did not beat is dead. */
+export const LAPSE_MS = 90_000;
+export const HOUR_MS = 3_600_000;
+
+/** The jid of the n-th job: 24 hex digits, in the order of n. */
+export function jid(n: number): string {
+  return n.toString(16).padStart(24, "0");
+}
+
+/** The n-th job: in queue `default`, to run at once, unless said otherwise. */
+export function job(n: number, change: Partial<NewJob> = {}): NewJob {
+  const queue = change.queue ?? "default";
+  const payload = `{"class":"HardJob","args":[${n}],"retry":true,"queue":${JSON.stringify(queue)},"jid":"${
+    jid(n)
+  }","created_at":1700000000.125}`;
+  return { jid: jid(n), queue, payload, ...change };
+}
+
+/** The jobs `from` … `to`. */
+export function jobs(from: number, to: number, change: Partial<NewJob> = {}): NewJob[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => job(from + i, change));
+}
+
+/** A process as it describes itself. */
+export function processRecord(identity: string, change: Partial<ProcessRecord> = {}): ProcessRecord {
+  return {
+    identity,
+    hostname: "host",
+    pid: 4711,
+    tag: "",
+    labels: [],
+    queues: ["default"],
+    weights: { default: 0 },
+    concurrency: 10,
+    version: "0.1.0",
+    startedAt: 1_700_000_000_000,
+    quiet: false,
+    busy: 0,
+    rss: 64 * 1024 * 1024,
+    work: [],
+    ...change,
+  };
+}
+
+/** Registers a process, and returns its identity. */
+export async function register(store: Store, identity = "host:1:aaaaaaaaaaaa"): Promise<string> {
+  await store.beat(processRecord(identity), TTL_MS);
+  return identity;
+}
+
+/** Takes up to `limit` jobs. */
+export function takeUpTo(
+  store: Store,
+  owner: string,
+  limit = 100,
+  queues: readonly string[] = ["default"],
+): Promise<Lease[]> {
+  return store.take({ queues, limit, owner });
+}
+
+/** Puts jobs into `retry`, due after `delayMs`, by way of a queue and a lease. */
+export async function inRetry(store: Store, owner: string, batch: readonly NewJob[], delayMs: number): Promise<void> {
+  await passThrough(store, owner, batch, (token, payload) => ({ kind: "retry", token, payload, delayMs }));
+}
+
+/** Puts jobs into `dead`, by way of a queue and a lease. */
+export async function inDead(store: Store, owner: string, batch: readonly NewJob[]): Promise<void> {
+  await passThrough(store, owner, batch, (token, payload) => ({ kind: "bury", token, payload }));
+}
+
+async function passThrough(
+  store: Store,
+  owner: string,
+  batch: readonly NewJob[],
+  settle: (token: string, payload: string) => Outcome,
+): Promise<void> {
+  await store.enqueue(batch);
+  const leases = await takeUpTo(store, owner, batch.length, [...new Set(batch.map((one) => one.queue))]);
+  const payloads = new Map(batch.map((one) => [one.jid, one.payload]));
+  await store.settle(
+    owner,
+    leases.map((lease) => {
+      return settle(lease.token, payloads.get(String(getField(lease.payload, "jid"))) ?? lease.payload);
+    }),
+  );
+}
+
+/** Which jobs they are: the number in `args`, or the payload itself when there is none. */
+export function numbers(things: readonly { readonly payload: string }[]): unknown[] {
+  return things.map(({ payload }) => {
+    const args = getField(payload, "args");
+    return Array.isArray(args) ? args[0] : payload;
+  });
+}
+
+/** All entries of a place, by as many pages as it takes. */
+export async function entries(store: StoreAdmin, place: Place, request: PageRequest = {}): Promise<Entry[]> {
+  const all: Entry[] = [];
+  let cursor: string | undefined;
+  for (;;) {
+    const page = await store.page(place, cursor === undefined ? request : { ...request, cursor });
+    all.push(...page.entries);
+    if (page.next === undefined) return all;
+    cursor = page.next;
+  }
+}
+
+/** Which jobs a place has, in its order. */
+export async function numbersIn(store: StoreAdmin, place: Place): Promise<unknown[]> {
+  return numbers(await entries(store, place));
+}
+
+/** That a stored payload is the given one, byte for byte, but for the fields that the store writes. */
+export function assertSamePayload(stored: string, given: string, but: readonly string[] = ["enqueued_at"]): void {
+  assertEquals(setFields(stored, Object.fromEntries(but.map((name) => [name, undefined]))), given);
+}
+
+/**
+ * Starts a wait, then acts, and returns what the wait came to.
+ *
+ * @throws when the wait is not over long after the act
+ */
+export async function woken<T>(wait: (signal: AbortSignal) => Promise<T>, act: () => Promise<unknown>): Promise<T> {
+  const patience = new AbortController();
+  const waiting = wait(patience.signal).then((value) => ({ value }));
+  await act();
+  const first = await Promise.race([waiting, systemClock.sleep(10_000, patience.signal)]);
+  patience.abort();
+  if (!first) throw new Error("The wait did not end");
+  return first.value;
+}

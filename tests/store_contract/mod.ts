@@ -1,0 +1,52 @@
+/**
+ * The store contract: what every store does, whatever it is made of. Each adapter runs the same cases, unchanged.
+ *
+ * @module
+ */
+import { bytes } from "./bytes.ts";
+import { claim } from "./claim.ts";
+import { commands } from "./commands.ts";
+import { counts } from "./counts.ts";
+import { edit } from "./edit.ts";
+import { enqueue } from "./enqueue.ts";
+import { exactlyOnce } from "./exactly_once.ts";
+import type { Cases, OpenTestStore } from "./harness.ts";
+import { pages } from "./pages.ts";
+import { pause } from "./pause.ts";
+import { processes } from "./processes.ts";
+import { promote } from "./promote.ts";
+import { rescue } from "./rescue.ts";
+import { search } from "./search.ts";
+import { settle } from "./settle.ts";
+import { take } from "./take.ts";
+import { unique } from "./unique.ts";
+import { wait } from "./wait.ts";
+
+const THEMES: Readonly<Record<string, Cases>> = {
+  enqueue,
+  take,
+  settle,
+  promote,
+  rescue,
+  processes,
+  claim,
+  unique,
+  bytes,
+  wait,
+  commands,
+  pause,
+  counts,
+  pages,
+  search,
+  edit,
+  "exactly once": exactlyOnce,
+};
+
+/** Registers all cases as tests of the adapter called `name`. */
+export function storeContract(name: string, open: OpenTestStore): void {
+  for (const [theme, cases] of Object.entries(THEMES)) {
+    for (const [what, run] of Object.entries(cases)) {
+      Deno.test(`${name}: ${theme}: ${what}`, () => run(open));
+    }
+  }
+}

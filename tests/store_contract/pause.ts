@@ -1,0 +1,53 @@
+/**
+ * Queues are paused and resumed.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import type { Cases } from "./harness.ts";
+import { job, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
+
+export const pause: Cases = {
+  "a paused queue is passed over, by all connections, until it is resumed": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1, { queue: "a" }), job(2, { queue: "b" }), job(3, { queue: "a" })]);
+    await t.store.pause("a");
+    assertEquals(numbers(await takeUpTo(other, owner, 10, ["a", "b"])), [2]);
+    assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["a", "b"])), []);
+    await other.resume("a");
+    assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["a", "b"])), [1, 3]);
+  },
+
+  "jobs come into a paused queue, and go back to it": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1)]);
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.pause("default");
+    await t.store.enqueue([job(2)]);
+    await t.store.settle(owner, [{ kind: "release", token: lease!.token }]);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2]);
+  },
+
+  "a lease from before the pause can be settled": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1)]);
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.pause("default");
+    assertEquals((await t.store.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
+  },
+
+  "an empty queue can be paused, twice, and is listed": async (open) => {
+    await using t = await open();
+    await t.store.pause("mail");
+    await t.store.pause("mail");
+    assertEquals(await t.store.queues(), [{ name: "mail", size: 0, latencyMs: 0, paused: true }]);
+    await t.store.resume("mail");
+    await t.store.resume("mail");
+    await t.store.resume("never");
+    assertEquals((await t.store.queues()).filter((queue) => queue.paused), []);
+  },
+};

@@ -1,0 +1,91 @@
+/**
+ * Jobs are found, wherever they are.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { setFields } from "../../src/job/raw.ts";
+import type { NewJob } from "../../src/store/store.ts";
+import type { Cases, TestStore } from "./harness.ts";
+import { HOUR_MS, inDead, inRetry, jid, job, jobs, numbers, register, takeUpTo } from "./jobs.ts";
+
+export const search: Cases = {
+  "by jid, in every place": async (open) => {
+    await using t = await open();
+    await everywhere(t, (n) => job(n));
+    for (const [n, where] of ["leased", "retry", "dead", "scheduled", "queue"].entries()) {
+      const found = await t.store.find(jid(n));
+      assertEquals(numbers(found), [n]);
+      assertEquals(found[0]!.place.in, where);
+    }
+    assertEquals(await t.store.find(jid(77)), []);
+  },
+
+  "by jid, no longer when the job is done": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1)]);
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    assertEquals(await t.store.find(jid(1)), []);
+  },
+
+  "by jid, all that have it": async (open) => {
+    await using t = await open();
+    await t.store.enqueue([job(1), job(1, { queue: "other" })]);
+    assertEquals((await t.store.find(jid(1))).length, 2);
+  },
+
+  "by jid, what a foreign producer pushed": async (open) => {
+    await using t = await open();
+    await t.pushRaw("default", `{"jid": "my-own", "class":"HardJob","args":[1]}`);
+    assertEquals(numbers(await t.store.find("my-own")), [1]);
+  },
+
+  "by text, in every place, whatever the case": async (open) => {
+    await using t = await open();
+    await everywhere(t, (n) => job(n, { payload: setFields(job(n).payload, { tags: '["Quarterly_Report 100%"]' }) }));
+    for (const text of ["quarterly_report", "QUARTERLY", "100%", "rly_rep"]) {
+      const found = await t.store.search(text, 100);
+      assertEquals(
+        found.map((entry) => entry.place.in).sort(),
+        ["dead", "leased", "queue", "retry", "scheduled"],
+        text,
+      );
+    }
+    for (const text of ["quarterly-report", "quarterlyXreport", "1000%", "%xyz%"]) {
+      assertEquals(await t.store.search(text, 100), [], text);
+    }
+  },
+
+  "by text, in what is not readable": async (open) => {
+    await using t = await open();
+    await t.pushRaw("default", "{not json");
+    assertEquals((await t.store.search("NOT j", 10)).map((entry) => entry.payload), ["{not json"]);
+  },
+
+  "by text, no more than asked for": async (open) => {
+    await using t = await open();
+    await t.store.enqueue(jobs(1, 30));
+    assertEquals((await t.store.search("HardJob", 7)).length, 7);
+    assertEquals((await t.store.search("HardJob", 100)).length, 30);
+  },
+
+  "what was found can be edited": async (open) => {
+    await using t = await open();
+    await t.store.enqueue(jobs(1, 2));
+    const found = [...await t.store.find(jid(1)), ...await t.store.search(jid(2), 10)];
+    assertEquals(await t.store.edit(found.map((entry) => entry.ref), "delete"), 2);
+    assertEquals((await t.store.stats()).enqueued, 0);
+  },
+};
+
+/** Puts the jobs 0 … 4 into a lease, `retry`, `dead`, `scheduled` and a queue. */
+async function everywhere(t: TestStore, make: (n: number) => NewJob): Promise<void> {
+  const owner = await register(t.store);
+  await t.store.enqueue([make(0)]);
+  await takeUpTo(t.store, owner);
+  await inRetry(t.store, owner, [make(1)], HOUR_MS);
+  await inDead(t.store, owner, [make(2)]);
+  await t.store.enqueue([{ ...make(3), delayMs: HOUR_MS }, make(4)]);
+}

@@ -1,0 +1,93 @@
+/**
+ * Jobs are taken.
+ *
+ * @module
+ */
+import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { assertSamePayload, entries, job, jobs, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
+
+export const take: Cases = {
+  "oldest first": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue(jobs(1, 3));
+    await t.store.enqueue(jobs(4, 5));
+    assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [1, 2]);
+    assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [3, 4]);
+    assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [5]);
+    assertEquals(await takeUpTo(t.store, owner, 2), []);
+  },
+
+  "a lease has the payload as stored, its queue, and a token of its own": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue(jobs(1, 3, { queue: "mail" }));
+    const stored = await entries(t.store, { in: "queue", queue: "mail" });
+    const leases = await takeUpTo(t.store, owner, 10, ["mail"]);
+    assertEquals(leases.map((lease) => lease.payload), stored.map((entry) => entry.payload));
+    assertSamePayload(leases[0]!.payload, job(1, { queue: "mail" }).payload);
+    assertEquals(leases.map((lease) => lease.queue), ["mail", "mail", "mail"]);
+    assertEquals(new Set(leases.map((lease) => lease.token)).size, 3);
+  },
+
+  "a queue is emptied before the next one is looked at": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1, { queue: "low" }), job(2, { queue: "high" }), job(3, { queue: "high" })]);
+    assertEquals(numbers(await takeUpTo(t.store, owner, 2, ["high", "low"])), [2, 3]);
+    assertEquals(numbers(await takeUpTo(t.store, owner, 2, ["high", "low"])), [1]);
+  },
+
+  "one call may empty several queues": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1, { queue: "low" }), job(2, { queue: "high" }), job(3, { queue: "low" })]);
+    const leases = await takeUpTo(t.store, owner, 10, ["high", "none", "low", "high"]);
+    assertEquals(numbers(leases), [2, 1, 3]);
+    assertEquals(leases.map((lease) => lease.queue), ["high", "low", "low"]);
+  },
+
+  "other queues are left alone": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1, { queue: "other" })]);
+    assertEquals(await takeUpTo(t.store, owner), []);
+    assertEquals(await takeUpTo(t.store, owner, 10, []), []);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "other" }), [1]);
+  },
+
+  "a limit of nothing takes nothing": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1)]);
+    assertEquals(await takeUpTo(t.store, owner, 0), []);
+    assertEquals((await t.store.stats()).enqueued, 1);
+  },
+
+  "what is taken is in one place: a lease": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue(jobs(1, 3));
+    await takeUpTo(t.store, owner, 2);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [3]);
+    const leased = await entries(t.store, { in: "leased" });
+    assertEquals(numbers(leased).sort(), [1, 2]);
+    for (const entry of leased) {
+      assertEquals(entry.owner, owner);
+      assertAlmostEquals(entry.at!, t.now(), SLACK_MS);
+    }
+    const { enqueued, leased: count } = await t.store.stats();
+    assertEquals([enqueued, count], [1, 2]);
+  },
+
+  "queue names are taken as they are": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const names = ["a:b", "A:B", "ä", "x.y-z_0", "*"];
+    await t.store.enqueue(names.map((queue, i) => job(i, { queue })));
+    for (const [i, queue] of names.entries()) {
+      assertEquals(numbers(await takeUpTo(t.store, owner, 10, [queue])), [i]);
+    }
+  },
+};
