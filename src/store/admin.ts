@@ -104,6 +104,8 @@ export interface StoreAdmin {
   processes(): Promise<ProcessInfo[]>;
   /** One page of a place. */
   page(place: Place, request?: PageRequest): Promise<Page>;
+  /** The entry, if it is still where its ref says. */
+  get(ref: string): Promise<Entry | undefined>;
   /** Every entry whose payload has this jid. Usually one; none when the job is done or unknown. */
   find(jid: string): Promise<Entry[]>;
   /** Entries anywhere whose payload contains the text (case counts not); at most `limit`. */
@@ -118,7 +120,7 @@ export interface StoreAdmin {
    *
    * @returns how many were edited
    */
-  edit(refs: readonly string[], edit: Edit): Promise<number>;
+  edit(refs: readonly string[], edit: Edit, queue?: string): Promise<number>;
   /** The same for up to `limit` entries of a place, earliest first. Call again until it returns 0. */
   editSome(place: Place, edit: Edit, limit: number): Promise<number>;
   /** Stops (or lets) a queue's jobs be taken. */

@@ -14,12 +14,12 @@ import { makeMoves, type Move } from "./moves.ts";
 import { parseRef } from "./refs.ts";
 
 /** See `StoreAdmin.edit`. */
-export async function edit(context: Context, refs: readonly string[], kind: Edit): Promise<number> {
+export async function edit(context: Context, refs: readonly string[], kind: Edit, queue?: string): Promise<number> {
   const found = await Promise.all(refs.map(async (text) => {
     const ref = parseRef(text);
     return ref && await locate(context.link, ref);
   }));
-  return await make(context, found.filter((one) => one !== undefined), kind);
+  return await make(context, found.filter((one) => one !== undefined), kind, queue);
 }
 
 /** See `StoreAdmin.editSome`. */
@@ -37,10 +37,10 @@ export async function editSome(context: Context, place: Place, kind: Edit, limit
   }
 }
 
-async function make(context: Context, entries: readonly Found[], kind: Edit): Promise<number> {
+async function make(context: Context, entries: readonly Found[], kind: Edit, to?: string): Promise<number> {
   if (entries.length === 0) return 0;
   const now = await serverTime(context.link) + Number(context.offset());
-  const moves = entries.map((one) => moveOf(context, one, kind, now)).filter((move) => move !== undefined);
+  const moves = entries.map((one) => moveOf(context, one, kind, now, to)).filter((move) => move !== undefined);
   const { made } = await makeMoves(context, moves);
   return made.filter(Boolean).length;
 }
@@ -50,6 +50,7 @@ function moveOf(
   { place, member: { text, exact } }: Found,
   kind: Edit,
   now: number,
+  to: string | undefined,
 ): Move | undefined {
   const from = place.in === "queue" ? queueKey(place.queue) : SETS[place.in as keyof typeof SETS];
   switch (kind) {
@@ -60,9 +61,10 @@ function moveOf(
     case "kill":
       return place.in === "dead" ? undefined : { from, old: exact, to: SETS.dead, payload: exact };
     case "requeue": {
-      const queue = place.in === "queue" ? place.queue : getField(text, "queue");
+      const queue = to ?? (place.in === "queue" ? place.queue : getField(text, "queue"));
       try {
         const payload = setFields(text, {
+          ...(to === undefined ? {} : { queue: JSON.stringify(to) }),
           enqueued_at: wireTime(now, context.wire),
           at: undefined,
           ...uncounted(text, place),

@@ -7,9 +7,9 @@
  *
  * @module
  */
-import { type Found, readQueue, readScore, readSet } from "./entries.ts";
+import { type Found, readLeases, readQueue, readScore, readSet } from "./entries.ts";
 import type { Link } from "./link.ts";
-import { digestOf, type Ref } from "./refs.ts";
+import { digestOf, parseRef, type Ref } from "./refs.ts";
 
 /** So many entries are looked at in one step. */
 const WINDOW = 500;
@@ -22,7 +22,14 @@ export interface LocateOptions {
   readonly near?: boolean;
 }
 
-/** Finds the entry; undefined when it is gone. */
+/** Finds the entry that a ref's text names, a running job too; undefined when it is gone or the text is no ref. */
+export async function locateText(link: Link, text: string): Promise<Found | undefined> {
+  const ref = parseRef(text);
+  if (ref?.in === "leased") return (await readLeases(link, ref.owner, [ref.token]))[0];
+  return ref && await locate(link, ref);
+}
+
+/** Finds the entry, if it can be edited; undefined when it is gone. */
 export async function locate(link: Link, ref: Ref, { near = false }: LocateOptions = {}): Promise<Found | undefined> {
   switch (ref.in) {
     case "leased":

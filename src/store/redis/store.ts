@@ -21,7 +21,9 @@ import type { Context } from "./context.ts";
 import { readStats } from "./counts.ts";
 import { DueWatch } from "./due_watch.ts";
 import { edit, editSome } from "./editor.ts";
+import { entryOf } from "./entries.ts";
 import { PAUSED, WAKE_CHANNEL } from "./keys.ts";
+import { locateText } from "./locate.ts";
 import { readPage } from "./pages.ts";
 import { Processes } from "./processes.ts";
 import { promote } from "./promotion.ts";
@@ -140,6 +142,11 @@ export class RedisStore implements OpenStore {
     return readPage(this.#context.link, place, request);
   }
 
+  async get(ref: string): Promise<Entry | undefined> {
+    const found = await locateText(this.#context.link, ref);
+    return found && entryOf(found);
+  }
+
   find(jid: string): Promise<Entry[]> {
     return find(this.#context.link, jid);
   }
@@ -148,8 +155,8 @@ export class RedisStore implements OpenStore {
     return search(this.#context.link, text, limit);
   }
 
-  edit(refs: readonly string[], kind: Edit): Promise<number> {
-    return edit(this.#context, refs, kind);
+  edit(refs: readonly string[], kind: Edit, queue?: string): Promise<number> {
+    return edit(this.#context, refs, kind, queue);
   }
 
   editSome(place: Place, kind: Edit, limit: number): Promise<number> {
