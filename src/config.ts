@@ -27,6 +27,8 @@ export interface Setting<T> {
   readonly key: string;
   /** Its environment variable. */
   readonly env: string;
+  /** The option of `jobs run` that sets it. */
+  readonly flag?: string;
   /** What it may be. */
   readonly kind: Kind<T>;
   /** What it is when nobody says. */
@@ -46,6 +48,7 @@ export const SETTINGS = {
   store: setting<string | undefined>({
     key: "store",
     env: "JOBS_STORE",
+    flag: "--store",
     kind: text,
     default: undefined,
     about: "where jobs are kept: sqlite:PATH or redis://HOST",
@@ -67,6 +70,7 @@ export const SETTINGS = {
   concurrency: setting<number>({
     key: "concurrency",
     env: "JOBS_CONCURRENCY",
+    flag: "--concurrency",
     kind: wholeNumber(1, 1000),
     default: 10,
     about: "how many jobs are performed at once",
@@ -75,6 +79,7 @@ export const SETTINGS = {
   queues: setting<readonly QueueWeight[]>({
     key: "queues",
     env: "JOBS_QUEUES",
+    flag: "--queue",
     kind: queues,
     default: [],
     about: "queues to take from; strict order without weights. Default: default, then those that handlers name",
@@ -90,6 +95,7 @@ export const SETTINGS = {
   timeoutMs: setting<number>({
     key: "timeout",
     env: "JOBS_TIMEOUT",
+    flag: "--timeout",
     kind: duration(0),
     default: 25_000,
     about: "how long a stop waits for running jobs",
@@ -98,6 +104,7 @@ export const SETTINGS = {
   tag: setting<string | undefined>({
     key: "tag",
     env: "JOBS_TAG",
+    flag: "--tag",
     kind: optionalText,
     default: undefined,
     about: "a word shown beside the process",
@@ -161,6 +168,7 @@ export const SETTINGS = {
   logLevel: setting<"debug" | "info" | "warn" | "error">({
     key: "log.level",
     env: "JOBS_LOG_LEVEL",
+    flag: "--log-level",
     kind: oneOf(...LOG_LEVELS),
     default: "info",
     about: "debug, info (a line for each job), warn or error",
@@ -169,6 +177,7 @@ export const SETTINGS = {
   logFormat: setting<"auto" | "pretty" | "json">({
     key: "log.format",
     env: "JOBS_LOG_FORMAT",
+    flag: "--log-format",
     kind: oneOf("auto", "pretty", "json"),
     default: "auto",
     about: "auto: pretty on a terminal, JSON elsewhere",
@@ -176,6 +185,7 @@ export const SETTINGS = {
   logFile: setting<string | undefined>({
     key: "log.file",
     env: "JOBS_LOG_FILE",
+    flag: "--logfile",
     kind: text,
     default: undefined,
     about: "a file to append to; default stderr",

@@ -7,7 +7,8 @@
  *
  * @module
  */
-import { defaultSettings, type SettingName, SETTINGS, type Settings } from "./config.ts";
+import { defaultSettings, type Setting, type SettingName, SETTINGS, type Settings } from "./config.ts";
+import { nearest } from "./nearest.ts";
 
 /** The configuration is not usable. The message is one line for people. */
 export class ConfigError extends Error {
@@ -53,16 +54,12 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
     origins[name] = origin;
   };
 
-  const environment = sources.environment ?? sources.env("JOBS_ENV") ?? "development";
+  const environment = sources.environment || sources.env("JOBS_ENV") || "development";
   const file = sources.file ?? await findFile();
   if (file !== undefined) {
-    const document = await readDocument(file);
-    const { environments, ...common } = document;
+    const { environments, ...common } = await readDocument(file);
     applyDocument(common, file, set);
-    const section = isObject(environments) ? environments[environment] : undefined;
-    if (environments !== undefined && !isObject(environments)) {
-      throw new ConfigError(`${file}: "environments" is ${show(environments)}; wanted: an object of settings by name`);
-    }
+    const section = sectionOf(environments ?? {}, environment, file, sources.environment !== undefined);
     if (section !== undefined) applyDocument(section, `${file} (${environment})`, set);
   }
   if (sources.env("REDIS_URL")) set("store", sources.env("REDIS_URL"), true, "REDIS_URL");
@@ -84,11 +81,32 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   return { settings: loaded, origins, environment, file };
 }
 
+/**
+ * The section for the environment, or undefined when there is none.
+ *
+ * @param named whether it was asked for by its name, so that there must be one
+ */
+function sectionOf(environments: unknown, environment: string, file: string, named: boolean): unknown {
+  if (!isObject(environments)) {
+    throw new ConfigError(`${file}: "environments" is ${show(environments)}; wanted: an object of settings by name`);
+  }
+  if (Object.hasOwn(environments, environment)) return environments[environment] ?? {};
+  const known = Object.keys(environments);
+  if (named && known.length > 0) {
+    throw new ConfigError(`${file}: there is no environment "${environment}"; known: ${known.join(", ")}`);
+  }
+  return undefined;
+}
+
 function parseSetting(name: SettingName, value: unknown, fromText: boolean, origin: string): unknown {
-  const row = SETTINGS[name];
+  const row: Setting<unknown> = SETTINGS[name];
   const parsed = row.kind.parse(value, fromText);
   if (parsed === undefined) {
-    const what = origin === row.env || origin === "REDIS_URL" ? origin : `${origin}: "${row.key}"`;
+    const what = origin === row.env || origin === "REDIS_URL"
+      ? origin
+      : origin === "flag" && row.flag !== undefined
+      ? `Option ${row.flag}`
+      : `${origin}: "${row.key}"`;
     throw new ConfigError(`${what} is ${show(value)}; wanted: ${row.kind.wanted}`);
   }
   return parsed;
@@ -105,10 +123,12 @@ function applyDocument(document: unknown, origin: string, set: SetValue): void {
     for (const [part, inner] of Object.entries(value)) {
       const key = prefix + part;
       const name = byKey.get(key);
+      const group = inner ?? {}; // in YAML, a group whose lines are all comments
       if (name !== undefined) set(name, inner, false, origin);
-      else if (groups.has(key) && isObject(inner)) visit(inner, `${key}.`);
-      else if (groups.has(key)) throw new ConfigError(`${origin}: "${key}" is ${show(inner)}; wanted: an object`);
-      else throw new ConfigError(`${origin}: unknown key "${key}"; known: ${[...byKey.keys()].join(", ")}`);
+      else if (!groups.has(key)) {
+        throw new ConfigError(`${origin}: unknown key "${key}"; ${didYouMean(key, [...byKey.keys(), ...groups])}`);
+      } else if (isObject(group)) visit(group, `${key}.`);
+      else throw new ConfigError(`${origin}: "${key}" is ${show(inner)}; wanted: an object`);
     }
   };
   visit(document, "");
@@ -135,16 +155,27 @@ async function readDocument(file: string): Promise<Record<string, unknown>> {
   }
   let document: unknown;
   try {
-    if (/\.ya?ml$/.test(file)) document = (await import("@std/yaml")).parse(content);
-    else if (file.endsWith(".jsonc")) document = (await import("@std/jsonc")).parse(content);
-    else document = JSON.parse(content);
+    document = await parseDocument(file, content.replace(/^\ufeff/, ""));
   } catch (error) {
-    throw new ConfigError(`Configuration file "${file}" cannot be read: ${(error as Error).message}`);
+    const why = (error as Error).message.replace(/\s+/g, " ");
+    throw new ConfigError(`Configuration file "${file}" cannot be read: ${why}`);
   }
   if (!isObject(document)) {
     throw new ConfigError(`Configuration file "${file}" holds ${show(document)}; wanted: an object of settings`);
   }
   return document;
+}
+
+async function parseDocument(file: string, content: string): Promise<unknown> {
+  // In YAML, a file of comments alone is null: no settings yet.
+  if (/\.ya?ml$/.test(file)) return (await import("@std/yaml")).parse(content) ?? {};
+  if (file.endsWith(".jsonc")) return (await import("@std/jsonc")).parse(content);
+  return JSON.parse(content);
+}
+
+function didYouMean(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  return meant === undefined ? `known: ${known.join(", ")}` : `did you mean "${meant}"?`;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -69,18 +69,21 @@ export function oneOf<const T extends string | number>(...values: readonly T[]):
   };
 }
 
+/** A thousand years: added to any time of ours, it is still a date. */
+const LONGEST_MS = 1000 * 365 * 24 * 3_600_000;
+
 /** A duration, kept in milliseconds: a number of seconds, or text such as `30s`, `5m`, `2h`, `1d`. */
 export function duration(leastMs: number): Kind<number> {
   return {
     wanted: `a duration such as 90 (seconds), 30s, 5m, 2h or 1d${leastMs > 0 ? `, at least ${leastMs / 1000}s` : ""}`,
     parse(value) {
-      let ms: number;
+      if (typeof value !== "string" && typeof value !== "number") return undefined;
       try {
-        ms = parseDuration(typeof value === "number" ? String(value) : String(value ?? ""));
+        const ms = Math.round(parseDuration(String(value)));
+        return ms >= leastMs && ms <= LONGEST_MS ? ms : undefined;
       } catch {
         return undefined;
       }
-      return ms >= leastMs ? ms : undefined;
     },
   };
 }
@@ -93,19 +96,18 @@ export const QUEUE_NAME = /^[A-Za-z0-9_:.-]{1,255}$/;
  * `{ "critical": 2 }`; as text `critical,2 default`, separated by spaces.
  */
 export const queues: Kind<readonly QueueWeight[]> = {
-  wanted:
-    'a list of queues such as ["critical", "default"] or, with weights from 1 to 1000, ["critical,2", "default,1"]; names are of letters, digits and _ : . -',
-  parse(value, fromText) {
-    const list = fromText && typeof value === "string"
+  wanted: 'queues such as ["critical", "default"], or with weights from 1 to 1000 ["critical,2", "default,1"]; ' +
+    'as text "critical,2 default,1"; names are of letters, digits and _ : . -',
+  parse(value) {
+    const list = typeof value === "string"
       ? value.split(/\s+/).filter(Boolean)
       : Array.isArray(value)
       ? value
       : typeof value === "object" && value !== null
       ? Object.entries(value)
-      : undefined;
-    if (list === undefined || list.length === 0) return undefined;
+      : [];
     const parsed = list.map(parseQueue);
-    return parsed.every((one) => one !== undefined) ? parsed : undefined;
+    return parsed.length > 0 && parsed.every((one) => one !== undefined) ? parsed : undefined;
   },
 };
 
