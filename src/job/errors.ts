@@ -191,7 +191,7 @@ export function showValue(value: unknown, longest = 100): string {
       default:
         return Object.is(value, -0) ? "-0" : String(value);
     }
-  }) ?? "a value that cannot be shown";
+  }) ?? "an object";
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 

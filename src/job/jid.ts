@@ -2,10 +2,14 @@
  * Job ids: 24 hex digits, as Sidekiq's, but beginning with the time. A store's index on them grows at its end, which is
  * what keeps pushing into a queue of a million jobs as cheap as into an empty one; and sorting them sorts by age.
  *
- * 11 digits of milliseconds, 8 of chance drawn once per maker, 5 of a counter.
+ * 11 digits of milliseconds, 8 of chance drawn once per maker, 5 of a counter. Two makers would have to draw the same
+ * chance, and be at the same count in the same millisecond.
  *
  * @module
  */
+
+/** The counter's range: no maker makes so many in a millisecond. */
+const COUNTER_MASK = 0xfffff;
 
 /** Makes ids that nobody else makes. */
 export class JidMaker {
@@ -24,8 +28,8 @@ export class JidMaker {
       this.#ms = now;
       this.#prefix = Math.floor(now).toString(16).padStart(11, "0") + this.#chance;
     }
-    this.#counter = (this.#counter + 1) & 0xfffff;
-    return this.#prefix + (this.#counter | 0x100000).toString(16).slice(1);
+    this.#counter = (this.#counter + 1) & COUNTER_MASK;
+    return this.#prefix + (this.#counter | (COUNTER_MASK + 1)).toString(16).slice(1);
   }
 }
 

@@ -43,12 +43,14 @@ function keepInteger(_key: string, value: unknown, context: { readonly source?: 
     : value;
 }
 
-function writeLarge(_key: string, value: unknown): unknown {
+/** Reads the value from its holder: a program may have given BigInt.prototype a `toJSON`. */
+function writeLarge(this: Record<string, unknown>, key: string, given: unknown): unknown {
+  const value = typeof given === "string" ? this[key] : given;
   if (typeof value === "bigint") return rawJson(String(value));
   if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
     return rawJson(value.toExponential());
   }
-  return value;
+  return given;
 }
 
 /** Standard since 2025, and not yet in the types. */

@@ -37,3 +37,15 @@ Deno.test("Depth bombs are read, or refused as unreadable", () => {
   assertEquals(Array.isArray(parseLossless(bomb("1"))), true);
   assertThrows(() => parseLossless(bomb("12345678901234567890")), SyntaxError, "Nested too deeply");
 });
+
+Deno.test("A bigint stays an integer where the program taught JSON to write bigints as texts", () => {
+  const prototype = BigInt.prototype as { toJSON?: unknown };
+  prototype.toJSON = function (this: bigint) {
+    return String(this);
+  };
+  try {
+    assertEquals(stringifyLossless({ id: 2n ** 60n, text: "x" }), `{"id":1152921504606846976,"text":"x"}`);
+  } finally {
+    delete prototype.toJSON;
+  }
+});

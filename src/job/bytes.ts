@@ -1,0 +1,28 @@
+/**
+ * Amounts of memory as people write them, and back.
+ *
+ * @module
+ */
+
+const UNITS: Readonly<Record<string, number>> = { "": 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
+
+/**
+ * Bytes of an amount's text: `1048576`, `512M`, `1.5G`, `64k`; `MB` and `MiB` mean `M`.
+ *
+ * @throws {RangeError} when it is none
+ */
+export function parseBytes(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?$/i.exec(text) ?? [];
+  if (number === undefined) {
+    throw new RangeError(`Amount "${text}" cannot be read; wanted: bytes, or 64k, 512M or 1.5G`);
+  }
+  return Math.round(Number(number) * UNITS[unit!.toLowerCase()]!);
+}
+
+/** `640 B`, `64 KB`, `512 MB`, `1.5 GB`, for people. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${Math.round(bytes)} B`;
+  if (bytes < 1024 ** 2) return `${Math.round(bytes / 1024)} KB`;
+  if (bytes < 1024 ** 3) return `${Math.round(bytes / 1024 ** 2)} MB`;
+  return `${Number((bytes / 1024 ** 3).toFixed(1))} GB`;
+}

@@ -1,0 +1,93 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { InvalidPayload } from "./errors.ts";
+import { checkValue } from "./values.ts";
+
+class Invoice {
+  id = 1;
+}
+
+Deno.test("What JSON would change or drop is refused, with the path to it and a way out", () => {
+  const refused: [unknown, string][] = [
+    [undefined, "args[0] is undefined; wanted: a JSON value; null stands for none"],
+    [[1, undefined], "args[0][1] is undefined; wanted: a JSON value"],
+    // deno-lint-ignore no-sparse-arrays -- that is what is tested
+    [[1, , 2], "args[0][1] is undefined; wanted: an array without holes"],
+    [
+      { user: { born: new Date(0) } },
+      `args[0].user.born is a Date "1970-01-01T00:00:00.000Z"; wanted: a JSON value, such as date.toISO`,
+    ],
+    [{ "a b": { a: NaN } }, `args[0]["a b"].a is NaN; wanted: a finite number`],
+    [[-Infinity], "args[0][0] is -Infinity"],
+    [() => 1, "args[0] is a function; wanted: a JSON value: text, number"],
+    [Symbol("s"), "args[0] is Symbol(s)"],
+    [{ [Symbol("key")]: 1 }, "args[0][Symbol(key)] is Symbol(key); wanted: keys that are texts"],
+    [2n ** 64n, "args[0] is 18446744073709551616n; wanted: an integer from -2^63 to 2^64-1, or a text"],
+    [-(2n ** 63n) - 1n, "args[0] is -9223372036854775809n"],
+    [new Map([[1, 2]]), "args[0] is a Map; wanted: a JSON value, such as Object.fromEntries(map)"],
+    [new Set(), "args[0] is a Set; wanted: a JSON value, such as [...set]"],
+    [new Uint8Array(2), "args[0] is an Uint8Array; wanted: a JSON value, such as its bytes in base64"],
+    [new Invoice(), "args[0] is an Invoice; wanted: a JSON value: a plain object with its data"],
+    [Object.assign([], { toJSON: () => 1 }), "args[0].toJSON is the function toJSON"],
+    [{ toJSON: () => 1 }, "args[0].toJSON is the function toJSON"],
+    [new Error("no"), `args[0] is an Error "no"`],
+    [/x/, "args[0] is a RegExp"],
+    [new String("x"), "args[0] is a String"],
+    ["half \ud83d", 'args[0] is "half \\ud83d"; wanted: text without half characters; toWellFormed() repairs it'],
+    [{ "\ud83d": 1 }, "wanted: a key without half characters"],
+  ];
+  for (const [value, message] of refused) {
+    assertThrows(() => checkValue(value, "args[0]"), InvalidPayload, message);
+  }
+});
+
+Deno.test("A value that contains itself is told where it does", () => {
+  const self: Record<string, unknown> = { name: "x" };
+  self.me = self;
+  assertThrows(
+    () => checkValue({ a: self }, "args[0]"),
+    InvalidPayload,
+    "args[0].a.me is an object; wanted: a value that does not contain itself",
+  );
+  const list: unknown[] = [];
+  list.push({ inner: { list } });
+  const error = assertThrows(() => checkValue(list, "args[0]"), InvalidPayload, "does not contain itself");
+  assertEquals(error.field.length < 40, true, error.field);
+});
+
+Deno.test("Depth is bounded, and an object reachable on a billion ways is not walked to its end", () => {
+  const nested = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+  checkValue(nested(98), "args[0]", 2);
+  assertThrows(() => checkValue(nested(99), "args[0]", 2), InvalidPayload, "at most 100 levels");
+  assertThrows(() => checkValue(nested(100_000), "args[0]"), InvalidPayload, "at most 100 levels");
+  let many: unknown = "x".repeat(1_000_000);
+  for (let i = 0; i < 60; i++) many = [many, many];
+  assertThrows(() => checkValue(many, "args[0]"), InvalidPayload, "many megabytes");
+});
+
+Deno.test("What JSON keeps is accepted, and large integers are told", () => {
+  const shared = { x: 1 };
+  const value = [
+    0,
+    -0,
+    1.5,
+    "😀",
+    true,
+    null,
+    [],
+    new (class extends Array {})(),
+    {},
+    [shared, shared],
+    Object.assign(Object.create(null), { a: 1 }),
+  ];
+  assertEquals(checkValue(value, "args[0]"), false);
+  assertEquals(checkValue(JSON.parse(`{"__proto__":{"a":[1]}}`), "args[0]"), false);
+  assertThrows(
+    () => checkValue(Object.defineProperty({}, "__proto__", { value: NaN, enumerable: true }), "x"),
+    InvalidPayload,
+    "x.__proto__ is NaN",
+  );
+  for (const large of [[1n], { a: 2 ** 53 }, [[-1e20]], 2n ** 64n - 1n]) {
+    assertEquals(checkValue(large, "args[0]"), true);
+  }
+  for (const small of [2 ** 53 - 1, 1e-5, 0.1]) assertEquals(checkValue(small, "args[0]"), false);
+});
