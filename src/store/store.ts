@@ -240,7 +240,4 @@ export interface Store extends AsyncDisposable {
 
   /** Answers a command that has an `id`. Kept for a minute. */
   reply(id: string, text: string): Promise<void>;
-
-  /** Adds to the running totals and to today's: finished jobs, and how many of them failed. */
-  count(finished: number, failed: number): Promise<void>;
 }

@@ -1,0 +1,38 @@
+/**
+ * `sqlite:` addresses → a path and what the address says about it.
+ *
+ * @module
+ */
+import { StoreError } from "../errors.ts";
+
+/** A parsed address. */
+export interface SqliteAddress {
+  /** A file, or `:memory:`. */
+  readonly path: string;
+  readonly durability?: "full" | "normal";
+}
+
+/**
+ * `sqlite:jobs.db` (relative), `sqlite:/var/lib/jobs.db`, `sqlite:///var/lib/jobs.db`, `sqlite:~/jobs.db`,
+ * `sqlite::memory:`; each with `?durability=normal` behind it, if wanted.
+ *
+ * @param home for `~/`
+ * @throws {StoreError} when it cannot be read
+ */
+export function parseAddress(url: string, home: string | undefined): SqliteAddress {
+  const [place = "", query = ""] = url.slice("sqlite:".length).split("?", 2);
+  let path = place.startsWith("//") ? decodeURIComponent(place.slice(2)) : place;
+  if (path.startsWith("~/") && home !== undefined) path = `${home}${path.slice(1)}`;
+  if (path === "") throw new StoreError("wrong", `Store "${url}" names no file; wanted: sqlite:PATH`);
+  const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys()) {
+    if (name !== "durability") {
+      throw new StoreError("wrong", `Store "${url}": unknown parameter "${name}"; known: durability`);
+    }
+  }
+  const durability = parameters.get("durability");
+  if (durability !== null && durability !== "full" && durability !== "normal") {
+    throw new StoreError("wrong", `Store "${url}": durability is "${durability}"; wanted: full or normal`);
+  }
+  return { path, ...(durability !== null && { durability }) };
+}

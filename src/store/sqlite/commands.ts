@@ -1,0 +1,64 @@
+/**
+ * Commands to processes, and their answers.
+ *
+ * @module
+ */
+import type { Command } from "../store.ts";
+import type { Context } from "./context.ts";
+
+/** An answer that nobody fetches is kept so long. */
+const REPLY_TTL_MS = 60_000;
+
+/** Hands commands over. */
+export class Commands {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** See `StoreAdmin.send`. */
+  send(identity: string, command: Command): Promise<boolean> {
+    return this.#context.commit.run(() => {
+      const { sql, clock } = this.#context;
+      const isAlive = sql("SELECT 1 FROM process WHERE identity = ? AND deadline > ?");
+      if (isAlive.get(identity, Math.round(clock.now())) === undefined) return false;
+      sql("INSERT INTO command (identity, body) VALUES (?, ?)").run(identity, JSON.stringify(command));
+      return true;
+    });
+  }
+
+  /** See `Store.receive`. */
+  async receive(identity: string, signal: AbortSignal): Promise<Command[]> {
+    const { sql, watch, commit } = this.#context;
+    const isThere = () => sql("SELECT 1 FROM command WHERE identity = ? LIMIT 1").get(identity) !== undefined;
+    for (;;) {
+      await watch.until(isThere, signal);
+      if (signal.aborted || watch.isClosed) return [];
+      const bodies = await commit.run(() =>
+        sql("DELETE FROM command WHERE identity = ? RETURNING id, body").all(identity)
+      );
+      if (bodies.length === 0) continue;
+      bodies.sort((a, b) => Number(a.id) - Number(b.id));
+      return bodies.map((row) => JSON.parse(String(row.body)) as Command);
+    }
+  }
+
+  /** See `Store.reply`. */
+  reply(id: string, text: string): Promise<void> {
+    return this.#context.commit.run(() => {
+      const { sql, clock } = this.#context;
+      const now = Math.round(clock.now());
+      sql("DELETE FROM reply WHERE expires <= ?").run(now);
+      sql("INSERT OR REPLACE INTO reply (id, body, expires) VALUES (?, ?, ?)").run(id, text, now + REPLY_TTL_MS);
+    });
+  }
+
+  /** See `StoreAdmin.awaitReply`. */
+  async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
+    const read = () => this.#context.sql("SELECT body FROM reply WHERE id = ?").get(id)?.body;
+    await this.#context.watch.until(() => read() !== undefined, signal);
+    const body = read();
+    return body === undefined || body === null ? undefined : String(body);
+  }
+}

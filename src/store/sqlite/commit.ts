@@ -1,0 +1,101 @@
+/**
+ * Group commit: what several callers ask at the same moment goes into one transaction, because a transaction costs one
+ * write to the disk whatever is in it. Each caller is answered after the commit.
+ *
+ * @module
+ */
+import type { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../clock.ts";
+import { patiently } from "./database.ts";
+import { translate } from "./errors.ts";
+
+/** A transaction ends when it has so many rows to write: others want the lock, too. */
+const MOST_ROWS = 2_000;
+
+interface Operation {
+  readonly rows: number;
+  readonly run: () => unknown;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Runs operations in transactions. */
+export class Committer {
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #waitMs: number;
+  readonly #onCommit: () => void;
+  #waiting: Operation[] = [];
+  #running: Promise<void> | undefined;
+
+  /** @param options.onCommit called after each transaction that was committed */
+  constructor(
+    database: DatabaseSync,
+    options: { path: string; clock: Clock; waitMs: number; onCommit: () => void },
+  ) {
+    this.#database = database;
+    this.#path = options.path;
+    this.#clock = options.clock;
+    this.#waitMs = options.waitMs;
+    this.#onCommit = options.onCommit;
+  }
+
+  /**
+   * Runs an operation in a transaction, maybe together with others. It may be run again from the start after a rollback,
+   * so it must change nothing but the database.
+   *
+   * @param rows about how many rows it writes
+   * @throws {StoreError} when it cannot be done; then nothing of it was
+   */
+  run<Result>(run: () => Result, rows = 1): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      this.#waiting.push({ rows, run, resolve: resolve as (result: unknown) => void, reject });
+      this.#running ??= this.#drain();
+    });
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    // Whoever asks in this turn of the event loop comes along.
+    await this.#clock.turn();
+    while (this.#waiting.length > 0) await this.#commit(this.#nextGroup());
+    this.#running = undefined;
+  }
+
+  #nextGroup(): Operation[] {
+    let rows = 0;
+    let count = 0;
+    do rows += this.#waiting[count++]!.rows; while (count < this.#waiting.length && rows < MOST_ROWS);
+    return this.#waiting.splice(0, count);
+  }
+
+  async #commit(group: readonly Operation[]): Promise<void> {
+    let results: unknown[];
+    try {
+      await patiently(this.#clock, this.#waitMs, () => this.#database.exec("BEGIN IMMEDIATE"));
+      results = group.map((operation) => operation.run());
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      this.#rollBack();
+      if (group.length === 1) return group[0]!.reject(translate(error, this.#path));
+      // One of them may be at fault: each alone, so that it takes only itself down.
+      for (const operation of group) await this.#commit([operation]);
+      return;
+    }
+    group.forEach((operation, i) => operation.resolve(results[i]));
+    this.#onCommit();
+  }
+
+  #rollBack(): void {
+    try {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+    } catch {
+      // SQLite has rolled back by itself.
+    }
+  }
+}

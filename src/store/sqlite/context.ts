@@ -1,0 +1,48 @@
+/**
+ * What the parts of this adapter share.
+ *
+ * @module
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Clock } from "../../clock.ts";
+import type { SetName } from "../admin.ts";
+import type { Committer } from "./commit.ts";
+import type { Watch } from "./watch.ts";
+
+/** Where a job is, as the column `place` has it. */
+export const PLACE = { queue: 0, leased: 1, scheduled: 2, retry: 3, dead: 4 } as const;
+
+/** The sets by their number. */
+export const SET_NAMES: Readonly<Record<number, SetName>> = {
+  [PLACE.scheduled]: "scheduled",
+  [PLACE.retry]: "retry",
+  [PLACE.dead]: "dead",
+};
+
+/** What the parts share. */
+export interface Context {
+  readonly database: DatabaseSync;
+  /** Prepares a statement once. */
+  readonly sql: (text: string) => StatementSync;
+  readonly commit: Committer;
+  readonly watch: Watch;
+  /** The store's clock, for its time only. */
+  readonly clock: Clock;
+  /** Lets others run. */
+  readonly turn: () => Promise<void>;
+  /** Reads outside of transactions; waits while the file is locked, and translates errors. */
+  readonly read: <Result>(run: () => Result) => Promise<Result>;
+  readonly wire: 7 | 8;
+  readonly deadMaxJobs: number;
+  readonly deadMaxAgeMs: number;
+}
+
+/** Prepares each statement once, by its text. */
+export function statementCache(database: DatabaseSync): (text: string) => StatementSync {
+  const statements = new Map<string, StatementSync>();
+  return (text) => {
+    let statement = statements.get(text);
+    if (statement === undefined) statements.set(text, statement = database.prepare(text));
+    return statement;
+  };
+}

@@ -1,0 +1,60 @@
+/**
+ * SQLite's result codes → {@linkcode StoreError}, with what to do.
+ *
+ * @module
+ */
+import { StoreError } from "../errors.ts";
+
+/** Primary result codes, from https://www.sqlite.org/rescode.html */
+const BUSY = 5;
+const LOCKED = 6;
+
+/** Whether another connection holds the lock that was wanted. */
+export function isBusy(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === BUSY || code === LOCKED;
+}
+
+/** The error as callers know it. Errors that are not SQLite's stay what they are. */
+export function translate(error: unknown, path: string): unknown {
+  if (error instanceof StoreError) return error;
+  const code = primaryCode(error);
+  if (code === undefined) return error;
+  const said = (error as Error).message;
+  const because = { cause: error };
+  switch (code) {
+    case BUSY:
+    case LOCKED:
+      return new StoreError(
+        "locked",
+        `Store "${path}" is held locked by another program; end it, or wait until it is done`,
+        because,
+      );
+    case 13: // SQLITE_FULL
+      return new StoreError("full", `No room for store "${path}" (${said}); nothing was stored: make room`, because);
+    case 3: // SQLITE_PERM
+    case 8: // SQLITE_READONLY
+    case 14: // SQLITE_CANTOPEN
+    case 23: // SQLITE_AUTH
+      return new StoreError(
+        "denied",
+        `Store "${path}" cannot be opened or written (${said}); give this user read and write permission on the file and its folder`,
+        because,
+      );
+    case 11: // SQLITE_CORRUPT
+      return new StoreError(
+        "corrupt",
+        `Store "${path}" is damaged (${said}); stop everything that uses it, and restore it from a copy or recover it with: sqlite3 FILE .recover`,
+        because,
+      );
+    case 26: // SQLITE_NOTADB
+      return new StoreError("wrong", `"${path}" is no SQLite database; name another file`, because);
+    default: // input and output errors among them
+      return new StoreError("unavailable", `Store "${path}" does not work now: ${said}`, because);
+  }
+}
+
+function primaryCode(error: unknown): number | undefined {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === "number" ? code & 0xff : undefined;
+}

@@ -1,0 +1,95 @@
+/**
+ * Waiting for what others commit. SQLite tells nobody, but a connection can ask cheaply whether the file has changed:
+ * `PRAGMA data_version`. It is asked every few milliseconds, and only while somebody waits; what this connection commits
+ * itself is known at once.
+ *
+ * @module
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { systemClock } from "../../clock.ts";
+
+/** A push from another process is seen within so much; asking takes a few microseconds. */
+const INTERVAL_MS = 10;
+
+interface Waiter {
+  /** Whether what it waits for is there; asked only after a change. */
+  readonly look: () => boolean;
+  readonly wake: () => void;
+}
+
+/** Wakes waiters when the database has changed. */
+export class Watch {
+  readonly #version: StatementSync;
+  readonly #waiters = new Set<Waiter>();
+  #known = -1;
+  #watching: Promise<void> | undefined;
+  readonly #closed = new AbortController();
+
+  constructor(database: DatabaseSync) {
+    this.#version = database.prepare("PRAGMA data_version");
+  }
+
+  /** Resolves as soon as `look` returns true, or `signal` aborts, or the store is closed. Never rejects. */
+  until(look: () => boolean, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#closed.signal.aborted || safely(look)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wake = () => {
+        this.#waiters.delete(waiter);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      const waiter = { look, wake };
+      this.#waiters.add(waiter);
+      signal.addEventListener("abort", wake, { once: true });
+      this.#watching ??= this.#run();
+    });
+  }
+
+  /** Whether the store is closed, and nothing is waited for any more. */
+  get isClosed(): boolean {
+    return this.#closed.signal.aborted;
+  }
+
+  /** This connection has changed something. */
+  changed(): void {
+    for (const { look, wake } of this.#waiters) if (safely(look)) wake();
+  }
+
+  /** Wakes everybody. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    for (const { wake } of this.#waiters) wake();
+    await this.#watching;
+  }
+
+  async #run(): Promise<void> {
+    this.#known = this.#ask();
+    // What came between the waiter's look and this first question.
+    this.changed();
+    while (this.#waiters.size > 0) {
+      await systemClock.sleep(INTERVAL_MS, this.#closed.signal);
+      const version = this.#ask();
+      if (version === this.#known) continue;
+      this.#known = version;
+      this.changed();
+    }
+    this.#watching = undefined;
+  }
+
+  #ask(): number {
+    try {
+      return Number((this.#version.get() as { data_version: number }).data_version);
+    } catch {
+      return this.#known; // closed, or busy: the next time tells
+    }
+  }
+}
+
+/** A look that fails (the store is busy, or closed) wakes: whoever waited finds out what is the matter. */
+function safely(look: () => boolean): boolean {
+  try {
+    return look();
+  } catch {
+    return true;
+  }
+}
