@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
 import { patiently } from "./database.ts";
 import { translate } from "./errors.ts";
@@ -26,6 +26,8 @@ export class Committer {
   readonly #clock: Clock;
   readonly #waitMs: number;
   readonly #onCommit: () => void;
+  readonly #begin: StatementSync;
+  readonly #end: StatementSync;
   #waiting: Operation[] = [];
   #running: Promise<void> | undefined;
 
@@ -39,6 +41,9 @@ export class Committer {
     this.#clock = options.clock;
     this.#waitMs = options.waitMs;
     this.#onCommit = options.onCommit;
+    // IMMEDIATE: the lock is had or not had at the start, never half way.
+    this.#begin = database.prepare("BEGIN IMMEDIATE");
+    this.#end = database.prepare("COMMIT");
   }
 
   /**
@@ -77,9 +82,9 @@ export class Committer {
   async #commit(group: readonly Operation[]): Promise<void> {
     let results: unknown[];
     try {
-      await patiently(this.#clock, this.#waitMs, () => this.#database.exec("BEGIN IMMEDIATE"));
+      await patiently(this.#clock, this.#waitMs, () => this.#begin.run());
       results = group.map((operation) => operation.run());
-      this.#database.exec("COMMIT");
+      this.#end.run();
     } catch (error) {
       this.#rollBack();
       if (group.length === 1) return group[0]!.reject(translate(error, this.#path));

@@ -54,7 +54,20 @@ export function translate(error: unknown, path: string): unknown {
   }
 }
 
+/** What SQLite says for those codes that need no statement: `exec` and opening tell the text alone. */
+const TEXTS: Readonly<Record<string, number>> = {
+  "database is locked": BUSY,
+  "database table is locked": LOCKED,
+  "attempt to write a readonly database": 8,
+  "disk I/O error": 10,
+  "database disk image is malformed": 11,
+  "database or disk is full": 13,
+  "unable to open database file": 14,
+  "file is not a database": 26,
+};
+
 function primaryCode(error: unknown): number | undefined {
-  const code = (error as { errcode?: unknown } | null)?.errcode;
-  return typeof code === "number" ? code & 0xff : undefined;
+  const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown };
+  if (typeof errcode === "number") return errcode & 0xff;
+  return code === "ERR_SQLITE_ERROR" || error instanceof Error ? TEXTS[String(message)] : undefined;
 }
