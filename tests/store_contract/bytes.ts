@@ -15,7 +15,7 @@ const ODD =
   }", "args":[1.0, 12345678901234567890, 1e2, "\\u00e9 é \\/ 😀 \\ud83d", -0.0, {"b":1,"a":2}] ,\t"unknown": {"x" : [ ]},` +
   `"queue":"default","big":9007199254740993, "quote'; --":"%s ?1 $1 \\u0000", "at_all": null, "dup":1, "dup":2}`;
 
-const UNREADABLE = ["{not json", "", " ", "nul\u0000byte", '"text"', "[1,2]", "null", "42", '{"class":"A"}x', "é😀"];
+const UNREADABLE = ["{not json", "", " ", '"text"', "[1,2]", "null", "42", '{"class":"A"}x', "é😀"];
 
 export const bytes: Cases = {
   "through enqueue, take, retry, promote, take, rescue, take, bury": async (open) => {

@@ -10,7 +10,6 @@
 import { createHash } from "node:crypto";
 import beat from "./lua/beat.lua" with { type: "text" };
 import claim from "./lua/claim.lua" with { type: "text" };
-import count from "./lua/count.lua" with { type: "text" };
 import deregister from "./lua/deregister.lua" with { type: "text" };
 import due from "./lua/due.lua" with { type: "text" };
 import enqueue from "./lua/enqueue.lua" with { type: "text" };
@@ -36,7 +35,6 @@ function script(text: string): Script {
 export const SCRIPTS = {
   beat: script(beat),
   claim: script(claim),
-  count: script(count),
   deregister: script(deregister),
   due: script(due),
   enqueue: script(enqueue),

@@ -13,7 +13,7 @@ import { SCRIPTS } from "./script.ts";
 /** The kinds as the script calls them: what it does the same way has the same name. */
 const KINDS: Readonly<Record<Outcome["kind"], string>> = {
   ack: "ack",
-  discard: "ack",
+  discard: "drop",
   release: "release",
   retry: "retry",
   snooze: "schedule",

@@ -121,11 +121,6 @@ export class RedisStore implements OpenStore {
     return this.#processes.reply(id, text);
   }
 
-  async count(finished: number, failed: number): Promise<void> {
-    const { link, offset } = this.#context;
-    await link.run(SCRIPTS.count, [], [offset(), `${finished}`, `${failed}`], { repeatable: false });
-  }
-
   stats(): Promise<Stats> {
     return readStats(this.#context);
   }

@@ -56,7 +56,9 @@ export class Commands {
 
   /** See `StoreAdmin.awaitReply`. */
   async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
-    const read = () => this.#context.sql("SELECT body FROM reply WHERE id = ?").get(id)?.body;
+    const { sql, clock } = this.#context;
+    const read = () =>
+      sql("SELECT body FROM reply WHERE id = ? AND expires > ?").get(id, Math.round(clock.now()))?.body;
     await this.#context.watch.until(() => read() !== undefined, signal);
     const body = read();
     return body === undefined || body === null ? undefined : String(body);

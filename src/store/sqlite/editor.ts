@@ -29,7 +29,7 @@ export class Editor {
   /** See `StoreAdmin.edit`. */
   edit(refs: readonly string[], edit: Edit): Promise<number> {
     return this.#context.commit.run(() => {
-      const rows = refs.flatMap((ref) => {
+      const rows = [...new Set(refs)].flatMap((ref) => {
         const parts = parseRef(ref);
         if (parts === undefined || parts.place === PLACE.leased) return [];
         const row = this.#context.sql("SELECT * FROM job WHERE id = ? AND place = ? AND jid IS ?")
@@ -47,8 +47,10 @@ export class Editor {
       // What stays where it is would be found again and again.
       if (number === PLACE.leased || (edit === "kill" && number === PLACE.dead)) return 0;
       if (edit === "requeue" && number === PLACE.queue) return 0;
+      // What cannot be requeued stays, and must not stand in the way of what can.
+      const readable = edit === "requeue" ? "AND json_valid(payload) AND json_type(payload) = 'object'" : "";
       const rows = this.#context.sql(
-        `SELECT * FROM job WHERE ${placeIs(number)} ${place.in === "queue" ? "AND queue = ?" : ""}
+        `SELECT * FROM job WHERE ${placeIs(number)} ${place.in === "queue" ? "AND queue = ?" : ""} ${readable}
          ORDER BY ${number >= PLACE.scheduled ? "at, " : ""}id LIMIT ?`,
       ).all(...(place.in === "queue" ? [place.queue] : []), limit) as unknown as JobRow[];
       return this.#apply(rows, edit);
@@ -68,12 +70,12 @@ export class Editor {
     switch (edit) {
       case "delete":
         sql("DELETE FROM job WHERE id = ?").run(row.id);
-        this.#locks.releaseOf(row.payload);
+        this.#locks.releaseOf(row.jid);
         return true;
       case "kill":
         if (row.place === PLACE.dead) return false;
         sql("UPDATE job SET place = 4, at = ? WHERE id = ?").run(Math.round(now), row.id);
-        this.#locks.releaseOf(row.payload);
+        this.#locks.releaseOf(row.jid);
         return true;
       case "requeue":
         return this.#sets.enqueue(row, row.place >= PLACE.retry ? uncounted(row.payload) : {}, now);

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { getField } from "../../job/raw.ts";
 import type { UniqueLock } from "../store.ts";
 import type { Context } from "./context.ts";
 
@@ -30,11 +29,9 @@ export class Locks {
     this.#context.sql("DELETE FROM unique_lock WHERE key = ?1 AND (?2 IS NULL OR jid = ?2)").run(key, jid ?? null);
   }
 
-  /** Lets go of the lock that a job's payload names, if any. */
-  releaseOf(payload: string): void {
-    const key = getField(payload, "unique_key");
-    const jid = getField(payload, "jid");
-    if (typeof key === "string" && typeof jid === "string") this.release(key, jid);
+  /** Lets go of whatever lock a job has. */
+  releaseOf(jid: string | null): void {
+    if (jid !== null) this.#context.sql("DELETE FROM unique_lock WHERE jid = ?").run(jid);
   }
 }
 

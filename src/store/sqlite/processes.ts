@@ -10,6 +10,12 @@ import type { Context } from "./context.ts";
 import type { Dead } from "./dead.ts";
 import type { Locks } from "./locks.ts";
 
+interface LeasedRow {
+  readonly id: number;
+  readonly jid: string | null;
+  readonly payload: string;
+}
+
 /** Registers processes and rescues the leases of dead ones. */
 export class Processes {
   readonly #context: Context;
@@ -67,8 +73,8 @@ export class Processes {
         if (left === 0) break;
         owners.push(owner);
         const rows = this.#context.sql(
-          "SELECT id, payload FROM job WHERE place = 1 AND owner = ? ORDER BY id LIMIT ?",
-        ).all(owner, left) as unknown as { id: number; payload: string }[];
+          "SELECT id, jid, payload FROM job WHERE place = 1 AND owner = ? ORDER BY id LIMIT ?",
+        ).all(owner, left) as unknown as LeasedRow[];
         for (const row of rows) {
           if (this.#giveBack(row, maxRescues, now)) rescued++;
           else buried++;
@@ -92,7 +98,7 @@ export class Processes {
   }
 
   /** To the front of its queue, or, rescued too often or unreadable, to `dead`. */
-  #giveBack({ id, payload }: { id: number; payload: string }, maxRescues: number, now: number): boolean {
+  #giveBack({ id, jid, payload }: LeasedRow, maxRescues: number, now: number): boolean {
     const { sql } = this.#context;
     const rescues = Number(getField(payload, "rescues") ?? 0) + 1;
     let text = payload;
@@ -108,7 +114,7 @@ export class Processes {
     }
     sql("UPDATE job SET place = 4, owner = NULL, take = NULL, at = ?, payload = ? WHERE id = ?")
       .run(Math.round(now), text, id);
-    this.#locks.releaseOf(text);
+    this.#locks.releaseOf(jid);
     return false;
   }
 

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Ends leases: each outcome, and the lease gone, in one step.
+-- Ends leases: each outcome, the lease gone, and the totals of finished and failed jobs, in one step.
 --
 -- KEYS[1]  jobs:leases:OWNER
 -- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
 --          number of locks to let go, per lock: token of its job, key, jid;
 --          then groups, in the order of the outcomes:
---            "ack" or "release", count, per job: token
+--            "ack", "drop" or "release", count, per job: token
 --            "retry" or "schedule", count, per job: token, delay in ms, payload
 --            "dead", count, per job: token, payload ("" for as it is)
 -- Result   how many members of `dead` were dropped, then the tokens that were not held
@@ -17,7 +17,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local leases = KEYS[1]
 local locks = tonumber(ARGV[4])
 local first = 5 + 3 * locks
-local width = { ack = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
+local width = { ack = 1, drop = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
 
 -- A key of the wrong type must stop us before anything is written.
 do
@@ -26,7 +26,7 @@ do
     local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
     if kind == 'release' then
       for k = i + 2, last do call('LLEN', 'queue:' .. (string.match(ARGV[k], ':(.*)$') or '')) end
-    elseif kind ~= 'ack' then
+    elseif kind ~= 'ack' and kind ~= 'drop' then
       call('ZCARD', kind)
     end
     i = last + 1
@@ -54,10 +54,12 @@ local released = {}
 local payloads = {}
 local earliest = {}
 local dropped = 0
+local finished, failed = 0, 0
 local i = first
 while i <= #ARGV do
   local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
-  if kind == 'ack' then
+  local before = #lost
+  if kind == 'ack' or kind == 'drop' then
     for k = i + 2, last do drop(ARGV[k]) end
   elseif kind == 'release' then
     for k = i + 2, last do
@@ -85,6 +87,11 @@ while i <= #ARGV do
       end
     end
   end
+  if kind ~= 'release' and kind ~= 'schedule' then
+    local count = tonumber(ARGV[i + 1]) - (#lost - before)
+    finished = finished + count
+    if kind ~= 'ack' then failed = failed + count end
+  end
   i = last + 1
 end
 
@@ -108,6 +115,28 @@ for set, at in pairs(earliest) do
   local head = call('ZRANGE', set, 0, 0, 'WITHSCORES')
   -- It fails where the user may not publish; pollers then see it a second later.
   if head[2] and at <= math.floor(head[2] * 1000 + 0.5) then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
+end
+
+if finished > 0 then
+  -- The civil date of a day number, by counting in eras of 400 years that begin on 1 March.
+  local days = math.floor(now / 86400000) + 719468
+  local era = math.floor(days / 146097)
+  local dayOfEra = days - era * 146097
+  local yearOfEra = math.floor(
+    (dayOfEra - math.floor(dayOfEra / 1460) + math.floor(dayOfEra / 36524) - math.floor(dayOfEra / 146096)) / 365)
+  local dayOfYear = dayOfEra - (365 * yearOfEra + math.floor(yearOfEra / 4) - math.floor(yearOfEra / 100))
+  local monthFromMarch = math.floor((5 * dayOfYear + 2) / 153)
+  local day = dayOfYear - math.floor((153 * monthFromMarch + 2) / 5) + 1
+  local month = monthFromMarch < 10 and monthFromMarch + 3 or monthFromMarch - 9
+  local year = yearOfEra + era * 400 + (month <= 2 and 1 or 0)
+  local date = string.format('%04d-%02d-%02d', year, month, day)
+  for name, count in pairs({ processed = finished, failed = failed }) do
+    if count > 0 then
+      call('INCRBY', 'stat:' .. name, count)
+      call('INCRBY', 'stat:' .. name .. ':' .. date, count)
+      call('EXPIRE', 'stat:' .. name .. ':' .. date, 157680000)
+    end
+  end
 end
 
 table.insert(lost, 1, dropped)

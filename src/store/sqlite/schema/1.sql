@@ -36,6 +36,7 @@ CREATE TABLE unique_lock (
   jid TEXT NOT NULL,
   expires INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX unique_lock_jid ON unique_lock (jid);
 
 -- A released claim stays, for its fence.
 CREATE TABLE claim (
