@@ -207,7 +207,7 @@ class SqliteStore implements OpenStore {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.#context.watch.close();
+    this.#context.watch.close();
     await this.#context.commit.idle();
     this.#context.database.close();
   }
