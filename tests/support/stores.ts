@@ -3,7 +3,13 @@
  *
  * @module
  */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type Clock, systemClock } from "../../src/clock.ts";
+import { getField } from "../../src/job/raw.ts";
+import type { OpenStore, StoreOptions } from "../../src/store/open.ts";
+import { openSqlite } from "../../src/store/sqlite/open.ts";
+import type { TestOptions, TestStore } from "../store_contract/harness.ts";
 
 /** The system's clock, moved: it runs on by itself, as a server's does, and a test moves it further. */
 export class ShiftedClock implements Clock {
@@ -28,5 +34,61 @@ export class ShiftedClock implements Clock {
   /** Moves `now` forward. Whoever sleeps sleeps on. */
   advance(ms: number): void {
     this.#shiftMs += ms;
+  }
+}
+
+/** A folder of the test's own, and a store's file in it that nobody has made yet. */
+export interface TestFolder extends AsyncDisposable {
+  readonly dir: string;
+  readonly file: string;
+  /** Opens a store there; closed with the folder. */
+  open(options?: StoreOptions & { readonly parameters?: string }): Promise<OpenStore>;
+}
+
+/** Makes a folder for SQLite stores. */
+export async function sqliteFolder(): Promise<TestFolder> {
+  const dir = await Deno.makeTempDir({ prefix: "jobs-sqlite-" });
+  const file = join(dir, "jobs.db");
+  const opened: OpenStore[] = [];
+  return {
+    dir,
+    file,
+    async open({ parameters = "", ...options } = {}) {
+      const store = await openSqlite(`sqlite:${file}${parameters}`, options);
+      opened.push(store);
+      return store;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const store of opened) await store[Symbol.asyncDispose]();
+      await Deno.remove(dir, { recursive: true });
+    },
+  };
+}
+
+/** A fresh SQLite store, for the contract and for whoever needs any store. */
+export async function openSqliteTestStore(options: TestOptions = {}): Promise<TestStore> {
+  const folder = await sqliteFolder();
+  const clock = new ShiftedClock();
+  const open = () => folder.open({ ...options, clock });
+  return {
+    store: await open(),
+    another: open,
+    now: () => clock.now(),
+    advance: (ms) => clock.advance(ms),
+    pushRaw: (queue, text) => Promise.resolve(pushRaw(folder.file, queue, text)),
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+/** Writes past the adapter, with a connection of its own. */
+function pushRaw(file: string, queue: string, text: string): void {
+  const database = new DatabaseSync(file, { timeout: 5_000 });
+  try {
+    const jid = getField(text, "jid");
+    database.prepare("INSERT INTO job (place, queue, jid, payload) VALUES (0, ?, ?, ?)")
+      .run(queue, typeof jid === "string" ? jid : null, text);
+    database.prepare("INSERT OR IGNORE INTO queue (name) VALUES (?)").run(queue);
+  } finally {
+    database.close();
   }
 }
