@@ -4,9 +4,12 @@
  * @module
  */
 
-/** SHA-256 over class, queue and the arguments' text, in hex. */
+/**
+ * SHA-256 over class, queue and the arguments' text, in base64url. Arguments are the same when their JSON is, so the
+ * order of an object's keys counts.
+ */
 export async function uniqueKey(className: string, queue: string, args: string): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify([className, queue]) + args);
+  const bytes = new TextEncoder().encode(`${JSON.stringify([className, queue])}${args}`);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return digest.toBase64({ alphabet: "base64url", omitPadding: true });
 }

@@ -58,6 +58,7 @@ export interface Payload {
   readonly unique_for?: number;
   /** The unique lock that it holds. */
   readonly unique_key?: string;
+  /** Anything else. */
   readonly [field: string]: unknown;
 }
 

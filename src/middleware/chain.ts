@@ -12,13 +12,14 @@ export type Middleware<Context, Result> = (context: Context, next: () => Promise
 export type PushMiddleware = Middleware<{ job: JobRequest }, string | undefined>;
 
 /**
- * Makes one layer of several.
+ * Makes one layer of several; of none it makes one that costs nothing.
  *
- * @throws {Error} when a layer calls `next` twice: the job would be done twice
+ * The one made rejects when a layer calls `next` twice: the job would be done twice.
  */
 export function compose<Context, Result>(
   layers: readonly Middleware<Context, Result>[],
 ): Middleware<Context, Result> {
+  if (layers.length === 0) return (_context, innermost) => innermost();
   return (context, innermost) => {
     let reached = -1;
     const enter = async (depth: number): Promise<Result> => {

@@ -1,0 +1,137 @@
+/**
+ * Pushing many jobs: building and storing them one batch after the other, and what became of each.
+ *
+ * @module
+ */
+import { describeError, InvalidPayload } from "../job/errors.ts";
+import type { EnqueueResult, NewJob, Store } from "../store/store.ts";
+
+/** What became of one job of many. */
+export type PushResult =
+  /** It is stored. */
+  | { readonly jid: string; readonly refused?: undefined }
+  /** It is not, and why. */
+  | { readonly jid?: undefined; readonly refused: string };
+
+/** How many jobs are pushed. */
+export interface BulkOptions {
+  /** Spread them at random over so many milliseconds from the time at which they would run. */
+  readonly spreadMs?: number;
+}
+
+/** Jobs per call of the store. */
+export const BATCH = 1_000;
+/** Characters per call of the store: a batch of large jobs is no large batch. */
+const BATCH_CHARACTERS = 16 * 1024 * 1024;
+
+/**
+ * Builds and stores jobs, one batch after the other.
+ *
+ * @param build makes a job; what it refuses is told in the job's place
+ * @returns for each batch one result per item, in order
+ * @throws {BulkInterrupted} when the store fails
+ */
+export async function* inBatches<T>(
+  items: Iterable<T> | AsyncIterable<T>,
+  store: Pick<Store, "enqueue">,
+  build: (item: T) => NewJob | Promise<NewJob>,
+): AsyncGenerator<PushResult[]> {
+  let done = 0;
+  let batch = new Batch();
+  for await (const item of items) {
+    try {
+      const job = build(item);
+      batch.add(job instanceof Promise ? await job : job);
+    } catch (error) {
+      batch.refuse(error);
+    }
+    if (!batch.full) continue;
+    yield await batch.store(store, done);
+    done += batch.results.length;
+    batch = new Batch();
+  }
+  if (batch.results.length > 0) yield await batch.store(store, done);
+}
+
+/** Jobs for one call of the store, and what becomes of them and of those refused between them. */
+class Batch {
+  readonly results: PushResult[] = [];
+  readonly #jobs: NewJob[] = [];
+  /** Of each job, its place among the results. */
+  readonly #places: number[] = [];
+  #characters = 0;
+
+  get full(): boolean {
+    return this.results.length >= BATCH || this.#characters >= BATCH_CHARACTERS;
+  }
+
+  add(job: NewJob): void {
+    this.#places.push(this.results.length);
+    this.#jobs.push(job);
+    this.results.push({ jid: job.jid });
+    this.#characters += job.payload.length;
+  }
+
+  refuse(error: unknown): void {
+    if (!(error instanceof InvalidPayload)) throw error;
+    this.results.push({ refused: error.message });
+  }
+
+  async store(store: Pick<Store, "enqueue">, done: number): Promise<PushResult[]> {
+    if (this.#jobs.length === 0) return this.results;
+    let answers: EnqueueResult[];
+    try {
+      answers = await store.enqueue(this.#jobs);
+    } catch (error) {
+      throw new BulkInterrupted(error, done);
+    }
+    answers.forEach((answer, i) => {
+      if (!answer.stored) this.results[this.#places[i]!] = { refused: heldBy(answer.holder) };
+    });
+    return this.results;
+  }
+}
+
+/** The store failed in the middle of a bulk push. */
+export class BulkInterrupted extends Error {
+  /** `BulkInterrupted`. */
+  override readonly name = "BulkInterrupted";
+  /**
+   * How many jobs, from the first on, were stored or refused before. Of the batch under way none is stored (with
+   * middleware that waits, some may be), and nothing after it.
+   */
+  readonly done: number;
+  /** What became of those, where it was not told yet. */
+  readonly results: readonly PushResult[];
+
+  /**
+   * An interruption.
+   *
+   * @param cause what the store said
+   * @param done see there
+   * @param results see there
+   */
+  constructor(cause: unknown, done: number, results: readonly PushResult[] = []) {
+    super(`Bulk push interrupted after ${done} jobs: ${describeError(cause).message}`, { cause });
+    this.done = done;
+    this.results = results;
+  }
+}
+
+/** Why a job was not stored: another one holds its lock. */
+export function heldBy(holder: string): string {
+  return `job "${holder}" is there already, with the same class, queue and arguments`;
+}
+
+/**
+ * Tells each job how much later it runs: a moment of its own within the interval.
+ *
+ * @throws {InvalidPayload} when it is no interval
+ */
+export function spreader(spreadMs: number): () => number {
+  if (spreadMs === 0) return () => 0;
+  if (!(Number.isFinite(spreadMs) && spreadMs > 0)) {
+    throw new InvalidPayload("spreadMs", spreadMs, "milliseconds, from 0");
+  }
+  return () => Math.floor(Math.random() * spreadMs);
+}

@@ -1,0 +1,324 @@
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { type Clock, systemClock } from "../clock.ts";
+import { defineJob } from "../handlers/handler.ts";
+import { InvalidPayload } from "../job/errors.ts";
+import type { PushMiddleware } from "../middleware/chain.ts";
+import type { EnqueueResult, NewJob } from "../store/store.ts";
+import { BulkInterrupted, Client, type ClientOptions, type JobRequest, type PushResult } from "./client.ts";
+
+const NOW = 1_700_000_000_123;
+const clock: Clock = { ...systemClock, now: () => NOW };
+
+/** Keeps what it is given, holds unique locks, and fails when told to: the part of a store that a client sees. */
+class Recorder {
+  readonly batches: NewJob[][] = [];
+  failAfter = Infinity;
+  readonly #locks = new Map<string, string>();
+
+  get jobs(): NewJob[] {
+    return this.batches.flat();
+  }
+
+  get payloads(): Record<string, unknown>[] {
+    return this.jobs.map((job) => JSON.parse(job.payload));
+  }
+
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    if (this.batches.length >= this.failAfter) return Promise.reject(new Error("disk full"));
+    const results = jobs.map((job): EnqueueResult => {
+      const holder = job.unique && this.#locks.get(job.unique.key);
+      if (holder !== undefined) return { stored: false, holder };
+      if (job.unique) this.#locks.set(job.unique.key, job.jid);
+      return { stored: true };
+    });
+    this.batches.push(jobs.filter((_job, i) => results[i]!.stored));
+    return Promise.resolve(results);
+  }
+}
+
+function recorded(options: Partial<ClientOptions> = {}): { store: Recorder; client: Client } {
+  const store = new Recorder();
+  return { store, client: new Client({ store, clock, ...options }) };
+}
+
+async function all(results: AsyncIterable<PushResult>): Promise<PushResult[]> {
+  const list: PushResult[] = [];
+  for await (const result of results) list.push(result);
+  return list;
+}
+
+/** A middleware that sets fields. */
+function setting(fields: Record<string, unknown>): PushMiddleware {
+  return (context, next) => {
+    context.job = { ...context.job, ...fields };
+    return next();
+  };
+}
+
+Deno.test("A push stores one job, and gives its jid", async () => {
+  const { store, client } = recorded();
+  const jid = await client.push({ class: "HardJob", args: ["bob", 5], queue: "low" });
+  assertMatch(jid!, /^[0-9a-f]{24}$/);
+  assertEquals(store.payloads, [
+    { class: "HardJob", args: ["bob", 5], jid, queue: "low", retry: true, created_at: 1700000000.123 },
+  ]);
+  assertEquals(store.jobs[0], { jid: jid!, queue: "low", payload: store.jobs[0]!.payload });
+});
+
+Deno.test("A class and its arguments, or a definition, are pushed the same way", async () => {
+  const { store, client } = recorded({ classOptions: (name) => name === "Known" ? { queue: "known" } : undefined });
+  const Greet = defineJob("Greet", (_ctx, name: string, times: number) => name.repeat(times), {
+    queue: "hi",
+    retry: 1,
+  });
+  await client.push("HardJob", ["bob"], { in: "5m", jid: "mine" });
+  await client.push(Greet, ["bob", 2], { retry: 3 });
+  await client.push("Known", []);
+  assertEquals(store.jobs.map(({ queue, delayMs }) => [queue, delayMs]), [["default", 300_000], ["hi", undefined], [
+    "known",
+    undefined,
+  ]]);
+  assertEquals(store.payloads.map(({ class: name, retry }) => [name, retry]), [["HardJob", true], ["Greet", 3], [
+    "Known",
+    true,
+  ]]);
+  assertEquals(store.payloads[0]!.jid, "mine");
+});
+
+Deno.test("What is refused stores nothing", async () => {
+  const { store, client } = recorded({ maxPayloadBytes: 200 });
+  const refused: [unknown, string][] = [
+    [{ args: [] }, "class is undefined"],
+    [{ class: "A" }, "args is undefined; wanted: an array"],
+    [{ class: "A", args: [{ at: new Date(0) }] }, "args[0].at is a Date"],
+    [{ class: "A", args: [], queue: "a b" }, "queue is"],
+    [null, "job is null"],
+    [undefined, "job is undefined"],
+  ];
+  for (const [job, message] of refused) {
+    await assertRejects(() => client.push(job as JobRequest), InvalidPayload, message);
+  }
+  assertEquals(store.batches.length, 0);
+});
+
+Deno.test("The size of a payload is counted in bytes, to the byte", async () => {
+  const { store, client } = recorded();
+  await client.push("A", ["€"]);
+  const bytes = new TextEncoder().encode(store.jobs[0]!.payload).length;
+  assertEquals(bytes, store.jobs[0]!.payload.length + 2);
+  await recorded({ maxPayloadBytes: bytes }).client.push("A", ["€"]);
+  await assertRejects(
+    () => recorded({ maxPayloadBytes: bytes - 1 }).client.push("A", ["€"]),
+    InvalidPayload,
+    `payload is ${bytes}; wanted: at most ${bytes - 1} bytes`,
+  );
+  await assertRejects(() => client.push("A", ["x".repeat(1024 * 1024)]), InvalidPayload, "at most 1048576 bytes");
+});
+
+Deno.test("Times are written for the wire that is set", async () => {
+  const { store, client } = recorded({ sidekiqWire: 8 });
+  await client.push("A", []);
+  assertMatch(store.jobs[0]!.payload, /"created_at":1700000000123\}$/);
+});
+
+Deno.test("A unique job carries its lock, and a second one like it is not stored", async () => {
+  const { store, client } = recorded();
+  const push = (args: unknown[], more = {}) => client.push("A", args, { unique_for: "1h", ...more });
+  const first = await push([1, { a: 1 }]);
+  assertEquals(await push([1, { a: 1 }]), undefined);
+  for (const args of [[1, { a: 2 }], ["1", { a: 1 }], []]) assertEquals(typeof await push(args), "string");
+  assertEquals(typeof await push([1, { a: 1 }], { queue: "other" }), "string");
+  assertEquals(typeof await push([1, { a: 1 }], { unique_for: false }), "string");
+  const [job] = store.jobs;
+  assertEquals([job!.jid, job!.unique!.ttlMs, job!.unique!.key.length], [first!, 3_600_000, 43]);
+  assertEquals([store.payloads[0]!.unique_for, store.payloads[0]!.unique_key], [3_600, job!.unique!.key]);
+});
+
+Deno.test("A unique lock holds for the time until the job is due as well", async () => {
+  const { store, client } = recorded();
+  await client.push("A", [1], { unique_for: 10, in: 60 });
+  await client.push("A", [2], { unique_for: 10, at: new Date(NOW + 5_000) });
+  await client.push("A", [3], { unique_for: 10, at: new Date(NOW - 5_000) });
+  assertEquals(store.jobs.map((job) => job.unique!.ttlMs), [70_000, 15_000, 10_000]);
+});
+
+Deno.test("pushBulk stores batches of 1,000, and tells for each job what became of it", async () => {
+  const { store, client } = recorded();
+  const args: unknown[][] = Array.from({ length: 2_500 }, (_, i) => [i]);
+  args[1_500] = [undefined];
+  args[3] = "no array" as unknown as unknown[];
+  const results = await client.pushBulk({ class: "A", args, queue: "low", at: new Date(NOW + 1_000) });
+  assertEquals(store.batches.map((batch) => batch.length), [999, 999, 500]);
+  assertEquals(results.length, 2_500);
+  assertEquals(results[3], { refused: `args is "no array"; wanted: an array of the handler's arguments` });
+  assertEquals(results[1_500]?.refused?.startsWith("args[0] is undefined"), true);
+  assertEquals(results.flatMap((result) => result.jid ?? []), store.jobs.map((job) => job.jid));
+  assertEquals(store.payloads.map((payload) => (payload.args as number[])[0]).slice(0, 5), [0, 1, 2, 4, 5]);
+  assertEquals(new Set(store.jobs.map((job) => `${job.queue} ${job.at}`)), new Set([`low ${NOW + 1_000}`]));
+});
+
+Deno.test("pushBulk refuses what is wrong with all of them, before anything is stored", async () => {
+  const { store, client } = recorded();
+  await assertRejects(() => client.pushBulk({ class: "A", args: [[]], queue: "a b" }), InvalidPayload, "queue");
+  await assertRejects(() => client.pushBulk({ class: "A", args: [[]], jid: "one" }), InvalidPayload, "jid");
+  await assertRejects(() => client.pushBulk({ class: "A", args: 5 as never }), InvalidPayload, "args is 5");
+  await assertRejects(() => client.pushBulk({ class: "A", args: [[]], spreadMs: -1 }), InvalidPayload, "spreadMs");
+  assertEquals([await client.pushBulk({ class: "A", args: [] }), store.batches.length], [[], 0]);
+});
+
+Deno.test("pushMany reads no more than a batch ahead", async () => {
+  const { store, client } = recorded();
+  let read = 0;
+  const jobs = (async function* () {
+    for (; read < 3_000; read++) {
+      yield await Promise.resolve({ class: "A", args: [read], queue: read % 2 ? "odd" : "even" });
+    }
+  })();
+  const results = client.pushMany(jobs);
+  await results.next();
+  assertEquals([store.batches.length, read < 1_001], [1, true]);
+  const rest = await all(results);
+  assertEquals([rest.length, store.jobs.length], [2_999, 3_000]);
+  assertEquals(store.jobs.map((job) => job.queue).slice(0, 3), ["even", "odd", "even"]);
+});
+
+Deno.test("A batch of large jobs is cut sooner", async () => {
+  const { store, client } = recorded();
+  const text = "x".repeat(1024 * 1023);
+  await all(client.pushMany(Array.from({ length: 20 }, () => ({ class: "A", args: [text] }))));
+  assertEquals(store.batches.map((batch) => batch.length), [17, 3]);
+});
+
+Deno.test("Among many, a refused job and one whose lock is held stop none of the others", async () => {
+  const { store, client } = recorded();
+  const results = await all(client.pushMany([
+    { class: "A", args: [1], unique_for: 60, jid: "holder" },
+    { class: "A", args: [1n ** 1n, 2n ** 70n] },
+    { class: "A", args: [1], unique_for: 60 },
+    { class: "A", args: [2], jid: "same" },
+    { class: "A", args: [1], unique_for: 60 },
+    { class: "A", args: [3], jid: "same" },
+    null as unknown as JobRequest,
+  ]));
+  const held = { refused: 'job "holder" is there already, with the same class, queue and arguments' };
+  assertEquals(results[1]?.refused?.startsWith("args[1] is 1180591620717411303424n"), true);
+  assertEquals(results[6]?.refused?.startsWith("job is null"), true);
+  assertEquals([results[0], results[2], results[3], results[4], results[5]], [
+    { jid: "holder" },
+    held,
+    { jid: "same" },
+    held,
+    { jid: "same" },
+  ]);
+  assertEquals(store.payloads.map((payload) => payload.args), [[1], [2], [3]]);
+});
+
+Deno.test("Jobs are spread over the interval, from the time at which they would run", async () => {
+  const { store, client } = recorded();
+  const args = Array.from({ length: 1_000 }, () => []);
+  await client.pushBulk({ class: "A", args, spreadMs: 60_000 });
+  const delays = store.jobs.map((job) => job.delayMs ?? 0);
+  assertEquals(delays.every((ms) => ms >= 0 && ms < 60_000), true);
+  for (const third of [0, 20_000, 40_000]) {
+    assertEquals(delays.filter((ms) => ms >= third && ms < third + 20_000).length > 200, true);
+  }
+  await all(client.pushMany([{ class: "A", args, at: new Date(NOW + 1e6), unique_for: 1 }], { spreadMs: 10 }));
+  const { at, unique } = store.jobs.at(-1)!;
+  assertEquals([at! >= NOW + 1e6 && at! < NOW + 1e6 + 10, unique!.ttlMs], [true, 1_000 + at! - NOW]);
+});
+
+Deno.test("When the store fails on the way, the error tells what was done before", async () => {
+  const { store, client } = recorded();
+  store.failAfter = 2;
+  const args = Array.from({ length: 3_500 }, (_, i) => i === 5 ? [NaN] : [i]);
+  const error = await assertRejects(
+    () => client.pushBulk({ class: "A", args }),
+    BulkInterrupted,
+    "after 2000 jobs: disk full",
+  );
+  assertEquals([error.done, error.results.length, error.results[5]?.jid], [2_000, 2_000, undefined]);
+  assertEquals(error.results.flatMap((result) => result.jid ?? []), store.jobs.map((job) => job.jid));
+  store.failAfter = 3;
+  const seen: PushResult[] = [];
+  await assertRejects(async () => {
+    for await (const result of client.pushMany(args.map((one) => ({ class: "A", args: one })))) seen.push(result);
+  }, BulkInterrupted);
+  assertEquals([seen.length, store.jobs.length], [1_000, 2_998]);
+});
+
+Deno.test("A single push rejects with the store's own error", async () => {
+  const { store, client } = recorded();
+  store.failAfter = 0;
+  const error = await assertRejects(() => client.push("A", []), Error, "disk full");
+  assertEquals(error instanceof BulkInterrupted, false);
+});
+
+Deno.test("Middleware sees the whole job, may change it, and gets the jid", async () => {
+  const seen: unknown[] = [];
+  const watching: PushMiddleware = async (context, next) => {
+    seen.push({ ...context.job });
+    seen.push(await next());
+    return "another";
+  };
+  const { store, client } = recorded({
+    middleware: [watching, setting({ queue: "changed", trace: "t" })],
+    classOptions: () => ({ retry: 2, retryIn: () => 1 }),
+  });
+  assertEquals(await client.push("A", [1]), "another");
+  const { jid } = store.jobs[0]!;
+  assertEquals(seen, [{ class: "A", args: [1], queue: "default", retry: 2, jid }, jid]);
+  const { queue, trace, retry } = store.payloads[0]!;
+  assertEquals([queue, trace, retry], ["changed", "t", 2]);
+});
+
+Deno.test("Middleware may stop a push; what it leaves is checked again", async () => {
+  const stopping = recorded({ middleware: [() => Promise.resolve(undefined)] });
+  assertEquals([await stopping.client.push("A", []), stopping.store.batches.length], [undefined, 0]);
+  const breaking = recorded({ middleware: [setting({ args: [new Map()] })] });
+  await assertRejects(() => breaking.client.push("A", []), InvalidPayload, "args[0] is a Map");
+  const untouched = recorded({ middleware: [() => Promise.reject(new Error("reached"))] });
+  await assertRejects(() => untouched.client.push("A", [NaN]), InvalidPayload);
+});
+
+Deno.test("What middleware takes out does not come back from the class", async () => {
+  const without: PushMiddleware = (context, next) => {
+    const { tags: _tags, ...job } = context.job;
+    context.job = job as JobRequest;
+    return next();
+  };
+  const { store, client } = recorded({ middleware: [without], classOptions: () => ({ tags: ["x"] }) });
+  await client.push("A", []);
+  assertEquals("tags" in store.payloads[0]!, false);
+});
+
+Deno.test("Many jobs through middleware still share one call of the store, and keep their order", async () => {
+  const some: PushMiddleware = async (context, next) => {
+    const [number] = context.job.args as [number];
+    if (number === 1) return undefined;
+    if (number === 2) throw new TypeError("not this one");
+    return await next();
+  };
+  const { store, client } = recorded({ middleware: [some] });
+  const args = Array.from({ length: 1_200 }, (_, i) => [i]);
+  const results = await client.pushBulk({ class: "A", args, queue: "low" });
+  assertEquals(store.batches.map((batch) => batch.length), [998, 200]);
+  assertEquals(results.slice(1, 3), [{ refused: "stopped by middleware" }, { refused: "TypeError: not this one" }]);
+  assertEquals(results.flatMap((result) => result.jid ?? []), store.jobs.map((job) => job.jid));
+  assertEquals(store.jobs.every((job) => job.queue === "low"), true);
+});
+
+Deno.test("Through middleware too, of two jobs that are the same one is told who holds the lock", async () => {
+  const { client } = recorded({ middleware: [(_context, next) => next()] });
+  const results = await client.pushBulk({ class: "A", args: [[1], [2], [1]], unique_for: 60 });
+  const [first, second, again] = results;
+  assertEquals([typeof first?.jid, typeof second?.jid], ["string", "string"]);
+  assertEquals(again?.refused?.startsWith(`job "${first?.jid}" is there already`), true);
+});
+
+Deno.test("Through middleware too, a store that fails is told", async () => {
+  const { store, client } = recorded({ middleware: [(_context, next) => next()] });
+  store.failAfter = 1;
+  const args = Array.from({ length: 1_500 }, (_, i) => [i]);
+  const error = await assertRejects(() => client.pushBulk({ class: "A", args }), BulkInterrupted, "disk full");
+  assertEquals([error.done, error.results.length, store.jobs.length], [1_000, 1_000, 1_000]);
+});
