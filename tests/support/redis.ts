@@ -68,6 +68,7 @@ class Server implements RedisServer {
       bind: "127.0.0.1",
       dir: this.dir,
       save: "",
+      "repl-diskless-sync-delay": "0",
       loglevel: "warning",
       logfile: `${this.dir}/redis.log`,
       ...(this.#options.aof ? { appendonly: "yes", appendfsync: this.#options.aof } : {}),

@@ -37,7 +37,6 @@ const PASSING: Readonly<Record<string, string>> = {
   MASTERDOWN: "is a replica and its master is down",
   NOREPLICAS: "has fewer replicas than it is told to have before it takes writes",
   TRYAGAIN: "is moving its data",
-  CLUSTERDOWN: "is a cluster that is down",
 };
 
 const CLUSTER =
@@ -61,6 +60,7 @@ const LASTING: Readonly<Record<string, readonly [StoreErrorCode, string]>> = {
   ],
   MOVED: ["wrong", CLUSTER],
   CROSSSLOT: ["wrong", CLUSTER],
+  CLUSTERDOWN: ["wrong", CLUSTER],
 };
 
 /** Whether the same may well succeed a moment later. */

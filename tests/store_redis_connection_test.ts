@@ -1,0 +1,326 @@
+/**
+ * Ways to reach a Redis, and what is said when it cannot be used.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { StoreError, type StoreErrorCode } from "../src/store/errors.ts";
+import { openStore, type StoreOptions } from "../src/store/open.ts";
+import { until } from "./support/eventually.ts";
+import { freePort, startRedis } from "./support/redis.ts";
+import { TcpProxy } from "./support/tcp_proxy.ts";
+import { job } from "./store_contract/jobs.ts";
+
+/** Opens, pushes, and closes: that all is well. */
+async function works(url: string): Promise<void> {
+  await using store = await openStore(url);
+  assertEquals(await store.enqueue([job(1)]), [{ stored: true }]);
+  assertEquals((await store.stats()).enqueued, 1);
+}
+
+/** That the act fails with this code, and with every one of these in its one line. */
+async function fails(act: () => Promise<unknown>, code: StoreErrorCode, ...parts: string[]): Promise<void> {
+  const error = await assertRejects(act, StoreError);
+  assertEquals(error.code, code, error.message);
+  for (const part of parts) assertStringIncludes(error.message, part);
+  assert(!error.message.includes("\n") && !error.message.includes("s3cret"), error.message);
+}
+
+function collectLog(): { lines: string[]; log: NonNullable<StoreOptions["log"]> } {
+  const lines: string[] = [];
+  return { lines, log: (level, message) => lines.push(`${level}: ${message}`) };
+}
+
+Deno.test("redis: a password, and a user of one's own", async () => {
+  await using redis = await startRedis({ config: { requirepass: "s3cret" } });
+  const at = `127.0.0.1:${redis.port}`;
+  await works(`redis://:s3cret@${at}`);
+  await redis.cli("-a", "s3cret", "ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "&*", "+@all");
+  await redis.cli("-a", "s3cret", "FLUSHALL");
+  await works(`redis://bob:s3cret@${at}`);
+  await fails(() => openStore(`redis://${at}`), "denied", "wants a password", `redis://${at}`);
+  await fails(() => openStore(`redis://bob:nonsense@${at}`), "denied", "refuses this user or password");
+  {
+    await using store = await openStore(`redis://bob:s3cret@${at}/1`);
+    assertEquals(store.url, `redis://bob@${at}/1`);
+  }
+  await redis.cli("-a", "s3cret", "ACL", "SETUSER", "eve", "on", ">s3cret", "~queue:*", "+@all");
+  await fails(() => openStore(`redis://eve:s3cret@${at}`), "denied", "does not let this user do that");
+});
+
+Deno.test("redis: a user who may not publish still pushes", async () => {
+  await using redis = await startRedis();
+  await redis.cli("ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "resetchannels", "+@all");
+  await using store = await openStore(`redis://bob:s3cret@127.0.0.1:${redis.port}`);
+  assertEquals(await store.enqueue([job(1, { delayMs: 60_000 })]), [{ stored: true }]);
+  await store.resume("default");
+});
+
+Deno.test("redis: a database by its number", async () => {
+  await using redis = await startRedis();
+  await works(`redis://127.0.0.1:${redis.port}/3`);
+  assertEquals(await redis.cli("-n", "3", "LLEN", "queue:default"), "1");
+  assertEquals(await redis.cli("DBSIZE"), "0");
+  await fails(() => openStore(`redis://127.0.0.1:${redis.port}/99`), "wrong", "no database of this number");
+});
+
+Deno.test("redis: a Unix socket", async () => {
+  const socket = `${await Deno.makeTempDir()}/redis.sock`;
+  {
+    await using redis = await startRedis({ config: { unixsocket: socket } });
+    await works(`redis+unix:${socket}?db=1`);
+    assertEquals(await redis.cli("-n", "1", "LLEN", "queue:default"), "1");
+  }
+  await fails(() => openStore(`redis+unix:${socket}`, { waitMs: 50 }), "unavailable", socket);
+  await Deno.remove(socket.replace(/\/[^/]*$/, ""), { recursive: true });
+});
+
+Deno.test("redis: TLS, with an authority of one's own", async () => {
+  const dir = await Deno.makeTempDir();
+  const ca = `${dir}/ca.pem`;
+  const openssl = async (...args: string[]) => {
+    const { success, stderr } = await new Deno.Command("openssl", { args, cwd: dir, stdout: "null" }).output();
+    assert(success, new TextDecoder().decode(stderr));
+  };
+  await openssl(
+    "req",
+    "-x509",
+    "-newkey",
+    "rsa:2048",
+    "-nodes",
+    "-days",
+    "1",
+    "-subj",
+    "/CN=ca",
+    "-keyout",
+    "ca.key",
+    "-out",
+    ca,
+  );
+  await openssl(
+    "req",
+    "-newkey",
+    "rsa:2048",
+    "-nodes",
+    "-subj",
+    "/CN=localhost",
+    "-keyout",
+    "redis.key",
+    "-out",
+    "redis.csr",
+  );
+  await Deno.writeTextFile(`${dir}/ext`, "subjectAltName=DNS:localhost,IP:127.0.0.1\n");
+  await openssl(
+    "x509",
+    "-req",
+    "-in",
+    "redis.csr",
+    "-CA",
+    ca,
+    "-CAkey",
+    "ca.key",
+    "-CAcreateserial",
+    "-days",
+    "1",
+    "-extfile",
+    "ext",
+    "-out",
+    "redis.pem",
+  );
+  const port = freePort();
+  const config = {
+    "tls-port": `${port}`,
+    "tls-cert-file": `${dir}/redis.pem`,
+    "tls-key-file": `${dir}/redis.key`,
+    "tls-ca-cert-file": ca,
+    "tls-auth-clients": "no",
+  };
+  {
+    await using redis = await startRedis({ config });
+    await works(`rediss://localhost:${port}?ca=${ca}`);
+    await redis.cli("FLUSHALL");
+    await works(`rediss://127.0.0.1:${port}?ca=${ca}`);
+    await fails(() => openStore(`rediss://localhost:${port}`, { waitMs: 200 }), "unavailable", "certificate");
+    await fails(
+      () => openStore(`rediss://localhost:${port}?ca=${dir}/none.pem`),
+      "wrong",
+      "cannot be read",
+      "none.pem",
+    );
+  }
+  await Deno.remove(dir, { recursive: true });
+});
+
+Deno.test("redis: nobody there: it says so after the time that one is ready to wait", async () => {
+  const url = `redis://127.0.0.1:${freePort()}`;
+  await fails(() => openStore(url, { waitMs: 100 }), "unavailable", "cannot be reached", url);
+});
+
+Deno.test("redis: another program's keys, and a server that throws jobs away", async () => {
+  await using redis = await startRedis();
+  await redis.cli("SET", "retry", "x");
+  await fails(() => openStore(redis.url), "wrong", 'key "retry" of type string', "take another number");
+  await redis.cli("DEL", "retry");
+  await redis.cli("SET", "queue:default", "x");
+  await using store = await openStore(redis.url);
+  const mixed = Promise.allSettled([store.enqueue([job(1)]), store.enqueue([job(2, { queue: "mail" })])]);
+  const [bad, good] = await mixed;
+  assertEquals([bad.status, good.status], ["rejected", "fulfilled"]);
+  await fails(() => store.enqueue([job(1, { queue: "mail" }), job(2)]), "wrong", "value of another type");
+  assertEquals(await redis.cli("LLEN", "queue:mail"), "1");
+
+  await redis.cli("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+  const { lines, log } = collectLog();
+  await using _again = await openStore(redis.url, { log });
+  assertEquals(lines.length, 1);
+  assertStringIncludes(lines[0]!, "warn: Redis at");
+  assertStringIncludes(lines[0]!, 'its maxmemory-policy is "allkeys-lru", set it to "noeviction"');
+});
+
+Deno.test("redis: cluster mode", async () => {
+  await using redis = await startRedis({ config: { "cluster-enabled": "yes", "cluster-port": `${freePort()}` } });
+  await fails(() => openStore(redis.url), "wrong", "runs in cluster mode", "Sentinel");
+});
+
+Deno.test("redis: a version that is too old", async () => {
+  await using old = oldServer();
+  await fails(() => openStore(old.url), "wrong", "too old", "7.0", "6.2.14");
+});
+
+Deno.test("redis: no memory left: pushes are refused whole, work goes on", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  await store.beat({ ...(await import("./store_contract/jobs.ts")).processRecord("h:1:a") }, 60_000);
+  await store.enqueue([job(1), job(2)]);
+  const leases = await store.take({ queues: ["default"], limit: 1, owner: "h:1:a" });
+  await redis.cli("CONFIG", "SET", "maxmemory", "1mb");
+  await fails(() => store.enqueue([job(3), job(4, { delayMs: 1_000 })]), "full", "no memory left", "maxmemory");
+  assertEquals(
+    await store.settle("h:1:a", [{
+      kind: "retry",
+      token: leases[0]!.token,
+      delayMs: 1_000,
+      payload: leases[0]!.payload,
+    }]),
+    { lost: [], dropped: 0 },
+  );
+  const [next] = await store.take({ queues: ["default"], limit: 1, owner: "h:1:a" });
+  await store.settle("h:1:a", [{ kind: "ack", token: next!.token }]);
+  const { enqueued, scheduled, retry, leased } = await store.stats();
+  assertEquals({ enqueued, scheduled, retry, leased }, { enqueued: 0, scheduled: 0, retry: 1, leased: 0 });
+});
+
+Deno.test("redis: down and up again: one line each, and calls in between wait", async () => {
+  await using redis = await startRedis({ aof: "always" });
+  const { lines, log } = collectLog();
+  await using store = await openStore(redis.url, { log });
+  await store.enqueue([job(1)]);
+  await redis.kill();
+  await until(() => lines.length === 1);
+  assertStringIncludes(lines[0]!, `warn: Connection to Redis at "${redis.url}" lost, reconnecting: `);
+  const waiting = store.enqueue([job(2)]);
+  await redis.start();
+  assertEquals(await waiting, [{ stored: true }]);
+  assertEquals((await store.stats()).enqueued, 2);
+  assertEquals(lines.length, 2);
+  assert(/^info: Connection to Redis at ".*" is back after \d+\.\d s$/.test(lines[1]!), lines[1]);
+});
+
+Deno.test("redis: down for longer than a call waits: it fails, later ones succeed", async () => {
+  await using redis = await startRedis({ aof: "always" });
+  await using store = await openStore(redis.url, { waitMs: 200 });
+  await redis.kill();
+  await fails(() => store.enqueue([job(1)]), "unavailable", "cannot be reached", redis.url);
+  await fails(() => store.take({ queues: ["default"], limit: 1, owner: "h:1:a" }), "unavailable");
+  await redis.start();
+  await until(async () => (await store.enqueue([job(2)]).catch(() => undefined)) !== undefined);
+});
+
+Deno.test("redis: still loading its data: calls wait for it", async () => {
+  await using redis = await startRedis({ aof: "always", config: { "key-load-delay": "2000" } });
+  await redis.cli("CONFIG", "SET", "key-load-delay", "0");
+  await using store = await openStore(redis.url);
+  for (let i = 0; i < 200; i++) await store.enqueue([job(i, { queue: `q${i}` })]);
+  await redis.cli("BGREWRITEAOF");
+  await until(async () => (await redis.cli("INFO", "persistence")).includes("aof_rewrite_in_progress:0"));
+  await redis.kill();
+  await redis.start();
+  assertStringIncludes(await redis.cli("PING").catch((error: Error) => error.message), "LOADING");
+  assertEquals((await store.stats()).enqueued, 200);
+});
+
+Deno.test("redis: a replica after a failover: it connects anew, and finds the new master", async () => {
+  await using one = await startRedis();
+  await using two = await startRedis({ config: { replicaof: `127.0.0.1 ${one.port}` } });
+  await until(async () => (await two.cli("ROLE")).includes("connected"));
+  // What the address leads to changes, as behind a load balancer.
+  let target = one.port;
+  await using proxy = await TcpProxy.start(() => target);
+  await using store = await openStore(`redis://127.0.0.1:${proxy.port}`);
+  await store.enqueue([job(1)]);
+  await two.cli("REPLICAOF", "NO", "ONE");
+  await one.cli("REPLICAOF", "127.0.0.1", `${two.port}`);
+  target = two.port;
+  assertEquals(await store.enqueue([job(2)]), [{ stored: true }]);
+  assertEquals(await two.cli("LLEN", "queue:default"), "2");
+});
+
+Deno.test("redis: Sentinel names the master, and the next one when it dies", async () => {
+  await using one = await startRedis();
+  await using two = await startRedis({ config: { replicaof: `127.0.0.1 ${one.port}` } });
+  await until(async () => (await two.cli("ROLE")).includes("connected"));
+  await using sentinel = await startRedis({
+    args: ["--sentinel"],
+    config: {
+      "sentinel monitor mymaster 127.0.0.1": `${one.port} 1`,
+      "sentinel down-after-milliseconds mymaster": "200",
+      "sentinel failover-timeout mymaster": "2000",
+    },
+  });
+  await until(async () => (await sentinel.cli("SENTINEL", "REPLICAS", "mymaster")).includes(`${two.port}`));
+  const { lines, log } = collectLog();
+  const nodes = `127.0.0.1:${freePort()},127.0.0.1:${sentinel.port}`;
+  await using store = await openStore(`redis+sentinel://${nodes}/mymaster/1`, { log });
+  await store.enqueue([job(1)]);
+  await until(async () => (await two.cli("-n", "1", "LLEN", "queue:default")) === "1");
+  await one.kill();
+  assertEquals(await store.enqueue([job(2)]), [{ stored: true }]);
+  assertEquals(await two.cli("-n", "1", "LLEN", "queue:default"), "2");
+  assertEquals(lines.length, 2);
+  await fails(
+    () => openStore(`redis+sentinel://${nodes}/other`, { waitMs: 100 }),
+    "unavailable",
+    'knows no master "other"',
+  );
+});
+
+/** Something that says it is an old Redis. */
+function oldServer(): { url: string } & AsyncDisposable {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const serving = (async () => {
+    for await (const connection of listener) {
+      const buffer = new Uint8Array(4096);
+      for (;;) {
+        const count = await connection.read(buffer);
+        if (count === null) break;
+        const info = "redis_version:6.2.14\r\nredis_mode:standalone\r\n";
+        const answers = new TextDecoder().decode(buffer.subarray(0, count)).split(/(?=\*\d+\r\n)/).map((command) =>
+          command.includes("HELLO")
+            ? "%1\r\n$5\r\nproto\r\n:3\r\n"
+            : command.includes("INFO")
+            ? `$${info.length}\r\n${info}\r\n`
+            : "+none\r\n"
+        );
+        await connection.write(new TextEncoder().encode(answers.join("")));
+      }
+      connection.close();
+    }
+  })().catch(() => {});
+  return {
+    url: `redis://127.0.0.1:${listener.addr.port}`,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await serving;
+    },
+  };
+}
