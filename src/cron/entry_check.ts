@@ -153,7 +153,7 @@ function checkJob(
   const known = PUSH_OPTIONS.map((field) => [field, fields.raw(field)] as const);
   const options = Object.fromEntries([...known.filter(([, value]) => value !== undefined), ...Object.entries(further)]);
   try {
-    prepare({ ...options, class: className as string }, undefined, 0);
+    prepare({ ...options, class: className as string });
     argsText(args);
   } catch (error) {
     if (!(error instanceof InvalidPayload)) throw error;
