@@ -1,0 +1,174 @@
+/** Jobs in processes of their own: what they break is theirs, and they can be killed. */
+import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+
+const HORSES = new URL("../support/horse_handlers.js", import.meta.url).pathname;
+
+/** Whether a process is there and no zombie. */
+async function isRunning(pid: number): Promise<boolean> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  return stat !== "" && !/\) [ZX]/.test(stat);
+}
+
+/** The number that a handler noted after this word. */
+async function noted(bench: Bench, word: string): Promise<number> {
+  const find = async () => (await bench.readNotes()).find((line) => line.startsWith(`${word} `));
+  await bench.until(async () => await find() !== undefined, `a handler notes "${word}"`);
+  return Number((await find())!.split(" ")[1]);
+}
+
+async function dead(bench: Bench, jid: string): Promise<Record<string, unknown>> {
+  await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "dead", `${jid} is dead`);
+  return JSON.parse((await bench.store.find(jid))[0]!.payload);
+}
+
+Deno.test("isolated jobs run in another process, the same one after the other", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server([HORSES]);
+  await bench.push("WhichProcess", [bench.notes]);
+  await bench.until(async () => (await bench.readNotes()).length === 1);
+  await bench.push("WhichProcess", [bench.notes]);
+  await bench.until(async () => (await bench.readNotes()).length === 2);
+  const [first, second] = await bench.readNotes();
+  assertNotEquals(first, `pid ${server.pid}`);
+  assertEquals(first, second);
+});
+
+Deno.test("isolate in the configuration takes any class there, and a horse is replaced after horseJobs", async () => {
+  await using bench = await Bench.open();
+  await using _server = await bench.server(["--isolate", "Crash,Note", "-c", "1"], { JOBS_HORSE_JOBS: "1" });
+  const jid = await bench.push("Crash", [bench.notes], { retry: 0 });
+  assertEquals((await dead(bench, jid)).error_class, "Killed:SIGKILL");
+  await bench.push("Note", [bench.notes, "after"]);
+  await bench.noted("after");
+});
+
+Deno.test("an endless loop dies at its timeout, and inline jobs beside it never notice", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server([HORSES], { JOBS_GRACE: "300ms" });
+  const jid = await bench.push("Spin", [bench.notes], { timeout: 0.7 });
+  const pid = await noted(bench, "spin");
+  // The loop in the server is free all the while: what it does is done at once.
+  let longest = 0;
+  while ((await bench.store.find(jid))[0]?.place.in === "leased") {
+    const start = performance.now();
+    const inline = await bench.push("Noop", []);
+    await bench.until(async () => (await bench.store.find(inline)).length === 0);
+    longest = Math.max(longest, performance.now() - start);
+  }
+  assert(longest < 500, `an inline job took ${longest} ms`);
+  const payload = await dead(bench, jid);
+  assertEquals(payload.error_class, "Timeout");
+  assertEquals(payload.error_message, "Ran longer than the 700ms it may take");
+  await bench.until(async () => !await isRunning(pid));
+  assertEquals(server.lines.filter((line) => line.msg.startsWith("Event loop was blocked")), []);
+});
+
+Deno.test("a handler that listens ends at its timeout by itself, and its horse goes on", async () => {
+  await using bench = await Bench.open();
+  await using _server = await bench.server([HORSES, "-c", "1"], { JOBS_GRACE: "1h" });
+  const jid = await bench.push("Listen", [bench.notes], { timeout: 0.3 });
+  const pid = await noted(bench, "listen");
+  assertEquals((await dead(bench, jid)).error_class, "Timeout");
+  await bench.noted("heard Timeout");
+  await bench.push("WhichProcess", [bench.notes]);
+  assertEquals(await noted(bench, "pid"), pid);
+});
+
+Deno.test("a horse that crashes, exits or eats too much fails its own job only, and says how", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server([HORSES, "--max-memory", "300M"]);
+  const neighbour = await bench.push("Listen", [bench.notes]);
+  await noted(bench, "listen");
+  const crashed = await bench.push("Linger", [bench.notes]);
+  const pid = await noted(bench, "linger");
+  // The first only takes the handler away that the runtime has for its own stack.
+  for (let i = 0; i < 2; i++) Deno.kill(pid, "SIGSEGV");
+  assertEquals((await dead(bench, crashed)).error_class, "Killed:SIGSEGV");
+  const exited = await dead(bench, await bench.push("Exit", [3]));
+  assertEquals([exited.error_class, exited.error_message], [
+    "Exited:3",
+    "The process that performed it exited with code 3",
+  ]);
+  const devoured = await dead(bench, await bench.push("Devour", []));
+  assertEquals(devoured.error_class, "OutOfMemory");
+  assertMatch(String(devoured.error_message), /used 3\d\d MB of memory; allowed: 300 MB$/);
+  await bench.push("Note", [bench.notes, "still there"]);
+  await bench.noted("still there");
+  assertEquals((await bench.store.find(neighbour)).map((entry) => entry.place.in), ["leased"]);
+  await server.logged("Failed for good, moved to dead", {}, 3);
+});
+
+Deno.test("what a handler says, pushes and throws in a horse comes back", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server([HORSES]);
+  const jid = await bench.push("Talk", [bench.notes, 12345678901234567890n]);
+  const payload = await dead(bench, jid);
+  assertEquals([payload.error_class, payload.error_message], ["RangeError", "no luck"]);
+  for (const msg of ["on stdout", "on stderr"]) await server.logged(msg, { jid, class: "Talk" });
+  assertEquals((await server.logged("in the log", { jid })).level, "warn");
+  assertMatch(
+    String((await server.logged("Failed for good, moved to dead", { jid })).at),
+    /deepInside .*horse_handlers/,
+  );
+  await bench.noted("pushed from a horse");
+  await bench.noted("args 12345678901234567890");
+});
+
+Deno.test("a verdict is heard from a horse as from anywhere", async () => {
+  await using bench = await Bench.open();
+  await using _server = await bench.server([HORSES]);
+  const snoozed = await bench.push("Verdict", ["Snooze"]);
+  const discarded = await bench.push("Verdict", ["Discard"]);
+  const killed = await bench.push("Verdict", ["Kill"]);
+  assertEquals((await dead(bench, killed)).error_class, "Kill");
+  await bench.until(async () => (await bench.store.find(snoozed))[0]?.place.in === "scheduled");
+  await bench.until(async () => (await bench.store.find(discarded)).length === 0);
+});
+
+Deno.test("no horse outlives its parent, though its handler spins and the parent was killed", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server([HORSES, "-c", "2"]);
+  await bench.push("Spin", [bench.notes]);
+  await bench.push("Linger", [bench.notes]);
+  const pids = [await noted(bench, "spin"), await noted(bench, "linger")];
+  server.kill("SIGKILL");
+  for (const pid of pids) await bench.until(async () => !await isRunning(pid), `${pid} is gone`);
+});
+
+Deno.test("at a stop, isolated jobs go back to their queue and their horses end", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server([HORSES, "-t", "100ms"], { JOBS_GRACE: "100ms" });
+  const jid = await bench.push("Spin", [bench.notes]);
+  const pid = await noted(bench, "spin");
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
+  assertEquals((await bench.store.find(jid)).map((entry) => entry.place.in), ["queue"]);
+  assert(!await isRunning(pid));
+  assertEquals(server.lines.filter((line) => line.msg.startsWith("Failed")), []);
+});
+
+Deno.test("handlers that load here and not in a horse fail their jobs with one clear line", async () => {
+  await using bench = await Bench.open();
+  const module = `${bench.folder}/once.js`;
+  await Deno.writeTextFile(
+    module,
+    `if (Deno.env.get("JOBS_ONCE")) throw new Error("only once");
+     Deno.env.set("JOBS_ONCE", "1");
+     export function Once() {}
+     Once.options = { isolate: true, retry: 0 };`,
+  );
+  await using _server = await bench.server([module]);
+  const payload = await dead(bench, await bench.push("Once", []));
+  assertEquals(payload.error_message, `Handlers "${module}" cannot be loaded: Error: only once`);
+  await bench.push("Note", [bench.notes, "the rest runs"]);
+  await bench.noted("the rest runs");
+});
+
+Deno.test("isolate naming a class that nobody handles is one clear line, and no start", async () => {
+  await using bench = await Bench.open();
+  const { code, stderr } = await jobs(["run", bench.handlers, "--isolate", "Nobody", "--store", bench.url]);
+  assertEquals(code, 1);
+  assertMatch(stderr, /^jobs: "isolate" names class "Nobody", which has no handler; handlers: Block, .*\n$/);
+});

@@ -1,0 +1,210 @@
+/** A server inside a program: what becomes of jobs, and what the program is told. On a real file. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  defineJob,
+  Discard,
+  type Hooks,
+  type JobContext,
+  Kill,
+  type OpenStore,
+  openStore,
+  type PerformMiddleware,
+  type Server,
+  Snooze,
+  startServer,
+} from "../../src/mod.ts";
+import { temporaryFolder } from "../support/process.ts";
+import { ShiftedClock } from "../support/stores.ts";
+
+/** A server with jobs that do what a test says, and a second connection to look with. */
+async function open(
+  perform: (ctx: JobContext, ...args: never[]) => unknown,
+  more: { options?: Record<string, unknown>; hooks?: Hooks; middleware?: PerformMiddleware[] } = {},
+): Promise<{ server: Server; store: OpenStore; clock: ShiftedClock } & AsyncDisposable> {
+  const folder = await temporaryFolder();
+  const url = `sqlite:${folder.path}/jobs.db`;
+  const clock = new ShiftedClock();
+  const store = await openStore(url, { clock });
+  const server = await startServer({
+    store: url,
+    storeOptions: { clock },
+    jobs: [defineJob("Act", perform as (ctx: JobContext, ...args: unknown[]) => unknown, more.options)],
+    settings: { timeoutMs: 100 },
+    ...(more.hooks && { hooks: more.hooks }),
+    ...(more.middleware && { performMiddleware: more.middleware }),
+  });
+  return {
+    server,
+    store,
+    clock,
+    async [Symbol.asyncDispose]() {
+      await server.stop();
+      await store[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Waits until the store's counts are so. */
+async function until(store: OpenStore, isSo: (stats: Awaited<ReturnType<OpenStore["stats"]>>) => boolean) {
+  for (let i = 0; !isSo(await store.stats()); i++) {
+    if (i > 2_000) throw new Error(`Waited in vain: ${JSON.stringify(await store.stats())}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+Deno.test("at the deadline a job is back in its queue before its signal aborts", async () => {
+  const started = Promise.withResolvers<void>();
+  const found = Promise.withResolvers<string[]>();
+  await using t = await open(async (ctx) => {
+    started.resolve();
+    await new Promise((_, reject) =>
+      ctx.signal.addEventListener("abort", () => {
+        // What the store says at this very moment.
+        found.resolve(t.store.find(ctx.jid).then((entries) => entries.map((entry) => entry.place.in)));
+        reject(ctx.signal.reason);
+      })
+    );
+  });
+  await t.server.client.push("Act", []);
+  await started.promise;
+  await t.server.stop();
+  assertEquals(await found.promise, ["queue"]);
+  const { failed, retry } = await t.store.stats();
+  assertEquals([failed, retry], [0, 0], "being stopped is no failure");
+});
+
+Deno.test("the program is told of its life, in order, and of every failure", async () => {
+  const told: string[] = [];
+  const tell = (what: string) => () => void told.push(what);
+  {
+    await using t = await open((_ctx, message: string) => {
+      throw new Error(message);
+    }, {
+      options: { retry: 1, retryIn: () => 0.001 },
+      hooks: {
+        startup: tell("startup"),
+        quiet: tell("quiet"),
+        shutdown: tell("shutdown"),
+        error: (error, job) => void told.push(`error ${(error as Error).message} ${job.attempt}`),
+        death: (payload, error) => {
+          told.push(`death ${payload.class} ${(error as Error).message}`);
+          throw new Error("A hook that fails changes nothing");
+        },
+      },
+    });
+    await t.server.client.push("Act", ["no"]);
+    await until(t.store, ({ dead }) => dead === 1);
+  }
+  assertEquals(told, ["startup", "error no 1", "error no 2", "death Act no", "quiet", "shutdown"]);
+});
+
+Deno.test("an error in the startup hook stops the start, and nothing stays behind", async () => {
+  await using folder = await temporaryFolder();
+  const url = `sqlite:${folder.path}/jobs.db`;
+  const hooks = { startup: () => Promise.reject(new Error("no database")) };
+  await assertRejects(() => startServer({ store: url, hooks }), Error, "no database");
+  await using store = await openStore(url);
+  assertEquals(await store.processes(), []);
+});
+
+Deno.test("Discard, Kill, Snooze and retry: false", async () => {
+  await using t = await open((ctx, how: string) => {
+    if (how === "discard") throw new Discard();
+    if (how === "kill") throw new Kill("enough");
+    if (how === "snooze" && ctx.attempt === 1) throw new Snooze("1h");
+    throw new Error("no");
+  });
+  const { client } = t.server;
+  await client.push("Act", ["discard"]);
+  const killed = await client.push("Act", ["kill"]);
+  const snoozed = await client.push("Act", ["snooze"]);
+  await client.push("Act", ["fail"], { retry: false });
+  await until(t.store, ({ processed, scheduled }) => processed === 3 && scheduled === 1);
+  assertEquals((await t.store.find(killed!)).map((entry) => entry.place.in), ["dead"]);
+  const [entry] = await t.store.find(snoozed!);
+  assertEquals([entry!.place.in, "retry_count" in JSON.parse(entry!.payload)], ["scheduled", false]);
+  const { retry, dead, enqueued, leased } = await t.store.stats();
+  assertEquals({ retry, dead, enqueued, leased }, { retry: 0, dead: 1, enqueued: 0, leased: 0 });
+});
+
+Deno.test("what we did not write is kept, byte for byte, through failure, retry and death", async () => {
+  await using t = await open(() => {
+    throw new Error("no");
+  }, { options: { retryIn: () => 0.001 } });
+  const odd = '{ "class":"Act","args":[1.0, 12345678901234567890, {"b": 1e2}],"jid":"aaaaaaaaaaaaaaaaaaaaaaaa",' +
+    '"queue":"default" , "unknown": {"x" : [ ]}, "retry": 2}';
+  await t.store.enqueue([{ jid: "aaaaaaaaaaaaaaaaaaaaaaaa", queue: "default", payload: odd }]);
+  await until(t.store, ({ dead }) => dead === 1);
+  const [entry] = await t.store.find("aaaaaaaaaaaaaaaaaaaaaaaa");
+  assert(entry!.payload.startsWith(odd.slice(0, -1)), entry!.payload);
+  assertEquals(JSON.parse(entry!.payload).retry_count, 2);
+});
+
+Deno.test("the handler gets large integers as they were pushed", async () => {
+  const got = Promise.withResolvers<unknown[]>();
+  await using t = await open((_ctx, ...args) => got.resolve(args));
+  await t.server.client.push("Act", [12345678901234567890n, 5, { deep: [-9223372036854775808n] }]);
+  assertEquals(await got.promise, [12345678901234567890n, 5, { deep: [-9223372036854775808n] }]);
+});
+
+Deno.test("what cannot be read goes to dead as it is", async () => {
+  await using t = await open(() => {});
+  for (const payload of ["{not json}", '{"class":5,"args":[]}', '"text"']) {
+    await t.store.enqueue([{ jid: "x", queue: "default", payload }]);
+  }
+  await until(t.store, ({ dead }) => dead === 3);
+  const { entries } = await t.store.page({ in: "dead" });
+  assert(entries.some((entry) => entry.payload.startsWith("{not json")));
+});
+
+Deno.test("middleware is an onion around perform, and what it throws is a failure", async () => {
+  const told: string[] = [];
+  const layer = (name: string): PerformMiddleware => async (_ctx, next) => {
+    told.push(`${name} in`);
+    const result = await next();
+    told.push(`${name} out`);
+    return result;
+  };
+  const guard: PerformMiddleware = (ctx, next) => {
+    if (ctx.payload.args[0] === "refuse") throw new Error("refused");
+    return next();
+  };
+  await using t = await open(() => void told.push("act"), { middleware: [layer("a"), guard, layer("b")] });
+  await t.server.client.push("Act", []);
+  await until(t.store, ({ processed }) => processed === 1);
+  assertEquals(told, ["a in", "b in", "act", "b out", "a out"]);
+  await t.server.client.push("Act", ["refuse"], { retry: 0 });
+  await until(t.store, ({ dead }) => dead === 1);
+});
+
+Deno.test("a scheduled job runs when its time has come, and an earlier one that came later wakes the poller", async () => {
+  const ran: unknown[] = [];
+  await using t = await open((_ctx, name) => void ran.push(name));
+  await t.server.client.push("Act", ["last"], { in: "1h" });
+  const second = await t.server.client.push("Act", ["second"], { in: "60ms" });
+  await t.server.client.push("Act", ["first"], { in: "20ms" });
+  assertEquals((await t.store.find(second!)).map((entry) => entry.place.in), ["scheduled"]);
+  await until(t.store, ({ processed }) => processed === 2);
+  assertEquals(ran, ["first", "second"]);
+  assertEquals((await t.store.stats()).scheduled, 1);
+});
+
+Deno.test("quiet takes nothing, resume takes again", async () => {
+  await using t = await open(() => {});
+  await t.server.quiet();
+  await t.server.client.push("Act", []);
+  assertEquals((await t.store.stats()).enqueued, 1);
+  t.server.resume();
+  await until(t.store, ({ processed }) => processed === 1);
+});
+
+Deno.test("dead keeps so many, and retry_queue and tags are honoured", async () => {
+  await using t = await open(() => {
+    throw new Error("no");
+  }, { options: { retry_queue: "again", tags: ["slow"], queue: "first" } });
+  const jid = await t.server.client.push("Act", []);
+  await until(t.store, ({ retry }) => retry === 1);
+  const payload = JSON.parse((await t.store.find(jid!))[0]!.payload);
+  assertEquals([payload.queue, payload.tags, payload.error_class], ["again", ["slow"], "Error"]);
+});
