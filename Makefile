@@ -1,7 +1,7 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo run check test bench fmt compile clean
+.PHONY: help deno demo run check test bench fmt compile image clean
 
 # What the tests drive, as PACKAGE[:COMMAND].
 TEST_NEEDS = redis-server ruby-sidekiq:sidekiq
@@ -43,8 +43,10 @@ fmt: ## Format the code
 	@$(DENO) fmt
 
 compile: ## Make one executable, dist/jobs (TARGET=aarch64-unknown-linux-gnu for another platform)
-	@$(DENO) task compile $(if $(TARGET),--target $(TARGET)) main.ts || { \
-	  [ -n "$$DENORT_BIN" ] || echo "If Deno's runtime cannot be downloaded here, set DENORT_BIN to a denort of your own" >&2; exit 1; }
+	@$(DENO) task --quiet compile $(if $(TARGET),--target $(TARGET))
+
+image: compile ## Make a container image of it, dist/jobs.tar, and its files in dist/rootfs; no Docker needed
+	@$(DENO) task --quiet image
 
 clean: ## Remove what was made: dist, coverage, the toolchain
 	rm -rf dist coverage .deno

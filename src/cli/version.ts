@@ -1,5 +1,5 @@
 /** `jobs version`. @module */
-import { VERSION } from "../version.ts";
+import { compiledFrom, VERSION } from "../version.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import { print, printJson } from "./output.ts";
 
@@ -7,13 +7,15 @@ import { print, printJson } from "./output.ts";
 export const help = `
 Usage: jobs version [--json]
 
-Prints the version of jobs and of the runtime in it.`;
+Prints the version of jobs, the commit it was compiled from, and the runtime in it.`;
 
 /** Prints the version. */
 export function run(argv: readonly string[]): Promise<number> {
   const { flags } = parseCommand("version", argv, COMMON_FLAGS);
-  const versions = { jobs: VERSION, deno: Deno.version.deno, v8: Deno.version.v8, target: Deno.build.target };
-  if (flags.json) printJson(versions);
-  else print(`jobs ${versions.jobs} (deno ${versions.deno}, ${versions.target})`);
+  const commit = compiledFrom();
+  const { deno, v8 } = Deno.version;
+  const { target } = Deno.build;
+  if (flags.json) printJson({ jobs: VERSION, commit, deno, v8, target });
+  else print(`jobs ${VERSION} (${[commit, `deno ${deno}`, target].filter(Boolean).join(", ")})`);
   return Promise.resolve(0);
 }
