@@ -12,7 +12,7 @@ import { QueueWatch } from "../src/store/redis/queue_watch.ts";
 import { WakeChannel } from "../src/store/redis/wake_channel.ts";
 import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
-import { job, processRecord, take, TTL_MS, woken } from "./store_contract/jobs.ts";
+import { job, processRecord, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
@@ -41,7 +41,7 @@ Deno.test("redis: waiting for work: a foreign push wakes it, and the job is stil
     await until(async () => (await connections()).length === 3);
     await redis.cli("LPUSH", "queue:mail", job(1, { queue: "mail" }).payload);
   });
-  assertEquals((await take(store, "host:1:aaaaaaaaaaaa", 10, ["mail"])).map(({ payload }) => payload), [
+  assertEquals((await takeUpTo(store, "host:1:aaaaaaaaaaaa", 10, ["mail"])).map(({ payload }) => payload), [
     job(1, { queue: "mail" }).payload,
   ]);
 });

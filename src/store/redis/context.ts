@@ -39,3 +39,9 @@ export function member(bytes: Buffer): Member {
   const text = bytes.toString();
   return { text, exact: text.includes(REPLACEMENT) ? bytes : text };
 }
+
+/** The store's time. */
+export async function serverTime({ link, offset }: Context): Promise<number> {
+  const [seconds, micros] = await link.call(["TIME"]) as [string, string];
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) + Number(offset());
+}

@@ -4,77 +4,85 @@
  * @module
  */
 import { getField, setFields, wireTime } from "../../job/raw.ts";
-import type { Edit, Place } from "../admin.ts";
-import type { Context } from "./context.ts";
+import type { Edit, Place, SetName } from "../admin.ts";
+import { type Context, serverTime } from "./context.ts";
 import { type Found, readQueue, readSet } from "./entries.ts";
 import { queueKey, SETS } from "./keys.ts";
-import type { Link } from "./link.ts";
 import { locate } from "./locate.ts";
-import { makeMoves, type Move } from "./moves.ts";
+import { jidOf, makeMoves, type Move, queueNamedIn } from "./moves.ts";
 import { parseRef } from "./refs.ts";
+
+/** So many entries are looked at in one step. */
+const WINDOW = 500;
 
 /** See `StoreAdmin.edit`. */
 export async function edit(context: Context, refs: readonly string[], kind: Edit, queue?: string): Promise<number> {
-  const found = await Promise.all(refs.map(async (text) => {
+  const found = await Promise.all([...new Set(refs)].map(async (text) => {
     const ref = parseRef(text);
     return ref && await locate(context.link, ref);
   }));
-  return await make(context, found.filter((one) => one !== undefined), kind, queue);
+  const now = await serverTime(context);
+  return await make(context, movesOf(context, found.filter((one) => one !== undefined), { kind, now, queue }));
 }
 
 /** See `StoreAdmin.editSome`. */
 export async function editSome(context: Context, place: Place, kind: Edit, limit: number): Promise<number> {
-  switch (place.in) {
-    case "leased":
-      return 0;
-    case "queue":
-      // Requeueing would never come to an end.
-      if (kind === "requeue") return 0;
-      return await make(context, await readQueue(context.link, place.queue, 0, limit), kind);
-    default:
-      if (place.in === "dead" && kind === "kill") return 0;
-      return await make(context, await readSet(context.link, place.in, 0, limit), kind);
+  // What stays where it is would be found again and again.
+  if (place.in === "leased" || place.in === "dead" && kind === "kill") return 0;
+  if (place.in === "queue" && kind === "requeue") return 0;
+  const now = await serverTime(context);
+  const moves: Move[] = [];
+  for (let from = 0, count = 0; moves.length < limit; from += count) {
+    count = Math.min(WINDOW, limit - moves.length);
+    const entries = place.in === "queue"
+      ? await readQueue(context.link, place.queue, from, count)
+      : await readSet(context.link, place.in, from, count);
+    moves.push(...movesOf(context, entries, { kind, now }));
+    if (entries.length < count) break;
   }
+  return await make(context, moves);
 }
 
-async function make(context: Context, entries: readonly Found[], kind: Edit, to?: string): Promise<number> {
-  if (entries.length === 0) return 0;
-  const now = await serverTime(context.link) + Number(context.offset());
-  const moves = entries.map((one) => moveOf(context, one, kind, now, to)).filter((move) => move !== undefined);
+interface Wanted {
+  readonly kind: Edit;
+  /** The store's time. */
+  readonly now: number;
+  /** Requeue to this queue instead of the one that the payload names. */
+  readonly queue?: string | undefined;
+}
+
+function movesOf(context: Context, entries: readonly Found[], wanted: Wanted): Move[] {
+  return entries.map((one) => moveOf(context, one, wanted)).filter((move) => move !== undefined);
+}
+
+async function make(context: Context, moves: readonly Move[]): Promise<number> {
+  if (moves.length === 0) return 0;
   const { made } = await makeMoves(context, moves);
   return made.filter(Boolean).length;
 }
 
-function moveOf(
-  context: Context,
-  { place, member: { text, exact } }: Found,
-  kind: Edit,
-  now: number,
-  to: string | undefined,
-): Move | undefined {
-  const from = place.in === "queue" ? queueKey(place.queue) : SETS[place.in as keyof typeof SETS];
+/** What is to be done with an entry; undefined when it stays as it is. */
+function moveOf(context: Context, { place, member: { text, exact } }: Found, wanted: Wanted): Move | undefined {
+  const { kind, now, queue } = wanted;
+  const from = place.in === "queue" ? queueKey(place.queue) : SETS[place.in as SetName];
   switch (kind) {
-    case "delete": {
-      const jid = getField(text, "jid");
-      return { from, old: exact, to: "", payload: "", ...(typeof jid === "string" ? { unlock: jid } : {}) };
-    }
+    case "delete":
+      return { from, old: exact, to: "", payload: "", unlock: jidOf(text) };
     case "kill":
-      return place.in === "dead" ? undefined : { from, old: exact, to: SETS.dead, payload: exact };
-    case "requeue": {
-      const queue = to ?? (place.in === "queue" ? place.queue : getField(text, "queue"));
+      return place.in === "dead" ? undefined : { from, old: exact, to: SETS.dead, payload: exact, unlock: jidOf(text) };
+    case "requeue":
       try {
         const payload = setFields(text, {
-          ...(to === undefined ? {} : { queue: JSON.stringify(to) }),
+          ...(queue === undefined ? {} : { queue: JSON.stringify(queue) }),
           enqueued_at: wireTime(now, context.wire),
           at: undefined,
           ...uncounted(text, place),
         });
-        return { from, old: exact, to: queueKey(typeof queue === "string" && queue ? queue : "default"), payload };
+        return { from, old: exact, to: queueKey(queue ?? queueNamedIn(text)), payload };
       } catch {
         // Unreadable: nobody could run it.
         return undefined;
       }
-    }
   }
 }
 
@@ -83,10 +91,4 @@ function uncounted(text: string, place: Place): Record<string, string> {
   if (place.in !== "retry" && place.in !== "dead") return {};
   const count = getField(text, "retry_count");
   return typeof count === "number" ? { retry_count: `${count - 1}` } : {};
-}
-
-/** Epoch milliseconds. */
-async function serverTime(link: Link): Promise<number> {
-  const [seconds, micros] = await link.call(["TIME"]) as [string, string];
-  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
 }

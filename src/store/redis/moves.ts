@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { getField } from "../../job/raw.ts";
 import type { Arg } from "./connection.ts";
 import type { Context } from "./context.ts";
 import { SCRIPTS } from "./script.ts";
@@ -18,7 +19,7 @@ export interface Move {
   readonly to: string;
   /** The member as it is to stand there. */
   readonly payload: Arg;
-  /** Jid whose unique lock to let go. */
+  /** Jid whose unique lock to let go; empty for none. */
   readonly unlock?: string;
 }
 
@@ -38,4 +39,16 @@ export async function makeMoves({ link, offset, deadLimits }: Context, moves: re
   for (const { from, old, to, payload, unlock } of moves) args.push(from, old, to, payload, unlock ?? "");
   const [made, now, next] = await link.run(SCRIPTS.move, [], args) as [string, number, number | ""];
   return { made: [...made].map((one) => one === "1"), now, nextInMs: next === "" ? undefined : next };
+}
+
+/** The queue that a payload names; `default` when it names none. */
+export function queueNamedIn(payload: string): string {
+  const queue = getField(payload, "queue");
+  return typeof queue === "string" && queue !== "" ? queue : "default";
+}
+
+/** The jid of a payload; empty when it has none. */
+export function jidOf(payload: string): string {
+  const jid = getField(payload, "jid");
+  return typeof jid === "string" ? jid : "";
 }

@@ -6,7 +6,7 @@
 import { systemClock } from "../../clock.ts";
 import type { ProcessInfo } from "../admin.ts";
 import type { Command, ProcessRecord } from "../store.ts";
-import { BLOCK_S, type Context } from "./context.ts";
+import { BLOCK_S, type Context, serverTime } from "./context.ts";
 import { commandsKey, leasesKey, OWNERS, PROCESSES, replyKey, signalsKey } from "./keys.ts";
 import { infoOf, readProcess, workOf } from "./process_keys.ts";
 import { SCRIPTS } from "./script.ts";
@@ -17,7 +17,6 @@ const SIGNALS: Readonly<Record<string, Command["verb"]>> = { TSTP: "quiet", TERM
 const SIGNAL_FOR: Readonly<Partial<Record<Command["verb"], string>>> = { quiet: "TSTP", stop: "TERM", dump: "TTIN" };
 /** After a failure, which the link has reported, the next attempt comes so much later. */
 const RETRY_MS = 500;
-const REPLY_KEPT_S = "60";
 /** So many commands are read at once. */
 const READ_AT_ONCE = "100";
 
@@ -75,27 +74,27 @@ export class Processes {
 
   /** See `Store.reply`. */
   async reply(id: string, text: string): Promise<void> {
-    const { link } = this.#context;
-    await Promise.all([
-      link.call(["LPUSH", replyKey(id), text], { repeatable: false }),
-      link.call(["EXPIRE", replyKey(id), REPLY_KEPT_S]),
-    ]);
+    await this.#context.link.run(SCRIPTS.reply, [replyKey(id)], [this.#context.offset(), text], { repeatable: false });
   }
 
   /** See `StoreAdmin.awaitReply`. */
   async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
-    return (await this.#popBlocking("reply", [replyKey(id)], signal))?.[1];
+    for (;;) {
+      const popped = await this.#popBlocking("reply", [replyKey(id)], signal);
+      if (!popped) return undefined;
+      const [, till, text] = /^(\d+) (.*)$/s.exec(popped[1])!;
+      if (Number(till) > await serverTime(this.#context)) return text;
+    }
   }
 
   /** See `StoreAdmin.processes`. */
   async list(): Promise<ProcessInfo[]> {
-    const { link, offset } = this.#context;
-    const [time, owners, registered] = await Promise.all([
-      link.call(["TIME"]),
+    const { link } = this.#context;
+    const [now, owners, registered] = await Promise.all([
+      serverTime(this.#context),
       link.call(["ZRANGE", OWNERS, "0", "-1", "WITHSCORES"]),
       link.call(["SMEMBERS", PROCESSES]),
-    ]) as [[string, string], [string, number][], string[]];
-    const now = Number(time[0]) * 1000 + Number(time[1]) / 1000 + Number(offset());
+    ]) as [number, [string, number][], string[]];
     const deadlines = new Map(owners);
     const identities = [...new Set([...deadlines.keys(), ...registered])].sort();
     return (await Promise.all(identities.map((identity) => this.#read(identity, deadlines.get(identity), now))))

@@ -4,11 +4,11 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
-import { getField, setFields, wireTime } from "../../job/raw.ts";
+import { setFields, wireTime } from "../../job/raw.ts";
 import type { PromoteResult } from "../store.ts";
 import { type Context, member } from "./context.ts";
 import { queueKey, SETS } from "./keys.ts";
-import { makeMoves, type Move } from "./moves.ts";
+import { makeMoves, type Move, queueNamedIn } from "./moves.ts";
 import { SCRIPTS } from "./script.ts";
 
 /** A due member of a set. */
@@ -24,8 +24,21 @@ export interface Promotion extends PromoteResult {
   readonly earliest: number;
 }
 
-/** See `Store.promote`. */
+/**
+ * See `Store.promote`. Members that another process moved first are made up for by those after them.
+ */
 export async function promote(context: Context, limit: number): Promise<Promotion> {
+  const total = { moved: 0, buried: 0 };
+  for (;;) {
+    const step = await promoteSome(context, limit - total.moved - total.buried);
+    total.moved += step.moved;
+    total.buried += step.buried;
+    const { nextInMs, earliest } = step;
+    if (nextInMs !== 0 || total.moved + total.buried >= limit) return { ...total, nextInMs, earliest };
+  }
+}
+
+async function promoteSome(context: Context, limit: number): Promise<Promotion> {
   const reply = await context.link.run(SCRIPTS.due, [], [context.offset(), `${limit}`], { bytes: true });
   const [now, retry, scheduled] = reply as [number, Buffer[], Buffer[]];
   const due = [...readDue(SETS.retry, retry), ...readDue(SETS.scheduled, scheduled)]
@@ -33,13 +46,8 @@ export async function promote(context: Context, limit: number): Promise<Promotio
     .slice(0, limit);
   const moves = due.map(({ set, bytes }) => toQueue(context, set, bytes, now));
   const { made, now: later, nextInMs } = await makeMoves(context, moves);
-  let moved = 0;
-  let buried = 0;
-  for (const [i, move] of moves.entries()) {
-    if (!made[i]) continue;
-    if (move.to === SETS.dead) buried++;
-    else moved++;
-  }
+  const buried = moves.filter((move, i) => made[i] && move.to === SETS.dead).length;
+  const moved = made.filter(Boolean).length - buried;
   return { moved, buried, nextInMs, earliest: later + (nextInMs ?? Infinity) };
 }
 
@@ -53,8 +61,7 @@ function toQueue(context: Context, set: string, bytes: Buffer, now: number): Mov
   const { text, exact } = member(bytes);
   try {
     const payload = setFields(text, { at: undefined, enqueued_at: wireTime(now, context.wire) });
-    const queue = getField(text, "queue");
-    return { from: set, old: exact, to: queueKey(typeof queue === "string" && queue ? queue : "default"), payload };
+    return { from: set, old: exact, to: queueKey(queueNamedIn(text)), payload };
   } catch {
     return { from: set, old: exact, to: SETS.dead, payload: exact };
   }

@@ -6,6 +6,7 @@
 import { getField, setFields } from "../../job/raw.ts";
 import type { RescueResult } from "../store.ts";
 import type { Context } from "./context.ts";
+import { jidOf } from "./moves.ts";
 import { SCRIPTS } from "./script.ts";
 
 /** See `Store.rescue`. */
@@ -23,13 +24,14 @@ export async function rescue(context: Context, limit: number, maxRescues: number
   return { rescued, buried, owners };
 }
 
-/** Where a lease goes, and as what; an unreadable payload stays as it is. */
-function fate(payload: string, maxRescues: number): [where: "back" | "dead", payload: string] {
+/** Where a lease goes, as what (an unreadable payload stays as it is), and whose unique lock is let go. */
+function fate(payload: string, maxRescues: number): [where: "back" | "dead", payload: string, unlock: string] {
   try {
     const before = getField(payload, "rescues");
     const rescues = (typeof before === "number" && before > 0 ? Math.floor(before) : 0) + 1;
-    return [rescues >= maxRescues ? "dead" : "back", setFields(payload, { rescues: `${rescues}` })];
+    const counted = setFields(payload, { rescues: `${rescues}` });
+    return rescues >= maxRescues ? ["dead", counted, jidOf(payload)] : ["back", counted, ""];
   } catch {
-    return ["dead", ""];
+    return ["dead", "", ""];
   }
 }

@@ -16,6 +16,7 @@ import enqueue from "./lua/enqueue.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
 import orphans from "./lua/orphans.lua" with { type: "text" };
 import release from "./lua/release.lua" with { type: "text" };
+import reply from "./lua/reply.lua" with { type: "text" };
 import rescue from "./lua/rescue.lua" with { type: "text" };
 import send from "./lua/send.lua" with { type: "text" };
 import settle from "./lua/settle.lua" with { type: "text" };
@@ -41,6 +42,7 @@ export const SCRIPTS = {
   move: script(move),
   orphans: script(orphans),
   release: script(release),
+  reply: script(reply),
   rescue: script(rescue),
   send: script(send),
   settle: script(settle),

@@ -11,18 +11,15 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local owner = ARGV[2]
 
-local held = call('HMGET', KEYS[1], 'owner', 'fence', 'till', 'beats')
+local held = call('HMGET', KEYS[1], 'owner', 'fence', 'till')
 local fence = held[2]
 if held[1] and held[1] ~= owner then
   local deadline = call('ZSCORE', 'jobs:owners', held[1])
-  -- One that never beat is not dead for want of a heartbeat; one that did and is forgotten is.
-  local dead = deadline and tonumber(deadline) <= now or not deadline and held[4] == '1'
-  if not dead and tonumber(held[3]) > now then return false end
+  if deadline and tonumber(deadline) > now and tonumber(held[3]) > now then return false end
   fence = nil
 end
 if not fence then fence = call('INCR', 'jobs:fence') end
-call('HSET', KEYS[1], 'owner', owner, 'fence', fence, 'till', now + ARGV[3],
-  'beats', call('ZSCORE', 'jobs:owners', owner) and '1' or '0')
+call('HSET', KEYS[1], 'owner', owner, 'fence', fence, 'till', now + ARGV[3])
 -- The stated end counts; Redis only sweeps up, later.
 call('PEXPIRE', KEYS[1], ARGV[3] + 60000)
 return tonumber(fence)

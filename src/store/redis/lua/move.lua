@@ -43,13 +43,11 @@ for i = 4, #ARGV, 5 do
       -- A space more makes another member of the same job: a set would take two alike for one.
       while call('ZADD', 'dead', 'NX', string.format('%.3f', now / 1000), new) == 0 do new = new .. ' ' end
     end
-    if jid ~= '' then
-      local key = call('GET', 'jobs:unique-of:' .. jid)
-      if key then
-        call('DEL', 'jobs:unique-of:' .. jid)
-        key = 'jobs:unique:' .. key
-        if string.match(call('GET', key) or '', '^%d+ (.*)$') == jid then call('DEL', key) end
-      end
+    local lock = jid ~= '' and call('GET', 'jobs:unique-of:' .. jid)
+    if lock then
+      call('DEL', 'jobs:unique-of:' .. jid)
+      lock = 'jobs:unique:' .. lock
+      if string.match(call('GET', lock) or '', '^%d+ (.*)$') == jid then call('DEL', lock) end
     end
   end
   moved[#moved + 1] = gone and '0' or '1'

@@ -4,7 +4,8 @@
 --
 -- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
 --          then per process: identity, number of leases,
---            per lease, youngest first: token, "back" or "dead", payload ("" for as it is)
+--            per lease, youngest first: token, "back" or "dead", payload ("" for as it is),
+--              jid whose unique lock to let go ("" for none)
 -- Result   given back, buried, then the identities of those that were dead
 -- O(N) for N leases
 
@@ -17,11 +18,11 @@ local dead = {}
 call('ZCARD', 'dead')
 local i = 4
 while i <= #ARGV do
-  local owner, last = ARGV[i], i + 1 + 3 * ARGV[i + 1]
+  local owner, last = ARGV[i], i + 1 + 4 * ARGV[i + 1]
   local key = 'jobs:leases:' .. owner
   local deadline = call('ZSCORE', 'jobs:owners', owner)
   if deadline and tonumber(deadline) <= now then
-    for k = i + 2, last, 3 do
+    for k = i + 2, last, 4 do
       local token, payload = ARGV[k], call('HGET', key, ARGV[k])
       if payload then
         if ARGV[k + 2] ~= '' then payload = ARGV[k + 2] end
@@ -36,6 +37,13 @@ while i <= #ARGV do
           rescued = rescued + 1
         end
         call('HDEL', key, token)
+        local jid = ARGV[k + 3]
+        local lock = jid ~= '' and call('GET', 'jobs:unique-of:' .. jid)
+        if lock then
+          call('DEL', 'jobs:unique-of:' .. jid)
+          lock = 'jobs:unique:' .. lock
+          if string.match(call('GET', lock) or '', '^%d+ (.*)$') == jid then call('DEL', lock) end
+        end
       end
     end
     if call('HLEN', key) == 0 then
