@@ -31,7 +31,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (!WHAT.includes(what as typeof WHAT[number])) {
     const meant = what === undefined ? undefined : nearest(what, WHAT);
     throw new UsageError(
-      `${what === undefined ? "Nothing" : `"${what}"`} to list; ` +
+      `${what === undefined ? "Nothing to list" : `Unknown list "${what}"`}; ` +
         (meant ? `did you mean jobs list ${meant}?` : `wanted: jobs list ${WHAT.join("|")}`),
     );
   }
