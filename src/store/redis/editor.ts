@@ -32,13 +32,15 @@ export async function editSome(context: Context, place: Place, kind: Edit, limit
   if (place.in === "queue" && kind === "requeue") return 0;
   const now = await serverTime(context);
   const moves: Move[] = [];
-  for (let from = 0, count = 0; moves.length < limit; from += count) {
-    count = Math.min(WINDOW, limit - moves.length);
+  let from = 0;
+  while (moves.length < limit) {
+    const count = Math.min(WINDOW, limit - moves.length);
     const entries = place.in === "queue"
       ? await readQueue(context.link, place.queue, from, count)
       : await readSet(context.link, place.in, from, count);
     moves.push(...movesOf(context, entries, { kind, now }));
     if (entries.length < count) break;
+    from += count;
   }
   return await make(context, moves);
 }
