@@ -1,6 +1,7 @@
 /** Each row of the table of signals, on a real process. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { openStore } from "../../src/store/open.ts";
+import { jobsCommand } from "../support/command.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { Bench } from "../support/bench.ts";
 
@@ -165,8 +166,8 @@ Deno.test("as PID 1 it stops on TERM, and reaps the orphans of its jobs", async 
   // A PID namespace of its own, where the server is process 1.
   const server = new Deno.Command("unshare", {
     args: [
-      ...["--pid", "--fork", "--mount-proc", "--kill-child", Deno.execPath(), "run", "-A", "--no-prompt"],
-      ...["--config", `${root}deno.json`, `${root}main.ts`, "run", `${root}tests/support/handlers.js`, "--store", url],
+      ...["--pid", "--fork", "--mount-proc", "--kill-child", ...jobsCommand()],
+      ...["run", `${root}tests/support/handlers.js`, "--store", url],
     ],
     stdin: "null",
     stdout: "null",

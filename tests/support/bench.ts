@@ -11,6 +11,14 @@ import { JobsProcess } from "./process.ts";
 /** A thing that ought to happen at once is waited for so long before the test fails. */
 const PATIENCE_MS = 30_000;
 
+/** The address of a new, empty store. */
+let newStoreUrl = (folder: string): string => `sqlite:${folder}/jobs.db`;
+
+/** Lets the tests of this file work on other stores. */
+export function benchOn(url: (folder: string) => string): void {
+  newStoreUrl = url;
+}
+
 /** The workbench. */
 export class Bench implements AsyncDisposable {
   readonly folder: string;
@@ -32,10 +40,10 @@ export class Bench implements AsyncDisposable {
     this.#own = own;
   }
 
-  /** A workbench on a store of its own; on SQLite unless an address is given. */
+  /** A workbench on a store of its own, unless an address is given: on SQLite, or as {@linkcode benchOn} says. */
   static async open(url?: string): Promise<Bench> {
     const folder = await Deno.makeTempDir({ prefix: "jobs-test-" });
-    const address = url ?? `sqlite:${folder}/jobs.db`;
+    const address = url ?? newStoreUrl(folder);
     return new Bench(folder, address, await openStore(address), true);
   }
 

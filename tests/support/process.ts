@@ -4,7 +4,7 @@
  * @module
  */
 
-const ROOT = new URL("../../", import.meta.url).pathname;
+import { jobsCommand } from "./command.ts";
 
 /** One line of a process's JSON log. */
 export interface LoggedLine {
@@ -34,19 +34,9 @@ export class JobsProcess implements AsyncDisposable {
 
   /** Starts `jobs run` with a JSON log; does not wait for it. */
   constructor({ store, args = [], env = {}, cwd }: ProcessOptions) {
-    this.#child = new Deno.Command(Deno.execPath(), {
-      args: [
-        "run",
-        "-A",
-        "--no-prompt",
-        "--config",
-        `${ROOT}deno.json`,
-        `${ROOT}main.ts`,
-        "run",
-        "--store",
-        store,
-        ...args,
-      ],
+    const [program, ...first] = jobsCommand();
+    this.#child = new Deno.Command(program, {
+      args: [...first, "run", "--store", store, ...args],
       env: { JOBS_LOG_FORMAT: "json", JOBS_HEARTBEAT: "200ms", JOBS_DEAD_AFTER: "700ms", ...env },
       stdin: "null",
       stdout: "null",
@@ -137,8 +127,9 @@ export async function jobs(
   args: readonly string[],
   options: { env?: Record<string, string>; stdin?: string; cwd?: string } = {},
 ): Promise<CommandResult> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-prompt", "--config", `${ROOT}deno.json`, `${ROOT}main.ts`, ...args],
+  const [program, ...first] = jobsCommand();
+  const child = new Deno.Command(program, {
+    args: [...first, ...args],
     stdin: options.stdin === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",

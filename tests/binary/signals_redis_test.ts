@@ -1,0 +1,14 @@
+/** Every signal of the table, sent to the executable; on Redis. */
+import { benchOn } from "../support/bench.ts";
+import { useExecutable } from "../support/command.ts";
+import { startRedis } from "../support/redis.ts";
+
+await useExecutable();
+const redis = await startRedis({ config: { databases: "100" } });
+addEventListener("unload", () => {
+  redis.signal("SIGKILL");
+  Deno.removeSync(redis.dir, { recursive: true });
+});
+let database = 0;
+benchOn(() => redis.url.replace(/\d+$/, `${database++}`));
+await import("../server/signals_test.ts");
