@@ -5,12 +5,14 @@
  *     this library and configures LogTape itself gets the records there.
  *  2. `openLog` is what the executable does: it configures LogTape with one sink, a file or stderr, pretty or JSON.
  *  3. The sink can be told to reopen its file (after logrotate moved it), and loses no line over it.
+ *  4. Nothing here throws, whatever is logged and whatever becomes of the disk: the jobs matter more than their log.
  *
  * @module
  */
 import { configureSync, getLogger, type Logger, type LogLevel as TapeLevel, type LogRecord } from "@logtape/logtape";
 import { type Clock, systemClock } from "./clock.ts";
-import { formatJson, formatPretty, type LogLevel } from "./log_format.ts";
+import { formatJson, formatPretty, type LogLevel, type LogLine } from "./log_format.ts";
+import { asText, mergeFields } from "./log_value.ts";
 
 export { LOG_LEVELS, type LogLevel } from "./log_format.ts";
 
@@ -72,19 +74,23 @@ class TapeLog implements Log {
   }
 
   with(fields: LogFields): Log {
-    return new TapeLog(this.#tape, this.#clock, { ...this.#fields, ...fields });
+    return new TapeLog(this.#tape, this.#clock, mergeFields(this.#fields, fields));
   }
 
   /** Past LogTape's message templates: what a handler logs may contain braces. */
   #emit(level: LogLevel, message: string, fields: LogFields | undefined): void {
     if (!this.enabled(level)) return;
-    this.#tape.emit({
+    const text = asText(message);
+    const record: LogRecord = {
+      category: this.#tape.category,
       level: TAPE_LEVELS[level],
-      message: [message],
-      rawMessage: message,
+      message: [text],
+      rawMessage: text,
       timestamp: this.#clock.now(),
-      properties: fields === undefined ? this.#fields : { ...this.#fields, ...fields },
-    });
+      properties: mergeFields(this.#fields, fields),
+    };
+    // With its category, LogTape need not copy the record to add it.
+    this.#tape.emit(record);
   }
 }
 
@@ -108,26 +114,30 @@ export interface LogControl extends Disposable {
   flush(): void;
 }
 
+/** The log file cannot be opened. The message is one line for people. */
+export class LogError extends Error {
+  override readonly name = "LogError";
+}
+
 /**
  * Sends everything that is logged to a file or stderr.
  *
- * @throws {Deno.errors.PermissionDenied} and other errors of opening the file
+ * @throws {LogError} when the file cannot be opened
  */
 export function openLog(options: LogOptions = {}): LogControl {
-  const output = new LogOutput(options.file);
   const terminal = options.file === undefined && Deno.stderr.isTerminal();
   const pretty = options.format === "pretty" || ((options.format ?? "auto") === "auto" && terminal);
   const color = terminal && pretty && !Deno.noColor;
-  const sink = (record: LogRecord) => {
-    const line = {
-      time: record.timestamp,
-      level: record.level === "warning" ? "warn" : record.level as LogLevel,
-      name: record.category.slice(1).join("."),
-      message: String(record.message[0]),
-      fields: record.properties,
-    };
-    output.write(pretty ? formatPretty(line, color) : formatJson(line));
-  };
+  const format = (line: LogLine) => pretty ? formatPretty(line, color) : formatJson(line);
+  const output = new LogOutput(options.file, (count) =>
+    format({
+      time: systemClock.now(),
+      level: "error",
+      name: "log",
+      message: "Log lines lost: they could not be written",
+      fields: { count },
+    }));
+  const sink = (record: LogRecord) => output.write(format(lineOf(record)));
   const setLevel = (level: LogLevel) =>
     configureSync({
       reset: true,
@@ -146,21 +156,49 @@ export function openLog(options: LogOptions = {}): LogControl {
   };
 }
 
+const OUR_LEVELS: Record<TapeLevel, LogLevel> = {
+  trace: "debug",
+  debug: "debug",
+  info: "info",
+  warning: "warn",
+  error: "error",
+  fatal: "error",
+};
+
+function lineOf(record: LogRecord): LogLine {
+  return {
+    time: record.timestamp,
+    level: OUR_LEVELS[record.level],
+    name: record.category.slice(1).join("."),
+    message: record.message.map(asText).join(""),
+    fields: record.properties,
+  };
+}
+
 /** Buffered lines are written at once beyond this many characters. */
 const BUFFER_LIMIT = 64 * 1024;
+const LINE_BREAK = 10;
 
-/** Collects the lines of one turn of the event loop and writes them in one call. */
+/**
+ * Collects the lines of one turn of the event loop and writes them in one call. Lines that cannot be written (a full
+ * disk, a closed pipe) are counted, and that is said when it works again.
+ */
 class LogOutput {
   readonly #path: string | undefined;
+  readonly #sayLost: (count: number) => string;
   readonly #encoder = new TextEncoder();
   #file: Deno.FsFile | undefined;
   #buffer = "";
   #scheduled = false;
   /** Lines that could not be written since the last one that could. */
   #lost = 0;
+  /** Whether what was last written ends within a line. */
+  #torn = false;
 
-  constructor(path: string | undefined) {
+  /** @param sayLost the line that says how many were lost */
+  constructor(path: string | undefined, sayLost: (count: number) => string) {
     this.#path = path;
+    this.#sayLost = sayLost;
     this.#file = this.#open();
   }
 
@@ -177,16 +215,8 @@ class LogOutput {
     if (this.#buffer === "") return;
     const text = this.#buffer;
     this.#buffer = "";
-    try {
-      if (this.#lost > 0) {
-        this.#writeAll(`{"level":"error","name":"log","msg":"Log lines lost","count":${this.#lost}}\n`);
-      }
-      this.#lost = 0;
-      this.#writeAll(text);
-    } catch {
-      // A full disk or a closed pipe: the jobs matter more than their log. Counted, and said when it works again.
-      this.#lost += text.split("\n").length - 1;
-    }
+    if (this.#lost > 0 && this.#send(this.#sayLost(this.#lost) + "\n") === 0) this.#lost = 0;
+    this.#lost += this.#send(text);
   }
 
   /** Opens the new file before closing the old one: if that fails, the old one goes on. */
@@ -194,6 +224,7 @@ class LogOutput {
     this.flush();
     const old = this.#file;
     this.#file = this.#open();
+    this.#torn = false;
     old?.close();
   }
 
@@ -204,17 +235,27 @@ class LogOutput {
   }
 
   #open(): Deno.FsFile | undefined {
-    return this.#path === undefined
-      ? undefined
-      : Deno.openSync(this.#path, { append: true, create: true, mode: 0o640 });
+    if (this.#path === undefined) return undefined;
+    try {
+      return Deno.openSync(this.#path, { append: true, create: true, mode: 0o640 });
+    } catch (error) {
+      const why = error instanceof Deno.errors.NotFound ? "there is no such folder" : (error as Error).message;
+      throw new LogError(`Log file "${this.#path}" cannot be opened: ${why}`);
+    }
   }
 
-  #writeAll(text: string): void {
+  /** Writes whole lines. Returns how many of them could not be written whole. */
+  #send(lines: string): number {
     const out = this.#file ?? Deno.stderr;
-    let bytes = this.#encoder.encode(text);
-    while (bytes.length > 0) {
-      const written = out.writeSync(bytes);
-      bytes = bytes.subarray(written);
+    const begin = this.#torn ? 1 : 0;
+    const bytes = this.#encoder.encode(this.#torn ? "\n" + lines : lines);
+    let sent = 0;
+    try {
+      while (sent < bytes.length) sent += out.writeSync(bytes.subarray(sent));
+    } catch {
+      // What was not sent is counted below.
     }
+    if (sent > 0) this.#torn = bytes[sent - 1] !== LINE_BREAK;
+    return bytes.subarray(Math.max(sent, begin)).reduce((lines, byte) => byte === LINE_BREAK ? lines + 1 : lines, 0);
   }
 }
