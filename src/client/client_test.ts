@@ -222,9 +222,12 @@ Deno.test("Jobs are spread over the interval, from the time at which they would 
   for (const third of [0, 20_000, 40_000]) {
     assertEquals(delays.filter((ms) => ms >= third && ms < third + 20_000).length > 200, true);
   }
-  await all(client.pushMany([{ class: "A", args, at: new Date(NOW + 1e6), unique_for: 1 }], { spreadMs: 10 }));
-  const { at, unique } = store.jobs.at(-1)!;
-  assertEquals([at! >= NOW + 1e6 && at! < NOW + 1e6 + 10, unique!.ttlMs], [true, 1_000 + at! - NOW]);
+  const due = NOW + 1e6;
+  const jobs = args.map((_args, i) => ({ class: "A", args: [i], at: new Date(due), unique_for: 1 }));
+  await all(client.pushMany(jobs, { spreadMs: 10 }));
+  const spread = store.jobs.slice(1_000);
+  assertEquals([...new Set(spread.map((job) => job.at! - due))].sort(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  assertEquals(spread.every((job) => job.unique!.ttlMs === 1_000 + job.at! - NOW), true);
 });
 
 Deno.test("When the store fails on the way, the error tells what was done before", async () => {
@@ -240,10 +243,10 @@ Deno.test("When the store fails on the way, the error tells what was done before
   assertEquals(error.results.flatMap((result) => result.jid ?? []), store.jobs.map((job) => job.jid));
   store.failAfter = 3;
   const seen: PushResult[] = [];
-  await assertRejects(async () => {
+  const interrupted = await assertRejects(async () => {
     for await (const result of client.pushMany(args.map((one) => ({ class: "A", args: one })))) seen.push(result);
   }, BulkInterrupted);
-  assertEquals([seen.length, store.jobs.length], [1_000, 2_998]);
+  assertEquals([interrupted.done, seen.length, store.jobs.length], [1_000, 1_000, 2_998]);
 });
 
 Deno.test("A single push rejects with the store's own error", async () => {
@@ -321,4 +324,7 @@ Deno.test("Through middleware too, a store that fails is told", async () => {
   const args = Array.from({ length: 1_500 }, (_, i) => [i]);
   const error = await assertRejects(() => client.pushBulk({ class: "A", args }), BulkInterrupted, "disk full");
   assertEquals([error.done, error.results.length, store.jobs.length], [1_000, 1_000, 1_000]);
+  store.failAfter = 2;
+  const jobs = args.map((one) => ({ class: "A", args: one }));
+  assertEquals((await assertRejects(() => all(client.pushMany(jobs)), BulkInterrupted)).done, 1_000);
 });

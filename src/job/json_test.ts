@@ -14,6 +14,7 @@ Deno.test("Integers that a number cannot hold are bigints, all others numbers", 
     { id: 18446744073709551615n },
     "12345678901234567890",
   ]);
+  assertEquals(parseLossless(`{"id":9007199254740993}`), { id: 9007199254740993n });
 });
 
 Deno.test("Numbers and bigints come back as what they were", () => {

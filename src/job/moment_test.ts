@@ -44,6 +44,19 @@ Deno.test("at: a Date, ISO 8601 text, epoch seconds or milliseconds, or a number
   for (const [value, expected] of read) assertEquals(readMoment(undefined, value), expected, String(value));
 });
 
+Deno.test("at: without a zone it is the machine's, for a date alone too", async () => {
+  const texts = ["2030-01-02", "2030-01-02T00:00", "2030-01-02 00:00:00"];
+  const program = `import { readMoment } from "${new URL("./moment.ts", import.meta.url)}";
+    console.log(JSON.stringify(${JSON.stringify(texts)}.map((text) => readMoment(undefined, text).at)));`;
+  // A process of its own: the zone is the whole process's, and other tests run beside this one.
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", program],
+    env: { TZ: "Asia/Tokyo" },
+    stderr: "inherit",
+  }).output();
+  assertEquals(JSON.parse(new TextDecoder().decode(stdout)), texts.map(() => Date.UTC(2030, 0, 1, 15)));
+});
+
 Deno.test("at: what is no time is refused", () => {
   const no = [
     "",
