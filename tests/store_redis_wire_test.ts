@@ -1,0 +1,322 @@
+/**
+ * What stands in Redis, byte for byte: Sidekiq's keys and formats, and the traps of sharing them with Ruby.
+ *
+ * @module
+ */
+import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
+import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
+import { startRedis } from "./support/redis.ts";
+import { job, processRecord, register, takeUpTo, TTL_MS } from "./store_contract/jobs.ts";
+
+const redis = await startRedis();
+Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
+
+const OWNER = "host:1:aaaaaaaaaaaa";
+
+async function openEmpty(options: StoreOptions = {}): Promise<OpenStore> {
+  await redis.cli("FLUSHALL");
+  return await openStore(redis.url, options);
+}
+
+/** The lines that a command prints. */
+async function lines(...command: string[]): Promise<string[]> {
+  return (await redis.cli(...command)).split("\n");
+}
+
+Deno.test("redis wire: a push is on the left, and its queue is known", async () => {
+  await using store = await openEmpty();
+  await store.enqueue([job(1), job(2, { queue: "mail" }), job(3)]);
+  assertEquals((await lines("SMEMBERS", "queues")).sort(), ["default", "mail"]);
+  const [newest, oldest] = await lines("LRANGE", "queue:default", "0", "-1");
+  assert(newest!.includes('"args":[3]') && oldest!.includes('"args":[1]'));
+});
+
+Deno.test("redis wire: times always have a fraction, which every Sidekiq reads as seconds", async () => {
+  // A whole second: where a fraction is lost most easily.
+  const clock = wholeSecond();
+  await using store = await openEmpty({ clock });
+  await store.enqueue([job(1)]);
+  assertMatch(await redis.cli("LINDEX", "queue:default", "0"), /"enqueued_at":\d{10}\.\d{3}}$/);
+  await store.beat(processRecord(OWNER, { startedAt: 1_700_000_000_000 }), TTL_MS);
+  assertMatch(await redis.cli("HGET", OWNER, "info"), /"started_at":1700000000\.000,/);
+  assertMatch(await redis.cli("HGET", OWNER, "beat"), /^\d{10}\.\d{3}$/);
+});
+
+Deno.test("redis wire: as Sidekiq 8 writes them, times are whole milliseconds", async () => {
+  await using store = await openEmpty({ sidekiqWire: 8 });
+  await store.enqueue([job(1), job(2, { delayMs: 1 })]);
+  assertMatch(await redis.cli("LINDEX", "queue:default", "0"), /"enqueued_at":\d{13}}$/);
+  await redis.cli("ZADD", "schedule", "XX", "1700000000.0", job(2).payload);
+  await store.promote(10);
+  assertMatch(await redis.cli("LINDEX", "queue:default", "0"), /"enqueued_at":\d{13}}$/);
+  // Scores stay seconds, in every version.
+  await store.enqueue([job(3, { at: 4_000_000_000_125 })]);
+  assertEquals(await lines("ZRANGE", "schedule", "0", "-1", "WITHSCORES"), [job(3).payload, "4000000000.125"]);
+});
+
+Deno.test("redis wire: a scheduled member has no enqueued_at and no at; its score is seconds", async () => {
+  await using store = await openEmpty();
+  await store.enqueue([job(1, { at: 4_000_000_000_000 })]);
+  assertEquals(await lines("ZRANGE", "schedule", "0", "-1", "WITHSCORES"), [job(1).payload, "4000000000"]);
+});
+
+Deno.test("redis wire: promoted from Ruby's older format, enqueued_at is set anew, and once", async () => {
+  await using store = await openEmpty();
+  const old =
+    '{"class":"A","args":[1.0,12345678901234567890],"queue":"mail","jid":"a","enqueued_at":1600000000.5,"at":1}';
+  await redis.cli("ZADD", "schedule", "1600000000.1234567", old);
+  assertEquals(await store.promote(10), { moved: 1, buried: 0, nextInMs: undefined });
+  assertMatch(
+    await redis.cli("LINDEX", "queue:mail", "0"),
+    /^{"class":"A","args":\[1\.0,12345678901234567890\],"queue":"mail","jid":"a","enqueued_at":\d{10}\.\d{3}}$/,
+  );
+  assertEquals(await redis.cli("SMEMBERS", "queues"), "mail");
+});
+
+Deno.test("redis wire: a retry keeps the payload as given, with its score in seconds", async () => {
+  await using store = await openEmpty();
+  await register(store, OWNER);
+  await store.enqueue([job(1)]);
+  const [lease] = await takeUpTo(store, OWNER);
+  const payload = '{"class":"A","args":[1.0],"jid":"a","queue":"default","retry_count":0,"failed_at":1700000000.000}';
+  await store.settle(OWNER, [{ kind: "retry", token: lease!.token, delayMs: 60_000, payload }]);
+  const [member, score] = await lines("ZRANGE", "retry", "0", "-1", "WITHSCORES");
+  assertEquals(member, payload);
+  assertAlmostEquals(Number(score), Date.now() / 1000 + 60, 5);
+});
+
+Deno.test("redis wire: jobs alike to the last byte stay two, in a queue and in every set", async () => {
+  await using store = await openEmpty();
+  await register(store, OWNER);
+  const { payload } = job(1);
+  await store.enqueue([job(1, { at: 4_000_000_000_000 }), job(1, { at: 4_000_000_000_000 })]);
+  assertEquals((await store.stats()).scheduled, 2);
+  await redis.cli("LPUSH", "queue:default", payload, payload, payload, payload);
+  const tokens = (await takeUpTo(store, OWNER)).map((lease) => lease.token);
+  await store.settle(OWNER, [
+    { kind: "retry", token: tokens[0]!, delayMs: 60_000, payload },
+    { kind: "retry", token: tokens[1]!, delayMs: 60_000, payload },
+    { kind: "bury", token: tokens[2]!, payload },
+    { kind: "bury", token: tokens[3]!, payload },
+  ]);
+  const { retry, dead } = await store.stats();
+  assertEquals([retry, dead], [2, 2]);
+  for (const set of ["scheduled", "retry", "dead"] as const) {
+    for (const entry of (await store.page({ in: set })).entries) {
+      assertEquals(JSON.parse(entry.payload), JSON.parse(payload));
+    }
+  }
+  await redis.cli("LPUSH", "queue:default", payload, payload);
+  const [first] = (await store.page({ in: "queue", queue: "default" })).entries;
+  assertEquals(await store.edit([first!.ref], "delete"), 1);
+  assertEquals(await redis.cli("LLEN", "queue:default"), "1");
+});
+
+Deno.test("redis wire: given back, a job is on the right, where it is taken next, and its queue is known again", async () => {
+  await using store = await openEmpty();
+  await register(store, OWNER);
+  await store.enqueue([job(1), job(2)]);
+  const [first] = await takeUpTo(store, OWNER, 1);
+  // Ruby's Queue#clear.
+  await redis.cli("SREM", "queues", "default");
+  await store.settle(OWNER, [{ kind: "release", token: first!.token }]);
+  assertEquals((await lines("LRANGE", "queue:default", "-1", "-1"))[0], first!.payload);
+  assertEquals(await redis.cli("SMEMBERS", "queues"), "default");
+});
+
+Deno.test("redis wire: bytes that are no UTF-8 are buried as they are, wherever they are met", async () => {
+  await using store = await openEmpty();
+  await register(store, OWNER);
+  const bad = "\\xff\\xfe{";
+  const evaluate = (...command: string[]) =>
+    redis.cli("EVAL", `return redis.call(${command.map((one) => `"${one}"`).join(",")})`, "0");
+  await evaluate("ZADD", "schedule", "1600000000", bad);
+  assertEquals(await store.promote(10), { moved: 0, buried: 1, nextInMs: undefined });
+  await evaluate("LPUSH", "queue:default", bad + "2");
+  const [lease] = await takeUpTo(store, OWNER);
+  await store.settle(OWNER, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
+  await evaluate("LPUSH", "queue:default", bad + "3");
+  const [queued] = (await store.page({ in: "queue", queue: "default" })).entries;
+  assertEquals(await store.edit([queued!.ref], "kill"), 1);
+  const dead = await redis.cli(
+    "EVAL",
+    "local t = {} for i, m in ipairs(redis.call('ZRANGE', 'dead', 0, -1)) do t[i] = redis.sha1hex(m) end table.sort(t) return t",
+    "0",
+  );
+  const expected = await redis.cli(
+    "EVAL",
+    `local t = {} for i, m in ipairs({"${bad}", "${bad}2", "${bad}3"}) do t[i] = redis.sha1hex(m) end table.sort(t) return t`,
+    "0",
+  );
+  assertEquals(dead, expected);
+});
+
+Deno.test("redis wire: a process is what Sidekiq 6.4 to 8.1 read, for a minute", async () => {
+  await using store = await openEmpty();
+  const work = [{ task: "processor-3", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];
+  await store.beat(
+    processRecord(OWNER, {
+      concurrency: 7,
+      busy: 1,
+      rss: 64 * 1024 * 1024,
+      quiet: true,
+      tag: "t",
+      labels: ["l"],
+      work,
+    }),
+    TTL_MS,
+  );
+  assertEquals(await redis.cli("SMEMBERS", "processes"), OWNER);
+  const info = JSON.parse(await redis.cli("HGET", OWNER, "info"));
+  assertEquals(info, {
+    hostname: "host",
+    started_at: 1_700_000_000,
+    pid: 4711,
+    tag: "t",
+    labels: ["l"],
+    identity: OWNER,
+    queues: ["default"],
+    weights: [{ default: 0 }],
+    concurrency: 7,
+    version: "0.1.0",
+    embedded: false,
+    capsules: { default: { concurrency: 7, mode: "strict", weights: { default: 0 } } },
+  });
+  assertEquals(await lines("HMGET", OWNER, "concurrency", "busy", "quiet", "rss"), ["7", "1", "true", "65536"]);
+  assertMatch(await redis.cli("HGET", OWNER, "rtt_us"), /^\d+$/);
+  for (const key of [`${OWNER}:work`, `${OWNER}:workers`]) {
+    const json = await redis.cli("HGET", key, "processor-3");
+    assertMatch(json, /"run_at":1700000000\.000}$/);
+    assertEquals(JSON.parse(json), { queue: "default", payload: job(1).payload, run_at: 1_700_000_000 });
+    assertEquals(await redis.cli("TTL", key), "60");
+  }
+  assertEquals(await redis.cli("TTL", OWNER), "60");
+  await store.beat(processRecord(OWNER), TTL_MS);
+  assertEquals(await redis.cli("EXISTS", `${OWNER}:work`, `${OWNER}:workers`), "0");
+  await store.deregister(OWNER);
+  assertEquals(await redis.cli("KEYS", "*"), "");
+});
+
+Deno.test("redis wire: totals, and those of the day (UTC), kept for five years", async () => {
+  const days: [string, number][] = [
+    ["2024-02-29", Date.UTC(2024, 1, 29, 23, 59, 59)],
+    ["2024-03-01", Date.UTC(2024, 2, 1)],
+    ["2027-12-31", Date.UTC(2027, 11, 31, 12)],
+    ["2100-03-01", Date.UTC(2100, 2, 1, 12)],
+  ];
+  for (const [day, at] of days) {
+    const { systemClock } = await import("../src/clock.ts");
+    const start = systemClock.now();
+    await using store = await openEmpty({ clock: { ...systemClock, now: () => at + systemClock.now() - start } });
+    await register(store, OWNER);
+    await store.enqueue([job(1), job(2), job(3)]);
+    const tokens = (await takeUpTo(store, OWNER)).map((lease) => lease.token);
+    await store.settle(OWNER, [{ kind: "ack", token: tokens[0]! }]);
+    assertEquals(await redis.cli("EXISTS", "stat:failed"), "0");
+    await store.settle(OWNER, [{ kind: "discard", token: tokens[1]! }, { kind: "ack", token: tokens[2]! }]);
+    assertEquals(
+      await lines("MGET", "stat:processed", "stat:failed", `stat:processed:${day}`, `stat:failed:${day}`),
+      ["3", "1", "3", "1"],
+    );
+    assertEquals(await redis.cli("TTL", `stat:processed:${day}`), "157680000");
+    assertEquals(await redis.cli("TTL", "stat:processed"), "-1");
+  }
+});
+
+Deno.test("redis wire: what Sidekiq pauses is passed over, what we pause is in its set", async () => {
+  await using store = await openEmpty();
+  await register(store, OWNER);
+  await store.enqueue([job(1), job(2, { queue: "mail" })]);
+  await redis.cli("SADD", "paused", "default");
+  await store.pause("mail");
+  assertEquals((await lines("SMEMBERS", "paused")).sort(), ["default", "mail"]);
+  assertEquals(await takeUpTo(store, OWNER, 10, ["default", "mail"]), []);
+});
+
+Deno.test("redis wire: an entry stands under its exact score, as Sidekiq's pages find it", async () => {
+  await using store = await openEmpty();
+  await redis.cli("ZADD", "retry", "1700000000.1234567", job(1).payload);
+  const [entry] = (await store.page({ in: "retry" })).entries;
+  assertEquals(entry!.at, 1_700_000_000_123);
+  assertEquals((await store.get(entry!.ref))?.payload, job(1).payload);
+  assertEquals(await store.edit([entry!.ref], "requeue"), 1);
+  assertEquals(await redis.cli("ZCARD", "retry"), "0");
+});
+
+Deno.test("redis wire: a process of Sidekiq's is shown as it describes itself", async () => {
+  await using store = await openEmpty();
+  const identity = "ruby:7:cccccccccccc";
+  const info = {
+    hostname: "ruby",
+    started_at: 1_700_000_000.5,
+    pid: 7,
+    tag: "app",
+    concurrency: 25,
+    queues: ["a", "b"],
+    weights: { a: 1, b: 2 },
+    labels: [],
+    identity,
+  };
+  await redis.cli("SADD", "processes", identity, "ruby:8:gone");
+  await redis.cli(
+    "HSET",
+    identity,
+    "info",
+    JSON.stringify(info),
+    "busy",
+    "1",
+    "beat",
+    "1700000001.25",
+    "quiet",
+    "false",
+    "rss",
+    "2048",
+  );
+  await redis.cli(
+    "HSET",
+    `${identity}:work`,
+    "ouz",
+    JSON.stringify({ queue: "a", payload: { jid: "x" }, run_at: 1_700_000_001 }),
+  );
+  assertEquals(await store.processes(), [{
+    identity,
+    hostname: "ruby",
+    pid: 7,
+    tag: "app",
+    labels: [],
+    queues: ["a", "b"],
+    weights: { a: 1, b: 2 },
+    concurrency: 25,
+    version: "",
+    startedAt: 1_700_000_000_500,
+    quiet: false,
+    busy: 1,
+    rss: 2048 * 1024,
+    work: [{ task: "ouz", queue: "a", payload: '{"jid":"x"}', since: 1_700_000_001_000 }],
+    beatAt: 1_700_000_001_250,
+    alive: true,
+  }]);
+  assertEquals((await store.stats()).processes, 1);
+});
+
+Deno.test("redis wire: all other keys begin with jobs:", async () => {
+  await using store = await openEmpty();
+  await register(store, OWNER);
+  await store.enqueue([job(1), job(2, { delayMs: 60_000 }), job(3, { unique: { key: "k", ttlMs: 60_000 } })]);
+  await takeUpTo(store, OWNER, 1);
+  await store.claim("c", OWNER, 60_000);
+  await store.reply("1", "x");
+  await store.send(OWNER, { verb: "quiet" });
+  const sidekiqs = ["queues", "queue:default", "schedule", "processes", OWNER];
+  const others = (await lines("KEYS", "*")).filter((key) => !sidekiqs.includes(key));
+  assertEquals(others.filter((key) => !key.startsWith("jobs:")), []);
+});
+
+function wholeSecond() {
+  return {
+    now: () => Math.floor(Date.now() / 1000) * 1000,
+    monotonic: () => 0,
+    sleep: () => Promise.resolve(),
+    turn: () => Promise.resolve(),
+  };
+}
