@@ -5,16 +5,21 @@ import { loadHandlers } from "../handlers/load.ts";
 import { Registry } from "../handlers/registry.ts";
 import { type OpenStore, openStore } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
-import { print, printJson, printTable } from "./output.ts";
-import { loadSettings, storeOptions, storeUrl } from "./store.ts";
+import { print, printJson, printTable, remark } from "./output.ts";
+import { whyNotReady } from "./ready.ts";
+import { type ConfigFlags, loadSettings, storeOptions, storeUrl, withStore } from "./store.ts";
 
 /** What `--help` prints. */
 export const help = `
 Usage: jobs doctor [HANDLERS …] [--json]
+       jobs doctor --ready
 
 Checks that the settings can be read, the handlers load, the store opens, and every queue with jobs has a process that
 takes it; each finding comes with its cure. Then prints the settings and where each came from. Exit 1 when something
-does not work.`;
+does not work.
+
+  --ready   only this, for health checks: the store answers, and a process on this machine (in this container) is alive
+            and takes jobs. Says in one line why not, with exit 1; a process that is quiet is not ready`;
 
 /** One thing that was looked at. */
 interface Finding {
@@ -26,7 +31,8 @@ interface Finding {
 
 /** Looks at everything. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("doctor", argv, COMMON_FLAGS);
+  const { flags, args } = parseCommand("doctor", argv, { ...COMMON_FLAGS, ready: { takes: "switch" } });
+  if (flags.ready) return await checkReady(flags);
   const config = await loadSettings(flags, { handlers: args.length > 0 ? args : undefined });
   const findings: Finding[] = [
     { check: "settings", state: "ok", message: config.file ? `read from ${config.file}` : "no file: defaults" },
@@ -42,6 +48,14 @@ export async function run(argv: readonly string[]): Promise<number> {
     printTable(["setting", "value", "from"], rows, "");
   }
   return findings.some((one) => one.state === "failed") ? 1 : 0;
+}
+
+async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Promise<number> {
+  const why = await withStore(flags, (store) => whyNotReady(store, Deno.hostname()));
+  if (flags.json) printJson({ ready: why === undefined, why });
+  else if (why === undefined) print("ready");
+  else remark(`jobs: not ready: ${why}`);
+  return why === undefined ? 0 : 1;
 }
 
 async function checkHandlers({ settings }: LoadedConfig): Promise<Finding> {

@@ -1,0 +1,94 @@
+/**
+ * `make image`: a container image with nothing in it but the executable and what it needs, without a container engine.
+ *
+ *     deno run -A scripts/image.ts [--binary dist/jobs] [--output dist/jobs.tar] [--rootfs dist/rootfs]
+ *
+ * `--rootfs` is a folder that gets the same files; the Dockerfile copies it. Same executable, same libraries: same
+ * digest.
+ *
+ * @module
+ */
+import { parseArgs } from "@std/cli/parse-args";
+import { join, resolve } from "node:path";
+import { image } from "./image_oci.ts";
+import { APP, DATA, gather, ImageError, PROGRAM, type RootFs, USER } from "./image_rootfs.ts";
+
+const ARCHITECTURES: Readonly<Record<typeof Deno.build.arch, string>> = { x86_64: "amd64", aarch64: "arm64" };
+
+const SECOND = 1e9; // nanoseconds
+
+/** How the container runs. The Dockerfile says the same; a test compares them. */
+export function containerConfig(version: string, commit: string | undefined): Record<string, unknown> {
+  return {
+    User: `${USER}:${USER}`,
+    Env: [
+      "PATH=/usr/bin",
+      `HOME=/${DATA}`,
+      "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt",
+      `JOBS_STORE=sqlite:/${DATA}/jobs.db`,
+    ],
+    Entrypoint: [`/${PROGRAM}`],
+    Cmd: ["run"],
+    WorkingDir: `/${APP}`,
+    Volumes: { [`/${DATA}`]: {} },
+    StopSignal: "SIGTERM",
+    Healthcheck: {
+      Test: ["CMD", `/${PROGRAM}`, "doctor", "--ready"],
+      Interval: 30 * SECOND,
+      Timeout: 10 * SECOND,
+      StartPeriod: 15 * SECOND,
+    },
+    Labels: {
+      "org.opencontainers.image.title": "jobs",
+      "org.opencontainers.image.description": "Background jobs in one executable",
+      "org.opencontainers.image.licenses": "MIT",
+      "org.opencontainers.image.version": version,
+      ...(commit && { "org.opencontainers.image.revision": commit }),
+    },
+  };
+}
+
+/** Writes the files into a folder, which is emptied before. */
+async function writeRootFs({ system, program }: RootFs, folder: string): Promise<void> {
+  await Deno.remove(folder, { recursive: true }).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  await Deno.mkdir(folder, { recursive: true });
+  const mayChown = Deno.uid() === 0;
+  for (const { path, content, mode, owner } of [...system, ...program]) {
+    const to = join(folder, path);
+    if (content) await Deno.writeFile(to, content);
+    else await Deno.mkdir(to);
+    await Deno.chmod(to, mode); // past the umask
+    if (mayChown) await Deno.chown(to, owner, owner);
+  }
+}
+
+async function versionOf(binary: string): Promise<{ jobs: string; commit?: string }> {
+  const { success, stdout } = await new Deno.Command(resolve(binary), { args: ["version", "--json"] }).output();
+  if (!success) throw new ImageError(`"${binary}" does not run on this machine: make compile makes it anew`);
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+if (import.meta.main) {
+  const { binary, output, rootfs } = parseArgs(Deno.args, {
+    string: ["binary", "output", "rootfs"],
+    default: { binary: "dist/jobs", output: "dist/jobs.tar", rootfs: "dist/rootfs" },
+  }) as unknown as Record<"binary" | "output" | "rootfs", string>;
+  try {
+    const files = await gather(binary);
+    const { jobs, commit } = await versionOf(binary);
+    await writeRootFs(files, rootfs);
+    const { archive, digest } = image([files.system, files.program], {
+      architecture: ARCHITECTURES[Deno.build.arch],
+      config: containerConfig(jobs, commit),
+      name: `jobs:${jobs}`,
+    });
+    await Deno.writeFile(output, archive);
+    console.log(`${output}: image jobs:${jobs}, ${(archive.length / 1e6).toFixed(1)} MB, ${digest}`);
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    console.error(error.message);
+    Deno.exit(1);
+  }
+}
