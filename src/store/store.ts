@@ -16,6 +16,7 @@
  *
  * @module
  */
+import type { CronStore } from "./cron.ts";
 
 /** A job on its way in. */
 export interface NewJob {
@@ -81,10 +82,11 @@ export interface TakeRequest {
  *   order in which they were taken, are in that order there.
  *
  * `retry` and `snooze` give the time as `delayMs` from the store's now. `unlock` is the key of the unique lock to let go
- * of, if the job `jid` still has it.
+ * of, if the job `jid` still has it. `occurrence` is set with `ack`, `discard` and `bury`, for the job `jid` of a
+ * crontab entry: it is no longer the entry's live job.
  */
 export type Outcome =
-  & { readonly token: string; readonly unlock?: string; readonly jid?: string }
+  & { readonly token: string; readonly unlock?: string; readonly jid?: string; readonly occurrence?: string }
   & (
     | { readonly kind: "ack" }
     | { readonly kind: "discard" }
@@ -177,7 +179,7 @@ export interface RescueResult {
 }
 
 /** The store, to those who put jobs in and those who perform them. Closing it ends every wait on it. */
-export interface Store extends AsyncDisposable {
+export interface Store extends CronStore, AsyncDisposable {
   /** The address as given, without any password: for logs and people. */
   readonly url: string;
 

@@ -7,6 +7,7 @@ import { bytes } from "./bytes.ts";
 import { claim } from "./claim.ts";
 import { commands } from "./commands.ts";
 import { counts } from "./counts.ts";
+import { cron } from "./cron.ts";
 import { edit } from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import { exactlyOnce } from "./exactly_once.ts";
@@ -39,6 +40,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   pages,
   search,
   edit,
+  cron,
   "exactly once": exactlyOnce,
 };
 

@@ -49,6 +49,14 @@ export function pusherKey(client: string): string {
   return `jobs:pusher:${client}`;
 }
 
+/** Ours: how often something about the crontab was told (string). */
+export const CRON_TOLD = "jobs:cron:told";
+
+/** Ours: what became of an entry's occurrences, newest first (list). */
+export function cronHistoryKey(name: string): string {
+  return `jobs:cron:history:${name}`;
+}
+
 /** Every key whose type can be told beforehand, with it. */
 export const TYPES: Readonly<Record<string, string>> = {
   [QUEUES]: "set",

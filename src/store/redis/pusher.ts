@@ -148,6 +148,6 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
 }
 
 /** The payload up to its closing brace, where the script adds the time. */
-function openEnded(payload: string): string {
+export function openEnded(payload: string): string {
   return payload.endsWith("}") ? payload.slice(0, -1) : payload.trimEnd().slice(0, -1);
 }

@@ -10,8 +10,12 @@
 import { createHash } from "node:crypto";
 import beat from "./lua/beat.lua" with { type: "text" };
 import claim from "./lua/claim.lua" with { type: "text" };
+import cronRead from "./lua/cron_read.lua" with { type: "text" };
+import cronRemove from "./lua/cron_remove.lua" with { type: "text" };
+import cronWrite from "./lua/cron_write.lua" with { type: "text" };
 import deregister from "./lua/deregister.lua" with { type: "text" };
 import due from "./lua/due.lua" with { type: "text" };
+import endLive from "./lua/end_live.lua" with { type: "text" };
 import enqueue from "./lua/enqueue.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
 import orphans from "./lua/orphans.lua" with { type: "text" };
@@ -29,23 +33,28 @@ export interface Script {
   readonly sha: string;
 }
 
-function script(text: string): Script {
+/** @param included what stands after the script's first line */
+function script(source: string, included = ""): Script {
+  const text = source.replace("\n", () => `\n${included}`);
   return { text, sha: createHash("sha1").update(text).digest("hex") };
 }
 
 export const SCRIPTS = {
   beat: script(beat),
   claim: script(claim),
+  cronRead: script(cronRead),
+  cronRemove: script(cronRemove),
+  cronWrite: script(cronWrite),
   deregister: script(deregister),
   due: script(due),
   enqueue: script(enqueue),
-  move: script(move),
+  move: script(move, endLive),
   orphans: script(orphans),
   release: script(release),
   reply: script(reply),
-  rescue: script(rescue),
+  rescue: script(rescue, endLive),
   send: script(send),
-  settle: script(settle),
+  settle: script(settle, endLive),
   stats: script(stats),
   take: script(take),
 };

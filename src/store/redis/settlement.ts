@@ -61,8 +61,9 @@ export class Settlement {
 
 function pack(outcomes: readonly Outcome[]): string[] {
   const locks: string[] = [];
-  for (const { token, unlock, jid } of outcomes) {
+  for (const { token, unlock, jid, occurrence } of outcomes) {
     if (unlock !== undefined) locks.push(token, unlock, jid ?? "");
+    if (occurrence !== undefined) locks.push(token, "", jid ?? "");
   }
   const args = [`${locks.length / 3}`, ...locks];
   let kind = "";

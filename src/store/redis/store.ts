@@ -4,6 +4,8 @@
  * @module
  */
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
+import { cancelJob } from "../admin_cancel.ts";
+import type { CronReading, CronWrite } from "../cron.ts";
 import type { OpenStore } from "../open.ts";
 import type {
   Command,
@@ -19,6 +21,7 @@ import type {
 } from "../store.ts";
 import type { Context } from "./context.ts";
 import { readStats } from "./counts.ts";
+import { Cron } from "./cron.ts";
 import { DueWatch } from "./due_watch.ts";
 import { edit, editSome } from "./editor.ts";
 import { entryOf } from "./entries.ts";
@@ -46,6 +49,7 @@ export class RedisStore implements OpenStore {
   readonly #processes: Processes;
   readonly #queueWatch: QueueWatch;
   readonly #dueWatch: DueWatch;
+  readonly #cron: Cron;
   readonly #close: () => void;
 
   /**
@@ -63,6 +67,7 @@ export class RedisStore implements OpenStore {
     this.#processes = new Processes(context);
     this.#queueWatch = new QueueWatch(context, channel);
     this.#dueWatch = new DueWatch(context.link, channel);
+    this.#cron = new Cron(context, channel);
   }
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
@@ -177,9 +182,34 @@ export class RedisStore implements OpenStore {
     return this.#processes.awaitReply(id, signal);
   }
 
+  cronRead(request: { names?: readonly string[]; carried?: readonly string[] } = {}): Promise<CronReading> {
+    return this.#cron.read(request.names, request.carried ?? []);
+  }
+
+  cronWrite(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
+    return this.#cron.write(writes);
+  }
+
+  cronRemove(name: string, version: number): Promise<boolean> {
+    return this.#cron.remove(name, version);
+  }
+
+  cronHistory(name: string, limit: number): Promise<string[]> {
+    return this.#cron.history(name, limit);
+  }
+
+  cronCancel(jid: string): Promise<void> {
+    return cancelJob(this, jid);
+  }
+
+  waitForCron(signal: AbortSignal): Promise<void> {
+    return this.#cron.wait(signal);
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     this.#queueWatch.close();
     this.#dueWatch.close();
+    this.#cron.close();
     this.#close();
     return Promise.resolve();
   }

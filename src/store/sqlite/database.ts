@@ -9,11 +9,12 @@ import type { Clock } from "../../clock.ts";
 import { StoreError } from "../errors.ts";
 import { isBusy, translate } from "./errors.ts";
 import schema1 from "./schema/1.sql" with { type: "text" };
+import schema2 from "./schema/2.sql" with { type: "text" };
 
 /** Marks a database as ours: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
 /** Migrations in order; the file's `user_version` says how many it has had. */
-const MIGRATIONS: readonly string[] = [schema1];
+const MIGRATIONS: readonly string[] = [schema1, schema2];
 const HEADER = "SQLite format 3\0";
 
 /**

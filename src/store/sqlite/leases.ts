@@ -5,6 +5,7 @@
  */
 import type { Outcome, SettleResult } from "../store.ts";
 import { type Context, PLACE } from "./context.ts";
+import { endLive } from "./cron.ts";
 import type { Dead } from "./dead.ts";
 import type { Locks } from "./locks.ts";
 import type { Totals } from "./totals.ts";
@@ -37,6 +38,7 @@ export class Leases {
           continue;
         }
         if (outcome.unlock !== undefined) this.#locks.release(outcome.unlock, outcome.jid);
+        if (outcome.occurrence !== undefined && outcome.jid !== undefined) endLive(this.#context, outcome.jid);
         if (outcome.kind !== "snooze" && outcome.kind !== "release") finished++;
         if (outcome.kind === "retry" || outcome.kind === "bury" || outcome.kind === "discard") failed++;
         if (outcome.kind === "bury") buried++;

@@ -5,6 +5,7 @@
  */
 import type { UniqueLock } from "../store.ts";
 import type { Context } from "./context.ts";
+import { endLive } from "./cron.ts";
 
 /** Unique locks. All inside a transaction. */
 export class Locks {
@@ -29,9 +30,11 @@ export class Locks {
     this.#context.sql("DELETE FROM unique_lock WHERE key = ?1 AND (?2 IS NULL OR jid = ?2)").run(key, jid ?? null);
   }
 
-  /** Lets go of whatever lock a job has. */
+  /** Lets go of whatever a job has: its lock, and its place as the live job of a crontab entry. */
   releaseOf(jid: string | null): void {
-    if (jid !== null) this.#context.sql("DELETE FROM unique_lock WHERE jid = ?").run(jid);
+    if (jid === null) return;
+    this.#context.sql("DELETE FROM unique_lock WHERE jid = ?").run(jid);
+    endLive(this.#context, jid);
   }
 }
 

@@ -5,6 +5,8 @@
  */
 import { systemClock } from "../../clock.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
+import { cancelJob } from "../admin_cancel.ts";
+import type { CronReading, CronWrite } from "../cron.ts";
 import type { OpenStore, StoreOptions } from "../open.ts";
 import type {
   Command,
@@ -22,6 +24,7 @@ import { parseAddress } from "./address.ts";
 import { Commands } from "./commands.ts";
 import { Committer } from "./commit.ts";
 import { type Context, statementCache } from "./context.ts";
+import { Cron } from "./cron.ts";
 import { openDatabase, patiently } from "./database.ts";
 import { Dead } from "./dead.ts";
 import { Editor } from "./editor.ts";
@@ -81,6 +84,7 @@ class SqliteStore implements OpenStore {
   readonly #commands: Commands;
   readonly #pages: Pages;
   readonly #editor: Editor;
+  readonly #cron: Cron;
   #isClosed = false;
 
   constructor(url: string, context: Context) {
@@ -97,6 +101,7 @@ class SqliteStore implements OpenStore {
     this.#commands = new Commands(context);
     this.#pages = new Pages(context, { processes: this.#processes, totals });
     this.#editor = new Editor(context, { sets: this.#sets, locks, dead });
+    this.#cron = new Cron(context, this.#queues);
   }
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
@@ -202,6 +207,30 @@ class SqliteStore implements OpenStore {
 
   awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
     return this.#commands.awaitReply(id, signal);
+  }
+
+  cronRead(request: { names?: readonly string[]; carried?: readonly string[] } = {}): Promise<CronReading> {
+    return this.#cron.read(request.names, request.carried ?? []);
+  }
+
+  cronWrite(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
+    return this.#cron.write(writes);
+  }
+
+  cronRemove(name: string, version: number): Promise<boolean> {
+    return this.#cron.remove(name, version);
+  }
+
+  cronHistory(name: string, limit: number): Promise<string[]> {
+    return this.#cron.history(name, limit);
+  }
+
+  cronCancel(jid: string): Promise<void> {
+    return cancelJob(this, jid);
+  }
+
+  waitForCron(signal: AbortSignal): Promise<void> {
+    return this.#cron.wait(signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -24,7 +24,7 @@ export class Queues {
 
   /** See `Store.enqueue`. */
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
-    return this.#context.commit.run(() => jobs.map((job) => this.#insert(job)), jobs.length);
+    return this.#context.commit.run(() => jobs.map((job) => this.insert(job)), jobs.length);
   }
 
   /** See `Store.take`. */
@@ -73,7 +73,8 @@ export class Queues {
     return this.#context.sql("SELECT 1 FROM job WHERE place = 0 AND queue = ? LIMIT 1").get(queue) !== undefined;
   }
 
-  #insert({ jid, queue, payload, at, delayMs, unique }: NewJob): EnqueueResult {
+  /** Stores one job; inside a transaction. */
+  insert({ jid, queue, payload, at, delayMs, unique }: NewJob): EnqueueResult {
     const now = this.#context.clock.now();
     if (unique !== undefined) {
       const holder = this.#locks.take(unique, jid, now);

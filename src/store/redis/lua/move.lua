@@ -4,7 +4,7 @@
 -- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
 --          then per entry: key it is in (queue:NAME, or a set), member as it is there,
 --            key it goes to (queue:NAME, to its back; dead; "" to delete it), member as it is to be there,
---            jid whose unique lock to let go ("" for none)
+--            jid of one that ends with this: its unique lock is let go ("" for none)
 -- Result   a string with 1 for each entry that was moved and 0 for each that was gone,
 --          now in ms, ms until the earliest member of `retry` or `schedule` ("" if there is none)
 -- O(log M) per entry of a set of M members, O(M) per entry of a queue of M jobs (from its front)
@@ -49,6 +49,7 @@ for i = 4, #ARGV, 5 do
       lock = 'jobs:unique:' .. lock
       if string.match(call('GET', lock) or '', '^%d+ (.*)$') == jid then call('DEL', lock) end
     end
+    if jid ~= '' then endLive(jid) end
   end
   moved[#moved + 1] = gone and '0' or '1'
 end

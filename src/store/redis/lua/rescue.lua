@@ -5,7 +5,7 @@
 -- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
 --          then per process: identity, number of leases,
 --            per lease, youngest first: token, "back" or "dead", payload ("" for as it is),
---              jid whose unique lock to let go ("" for none)
+--              jid of one that ends with this: its unique lock is let go ("" for none)
 -- Result   given back, buried, then the identities of those that were dead
 -- O(N) for N leases
 
@@ -44,6 +44,7 @@ while i <= #ARGV do
           lock = 'jobs:unique:' .. lock
           if string.match(call('GET', lock) or '', '^%d+ (.*)$') == jid then call('DEL', lock) end
         end
+        if jid ~= '' then endLive(jid) end
       end
     end
     if call('HLEN', key) == 0 then

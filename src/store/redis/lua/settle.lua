@@ -3,7 +3,8 @@
 --
 -- KEYS[1]  jobs:leases:OWNER
 -- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
---          number of locks to let go, per lock: token of its job, key, jid;
+--          number of locks to let go, per lock: token of its job, key ("" for none: it is the live job of a crontab
+--          entry), jid;
 --          then groups, in the order of the outcomes:
 --            "ack", "drop" or "release", count, per job: token
 --            "retry" or "schedule", count, per job: token, delay in ms, payload
@@ -107,7 +108,11 @@ end
 for k = 5, first - 1, 3 do
   if ended[ARGV[k]] then
     local key, jid = 'jobs:unique:' .. ARGV[k + 1], ARGV[k + 2]
-    if string.match(call('GET', key) or '', '^%d+ (.*)$') == jid then call('DEL', key, 'jobs:unique-of:' .. jid) end
+    if ARGV[k + 1] == '' then
+      endLive(jid)
+    elseif string.match(call('GET', key) or '', '^%d+ (.*)$') == jid then
+      call('DEL', key, 'jobs:unique-of:' .. jid)
+    end
   end
 end
 

@@ -1,0 +1,105 @@
+/**
+ * The crontab's entries, what is remembered of them, and the jobs that follow, each write in one script.
+ *
+ * @module
+ */
+import { type CronReading, type CronWrite, MOST_RECORDS, type StoredCron } from "../cron.ts";
+import type { Context } from "./context.ts";
+import { CRON_TOLD, cronHistoryKey } from "./keys.ts";
+import { openEnded } from "./pusher.ts";
+import { SCRIPTS } from "./script.ts";
+import type { WakeChannel } from "./wake_channel.ts";
+
+/** Where nothing can be told (this user may not publish), it is looked for so often. */
+const LOOK_MS = 5_000;
+
+/** Keeps the crontab. */
+export class Cron {
+  readonly #context: Context;
+  readonly #channel: WakeChannel;
+  readonly #end = new AbortController();
+  /** How much had been told at the last reading of all. */
+  #heard = 0;
+
+  constructor(context: Context, channel: WakeChannel) {
+    this.#context = context;
+    this.#channel = channel;
+  }
+
+  /** See `CronStore.cronRead`. */
+  async read(names: readonly string[] | undefined, carried: readonly string[]): Promise<CronReading> {
+    const { link, offset } = this.#context;
+    const which = names === undefined ? ["all"] : ["some", ...names];
+    const reply = await link.run(SCRIPTS.cronRead, [], [offset(), `${carried.length}`, ...carried, ...which]);
+    const [now, told, ...entries] = reply as [number, number, ...EntryReply[]];
+    if (names === undefined) this.#heard = told;
+    return { now, entries: entries.map(toStored) };
+  }
+
+  /** See `CronStore.cronWrite`. */
+  async write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
+    if (writes.length === 0) return [];
+    const { link, offset, wire } = this.#context;
+    const args = [offset(), `${wire}`, `${MOST_RECORDS}`, ...writes.flatMap(pack)];
+    // Sent again after it happened it changes nothing, and is answered as if another had been faster.
+    const versions = await link.run(SCRIPTS.cronWrite, [], args) as number[];
+    return versions.map((version) => version === 0 ? undefined : version);
+  }
+
+  /** See `CronStore.cronRemove`. */
+  async remove(name: string, version: number): Promise<boolean> {
+    return await this.#context.link.run(SCRIPTS.cronRemove, [], [name, `${version}`]) === 1;
+  }
+
+  /** See `CronStore.cronHistory`. */
+  async history(name: string, limit: number): Promise<string[]> {
+    if (limit < 1) return [];
+    return await this.#context.link.call(["LRANGE", cronHistoryKey(name), "0", `${limit - 1}`]) as string[];
+  }
+
+  /** See `CronStore.waitForCron`. */
+  async wait(signal: AbortSignal): Promise<void> {
+    const over = AbortSignal.any([signal, this.#end.signal]);
+    while (!over.aborted) {
+      // Listen first, then look: what is told in between counts.
+      const enough = new AbortController();
+      const told = this.#channel.wait(AbortSignal.any([over, enough.signal]), LOOK_MS);
+      if (await this.#isNews()) enough.abort();
+      await told;
+      if (enough.signal.aborted) return;
+    }
+  }
+
+  /** Gives up everything. Waits resolve. */
+  close(): void {
+    this.#end.abort();
+  }
+
+  async #isNews(): Promise<boolean> {
+    try {
+      return Number(await this.#context.link.call(["GET", CRON_TOLD]) ?? 0) !== this.#heard;
+    } catch {
+      return false; // Redis is away: whoever reads finds out.
+    }
+  }
+}
+
+type EntryReply = [name: string, version: string, definition: string, state: string, live: string | null, seen: string];
+
+function toStored([name, version, definition, state, live, seen]: EntryReply): StoredCron {
+  return { name, version: Number(version), definition, state, live: live ?? undefined, seenAt: Number(seen) };
+}
+
+function pack({ name, version, definition, state, jobs, awaited, records }: CronWrite): string[] {
+  return [
+    name,
+    `${version}`,
+    state,
+    awaited ? "1" : "",
+    ...(definition === undefined ? ["keep", ""] : ["define", definition]),
+    `${jobs.length}`,
+    ...jobs.flatMap(({ queue, jid, payload }) => [queue, jid, openEnded(payload)]),
+    `${records.length}`,
+    ...records,
+  ];
+}

@@ -1,0 +1,32 @@
+#!lua
+-- Reads crontab entries, and notes which of them a process carries.
+--
+-- ARGV     offset of the clock in ms, number of entries carried, their names,
+--          then "all", or "some" and names
+-- Result   now in ms, how often something was told,
+--          then per entry there is: name, version, definition, state, live (false for none), seen at
+-- O(N) for N entries
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local first = 3 + ARGV[2]
+
+for i = 3, first - 1 do
+  local entry = 'jobs:cron:entry:' .. ARGV[i]
+  if call('EXISTS', entry) == 1 then call('HSET', entry, 'seen', now) end
+end
+
+local names
+if ARGV[first] == 'all' then
+  names = call('SMEMBERS', 'jobs:cron:names')
+  table.sort(names)
+else
+  names = { unpack(ARGV, first + 1) }
+end
+local result = { now, tonumber(call('GET', 'jobs:cron:told') or 0) }
+for _, name in ipairs(names) do
+  local entry = call('HMGET', 'jobs:cron:entry:' .. name, 'version', 'definition', 'state', 'live', 'seen')
+  if entry[1] then result[#result + 1] = { name, unpack(entry, 1, 5) } end
+end
+return result

@@ -1,0 +1,15 @@
+-- Included: a job has left the store, or is dead; it is no crontab entry's live job any more.
+local function endLive(jid)
+  local call = redis.call
+  local name = call('HGET', 'jobs:cron:live', jid)
+  if not name then return end
+  call('HDEL', 'jobs:cron:live', jid)
+  local entry = 'jobs:cron:entry:' .. name
+  call('HDEL', entry, 'live')
+  call('HSET', entry, 'version', call('INCR', 'jobs:cron:version'))
+  if call('HDEL', entry, 'awaited') == 1 then
+    call('INCR', 'jobs:cron:told')
+    -- It fails where the user may not publish; schedulers then see it some seconds later.
+    redis.pcall('PUBLISH', 'jobs:wake', 'cron')
+  end
+end

@@ -1,0 +1,135 @@
+/**
+ * The crontab's entries, what is remembered of them, and the jobs that follow, in one transaction.
+ *
+ * @module
+ */
+import { type CronReading, type CronWrite, MOST_RECORDS, type StoredCron } from "../cron.ts";
+import type { Context } from "./context.ts";
+import type { Queues } from "./queues.ts";
+
+/** A row of the table. */
+interface CronRow {
+  readonly name: string;
+  readonly version: number;
+  readonly definition: string;
+  readonly state: string;
+  readonly live: string | null;
+  readonly seen_at: number;
+}
+
+/** Keeps the crontab. */
+export class Cron {
+  readonly #context: Context;
+  readonly #queues: Queues;
+  /** How much had been told at the last reading of all. */
+  #heard = -1;
+
+  constructor(context: Context, queues: Queues) {
+    this.#context = context;
+    this.#queues = queues;
+  }
+
+  /** See `CronStore.cronRead`. */
+  async read(names: readonly string[] | undefined, carried: readonly string[]): Promise<CronReading> {
+    const { sql, clock, commit } = this.#context;
+    if (carried.length > 0) {
+      await commit.run(() => {
+        const seenAt = Math.round(clock.now());
+        for (const name of carried) sql("UPDATE cron SET seen_at = ? WHERE name = ?").run(seenAt, name);
+      }, carried.length);
+    }
+    return await this.#context.read(() => {
+      // Before the entries: what changes in between is heard of once too often rather than not at all.
+      if (names === undefined) this.#heard = this.#told();
+      const rows = names === undefined
+        ? sql("SELECT * FROM cron ORDER BY name").all()
+        : names.map((name) => sql("SELECT * FROM cron WHERE name = ?").get(name)).filter((row) => row !== undefined);
+      return { now: Math.round(clock.now()), entries: (rows as unknown as CronRow[]).map(toStored) };
+    });
+  }
+
+  /** See `CronStore.cronWrite`. */
+  write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
+    const rows = writes.reduce((sum, { jobs, records }) => sum + 1 + jobs.length + records.length, 0);
+    return this.#context.commit.run(() => writes.map((write) => this.#apply(write)), rows);
+  }
+
+  /** See `CronStore.cronRemove`. */
+  remove(name: string, version: number): Promise<boolean> {
+    return this.#context.commit.run(() => {
+      const { sql } = this.#context;
+      if (sql("DELETE FROM cron WHERE name = ? AND version = ?").run(name, version).changes === 0) return false;
+      sql("DELETE FROM cron_record WHERE name = ?").run(name);
+      tell(this.#context);
+      return true;
+    });
+  }
+
+  /** See `CronStore.cronHistory`. */
+  history(name: string, limit: number): Promise<string[]> {
+    return this.#context.read(() =>
+      this.#context.sql("SELECT record FROM cron_record WHERE name = ? ORDER BY id DESC LIMIT ?")
+        .all(name, limit).map((row) => String(row.record))
+    );
+  }
+
+  /** See `CronStore.waitForCron`. */
+  wait(signal: AbortSignal): Promise<void> {
+    return this.#context.watch.until(() => this.#told() !== this.#heard, signal);
+  }
+
+  #told(): number {
+    return Number(this.#context.sql("SELECT told FROM cron_counter").get()!.told);
+  }
+
+  #apply({ name, version, definition, state, jobs, awaited, records }: CronWrite): number | undefined {
+    const { sql, clock } = this.#context;
+    const stored = sql("SELECT * FROM cron WHERE name = ?").get(name) as unknown as CronRow | undefined;
+    if ((stored?.version ?? 0) !== version) return undefined;
+    const next = nextVersion(this.#context);
+    sql(
+      `INSERT OR REPLACE INTO cron (name, version, definition, state, live, awaited, seen_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    ).run(
+      name,
+      next,
+      definition ?? stored?.definition ?? "",
+      state,
+      jobs.at(-1)?.jid ?? stored?.live ?? null,
+      awaited ? 1 : 0,
+      definition === undefined ? stored?.seen_at ?? 0 : Math.round(clock.now()),
+    );
+    for (const job of jobs) this.#queues.insert(job);
+    for (const record of records) sql("INSERT INTO cron_record (name, record) VALUES (?, ?)").run(name, record);
+    if (records.length > 0) {
+      sql(
+        `DELETE FROM cron_record WHERE name = ?1 AND id <=
+           (SELECT id FROM cron_record WHERE name = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`,
+      ).run(name, MOST_RECORDS);
+    }
+    if (definition !== undefined) tell(this.#context);
+    return next;
+  }
+}
+
+/** A job has left the store, or is dead: it is nobody's `live` any more. Inside a transaction. */
+export function endLive(context: Context, jid: string): void {
+  const { sql } = context;
+  const entry = sql("SELECT name, awaited FROM cron WHERE live = ?").get(jid);
+  if (entry === undefined) return;
+  sql("UPDATE cron SET live = NULL, awaited = 0, version = ? WHERE name = ?")
+    .run(nextVersion(context), String(entry.name));
+  if (entry.awaited === 1) tell(context);
+}
+
+function nextVersion({ sql }: Context): number {
+  return Number(sql("UPDATE cron_counter SET version = version + 1 RETURNING version").get()!.version);
+}
+
+function tell({ sql }: Context): void {
+  sql("UPDATE cron_counter SET told = told + 1").run();
+}
+
+function toStored({ name, version, definition, state, live, seen_at }: CronRow): StoredCron {
+  return { name, version, definition, state, live: live ?? undefined, seenAt: seen_at };
+}

@@ -1,0 +1,288 @@
+/**
+ * Crontab entries: what is remembered of them changes together with the jobs that follow, or not at all.
+ *
+ * @module
+ */
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
+import { getField, readWireTime } from "../../src/job/raw.ts";
+import type { Place } from "../../src/store/admin.ts";
+import { type CronWrite, MOST_RECORDS, type StoredCron } from "../../src/store/cron.ts";
+import type { Outcome, Store } from "../../src/store/store.ts";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { entries, HOUR_MS, jid, job, LAPSE_MS, numbersIn, processRecord, register, takeUpTo, woken } from "./jobs.ts";
+
+const NIGHTLY = "nightly report";
+const DEFAULT: Place = { in: "queue", queue: "default" };
+
+/** A change of the entry that nobody has written yet, unless said otherwise. */
+function change(more: Partial<CronWrite> = {}): CronWrite {
+  const definition = (more.version ?? 0) === 0 ? { definition: "d0" } : {};
+  return { name: NIGHTLY, version: 0, state: "s0", jobs: [], awaited: false, records: [], ...definition, ...more };
+}
+
+/** Writes one change, and returns the version that it came to. */
+async function write(store: Store, more: Partial<CronWrite> = {}): Promise<number> {
+  const [version] = await store.cronWrite([change(more)]);
+  assert(version !== undefined, "it had moved on");
+  return version;
+}
+
+/** The entry as it is stored. */
+async function read(store: Store, name = NIGHTLY): Promise<StoredCron | undefined> {
+  return (await store.cronRead({ names: [name] })).entries[0];
+}
+
+/** An entry whose live job is the first one. */
+async function withLive(store: Store, awaited = false): Promise<void> {
+  await write(store, { jobs: [job(1)], awaited });
+}
+
+/** Ends the only job there is. */
+async function settle(store: Store, make: (token: string) => Outcome): Promise<void> {
+  const owner = await register(store);
+  const [lease] = await takeUpTo(store, owner, 1);
+  assertEquals((await store.settle(owner, [make(lease!.token)])).lost, []);
+}
+
+export const cron: Cases = {
+  "an entry is there as it was written, seen now": async (open) => {
+    await using t = await open();
+    const version = await write(t.store, { definition: '{"é":1}', state: "{}" });
+    const { now, entries } = await (await t.another()).cronRead();
+    assertAlmostEquals(now, t.now(), SLACK_MS);
+    const [{ seenAt, ...entry }] = entries as [StoredCron];
+    assertEquals(entry, { name: NIGHTLY, version, definition: '{"é":1}', state: "{}", live: undefined });
+    assertAlmostEquals(seenAt, t.now(), SLACK_MS);
+  },
+
+  "all are read by name, or some": async (open) => {
+    await using t = await open();
+    for (const name of ["b", "a", "c"]) await write(t.store, { name });
+    const names = async (some?: string[]) =>
+      (await t.store.cronRead(some && { names: some })).entries.map((entry) => entry.name);
+    assertEquals(await names(), ["a", "b", "c"]);
+    assertEquals(await names(["c", "none", "a"]), ["c", "a"]);
+    assertEquals(await names([]), []);
+  },
+
+  "a state and its job appear together, in order, with the time": async (open) => {
+    await using t = await open();
+    const first = await write(t.store);
+    const second = await write(t.store, { version: first, state: "s1", jobs: [job(1), job(2, { queue: "mail" })] });
+    const { version, definition, state, live } = (await read(t.store))!;
+    assertEquals({ version, definition, state, live }, {
+      version: second,
+      definition: "d0",
+      state: "s1",
+      live: jid(2),
+    });
+    assert(second > first);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [2]);
+    const [entry] = await entries(t.store, DEFAULT);
+    assertAlmostEquals(readWireTime(getField(entry!.payload, "enqueued_at"))!, t.now(), SLACK_MS);
+    assertEquals((await t.store.queues()).map((queue) => queue.name), ["default", "mail"]);
+  },
+
+  "what has moved on changes nothing, and others of the batch are written": async (open) => {
+    await using t = await open();
+    const old = await write(t.store);
+    const now = await write(t.store, { version: old, state: "s1" });
+    const records = ["{}"];
+    const results = await t.store.cronWrite([
+      change({ version: old, state: "late", jobs: [job(1)], records }),
+      change({ version: 0, state: "new", jobs: [job(2)], records }),
+      change({ name: "other", version: 7, jobs: [job(3)], records }),
+      change({ name: "other", jobs: [job(4)] }),
+    ]);
+    assertEquals(results.slice(0, 3), [undefined, undefined, undefined]);
+    assertEquals((await read(t.store))!.state, "s1");
+    assertEquals((await read(t.store))!.version, now);
+    assertEquals(await numbersIn(t.store, DEFAULT), [4]);
+    assertEquals(await t.store.cronHistory(NIGHTLY, 10), []);
+  },
+
+  "of many who write from the same reading, one does": async (open) => {
+    await using t = await open();
+    const version = await write(t.store);
+    const others = [t.store, await t.another(), await t.another()];
+    const writes = Array.from(
+      { length: 12 },
+      (_, i) => others[i % others.length]!.cronWrite([change({ version, state: `by ${i}`, jobs: [job(i)] })]),
+    );
+    const results = (await Promise.all(writes)).map(([result]) => result);
+    const winner = results.findIndex((result) => result !== undefined);
+    assertEquals(results.filter((result) => result !== undefined).length, 1);
+    assertEquals(await numbersIn(t.store, DEFAULT), [winner]);
+    assertEquals((await read(t.store))!.state, `by ${winner}`);
+  },
+
+  "a write without a job leaves the live one": async (open) => {
+    await using t = await open();
+    await withLive(t.store);
+    await write(t.store, { version: (await read(t.store))!.version, state: "s1" });
+    assertEquals((await read(t.store))!.live, jid(1));
+  },
+
+  "live until its job is done, discarded or dead, which is a new version": async (open) => {
+    for (const kind of ["ack", "discard", "bury"] as const) {
+      await using t = await open();
+      await withLive(t.store);
+      const before = (await read(t.store))!;
+      assertEquals(before.live, jid(1));
+      const { payload } = job(1);
+      await settle(t.store, (token) => ({ kind, token, payload, jid: jid(1), occurrence: NIGHTLY }));
+      const after = (await read(t.store))!;
+      assertEquals(after.live, undefined, kind);
+      assertNotEquals(after.version, before.version);
+      assertEquals(await t.store.cronWrite([change({ version: before.version })]), [undefined]);
+    }
+  },
+
+  "live while it retries, snoozes or is given back": async (open) => {
+    for (const kind of ["retry", "snooze", "release"] as const) {
+      await using t = await open();
+      await withLive(t.store);
+      await settle(t.store, (token) => ({ kind, token, delayMs: HOUR_MS, payload: job(1).payload }));
+      assertEquals((await read(t.store))!.live, jid(1), kind);
+    }
+  },
+
+  "live through a rescue, and no more when it is rescued to death": async (open) => {
+    await using t = await open();
+    await withLive(t.store);
+    for (const live of [jid(1), undefined]) {
+      await takeUpTo(t.store, await register(t.store));
+      t.advance(LAPSE_MS);
+      await t.store.rescue(10, 2);
+      assertEquals((await read(t.store))!.live, live);
+    }
+  },
+
+  "not live when it is deleted or killed": async (open) => {
+    for (const edit of ["delete", "kill"] as const) {
+      await using t = await open();
+      await withLive(t.store);
+      const [entry] = await entries(t.store, DEFAULT);
+      assertEquals(await t.store.edit([entry!.ref], edit), 1);
+      assertEquals((await read(t.store))!.live, undefined, edit);
+    }
+  },
+
+  "an outcome that came too late, and the end of an earlier job, leave it live": async (open) => {
+    await using t = await open();
+    await withLive(t.store);
+    const owner = await register(t.store);
+    const [lease] = await takeUpTo(t.store, owner, 1);
+    const end = { kind: "ack", jid: jid(1), occurrence: NIGHTLY } as const;
+    await t.store.settle(owner, [{ ...end, token: "nonsense" }]);
+    assertEquals((await read(t.store))!.live, jid(1));
+    await write(t.store, { version: (await read(t.store))!.version, jobs: [job(2)] });
+    await t.store.settle(owner, [{ ...end, token: lease!.token }]);
+    assertEquals((await read(t.store))!.live, jid(2));
+  },
+
+  "the history is newest first, and the latest hundred": async (open) => {
+    await using t = await open();
+    const records = Array.from({ length: MOST_RECORDS }, (_, i) => `${i}`);
+    const version = await write(t.store, { records });
+    await write(t.store, { version, records: ["new", "newest"] });
+    await write(t.store, { name: "other", records: ["of another"] });
+    assertEquals(await t.store.cronHistory(NIGHTLY, 3), ["newest", "new", `${MOST_RECORDS - 1}`]);
+    const all = await t.store.cronHistory(NIGHTLY, 1_000);
+    assertEquals([all.length, all.at(-1)], [MOST_RECORDS, "2"]);
+    assertEquals(await t.store.cronHistory("none", 10), []);
+  },
+
+  "removed as it was read, with its history; a later one of the name is another": async (open) => {
+    await using t = await open();
+    const version = await write(t.store, { records: ["{}"], jobs: [job(1)] });
+    assertEquals(await t.store.cronRemove(NIGHTLY, version + 1), false);
+    assertEquals(await t.store.cronRemove(NIGHTLY, version), true);
+    assertEquals(await t.store.cronRemove(NIGHTLY, version), false);
+    assertEquals((await t.store.cronRead()).entries, []);
+    assertEquals(await numbersIn(t.store, DEFAULT), [1]);
+    const again = await write(t.store);
+    assert(again > version);
+    assertEquals(await t.store.cronHistory(NIGHTLY, 10), []);
+    assertEquals((await read(t.store))!.live, undefined);
+    await settle(t.store, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY }));
+    assertEquals((await read(t.store))!.version, again, "the job of the one before is not its own");
+  },
+
+  "seen when a process carries it or defines it, not by other writes": async (open) => {
+    await using t = await open();
+    const first = await write(t.store);
+    t.advance(HOUR_MS);
+    const second = await write(t.store, { version: first, state: "s1" });
+    assertAlmostEquals((await read(t.store))!.seenAt, t.now() - HOUR_MS, SLACK_MS);
+    const { entries } = await t.store.cronRead({ carried: [NIGHTLY, "none"] });
+    assertEquals(entries.map(({ name, version }) => [name, version]), [[NIGHTLY, second]]);
+    assertAlmostEquals(entries[0]!.seenAt, t.now(), SLACK_MS);
+    t.advance(HOUR_MS);
+    await write(t.store, { version: second, definition: "d1" });
+    assertAlmostEquals((await read(t.store))!.seenAt, t.now(), SLACK_MS);
+  },
+
+  "wait: for a definition of our own or another's, and for a removal": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    await t.store.cronRead();
+    await woken((signal) => t.store.waitForCron(signal), () => write(other));
+    await t.store.cronRead();
+    const { version } = (await read(t.store))!;
+    await woken((signal) => t.store.waitForCron(signal), () => write(t.store, { version, definition: "d1" }));
+    await t.store.cronRead();
+    const entry = (await read(t.store))!;
+    await woken((signal) => t.store.waitForCron(signal), () => other.cronRemove(NIGHTLY, entry.version));
+  },
+
+  "wait: for the end of a job that is awaited": async (open) => {
+    await using t = await open();
+    await withLive(t.store, true);
+    await t.store.cronRead();
+    const other = await t.another();
+    await woken(
+      (signal) => t.store.waitForCron(signal),
+      () => settle(other, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY })),
+    );
+  },
+
+  "wait: not for what changes nothing for others, nor when told to end": async (open) => {
+    await using t = await open();
+    await withLive(t.store);
+    await t.store.cronRead();
+    const enough = new AbortController();
+    let isOver = false;
+    const waiting = t.store.waitForCron(enough.signal).then(() => isOver = true);
+    await write(t.store, { version: (await read(t.store))!.version, state: "s1", records: ["{}"] });
+    await settle(t.store, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY }));
+    await t.store.cronHistory(NIGHTLY, 1);
+    assertEquals(isOver, false);
+    enough.abort();
+    await waiting;
+  },
+
+  "wait: for what was told between the reading and the wait": async (open) => {
+    await using t = await open();
+    await t.store.cronRead();
+    await write(await t.another());
+    await woken((signal) => t.store.waitForCron(signal), () => Promise.resolve());
+  },
+
+  "cancel: a job that waits is deleted, one that is performed is its process's to end": async (open) => {
+    await using t = await open();
+    await withLive(t.store);
+    await t.store.cronCancel(jid(1));
+    assertEquals(await entries(t.store, DEFAULT), []);
+    const { version, live } = (await read(t.store))!;
+    assertEquals(live, undefined);
+
+    await write(t.store, { version, jobs: [job(2)] });
+    const owner = "host:1:aaaaaaaaaaaa";
+    await t.store.beat(processRecord(owner), 60_000);
+    await takeUpTo(t.store, owner);
+    const commands = await woken((signal) => t.store.receive(owner, signal), () => t.store.cronCancel(jid(2)));
+    assertEquals(commands.map(({ verb, jid }) => [verb, jid]), [["cancel", jid(2)]]);
+    assertEquals((await read(t.store))!.live, jid(2));
+  },
+};
