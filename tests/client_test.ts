@@ -1,0 +1,51 @@
+/** The enqueuer on a real store: what it says is stored is there, and nothing else is. */
+import { assertEquals, assertRejects } from "@std/assert";
+import { Client, type JobRequest } from "../src/client/client.ts";
+import { InvalidPayload } from "../src/job/errors.ts";
+import { sqliteFolder } from "./support/stores.ts";
+
+Deno.test("what is pushed is in its place, under the jid that push gave", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  const client = new Client({ store });
+  const now = await client.push("Now", [{ id: 2n ** 60n }], { queue: "low" });
+  const later = await client.push("Later", [], { in: "5m" });
+  const past = await client.push("Past", [], { at: "2001-02-03T04:05Z" });
+  const places = await Promise.all([now, later, past].map(async (jid) => (await store.find(jid!))[0]?.place));
+  assertEquals(places, [{ in: "queue", queue: "low" }, { in: "scheduled" }, { in: "queue", queue: "default" }]);
+  const [entry] = await store.find(now!);
+  assertEquals(entry!.payload.includes(`"args":[{"id":1152921504606846976}]`), true);
+});
+
+Deno.test("what is refused leaves nothing in the store", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  const client = new Client({ store });
+  const refused = [{ class: "A" }, { class: "A", args: [NaN] }, { class: "A", args: [], queue: "a b" }];
+  for (const job of refused) await assertRejects(() => client.push(job as unknown as JobRequest), InvalidPayload);
+  const { enqueued, scheduled, queues } = await store.stats();
+  assertEquals([enqueued, scheduled, queues], [0, 0, []]);
+});
+
+Deno.test("of thousands, each job has its own answer, and all that were taken are there in order", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  const client = new Client({ store });
+  const args = Array.from({ length: 2_500 }, (_, i) => i % 1_000 === 7 ? [undefined] : [i]);
+  const results = await client.pushBulk({ class: "A", args });
+  const jids = results.flatMap((result) => result.jid ?? []);
+  assertEquals([results.length, jids.length, new Set(jids).size], [2_500, 2_497, 2_497]);
+  assertEquals((await store.stats()).enqueued, 2_497);
+  const { entries } = await store.page({ in: "queue", queue: "default" }, { limit: 10 });
+  assertEquals(entries.map((entry) => JSON.parse(entry.payload).args[0]), [0, 1, 2, 3, 4, 5, 6, 8, 9, 10]);
+});
+
+Deno.test("a unique job is there once, from whichever client it is pushed", async () => {
+  await using folder = await sqliteFolder();
+  const clients = [new Client({ store: await folder.open() }), new Client({ store: await folder.open() })];
+  const pushes = Array.from({ length: 20 }, (_, i) => clients[i % 2]!.push("A", [1], { unique_for: "1h" }));
+  const jids = (await Promise.all(pushes)).filter((jid) => jid !== undefined);
+  assertEquals(jids.length, 1);
+  const [held] = await clients[0]!.pushBulk({ class: "A", args: [[1]], unique_for: "1h" });
+  assertEquals(held?.refused?.startsWith(`job "${jids[0]}" is there already`), true);
+});
