@@ -1,0 +1,224 @@
+/**
+ * What an operator does, for pages and API alike: each action is one function, checks what it is given, and leaves a
+ * line in the audit log that says who did what to how many.
+ *
+ * @module
+ */
+import type { PushResult } from "../client/client.ts";
+import { InvalidPayload } from "../job/errors.ts";
+import { parsePayload } from "../job/job.ts";
+import type { JobRequest } from "../job/payload.ts";
+import type { Edit, Entry, Place } from "../store/admin.ts";
+import type { Visitor } from "./auth/gate.ts";
+import { Refusal } from "./body.ts";
+import type { Desk } from "./desk.ts";
+import { describeFilter, type Filter, isEmpty } from "./filter.ts";
+import type { Progress } from "./operations.ts";
+import { actionsIn, checkQueue, type JobAction, placeName, sizeOf } from "./places.ts";
+import { windows } from "./scan.ts";
+
+/** Jobs one by one, or all of a place that pass a filter. */
+export type Selection =
+  | { readonly refs: readonly string[] }
+  | { readonly place: Place; readonly filter: Filter };
+
+/** What came of it: how many were changed; absent when it goes on by itself. */
+export interface ActionResult {
+  readonly changed?: number;
+}
+
+const EDITS: Readonly<Record<JobAction, Edit>> = { retry: "requeue", kill: "kill", delete: "delete", move: "requeue" };
+/** So many are changed in one step of the store. */
+const BATCH = 1_000;
+/** A visitor waits so long for an action on many jobs. */
+const PATIENCE_MS = 1_500;
+const MOST_REFS = 10_000;
+
+/**
+ * Does something with jobs.
+ *
+ * @param queue where to move them
+ * @throws {Refusal} when that cannot be done with these
+ */
+export async function actOnJobs(
+  desk: Desk,
+  visitor: Visitor,
+  action: JobAction,
+  selection: Selection,
+  queue?: string,
+): Promise<ActionResult> {
+  const to = action === "move" ? checkQueue(queue ?? "") : undefined;
+  const note = { action, queue: to };
+  if ("refs" in selection) {
+    const { refs } = selection;
+    if (refs.length > MOST_REFS) throw new Refusal(422, `${refs.length} jobs named; wanted: at most ${MOST_REFS}`);
+    const changed = refs.length === 0 ? 0 : await desk.store.edit(refs, EDITS[action], to);
+    writeDown(desk, visitor, { ...note, jobs: refs.length, changed, refs: refs.slice(0, 20).join(" ") });
+    return { changed };
+  }
+  const { place, filter } = selection;
+  if (!actionsIn(place).includes(action)) {
+    throw new Refusal(422, `Jobs in ${placeName(place)} cannot be dealt with by "${action}"`);
+  }
+  const total = sizeOf(place, await desk.store.stats());
+  writeDown(desk, visitor, { ...note, all: placeName(place), filter: describeFilter(filter) || undefined, total });
+  const label = `${action} all ${isEmpty(filter) ? "" : "matching "}in ${placeName(place)}`;
+  const changed = await desk.operations.run(
+    { label, total, patienceMs: PATIENCE_MS },
+    (progress) =>
+      isEmpty(filter) && action !== "move"
+        ? changeAll(desk, place, EDITS[action], total, progress)
+        : changeMatching(desk, { place, filter, edit: EDITS[action], to, total }, progress),
+  );
+  return changed === undefined ? {} : { changed };
+}
+
+/** No more than there were at the start: what fails again meanwhile comes back behind, and would never end. */
+async function changeAll(desk: Desk, place: Place, edit: Edit, total: number, progress: Progress): Promise<void> {
+  for (let left = total; left > 0;) {
+    const changed = await desk.store.editSome(place, edit, Math.min(BATCH, left));
+    if (changed === 0) return;
+    left -= changed;
+    progress(changed);
+  }
+}
+
+interface Matching {
+  readonly place: Place;
+  readonly filter: Filter;
+  readonly edit: Edit;
+  readonly to: string | undefined;
+  readonly total: number;
+}
+
+async function changeMatching(desk: Desk, { place, filter, edit, to, total }: Matching, progress: Progress) {
+  if (place.in === "queue" && place.queue === to) throw new Refusal(422, `They are in queue "${to}" already`);
+  let looked = 0;
+  for await (const window of windows(desk, { place, filter })) {
+    progress(await desk.store.edit(window.entries.map((entry) => entry.ref), edit, to));
+    looked += window.looked;
+    if (looked >= total) return;
+  }
+}
+
+/**
+ * Pushes a job.
+ *
+ * @returns its jid
+ * @throws {Refusal} when it cannot be stored as it is
+ */
+export async function pushJob(desk: Desk, visitor: Visitor, request: JobRequest, action = "push"): Promise<string> {
+  let jid: string | undefined;
+  try {
+    jid = await desk.client.push(request);
+  } catch (error) {
+    if (error instanceof InvalidPayload) throw new Refusal(422, error.message);
+    throw error;
+  }
+  if (jid === undefined) throw new Refusal(409, "Not pushed: a job with the same class, queue and arguments is there");
+  writeDown(desk, visitor, { action, class: request.class, jid });
+  return jid;
+}
+
+/**
+ * Pushes many jobs; one that is refused stops none of the others.
+ *
+ * @throws {StoreError} when the store fails on the way
+ */
+export async function pushJobs(desk: Desk, visitor: Visitor, requests: readonly JobRequest[]): Promise<PushResult[]> {
+  const results: PushResult[] = [];
+  for await (const result of desk.client.pushMany(requests)) results.push(result);
+  const pushed = results.filter((result) => result.jid !== undefined).length;
+  writeDown(desk, visitor, { action: "push", jobs: requests.length, changed: pushed });
+  return results;
+}
+
+/** Fields that belong to a job's past, not to a new one like it. */
+const PAST = [
+  "jid",
+  "at",
+  "created_at",
+  "enqueued_at",
+  "failed_at",
+  "retried_at",
+  "retry_count",
+  "error_class",
+  "error_message",
+  "error_backtrace",
+  "rescues",
+  "unique_key",
+  "discarded_at",
+];
+
+/**
+ * Pushes a changed job, then deletes the one it was made from: should we die in between, both are there.
+ *
+ * @throws {Refusal} when it cannot be stored as it is
+ */
+export async function pushAgain(
+  desk: Desk,
+  visitor: Visitor,
+  original: Entry,
+  changed: { readonly class: string; readonly args: unknown; readonly queue: string },
+): Promise<string> {
+  const before = parsePayload(original.payload)?.payload;
+  const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !PAST.includes(field)));
+  const request = { ...rest, ...changed, args: desk.mask.restore(changed.args, before?.args) } as JobRequest;
+  const jid = await pushJob(desk, visitor, request, "push again");
+  if (original.place.in !== "leased") await desk.store.edit([original.ref], "delete");
+  return jid;
+}
+
+/** Pauses or resumes a queue. */
+export async function setPaused(desk: Desk, visitor: Visitor, queue: string, paused: boolean): Promise<void> {
+  checkQueue(queue);
+  await (paused ? desk.store.pause(queue) : desk.store.resume(queue));
+  writeDown(desk, visitor, { action: paused ? "pause" : "resume", queue });
+}
+
+/** What a process can be asked. */
+export type ProcessVerb = "quiet" | "resume" | "stop";
+
+/**
+ * Asks something of processes; without an identity, of all that live.
+ *
+ * @throws {Refusal} when there is no such live process
+ */
+export async function askProcess(
+  desk: Desk,
+  visitor: Visitor,
+  identity: string | undefined,
+  verb: ProcessVerb,
+): Promise<number> {
+  const meant = identity === undefined
+    ? (await desk.store.processes()).filter((process) => process.alive).map((process) => process.identity)
+    : [identity];
+  const heard = await Promise.all(meant.map((one) => desk.store.send(one, { verb })));
+  const asked = heard.filter(Boolean).length;
+  writeDown(desk, visitor, { action: verb, process: identity ?? "all", asked });
+  if (identity !== undefined && asked === 0) throw new Refusal(404, `No live process "${identity}"`);
+  return asked;
+}
+
+const DUMP_PATIENCE_MS = 10_000;
+
+/** What every task of a process is doing; undefined when it does not answer: its event loop is blocked. */
+export async function dumpProcess(desk: Desk, visitor: Visitor, identity: string): Promise<string | undefined> {
+  const id = crypto.randomUUID();
+  const patience = new AbortController();
+  const over = new AbortController();
+  if (!await desk.store.send(identity, { verb: "dump", id })) {
+    throw new Refusal(404, `No live process "${identity}"`);
+  }
+  writeDown(desk, visitor, { action: "dump", process: identity });
+  void desk.clock.sleep(DUMP_PATIENCE_MS, over.signal).then(() => patience.abort());
+  try {
+    return await desk.store.awaitReply(id, patience.signal);
+  } finally {
+    over.abort();
+  }
+}
+
+function writeDown(desk: Desk, visitor: Visitor, fields: Readonly<Record<string, unknown>>): void {
+  desk.audit.info("Done", { user: visitor.name, by: visitor.by, address: visitor.address, ...fields });
+}

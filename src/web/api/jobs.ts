@@ -1,0 +1,201 @@
+/**
+ * The API's routes about jobs.
+ *
+ * @module
+ */
+import type { Context } from "hono";
+import type { JobRequest } from "../../job/payload.ts";
+import type { Place } from "../../store/admin.ts";
+import { actOnJobs, pushAgain, pushJob, pushJobs } from "../actions.ts";
+import { Refusal } from "../body.ts";
+import type { Desk, WebEnv } from "../desk.ts";
+import { FILTERS, parseFilter } from "../filter.ts";
+import { findEntries } from "../lookup.ts";
+import { type JobAction, parsePlace } from "../places.ts";
+import { scanOf } from "../requests.ts";
+import { bodyOf, jobJson, objectOf, textIn } from "./json.ts";
+import type { ApiAnswer, ApiRoute } from "./routes.ts";
+
+const JOB = { $ref: "#/components/schemas/Job" };
+const PUSH = { $ref: "#/components/schemas/Push" };
+const CHANGED = {
+  type: "object",
+  properties: { changed: { type: "integer", description: "absent with status 202: it goes on, see /operations" } },
+};
+const ACTIONS = ["retry", "kill", "delete", "move"] as const;
+const MOST_AT_ONCE = 10_000;
+
+/** The routes. */
+export const jobRoutes: readonly ApiRoute[] = [
+  {
+    method: "GET",
+    path: "/jobs",
+    about: "Lists the jobs in one place, page by page; filters combine",
+    query: {
+      in: "scheduled, retry, dead, running or queue:NAME",
+      ...FILTERS,
+      cursor: "from the page before",
+      limit: "at most so many, 1 to 1000; default 50",
+      order: "forward or reverse; default forward, in dead reverse",
+    },
+    answer: {
+      type: "object",
+      properties: {
+        jobs: { type: "array", items: JOB },
+        next: { type: "string", description: "cursor of the next page; absent on the last" },
+        looked: { type: "integer", description: "how many were looked at for this page" },
+      },
+    },
+    run: listJobs,
+  },
+  {
+    method: "POST",
+    path: "/jobs",
+    about: "Pushes a job, or a list of up to 10,000",
+    body: { oneOf: [PUSH, { type: "array", items: PUSH, maxItems: MOST_AT_ONCE }] },
+    answer: {
+      type: "object",
+      properties: {
+        jid: { type: "string" },
+        results: {
+          type: "array",
+          description: "of a list, one for each",
+          items: { type: "object", properties: { jid: { type: "string" }, refused: { type: "string" } } },
+        },
+      },
+    },
+    run: push,
+  },
+  {
+    method: "GET",
+    path: "/jobs/{jid}",
+    about: "Shows a job in each place where it is, usually one; none when it is done or unknown",
+    query: { ref: "its ref, which spares looking for it" },
+    answer: { type: "object", properties: { jobs: { type: "array", items: JOB } } },
+    run: async (c, desk) => {
+      const entries = await findEntries(desk, c.req.param("jid") ?? "", c.req.query("ref"));
+      return { value: { jobs: entries.map((entry) => jobJson(entry, desk)) } };
+    },
+  },
+  ...ACTIONS.map((action): ApiRoute => ({
+    method: "POST",
+    path: `/jobs/{jid}/${action}`,
+    about: {
+      retry: "Puts a job into its queue, now",
+      kill: "Moves a job to dead",
+      delete: "Deletes a job, for good",
+      move: "Moves a job to another queue",
+    }[action],
+    ...(action === "move" && {
+      body: { type: "object", required: ["queue"], properties: { queue: { type: "string" } } },
+    }),
+    answer: CHANGED,
+    run: (c, desk) => actOnOne(c, desk, action),
+  })),
+  {
+    method: "POST",
+    path: "/jobs/{jid}/push-again",
+    about: "Pushes a job again with other arguments, class or queue, and deletes the one it was",
+    body: {
+      type: "object",
+      properties: { class: { type: "string" }, args: { type: "array", items: {} }, queue: { type: "string" } },
+    },
+    answer: { type: "object", properties: { jid: { type: "string" } } },
+    run: again,
+  },
+  {
+    method: "POST",
+    path: "/actions",
+    about: "Does something with many jobs: those named by ref, or all in a place that pass the filters",
+    body: {
+      type: "object",
+      required: ["action"],
+      properties: {
+        action: { enum: ACTIONS },
+        queue: { type: "string", description: "where to move them" },
+        refs: { type: "array", items: { type: "string" } },
+        all: {
+          type: "object",
+          required: ["in"],
+          properties: {
+            in: { type: "string" },
+            ...Object.fromEntries(Object.keys(FILTERS).map((name) => [name, { type: "string" }])),
+          },
+        },
+      },
+    },
+    answer: CHANGED,
+    run: actOnMany,
+  },
+];
+
+async function listJobs(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
+  const { entries, next, looked } = await scanOf(desk, c, parsePlace(c.req.query("in") ?? ""));
+  return { value: { jobs: entries.map((entry) => jobJson(entry, desk)), next, looked } };
+}
+
+async function push(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
+  const body = await bodyOf(c, desk);
+  if (!Array.isArray(body)) {
+    const jid = await pushJob(desk, c.get("visitor"), requestOf(body as Record<string, unknown>));
+    return { value: { jid }, status: 201 };
+  }
+  if (body.length > MOST_AT_ONCE) {
+    throw new Refusal(413, `${body.length} jobs; wanted: at most ${MOST_AT_ONCE} at once`);
+  }
+  return { value: { results: await pushJobs(desk, c.get("visitor"), body.map(requestOf)) }, status: 201 };
+}
+
+function requestOf(body: unknown): JobRequest {
+  return typeof body === "object" && body !== null
+    ? { args: [], ...body } as unknown as JobRequest
+    : body as JobRequest;
+}
+
+async function actOnOne(c: Context<WebEnv>, desk: Desk, action: JobAction): Promise<ApiAnswer> {
+  const body = await objectOf(c, desk);
+  const jid = c.req.param("jid") ?? "";
+  const entries = (await findEntries(desk, jid, textIn(body, "ref"))).filter((entry) => entry.place.in !== "leased");
+  if (entries.length === 0) throw new Refusal(404, `No job "${jid.slice(0, 80)}" that does not run`);
+  const refs = entries.map((entry) => entry.ref);
+  return { value: await actOnJobs(desk, c.get("visitor"), action, { refs }, textIn(body, "queue")) };
+}
+
+async function again(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
+  const body = await objectOf(c, desk);
+  const jid = c.req.param("jid") ?? "";
+  const [entry] = await findEntries(desk, jid, textIn(body, "ref"));
+  if (entry === undefined) throw new Refusal(404, `No job "${jid.slice(0, 80)}"`);
+  const before = jobJson(entry, desk).payload as Record<string, unknown>;
+  const changed = {
+    class: textIn(body, "class") ?? String(before.class),
+    args: body.args ?? before.args,
+    queue: textIn(body, "queue") ?? String(before.queue ?? "default"),
+  };
+  return { value: { jid: await pushAgain(desk, c.get("visitor"), entry, changed) }, status: 201 };
+}
+
+async function actOnMany(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
+  const body = await objectOf(c, desk);
+  const action = ACTIONS.find((one) => one === body.action);
+  if (action === undefined) {
+    throw new Refusal(422, `No action "${String(body.action).slice(0, 40)}"; wanted: ${ACTIONS.join(", ")}`);
+  }
+  const result = await actOnJobs(desk, c.get("visitor"), action, selectionOf(body), textIn(body, "queue"));
+  return { value: result, status: result.changed === undefined ? 202 : 200 };
+}
+
+function selectionOf({ refs, all }: Readonly<Record<string, unknown>>) {
+  if (Array.isArray(refs) && refs.every((ref) => typeof ref === "string")) return { refs };
+  if (typeof all !== "object" || all === null) {
+    throw new Refusal(422, 'Nothing is selected; wanted: "refs", or "all" with "in"');
+  }
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(all)) {
+    if (name !== "in" && !Object.hasOwn(FILTERS, name)) throw new Refusal(422, `No filter "${name.slice(0, 40)}"`);
+    if (typeof value !== "string") throw new Refusal(422, `"${name}" is no text`);
+    params.set(name, value);
+  }
+  const place: Place = parsePlace(params.get("in") ?? "");
+  return { place, filter: parseFilter(params) };
+}

@@ -1,0 +1,68 @@
+/**
+ * JSON in and out of the API: bodies read with a bound, jobs with stable keys.
+ *
+ * @module
+ */
+import type { Context } from "hono";
+import { parseLossless } from "../../job/json.ts";
+import type { Entry } from "../../store/admin.ts";
+import { readBody, Refusal } from "../body.ts";
+import type { Desk, WebEnv } from "../desk.ts";
+import { placeName } from "../places.ts";
+import { showEntry } from "../shown.ts";
+
+/** A body may hold many jobs. */
+const LEAST_ROOM = 8 * 1024 * 1024;
+
+/**
+ * The body: an object, or a list where one is taken.
+ *
+ * @throws {Refusal} when it is not JSON, too large, or something else
+ */
+export async function bodyOf(c: Context<WebEnv>, desk: Desk): Promise<Record<string, unknown> | readonly unknown[]> {
+  const text = await readBody(c.req.raw, Math.max(LEAST_ROOM, 2 * desk.maxPayloadBytes), desk.clock);
+  let value: unknown;
+  try {
+    value = parseLossless(text === "" ? "{}" : text);
+  } catch (error) {
+    throw new Refusal(400, `The body is no JSON: ${(error as Error).message}`);
+  }
+  if (typeof value !== "object" || value === null) throw new Refusal(400, "The body is no JSON object");
+  return value as Record<string, unknown>;
+}
+
+/** The same, where only an object will do. */
+export async function objectOf(c: Context<WebEnv>, desk: Desk): Promise<Record<string, unknown>> {
+  const value = await bodyOf(c, desk);
+  if (Array.isArray(value)) throw new Refusal(400, "The body is a list; wanted: a JSON object");
+  return value as Record<string, unknown>;
+}
+
+/** A text in a body; undefined when it is not there. */
+export function textIn(body: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const value = body[name];
+  if (value === undefined || typeof value === "string") return value;
+  throw new Refusal(422, `"${name}" is no text`);
+}
+
+/** A job as the API shows it. */
+export function jobJson(entry: Entry, desk: Desk): Record<string, unknown> {
+  const job = showEntry(entry, desk.mask);
+  return {
+    jid: job.jid,
+    ref: entry.ref,
+    class: job.payload && job.class,
+    place: placeName(entry.place),
+    queue: job.queue,
+    at: isoTime(entry.at),
+    owner: entry.owner,
+    failures: job.failures,
+    error: job.error || undefined,
+    payload: job.payload ?? job.args,
+  };
+}
+
+/** ISO 8601; undefined for what is no time. */
+export function isoTime(at: number | undefined): string | undefined {
+  return at !== undefined && Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : undefined;
+}

@@ -1,0 +1,119 @@
+/**
+ * The API's routes about everything that is no job: counts, queues, processes, settings, operations.
+ *
+ * @module
+ */
+import type { ProcessInfo } from "../../store/admin.ts";
+import { actOnJobs, askProcess, dumpProcess, setPaused } from "../actions.ts";
+import { Refusal } from "../body.ts";
+import type { Desk } from "../desk.ts";
+import { checkQueue } from "../places.ts";
+import { showRunning } from "../shown.ts";
+import { isoTime } from "./json.ts";
+import type { ApiRoute } from "./routes.ts";
+
+const OBJECT = { type: "object" };
+const OBJECTS = { type: "array", items: OBJECT };
+
+/** The routes. */
+export const stateRoutes: readonly ApiRoute[] = [
+  {
+    method: "GET",
+    path: "/stats",
+    about: "Counts everything",
+    answer: OBJECT,
+    run: async (_c, desk) => ({ value: await desk.store.stats() }),
+  },
+  {
+    method: "GET",
+    path: "/queues",
+    about: "Lists the queues with their sizes and latencies",
+    answer: { type: "object", properties: { queues: OBJECTS } },
+    run: async (_c, desk) => ({ value: { queues: await desk.store.queues() } }),
+  },
+  ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
+    method: "POST",
+    path: `/queues/{name}/${verb}`,
+    about: verb === "pause" ? "Lets nothing be taken from a queue" : "Lets a queue be taken from again",
+    answer: { type: "object", properties: { queue: { type: "string" }, paused: { type: "boolean" } } },
+    run: async (c, desk) => {
+      const queue = checkQueue(c.req.param("name") ?? "");
+      await setPaused(desk, c.get("visitor"), queue, verb === "pause");
+      return { value: { queue, paused: verb === "pause" } };
+    },
+  })),
+  {
+    method: "POST",
+    path: "/queues/{name}/clear",
+    about: "Deletes all jobs of a queue, for good",
+    answer: { type: "object", properties: { changed: { type: "integer" } } },
+    run: async (c, desk) => {
+      const queue = checkQueue(c.req.param("name") ?? "");
+      const all = { place: { in: "queue", queue } as const, filter: {} };
+      const result = await actOnJobs(desk, c.get("visitor"), "delete", all);
+      return { value: result, status: result.changed === undefined ? 202 : 200 };
+    },
+  },
+  {
+    method: "GET",
+    path: "/processes",
+    about: "Lists the processes and what each performs",
+    answer: { type: "object", properties: { processes: OBJECTS } },
+    run: async (_c, desk) => ({
+      value: { processes: (await desk.store.processes()).map((one) => processJson(one, desk)) },
+    }),
+  },
+  ...(["quiet", "resume", "stop"] as const).map((verb): ApiRoute => ({
+    method: "POST",
+    path: `/processes/{identity}/${verb}`,
+    about: {
+      quiet: "Asks a process to take nothing more",
+      resume: "Asks a process to take jobs again",
+      stop: "Asks a process to finish and exit",
+    }[verb],
+    answer: { type: "object", properties: { asked: { type: "integer" } } },
+    run: async (c, desk) => ({
+      value: { asked: await askProcess(desk, c.get("visitor"), c.req.param("identity") ?? "", verb) },
+    }),
+  })),
+  {
+    method: "POST",
+    path: "/processes/{identity}/dump",
+    about: "Says what every task of a process is doing",
+    answer: { type: "object", properties: { dump: { type: "array", items: { type: "string" } } } },
+    run: async (c, desk) => {
+      const dump = await dumpProcess(desk, c.get("visitor"), c.req.param("identity") ?? "");
+      if (dump === undefined) throw new Refusal(503, "It does not answer within 10 seconds: its event loop is blocked");
+      return { value: { dump: dump.split("\n") } };
+    },
+  },
+  {
+    method: "GET",
+    path: "/settings",
+    about: "Lists the settings as this process loaded them",
+    answer: { type: "object", properties: { settings: OBJECTS } },
+    run: (_c, desk) => {
+      const settings = desk.settings.map((row) => ({ ...row, value: desk.mask.value(row.value) }));
+      return Promise.resolve({ value: { settings } });
+    },
+  },
+  {
+    method: "GET",
+    path: "/operations",
+    about: "Lists the long operations that run or have just ended",
+    answer: { type: "object", properties: { operations: OBJECTS } },
+    run: (_c, desk) => Promise.resolve({ value: { operations: desk.operations.list() } }),
+  },
+];
+
+function processJson(process: ProcessInfo, desk: Desk): Record<string, unknown> {
+  return {
+    ...process,
+    startedAt: isoTime(process.startedAt),
+    beatAt: isoTime(process.beatAt),
+    work: process.work.map((job) => {
+      const { jid, class: name, queue, payload } = showRunning(job, desk.mask);
+      return { task: job.task, since: isoTime(job.since), jid, class: name, queue, payload };
+    }),
+  };
+}

@@ -1,0 +1,173 @@
+// Makes pages live. Everything works without it; with it, counts and lists follow what happens.
+"use strict";
+
+const root = document.documentElement;
+root.classList.add("script");
+const prefix = root.dataset.prefix ?? "";
+const $ = (selector, from = document) => from.querySelector(selector);
+const $$ = (selector, from = document) => [...from.querySelectorAll(selector)];
+
+// Times: the viewer's zone on hover, and "3s ago" kept true.
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+
+function duration(ms) {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds}s`;
+  const [big, small, unit] = seconds < 3600 ? ["m", "s", 60] : seconds < 86400 ? ["h", "m", 3600] : ["d", "h", 86400];
+  const rest = Math.floor((seconds % unit) / { s: 1, m: 60, h: 3600 }[small]);
+  return `${Math.floor(seconds / unit)}${big}${rest > 0 ? `${rest}${small}` : ""}`;
+}
+
+function showTimes(from = document) {
+  const now = Date.now();
+  for (const time of $$("time[datetime]", from)) {
+    const at = Date.parse(time.dateTime);
+    time.title = exact.format(at);
+    if ("exact" in time.dataset) time.textContent = exact.format(at);
+    else time.textContent = at > now ? `in ${duration(at - now)}` : `${duration(now - at)} ago`;
+  }
+}
+
+// Ticks: all at once, a range with Shift, and how many there are.
+let lastTick;
+
+function countTicks() {
+  const ticked = $$("input[name=ref]:checked[type=checkbox]").length;
+  for (const label of $$("[data-ticked]")) label.textContent = ticked > 0 ? String(ticked) : "";
+}
+
+document.addEventListener("click", (event) => {
+  const box = event.target;
+  if (!(box instanceof HTMLInputElement) || box.type !== "checkbox") return;
+  const boxes = $$("input[name=ref][type=checkbox]");
+  if ("all" in box.dataset) { for (const one of boxes) one.checked = box.checked; }
+  if (box.name === "ref") {
+    if (event.shiftKey && lastTick && boxes.includes(lastTick)) {
+      const [from, to] = [boxes.indexOf(lastTick), boxes.indexOf(box)].sort((a, b) => a - b);
+      for (const one of boxes.slice(from, to + 1)) one.checked = box.checked;
+    }
+    lastTick = box;
+  }
+  countTicks();
+});
+
+// Keys: / searches, g and a letter goes to a page, j and k walk through a list, x ticks.
+let going = false;
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input:not([type=checkbox]), textarea, select")) return;
+  if (going) {
+    going = false;
+    const page = $(`nav a[data-key="${CSS.escape(event.key)}"]`);
+    if (page) page.click();
+    return;
+  }
+  if (event.key === "/") {
+    event.preventDefault();
+    $(".search input")?.focus();
+  } else if (event.key === "g") {
+    going = true;
+    setTimeout(() => (going = false), 1500);
+  } else if (event.key === "j" || event.key === "k") {
+    const rows = $$("main .list tbody a.class");
+    const at = rows.findIndex((row) => row.closest("tr").contains(document.activeElement));
+    rows[Math.max(0, Math.min(rows.length - 1, at + (event.key === "j" ? 1 : -1)))]?.focus();
+  } else if (event.key === "x") {
+    document.activeElement?.closest("tr")?.querySelector("input[type=checkbox]")?.click();
+  }
+});
+
+// Live: the server says when counts change; then the parts that follow are fetched anew.
+let refreshing = false;
+
+function isBusy(part) {
+  return part.contains(document.activeElement) || $("input[type=checkbox]:checked", part) !== null ||
+    part.contains(getSelection().isCollapsed ? null : getSelection().anchorNode);
+}
+
+async function refresh() {
+  if (refreshing || document.hidden || $("[data-live]") === null) return;
+  refreshing = true;
+  try {
+    const response = await fetch(location.href, { headers: { "x-live": "1" } });
+    if (!response.ok || response.redirected) return;
+    const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+    for (const part of $$("[data-live]")) {
+      const other = fresh.getElementById(part.id);
+      if (other === null || isBusy(part) || other.innerHTML === part.dataset.was) continue;
+      part.dataset.was = other.innerHTML;
+      part.replaceChildren(...other.childNodes);
+      showTimes(part);
+    }
+  } catch {
+    // The next event tries again.
+  } finally {
+    refreshing = false;
+  }
+}
+
+// The chart, drawn as the server draws it.
+const SPAN_MS = 5 * 60000;
+const chart = $("[data-chart]");
+const samples = chart ? JSON.parse(chart.dataset.chart) : [];
+
+function drawChart() {
+  if (chart === null) return;
+  const now = Date.now();
+  while (samples.length > 0 && samples[0].at < now - SPAN_MS) samples.shift();
+  const rates = samples.slice(1).map((sample, i) => {
+    const seconds = Math.max(0.001, (sample.at - samples[i].at) / 1000);
+    const rate = (name) => Math.max(0, sample[name] - samples[i][name]) / seconds;
+    return { at: sample.at, processed: rate("processed"), failed: rate("failed") };
+  });
+  const peak = Math.max(0, ...rates.map((rate) => rate.processed));
+  const top = Math.max(1, peak);
+  for (const name of ["processed", "failed"]) {
+    const points = rates.map((rate) => {
+      const x = 1000 - (now - rate.at) / SPAN_MS * 1000;
+      return `${x.toFixed(1)},${(136 - rate[name] / top * 128).toFixed(1)}`;
+    });
+    $(`polyline.${name}`, chart).setAttribute("points", points.join(" "));
+    showRate(name, rates.at(-1)?.[name]);
+  }
+  showRate("top", rates.length > 0 ? peak : undefined);
+}
+
+function showRate(name, rate) {
+  const text = rate === undefined ? "–" : rate >= 100 ? Math.round(rate).toLocaleString("en-US") : rate.toFixed(1);
+  $(`[data-rate=${name}]`, chart).textContent = text;
+}
+
+let source;
+let counts = "";
+
+function watch() {
+  source = new EventSource(`${prefix}/events`);
+  source.addEventListener("stats", (event) => {
+    const stats = JSON.parse(event.data);
+    for (const place of $$("[data-stat]")) {
+      const text = stats[place.dataset.stat].toLocaleString("en-US");
+      if (place.textContent !== text) place.textContent = text;
+    }
+    samples.push(stats);
+    drawChart();
+    const { at: _, ...rest } = stats;
+    const now = JSON.stringify(rest);
+    if (now !== counts || stats.leased > 0 || $(".operation.running")) refresh();
+    counts = now;
+  });
+}
+
+const toggle = $("#live");
+if (toggle) {
+  toggle.checked = localStorage.getItem("jobs.live") !== "off";
+  toggle.addEventListener("change", () => {
+    localStorage.setItem("jobs.live", toggle.checked ? "on" : "off");
+    if (toggle.checked) watch();
+    else source?.close();
+  });
+  if (toggle.checked) watch();
+}
+showTimes();
+countTicks();
+setInterval(() => showTimes(), 1000);

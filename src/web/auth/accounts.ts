@@ -1,0 +1,139 @@
+/**
+ * Who may log in: accounts as the settings name them, one text each, `NAME:ROLE:SECRET`.
+ *
+ *  1. ROLE is `reader` or `operator`; the name `*` stands for everybody whom a trusted proxy names.
+ *  2. SECRET is `scrypt$…` (a password), `sha256$…` (a token), or nothing: such a one comes through a proxy only.
+ *  3. A wrong name costs as much time as a wrong password, and comparing takes the same time whatever is compared.
+ *
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+
+/** What somebody may do: look, or act too. */
+export type Role = "reader" | "operator";
+
+/** Somebody who has been recognised. */
+export interface User {
+  readonly name: string;
+  readonly role: Role;
+}
+
+interface Account extends User {
+  readonly secret: string;
+}
+
+const WANTED = "NAME:reader:SECRET or NAME:operator:SECRET, as jobs web --new-user NAME prints it";
+const ACCOUNT =
+  /^(?<name>[^:,\s]{1,64}):(?<role>reader|operator)(?::(?<secret>scrypt\$\d{2}\$[\w-]{22}\$[\w-]{43}|sha256\$[\w-]{43})?)?$/;
+
+/** 2^15 rounds of 8 blocks: 32 MiB and some 80 ms for each guess. */
+const COST = 15;
+/** Passwords that are being checked or wait for it; beyond that, whoever asks is turned away. */
+const MOST_AT_ONCE = 8;
+/** Compared with when there is no such name. */
+const NOBODY = `scrypt$${COST}$${"A".repeat(22)}$${"A".repeat(43)}`;
+
+/** The accounts. */
+export class Accounts {
+  readonly #accounts: readonly Account[];
+  #checking: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  /** @throws {RangeError} when one of them is not as it should be, or a name stands twice */
+  constructor(lines: readonly string[]) {
+    this.#accounts = lines.map(parseAccount);
+    const names = this.#accounts.map(({ name }) => name);
+    const twice = names.find((name, i) => names.indexOf(name) !== i);
+    if (twice !== undefined) throw new RangeError(`User "${twice}" is named twice; wanted: one line for each name`);
+  }
+
+  /** Whether nobody is named. */
+  get empty(): boolean {
+    return this.#accounts.length === 0;
+  }
+
+  /** Whether somebody can log in with a password or a token. */
+  get canLogIn(): boolean {
+    return this.#accounts.some(({ secret }) => secret !== "");
+  }
+
+  /** The account of that name; `*` where there is none such and it stands for everybody. */
+  named(name: string): User | undefined {
+    const found = this.#accounts.find((one) => one.name === name);
+    return found && { name, role: found.role };
+  }
+
+  /** Who has this token. All are compared, so that time tells nothing. */
+  withToken(token: string): User | undefined {
+    const given = digest(token);
+    let found: User | undefined;
+    for (const { name, role, secret } of this.#accounts) {
+      if (secret.startsWith("sha256$") && equal(`sha256$${given}`, secret)) found = { name, role };
+    }
+    return found;
+  }
+
+  /**
+   * Who has this name and password. One is checked after the other: guessing must not take the machine.
+   *
+   * @throws {RangeError} when too many are waiting
+   */
+  async withPassword(name: string, password: string): Promise<User | undefined> {
+    if (this.#waiting >= MOST_AT_ONCE) throw new RangeError("Too many are logging in now");
+    this.#waiting++;
+    const account = this.#accounts.find((one) => one.name === name && one.secret.startsWith("scrypt$"));
+    const check = this.#checking.then(() => isPassword(password, account?.secret ?? NOBODY));
+    this.#checking = check.catch(() => {});
+    try {
+      return await check && account ? { name, role: account.role } : undefined;
+    } finally {
+      this.#waiting--;
+    }
+  }
+}
+
+/** The secret of an account with this password. */
+export async function passwordSecret(password: string): Promise<string> {
+  const salt = randomBytes(16);
+  return `scrypt$${COST}$${salt.toString("base64url")}$${await derive(password, salt, COST)}`;
+}
+
+/** A new token, and the secret of an account with it. */
+export function newToken(): { readonly token: string; readonly secret: string } {
+  const token = `jobs_${randomBytes(24).toString("base64url")}`;
+  return { token, secret: `sha256$${digest(token)}` };
+}
+
+/** Compares texts in a time that depends on neither. */
+export function equal(a: string, b: string): boolean {
+  return timingSafeEqual(createHash("sha256").update(a).digest(), createHash("sha256").update(b).digest());
+}
+
+function parseAccount(line: string): Account {
+  const { name, role, secret = "" } = ACCOUNT.exec(line)?.groups ?? {};
+  // A secret must not end up in a log, not even a hashed one.
+  if (name === undefined) throw new RangeError(`User "${line.split(":")[0]}" cannot be read; wanted: ${WANTED}`);
+  return { name, role: role as Role, secret };
+}
+
+async function isPassword(password: string, secret: string): Promise<boolean> {
+  const [, cost, salt, hash] = secret.split("$") as [string, string, string, string];
+  return equal(await derive(password, Buffer.from(salt, "base64url"), Number(cost)), hash);
+}
+
+function derive(password: string, salt: Uint8Array, cost: number): Promise<string> {
+  return new Promise((resolve, reject) =>
+    scrypt(
+      password.normalize("NFC"),
+      salt,
+      32,
+      { N: 2 ** cost, r: 8, p: 1, maxmem: 2 ** (cost + 11) },
+      (error, key) => error ? reject(error) : resolve(key.toString("base64url")),
+    )
+  );
+}
+
+function digest(token: string): string {
+  return createHash("sha256").update(token).digest("base64url");
+}

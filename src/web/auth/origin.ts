@@ -1,0 +1,32 @@
+/**
+ * Where a request comes from, as far as a browser tells: the right host (else another site's name points at us), and for
+ * an action our own page (else another site acts in its visitor's name).
+ *
+ * @module
+ */
+
+/** Names and addresses under which we may be asked. */
+export class Hosts {
+  readonly #names: ReadonlySet<string>;
+
+  /** @param names host names, without port */
+  constructor(names: readonly string[]) {
+    this.#names = new Set(["localhost", ...names.map((name) => name.toLowerCase())]);
+  }
+
+  /** Whether a request with this `Host` is for us. An address is nobody's name: no other site can point it at us. */
+  allows(host: string | undefined): boolean {
+    const name = /^(\[[0-9a-f:.]+\]|[^:/@\s]+)(:\d{1,5})?$/i.exec(host ?? "")?.[1]?.toLowerCase();
+    if (name === undefined) return false;
+    return this.#names.has(name) || name.startsWith("[") || /^\d{1,3}(\.\d{1,3}){3}$/.test(name);
+  }
+}
+
+/** What the browser says about the page that sends a request: ours, another's, or nothing (then it is no browser). */
+export function senderOf(headers: Headers): "us" | "other" | "silent" {
+  const site = headers.get("sec-fetch-site");
+  if (site !== null) return site === "same-origin" ? "us" : "other";
+  const origin = headers.get("origin");
+  if (origin === null) return "silent";
+  return URL.canParse(origin) && new URL(origin).host === headers.get("host")?.toLowerCase() ? "us" : "other";
+}

@@ -1,0 +1,55 @@
+/**
+ * The desk: what all pages and the API work with.
+ *
+ * @module
+ */
+import type { Client } from "../client/client.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { OpenStore } from "../store/open.ts";
+import type { Gate, Visitor } from "./auth/gate.ts";
+import type { Feed } from "./feed.ts";
+import type { Mask } from "./mask.ts";
+import type { Meter } from "./meter.ts";
+import type { Operations } from "./operations.ts";
+
+/** One setting as it was loaded. */
+export interface SettingRow {
+  readonly key: string;
+  readonly value: unknown;
+  /** Where its value came from: `default`, a file, a variable, `flag`. */
+  readonly origin: string;
+  readonly about: string;
+}
+
+/** What there is to work with. */
+export interface Desk {
+  readonly store: OpenStore;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly mask: Mask;
+  readonly gate: Gate;
+  readonly feed: Feed;
+  readonly operations: Operations;
+  /** Where every action is written. */
+  readonly audit: Log;
+  /** Where failures are written. */
+  readonly log: Log;
+  readonly settings: readonly SettingRow[];
+  /** Classes that this process has handlers for; empty when it has none of its own. */
+  readonly classes: readonly string[];
+  /** What this process measured of its own jobs, if it performs any. */
+  readonly meter: Meter | undefined;
+  /** Why this process takes no jobs now; undefined when it does, or is none that would. */
+  readonly notReady: () => string | undefined;
+  /** What stands before every path: empty, or `/jobs`. */
+  readonly prefix: string;
+  readonly maxPayloadBytes: number;
+}
+
+/** Hono's variables of one request. */
+export interface WebEnv {
+  // deno-lint-ignore no-explicit-any -- Hono's constraint for environments is an index signature
+  Bindings: any;
+  Variables: { visitor: Visitor };
+}

@@ -1,0 +1,60 @@
+/**
+ * One job, looked up: by its ref at once, else by its jid.
+ *
+ * @module
+ */
+import { getField } from "../job/raw.ts";
+import type { Entry, Place, ProcessInfo, Stats } from "../store/admin.ts";
+import type { Desk } from "./desk.ts";
+import type { JobDetail } from "./pages/job.tsx";
+import { backtraceOf, showEntry } from "./shown.ts";
+import { whyNotRunning } from "./standing.ts";
+import { relative } from "./view.tsx";
+
+/** Where the job is, with the reasons why it does not run. Usually one place; none when it is gone. */
+export async function lookUp(
+  desk: Desk,
+  { jid, ref }: { readonly jid: string; readonly ref: string | undefined },
+  around: { readonly stats: Stats; readonly processes: readonly ProcessInfo[] },
+): Promise<JobDetail[]> {
+  const now = desk.clock.now();
+  const surroundings = { ...around, now, relative: (at: number) => relative(at, now) };
+  return (await findEntries(desk, jid, ref)).map((entry) => {
+    const job = showEntry(entry, desk.mask);
+    return {
+      entry,
+      job,
+      reasons: whyNotRunning(entry, job, surroundings),
+      backtrace: job.payload ? backtraceOf(job.payload, desk.mask) : [],
+    };
+  });
+}
+
+/** The entries of a job: what the ref names, if it is there still; else all with the jid. */
+export async function findEntries(desk: Desk, jid: string, ref: string | undefined): Promise<Entry[]> {
+  const entry = ref ? await desk.store.get(ref) : undefined;
+  if (entry) return [entry];
+  return jid === "" || jid === "-" ? [] : await desk.store.find(jid);
+}
+
+const SEEN_PER_PLACE = 100;
+
+/** Classes to choose from: those performed here, and those of the jobs that are there. */
+export async function knownClasses(desk: Desk): Promise<string[]> {
+  const { queues } = await desk.store.stats();
+  const places: Place[] = [
+    { in: "scheduled" },
+    { in: "retry" },
+    { in: "dead" },
+    ...queues.slice(0, 10).map(({ name }): Place => ({ in: "queue", queue: name })),
+  ];
+  const pages = await Promise.all(places.map((place) => desk.store.page(place, { limit: SEEN_PER_PLACE })));
+  const seen = pages.flatMap((page) => page.entries).map((entry) => {
+    try {
+      return getField(entry.payload, "class");
+    } catch {
+      return undefined;
+    }
+  });
+  return [...new Set([...desk.classes, ...seen.filter((name) => typeof name === "string")])].sort();
+}

@@ -1,0 +1,133 @@
+/**
+ * `/metrics`: the state of the store, and what this process measured, as text for Prometheus. The number of series has a
+ * bound: queues and classes beyond it are counted together.
+ *
+ * @module
+ */
+import type { ProcessInfo, QueueInfo, Stats } from "../store/admin.ts";
+import { VERSION } from "../version.ts";
+import type { Desk } from "./desk.ts";
+import { BOUNDS, type ClassMeasure, type Histogram } from "./meter.ts";
+
+/** One line. */
+interface Sample {
+  /** Completes the family's name: `_bucket`. */
+  readonly suffix?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+type Kind = "counter" | "gauge" | "histogram";
+
+const MOST_QUEUES = 200;
+/** The content type that Prometheus asks for. */
+export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/** All of it. */
+export async function metricsText(desk: Desk): Promise<string> {
+  const start = desk.clock.monotonic();
+  const stats = await desk.store.stats();
+  const roundTripMs = desk.clock.monotonic() - start;
+  const processes = await desk.store.processes();
+  return [
+    family("jobs_build_info", "gauge", "The version that answers", [{ labels: { version: VERSION }, value: 1 }]),
+    ...storeFamilies(stats),
+    ...processFamilies(processes, desk.clock.now()),
+    one("jobs_store_round_trip_seconds", "gauge", "Time the store took to answer this scrape", roundTripMs / 1_000),
+    ...(desk.meter ? classFamilies(desk.meter.classes) : []),
+  ].join("\n") + "\n";
+}
+
+function storeFamilies(stats: Stats): string[] {
+  const queues = boundQueues(stats.queues);
+  const perQueue = (value: (queue: QueueInfo) => number) =>
+    queues.map((queue) => ({ labels: { queue: queue.name }, value: value(queue) }));
+  const sets = (["scheduled", "retry", "dead"] as const).map((set) => ({ labels: { set }, value: stats[set] }));
+  return [
+    one("jobs_processed_total", "counter", "Jobs finished since the beginning, failed ones too", stats.processed),
+    one("jobs_failed_total", "counter", "Jobs that failed since the beginning, each try counted", stats.failed),
+    family("jobs_set_size", "gauge", "Jobs in each set", sets),
+    one("jobs_leased", "gauge", "Jobs that processes have taken and not finished", stats.leased),
+    family("jobs_queue_size", "gauge", "Jobs in each queue", perQueue((queue) => queue.size)),
+    family(
+      "jobs_queue_latency_seconds",
+      "gauge",
+      "Age of the oldest job in each queue",
+      perQueue((queue) => queue.latencyMs / 1_000),
+    ),
+    family("jobs_queue_paused", "gauge", "Whether nothing is taken from it", perQueue((queue) => Number(queue.paused))),
+  ];
+}
+
+function processFamilies(processes: readonly ProcessInfo[], now: number): string[] {
+  const live = processes.filter((process) => process.alive);
+  const total = (value: (process: ProcessInfo) => number) => live.reduce((sum, process) => sum + value(process), 0);
+  const oldest = Math.max(0, ...processes.map((process) => now - process.beatAt)) / 1_000;
+  return [
+    one("jobs_processes", "gauge", "Live processes", live.length),
+    one("jobs_processes_quiet", "gauge", "Live processes that take nothing", live.filter(({ quiet }) => quiet).length),
+    one("jobs_processes_lost", "gauge", "Processes whose heartbeat lapsed", processes.length - live.length),
+    one("jobs_processors", "gauge", "Jobs that live processes can perform at once", total((one) => one.concurrency)),
+    one("jobs_processors_busy", "gauge", "Jobs that live processes perform now", total((one) => one.busy)),
+    one("jobs_processes_resident_memory_bytes", "gauge", "Memory of the live processes", total((one) => one.rss)),
+    one("jobs_heartbeat_age_seconds", "gauge", "Age of the oldest heartbeat", oldest),
+  ];
+}
+
+function classFamilies(classes: ReadonlyMap<string, ClassMeasure>): string[] {
+  const rows = [...classes];
+  const performed = rows.flatMap(([name, { ok, failed }]) => [
+    { labels: { class: name, outcome: "ok" }, value: ok },
+    { labels: { class: name, outcome: "failed" }, value: failed },
+  ]);
+  const histogram = (pick: (measure: ClassMeasure) => Histogram) =>
+    rows.flatMap(([name, measure]) => histogramSamples(name, pick(measure)));
+  return [
+    family("jobs_performed_total", "counter", "Jobs this process performed, by class and outcome", performed),
+    family("jobs_run_seconds", "histogram", "How long this process performed jobs", histogram((one) => one.run)),
+    family("jobs_wait_seconds", "histogram", "How long jobs had waited in their queue", histogram((one) => one.wait)),
+  ];
+}
+
+function histogramSamples(name: string, { counts, sum }: Histogram): Sample[] {
+  let count = 0;
+  const buckets = counts.map((one, i) => {
+    count += one;
+    const le = i < BOUNDS.length ? String(BOUNDS[i]) : "+Inf";
+    return { suffix: "_bucket", labels: { class: name, le }, value: count };
+  });
+  const labels = { class: name };
+  return [...buckets, { suffix: "_sum", labels, value: sum }, { suffix: "_count", labels, value: count }];
+}
+
+/** The largest queues by name, the others as one. */
+function boundQueues(queues: readonly QueueInfo[]): readonly QueueInfo[] {
+  if (queues.length <= MOST_QUEUES) return queues;
+  const bySize = queues.toSorted((a, b) => b.size - a.size);
+  const rest = bySize.slice(MOST_QUEUES);
+  return [...bySize.slice(0, MOST_QUEUES), {
+    name: "(other)",
+    size: rest.reduce((sum, queue) => sum + queue.size, 0),
+    latencyMs: Math.max(...rest.map((queue) => queue.latencyMs)),
+    paused: false,
+  }];
+}
+
+function one(name: string, kind: Kind, about: string, value: number): string {
+  return family(name, kind, about, [{ value }]);
+}
+
+function family(name: string, kind: Kind, about: string, samples: readonly Sample[]): string {
+  return [
+    `# HELP ${name} ${about}.`,
+    `# TYPE ${name} ${kind}`,
+    ...samples.map(({ suffix = "", labels = {}, value }) => `${name}${suffix}${labelText(labels)} ${value}`),
+  ].join("\n");
+}
+
+function labelText(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) =>
+    `${name}="${value.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n")}"`
+  );
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}

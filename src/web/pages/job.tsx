@@ -1,0 +1,257 @@
+/**
+ * `/jobs/JID`: one job, where it is and why, what it was given, how it failed; and the form to push it again, changed.
+ *
+ * @module
+ */
+import { readWireTime } from "../../job/raw.ts";
+import type { Entry } from "../../store/admin.ts";
+import { actionsIn, placeName } from "../places.ts";
+import { document, type ShownJob, text } from "../shown.ts";
+import { ActionButton, Empty, Hidden, link, Time, type View } from "../view.tsx";
+import { actionLabel, QueueNames } from "./job_table.tsx";
+import { Layout } from "./layout.tsx";
+
+/** One place where the job is. Usually it is in one. */
+export interface JobDetail {
+  readonly entry: Entry;
+  readonly job: ShownJob;
+  readonly reasons: readonly string[];
+  readonly backtrace: readonly string[];
+}
+
+/** The page. */
+export function JobPage({ view, jid, details }: {
+  readonly view: View;
+  readonly jid: string;
+  readonly details: readonly JobDetail[];
+}) {
+  return (
+    <Layout view={view} title={`Job ${jid}`}>
+      {details.length === 0
+        ? (
+          <>
+            <h1 class="mono">{jid}</h1>
+            <Empty>No such job here: it is done, was deleted, or is in another store.</Empty>
+          </>
+        )
+        : details.map((detail) => <Detail view={view} detail={detail} />)}
+    </Layout>
+  );
+}
+
+function Detail({ view, detail }: { readonly view: View; readonly detail: JobDetail }) {
+  const { entry, job, reasons, backtrace } = detail;
+  return (
+    <article>
+      <div class="heading">
+        <h1>{job.class}</h1>
+        <span class={`badge ${entry.place.in}`}>{stateName(entry)}</span>
+        <span class="note mono">{job.jid}</span>
+        <span class="grow"></span>
+        <JobActions view={view} detail={detail} />
+      </div>
+      <Way view={view} detail={detail} />
+      {reasons.length > 0 && (
+        <section class="reasons">
+          <h2>Why it is not running</h2>
+          <ul>{reasons.map((reason) => <li>{reason}</li>)}</ul>
+        </section>
+      )}
+      {job.payload?.error_class !== undefined && (
+        <section>
+          <h2>Last error</h2>
+          <p class="failure">
+            <b>{text(job.payload.error_class)}</b> {text(job.payload.error_message)}
+          </p>
+          {backtrace.length > 0 && (
+            <pre class="document" tabindex={0} aria-label="Backtrace">{backtrace.join("\n")}</pre>
+          )}
+        </section>
+      )}
+      <section>
+        <h2>Arguments</h2>
+        {job.payload === undefined
+          ? <pre class="document" tabindex={0} aria-label="What is stored">{job.args}</pre>
+          : <pre class="document" tabindex={0} aria-label="Arguments">{document(job.payload.args)}</pre>}
+      </section>
+      {job.payload !== undefined && <Fields job={job} />}
+    </article>
+  );
+}
+
+function stateName(entry: Entry): string {
+  return entry.place.in === "queue" ? `in queue ${entry.place.queue}` : placeName(entry.place);
+}
+
+function JobActions({ view, detail: { entry, job } }: { readonly view: View; readonly detail: JobDetail }) {
+  if (!view.canAct) return null;
+  const actions = actionsIn(entry.place).filter((action) => action !== "move");
+  return (
+    <>
+      {actions.map((action) => (
+        <ActionButton
+          view={view}
+          path="/jobs/act"
+          fields={{ in: placeName(entry.place), ref: entry.ref, do: `${action}:ticked` }}
+          label={actionLabel(action, entry.place)}
+          kind={action === "delete" ? "danger" : action === "retry" ? "primary" : ""}
+        />
+      ))}
+      {entry.place.in !== "leased" && job.payload !== undefined && (
+        <a class="button" href={link(view, `/jobs/${encodeURIComponent(job.jid || "-")}/edit`, { ref: entry.ref })}>
+          Edit and push again
+        </a>
+      )}
+      {actionsIn(entry.place).includes("move") && (
+        <form method="post" action={link(view, "/jobs/act")} class="inline move">
+          <Hidden
+            view={view}
+            fields={{ in: placeName(entry.place), ref: entry.ref, do: "move:ticked", back: view.here }}
+          />
+          <input
+            name="queue_to"
+            list="queue-names"
+            required
+            placeholder="queue"
+            aria-label="Queue to move to"
+            autocomplete="off"
+          />
+          <button type="submit">Move</button>
+          <QueueNames view={view} />
+        </form>
+      )}
+    </>
+  );
+}
+
+/** The way of the job so far, step by step. */
+function Way({ view, detail: { entry, job } }: { readonly view: View; readonly detail: JobDetail }) {
+  const { payload } = job;
+  const failed = readWireTime(payload?.failed_at);
+  const retried = readWireTime(payload?.retried_at);
+  const steps: { label: string; at: number | undefined; kind?: string }[] = [
+    { label: "created", at: job.createdAt },
+    ...(failed === undefined ? [] : [{ label: "first failed", at: failed, kind: "bad" }]),
+    ...(retried === undefined ? [] : [{ label: `failed ${job.failures} times`, at: retried, kind: "bad" }]),
+    ...(job.enqueuedAt === undefined || entry.place.in === "dead" ? [] : [{ label: "enqueued", at: job.enqueuedAt }]),
+  ];
+  const last = {
+    queue: "waits in its queue",
+    scheduled: "due",
+    retry: "next try",
+    dead: "dead",
+    leased: "running since",
+  };
+  return (
+    <ol class="way" aria-label="Its way so far">
+      {steps.map(({ label, at, kind = "" }) => (
+        <li class={kind}>
+          <span>{label}</span> <Time at={at} now={view.now} />
+        </li>
+      ))}
+      <li class={`now ${entry.place.in}`} aria-current="step">
+        <span>{last[entry.place.in]}</span> {entry.at !== undefined && <Time at={entry.at} now={view.now} />}
+        {entry.owner !== undefined && <span class="mono">{entry.owner}</span>}
+      </li>
+    </ol>
+  );
+}
+
+const TIMES = new Set(["created_at", "enqueued_at", "failed_at", "retried_at", "discarded_at"]);
+/** They stand elsewhere on the page. */
+const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_backtrace"]);
+
+function Fields({ job }: { readonly job: ShownJob }) {
+  const rows = Object.entries(job.payload ?? {}).filter(([name]) => !ELSEWHERE.has(name)).slice(0, 200);
+  return (
+    <section>
+      <h2>Payload</h2>
+      <table class="fields">
+        <tbody>
+          {rows.map(([name, value]) => (
+            <tr>
+              <th scope="row">{name}</th>
+              <td>
+                <FieldValue name={name} value={value} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function FieldValue({ name, value }: { readonly name: string; readonly value: unknown }) {
+  const at = TIMES.has(name) ? readWireTime(value) : undefined;
+  if (at !== undefined && Math.abs(at) <= 8.64e15) {
+    const iso = new Date(at).toISOString();
+    return <time datetime={iso} data-exact>{iso.replace("T", " ").replace("Z", " UTC")}</time>;
+  }
+  return <code>{typeof value === "string" ? value : document(value)}</code>;
+}
+
+/** What the form is filled with. */
+export interface PushForm {
+  readonly class: string;
+  readonly args: string;
+  readonly queue: string;
+  readonly when: string;
+  readonly retry: string;
+}
+
+/** The form for a new job, or for one pushed again. */
+export function PushPage({ view, form, classes, original, problem }: {
+  readonly view: View;
+  readonly form: PushForm;
+  readonly classes: readonly string[];
+  /** The job that it replaces. */
+  readonly original?: { readonly jid: string; readonly ref: string } | undefined;
+  readonly problem?: string | undefined;
+}) {
+  const path = original ? `/jobs/${encodeURIComponent(original.jid || "-")}/edit` : "/push";
+  return (
+    <Layout view={view} title={original ? "Edit and push again" : "New job"}>
+      <h1>{original ? "Edit and push again" : "New job"}</h1>
+      {original && (
+        <p class="note">
+          It is pushed as a new job with an id of its own, and <span class="mono">{original.jid}</span>{" "}
+          is deleted. What is masked stays as it was.
+        </p>
+      )}
+      {problem !== undefined && <p class="flash bad" role="alert">{problem}</p>}
+      <form method="post" action={link(view, path)} class="sheet">
+        <Hidden view={view} fields={{ ref: original?.ref }} />
+        <label>
+          Class
+          <input name="class" value={form.class} required list="class-names" autocomplete="off" spellcheck={false} />
+        </label>
+        <datalist id="class-names">{classes.map((name) => <option value={name}></option>)}</datalist>
+        <label>
+          Arguments <span class="note">a JSON array</span>
+          <textarea name="args" rows={8} spellcheck={false} class="mono">{form.args}</textarea>
+        </label>
+        <label>
+          Queue
+          <input name="queue" value={form.queue} list="queue-names" autocomplete="off" spellcheck={false} />
+        </label>
+        <QueueNames view={view} />
+        {!original && (
+          <>
+            <label>
+              When <span class="note">now, or in 90, 30s, 5m, 2h, or at 2027-01-31T08:00Z</span>
+              <input name="when" value={form.when} placeholder="now" autocomplete="off" />
+            </label>
+            <label>
+              Retries <span class="note">how often, true or false</span>
+              <input name="retry" value={form.retry} placeholder="true" autocomplete="off" />
+            </label>
+          </>
+        )}
+        <div class="buttons">
+          <button type="submit" class="primary">Push</button>
+        </div>
+      </form>
+    </Layout>
+  );
+}

@@ -1,0 +1,120 @@
+/**
+ * `/queues` and `/queues/NAME`.
+ *
+ * @module
+ */
+import { formatDuration } from "../../job/duration.ts";
+import type { ProcessInfo, QueueInfo } from "../../store/admin.ts";
+import { ActionButton, Empty, jobs, link, number, type View } from "../view.tsx";
+import { type JobList, JobListView, QueueNames } from "./job_table.tsx";
+import { Layout } from "./layout.tsx";
+
+/** All queues. */
+export function QueuesPage({ view }: { readonly view: View }) {
+  return (
+    <Layout view={view} title="Queues">
+      <h1>Queues</h1>
+      <div id="queues" data-live>
+        <QueueTable view={view} queues={view.stats.queues} />
+      </div>
+    </Layout>
+  );
+}
+
+/** The rows. */
+export function QueueTable({ view, queues }: { readonly view: View; readonly queues: readonly QueueInfo[] }) {
+  if (queues.length === 0) return <Empty>No queues yet. A push makes one.</Empty>;
+  const largest = Math.max(1, ...queues.map((queue) => queue.size));
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th>Queue</th>
+          <th class="num">Jobs</th>
+          <th class="bar-cell" aria-hidden="true"></th>
+          <th class="num">Latency</th>
+          {view.canAct && (
+            <th>
+              <span class="visually-hidden">Actions</span>
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {queues.map((queue) => (
+          <tr>
+            <td data-label="Queue">
+              <a class="class" href={link(view, `/queues/${encodeURIComponent(queue.name)}`)}>{queue.name}</a>
+              {queue.paused && <span class="badge warn">paused</span>}
+            </td>
+            <td class="num" data-label="Jobs">{number(queue.size)}</td>
+            <td class="bar-cell" aria-hidden="true">
+              <svg viewBox="0 0 100 6" preserveAspectRatio="none">
+                <rect width={String(queue.size / largest * 100)} height="6" rx="1" />
+              </svg>
+            </td>
+            <td class="num" data-label="Latency">{queue.size === 0 ? "–" : formatDuration(queue.latencyMs)}</td>
+            {view.canAct && (
+              <td class="acts">
+                <QueueActions view={view} queue={queue} />
+              </td>
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function QueueActions({ view, queue }: { readonly view: View; readonly queue: QueueInfo }) {
+  const path = `/queues/${encodeURIComponent(queue.name)}`;
+  return (
+    <>
+      <ActionButton
+        view={view}
+        path={`${path}/${queue.paused ? "resume" : "pause"}`}
+        label={queue.paused ? "Resume" : "Pause"}
+        title={`${queue.paused ? "Resume" : "Pause"} queue ${queue.name}`}
+      />
+      {queue.size > 0 && (
+        <ActionButton
+          view={view}
+          path="/jobs/act"
+          fields={{ in: `queue:${queue.name}`, do: "delete:all" }}
+          label="Clear"
+          title={`Clear queue ${queue.name}`}
+          kind="danger"
+        />
+      )}
+    </>
+  );
+}
+
+/** One queue. */
+export function QueuePage({ view, queue, takers, list }: {
+  readonly view: View;
+  readonly queue: QueueInfo;
+  /** The live processes that take from it. */
+  readonly takers: readonly ProcessInfo[];
+  readonly list: JobList;
+}) {
+  return (
+    <Layout view={view} title={`Queue ${queue.name}`}>
+      <div class="heading">
+        <h1>{queue.name}</h1>
+        {queue.paused && <span class="badge warn">paused</span>}
+        <span class="note">
+          {jobs(queue.size)}
+          {queue.size > 0 && `, oldest ${formatDuration(queue.latencyMs)}`}
+          {takers.length === 0
+            ? ", taken by no live process"
+            : `, taken by ${takers.length} ${takers.length === 1 ? "process" : "processes"}`}
+        </span>
+        <span class="grow"></span>
+        {view.canAct && <QueueActions view={view} queue={queue} />}
+      </div>
+      <QueueNames view={view} />
+      <JobListView view={view} list={list} />
+    </Layout>
+  );
+}

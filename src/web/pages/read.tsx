@@ -1,0 +1,161 @@
+/**
+ * The pages that show something: each reads what it needs at once and is rendered whole.
+ *
+ * @module
+ */
+import type { Context, Hono } from "hono";
+import { deleteCookie, getCookie } from "hono/cookie";
+import type { Child } from "hono/jsx";
+import type { SetName } from "../../store/admin.ts";
+import { herePath } from "../app.tsx";
+import { Refusal } from "../body.ts";
+import type { Desk, WebEnv } from "../desk.ts";
+import { knownClasses, lookUp } from "../lookup.ts";
+import { checkQueue } from "../places.ts";
+import { listOf } from "../requests.ts";
+import { searchEverywhere } from "../search.ts";
+import { document, showRunning } from "../shown.ts";
+import type { Flash, View } from "../view.tsx";
+import { JobPage, type PushForm, PushPage } from "./job.tsx";
+import { Overview } from "./overview.tsx";
+import { SearchPage, SettingsPage } from "./plain.tsx";
+import { BusyPage, ProcessesPage } from "./processes.tsx";
+import { QueuePage, QueuesPage } from "./queues.tsx";
+import { SetPage } from "./set.tsx";
+
+/** Where the message of the last action is kept until the next page. */
+export const FLASH_COOKIE = "jobs_flash";
+/** Where the choice between light and dark is kept. */
+export const THEME_COOKIE = "jobs_theme";
+const THEMES: readonly string[] = ["light", "dark"];
+
+/** What pages see. */
+export async function viewOf(desk: Desk, c: Context<WebEnv>): Promise<View> {
+  const visitor = c.get("visitor");
+  const theme = getCookie(c, THEME_COOKIE);
+  return {
+    prefix: desk.prefix,
+    here: herePath(desk, c),
+    visitor,
+    canAct: visitor.role === "operator",
+    canLogOut: visitor.by === "cookie",
+    now: desk.clock.now(),
+    stats: await desk.store.stats(),
+    storeUrl: desk.store.url,
+    operations: desk.operations.list(),
+    flash: takeFlash(desk, c),
+    theme: THEMES.includes(theme ?? "") ? theme : undefined,
+  };
+}
+
+/** A rendered page as the response. */
+export function html(c: Context, page: Child, status: 200 | 400 | 422 = 200): Response | Promise<Response> {
+  return c.html(`<!doctype html>${page}`, status);
+}
+
+function takeFlash(desk: Desk, c: Context): Flash | undefined {
+  const [kind, ...words] = (getCookie(c, FLASH_COOKIE) ?? "").split(" ");
+  if (kind !== "ok" && kind !== "bad") return undefined;
+  deleteCookie(c, FLASH_COOKIE, { path: desk.prefix || "/" });
+  return { kind, text: words.join(" ").slice(0, 500) };
+}
+
+const SET_PATHS: Readonly<Record<string, SetName>> = {
+  "/scheduled": "scheduled",
+  "/retries": "retry",
+  "/dead": "dead",
+};
+
+/** The pages. */
+export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
+  const { store, mask } = desk;
+
+  app.get("/", async (c) => {
+    const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
+    return html(c, <Overview view={view} processes={processes} samples={desk.feed.samples} />);
+  });
+
+  app.get("/busy", async (c) => {
+    const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
+    const running = processes.flatMap((process) =>
+      process.work.map((job) => ({ process, task: job.task, job: showRunning(job, mask) }))
+    ).slice(0, 500);
+    return html(c, <BusyPage view={view} processes={processes} running={running} />);
+  });
+
+  app.get("/queues", async (c) => html(c, <QueuesPage view={await viewOf(desk, c)} />));
+
+  app.get("/queues/:name", async (c) => {
+    const name = checkQueue(c.req.param("name"));
+    const place = { in: "queue", queue: name } as const;
+    const [view, list, processes] = await Promise.all([viewOf(desk, c), listOf(desk, c, place), store.processes()]);
+    const queue = view.stats.queues.find((one) => one.name === name) ?? { name, size: 0, latencyMs: 0, paused: false };
+    const takers = processes.filter((process) => process.alive && process.queues.includes(name));
+    return html(c, <QueuePage view={view} queue={queue} takers={takers} list={list} />);
+  });
+
+  for (const [path, set] of Object.entries(SET_PATHS)) {
+    app.get(path, async (c) => {
+      const [view, list] = await Promise.all([viewOf(desk, c), listOf(desk, c, { in: set })]);
+      return html(c, <SetPage view={view} list={list} />);
+    });
+  }
+
+  app.get("/jobs/:jid", async (c) => {
+    const jid = c.req.param("jid");
+    const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
+    const details = await lookUp(desk, { jid, ref: c.req.query("ref") }, { stats: view.stats, processes });
+    return html(c, <JobPage view={view} jid={jid} details={details} />);
+  });
+
+  app.get("/jobs/:jid/edit", async (c) => {
+    const [view, entry] = await Promise.all([viewOf(desk, c), store.get(c.req.query("ref") ?? "")]);
+    const job = entry &&
+      (await lookUp(desk, { jid: "", ref: entry.ref }, { stats: view.stats, processes: [] }))[0]?.job;
+    if (job?.payload === undefined) throw new Refusal(404, "This job has moved on, or cannot be read");
+    const form: PushForm = {
+      class: String(job.payload.class),
+      args: document(job.payload.args),
+      queue: job.queue,
+      when: "",
+      retry: "",
+    };
+    const original = { jid: c.req.param("jid"), ref: entry!.ref };
+    return html(c, <PushPage view={view} form={form} classes={await knownClasses(desk)} original={original} />);
+  });
+
+  app.get("/push", async (c) => {
+    const form: PushForm = { class: c.req.query("class") ?? "", args: "[]", queue: "", when: "", retry: "" };
+    return html(c, <PushPage view={await viewOf(desk, c)} form={form} classes={await knownClasses(desk)} />);
+  });
+
+  app.get("/processes", async (c) => {
+    const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
+    return html(c, <ProcessesPage view={view} processes={processes} />);
+  });
+
+  app.get(
+    "/settings",
+    async (c) => html(c, <SettingsPage view={await viewOf(desk, c)} settings={desk.settings} mask={mask} />),
+  );
+
+  app.get("/search", async (c) => {
+    const text = (c.req.query("q") ?? "").trim().slice(0, 500);
+    const [view, { found, looked }] = await Promise.all([viewOf(desk, c), searchEverywhere(desk, text)]);
+    return html(c, <SearchPage view={view} text={text} found={found} looked={looked} />);
+  });
+
+  app.get("/events", (c) => {
+    let stream: ReadableStream<Uint8Array>;
+    try {
+      stream = desk.feed.watch();
+    } catch (error) {
+      throw new Refusal(503, (error as Error).message);
+    }
+    return c.body(stream, 200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store, no-transform",
+      "x-accel-buffering": "no",
+    });
+  });
+}

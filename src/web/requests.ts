@@ -1,0 +1,63 @@
+/**
+ * What pages and API read from a request in the same way.
+ *
+ * @module
+ */
+import type { Context } from "hono";
+import type { Place } from "../store/admin.ts";
+import type { WebEnv } from "./desk.ts";
+import type { Desk } from "./desk.ts";
+import { type Filter, parseFilter } from "./filter.ts";
+import { sizeOf } from "./places.ts";
+import { type Scan, scan } from "./scan.ts";
+import { showEntry } from "./shown.ts";
+import type { JobList } from "./pages/job_table.tsx";
+
+/** A page is looked for so long. */
+const BUDGET_MS = 600;
+const DEFAULT_LIMIT = 50;
+const MOST = 1_000;
+
+/** What a request asks for of a list. */
+interface Wish {
+  readonly filter: Filter;
+  readonly cursor: string | undefined;
+  readonly reverse: boolean;
+  readonly limit: number;
+}
+
+function wishOf(c: Context<WebEnv>, place: Place): Wish {
+  const params = new URL(c.req.url).searchParams;
+  // The latest failures are what is looked for in dead; elsewhere what comes next.
+  const order = params.get("order");
+  return {
+    filter: parseFilter(params),
+    cursor: params.get("cursor") ?? undefined,
+    reverse: order === null ? place.in === "dead" : order === "reverse",
+    limit: Math.min(MOST, Math.max(1, Math.floor(Number(params.get("limit")) || DEFAULT_LIMIT))),
+  };
+}
+
+/** The entries that a request asks for. */
+export async function scanOf(desk: Desk, c: Context<WebEnv>, place: Place): Promise<Scan> {
+  return await scan(desk, { place, ...wishOf(c, place), budgetMs: BUDGET_MS });
+}
+
+/** The page of a list that a request asks for. */
+export async function listOf(desk: Desk, c: Context<WebEnv>, place: Place): Promise<JobList> {
+  const wish = wishOf(c, place);
+  const [found, stats] = await Promise.all([scan(desk, { place, ...wish, budgetMs: BUDGET_MS }), desk.store.stats()]);
+  return {
+    ...wish,
+    place,
+    rows: found.entries.map((entry) => showEntry(entry, desk.mask)),
+    size: sizeOf(place, stats),
+    next: found.next,
+    looked: found.looked,
+  };
+}
+
+/** A path that leads nowhere else. */
+export function localPath(path: string | undefined): string {
+  return path !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : "/";
+}

@@ -1,0 +1,99 @@
+/**
+ * Looking through a place with a filter, in windows, for as long as a visitor may wait; it goes on where it stopped.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { Entry, Place, StoreAdmin } from "../store/admin.ts";
+import { type Filter, isEmpty, matcher } from "./filter.ts";
+import type { Mask } from "./mask.ts";
+
+/** What to look for, and how far. */
+export interface ScanRequest {
+  readonly place: Place;
+  readonly filter: Filter;
+  /** From the page before. */
+  readonly cursor?: string | undefined;
+  /** Stops once it has so many, at the end of a window. */
+  readonly limit: number;
+  readonly reverse?: boolean;
+  /** Stops after so long. */
+  readonly budgetMs: number;
+}
+
+/** What was found. */
+export interface Scan {
+  readonly entries: readonly Entry[];
+  /** Where to go on; absent at the end. */
+  readonly next?: string;
+  /** How many were looked at. */
+  readonly looked: number;
+}
+
+/** What a scan needs. */
+export interface ScanTools {
+  readonly store: Pick<StoreAdmin, "page">;
+  readonly clock: Clock;
+  readonly mask: Mask;
+}
+
+/** One window: those in it that pass, how many were looked at, and where the next one begins. */
+export interface Window {
+  readonly entries: readonly Entry[];
+  readonly looked: number;
+  readonly next?: string;
+}
+
+/** The windows grow up to this. */
+const LARGEST_WINDOW = 1_000;
+
+/** The windows of a place, one after the other, the first of `first` entries. */
+export async function* windows(
+  { store, clock, mask }: ScanTools,
+  { place, filter, reverse = false, cursor: from }: Pick<ScanRequest, "place" | "filter" | "reverse" | "cursor">,
+  first: number = LARGEST_WINDOW,
+): AsyncGenerator<Window> {
+  const fits = isEmpty(filter) ? undefined : matcher(filter, mask);
+  let cursor = from;
+  for (let limit = first;; limit = Math.min(LARGEST_WINDOW, limit * 4)) {
+    const { entries, next } = await store.page(place, { limit, reverse, ...(cursor === undefined ? {} : { cursor }) });
+    yield {
+      entries: fits === undefined ? entries : entries.filter(fits),
+      looked: entries.length,
+      ...(next === undefined ? {} : { next }),
+    };
+    if (next === undefined) return;
+    cursor = next;
+    await clock.turn(); // others have their turn too
+  }
+}
+
+/** Looks through a place. Without a filter it is just a page. */
+export async function scan(tools: ScanTools, request: ScanRequest): Promise<Scan> {
+  const until = tools.clock.monotonic() + request.budgetMs;
+  const entries: Entry[] = [];
+  let looked = 0;
+  for await (const window of windows(tools, request, request.limit)) {
+    entries.push(...window.entries);
+    looked += window.looked;
+    const { next } = window;
+    if (next !== undefined && (entries.length >= request.limit || tools.clock.monotonic() >= until)) {
+      return { entries, looked, next };
+    }
+  }
+  return { entries, looked };
+}
+
+/** How many jobs of a place pass a filter; `whole` is false when there was no time for all of them. */
+export async function countMatching(
+  tools: ScanTools,
+  request: Pick<ScanRequest, "place" | "filter" | "budgetMs">,
+): Promise<{ readonly count: number; readonly whole: boolean }> {
+  const until = tools.clock.monotonic() + request.budgetMs;
+  let count = 0;
+  for await (const window of windows(tools, request)) {
+    count += window.entries.length;
+    if (window.next !== undefined && tools.clock.monotonic() >= until) return { count, whole: false };
+  }
+  return { count, whole: true };
+}

@@ -1,0 +1,78 @@
+/**
+ * The web on a socket. Anything but the loopback is refused while nobody has to log in.
+ *
+ * @module
+ */
+import type { Web } from "./web.ts";
+
+/** Where to listen. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A listening web. */
+export interface Server extends AsyncDisposable {
+  /** As it is really: with the port that was free when 0 was asked for. */
+  readonly address: Address;
+}
+
+/** Where it listens when nobody says. */
+export const DEFAULT_ADDRESS: Address = { host: "127.0.0.1", port: 7433 };
+
+/**
+ * Reads `PORT`, `HOST:PORT`, `[ADDRESS]:PORT`, or `HOST` alone.
+ *
+ * @throws {RangeError} when it is none of them
+ */
+export function parseAddress(text: string): Address {
+  const [, bracketed, name, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))?(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const alone = name !== undefined && digits === undefined && /^\d{1,5}$/.test(name);
+  const host = bracketed ?? (alone ? undefined : name) ?? DEFAULT_ADDRESS.host;
+  const port = alone ? Number(name) : digits === undefined ? DEFAULT_ADDRESS.port : Number(digits);
+  if (text === "" || !/[\w.]/.test(text) || port > 65_535) {
+    throw new RangeError(`Address "${text}" cannot be read; wanted: PORT, HOST:PORT or [ADDRESS]:PORT`);
+  }
+  return { host, port };
+}
+
+/**
+ * Listens.
+ *
+ * @throws {RangeError} when others could reach it without a login
+ * @throws {Deno.errors.AddrInUse} when something else listens there
+ */
+export function serve(web: Web, { host, port }: Address): Server {
+  if (web.open && !isLoopback(host)) {
+    throw new RangeError(
+      `Anybody who reaches "${host}" could do anything: name users first (jobs web --new-user NAME prints a line for ` +
+        "web.users), or a proxy's header (web.proxyHeader); or listen on 127.0.0.1",
+    );
+  }
+  const server = Deno.serve(
+    {
+      hostname: host,
+      port,
+      onListen: () => {},
+      onError: () => new Response("Something went wrong\n", { status: 500 }),
+    },
+    (request, { remoteAddr }) => web.handle(request, "hostname" in remoteAddr ? remoteAddr.hostname : ""),
+  );
+  return {
+    address: { host, port: server.addr.port },
+    async [Symbol.asyncDispose]() {
+      // First the web, which ends the streams: the server waits for them.
+      await web[Symbol.asyncDispose]();
+      await server.shutdown();
+    },
+  };
+}
+
+/** The address as one types it into a browser. */
+export function urlOf({ host, port }: Address, prefix: string): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}${prefix}/`;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}

@@ -1,0 +1,105 @@
+/**
+ * The web of `jobs`: a function from requests to responses, and what lives behind it. It needs no socket; `serve.ts`
+ * gives it one.
+ *
+ * @module
+ */
+import { Client } from "../client/client.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { logger } from "../log.ts";
+import type { OpenStore } from "../store/open.ts";
+import { newApp } from "./app.tsx";
+import { Gate } from "./auth/gate.ts";
+import type { Desk, SettingRow } from "./desk.ts";
+import { Feed } from "./feed.ts";
+import { Mask } from "./mask.ts";
+import type { Meter } from "./meter.ts";
+import { Operations } from "./operations.ts";
+
+/** How the web is set up. */
+export interface WebOptions {
+  /** Opened and closed by the caller. */
+  readonly store: OpenStore;
+  readonly clock?: Clock;
+  /** Accounts, `NAME:ROLE:SECRET` each; none: anybody may do anything, so listen on the loopback only. */
+  readonly users?: readonly string[];
+  /** The header in which a proxy names the user; believed only from `proxies`. */
+  readonly proxyHeader?: string | undefined;
+  /** Addresses of proxies; default the loopback's. */
+  readonly proxies?: readonly string[];
+  /** Nobody may act. Default false. */
+  readonly readOnly?: boolean;
+  /** What stands before every path, such as `/jobs`. Default nothing. */
+  readonly prefix?: string;
+  /** Names under which it may be asked, besides `localhost` and addresses. */
+  readonly hosts?: readonly string[];
+  /** More names whose values are secrets. */
+  readonly mask?: readonly string[];
+  /** The settings as loaded, to be shown. */
+  readonly settings?: readonly SettingRow[];
+  /** Classes that can be performed here. */
+  readonly classes?: readonly string[];
+  /** What this process measures of its own jobs. */
+  readonly meter?: Meter;
+  /** Why this process takes no jobs now; undefined when it does, or is none that would. */
+  readonly notReady?: () => string | undefined;
+  /** Default 1 MiB. */
+  readonly maxPayloadBytes?: number;
+  /** How times are written into payloads; default 7. */
+  readonly sidekiqWire?: 7 | 8;
+}
+
+/** The web. */
+export interface Web extends AsyncDisposable {
+  /** Whether anybody is let in without a login. */
+  readonly open: boolean;
+  /** Answers a request; `peer` is the address at the other end of the connection. Never rejects. */
+  handle(request: Request, peer: string): Promise<Response>;
+}
+
+/**
+ * Sets the web up.
+ *
+ * @throws {RangeError} when an account, the prefix or the like is not as it should be; the message says what is wanted
+ */
+export function createWeb(options: WebOptions): Web {
+  const { store, clock = systemClock, prefix = "" } = options;
+  if (!/^(\/[\w.~-]+)*$/.test(prefix)) {
+    throw new RangeError(`Prefix "${prefix}" cannot be; wanted: a path such as /jobs, without a slash at its end`);
+  }
+  const log = logger("web", clock);
+  const maxPayloadBytes = options.maxPayloadBytes ?? 1024 * 1024;
+  const gate = new Gate({
+    users: options.users ?? [],
+    proxyHeader: options.proxyHeader,
+    proxies: options.proxies ?? ["127.0.0.1", "::1"],
+    readOnly: options.readOnly ?? false,
+    clock,
+  });
+  const desk: Desk = {
+    store,
+    clock,
+    gate,
+    log,
+    prefix,
+    maxPayloadBytes,
+    audit: logger("audit", clock),
+    client: new Client({ store, clock, maxPayloadBytes, sidekiqWire: options.sidekiqWire ?? 7 }),
+    mask: new Mask(options.mask),
+    feed: new Feed(store, clock, log),
+    operations: new Operations(clock, log),
+    settings: options.settings ?? [],
+    classes: options.classes ?? [],
+    meter: options.meter,
+    notReady: options.notReady ?? (() => undefined),
+  };
+  const app = newApp(desk, options.hosts ?? []);
+  desk.feed.start();
+  return {
+    open: gate.open,
+    handle: async (request, peer) => await app.fetch(request, { peer }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([desk.feed.close(), desk.operations.close()]);
+    },
+  };
+}
