@@ -18,11 +18,16 @@ export function jobsCommand(): [program: string, ...args: string[]] {
   return [...command] as [string, ...string[]];
 }
 
+/** Lets the tests of this file start `jobs` by another command. */
+export function useCommand(other: readonly string[]): void {
+  command = other;
+}
+
 /** Compiles the executable, and lets the tests of this file start that; returns its path. */
 export async function useExecutable(): Promise<string> {
   const path = `${ROOT}dist/test/jobs`;
   await compile(["--output", path]);
-  command = [path];
+  useCommand([path]);
   return path;
 }
 
@@ -32,15 +37,27 @@ export async function useExecutable(): Promise<string> {
  * @throws {Error} with what it printed, when it fails
  */
 export async function compile(args: readonly string[]): Promise<void> {
-  // A stand-in for the runtime goes with the pinned Deno only.
-  const deno = await output("scripts/deno.sh", ["--pinned"]);
-  const DENORT_BIN = await output("scripts/test-denort.sh", []);
-  await output(deno, ["run", "--allow-all", "scripts/compile.ts", ...args], { DENORT_BIN });
+  const DENORT_BIN = await runHere("scripts/test-denort.sh", []);
+  await runHere(await pinnedDeno(), ["run", "--allow-all", "scripts/compile.ts", ...args], { DENORT_BIN });
 }
 
-async function output(program: string, args: string[], env: Record<string, string> = {}): Promise<string> {
-  const path = program.startsWith("/") ? program : `${ROOT}${program}`;
-  const { success, stdout, stderr } = await new Deno.Command(path, { args, cwd: ROOT, env }).output();
+/** The Deno to compile with in tests: the stand-in for its runtime goes with no other. */
+export function pinnedDeno(): Promise<string> {
+  return runHere("scripts/deno.sh", ["--pinned"]);
+}
+
+/**
+ * Runs a program in the project's folder; returns what it printed.
+ *
+ * @throws {Error} with what it said, when it fails
+ */
+export async function runHere(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const path = program.includes("/") && !program.startsWith("/") ? `${ROOT}${program}` : program;
+  const { success, stdout, stderr } = await new Deno.Command(path, { args: [...args], cwd: ROOT, env }).output();
   const decoder = new TextDecoder();
   if (!success) throw new Error(`${program} ${args.join(" ")} failed:\n${decoder.decode(stderr)}`);
   return decoder.decode(stdout).trim();

@@ -81,7 +81,7 @@ async function prepareFile(path: string): Promise<void> {
       "denied",
       `Store "${path}" cannot be opened (${
         (error as Error).message
-      }); name another place with --store sqlite:PATH, or give this user permission there`,
+      }); name another place with --store sqlite:PATH (in a container, a volume), or give this user permission there`,
       { cause: error },
     );
   }

@@ -1,0 +1,136 @@
+/** The image: its archive, and its files as the root of a container. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { containerConfig } from "../../scripts/image.ts";
+import { pinnedDeno, runHere, useCommand, useExecutable } from "../support/command.ts";
+import { childOf, containerCommand } from "../support/container.ts";
+import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
+import { until } from "../support/eventually.ts";
+
+const OUTPUT = new URL("../../dist/test/", import.meta.url).pathname;
+const ROOTFS = `${OUTPUT}rootfs`;
+const ARCHIVE = `${OUTPUT}jobs.tar`;
+
+const binary = await useExecutable();
+const said = await makeImage();
+
+/** Runs `make image`; returns what it prints. */
+async function makeImage(from = binary): Promise<string> {
+  const args = ["run", "-A", "scripts/image.ts", "--binary", from, "--output", ARCHIVE, "--rootfs", ROOTFS];
+  return await runHere(await pinnedDeno(), args);
+}
+
+Deno.test("the same executable makes the same image", async () => {
+  const bytes = await Deno.readFile(ARCHIVE);
+  await Deno.utime(binary, 1, 1);
+  assertEquals(await makeImage(), said);
+  assertEquals((await Deno.readFile(ARCHIVE)).every((byte, i) => byte === bytes[i]), true);
+});
+
+Deno.test("the archive is an OCI image: each blob is what its digest says, and the layers are the files", async () => {
+  await using folder = await temporaryFolder();
+  const root = `${folder.path}/root`;
+  await Deno.mkdir(root);
+  await runHere("tar", ["-xf", ARCHIVE, "-C", folder.path]);
+  const read = async (path: string) => JSON.parse(await Deno.readTextFile(`${folder.path}/${path}`));
+  const blob = (digest: string) => `blobs/${digest.replace(":", "/")}`;
+  for await (const { name } of Deno.readDir(`${folder.path}/blobs/sha256`)) {
+    const sum = await runHere("sha256sum", [`${folder.path}/blobs/sha256/${name}`]);
+    assertEquals(sum.split(" ")[0], name);
+  }
+  assertEquals(await read("oci-layout"), { imageLayoutVersion: "1.0.0" });
+  const [{ digest, size }] = (await read("index.json")).manifests;
+  assert(said.endsWith(digest), said);
+  assertEquals(size, (await Deno.stat(`${folder.path}/${blob(digest)}`)).size);
+  const manifest = await read(blob(digest));
+  const config = await read(blob(manifest.config.digest));
+  assertEquals(config.config.Entrypoint, ["/usr/bin/jobs"]);
+  const version = JSON.parse((await jobs(["version", "--json"])).stdout);
+  assertEquals(config.config, containerConfig(version.jobs, version.commit));
+  for (const [i, layer] of manifest.layers.entries()) {
+    const unpacked = `${folder.path}/layer`;
+    await runHere("sh", ["-c", `gunzip <"$0" >"$1"`, `${folder.path}/${blob(layer.digest)}`, unpacked]);
+    assertEquals(`sha256:${(await runHere("sha256sum", [unpacked])).split(" ")[0]}`, config.rootfs.diff_ids[i]);
+    await runHere("tar", ["-xpf", unpacked, "-C", root]);
+  }
+  await runHere("diff", ["--recursive", root, ROOTFS]);
+  const list = (path: string) => runHere("find", [path, "-mindepth", "1", "-printf", "%P %m %U:%G\n"]);
+  assertEquals((await list(root)).split("\n").sort(), (await list(ROOTFS)).split("\n").sort());
+});
+
+Deno.test("the Dockerfile says what the image says", async () => {
+  const lines = (await Deno.readTextFile(new URL("../../Dockerfile", import.meta.url))).replaceAll("\\\n", "");
+  const stage = lines.slice(lines.indexOf("FROM scratch"));
+  const after = (word: string) => stage.match(new RegExp(`(?:^|\\s)${word}\\s(.*)`))![1]!;
+  const config = containerConfig("0", undefined) as Record<string, never>;
+  assertEquals(after("USER"), config.User);
+  assertEquals(after("WORKDIR"), config.WorkingDir);
+  assertEquals(after("ENV").split(" "), config.Env);
+  assertEquals([after("VOLUME")], Object.keys(config.Volumes!));
+  assertEquals(after("STOPSIGNAL"), config.StopSignal);
+  assertEquals(JSON.parse(after("ENTRYPOINT")), config.Entrypoint);
+  assertEquals(JSON.parse(stage.match(/\nCMD (.*)/)![1]!), config.Cmd);
+  assertEquals(["CMD", ...JSON.parse(stage.match(/HEALTHCHECK .* CMD (.*)/)![1]!)], config.Healthcheck!["Test"]);
+});
+
+Deno.test("in its root, read-only, as process 1 and nobody: performs, is ready, is quiet, stops on TERM", async () => {
+  await using volume = await temporaryFolder();
+  await Deno.chown(volume.path, 65532, 65532);
+  useCommand(containerCommand(ROOTFS, volume.path));
+  const store = "sqlite:/var/lib/jobs/jobs.db";
+  const env = { PATH: Deno.env.get("PATH")!, JOBS_STORE: store };
+
+  const notReady = await jobs(["doctor", "--ready"], { env });
+  assertEquals([notReady.code, notReady.stdout], [1, ""]);
+  assertMatch(notReady.stderr, /^jobs: not ready: no process on ".*" takes jobs from this store\n$/);
+
+  await using server = new JobsProcess({ store, args: ["/app/handlers.js"], env });
+  await server.logged("Ready");
+  const inside = (await childOf(server.pid))!;
+  const status = await Deno.readTextFile(`/proc/${inside}/status`);
+  assertMatch(status, /^NSpid:\t\d+\t1$/m);
+  assertMatch(status, /^Uid:\t65532\t65532\t65532\t65532$/m);
+  assertMatch(status, /^CapEff:\t0+$/m);
+  assertEquals(await jobs(["doctor", "--ready"], { env }), { code: 0, stdout: "ready\n", stderr: "" });
+
+  const { stdout: jid } = await jobs(["push", "Note", "/var/lib/jobs/notes"], { env });
+  await until(async () => await Deno.readTextFile(`${volume.path}/notes`).catch(() => "") === jid, "the job");
+
+  Deno.kill(inside, "SIGTSTP");
+  await server.logged("Quiet: taking no more jobs");
+  await until(async () => (await jobs(["ps"], { env })).stdout.includes("quiet"), "quiet");
+  const quiet = await jobs(["doctor", "--ready"], { env });
+  assertEquals(quiet.code, 1);
+  assertMatch(quiet.stderr, /^jobs: not ready: \S+ on ".*" is quiet: it takes no more jobs\n$/);
+
+  Deno.kill(inside, "SIGTERM");
+  assertEquals((await server.status()).code, 0);
+});
+
+Deno.test("what it cannot write or read there is said in one line, with what to do", async () => {
+  await using volume = await temporaryFolder(); // root's: not ours to write
+  useCommand(containerCommand(ROOTFS, volume.path));
+  const env = { PATH: Deno.env.get("PATH")! };
+  for (const path of ["/app/jobs.db", "/var/lib/jobs/jobs.db", "/new/jobs.db"]) {
+    for (const command of [["push", "Note"], ["run", "/app/handlers.js"], ["doctor", "--ready"]]) {
+      const { code, stdout, stderr } = await jobs([...command, "--store", `sqlite:${path}`], { env });
+      assertEquals([code, stdout], [1, ""], stderr);
+      const [line, ...more] = stderr.trim().split("\n").filter((line) => !line.startsWith("{"));
+      assertEquals(more, []);
+      assertMatch(line!, /^jobs: Store "\/.*" cannot be opened .*; name another place .*volume.*permission/);
+    }
+  }
+});
+
+Deno.test("no image of what is not there, or not for this machine", async () => {
+  await using folder = await temporaryFolder();
+  const other = `${folder.path}/jobs`;
+  const refusal = async () => {
+    const error = await makeImage(other).then(() => undefined, (error) => error as Error);
+    return error?.message.split("\n").slice(1).join("\n");
+  };
+  assertMatch(await refusal() ?? "", /^There is no ".*\/jobs": make compile makes it\n$/);
+  const header = (await Deno.readFile(binary)).slice(0, 64);
+  header[18] = Deno.build.arch === "aarch64" ? 62 : 183;
+  await Deno.writeFile(other, header, { mode: 0o755 });
+  assertMatch(await refusal() ?? "", /^".*\/jobs" is for \w+, and the libraries .* make the image on a machine/);
+});
