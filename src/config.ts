@@ -7,16 +7,19 @@
  * @module
  */
 import {
+  bytes,
   duration,
   type Kind,
   oneOf,
   optionalText,
+  programs,
   queues,
   type QueueWeight,
   text,
   texts,
   wholeNumber,
 } from "./config_parse.ts";
+import type { Program } from "./job/program.ts";
 import { LOG_LEVELS } from "./log_format.ts";
 
 export type { QueueWeight } from "./config_parse.ts";
@@ -91,6 +94,50 @@ export const SETTINGS = {
     kind: texts,
     default: [],
     about: "modules and folders with the handlers",
+  }),
+  programs: setting<readonly Program[]>({
+    key: "exec",
+    env: "JOBS_EXEC",
+    kind: programs,
+    default: [],
+    about: 'classes that programs perform: [{ "class": "Thumbnail", "exec": ["./thumb.sh"] }]',
+  }),
+  isolate: setting<readonly string[]>({
+    key: "isolate",
+    env: "JOBS_ISOLATE",
+    flag: "--isolate",
+    kind: texts,
+    default: [],
+    about: "classes that run in processes of their own, beside those that say so themselves; * for all",
+  }),
+  maxMemoryBytes: setting<number>({
+    key: "maxMemory",
+    env: "JOBS_MAX_MEMORY",
+    flag: "--max-memory",
+    kind: bytes,
+    default: 0,
+    about: "an isolated job that uses more memory is killed and fails: 512M; 0 for no limit",
+  }),
+  horseJobs: setting<number>({
+    key: "horseJobs",
+    env: "JOBS_HORSE_JOBS",
+    kind: wholeNumber(0, 1_000_000_000),
+    default: 0,
+    about: "a process for isolated jobs is replaced after so many; 0 for never",
+  }),
+  graceMs: setting<number>({
+    key: "grace",
+    env: "JOBS_GRACE",
+    kind: duration(0),
+    default: 3_000,
+    about: "how long an isolated job or a program has to end when its time is over, before it is killed",
+  }),
+  maxResultBytes: setting<number>({
+    key: "maxResultBytes",
+    env: "JOBS_MAX_RESULT_BYTES",
+    kind: wholeNumber(0, 512 * 1024 * 1024),
+    default: 64 * 1024,
+    about: "a larger result is not kept; a program that prints more is killed",
   }),
   timeoutMs: setting<number>({
     key: "timeout",

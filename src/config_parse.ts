@@ -4,7 +4,9 @@
  *
  * @module
  */
+import { parseBytes } from "./job/bytes.ts";
 import { parseDuration } from "./job/duration.ts";
+import type { Program } from "./job/program.ts";
 
 /** Reads one value; undefined when it is not what is wanted. */
 export interface Kind<T> {
@@ -86,6 +88,46 @@ export function duration(leastMs: number): Kind<number> {
       }
     },
   };
+}
+
+/** An amount of memory in bytes: a number, or text such as `512M`. */
+export const bytes: Kind<number> = {
+  wanted: "an amount such as 512M, 1.5G or 64k; 0 for no limit",
+  parse(value) {
+    try {
+      return parseBytes(String(value ?? ""));
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+/** What a program's entry may say beside its class and command. */
+const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(
+  ["queue", "retry", "retry_for", "retry_queue", "dead", "tags", "timeout", "expires_in"],
+);
+
+/** Classes that programs perform: `[{ "class": "Thumbnail", "exec": ["./thumb.sh"] }]`; as text, the same in JSON. */
+export const programs: Kind<readonly Program[]> = {
+  wanted: `a list such as [{ "class": "Thumbnail", "exec": ["./thumb.sh"], "timeout": "30s" }]; an entry may have ${
+    [...PROGRAM_OPTIONS].join(", ")
+  }`,
+  parse(value, fromText) {
+    let list = value;
+    try {
+      if (fromText) list = JSON.parse(String(value));
+    } catch {
+      return undefined;
+    }
+    return Array.isArray(list) && list.every(isProgram) ? list : undefined;
+  },
+};
+
+function isProgram(value: unknown): value is Program {
+  if (typeof value !== "object" || value === null) return false;
+  const { class: name, exec, ...options } = value as Record<string, unknown>;
+  return typeof name === "string" && name !== "" && Array.isArray(exec) && exec.length > 0 && exec[0] !== "" &&
+    exec.every((one) => typeof one === "string") && Object.keys(options).every((key) => PROGRAM_OPTIONS.has(key));
 }
 
 /** Letters, digits and `_ : . -`: what Sidekiq's Web UI accepts as a queue's name. */

@@ -36,6 +36,11 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   version: ["print the version", () => import("./version.ts")],
 };
 
+/** What this program starts itself; not for people, and not in the overview. */
+const HIDDEN: Readonly<Record<string, () => Promise<Command>>> = {
+  __horse: () => import("./horse.ts"),
+};
+
 /** Runs the command line. Never throws; returns the exit code. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   try {
@@ -65,6 +70,7 @@ async function dispatch(argv: readonly string[]): Promise<number> {
 function load(name: string): Promise<Command> {
   const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (known) return known[1]();
+  if (Object.hasOwn(HIDDEN, name)) return HIDDEN[name]!();
   const meant = nearest(name, Object.keys(COMMANDS));
   throw new UsageError(`Unknown command "${name}"${meant ? `; did you mean jobs ${meant}?` : "; see jobs --help"}`);
 }

@@ -26,6 +26,8 @@ export async function HardJob(ctx, name, count) { … }
   -t, --timeout DURATION      how long a stop waits for running jobs (25s)
   -C, --config FILE           the configuration; else jobs.json, .jsonc, .yml or .yaml in this folder
   -e, --environment NAME      the configuration's section under "environments"
+      --isolate CLASS,…       run these classes in processes of their own; '*' for all
+      --max-memory AMOUNT     kill an isolated job that uses more: 512M
       --store URL             where jobs are kept
       --tag WORD              shown beside the process in jobs ps
       --logfile FILE          append the log there; USR2 reopens it
@@ -42,6 +44,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     queue: { takes: "list", short: "q" },
     concurrency: { takes: "text", short: "c" },
     timeout: { takes: "text", short: "t" },
+    isolate: { takes: "text" },
+    "max-memory": { takes: "text" },
     tag: { takes: "text" },
     logfile: { takes: "text" },
     "log-level": { takes: "text" },
@@ -52,6 +56,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     queues: flags.queue.length > 0 ? flags.queue : undefined,
     concurrency: flags.concurrency,
     timeoutMs: flags.timeout,
+    isolate: flags.isolate,
+    maxMemoryBytes: flags["max-memory"],
     tag: flags.tag,
     logFile: flags.logfile,
     logLevel: flags["log-level"],
@@ -108,9 +114,9 @@ async function serve(
     config: file,
     queues: launcher.queues.map(({ name, weight }) => weight ? `${name},${weight}` : name).join(" "),
     concurrency: settings.concurrency,
-    handlers: registry.classes().join(" "),
+    handlers: launcher.classes.join(" "),
   });
-  if (registry.list().length === 0) {
+  if (launcher.classes.length === 0) {
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
   await launcher.start();

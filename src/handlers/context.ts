@@ -5,6 +5,7 @@
  */
 import type { Client } from "../client/client.ts";
 import type { Payload } from "../job/job.ts";
+import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
 import type { Log } from "../log.ts";
 
 /** What the server offers to every job's context. */
@@ -13,6 +14,8 @@ export interface ContextServices {
   readonly log: Log;
   /** With which jobs push more jobs. */
   readonly client: Client;
+  /** Told of every progress. */
+  readonly onProgress?: (progress: Progress) => void;
 }
 
 /** How far a job is, as it said itself. */
@@ -35,6 +38,8 @@ export class JobContext {
   readonly attempt: number;
   /** The whole payload, parsed. To be read, not changed. */
   readonly payload: Payload;
+  /** The payload's text, as it is stored. */
+  readonly raw: string;
   readonly #services: ContextServices;
   #abort: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
@@ -44,7 +49,7 @@ export class JobContext {
 
   /** Made by the server. */
   constructor(
-    job: { jid: string; class: string; queue: string; attempt: number; payload: Payload },
+    job: { jid: string; class: string; queue: string; attempt: number; payload: Payload; raw: string },
     services: ContextServices,
   ) {
     this.jid = job.jid;
@@ -52,6 +57,7 @@ export class JobContext {
     this.queue = job.queue;
     this.attempt = job.attempt;
     this.payload = job.payload;
+    this.raw = job.raw;
     this.#services = services;
   }
 
@@ -70,6 +76,11 @@ export class JobContext {
     return this.#log;
   }
 
+  /** Which time of which crontab entry it was enqueued for; undefined when it was not by the crontab. */
+  get occurrence(): Occurrence | undefined {
+    return occurrenceOf(this.payload);
+  }
+
   /** To push more jobs. */
   get client(): Client {
     return this.#services.client;
@@ -82,6 +93,7 @@ export class JobContext {
    */
   progress(done: number, note?: string): void {
     this.#progress = { done, note };
+    this.#services.onProgress?.(this.#progress);
   }
 
   /** What it last said with `progress`. */
@@ -92,6 +104,16 @@ export class JobContext {
   /** The last line it logged. */
   get lastLine(): string | undefined {
     return this.#lastLine;
+  }
+
+  /** What {@linkcode signal} aborted with. */
+  get abortedBy(): unknown {
+    return this.#aborted?.reason;
+  }
+
+  /** Throws what {@linkcode signal} aborted with, if it has. */
+  throwIfAborted(): void {
+    if (this.#aborted) throw this.#aborted.reason;
   }
 
   /** Aborts {@linkcode signal}. For the server. */

@@ -33,6 +33,12 @@ export interface HandlerOptions {
   readonly dead?: boolean;
   /** Keep the stack of a failure with the job: `true`, or so many lines. */
   readonly backtrace?: boolean | number;
+  /** How long a job may run: seconds, or `30s`, `5m`. What the push says comes first. Default: as long as it likes. */
+  readonly timeout?: number | string;
+  /** Dropped unless it starts within so long after it was enqueued: seconds, or `30s`, `5m`. */
+  readonly expires_in?: number | string;
+  /** Run it in a process of its own, a pooled one: it can be killed, and what it breaks is its own. */
+  readonly isolate?: boolean;
   /** Words shown with the job. */
   readonly tags?: readonly string[];
   /**
@@ -54,6 +60,8 @@ export interface Handler {
   readonly options: HandlerOptions;
   /** Where it comes from: a file, or `program`. For people. */
   readonly source: string;
+  /** How long its jobs may run; undefined: as long as they like. */
+  readonly timeoutMs: number | undefined;
 }
 
 /** A function with options on it, as modules export them: `HardJob.options = { queue: "low" }`. */

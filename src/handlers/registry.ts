@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parseDuration } from "../job/duration.ts";
 import type { Handler, HandlerExport, HandlerFunction, HandlerOptions, JobDefinition } from "./handler.ts";
 
 /** Two handlers for one class, or one that is no function. The message is one line for people. */
@@ -20,7 +21,7 @@ export class Registry {
    *
    * @param options default: those on the function
    * @param source where it comes from, for people
-   * @throws {HandlerError} when the class has a handler already
+   * @throws {HandlerError} when the class has a handler already, or its timeout is no duration
    */
   add(name: string, perform: HandlerExport, options: HandlerOptions = perform.options ?? {}, source = "program"): this {
     const known = this.#handlers.get(name);
@@ -29,7 +30,13 @@ export class Registry {
         `Class "${name}" has two handlers: in ${known.source} and in ${source}; rename one of them`,
       );
     }
-    this.#handlers.set(name, { class: name, perform: perform as HandlerFunction, options, source });
+    this.#handlers.set(name, {
+      class: name,
+      perform: perform as HandlerFunction,
+      options,
+      source,
+      timeoutMs: timeoutOf(name, options.timeout),
+    });
     return this;
   }
 
@@ -63,4 +70,15 @@ export class Registry {
   queues(): string[] {
     return [...new Set(this.list().map((handler) => handler.options.queue ?? "default"))];
   }
+}
+
+function timeoutOf(name: string, timeout: unknown): number | undefined {
+  if (timeout === undefined) return undefined;
+  try {
+    const ms = parseDuration(String(timeout));
+    if (ms > 0) return ms;
+  } catch {
+    // Said below, with the class's name.
+  }
+  throw new HandlerError(`Class "${name}": timeout is ${JSON.stringify(timeout)}; wanted: seconds, or 30s, 5m, 2h`);
 }

@@ -40,6 +40,8 @@ export interface DumpTask {
     readonly attempt: number;
     readonly progress?: string;
     readonly lastLine?: string;
+    /** Why its signal aborted, if it did: it runs on. */
+    readonly aborted?: string;
   };
 }
 
@@ -61,6 +63,7 @@ export function dumpTasks(tasks: Tasks, clock: Clock): DumpTask[] {
           queue: job.queue,
           attempt: job.attempt,
           ...(progress && { progress: progress.note ? `${progress.done} ${progress.note}` : String(progress.done) }),
+          ...(job.abortedBy instanceof Error && { aborted: job.abortedBy.name }),
           ...(job.lastLine !== undefined && { lastLine: job.lastLine }),
         },
       }),
@@ -92,6 +95,7 @@ export function formatDump(tasks: readonly DumpTask[], counts: DumpCounts): stri
 function formatJob(job: NonNullable<DumpTask["job"]>): string {
   return `${job.class} ${job.jid} queue ${job.queue} attempt ${job.attempt}` +
     (job.progress === undefined ? "" : ` progress ${job.progress}`) +
+    (job.aborted === undefined ? "" : ` aborted ${job.aborted}`) +
     (job.lastLine === undefined ? "" : ` last "${job.lastLine}"`);
 }
 

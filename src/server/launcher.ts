@@ -12,13 +12,17 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { QueueWeight } from "../config_parse.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
+import { Horses } from "../handlers/horses.ts";
+import { programHandler } from "../handlers/program.ts";
 import type { Registry } from "../handlers/registry.ts";
+import { chooseWays, type ChosenWays } from "../handlers/ways.ts";
 import { type Log, logger } from "../log.ts";
 import type { PushMiddleware } from "../middleware/chain.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { ProcessRecord, Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 import { control, type Controls } from "./control.ts";
+import { Deadlines } from "./deadlines.ts";
 import { dumpTasks, formatDump } from "./dump.ts";
 import { Fetcher } from "./fetcher.ts";
 import { Heartbeat } from "./heartbeat.ts";
@@ -75,6 +79,9 @@ export class Launcher implements Controls {
   readonly #manager: Manager;
   readonly #heartbeat: Heartbeat;
   readonly #lateErrors: LateErrors;
+  /** Only when some class runs in horses. */
+  readonly #horses: Horses | undefined;
+  readonly #registry: Registry;
   readonly #listener: Listener;
   readonly #listening: Loop<void>;
   /** Only as process 1 of a container. */
@@ -91,7 +98,7 @@ export class Launcher implements Controls {
   #finished: Promise<void> = Promise.resolve();
 
   constructor(options: LauncherOptions) {
-    const { store, registry, settings } = options;
+    const { store, settings } = options;
     this.#options = options;
     const clock = this.#clock = options.clock ?? systemClock;
     const log = (name: string) => logger(name, clock);
@@ -100,6 +107,8 @@ export class Launcher implements Controls {
     this.#log = log("launcher");
     this.#hooks = options.hooks ?? {};
     this.#timeoutMs = settings.timeoutMs;
+    const { registry, modules } = this.#chooseWays();
+    this.#registry = registry;
     this.#queues = chooseQueues(settings.queues, registry);
     const tasks = this.#tasks = new Tasks(clock);
     const owner = this.identity;
@@ -124,6 +133,7 @@ export class Launcher implements Controls {
       settler: this.#settler,
       retrier,
       registry,
+      deadlines: new Deadlines({ clock, graceMs: settings.graceMs, log: log("deadlines") }),
       lateErrors: this.#lateErrors,
       client: this.client,
       middleware: options.performMiddleware ?? [],
@@ -131,6 +141,17 @@ export class Launcher implements Controls {
     }, { concurrency: settings.concurrency, log: log("manager") });
     this.#listener = new Listener({ store, identity: owner, inbox: this.inbox });
     this.#listening = new Loop(this.#listener, { clock, tasks, log: log("listener") });
+    if (modules.length > 0) {
+      this.#horses = new Horses({
+        modules,
+        enqueue: (jobs) => store.enqueue(jobs),
+        graceMs: settings.graceMs,
+        maxMemoryBytes: settings.maxMemoryBytes,
+        maxJobs: settings.horseJobs,
+        clock,
+        log: log("horses"),
+      });
+    }
     if (Deno.pid === 1) {
       this.#reaper = new Reaper({ clock, log: log("reaper") });
       this.#reaping = new Loop(this.#reaper, { clock, tasks, log: log("reaper") });
@@ -148,6 +169,11 @@ export class Launcher implements Controls {
       tasks,
       log: log("heartbeat"),
     });
+  }
+
+  /** The classes it can perform. */
+  get classes(): readonly string[] {
+    return this.#registry.classes();
   }
 
   /** The queues it takes from. */
@@ -170,6 +196,7 @@ export class Launcher implements Controls {
     try {
       await this.#heartbeat.start();
       await this.#hooks.startup?.();
+      this.#horses?.start();
     } catch (error) {
       await this.stop();
       throw error;
@@ -231,7 +258,7 @@ export class Launcher implements Controls {
 
   /** Applies those settings that may change while it runs. */
   apply(settings: Settings): void {
-    this.#queues = chooseQueues(settings.queues, this.#options.registry);
+    this.#queues = chooseQueues(settings.queues, this.#registry);
     this.#timeoutMs = settings.timeoutMs;
     this.#fetcher.setOrder(queueOrder(this.#queues));
     this.#manager.resize(settings.concurrency);
@@ -256,6 +283,18 @@ export class Launcher implements Controls {
       rss: Deno.memoryUsage().rss,
       work: this.#manager.running(),
     };
+  }
+
+  /** How each class is run. */
+  #chooseWays(): ChosenWays {
+    const { registry, settings } = this.#options;
+    const { graceMs, maxResultBytes } = settings;
+    return chooseWays(registry, {
+      isolate: settings.isolate,
+      inHorse: (job) => this.#horses!.perform(job),
+      programs: settings.programs,
+      asProgram: (command) => programHandler(command, { clock: this.#clock, graceMs, maxResultBytes }),
+    });
   }
 
   #startTaking(): void {
@@ -283,6 +322,7 @@ export class Launcher implements Controls {
     const steps: [string, () => Promise<void>][] = [
       ["quiet", () => this.quiet()],
       ["manager", () => this.#manager.stop(this.#timeoutMs, this.#cold.signal)],
+      ["horses", async () => await this.#horses?.stop()],
       [
         "shutdown",
         async () => this.#hooks.shutdown && await callHook(this.#log, "shutdown", this.#hooks.shutdown),

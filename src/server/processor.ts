@@ -16,6 +16,7 @@ import { type Job, lockOf, parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
 import { compose } from "../middleware/chain.ts";
 import type { Lease, Outcome } from "../store/store.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { Fetcher } from "./fetcher.ts";
 import type { LateErrors } from "./late_errors.ts";
 import type { Retrier } from "./retrier.ts";
@@ -28,9 +29,10 @@ export interface ProcessorServices {
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly fetcher: Fetcher;
-  readonly settler: Settler;
+  readonly settler: Pick<Settler, "add">;
   readonly retrier: Retrier;
   readonly registry: Registry;
+  readonly deadlines: Deadlines;
   readonly lateErrors: LateErrors;
   readonly client: Client;
   readonly middleware: readonly PerformMiddleware[];
@@ -53,6 +55,8 @@ export class Processor implements Service {
   readonly #stop = new AbortController();
   #task: Task | undefined;
   #running: Running | undefined;
+  /** Aborts when the running job has ended, where somebody wants to know. */
+  #ended: AbortController | undefined;
   #loop: Promise<void> | undefined;
 
   constructor(number: number, services: ProcessorServices) {
@@ -91,6 +95,13 @@ export class Processor implements Service {
     return true;
   }
 
+  /** Aborts the job that it performs; the outcome is then the reason's. */
+  abort(reason: Error): void {
+    if (!this.#running) return;
+    this.#ended ??= new AbortController();
+    void this.#services.deadlines.abort(this.#running.context, reason, this.#ended.signal);
+  }
+
   /** Performs one job and settles it. Never rejects. */
   async step(lease: Lease): Promise<void> {
     const job = parsePayload(lease.payload);
@@ -101,12 +112,15 @@ export class Processor implements Service {
     }
     const context = new JobContext({ ...job, queue: lease.queue }, this.#services);
     const since = this.#begin(lease, context);
-    let outcome: Outcome;
+    let outcome: Outcome | undefined;
     try {
       await this.#perform(context, job);
+      context.throwIfAborted();
       outcome = { kind: "ack", token: lease.token, ...lockOf(job) };
     } catch (error) {
-      outcome = await this.#services.retrier.outcome(lease, job, context, error);
+      if (!this.#givenBack) {
+        outcome = await this.#services.retrier.outcome(lease, job, context, context.abortedBy ?? error);
+      }
     }
     this.#end(outcome, context, since);
   }
@@ -127,7 +141,14 @@ export class Processor implements Service {
   #callHandler(context: JobContext, job: Job): unknown {
     const handler = this.#services.registry.get(context.class);
     if (handler === undefined) throw new HandlerMissing(context.class, this.#services.registry.classes());
-    return this.#services.lateErrors.run(context, () => handler.perform(context, ...job.args));
+    const { timeout } = job.payload;
+    const limitMs = typeof timeout === "number" && timeout > 0 ? timeout * 1_000 : handler.timeoutMs;
+    const run = () => this.#services.lateErrors.run(context, () => handler.perform(context, ...job.args));
+    return limitMs === undefined ? run() : this.#services.deadlines.within(limitMs, context, run);
+  }
+
+  get #givenBack(): boolean {
+    return this.#running?.lease.token === GIVEN_BACK;
   }
 
   #begin(lease: Lease, context: JobContext): number {
@@ -138,12 +159,14 @@ export class Processor implements Service {
     return since;
   }
 
-  #end(outcome: Outcome, context: JobContext, since: number): void {
+  #end(outcome: Outcome | undefined, context: JobContext, since: number): void {
     const { log, settler, clock } = this.#services;
     const elapsed = (this.#task?.rest() ?? clock.monotonic()) - since;
-    const givenBack = this.#running?.lease.token === GIVEN_BACK;
+    const givenBack = this.#givenBack;
     this.#running = undefined;
-    if (givenBack) {
+    this.#ended?.abort();
+    this.#ended = undefined;
+    if (givenBack || outcome === undefined) {
       log.info("Ended after it was given back; it runs again", { ...this.#fields(context), elapsedMs: round(elapsed) });
       return;
     }

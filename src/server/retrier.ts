@@ -11,7 +11,7 @@ import type { JobContext } from "../handlers/context.ts";
 import type { HandlerOptions } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { decide, type Decision } from "../job/backoff.ts";
-import { describeError } from "../job/errors.ts";
+import { Cancelled, describeError } from "../job/errors.ts";
 import { failedPayload } from "../job/failure.ts";
 import { type Job, lockOf } from "../job/job.ts";
 import { setFields } from "../job/raw.ts";
@@ -37,6 +37,7 @@ export class Retrier {
 
   /** What becomes of a job that threw. Never rejects. */
   async outcome(lease: Lease, job: Job, context: JobContext, error: unknown): Promise<Outcome> {
+    if (error instanceof Cancelled) return this.#cancelled(lease, job);
     const options: HandlerOptions = this.#registry.get(job.class)?.options ?? {};
     const decision = decide({
       payload: job.payload,
@@ -54,6 +55,12 @@ export class Retrier {
     this.#say(job, lease, error, decision);
     if (decision.kind !== "snooze") await this.#callHooks(job, context, error, decision);
     return this.#settle(lease, job, error, options, decision);
+  }
+
+  /** Somebody's wish is no failure. */
+  #cancelled(lease: Lease, job: Job): Outcome {
+    this.#log.info("Cancelled", { class: job.class, jid: job.jid, queue: lease.queue, attempt: job.attempt });
+    return { kind: "ack", token: lease.token, ...lockOf(job) };
   }
 
   #settle(lease: Lease, job: Job, error: unknown, options: HandlerOptions, decision: Decision): Outcome {

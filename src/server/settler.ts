@@ -15,6 +15,10 @@ import type { Outcome, Store } from "../store/store.ts";
 /** At most so many outcomes in one call: a store's step must stay short. */
 const LARGEST_BATCH = 1_000;
 const RETRY_MS = 500;
+/** After a call it gathers for so long, where little has come in meanwhile: a call costs the store a write to disk. */
+const GATHER_MS = 2;
+/** So many are enough for a call at once. */
+const ENOUGH = 100;
 
 /** Collects outcomes and stores them. */
 export class Settler {
@@ -65,6 +69,7 @@ export class Settler {
       this.#underWay = batch.length;
       await this.#settle(batch);
       this.#underWay = 0;
+      if (this.#pending.length < ENOUGH) await this.#clock.sleep(GATHER_MS);
     }
     this.#flushing = undefined;
   }

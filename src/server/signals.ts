@@ -51,6 +51,14 @@ export class Inbox {
 }
 
 /**
+ * Does nothing on the signals that end or stop a process: a horse ends when its parent says so, also where an operator
+ * or systemd signals everything there is.
+ */
+export function ignoreSignals(): void {
+  for (const signal of Object.keys(SIGNALS) as Deno.Signal[]) Deno.addSignalListener(signal, () => {});
+}
+
+/**
  * Listens to the table's signals and puts them into the inbox, until disposed.
  */
 export function listenToSignals(inbox: Inbox): Disposable {

@@ -1,0 +1,14 @@
+/** `jobs __horse`: what `jobs run` starts to perform jobs in a process of their own. Not for people. @module */
+import { runHorse } from "../handlers/horse_main.ts";
+import { ignoreSignals } from "../server/signals.ts";
+import { UsageError } from "./args.ts";
+
+/** What `--help` prints. */
+export const help = "Started by jobs run, to perform jobs in a process of their own.";
+
+/** Performs jobs until the parent is gone. */
+export async function run(): Promise<number> {
+  ignoreSignals();
+  if (!await runHorse()) throw new UsageError(help);
+  return 0;
+}

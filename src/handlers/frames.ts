@@ -1,0 +1,110 @@
+/**
+ * What a process and its horses say to each other: JSON, one frame a line, over a socket.
+ *
+ * A socket rather than stdin and stdout: what a handler prints, or lets a program of its own read, cannot get in between,
+ * and a round trip takes half the time.
+ *
+ * @module
+ */
+import type { ClientOptions } from "../client/client.ts";
+import type { LogFields, LogLevel } from "../log.ts";
+
+/** Stores what handlers push. */
+export type Enqueue = ClientOptions["store"]["enqueue"];
+
+/** An error as it travels; see `remote_error.ts`. */
+export interface ErrorFrame {
+  readonly class: string;
+  readonly message: string;
+  readonly stack: readonly string[];
+  /** Of a `Snooze`. */
+  readonly delayMs?: number;
+}
+
+/** To a horse. */
+export type ToHorse =
+  /** The first: which modules to load, and whether debug lines are wanted. */
+  | { readonly kind: "start"; readonly modules: readonly string[]; readonly debug: boolean }
+  /** The payload is its text: nothing is lost on the way. */
+  | { readonly kind: "perform"; readonly queue: string; readonly payload: string }
+  /** Aborts the signal of the job under way. */
+  | { readonly kind: "abort"; readonly error: ErrorFrame }
+  /** The answer to `enqueue`. */
+  | {
+    readonly kind: "enqueued";
+    readonly id: number;
+    readonly results?: Awaited<ReturnType<Enqueue>>;
+    readonly error?: ErrorFrame;
+  };
+
+/** From a horse. */
+export type FromHorse =
+  /** Its handlers are loaded, or could not be. */
+  | { readonly kind: "ready"; readonly refused?: string }
+  /** The job is done; its result as JSON text. */
+  | { readonly kind: "done"; readonly result?: string }
+  | { readonly kind: "failed"; readonly error: ErrorFrame }
+  | { readonly kind: "log"; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
+  | { readonly kind: "progress"; readonly done: number; readonly note?: string }
+  /** The handler pushes jobs. */
+  | { readonly kind: "enqueue"; readonly id: number; readonly jobs: Parameters<Enqueue>[0] };
+
+/** One end of the socket. */
+export class FrameConnection<In, Out> implements Disposable {
+  readonly #socket: Deno.Conn;
+  readonly #encoder = new TextEncoder();
+  #unsent = "";
+  #sending = false;
+
+  constructor(socket: Deno.Conn) {
+    this.#socket = socket;
+  }
+
+  /** Sends a frame, after those before it. One that cannot be sent is dropped: the reading side learns of the end. */
+  send(frame: Out): void {
+    this.#unsent += `${JSON.stringify(frame)}\n`;
+    if (!this.#sending) void this.#sendAll();
+  }
+
+  /** Hands every frame on as it comes; resolves when the other side is gone. */
+  async read(onFrame: (frame: In) => void): Promise<void> {
+    const decoder = new TextDecoder();
+    const buffer = new Uint8Array(64 * 1024);
+    let rest = "";
+    for (;;) {
+      const length = await this.#socket.read(buffer).catch(() => null);
+      if (length === null) return;
+      const text = decoder.decode(buffer.subarray(0, length), { stream: true });
+      let from = 0;
+      for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
+        onFrame(JSON.parse(rest + text.slice(from, end)));
+        rest = "";
+        from = end + 1;
+      }
+      rest += text.slice(from);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    try {
+      this.#socket.close();
+    } catch {
+      // It is closed already.
+    }
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#sending = true;
+    try {
+      while (this.#unsent !== "") {
+        let bytes = this.#encoder.encode(this.#unsent);
+        this.#unsent = "";
+        while (bytes.length > 0) bytes = bytes.subarray(await this.#socket.write(bytes));
+      }
+    } catch {
+      this.#unsent = "";
+    } finally {
+      this.#sending = false;
+    }
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * One horse, seen from its parent: a child process that performs one job at a time.
+ *
+ *  1. It is this very program with a hidden subcommand; it loads the handlers once, and reports when it is ready.
+ *  2. When a job's signal aborts, the horse is told; if the job has not ended within the grace period, the horse is
+ *     killed. The job then failed with what its signal aborted with.
+ *  3. When the horse ends by itself, only its job fails, and the error's name says how.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import { parseLossless } from "../job/json.ts";
+import type { Log } from "../log.ts";
+import type { JobContext } from "./context.ts";
+import { type Enqueue, FrameConnection, type FromHorse, type ToHorse } from "./frames.ts";
+import { eachLine, howItEnded, killGroup } from "./process_group.ts";
+import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
+import { HandlerError } from "./registry.ts";
+import { selfCommand } from "./self_command.ts";
+
+/** The hidden subcommand. */
+export const HORSE_COMMAND = "__horse";
+/** The variable that tells a horse where its parent listens, who that is, and the horse's token. */
+export const HORSE_VARIABLE = "JOBS_HORSE";
+
+/** What a horse is made with. */
+export interface HorseOptions {
+  /** The socket on which its parent waits for it. */
+  readonly address: string;
+  /** Proves that who connects is this horse. */
+  readonly token: string;
+  readonly modules: readonly string[];
+  /** Stores what its handlers push. */
+  readonly enqueue: Enqueue;
+  /** An aborted job has so long to end. */
+  readonly graceMs: number;
+  readonly clock: Clock;
+  /** For what it prints while it has no job. */
+  readonly log: Log;
+}
+
+interface Work {
+  readonly job: JobContext;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  readonly ended: AbortController;
+}
+
+/** A child process that performs jobs. */
+export class Horse {
+  readonly #options: HorseOptions;
+  readonly #child: Deno.ChildProcess;
+  readonly #ready = Promise.withResolvers<void>();
+  #connection: FrameConnection<FromHorse, ToHorse> | undefined;
+  #work: Work | undefined;
+  #dead = false;
+  #performed = 0;
+  /** Why we killed it, if we did. */
+  #reason: unknown;
+  /** Resolves when the process has ended and everything it said is read. */
+  readonly gone: Promise<void>;
+
+  /** Starts the process; it connects to the address when it is up. */
+  constructor(options: HorseOptions) {
+    this.#options = options;
+    const { program, args } = selfCommand();
+    this.#child = new Deno.Command(program, {
+      args: [...args, HORSE_COMMAND],
+      env: { [HORSE_VARIABLE]: JSON.stringify([options.address, options.token, Deno.pid]) },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+      detached: true,
+    }).spawn();
+    this.#ready.promise.catch(() => {}); // whoever waits for it hears of it
+    const say = (line: string) => (this.#work?.job.log ?? options.log).info(line);
+    const printed = [this.#child.stdout, this.#child.stderr].map((stream) => eachLine(stream, say));
+    this.gone = this.#child.status.then(async (status) => {
+      this.#end(status);
+      // What it had started goes with it, and lets go of the pipes.
+      killGroup(this.pid, "SIGKILL");
+      await Promise.all(printed);
+    });
+  }
+
+  /** Its process number. */
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Whether it can take a job. */
+  get alive(): boolean {
+    return !this.#dead;
+  }
+
+  /** Whether it performs a job. */
+  get busy(): boolean {
+    return this.#work !== undefined;
+  }
+
+  /** How many jobs it has performed. */
+  get performed(): number {
+    return this.#performed;
+  }
+
+  /** It has connected; loads its handlers. */
+  connected(socket: Deno.Conn): void {
+    const connection = this.#connection = new FrameConnection<FromHorse, ToHorse>(socket);
+    const { modules, log } = this.#options;
+    connection.send({ kind: "start", modules, debug: log.enabled("debug") });
+    void connection.read((frame) => this.#receive(frame)).finally(() => connection[Symbol.dispose]());
+  }
+
+  /**
+   * Performs a job; resolves with its result.
+   *
+   * @throws what the handler threw, or {@linkcode ProcessLost}
+   */
+  async perform(job: JobContext): Promise<unknown> {
+    await this.#ready.promise;
+    const ended = new AbortController();
+    const onAbort = () => void this.#abort(job.signal.reason, ended.signal);
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#work = { job, resolve, reject, ended };
+    if (this.#dead) this.#end(await this.#child.status);
+    this.#connection!.send({ kind: "perform", queue: job.queue, payload: job.raw });
+    if (job.signal.aborted) onAbort();
+    else job.signal.addEventListener("abort", onAbort, { once: true });
+    return await promise;
+  }
+
+  /**
+   * Ends it at once, with everything it has started.
+   *
+   * @param reason what its job fails with
+   */
+  kill(reason: unknown): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    this.#reason = reason;
+    killGroup(this.pid, "SIGKILL");
+  }
+
+  async #abort(reason: unknown, ended: AbortSignal): Promise<void> {
+    if (ended.aborted) return;
+    this.#connection?.send({ kind: "abort", error: errorFrame(reason) });
+    await this.#options.clock.sleep(this.#options.graceMs, ended);
+    if (!ended.aborted) this.kill(reason);
+  }
+
+  #receive(frame: FromHorse): void {
+    const work = this.#work;
+    switch (frame.kind) {
+      case "done":
+        this.#finish()?.resolve(frame.result === undefined ? undefined : parseLossless(frame.result));
+        break;
+      case "failed":
+        this.#finish()?.reject(new RemoteError(frame.error));
+        break;
+      case "log":
+        (work?.job.log ?? this.#options.log)[frame.level](frame.message, frame.fields);
+        break;
+      case "progress":
+        work?.job.progress(frame.done, frame.note);
+        break;
+      case "enqueue":
+        void this.#enqueue(frame);
+        break;
+      case "ready":
+        if (frame.refused === undefined) this.#ready.resolve();
+        else {
+          this.#dead = true;
+          this.#ready.reject(new HandlerError(frame.refused));
+        }
+        break;
+    }
+  }
+
+  async #enqueue({ id, jobs }: Extract<FromHorse, { kind: "enqueue" }>): Promise<void> {
+    try {
+      const results = await this.#options.enqueue(jobs);
+      this.#connection?.send({ kind: "enqueued", id, results });
+    } catch (error) {
+      this.#connection?.send({ kind: "enqueued", id, error: errorFrame(error) });
+    }
+  }
+
+  #finish(): Work | undefined {
+    const work = this.#work;
+    this.#work = undefined;
+    this.#performed++;
+    work?.ended.abort();
+    return work;
+  }
+
+  #end(status: Deno.CommandStatus): void {
+    this.#dead = true;
+    const error = this.#reason ?? new ProcessLost(
+      status.signal === null ? `Exited:${status.code}` : `Killed:${status.signal}`,
+      `The process that performed it ${howItEnded(status)}`,
+    );
+    this.#ready.reject(error);
+    this.#finish()?.reject(error);
+  }
+}

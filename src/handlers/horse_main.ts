@@ -1,0 +1,180 @@
+/**
+ * The horse's own side: connects to its parent, loads the handlers, and performs what it is sent, one job at a time.
+ *
+ * @module
+ */
+import { Client } from "../client/client.ts";
+import { parsePayload } from "../job/job.ts";
+import { stringifyLossless } from "../job/json.ts";
+import type { Log, LogFields, LogLevel } from "../log.ts";
+import { JobContext } from "./context.ts";
+import { type Enqueue, FrameConnection, type FromHorse, type ToHorse } from "./frames.ts";
+import { HORSE_VARIABLE } from "./horse.ts";
+import { loadHandlers } from "./load.ts";
+import { dieWithParent } from "./parent_death.ts";
+import { Registry } from "./registry.ts";
+import { errorFrame, RemoteError } from "./remote_error.ts";
+
+/**
+ * Performs jobs until the parent is gone.
+ *
+ * @returns false when it was not started by one
+ */
+export async function runHorse(): Promise<boolean> {
+  const told = Deno.env.get(HORSE_VARIABLE);
+  if (told === undefined) return false;
+  // What a handler starts is no horse.
+  Deno.env.delete(HORSE_VARIABLE);
+  const [address, token, parent] = JSON.parse(told) as [string, string, number];
+  if (!dieWithParent(parent)) return true;
+  const socket = await Deno.connect({ transport: "unix", path: address });
+  await socket.write(new TextEncoder().encode(token));
+  await new HorseMain(new FrameConnection<ToHorse, FromHorse>(socket)).run();
+  return true;
+}
+
+type Enqueued = Extract<ToHorse, { kind: "enqueued" }>;
+
+class HorseMain {
+  readonly #parent: FrameConnection<ToHorse, FromHorse>;
+  readonly #registry = new Registry();
+  readonly #client: Client;
+  readonly #asked = new Map<number, (answer: Enqueued) => void>();
+  #lastAsked = 0;
+  #job: JobContext | undefined;
+  #log: Log = new FrameLog((frame) => this.#parent.send(frame), false, {});
+
+  constructor(parent: FrameConnection<ToHorse, FromHorse>) {
+    this.#parent = parent;
+    this.#client = new Client({
+      store: { enqueue: (jobs) => this.#enqueue(jobs) },
+      classOptions: (name) => this.#registry.get(name)?.options,
+    });
+  }
+
+  async run(): Promise<void> {
+    // A promise that a handler left behind must not end the horse, and with it a later job.
+    const catchLate = (event: PromiseRejectionEvent | ErrorEvent) => {
+      event.preventDefault();
+      const error = errorFrame("reason" in event ? event.reason : event.error);
+      (this.#job?.log ?? this.#log).error("Error that nobody awaited", {
+        error: `${error.class}: ${error.message}`,
+        stack: error.stack.join("\n"),
+      });
+    };
+    globalThis.addEventListener("unhandledrejection", catchLate);
+    globalThis.addEventListener("error", catchLate);
+    await this.#parent.read((frame) => this.#receive(frame));
+  }
+
+  #receive(frame: ToHorse): void {
+    switch (frame.kind) {
+      case "perform":
+        void this.#perform(frame);
+        break;
+      case "abort":
+        this.#job?.abort(new RemoteError(frame.error));
+        break;
+      case "enqueued":
+        this.#asked.get(frame.id)?.(frame);
+        this.#asked.delete(frame.id);
+        break;
+      case "start":
+        void this.#start(frame);
+        break;
+    }
+  }
+
+  async #start({ modules, debug }: Extract<ToHorse, { kind: "start" }>): Promise<void> {
+    this.#log = new FrameLog((frame) => this.#parent.send(frame), debug, {});
+    try {
+      await loadHandlers(modules, this.#registry);
+      this.#parent.send({ kind: "ready" });
+    } catch (error) {
+      this.#parent.send({ kind: "ready", refused: errorFrame(error).message });
+    }
+  }
+
+  async #perform({ queue, payload }: Extract<ToHorse, { kind: "perform" }>): Promise<void> {
+    try {
+      const job = parsePayload(payload)!;
+      const context = this.#job = new JobContext({ ...job, queue }, {
+        log: this.#log,
+        client: this.#client,
+        onProgress: ({ done, note }) =>
+          this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
+      });
+      const value = await this.#registry.get(job.class)!.perform(context, ...job.args);
+      const result = stringifyLossless(value);
+      this.#parent.send(result === undefined ? { kind: "done" } : { kind: "done", result });
+    } catch (error) {
+      this.#parent.send({ kind: "failed", error: errorFrame(error) });
+    } finally {
+      this.#job = undefined;
+    }
+  }
+
+  /** The parent has the store. */
+  async #enqueue(jobs: Parameters<Enqueue>[0]): ReturnType<Enqueue> {
+    const id = ++this.#lastAsked;
+    const answer = await new Promise<Enqueued>((resolve) => {
+      this.#asked.set(id, resolve);
+      this.#parent.send({ kind: "enqueue", id, jobs });
+    });
+    if (answer.error) throw new RemoteError(answer.error);
+    return answer.results!;
+  }
+}
+
+/** Logs through the parent, which knows the job. */
+class FrameLog implements Log {
+  readonly #send: (frame: FromHorse) => void;
+  readonly #debug: boolean;
+  readonly #fields: LogFields;
+
+  constructor(send: (frame: FromHorse) => void, debug: boolean, fields: LogFields) {
+    this.#send = send;
+    this.#debug = debug;
+    this.#fields = fields;
+  }
+
+  debug(message: string, fields?: LogFields): void {
+    if (this.#debug) this.#say("debug", message, fields);
+  }
+
+  info(message: string, fields?: LogFields): void {
+    this.#say("info", message, fields);
+  }
+
+  warn(message: string, fields?: LogFields): void {
+    this.#say("warn", message, fields);
+  }
+
+  error(message: string, fields?: LogFields): void {
+    this.#say("error", message, fields);
+  }
+
+  enabled(level: LogLevel): boolean {
+    return level !== "debug" || this.#debug;
+  }
+
+  with(fields: LogFields): Log {
+    return new FrameLog(this.#send, this.#debug, { ...this.#fields, ...fields });
+  }
+
+  #say(level: LogLevel, message: string, fields: LogFields = {}): void {
+    this.#send({ kind: "log", level, message: String(message), fields: sendable({ ...this.#fields, ...fields }) });
+  }
+}
+
+/** Fields as JSON can carry them: errors by their text, what cannot be sent by what it is. */
+function sendable(fields: LogFields): LogFields {
+  try {
+    return JSON.parse(JSON.stringify(fields, (_key, value) => {
+      if (typeof value === "bigint") return String(value);
+      return value instanceof Error ? `${value.name}: ${value.message}` : value;
+    }));
+  } catch {
+    return { fields: "(cannot be shown)" };
+  }
+}

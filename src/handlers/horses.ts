@@ -1,0 +1,165 @@
+/**
+ * The horses: a pool of child processes that perform jobs away from the main one. A handler that never yields, crashes
+ * or eats all memory then harms its own job only, and can be killed.
+ *
+ *  1. A horse is started when a job needs one and none is free, so there are never more than processors; the one used
+ *     last is used first.
+ *  2. One that has performed so many jobs, or grown over the limit, is replaced. One that grows over it while it performs
+ *     is killed, and its job fails.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import { formatBytes } from "../job/bytes.ts";
+import type { Log } from "../log.ts";
+import type { JobContext } from "./context.ts";
+import type { Enqueue } from "./frames.ts";
+import { Horse } from "./horse.ts";
+import { ProcessLost } from "./remote_error.ts";
+
+/** What the pool is made with. */
+export interface HorsesOptions {
+  /** Modules with the handlers. */
+  readonly modules: readonly string[];
+  /** Stores what handlers push. */
+  readonly enqueue: Enqueue;
+  /** An aborted job has so long to end before its horse is killed. */
+  readonly graceMs: number;
+  /** A horse that uses more memory is killed; 0 for no limit. */
+  readonly maxMemoryBytes: number;
+  /** A horse that has performed so many jobs is replaced; 0 for never. */
+  readonly maxJobs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How often memory is looked at while there is a limit. */
+const LOOK_MS = 100;
+
+/** The pool. */
+export class Horses {
+  readonly #options: HorsesOptions;
+  readonly #address = `\0jobs-${crypto.randomUUID()}`;
+  /** All that run, by token. */
+  readonly #horses = new Map<string, Horse>();
+  #idle: Horse[] = [];
+  #listener: Deno.Listener | undefined;
+  readonly #stop = new AbortController();
+
+  constructor(options: HorsesOptions) {
+    this.#options = options;
+  }
+
+  /** The process numbers of those that run. */
+  get pids(): number[] {
+    return [...this.#horses.values()].map((horse) => horse.pid);
+  }
+
+  /** Starts the first horse, so that the first job need not wait for it. */
+  start(): void {
+    // A name in Linux's abstract space: no file is left behind, however we end. The token proves who connects.
+    const listener = this.#listener = Deno.listen({ transport: "unix", path: this.#address });
+    void this.#accept(listener);
+    if (this.#options.maxMemoryBytes > 0) void this.#watchMemory();
+    this.#idle.push(this.#startHorse());
+  }
+
+  /**
+   * Performs a job in a horse; resolves with its result.
+   *
+   * @throws what the handler threw, or {@linkcode ProcessLost}
+   */
+  async perform(job: JobContext): Promise<unknown> {
+    const horse = this.#take();
+    try {
+      return await horse.perform(job);
+    } finally {
+      this.#giveBack(horse);
+    }
+  }
+
+  /** Ends all horses. Their jobs have ended, or were given back. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#listener?.close();
+    this.#listener = undefined;
+    const horses = [...this.#horses.values()];
+    for (const horse of horses) horse.kill(new ProcessLost("Stopped", "The server stopped"));
+    await Promise.all(horses.map((horse) => horse.gone));
+  }
+
+  #take(): Horse {
+    for (let horse = this.#idle.pop(); horse; horse = this.#idle.pop()) if (horse.alive) return horse;
+    return this.#startHorse();
+  }
+
+  #giveBack(horse: Horse): void {
+    if (!horse.alive || this.#stop.signal.aborted) return;
+    const { maxJobs } = this.#options;
+    if (maxJobs > 0 && horse.performed >= maxJobs) return horse.kill(undefined);
+    this.#idle.push(horse);
+  }
+
+  #startHorse(): Horse {
+    const token = crypto.randomUUID();
+    const { log } = this.#options;
+    const horse = new Horse({ ...this.#options, address: this.#address, token });
+    log.debug("Horse started", { pid: horse.pid });
+    this.#horses.set(token, horse);
+    void horse.gone.then(() => {
+      this.#horses.delete(token);
+      log.debug("Horse ended", { pid: horse.pid });
+    });
+    return horse;
+  }
+
+  async #accept(listener: Deno.Listener): Promise<void> {
+    for await (const socket of listener) void this.#greet(socket);
+  }
+
+  /** What comes first says which horse it is. */
+  async #greet(socket: Deno.Conn): Promise<void> {
+    const horse = this.#horses.get(await readToken(socket));
+    if (horse === undefined) socket.close();
+    else horse.connected(socket);
+  }
+
+  async #watchMemory(): Promise<void> {
+    const { clock, maxMemoryBytes } = this.#options;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await clock.sleep(LOOK_MS, signal);
+      for (const horse of this.#horses.values()) {
+        const used = await memoryOf(horse.pid);
+        if (used <= maxMemoryBytes || !horse.alive) continue;
+        this.#options.log.warn("Horse used too much memory, killed", { pid: horse.pid, used: formatBytes(used) });
+        horse.kill(
+          new ProcessLost(
+            "OutOfMemory",
+            `The process that performed it used ${formatBytes(used)} of memory; allowed: ${
+              formatBytes(maxMemoryBytes)
+            }`,
+          ),
+        );
+      }
+    }
+  }
+}
+
+/** A horse sends its token, and then waits for the first frame. */
+async function readToken(socket: Deno.Conn): Promise<string> {
+  const bytes = new Uint8Array(crypto.randomUUID().length);
+  let read = 0;
+  while (read < bytes.length) {
+    const length = await socket.read(bytes.subarray(read)).catch(() => null);
+    if (length === null) break;
+    read += length;
+  }
+  return new TextDecoder().decode(bytes.subarray(0, read));
+}
+
+/** Resident memory of a process in bytes; 0 when it has ended. */
+async function memoryOf(pid: number): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "");
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+}

@@ -1,0 +1,23 @@
+/**
+ * How to start this program once more: compiled, it is its own command; from its sources, Deno runs them again.
+ *
+ * @module
+ */
+
+/** A program, and the arguments before one's own. */
+export interface SelfCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+/** The command that starts `jobs`, also from within a program that only imports it. */
+export function selfCommand(): SelfCommand {
+  const program = Deno.execPath();
+  if (Deno.build.standalone) return { program, args: [] };
+  const main = new URL("../../main.ts", import.meta.url);
+  const config = new URL("deno.json", main);
+  return {
+    program,
+    args: ["run", "--allow-all", "--no-prompt", "--no-lock", "--config", config.pathname, main.pathname],
+  };
+}
