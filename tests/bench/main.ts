@@ -3,6 +3,7 @@
  * here passes or fails.
  */
 import { formatDuration } from "../../src/job/duration.ts";
+import { startRedis } from "../support/redis.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const folder = await Deno.makeTempDir({ prefix: "jobs-bench-" });
@@ -15,18 +16,50 @@ try {
   for (const durability of ["full", "normal"]) {
     await drain(`SQLite, durability ${durability}`, `sqlite:${folder}/${durability}.db?durability=${durability}`);
   }
+  await latency("SQLite", `sqlite:${folder}/latency.db`);
+  await redis();
   await pushes();
   await idle();
 } finally {
   await Deno.remove(folder, { recursive: true });
 }
 
-async function drain(name: string, url: string): Promise<void> {
-  const output = await deno(["tests/bench/drain.ts", url]);
+async function drain(name: string, url: string, concurrency = 10): Promise<void> {
+  const output = await deno(["tests/bench/drain.ts", url, "200000", String(concurrency)]);
   const result = JSON.parse(output.trim().split("\n").at(-1)!);
   report(`${name}: bulk push, jobs/s`, result.pushPerSecond);
-  report(`${name}: no-op drain, concurrency 10, jobs/s`, result.drainPerSecond);
+  report(`${name}: no-op drain, concurrency ${concurrency}, jobs/s`, result.drainPerSecond);
   if (result.lost !== 0 || result.leftBehind !== 0) console.log(`  !! ${JSON.stringify(result)}`);
+}
+
+/** From a push in one process to the start in another that is idle. */
+async function latency(name: string, url: string): Promise<void> {
+  const result = JSON.parse((await deno(["tests/bench/latency.ts", url])).trim().split("\n").at(-1)!);
+  report(
+    `${name}: from push to start in an idle process, p50 and p99, ms`,
+    `${result.p50.toFixed(1)}  ${result.p99.toFixed(1)}`,
+  );
+}
+
+/** The same on Redis, on this machine, and what it costs there. */
+async function redis(): Promise<void> {
+  await using server = await startRedis();
+  for (const concurrency of [10, 50]) {
+    await server.cli("FLUSHALL");
+    await server.cli("CONFIG", "RESETSTAT");
+    await drain(`Redis`, server.url, concurrency);
+    // Commands that clients sent: those inside of scripts cost no round trip.
+    const commands = [
+      ...(await server.cli("INFO", "commandstats")).matchAll(
+        /cmdstat_(?:evalsha|multi|blmove|blpop)[^:]*:calls=(\d+)/g,
+      ),
+    ];
+    report(
+      `Redis: commands sent per job, pushing and draining`,
+      (commands.reduce((sum, match) => sum + Number(match[1]), 0) / 200_000).toFixed(4),
+    );
+  }
+  await latency("Redis", server.url);
 }
 
 /** `jobs push`, uncompiled, as a whole process. */
