@@ -1,0 +1,171 @@
+/** Jobs as programs in any language. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import type { JobsProcess } from "../support/process.ts";
+
+/** A server that performs class `Program` with this shell script. */
+async function serve(bench: Bench, script: string, env: Record<string, string> = {}, more = {}): Promise<JobsProcess> {
+  const path = `${bench.folder}/program.sh`;
+  await Deno.writeTextFile(path, `#!/bin/sh\nnotes=${bench.notes}\n${script}\n`, { mode: 0o755 });
+  return await serveExec(bench, [path], env, more);
+}
+
+function serveExec(bench: Bench, exec: string[], env: Record<string, string> = {}, more = {}): Promise<JobsProcess> {
+  return bench.server([], {
+    JOBS_EXEC: JSON.stringify([{ class: "Program", exec, retry: 0, ...more }]),
+    JOBS_GRACE: "200ms",
+    ...env,
+  });
+}
+
+async function dead(bench: Bench, jid: string): Promise<[unknown, unknown]> {
+  await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "dead", `${jid} is dead`);
+  const payload = JSON.parse((await bench.store.find(jid))[0]!.payload);
+  return [payload.error_class, payload.error_message];
+}
+
+Deno.test("a program gets the payload and its variables, and what it says on stderr is logged", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(
+    bench,
+    `cat > $notes.payload; echo "said" >&2; echo "$JOBS_JID $JOBS_CLASS $JOBS_QUEUE $JOBS_ATTEMPT" > $notes`,
+  );
+  const jid = await bench.push("Program", ["bob", 12345678901234567890n]);
+  await bench.noted(`${jid} Program default 1`);
+  await server.logged("said", { jid, class: "Program" });
+  await server.logged("Done", { jid });
+  const payload = await Deno.readTextFile(`${bench.notes}.payload`);
+  assertMatch(payload, /"args":\["bob",12345678901234567890\],.*\n$/);
+  assertEquals(JSON.parse(payload).jid, jid);
+});
+
+for (
+  const [code, place, error] of [
+    [0, undefined, undefined],
+    [1, "dead", "ProgramFailed"],
+    [75, "dead", "TryAgain"],
+    [100, undefined, undefined],
+    [101, "dead", "Kill"],
+  ] as const
+) {
+  Deno.test(`a program that exits with ${code}: ${place ?? "gone"}`, async () => {
+    await using bench = await Bench.open();
+    await using server = await serve(bench, `echo "the reason" >&2; exit ${code}`);
+    const jid = await bench.push("Program", []);
+    await server.logged("the reason", { jid });
+    await bench.until(async () => (await bench.store.stats()).processed === 1);
+    const [entry] = await bench.store.find(jid);
+    assertEquals(entry?.place.in, place);
+    if (error === undefined) return;
+    const payload = JSON.parse(entry!.payload);
+    assertEquals(payload.error_class, error);
+    assertEquals(payload.error_message, `Program "${bench.folder}/program.sh" exited with code ${code}: the reason`);
+  });
+}
+
+Deno.test("a failed program is tried again as its entry says", async () => {
+  await using bench = await Bench.open();
+  await using _server = await serve(bench, "exit 75", {}, { retry: 3, queue: "default" });
+  const jid = await bench.push("Program", []);
+  await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "retry");
+});
+
+Deno.test("a program that ignores TERM is killed at its timeout, with its grandchildren", async () => {
+  await using bench = await Bench.open();
+  const script =
+    `trap '' TERM; sh -c "trap '' TERM; echo grandchild \\$\\$ >> $notes; sleep 1000" & echo child $$ >> $notes
+    while :; do sleep 1000; done`;
+  await using _server = await serve(bench, script, {}, { timeout: "500ms" });
+  const jid = await bench.push("Program", []);
+  assertEquals(await dead(bench, jid), ["Timeout", "Ran longer than the 500ms it may take"]);
+  const pids = (await bench.readNotes()).map((line) => line.split(" ")[1]!);
+  assertEquals(pids.length, 2);
+  for (const pid of pids) {
+    await bench.until(async () => {
+      const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+      return stat === "" || / [ZX] /.test(stat);
+    }, `${pid} is gone`);
+  }
+});
+
+Deno.test("a program that hears TERM may end in order", async () => {
+  await using bench = await Bench.open();
+  const script = `trap 'echo ended >> $notes; exit 0' TERM; echo started >> $notes; while :; do sleep 0.05; done`;
+  await using _server = await serve(bench, script, { JOBS_GRACE: "1h" }, { timeout: "400ms" });
+  assertEquals((await dead(bench, await bench.push("Program", [])))[0], "Timeout");
+  assertEquals(await bench.readNotes(), ["started", "ended"]);
+});
+
+Deno.test("what a program leaves behind in its group ends with it, and holds nothing up", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(bench, `sleep 1000 & echo $! >> $notes`);
+  const jid = await bench.push("Program", []);
+  await server.logged("Done", { jid });
+  const [pid] = await bench.readNotes();
+  await bench.until(async () => {
+    const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+    return stat === "" || / [ZX] /.test(stat);
+  });
+});
+
+Deno.test("a program that is not there, not executable, or dies: one clear line each", async () => {
+  await using bench = await Bench.open();
+  const plain = `${bench.folder}/plain`;
+  await Deno.writeTextFile(plain, "", { mode: 0o644 });
+  await using _server = await bench.server([], {
+    JOBS_EXEC: JSON.stringify([
+      { class: "Absent", exec: ["/no/such/program"], retry: 0 },
+      { class: "Plain", exec: [plain], retry: 0 },
+      { class: "Dies", exec: ["sh", "-c", "kill -SEGV $$"], retry: 0 },
+    ]),
+  });
+  assertEquals(await dead(bench, await bench.push("Absent", [])), [
+    "ProgramFailed",
+    `Program "/no/such/program" cannot be started: there is no such program`,
+  ]);
+  assertEquals(await dead(bench, await bench.push("Plain", [])), [
+    "ProgramFailed",
+    `Program "${plain}" cannot be started: it is not executable (chmod +x)`,
+  ]);
+  assertEquals(await dead(bench, await bench.push("Dies", [])), [
+    "Killed:SIGSEGV",
+    `Program "sh" was killed by SIGSEGV`,
+  ]);
+  await bench.push("Note", [bench.notes, "the rest runs"]);
+  await bench.noted("the rest runs");
+});
+
+Deno.test("a program that prints without end is killed; so is one that prints what is no text", async () => {
+  await using bench = await Bench.open();
+  await using _server = await bench.server([], {
+    JOBS_MAX_RESULT_BYTES: "100000",
+    JOBS_EXEC: JSON.stringify([
+      { class: "Endless", exec: ["yes"], retry: 0 },
+      { class: "Binary", exec: ["printf", "\\377\\376"], retry: 0 },
+    ]),
+  });
+  assertEquals(await dead(bench, await bench.push("Endless", [])), [
+    "ProgramFailed",
+    `Program "yes" printed more than 98 KB; wanted: its result alone on stdout, anything else on stderr`,
+  ]);
+  assertEquals(await dead(bench, await bench.push("Binary", [])), [
+    "ProgramFailed",
+    `Program "printf" printed what is not UTF-8; wanted: JSON, or text`,
+  ]);
+});
+
+Deno.test("a program that says too much on stderr does not fill the log", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(bench, `yes loud | head -n 20000 >&2`);
+  await server.logged("Done", { jid: await bench.push("Program", []) });
+  await server.logged("The program says too much; the rest is not logged");
+  assert(server.lines.filter((line) => line.msg === "loud").length <= 1_000);
+});
+
+Deno.test("a payload cannot name the command, and no shell reads it", async () => {
+  await using bench = await Bench.open();
+  await using server = await serveExec(bench, ["sh", "-c", `cat > ${bench.notes}`]);
+  const jid = await bench.push("Program", ["$(touch /tmp/no); `id`"], { exec: ["touch", "/tmp/no"] });
+  await server.logged("Done", { jid });
+  assertEquals(JSON.parse((await bench.readNotes())[0]!).args, ["$(touch /tmp/no); `id`"]);
+});
