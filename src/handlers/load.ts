@@ -8,6 +8,9 @@
  * @module
  */
 import { pathToFileURL } from "node:url";
+import { stripAnsiCode } from "@std/fmt/colors";
+import { plain } from "../log_format.ts";
+import { asText } from "../log_value.ts";
 import type { HandlerExport, JobDefinition } from "./handler.ts";
 import { HandlerError, type Registry } from "./registry.ts";
 
@@ -15,7 +18,8 @@ const MODULE = /\.(js|mjs|ts|mts|jsx|tsx)$/;
 const NOT_A_HANDLER_FILE = /(^[._])|([._]test\.[a-z]+$)|(\.d\.m?ts$)/;
 
 /**
- * Imports modules and registers their handlers.
+ * Imports modules and registers their handlers. A module may be named twice, say as a file and by its folder, and may
+ * pass on what another exports: the same function for the same class is one handler.
  *
  * @param paths modules and folders, relative to the working directory; of a folder, every module directly in it but
  * tests and names that begin with `.` or `_`
@@ -71,7 +75,7 @@ async function loadModule(file: string, registry: Registry): Promise<void> {
 }
 
 function addNamed(value: unknown, file: string, registry: Registry): number {
-  if (typeof value !== "object" || value === null) {
+  if (!isPlainObject(value)) {
     throw new HandlerError(`Handlers "${file}": its export "handlers" is no object; wanted: { "ClassName": function }`);
   }
   for (const [name, perform] of Object.entries(value)) {
@@ -84,15 +88,21 @@ function addNamed(value: unknown, file: string, registry: Registry): number {
 }
 
 function register(name: string, perform: HandlerExport, file: string, registry: Registry): void {
+  if (registry.get(name)?.perform === perform) return;
   const options = perform.options ?? {};
-  if (typeof options !== "object" || options === null) {
+  if (!isPlainObject(options)) {
     throw new HandlerError(`Handlers "${file}": ${name}.options is no object; wanted: { queue: "low", retry: 5 }`);
   }
   registry.add(name, perform, options, file);
 }
 
+function isPlainObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A class is no handler; its `prototype` cannot be replaced, a function's can. */
 function isFunction(value: unknown): value is HandlerExport {
-  return typeof value === "function" && !/^class\b/.test(Function.prototype.toString.call(value));
+  return typeof value === "function" && Object.getOwnPropertyDescriptor(value, "prototype")?.writable !== false;
 }
 
 // deno-lint-ignore no-explicit-any -- definitions with any arguments
@@ -102,8 +112,17 @@ function isDefinition(value: HandlerExport): value is JobDefinition<any> {
 
 /** One line of why an import failed, and what to do where we know. */
 function whyNotLoaded(file: string, error: unknown): string {
-  const message = (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).replace(/\s+/g, " ");
-  return /\.m?tsx?$/.test(file) && Deno.build.standalone && /Unexpected|SyntaxError|not supported/.test(message)
-    ? `${message} (this binary's runtime does not load TypeScript: bundle it with "deno bundle ${file} -o handlers.js")`
-    : message;
+  if (!(error instanceof Error)) return `it throws ${plain(asText(error))}`;
+  const message = stripAnsiCode(`${error.name}: ${error.message}`)
+    .replace(/^ *\d* \|.*$/gm, "") // the source, as the parser quotes it
+    .replace("TypeError: SyntaxError:", "SyntaxError:")
+    .replaceAll("file://", "")
+    .replace(/\s+/g, " ")
+    .replace(/( at \S+)\1+/, "$1"); // the runtime may say it twice
+  // What a module throws says where in its stack only.
+  const place = message.includes(" at /") ? "" : / at .*?file:\/\/(\/[^\s)]+)/.exec(error.stack ?? "")?.[1] ?? "";
+  return plain(message.trim()) + (place && ` at ${place}`) +
+    (/\.m?tsx?$/.test(file) && Deno.build.standalone && /Unexpected|SyntaxError|not supported/.test(message)
+      ? ` (this binary's runtime does not load TypeScript: bundle it with "deno bundle ${file} -o handlers.js")`
+      : "");
 }

@@ -23,7 +23,20 @@ export class Registry {
    * @param source where it comes from, for people
    * @throws {HandlerError} when the class has a handler already, or its timeout is no duration
    */
-  add(name: string, perform: HandlerExport, options: HandlerOptions = perform.options ?? {}, source = "program"): this {
+  add(
+    name: string,
+    perform: HandlerExport,
+    options: HandlerOptions = perform?.options ?? {},
+    source = "program",
+  ): this {
+    if (typeof name !== "string" || name === "") {
+      throw new HandlerError(
+        `A handler in ${source} has no name: ${JSON.stringify(name)}; wanted: the class it performs`,
+      );
+    }
+    if (typeof perform !== "function") {
+      throw new HandlerError(`Class "${name}" in ${source} has no function to perform it; wanted: (ctx, …args) => …`);
+    }
     const known = this.#handlers.get(name);
     if (known !== undefined) {
       throw new HandlerError(

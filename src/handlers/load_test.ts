@@ -1,0 +1,192 @@
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { loadHandlers } from "./load.ts";
+import { HandlerError, Registry } from "./registry.ts";
+
+/** A folder with these modules, away when disposed. */
+async function folderWith(
+  files: Readonly<Record<string, string>>,
+): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "jobs-test-" }));
+  for (const [name, source] of Object.entries(files)) {
+    if (name.includes("/")) await Deno.mkdir(`${path}/${name.slice(0, name.indexOf("/"))}`, { recursive: true });
+    await Deno.writeTextFile(`${path}/${name}`, source);
+  }
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}
+
+/** Loads the named paths of the folder; by default the folder itself. */
+async function load(files: Readonly<Record<string, string>>, paths: readonly string[] = [""]): Promise<Registry> {
+  await using folder = await folderWith(files);
+  const registry = new Registry();
+  await loadHandlers(paths.map((path) => path === "" ? folder.path : `${folder.path}/${path}`), registry);
+  return registry;
+}
+
+/** The message of the refusal, without the folder's path. */
+async function refusal(files: Readonly<Record<string, string>>, paths?: readonly string[]): Promise<string> {
+  const { message } = await assertRejects(() => load(files, paths), HandlerError);
+  assertEquals(message.includes("\n"), false, "one line");
+  return message.replace(/\/[^" ]*\/jobs-test-[^/" ]+\/?/g, "");
+}
+
+Deno.test("exported functions are handlers, under their export's name", async () => {
+  const registry = await load({
+    "handlers.js": `
+      export function Plain(ctx) { return "plain"; }
+      export async function Async() {}
+      export const Arrow = async () => {};
+      export { Plain as Other_Name };
+      Plain.options = { queue: "low", retry: 5 };`,
+  });
+  assertEquals(registry.classes(), ["Arrow", "Async", "Other_Name", "Plain"]);
+  assertEquals(registry.get("Plain")?.options, { queue: "low", retry: 5 });
+  assertEquals(registry.get("Async")?.options, {});
+  // deno-lint-ignore no-explicit-any -- this handler does not look at its context
+  assertEquals(registry.get("Plain")?.perform(undefined as any), "plain");
+  assertMatch(registry.get("Plain")!.source, /\/handlers\.js$/);
+});
+
+Deno.test("classes, constants and the default export are passed over", async () => {
+  const registry = await load({
+    "handlers.js": `
+      export default function () {}
+      export class Model {}
+      export class Special extends Map {}
+      export const Builtin = Map;
+      export const LIMIT = 5, table = { f() {} }, nothing = undefined;
+      export const { class: odd } = { class() {} };
+      export function HardJob() {}`,
+  });
+  assertEquals(registry.classes(), ["HardJob", "odd"]);
+});
+
+Deno.test("the export `handlers` is for names that are no identifiers", async () => {
+  const registry = await load({
+    "handlers.js": `
+      function invoice() {}
+      invoice.options = { queue: "billing" };
+      export function HardJob() {}
+      export const handlers = { "Billing::InvoiceJob": invoice, HardJob };`,
+  });
+  assertEquals(registry.classes(), ["Billing::InvoiceJob", "HardJob"]);
+  assertEquals(registry.queues(), ["billing", "default"]);
+});
+
+Deno.test("what defineJob made has its own name and options", async () => {
+  const library = import.meta.resolve("./handler.ts");
+  const registry = await load({
+    "handlers.ts": `
+      import { defineJob } from "${library}";
+      export const greet = defineJob("Greet", (_ctx, name: string) => "hello " + name, { queue: "low" });`,
+  });
+  assertEquals(registry.classes(), ["Greet"]);
+  assertEquals(registry.get("Greet")?.options, { queue: "low" });
+  // deno-lint-ignore no-explicit-any -- this handler does not look at its context
+  assertEquals(registry.get("Greet")?.perform(undefined as any, "bob"), "hello bob");
+});
+
+Deno.test("of a folder, the modules directly in it are loaded, but no tests and no hidden ones", async () => {
+  const registry = await load({
+    "b.js": "export function B() {}",
+    "a.mjs": "export function A() {}",
+    "c.ts": "export function C(_ctx: unknown) {}",
+    "a_test.js": "throw new Error('a test')",
+    "a.test.ts": "throw new Error('a test')",
+    "_private.js": "throw new Error('private')",
+    ".hidden.js": "throw new Error('hidden')",
+    "types.d.ts": "export function D(): void;",
+    "notes.txt": "not a module",
+    "sub/d.js": "throw new Error('in a folder of its own')",
+  }, ["/"]);
+  assertEquals(registry.classes(), ["A", "B", "C"]);
+});
+
+Deno.test("a module that is named twice is loaded once", async () => {
+  const registry = await load({ "a.js": "export function A() {}" }, ["a.js", "", "./a.js"]);
+  assertEquals(registry.classes(), ["A"]);
+});
+
+Deno.test("a handler that one module passes on from another is no clash", async () => {
+  const registry = await load({
+    "a.js": "export function A() {}",
+    "index.js": 'export * from "./a.js"; export function B() {}',
+  });
+  assertEquals(registry.classes(), ["A", "B"]);
+});
+
+Deno.test("two handlers for one class are an error that names both files", async () => {
+  assertEquals(
+    await refusal({ "a.js": "export function A() {}", "b.js": "export const handlers = { A: () => {} };" }),
+    'Class "A" has two handlers: in a.js and in b.js; rename one of them',
+  );
+});
+
+Deno.test("what is not there is named", async () => {
+  assertEquals(await refusal({}, ["a.js"]), 'Handlers "a.js" cannot be loaded: there is no such file or folder');
+  assertEquals(
+    await refusal({ "notes.txt": "" }),
+    'Handlers "" cannot be loaded: the folder has no module (.js, .mjs, .ts)',
+  );
+});
+
+Deno.test("what a module lacks is named, with what is wanted", async () => {
+  assertEquals(
+    await refusal({ "a.js": "export const a = 1; export default function A() {}" }),
+    'Handlers "a.js" cannot be loaded: it exports no function; wanted: export function HardJob(ctx, …args) { … }',
+  );
+  for (const value of ["[() => {}]", "null", "() => {}", "5"]) {
+    assertEquals(
+      await refusal({ "a.js": `export const handlers = ${value};` }),
+      'Handlers "a.js": its export "handlers" is no object; wanted: { "ClassName": function }',
+    );
+  }
+  for (const value of ["class {}", "5", "undefined"]) {
+    assertEquals(
+      await refusal({ "a.js": `export const handlers = { A: ${value} };` }),
+      'Handlers "a.js": handlers["A"] is no function; wanted: (ctx, …args) => …',
+    );
+  }
+  for (const value of ['"low"', "[]", "5", "() => {}"]) {
+    assertEquals(
+      await refusal({ "a.js": `export function A() {}\nA.options = ${value};` }),
+      'Handlers "a.js": A.options is no object; wanted: { queue: "low", retry: 5 }',
+    );
+  }
+});
+
+Deno.test("a module that cannot be imported says why and where, in one line", async () => {
+  assertEquals(
+    await refusal({ "a.js": "export function A(ctx) {\n  return 1 +;\n}\n" }),
+    'Handlers "a.js" cannot be loaded: SyntaxError: Expression expected at a.js:2:13',
+  );
+  assertMatch(
+    await refusal({ "a.ts": "export function A(ctx): void {\n  const x: = 1;\n}\n" }),
+    /^Handlers "a\.ts" cannot be loaded: SyntaxError: Unexpected token .* at a\.ts:2:12$/,
+  );
+  assertEquals(
+    await refusal({ "a.js": 'import "./b.js";\nexport function A() {}' }),
+    'Handlers "a.js" cannot be loaded: TypeError: Module not found "b.js". at a.js:1:8',
+  );
+  assertEquals(
+    await refusal({ "a.js": "export function A() {}\nconst config = undefined;\nconfig.queue;" }),
+    'Handlers "a.js" cannot be loaded: TypeError: ' +
+      "Cannot read properties of undefined (reading 'queue') at a.js:3:8",
+  );
+  assertMatch(
+    await refusal({ "a.js": "throw new Error('two\\nlines \\x1b[2J and more');" }),
+    /^Handlers "a\.js" cannot be loaded: Error: two lines (\\u001b\[2J )?and more at a\.js:1:7$/,
+  );
+});
+
+Deno.test("a module may throw anything while it is imported", async () => {
+  for (
+    const [value, shown] of [["null", "null"], ["'gone'", "gone"], ["Object.create(null)", "{}"], [
+      "{ a: 1 }",
+      '{"a":1}',
+    ]]
+  ) {
+    assertEquals(await refusal({ "a.js": `throw ${value};` }), `Handlers "a.js" cannot be loaded: it throws ${shown}`);
+  }
+  const { cause } = await assertRejects(() => load({ "a.js": "throw new RangeError('x')" }), HandlerError);
+  assert(cause instanceof RangeError);
+});
