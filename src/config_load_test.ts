@@ -77,6 +77,8 @@ Deno.test("every setting is read from the file and from its environment variable
     "a text that is not empty": ["x", "x"],
     "a text": ["x", "x"],
     "a list of texts": [["x", "y"], "x,y"],
+    "a list such as [{": [[{ class: "A", exec: ["./a"] }], '[{ "class": "A", "exec": ["./a"] }]'],
+    "an amount": ["64k", "64k"],
     "queues": [["a,2", "b"], "a,2 b"],
     "a duration": ["100s", "100"],
     "a whole number": [1000, "1000"],
@@ -87,7 +89,7 @@ Deno.test("every setting is read from the file and from its environment variable
   };
   for (const [name, row] of Object.entries(SETTINGS)) {
     const sample = Object.entries(samples).find(([wanted]) => row.kind.wanted.startsWith(wanted))?.[1];
-    if (sample === undefined) throw new Error(`A sample is wanted for ${row.kind.wanted}`);
+    if (sample === undefined) throw new Error(`Add a sample of: ${row.kind.wanted}`);
     const inFile = row.key.split(".").reduceRight((inner, part) => ({ [part]: inner }), sample[0]) as object;
     const others = row.key === "heartbeat" ? { deadAfter: "1h" } : {};
     const fromFile = await load({ content: { ...others, ...inFile } });

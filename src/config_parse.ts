@@ -94,8 +94,9 @@ export function duration(leastMs: number): Kind<number> {
 export const bytes: Kind<number> = {
   wanted: "an amount such as 512M, 1.5G or 64k; 0 for no limit",
   parse(value) {
+    if (typeof value !== "string" && typeof value !== "number") return undefined;
     try {
-      return parseBytes(String(value ?? ""));
+      return parseBytes(String(value));
     } catch {
       return undefined;
     }

@@ -1,5 +1,16 @@
 import { assertEquals } from "@std/assert";
-import { duration, type Kind, oneOf, optionalText, queues, text, texts, wholeNumber } from "./config_parse.ts";
+import {
+  bytes,
+  duration,
+  type Kind,
+  oneOf,
+  optionalText,
+  programs,
+  queues,
+  text,
+  texts,
+  wholeNumber,
+} from "./config_parse.ts";
 
 /** Value as it stands in a file → what it is read as; undefined is a refusal. */
 function reads<T>(kind: Kind<T>, cases: readonly (readonly [given: unknown, expected: T | undefined])[]): void {
@@ -79,6 +90,27 @@ Deno.test("durations are seconds or have a unit, and are whole milliseconds", ()
   ]);
   readsText(duration(50), [["50ms", 50], ["49ms", undefined], ["9".repeat(400), undefined], ["1000000d", undefined]]);
   assertEquals(duration(50).wanted, "a duration such as 90 (seconds), 30s, 5m, 2h or 1d, at least 0.05s");
+});
+
+Deno.test("amounts of memory have a unit, or are bytes", () => {
+  reads(bytes, [["64k", 64 * 1024], [1_000, 1_000], [0, 0], [[5], undefined], [null, undefined], ["much", undefined]]);
+});
+
+Deno.test("programs have a class, a command, and options that are known", () => {
+  const thumbnail = { class: "Thumbnail", exec: ["./thumb.sh", ""], timeout: "30s" };
+  reads(programs, [
+    [[thumbnail], [thumbnail]],
+    [[], []],
+    [thumbnail, undefined],
+    [[null], undefined],
+    [[{ class: "", exec: ["./a"] }], undefined],
+    [[{ class: "A", exec: [] }], undefined],
+    [[{ class: "A", exec: [""] }], undefined],
+    [[{ class: "A", exec: "./a" }], undefined],
+    [[{ class: "A", exec: ["./a", 5] }], undefined],
+    [[{ class: "A", exec: ["./a"], timeuot: 5 }], undefined],
+  ]);
+  readsText(programs, [[JSON.stringify([thumbnail]), [thumbnail]], ["./thumb.sh", undefined], ["{}", undefined]]);
 });
 
 Deno.test("queues are a list, with or without weights, in each of its forms", () => {
