@@ -85,9 +85,11 @@ function pushRaw(file: string, queue: string, text: string): void {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   try {
     const jid = getField(text, "jid");
-    database.prepare("INSERT INTO job (place, queue, jid, payload) VALUES (0, ?, ?, ?)")
-      .run(queue, typeof jid === "string" ? jid : null, text);
+    database.exec("BEGIN IMMEDIATE");
     database.prepare("INSERT OR IGNORE INTO queue (name) VALUES (?)").run(queue);
+    database.prepare("INSERT INTO job (jid, payload) VALUES (?, ?)").run(typeof jid === "string" ? jid : null, text);
+    database.prepare("INSERT INTO queued SELECT id, last_insert_rowid() FROM queue WHERE name = ?").run(queue);
+    database.exec("COMMIT");
   } finally {
     database.close();
   }

@@ -20,9 +20,9 @@ export class Commands {
   /** See `StoreAdmin.send`. */
   send(identity: string, command: Command): Promise<boolean> {
     return this.#context.commit.run(() => {
-      const { sql, clock } = this.#context;
+      const { sql, now } = this.#context;
       const isAlive = sql("SELECT 1 FROM process WHERE identity = ? AND deadline > ?");
-      if (isAlive.get(identity, Math.round(clock.now())) === undefined) return false;
+      if (isAlive.get(identity, now()) === undefined) return false;
       sql("INSERT INTO command (identity, body) VALUES (?, ?)").run(identity, JSON.stringify(command));
       return true;
     });
@@ -47,8 +47,8 @@ export class Commands {
   /** See `Store.reply`. */
   reply(id: string, text: string): Promise<void> {
     return this.#context.commit.run(() => {
-      const { sql, clock } = this.#context;
-      const now = Math.round(clock.now());
+      const { sql } = this.#context;
+      const now = this.#context.now();
       sql("DELETE FROM reply WHERE expires <= ?").run(now);
       sql("INSERT OR REPLACE INTO reply (id, body, expires) VALUES (?, ?, ?)").run(id, text, now + REPLY_TTL_MS);
     });
@@ -56,11 +56,11 @@ export class Commands {
 
   /** See `StoreAdmin.awaitReply`. */
   async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
-    const { sql, clock } = this.#context;
-    const read = () =>
-      sql("SELECT body FROM reply WHERE id = ? AND expires > ?").get(id, Math.round(clock.now()))?.body;
-    await this.#context.watch.until(() => read() !== undefined, signal);
-    const body = read();
-    return body === undefined || body === null ? undefined : String(body);
+    const { sql, now, watch, read } = this.#context;
+    const find = () => sql("SELECT body FROM reply WHERE id = ? AND expires > ?").get(id, now())?.body;
+    await watch.until(() => find() !== undefined, signal);
+    if (signal.aborted || watch.isClosed) return undefined;
+    const body = await read(find);
+    return body === undefined ? undefined : String(body);
   }
 }

@@ -80,20 +80,30 @@ export class Committer {
   }
 
   async #commit(group: readonly Operation[]): Promise<void> {
-    let results: unknown[];
     try {
       await patiently(this.#clock, this.#waitMs, () => this.#begin.run());
+    } catch (error) {
+      // It is nobody's fault in particular, and to wait again for each would take too long.
+      return this.#rejectAll(group, error);
+    }
+    let results: unknown[];
+    try {
       results = group.map((operation) => operation.run());
       this.#end.run();
     } catch (error) {
       this.#rollBack();
-      if (group.length === 1) return group[0]!.reject(translate(error, this.#path));
+      if (group.length === 1) return this.#rejectAll(group, error);
       // One of them may be at fault: each alone, so that it takes only itself down.
       for (const operation of group) await this.#commit([operation]);
       return;
     }
     group.forEach((operation, i) => operation.resolve(results[i]));
     this.#onCommit();
+  }
+
+  #rejectAll(group: readonly Operation[], error: unknown): void {
+    const known = translate(error, this.#path);
+    for (const operation of group) operation.reject(known);
   }
 
   #rollBack(): void {

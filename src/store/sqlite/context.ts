@@ -4,20 +4,8 @@
  * @module
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Clock } from "../../clock.ts";
-import type { SetName } from "../admin.ts";
 import type { Committer } from "./commit.ts";
 import type { Watch } from "./watch.ts";
-
-/** Where a job is, as the column `place` has it. */
-export const PLACE = { queue: 0, leased: 1, scheduled: 2, retry: 3, dead: 4 } as const;
-
-/** The sets by their number. */
-export const SET_NAMES: Readonly<Record<number, SetName>> = {
-  [PLACE.scheduled]: "scheduled",
-  [PLACE.retry]: "retry",
-  [PLACE.dead]: "dead",
-};
 
 /** What the parts share. */
 export interface Context {
@@ -26,8 +14,8 @@ export interface Context {
   readonly sql: (text: string) => StatementSync;
   readonly commit: Committer;
   readonly watch: Watch;
-  /** The store's clock, for its time only. */
-  readonly clock: Clock;
+  /** The store's time in whole epoch milliseconds. */
+  readonly now: () => number;
   /** Lets others run. */
   readonly turn: () => Promise<void>;
   /** Reads outside of transactions; waits while the file is locked, and translates errors. */

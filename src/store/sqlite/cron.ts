@@ -5,7 +5,7 @@
  */
 import { type CronReading, type CronWrite, MOST_RECORDS, type StoredCron } from "../cron.ts";
 import type { Context } from "./context.ts";
-import type { Queues } from "./queues.ts";
+import type { Intake } from "./intake.ts";
 
 /** A row of the table. */
 interface CronRow {
@@ -20,21 +20,21 @@ interface CronRow {
 /** Keeps the crontab. */
 export class Cron {
   readonly #context: Context;
-  readonly #queues: Queues;
+  readonly #intake: Intake;
   /** How much had been told at the last reading of all. */
   #heard = -1;
 
-  constructor(context: Context, queues: Queues) {
+  constructor(context: Context, intake: Intake) {
     this.#context = context;
-    this.#queues = queues;
+    this.#intake = intake;
   }
 
   /** See `CronStore.cronRead`. */
   async read(names: readonly string[] | undefined, carried: readonly string[]): Promise<CronReading> {
-    const { sql, clock, commit } = this.#context;
+    const { sql, now, commit } = this.#context;
     if (carried.length > 0) {
       await commit.run(() => {
-        const seenAt = Math.round(clock.now());
+        const seenAt = now();
         for (const name of carried) sql("UPDATE cron SET seen_at = ? WHERE name = ?").run(seenAt, name);
       }, carried.length);
     }
@@ -44,7 +44,7 @@ export class Cron {
       const rows = names === undefined
         ? sql("SELECT * FROM cron ORDER BY name").all()
         : names.map((name) => sql("SELECT * FROM cron WHERE name = ?").get(name)).filter((row) => row !== undefined);
-      return { now: Math.round(clock.now()), entries: (rows as unknown as CronRow[]).map(toStored) };
+      return { now: now(), entries: (rows as unknown as CronRow[]).map(toStored) };
     });
   }
 
@@ -83,7 +83,7 @@ export class Cron {
   }
 
   #apply({ name, version, definition, state, jobs, awaited, records }: CronWrite): number | undefined {
-    const { sql, clock } = this.#context;
+    const { sql, now } = this.#context;
     const stored = sql("SELECT * FROM cron WHERE name = ?").get(name) as unknown as CronRow | undefined;
     if ((stored?.version ?? 0) !== version) return undefined;
     const next = nextVersion(this.#context);
@@ -97,9 +97,9 @@ export class Cron {
       state,
       jobs.at(-1)?.jid ?? stored?.live ?? null,
       awaited ? 1 : 0,
-      definition === undefined ? stored?.seen_at ?? 0 : Math.round(clock.now()),
+      definition === undefined ? stored?.seen_at ?? 0 : now(),
     );
-    for (const job of jobs) this.#queues.insert(job);
+    this.#intake.store(jobs, now());
     for (const record of records) sql("INSERT INTO cron_record (name, record) VALUES (?, ?)").run(name, record);
     if (records.length > 0) {
       sql(

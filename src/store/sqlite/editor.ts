@@ -3,88 +3,105 @@
  *
  * @module
  */
-import { getField } from "../../job/raw.ts";
+import { type FieldTexts, getField } from "../../job/raw.ts";
 import type { Edit, Place } from "../admin.ts";
-import { type Context, PLACE } from "./context.ts";
-import type { Dead } from "./dead.ts";
-import type { Locks } from "./locks.ts";
-import { type JobRow, placeIs } from "./pages.ts";
-import { parseRef } from "./refs.ts";
+import type { Context } from "./context.ts";
+import type { Entries, EntryRow } from "./entries.ts";
+import type { Jobs } from "./jobs.ts";
+import { cursorAt, type Pages } from "./pages.ts";
+import type { Promotion } from "./promotion.ts";
 import type { Sets } from "./sets.ts";
+import type { UniqueLocks } from "./unique_locks.ts";
 
 /** Edits jobs, each only where its name says it is. */
 export class Editor {
   readonly #context: Context;
+  readonly #jobs: Jobs;
+  readonly #entries: Entries;
+  readonly #pages: Pages;
+  readonly #promotion: Promotion;
   readonly #sets: Sets;
-  readonly #locks: Locks;
-  readonly #dead: Dead;
+  readonly #locks: UniqueLocks;
 
-  constructor(context: Context, parts: { sets: Sets; locks: Locks; dead: Dead }) {
+  constructor(
+    context: Context,
+    parts: { jobs: Jobs; entries: Entries; pages: Pages; promotion: Promotion; sets: Sets; locks: UniqueLocks },
+  ) {
     this.#context = context;
+    this.#jobs = parts.jobs;
+    this.#entries = parts.entries;
+    this.#pages = parts.pages;
+    this.#promotion = parts.promotion;
     this.#sets = parts.sets;
     this.#locks = parts.locks;
-    this.#dead = parts.dead;
   }
 
   /** See `StoreAdmin.edit`. */
-  edit(refs: readonly string[], edit: Edit): Promise<number> {
+  edit(refs: readonly string[], edit: Edit, queue?: string): Promise<number> {
     return this.#context.commit.run(() => {
-      const rows = [...new Set(refs)].flatMap((ref) => {
-        const parts = parseRef(ref);
-        if (parts === undefined || parts.place === PLACE.leased) return [];
-        const row = this.#context.sql("SELECT * FROM job WHERE id = ? AND place = ? AND jid IS ?")
-          .get(parts.id, parts.place, parts.jid);
-        return row ? [row as unknown as JobRow] : [];
-      });
-      return this.#apply(rows, edit);
+      const rows = [...new Set(refs)].map((ref) => this.#entries.locate(ref)).filter((row) => row !== undefined);
+      return this.#apply(rows, edit, queue);
     }, refs.length);
   }
 
   /** See `StoreAdmin.editSome`. */
   editSome(place: Place, edit: Edit, limit: number): Promise<number> {
+    // It would never come to an end.
+    if (edit === "requeue" && place.in === "queue") return Promise.resolve(0);
     return this.#context.commit.run(() => {
-      const number = PLACE[place.in];
-      // What stays where it is would be found again and again.
-      if (number === PLACE.leased || (edit === "kill" && number === PLACE.dead)) return 0;
-      if (edit === "requeue" && number === PLACE.queue) return 0;
-      // What cannot be requeued stays, and must not stand in the way of what can.
-      const readable = edit === "requeue" ? "AND json_valid(payload) AND json_type(payload) = 'object'" : "";
-      const rows = this.#context.sql(
-        `SELECT * FROM job WHERE ${placeIs(number)} ${place.in === "queue" ? "AND queue = ?" : ""} ${readable}
-         ORDER BY ${number >= PLACE.scheduled ? "at, " : ""}id LIMIT ?`,
-      ).all(...(place.in === "queue" ? [place.queue] : []), limit) as unknown as JobRow[];
-      return this.#apply(rows, edit);
+      let count = 0;
+      let cursor: string | undefined;
+      while (count < limit) {
+        const rows = this.#pages.rows(place, { limit: limit - count, ...(cursor !== undefined && { cursor }) });
+        if (rows.length === 0) break;
+        // What cannot be edited must not stand in the way of what can.
+        cursor = cursorAt(rows.at(-1)!);
+        count += this.#apply(rows, edit);
+      }
+      return count;
     }, limit);
   }
 
-  #apply(rows: readonly JobRow[], edit: Edit): number {
-    const now = this.#context.clock.now();
-    let count = 0;
-    for (const row of rows) if (this.#applyTo(row, edit, now)) count++;
-    if (edit === "kill" && count > 0) this.#dead.trim(now);
+  #apply(rows: readonly EntryRow[], edit: Edit, queue?: string): number {
+    const now = this.#context.now();
+    const count = rows.filter((row) => this.#applyTo(row, edit, now, queue)).length;
+    if (edit === "kill" && count > 0) this.#sets.trimDead(now);
     return count;
   }
 
-  #applyTo(row: JobRow, edit: Edit, now: number): boolean {
-    const { sql } = this.#context;
+  #applyTo(row: EntryRow, edit: Edit, now: number, queue: string | undefined): boolean {
+    if (row.place === "leased") return false;
     switch (edit) {
       case "delete":
-        sql("DELETE FROM job WHERE id = ?").run(row.id);
+        this.#takeOut(row);
+        this.#jobs.delete([row.id]);
         this.#locks.releaseOf(row.jid);
         return true;
       case "kill":
-        if (row.place === PLACE.dead) return false;
-        sql("UPDATE job SET place = 4, at = ? WHERE id = ?").run(Math.round(now), row.id);
+        if (row.place === "dead") return false;
+        this.#takeOut(row);
+        this.#sets.add("dead", now, row.id);
         this.#locks.releaseOf(row.jid);
         return true;
-      case "requeue":
-        return this.#sets.enqueue(row, row.place >= PLACE.retry ? uncounted(row.payload) : {}, now);
+      case "requeue": {
+        const to = queue ?? row.queue ?? undefined;
+        const changes = { ...uncounted(row), ...(queue !== undefined && { queue: JSON.stringify(queue) }) };
+        if (!this.#promotion.toBack(row, changes, now, to)) return false;
+        this.#takeOut(row);
+        return true;
+      }
     }
+  }
+
+  #takeOut({ place, id }: EntryRow): void {
+    if (place !== "queue") return this.#sets.remove(id);
+    this.#context.sql("DELETE FROM queued WHERE queue IN (SELECT id FROM queue) AND job = ?").run(id);
   }
 }
 
 /** The try to come is not counted: as Sidekiq has it, the count goes down first. */
-function uncounted(payload: string): Record<string, string> {
+function uncounted({ place, payload }: EntryRow): FieldTexts {
+  if (place !== "retry" && place !== "dead") return {};
   const count = getField(payload, "retry_count");
   return typeof count === "number" ? { retry_count: String(count - 1) } : {};
 }

@@ -4,76 +4,117 @@
  * @module
  */
 import type { Outcome, SettleResult } from "../store.ts";
-import { type Context, PLACE } from "./context.ts";
+import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
-import type { Dead } from "./dead.ts";
-import type { Locks } from "./locks.ts";
+import { inChunks, type Jobs, list } from "./jobs.ts";
+import type { Queues } from "./queues.ts";
+import type { Sets } from "./sets.ts";
 import type { Totals } from "./totals.ts";
+import type { UniqueLocks } from "./unique_locks.ts";
+
+/** What a token is made of: which job, and which taking of it. */
+interface Token {
+  readonly job: number;
+  readonly take: string;
+}
+
+/** A lease that has just ended. */
+interface Ended {
+  readonly take: string;
+  readonly queue: number;
+}
 
 /** Ends leases. */
 export class Leases {
   readonly #context: Context;
-  readonly #locks: Locks;
-  readonly #dead: Dead;
+  readonly #jobs: Jobs;
+  readonly #queues: Queues;
+  readonly #sets: Sets;
+  readonly #locks: UniqueLocks;
   readonly #totals: Totals;
 
-  constructor(context: Context, parts: { locks: Locks; dead: Dead; totals: Totals }) {
+  constructor(
+    context: Context,
+    parts: { jobs: Jobs; queues: Queues; sets: Sets; locks: UniqueLocks; totals: Totals },
+  ) {
     this.#context = context;
+    this.#jobs = parts.jobs;
+    this.#queues = parts.queues;
+    this.#sets = parts.sets;
     this.#locks = parts.locks;
-    this.#dead = parts.dead;
     this.#totals = parts.totals;
   }
 
   /** See `Store.settle`. */
   settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
     return this.#context.commit.run(() => {
-      const now = this.#context.clock.now();
+      const now = this.#context.now();
+      const tokens = outcomes.map((outcome) => parseToken(outcome.token));
+      const ended = this.#end(owner, tokens.filter((token) => token !== undefined));
       const lost: string[] = [];
+      const done: number[] = [];
       let finished = 0;
       let failed = 0;
       let buried = 0;
-      for (const outcome of outcomes) {
-        if (!this.#apply(owner, outcome, now)) {
+      for (const [i, outcome] of outcomes.entries()) {
+        const token = tokens[i];
+        const lease = token && ended.get(token.job);
+        if (token === undefined || lease?.take !== token.take) {
           lost.push(outcome.token);
           continue;
         }
+        // The same token a second time is lost.
+        ended.delete(token.job);
+        if (outcome.kind === "ack" || outcome.kind === "discard") done.push(token.job);
+        else this.#move(outcome, token.job, lease.queue, now);
         if (outcome.unlock !== undefined) this.#locks.release(outcome.unlock, outcome.jid);
         if (outcome.occurrence !== undefined && outcome.jid !== undefined) endLive(this.#context, outcome.jid);
         if (outcome.kind !== "snooze" && outcome.kind !== "release") finished++;
         if (outcome.kind === "retry" || outcome.kind === "bury" || outcome.kind === "discard") failed++;
         if (outcome.kind === "bury") buried++;
       }
+      this.#jobs.delete(done);
       this.#totals.add(now, finished, failed);
-      return { lost, dropped: buried > 0 ? this.#dead.trim(now) : 0 };
+      return { lost, dropped: buried > 0 ? this.#sets.trimDead(now) : 0 };
     }, outcomes.length);
   }
 
-  /** Whether the lease was there. */
-  #apply(owner: string, outcome: Outcome, now: number): boolean {
+  /** Puts all that an owner has back to the front of their queues; inside a transaction. */
+  releaseAll(owner: string): void {
     const { sql } = this.#context;
-    const [id, take] = outcome.token.split(".").map(Number);
-    if (!Number.isSafeInteger(id) || !Number.isSafeInteger(take)) return false;
-    const held = "WHERE id = ? AND take = ? AND owner = ? AND place = 1";
-    switch (outcome.kind) {
-      case "ack":
-      case "discard":
-        return sql(`DELETE FROM job ${held}`).run(id!, take!, owner).changes === 1;
-      case "release":
-        return sql(`UPDATE job SET place = 0, owner = NULL, take = NULL, at = NULL ${held}`)
-          .run(id!, take!, owner).changes === 1;
-      case "retry":
-      case "snooze":
-        return sql(`UPDATE job SET place = ?, at = ?, payload = ?, owner = NULL, take = NULL ${held}`).run(
-          outcome.kind === "retry" ? PLACE.retry : PLACE.scheduled,
-          Math.round(now + outcome.delayMs),
-          outcome.payload,
-          id!,
-          take!,
-          owner,
-        ).changes === 1;
-      case "bury":
-        return sql(`UPDATE job SET place = 4, at = ?, payload = ?, owner = NULL, take = NULL ${held}`)
-          .run(Math.round(now), outcome.payload, id!, take!, owner).changes === 1;
-    }
+    sql("INSERT INTO queued (queue, job) SELECT queue, job FROM lease WHERE owner = ?").run(owner);
+    sql("DELETE FROM lease WHERE owner = ?").run(owner);
   }
+
+  /** Ends those leases that are there; the jobs are in no place then. */
+  #end(owner: string, tokens: readonly Token[]): Map<number, Ended> {
+    const ended = new Map<number, Ended>();
+    for (const [take, batch] of Map.groupBy(tokens, (token) => token.take)) {
+      inChunks(batch.map((token) => token.job), (jobs) => {
+        const rows = this.#context.sql(
+          `DELETE FROM lease WHERE job IN (${list("?", jobs.length)}) AND take = ? AND owner = ? RETURNING job, queue`,
+        ).all(...jobs, take, owner);
+        for (const { job, queue } of rows) ended.set(job as number, { take, queue: queue as number });
+      });
+    }
+    return ended;
+  }
+
+  #move(
+    outcome: Exclude<Outcome, { kind: "ack" | "discard" }>,
+    job: number,
+    queue: number,
+    now: number,
+  ): void {
+    if (outcome.kind === "release") return this.#queues.giveBack(queue, job);
+    this.#jobs.rewrite(job, outcome.payload);
+    if (outcome.kind === "bury") this.#sets.add("dead", now, job);
+    else this.#sets.add(outcome.kind === "retry" ? "retry" : "scheduled", now + outcome.delayMs, job);
+  }
+}
+
+function parseToken(text: string): Token | undefined {
+  const dot = text.indexOf(".");
+  const job = Number(text.slice(0, dot));
+  return dot > 0 && Number.isSafeInteger(job) ? { job, take: text.slice(dot + 1) } : undefined;
 }

@@ -21,21 +21,27 @@ import type {
   TakeRequest,
 } from "../store.ts";
 import { parseAddress } from "./address.ts";
+import { Claims } from "./claims.ts";
 import { Commands } from "./commands.ts";
 import { Committer } from "./commit.ts";
 import { type Context, statementCache } from "./context.ts";
+import { Counts } from "./counts.ts";
 import { Cron } from "./cron.ts";
 import { openDatabase, patiently } from "./database.ts";
-import { Dead } from "./dead.ts";
 import { Editor } from "./editor.ts";
+import { Entries, toEntry } from "./entries.ts";
 import { translate } from "./errors.ts";
+import { Intake } from "./intake.ts";
+import { Jobs } from "./jobs.ts";
 import { Leases } from "./leases.ts";
-import { Claims, Locks } from "./locks.ts";
 import { Pages } from "./pages.ts";
 import { Processes } from "./processes.ts";
+import { Promotion } from "./promotion.ts";
 import { Queues } from "./queues.ts";
+import { Rescue } from "./rescue.ts";
 import { Sets } from "./sets.ts";
 import { Totals } from "./totals.ts";
+import { UniqueLocks } from "./unique_locks.ts";
 import { Watch } from "./watch.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -51,12 +57,13 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<Op
   const database = await openDatabase(path, durability ?? options.durability ?? "full", systemClock, waitMs);
   const watch = new Watch(database);
   const commit = new Committer(database, { path, clock: systemClock, waitMs, onCommit: () => watch.changed() });
+  const clock = options.clock ?? systemClock;
   const context: Context = {
     database,
     sql: statementCache(database),
     commit,
     watch,
-    clock: options.clock ?? systemClock,
+    now: () => Math.round(clock.now()),
     turn: () => systemClock.turn(),
     read: async (run) => {
       try {
@@ -76,13 +83,17 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<Op
 class SqliteStore implements OpenStore {
   readonly url: string;
   readonly #context: Context;
+  readonly #intake: Intake;
   readonly #queues: Queues;
   readonly #leases: Leases;
-  readonly #sets: Sets;
+  readonly #promotion: Promotion;
   readonly #processes: Processes;
+  readonly #rescue: Rescue;
   readonly #claims: Claims;
   readonly #commands: Commands;
+  readonly #counts: Counts;
   readonly #pages: Pages;
+  readonly #entries: Entries;
   readonly #editor: Editor;
   readonly #cron: Cron;
   #isClosed = false;
@@ -90,22 +101,27 @@ class SqliteStore implements OpenStore {
   constructor(url: string, context: Context) {
     this.url = url;
     this.#context = context;
-    const locks = new Locks(context);
-    const dead = new Dead(context);
+    const locks = new UniqueLocks(context);
     const totals = new Totals(context);
-    this.#queues = new Queues(context, locks);
-    this.#leases = new Leases(context, { locks, dead, totals });
-    this.#sets = new Sets(context, { queues: this.#queues, dead });
-    this.#processes = new Processes(context, { locks, dead });
+    const jobs = new Jobs(context);
+    const sets = new Sets(context, jobs);
+    const queues = this.#queues = new Queues(context);
+    const intake = this.#intake = new Intake(context, { jobs, queues, sets, locks });
+    const leases = this.#leases = new Leases(context, { jobs, queues, sets, locks, totals });
+    const promotion = this.#promotion = new Promotion(context, { jobs, queues, sets });
+    const processes = this.#processes = new Processes(context, leases);
+    this.#rescue = new Rescue(context, { jobs, processes, queues, sets, locks });
     this.#claims = new Claims(context);
     this.#commands = new Commands(context);
-    this.#pages = new Pages(context, { processes: this.#processes, totals });
-    this.#editor = new Editor(context, { sets: this.#sets, locks, dead });
-    this.#cron = new Cron(context, this.#queues);
+    this.#counts = new Counts(context, { processes, sets, totals });
+    const pages = this.#pages = new Pages(context);
+    const entries = this.#entries = new Entries(context);
+    this.#editor = new Editor(context, { jobs, entries, pages, promotion, sets, locks });
+    this.#cron = new Cron(context, intake);
   }
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
-    return this.#queues.enqueue(jobs);
+    return this.#intake.enqueue(jobs);
   }
 
   take(request: TakeRequest): Promise<Lease[]> {
@@ -117,7 +133,7 @@ class SqliteStore implements OpenStore {
   }
 
   promote(limit: number): Promise<PromoteResult> {
-    return this.#sets.promote(limit);
+    return this.#promotion.promote(limit);
   }
 
   async beat(process: ProcessRecord, ttlMs: number): Promise<Command[]> {
@@ -130,7 +146,7 @@ class SqliteStore implements OpenStore {
   }
 
   rescue(limit: number, maxRescues: number): Promise<RescueResult> {
-    return this.#processes.rescue(limit, maxRescues);
+    return this.#rescue.rescue(limit, maxRescues);
   }
 
   claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {
@@ -146,7 +162,7 @@ class SqliteStore implements OpenStore {
   }
 
   waitForDue(signal: AbortSignal): Promise<void> {
-    return this.#sets.waitForDue(signal);
+    return this.#promotion.waitForDue(signal);
   }
 
   receive(identity: string, signal: AbortSignal): Promise<Command[]> {
@@ -158,11 +174,11 @@ class SqliteStore implements OpenStore {
   }
 
   stats(): Promise<Stats> {
-    return this.#context.read(() => this.#pages.stats());
+    return this.#context.read(() => this.#counts.stats());
   }
 
   queues(): Promise<QueueInfo[]> {
-    return this.#context.read(() => this.#pages.queues());
+    return this.#context.read(() => this.#counts.queues());
   }
 
   processes(): Promise<ProcessInfo[]> {
@@ -174,19 +190,22 @@ class SqliteStore implements OpenStore {
   }
 
   find(jid: string): Promise<Entry[]> {
-    return this.#context.read(() => this.#pages.find(jid));
+    return this.#context.read(() => this.#entries.find(jid));
   }
 
   get(ref: string): Promise<Entry | undefined> {
-    return this.#context.read(() => this.#pages.get(ref));
+    return this.#context.read(() => {
+      const row = this.#entries.locate(ref);
+      return row && toEntry(row);
+    });
   }
 
   search(text: string, limit: number): Promise<Entry[]> {
-    return this.#pages.search(text, limit);
+    return this.#entries.search(text, limit);
   }
 
-  edit(refs: readonly string[], edit: Edit): Promise<number> {
-    return this.#editor.edit(refs, edit);
+  edit(refs: readonly string[], edit: Edit, queue?: string): Promise<number> {
+    return this.#editor.edit(refs, edit, queue);
   }
 
   editSome(place: Place, edit: Edit, limit: number): Promise<number> {
@@ -194,11 +213,11 @@ class SqliteStore implements OpenStore {
   }
 
   pause(queue: string): Promise<void> {
-    return this.#queues.setPaused(queue, true);
+    return this.#queues.pause(queue);
   }
 
   resume(queue: string): Promise<void> {
-    return this.#queues.setPaused(queue, false);
+    return this.#queues.resume(queue);
   }
 
   send(identity: string, command: Command): Promise<boolean> {

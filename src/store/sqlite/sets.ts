@@ -1,105 +1,70 @@
 /**
- * The sets by time: what is due goes to its queue.
+ * The sets by time: jobs wait there until they are due, or stay there when they are dead.
  *
  * @module
  */
-import { getField, setFields, wireTime } from "../../job/raw.ts";
-import type { PromoteResult } from "../store.ts";
-import { type Context, PLACE } from "./context.ts";
-import type { Dead } from "./dead.ts";
-import type { Queues } from "./queues.ts";
+import type { SetName } from "../admin.ts";
+import type { Context } from "./context.ts";
+import type { Jobs } from "./jobs.ts";
 
-/** One row of a set. */
-export interface SetRow {
-  readonly id: number;
-  readonly queue: string;
-  readonly payload: string;
-}
+/** Dropping more than so many dead jobs at once would keep others waiting; the next burial drops on. */
+const MOST_DROPPED = 1_000;
 
-/** Promotes due jobs. */
+/** Keeps the sets. All of it inside transactions. */
 export class Sets {
   readonly #context: Context;
-  readonly #queues: Queues;
-  readonly #dead: Dead;
-  /** When the next one was due, as the last `promote` said: an earlier one since then must wake the poller. */
-  #promisedHead: number | undefined;
+  readonly #jobs: Jobs;
 
-  constructor(context: Context, parts: { queues: Queues; dead: Dead }) {
+  constructor(context: Context, jobs: Jobs) {
     this.#context = context;
-    this.#queues = parts.queues;
-    this.#dead = parts.dead;
+    this.#jobs = jobs;
   }
 
-  /** See `Store.promote`. */
-  async promote(limit: number): Promise<PromoteResult> {
-    const { sql, clock } = this.#context;
-    if (this.#isNothingDue(clock.now())) return this.#result(0, 0);
-    const counts = await this.#context.commit.run(() => {
-      const now = clock.now();
-      const rows = sql(
-        `SELECT id, queue, payload FROM (
-           SELECT * FROM (SELECT * FROM job WHERE place = 2 AND at <= ?1 ORDER BY at, id LIMIT ?2)
-           UNION ALL
-           SELECT * FROM (SELECT * FROM job WHERE place = 3 AND at <= ?1 ORDER BY at, id LIMIT ?2)
-         ) ORDER BY at, id LIMIT ?2`,
-      ).all(Math.round(now), limit) as unknown as SetRow[];
-      const moved = rows.filter((row) => this.enqueue(row, {}, now)).length;
-      for (const { id } of rows) {
-        // What could not be read is still where it was.
-        sql("UPDATE job SET place = 4, at = ? WHERE id = ? AND place IN (2, 3)").run(Math.round(now), id);
-      }
-      if (moved < rows.length) this.#dead.trim(now);
-      return { moved, buried: rows.length - moved };
-    }, limit);
-    return this.#result(counts.moved, counts.buried);
+  /** Adds a job that is in no other place. */
+  add(place: SetName, at: number, job: number): void {
+    this.#context.sql("INSERT INTO member (job, place, at) VALUES (?, ?, ?)").run(job, place, Math.round(at));
   }
 
-  /**
-   * Moves one row to the back of its queue; inside a transaction.
-   *
-   * @param changes fields to set on the way
-   * @returns false when its payload cannot be read: then it stays
-   */
-  enqueue(row: SetRow, changes: Readonly<Record<string, string | undefined>>, now: number): boolean {
-    const { sql, wire } = this.#context;
-    let payload: string;
-    try {
-      payload = setFields(row.payload, { ...changes, enqueued_at: wireTime(now, wire) });
-    } catch {
-      return false;
-    }
-    const named = getField(payload, "queue");
-    const queue = typeof named === "string" && named !== "" ? named : row.queue;
-    this.#queues.register(queue);
-    sql("UPDATE job SET id = (SELECT max(id) + 1 FROM job), place = 0, at = NULL, queue = ?, payload = ? WHERE id = ?")
-      .run(queue, payload, row.id);
-    return true;
+  /** Takes a job out; it must go to another place, or be deleted, in the same transaction. */
+  remove(job: number): void {
+    this.#context.sql("DELETE FROM member WHERE job = ?").run(job);
   }
 
-  /** See `Store.waitForDue`. */
-  waitForDue(signal: AbortSignal): Promise<void> {
-    return this.#context.watch.until(() => {
-      const head = this.#head();
-      return head !== undefined && (this.#promisedHead === undefined || head < this.#promisedHead);
-    }, signal);
+  /** Drops dead jobs that are over the limits of age and number, earliest first. Returns how many. */
+  trimDead(now: number): number {
+    const { sql, deadMaxAgeMs, deadMaxJobs } = this.#context;
+    const old = this.#drop(
+      sql("SELECT job FROM member WHERE place = 'dead' AND at < ? ORDER BY at, job LIMIT ?")
+        .all(now - deadMaxAgeMs, MOST_DROPPED),
+    );
+    const over = this.size("dead") - deadMaxJobs;
+    if (over <= 0) return old;
+    return old + this.#drop(
+      sql("SELECT job FROM member WHERE place = 'dead' ORDER BY at, job LIMIT ?").all(Math.min(over, MOST_DROPPED)),
+    );
   }
 
-  #result(moved: number, buried: number): PromoteResult {
-    const head = this.#promisedHead = this.#head();
-    const nextInMs = head === undefined ? undefined : Math.max(0, head - this.#context.clock.now());
-    return { moved, buried, nextInMs };
+  /** How many a set has. */
+  size(place: SetName): number {
+    return Number(this.#context.sql("SELECT size FROM set_size WHERE place = ?").get(place)!.size);
   }
 
-  #isNothingDue(now: number): boolean {
-    const head = this.#head();
-    return head === undefined || head > now;
+  /** When the next job is due, in `scheduled` or `retry`. */
+  nextDue(): number | undefined {
+    const { at } = this.#context.sql(
+      `SELECT min(at) AS at FROM (
+         SELECT (SELECT at FROM member WHERE place = 'scheduled' ORDER BY at LIMIT 1) AS at
+         UNION ALL
+         SELECT (SELECT at FROM member WHERE place = 'retry' ORDER BY at LIMIT 1)
+       )`,
+    ).get()!;
+    return at === null ? undefined : Number(at);
   }
 
-  /** When the next one is due. */
-  #head(): number | undefined {
-    const earliest = (place: number) =>
-      this.#context.sql("SELECT at FROM job WHERE place = ? AND place >= 2 ORDER BY at, id LIMIT 1").get(place)?.at;
-    const times = [earliest(PLACE.scheduled), earliest(PLACE.retry)].filter((at) => at !== undefined);
-    return times.length === 0 ? undefined : Math.min(...times.map(Number));
+  #drop(rows: readonly Record<string, unknown>[]): number {
+    const ids = rows.map((row) => row.job as number);
+    for (const id of ids) this.remove(id);
+    this.#jobs.delete(ids);
+    return ids.length;
   }
 }

@@ -1,0 +1,62 @@
+/**
+ * The counts of everything.
+ *
+ * @module
+ */
+import { getField, readWireTime } from "../../job/raw.ts";
+import type { QueueInfo, Stats } from "../admin.ts";
+import type { Context } from "./context.ts";
+import type { Processes } from "./processes.ts";
+import type { Sets } from "./sets.ts";
+import type { Totals } from "./totals.ts";
+
+/** Counts. */
+export class Counts {
+  readonly #context: Context;
+  readonly #processes: Processes;
+  readonly #sets: Sets;
+  readonly #totals: Totals;
+
+  constructor(context: Context, parts: { processes: Processes; sets: Sets; totals: Totals }) {
+    this.#context = context;
+    this.#processes = parts.processes;
+    this.#sets = parts.sets;
+    this.#totals = parts.totals;
+  }
+
+  /** See `StoreAdmin.stats`. */
+  stats(): Stats {
+    const queues = this.queues();
+    return {
+      processed: this.#totals.get("processed"),
+      failed: this.#totals.get("failed"),
+      enqueued: queues.reduce((sum, queue) => sum + queue.size, 0),
+      scheduled: this.#sets.size("scheduled"),
+      retry: this.#sets.size("retry"),
+      dead: this.#sets.size("dead"),
+      leased: Number(this.#context.sql("SELECT count(*) AS n FROM lease").get()!.n),
+      processes: this.#processes.list().filter((process) => process.alive).length,
+      queues,
+    };
+  }
+
+  /** See `StoreAdmin.queues`. */
+  queues(): QueueInfo[] {
+    const { sql, now } = this.#context;
+    const rows = sql(
+      `SELECT name, paused,
+         (SELECT count(*) FROM queued WHERE queued.queue = queue.id) AS size,
+         (SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queued.queue = queue.id)) AS oldest
+       FROM queue ORDER BY name`,
+    ).all();
+    return rows.map(({ name, paused, size, oldest }) => {
+      const since = oldest === null ? undefined : readWireTime(getField(oldest as string, "enqueued_at"));
+      return {
+        name: name as string,
+        size: Number(size),
+        latencyMs: since === undefined ? 0 : Math.max(0, now() - since),
+        paused: paused === 1,
+      };
+    });
+  }
+}

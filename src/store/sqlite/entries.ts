@@ -1,0 +1,84 @@
+/**
+ * Jobs with their places, as people see them: by name, by jid, by what is in them.
+ *
+ * @module
+ */
+import type { Entry, SetName } from "../admin.ts";
+import type { Context } from "./context.ts";
+import type { JobRow } from "./jobs.ts";
+import { makeRef, parseRef } from "./refs.ts";
+
+/** A row of the view `entry`. */
+export interface EntryRow extends JobRow {
+  readonly place: "queue" | "leased" | SetName;
+  /** In a queue: its name. */
+  readonly queue: string | null;
+  readonly at: number | null;
+  readonly owner: string | null;
+}
+
+/** Searching reads so many rows at a time, and lets others run in between. */
+const SEARCHED_AT_ONCE = 10_000;
+
+/** Finds entries. */
+export class Entries {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** The row that a name names, if it is still there. */
+  locate(ref: string): EntryRow | undefined {
+    const parts = parseRef(ref);
+    if (parts === undefined) return undefined;
+    return this.#context.sql("SELECT * FROM entry WHERE id = ? AND place = ? AND jid IS ?")
+      .get(parts.id, parts.place, parts.jid) as unknown as EntryRow | undefined;
+  }
+
+  /** See `StoreAdmin.find`. */
+  find(jid: string): Entry[] {
+    const rows = this.#context.sql("SELECT * FROM entry WHERE jid = ? ORDER BY id").all(jid);
+    return (rows as unknown as EntryRow[]).map(toEntry);
+  }
+
+  /** See `StoreAdmin.search`. */
+  async search(text: string, limit: number): Promise<Entry[]> {
+    const { sql, read, turn } = this.#context;
+    const patterns = likePatterns(text);
+    const matches = patterns.map(() => "payload LIKE ? ESCAPE '\\'").join(" OR ");
+    const found: Entry[] = [];
+    for (let after = -1; found.length < limit;) {
+      // From the next row that there is: after a long time of running, few of the old ones are left.
+      const first = await read(() => sql("SELECT min(id) AS id FROM job WHERE id > ?").get(after)!.id);
+      if (first === null) break;
+      const last = Number(first) + SEARCHED_AT_ONCE - 1;
+      const rows = await read(() =>
+        sql(`SELECT * FROM entry WHERE id IN (SELECT id FROM job WHERE id > ? AND id <= ? AND (${matches}) LIMIT ?)`)
+          .all(after, last, ...patterns, limit - found.length)
+      );
+      found.push(...(rows as unknown as EntryRow[]).map(toEntry));
+      after = last;
+      await turn();
+    }
+    return found;
+  }
+}
+
+/** The row as people see it. */
+export function toEntry(row: EntryRow): Entry {
+  return {
+    ref: makeRef(row),
+    place: row.place === "queue" ? { in: "queue", queue: row.queue! } : { in: row.place },
+    payload: row.payload,
+    ...(row.at !== null && { at: row.at }),
+    ...(row.owner !== null && { owner: row.owner }),
+  };
+}
+
+/** For `LIKE`, which knows the two cases of the ASCII letters only. */
+function likePatterns(text: string): string[] {
+  const isAscii = /^[\x20-\x7e]*$/.test(text);
+  const variants = isAscii ? [text] : [...new Set([text, text.toLowerCase(), text.toUpperCase()])];
+  return variants.map((variant) => `%${variant.replace(/[\\%_]/g, "\\$&")}%`);
+}

@@ -1,0 +1,101 @@
+/**
+ * What becomes of the leases of dead processes.
+ *
+ * @module
+ */
+import { getField, setFields } from "../../job/raw.ts";
+import type { RescueResult } from "../store.ts";
+import type { Context } from "./context.ts";
+import type { JobRow, Jobs } from "./jobs.ts";
+import type { Processes } from "./processes.ts";
+import type { Queues } from "./queues.ts";
+import type { Sets } from "./sets.ts";
+import type { UniqueLocks } from "./unique_locks.ts";
+
+interface LeasedRow extends JobRow {
+  readonly queue: number;
+}
+
+/** Rescues leases. */
+export class Rescue {
+  readonly #context: Context;
+  readonly #jobs: Jobs;
+  readonly #processes: Processes;
+  readonly #queues: Queues;
+  readonly #sets: Sets;
+  readonly #locks: UniqueLocks;
+
+  constructor(
+    context: Context,
+    parts: { jobs: Jobs; processes: Processes; queues: Queues; sets: Sets; locks: UniqueLocks },
+  ) {
+    this.#context = context;
+    this.#jobs = parts.jobs;
+    this.#processes = parts.processes;
+    this.#queues = parts.queues;
+    this.#sets = parts.sets;
+    this.#locks = parts.locks;
+  }
+
+  /** See `Store.rescue`. */
+  async rescue(limit: number, maxRescues: number): Promise<RescueResult> {
+    const { read, commit } = this.#context;
+    const dead = await read(() => this.#processes.findDead());
+    if (dead.length === 0) return { rescued: 0, buried: 0, owners: [] };
+    return await commit.run(() => this.#rescue(limit, maxRescues), limit);
+  }
+
+  #rescue(limit: number, maxRescues: number): RescueResult {
+    const now = this.#context.now();
+    const owners: string[] = [];
+    let rescued = 0;
+    let buried = 0;
+    for (const owner of this.#processes.findDead()) {
+      const left = limit - rescued - buried;
+      if (left <= 0) break;
+      owners.push(owner);
+      const rows = this.#context.sql(
+        `SELECT job.id, job.jid, job.payload, lease.queue FROM lease CROSS JOIN job ON job.id = lease.job
+         WHERE lease.owner = ? ORDER BY lease.job LIMIT ?`,
+      ).all(owner, left) as unknown as LeasedRow[];
+      for (const row of rows) {
+        if (this.#giveBack(row, maxRescues, now)) rescued++;
+        else buried++;
+      }
+      // While leases of it are left, the next call must find it again.
+      if (rows.length < left) this.#processes.forget(owner);
+    }
+    if (buried > 0) this.#sets.trimDead(now);
+    return { rescued, buried, owners };
+  }
+
+  /** To the front of its queue, or to `dead` when it was rescued too often or cannot be read; false then. */
+  #giveBack({ id, jid, payload, queue }: LeasedRow, maxRescues: number, now: number): boolean {
+    this.#context.sql("DELETE FROM lease WHERE job = ?").run(id);
+    const rescues = countOf(payload) + 1;
+    const counted = withRescues(payload, rescues);
+    if (counted !== undefined) this.#jobs.rewrite(id, counted);
+    if (counted !== undefined && rescues < maxRescues) {
+      this.#queues.giveBack(queue, id);
+      return true;
+    }
+    this.#sets.add("dead", now, id);
+    this.#locks.releaseOf(jid);
+    return false;
+  }
+}
+
+/** Undefined when the payload cannot be read. */
+function withRescues(payload: string, rescues: number): string | undefined {
+  try {
+    return setFields(payload, { rescues: String(rescues) });
+  } catch {
+    return undefined;
+  }
+}
+
+/** How often the job was rescued before. */
+function countOf(payload: string): number {
+  const count = getField(payload, "rescues");
+  return typeof count === "number" && Number.isSafeInteger(count) ? count : 0;
+}
