@@ -20,6 +20,7 @@ import {
   wholeNumber,
 } from "./config_parse.ts";
 import type { Program } from "./job/program.ts";
+import { WEB_SETTINGS } from "./config_web.ts";
 import { LOG_LEVELS } from "./log_format.ts";
 
 export type { QueueWeight } from "./config_parse.ts";
@@ -237,6 +238,7 @@ export const SETTINGS = {
     default: undefined,
     about: "a file to append to; default stderr",
   }),
+  ...WEB_SETTINGS,
 } as const;
 
 /** Name of a setting in the program. */

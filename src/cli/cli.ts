@@ -32,6 +32,7 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   quiet: ["let a process finish and take nothing more", () => import("./quiet.ts")],
   stop: ["stop a process", () => import("./stop.ts")],
   dump: ["print what every task of a process is doing", () => import("./dump.ts")],
+  web: ["show the dashboard", () => import("./web.ts")],
   doctor: ["check the settings and the store", () => import("./doctor.ts")],
   version: ["print the version", () => import("./version.ts")],
 };

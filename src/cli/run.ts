@@ -33,6 +33,7 @@ export async function HardJob(ctx, name, count) { … }
       --logfile FILE          append the log there; USR2 reopens it
       --log-level LEVEL       debug, info, warn or error (info)
       --log-format FORMAT     auto, pretty or json
+      --web [HOST:]PORT       show the dashboard there, too (see jobs web --help)
 
 Signals: TERM and INT stop (twice: at once), TSTP and USR1 take no more jobs, CONT takes jobs again, TTIN prints what
 every task is doing, USR2 reopens the log file, HUP reads queues, concurrency, timeout and log level again.`;
@@ -50,6 +51,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     logfile: { takes: "text" },
     "log-level": { takes: "text" },
     "log-format": { takes: "text" },
+    web: { takes: "text" },
   });
   const given: Partial<Record<SettingName, unknown>> = {
     handlers: args.length > 0 ? args : undefined,
@@ -62,6 +64,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     logFile: flags.logfile,
     logLevel: flags["log-level"],
     logFormat: flags["log-format"] ?? (flags.json ? "json" : undefined),
+    webListen: flags.web,
   };
   const config = await loadSettings(flags, given);
   const registry = new Registry();
@@ -75,13 +78,16 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 async function serve(
-  { settings, file }: LoadedConfig,
+  config: LoadedConfig,
   registry: Registry,
   log: LogControl,
   loadAgain: () => Promise<LoadedConfig>,
 ): Promise<number> {
+  const { settings, file } = config;
   const say = logger("run");
   const url = storeUrl(settings);
+  const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
+  const meter = web?.newMeter();
   await using store = await openStore(url, {
     ...storeOptions(settings),
     log: (level, message) => logger("store")[level](message),
@@ -93,6 +99,7 @@ async function serve(
     registry,
     settings,
     catchAllErrors: true,
+    ...(meter && { performMiddleware: [meter.around] }),
     onReopen: () => log.reopen(),
     onReload: async () => {
       const { settings } = await loadAgain();
@@ -119,8 +126,9 @@ async function serve(
   if (launcher.classes.length === 0) {
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
+  await using dashboard = await web?.openBeside(config, { meter: meter!, launcher, classes: registry.classes() });
   await launcher.start();
-  say.info("Ready", { identity: launcher.identity });
+  say.info("Ready", { identity: launcher.identity, web: dashboard?.url });
   await launcher.finished;
   return 0;
 }

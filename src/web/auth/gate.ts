@@ -151,7 +151,7 @@ export class Gate {
   /** The visitor's own address: where a proxy stands between, what the proxy says. */
   #addressOf(c: Context, peer: string): string {
     const forwarded = this.#options.proxies.includes(peer) ? c.req.header("x-forwarded-for") : undefined;
-    return forwarded?.split(",").at(-1)!.trim().slice(0, 64) || peer;
+    return forwarded?.split(",").at(-1)?.trim().slice(0, 64) || peer;
   }
 }
 

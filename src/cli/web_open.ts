@@ -1,0 +1,81 @@
+/**
+ * The dashboard as both `jobs web` and `jobs run --web` open it: with the settings as loaded, and a connection of its
+ * own, so that looking never stands in the way of jobs.
+ *
+ * @module
+ */
+import { type SettingName, SETTINGS } from "../config.ts";
+import type { LoadedConfig } from "../config_load.ts";
+import { logger } from "../log.ts";
+import { openStore } from "../store/open.ts";
+import type { SettingRow } from "../web/desk.ts";
+import { type Address, serve, urlOf } from "../web/serve.ts";
+import { createWeb, type WebOptions } from "../web/web.ts";
+import { UsageError } from "./args.ts";
+import { storeOptions, storeUrl } from "./store.ts";
+
+/** An open dashboard. */
+export interface OpenWeb extends AsyncDisposable {
+  /** Where it is. */
+  readonly url: string;
+}
+
+/**
+ * Opens it.
+ *
+ * @throws {UsageError} when it cannot listen there, or users are not named as they should be
+ * @throws {StoreError}
+ */
+export async function openWeb(
+  config: LoadedConfig,
+  address: Address,
+  more: Partial<WebOptions> = {},
+): Promise<OpenWeb> {
+  const { settings } = config;
+  await using stack = new AsyncDisposableStack();
+  const store = stack.use(
+    await openStore(storeUrl(settings), {
+      ...storeOptions(settings),
+      log: (level, message) => logger("store")[level](message),
+    }),
+  );
+  try {
+    const prefix = (settings.webPrefix ?? "").replace(/\/+$/, "");
+    const web = stack.use(createWeb({
+      store,
+      prefix,
+      users: settings.webUsers,
+      readOnly: settings.webReadOnly,
+      hosts: [...settings.webHosts, address.host],
+      proxyHeader: settings.webProxyHeader,
+      proxies: settings.webProxies,
+      mask: settings.webMask,
+      settings: settingRows(config),
+      maxPayloadBytes: settings.maxPayloadBytes,
+      sidekiqWire: settings.sidekiqWire,
+      ...more,
+    }));
+    const server = stack.use(serve(web, address));
+    const open = stack.move();
+    return { url: urlOf(server.address, prefix), [Symbol.asyncDispose]: () => open.disposeAsync() };
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(error.message);
+    if (error instanceof Deno.errors.AddrInUse) {
+      throw new UsageError(`Something else listens on ${urlOf(address, "")}; choose another port`);
+    }
+    throw error;
+  }
+}
+
+/** The settings as they may be shown: of users, their names and roles. */
+function settingRows({ settings, origins }: LoadedConfig): SettingRow[] {
+  return Object.entries(SETTINGS).map(([name, { key, about }]) => {
+    const value = settings[name as SettingName];
+    return {
+      key,
+      about,
+      origin: origins[name as SettingName],
+      value: name === "webUsers" ? settings.webUsers.map((line) => line.split(":").slice(0, 2).join(":")) : value,
+    };
+  });
+}
