@@ -139,6 +139,21 @@ export class Client {
     for await (const results of batches) yield* results;
   }
 
+  /**
+   * Builds one job as a push would, through middleware, and does not store it.
+   *
+   * @returns undefined when middleware stopped it
+   * @throws {InvalidPayload} when it could not be stored as it is
+   */
+  async build(job: JobRequest): Promise<NewJob | undefined> {
+    let built: NewJob | undefined;
+    await this.#pushOne(job, (job) => {
+      built = job;
+      return Promise.resolve({ stored: true });
+    });
+    return built;
+  }
+
   /** Through middleware, if there is any, into the store. */
   async #pushOne(
     request: JobRequest,

@@ -7,7 +7,10 @@
  *
  * @module
  */
+import type { Occurrence } from "../job/occurrence.ts";
 import type { CronState, Missed, Plan } from "./plan.ts";
+
+export type { Occurrence } from "../job/occurrence.ts";
 
 /**
  * What to do with an occurrence while the job of the one before is still there.
@@ -18,16 +21,6 @@ import type { CronState, Missed, Plan } from "./plan.ts";
  * - `replace`: cancel that job, and enqueue it when that has ended; it takes the place of one that waits.
  */
 export type Overlap = "allow" | "skip" | "queue-one" | "replace";
-
-/** One occurrence, as its job is told of it. It stands in the payload under `occurrence`. */
-export interface Occurrence {
-  /** Name of the entry. */
-  readonly name: string;
-  /** When it was to be: ISO 8601 in UTC. */
-  readonly scheduledAt: string;
-  /** How much later it was enqueued, by the store's clock. */
-  readonly lateMs: number;
-}
 
 /** What became of an occurrence: one line of its entry's history. Times are epoch milliseconds. Plain JSON. */
 export interface CronRecord {
@@ -47,6 +40,8 @@ export interface CronRecord {
   readonly jid?: string;
   readonly count?: number;
   readonly first?: number;
+  /** Why it was skipped, where no job was in the way. */
+  readonly reason?: string;
 }
 
 /** A job to enqueue for an occurrence. */

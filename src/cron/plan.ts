@@ -40,6 +40,8 @@ export interface CronState {
   readonly paused?: boolean;
   /** The occurrence that waits until the job of the one before has ended. */
   readonly waiting?: number;
+  /** How often each outcome came about since the entry was made; see `counts.ts`. */
+  readonly counts?: Readonly<Record<string, number>>;
 }
 
 /** Occurrences that are not to happen any more. */

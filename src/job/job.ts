@@ -4,6 +4,7 @@
  * @module
  */
 import { parseLossless } from "./json.ts";
+import { occurrenceOf } from "./occurrence.ts";
 
 /**
  * The fields of a payload that we read; any others are kept too. As others may have written it, only `class` and `args`
@@ -107,9 +108,14 @@ export function failureCount({ retry_count: count }: Payload): number {
   return Number.isSafeInteger(count) && count! >= 0 ? count! + 1 : 0;
 }
 
-/** The unique lock that a job holds, as its last outcome names it. */
-export function lockOf({ jid, payload }: Job): { readonly unlock?: string; readonly jid?: string } {
-  return typeof payload.unique_key === "string" ? { unlock: payload.unique_key, jid } : {};
+/** What a job lets go of with its last outcome: its unique lock, and its place in the crontab. */
+export function lockOf(
+  { jid, payload }: Job,
+): { readonly unlock?: string; readonly jid?: string; readonly occurrence?: string } {
+  const unlock = payload.unique_key;
+  const occurrence = occurrenceOf(payload)?.name;
+  if (typeof unlock !== "string") return occurrence === undefined ? {} : { jid, occurrence };
+  return { unlock, jid, ...(occurrence !== undefined && { occurrence }) };
 }
 
 function classOf({ class: name, wrapped, args }: Payload): string {
