@@ -29,6 +29,7 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   retry: ["run scheduled, failed or dead jobs now", () => import("./retry.ts")],
   kill: ["move jobs to dead", () => import("./kill.ts")],
   delete: ["delete jobs", () => import("./delete.ts")],
+  cancel: ["remove jobs that wait, abort those that run", () => import("./cancel.ts")],
   quiet: ["let a process finish and take nothing more", () => import("./quiet.ts")],
   stop: ["stop a process", () => import("./stop.ts")],
   dump: ["print what every task of a process is doing", () => import("./dump.ts")],

@@ -21,6 +21,8 @@ What begins with a dash stands after --: jobs push Add -- -1 2.
       --at TIME          run it at an ISO 8601 time or epoch seconds; a time past is now
       --retry N|false    how often a failure is tried again (25)
       --timeout DURATION how long it may run
+      --expires-in DURATION
+                         dropped if it has not started so long after its time
       --unique-for DURATION
                          not while a job with the same class, queue and arguments is there, for so long at most
       --tags A,B         words shown with the job
@@ -37,6 +39,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     at: { takes: "text" },
     retry: { takes: "text" },
     timeout: { takes: "text" },
+    "expires-in": { takes: "text" },
     "unique-for": { takes: "text" },
     tags: { takes: "text" },
     args: { takes: "text" },
@@ -52,6 +55,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     ...(flags.at !== undefined && { at: numberOrText(flags.at) }),
     ...(flags.retry !== undefined && { retry: parseRetry(flags.retry) }),
     ...(flags.timeout !== undefined && { timeout: flags.timeout }),
+    ...(flags["expires-in"] !== undefined && { expires_in: flags["expires-in"] }),
     ...(flags["unique-for"] !== undefined && { unique_for: flags["unique-for"] }),
     ...(flags.tags !== undefined && { tags: flags.tags.split(",").map((tag) => tag.trim()) }),
   };

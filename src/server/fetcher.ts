@@ -12,6 +12,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
+import { getField } from "../job/raw.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { QueueOrder } from "./queue_order.ts";
 import type { LoopBody } from "./service.ts";
@@ -101,6 +102,12 @@ export class Fetcher implements LoopBody<boolean> {
       this.#idle.push(settle);
       this.#wantMore();
     });
+  }
+
+  /** Takes a job that waits here, and has not started, out again. */
+  withdraw(jid: string): Lease | undefined {
+    const i = this.#ready.findIndex((lease, i) => i >= this.#head && getField(lease.payload, "jid") === jid);
+    return i < 0 ? undefined : this.#ready.splice(i, 1)[0];
   }
 
   /** Takes nothing more, and gives back what has not started. */

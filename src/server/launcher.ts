@@ -40,6 +40,7 @@ import { Loop, type Service } from "./service.ts";
 import { Settler } from "./settler.ts";
 import { Inbox } from "./signals.ts";
 import { Tasks } from "./tasks.ts";
+import { Totals } from "./totals.ts";
 
 /** What a server is made of. */
 export interface LauncherOptions {
@@ -82,6 +83,7 @@ export class Launcher implements Controls {
   /** Only when some class runs in horses. */
   readonly #horses: Horses | undefined;
   readonly #registry: Registry;
+  readonly #totals = new Totals();
   readonly #listener: Listener;
   readonly #listening: Loop<void>;
   /** Only as process 1 of a container. */
@@ -133,13 +135,19 @@ export class Launcher implements Controls {
       settler: this.#settler,
       retrier,
       registry,
+      totals: this.#totals,
       deadlines: new Deadlines({ clock, graceMs: settings.graceMs, log: log("deadlines") }),
       lateErrors: this.#lateErrors,
       client: this.client,
       middleware: options.performMiddleware ?? [],
       log: log("processor"),
     }, { concurrency: settings.concurrency, log: log("manager") });
-    this.#listener = new Listener({ store, identity: owner, inbox: this.inbox });
+    this.#listener = new Listener({
+      store,
+      identity: owner,
+      inbox: this.inbox,
+      onCancel: (jid) => this.#manager.cancel(jid),
+    });
     this.#listening = new Loop(this.#listener, { clock, tasks, log: log("listener") });
     if (modules.length > 0) {
       this.#horses = new Horses({
@@ -282,6 +290,7 @@ export class Launcher implements Controls {
       busy: this.#manager.busy,
       rss: Deno.memoryUsage().rss,
       work: this.#manager.running(),
+      totals: this.#totals.byClass(),
     };
   }
 

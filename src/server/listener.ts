@@ -21,12 +21,14 @@ export class Listener implements LoopBody<void> {
   readonly #store: Store;
   readonly #identity: string;
   readonly #inbox: Inbox;
+  readonly #onCancel: (jid: string) => void;
   readonly #stop = new AbortController();
 
-  constructor(options: { store: Store; identity: string; inbox: Inbox }) {
+  constructor(options: { store: Store; identity: string; inbox: Inbox; onCancel: (jid: string) => void }) {
     this.#store = options.store;
     this.#identity = options.identity;
     this.#inbox = options.inbox;
+    this.#onCancel = options.onCancel;
   }
 
   /** Waits for commands and hands them on. */
@@ -36,7 +38,9 @@ export class Listener implements LoopBody<void> {
 
   /** Hands commands on, however they came. */
   hear(commands: readonly Command[]): void {
-    for (const { verb, id } of commands) {
+    for (const { verb, id, jid } of commands) {
+      // At once, and while stopping too: it is about a job, not about the process.
+      if (verb === "cancel" && jid !== undefined) this.#onCancel(jid);
       const known = VERBS[verb];
       if (known === undefined) continue;
       this.#inbox.put({ verb: known, by: "command", ...(id && { reply: (text) => this.#store.reply(id, text) }) });

@@ -8,7 +8,8 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import { Shutdown } from "../job/errors.ts";
+import { Cancelled, Shutdown } from "../job/errors.ts";
+import { parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
 import type { RunningJob } from "../store/store.ts";
 import { Processor, type ProcessorServices } from "./processor.ts";
@@ -32,7 +33,7 @@ export class Manager implements Service {
   readonly #leaving = new Set<Processor>();
   #concurrency: number;
 
-  constructor(services: ProcessorServices, options: { concurrency: number; log: Log }) {
+  constructor(services: ProcessorServices & { readonly settler: Settler }, options: { concurrency: number; log: Log }) {
     this.#services = services;
     this.#settler = services.settler;
     this.#clock = services.clock;
@@ -81,6 +82,20 @@ export class Manager implements Service {
       this.#leaving.add(processor);
       void processor.stop().then(() => this.#leaving.delete(processor));
     }
+  }
+
+  /**
+   * Cancels a job: one that waits here is settled, one that runs is aborted.
+   *
+   * @returns false when it is not here any more
+   */
+  cancel(jid: string): boolean {
+    const waiting = this.#services.fetcher.withdraw(jid);
+    const job = waiting && parsePayload(waiting.payload);
+    if (job) this.#settler.add(this.#services.retrier.cancelled(waiting, job));
+    const processors = this.#all().filter(({ running }) => running?.context.jid === jid);
+    for (const processor of processors) processor.abort(new Cancelled());
+    return waiting !== undefined || processors.length > 0;
   }
 
   /**

@@ -11,7 +11,8 @@ import type { Clock } from "../clock.ts";
 import { JobContext } from "../handlers/context.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
-import { HandlerMissing } from "../job/errors.ts";
+import { Cancelled, HandlerMissing } from "../job/errors.ts";
+import { isExpired } from "../job/expiry.ts";
 import { type Job, lockOf, parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
 import { compose } from "../middleware/chain.ts";
@@ -23,6 +24,7 @@ import type { Retrier } from "./retrier.ts";
 import type { Service } from "./service.ts";
 import type { Settler } from "./settler.ts";
 import type { Task, Tasks } from "./tasks.ts";
+import type { Totals } from "./totals.ts";
 
 /** What processors share. */
 export interface ProcessorServices {
@@ -33,6 +35,7 @@ export interface ProcessorServices {
   readonly retrier: Retrier;
   readonly registry: Registry;
   readonly deadlines: Deadlines;
+  readonly totals: Totals;
   readonly lateErrors: LateErrors;
   readonly client: Client;
   readonly middleware: readonly PerformMiddleware[];
@@ -110,6 +113,7 @@ export class Processor implements Service {
       this.#services.settler.add({ kind: "bury", token: lease.token, payload: lease.payload });
       return;
     }
+    if (isExpired(job.payload, this.#services.clock.now())) return this.#drop(lease, job);
     const context = new JobContext({ ...job, queue: lease.queue }, this.#services);
     const since = this.#begin(lease, context);
     let outcome: Outcome | undefined;
@@ -123,6 +127,14 @@ export class Processor implements Service {
       }
     }
     this.#end(outcome, context, since);
+  }
+
+  /** It has not started in time. */
+  #drop(lease: Lease, job: Job): void {
+    const { log, settler, totals } = this.#services;
+    log.info("Expired, dropped", { class: job.class, jid: job.jid, queue: lease.queue });
+    totals.add(job.class, "expired", 0);
+    settler.add({ kind: "ack", token: lease.token, ...lockOf(job) });
   }
 
   async #run(): Promise<void> {
@@ -160,7 +172,7 @@ export class Processor implements Service {
   }
 
   #end(outcome: Outcome | undefined, context: JobContext, since: number): void {
-    const { log, settler, clock } = this.#services;
+    const { log, settler, totals, clock } = this.#services;
     const elapsed = (this.#task?.rest() ?? clock.monotonic()) - since;
     const givenBack = this.#givenBack;
     this.#running = undefined;
@@ -171,6 +183,8 @@ export class Processor implements Service {
       return;
     }
     settler.add(outcome);
+    if (context.abortedBy instanceof Cancelled) return totals.add(context.class, "cancelled", elapsed);
+    if (outcome.kind !== "snooze") totals.add(context.class, outcome.kind === "ack" ? "done" : "failed", elapsed);
     if (outcome.kind === "ack" && log.enabled("info")) {
       log.info("Done", { ...this.#fields(context), elapsedMs: round(elapsed) });
     }

@@ -37,7 +37,7 @@ export class Retrier {
 
   /** What becomes of a job that threw. Never rejects. */
   async outcome(lease: Lease, job: Job, context: JobContext, error: unknown): Promise<Outcome> {
-    if (error instanceof Cancelled) return this.#cancelled(lease, job);
+    if (error instanceof Cancelled) return this.cancelled(lease, job);
     const options: HandlerOptions = this.#registry.get(job.class)?.options ?? {};
     const decision = decide({
       payload: job.payload,
@@ -58,7 +58,7 @@ export class Retrier {
   }
 
   /** Somebody's wish is no failure. */
-  #cancelled(lease: Lease, job: Job): Outcome {
+  cancelled(lease: Lease, job: Job): Outcome {
     this.#log.info("Cancelled", { class: job.class, jid: job.jid, queue: lease.queue, attempt: job.attempt });
     return { kind: "ack", token: lease.token, ...lockOf(job) };
   }

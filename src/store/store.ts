@@ -156,6 +156,20 @@ export interface ProcessRecord {
   readonly rss: number;
   /** What it performs now. */
   readonly work: readonly RunningJob[];
+  /** What it has done, by class. Absent for a process of Sidekiq's. */
+  readonly totals?: Readonly<Record<string, ClassTotals>>;
+}
+
+/** What a process has done of one class. */
+export interface ClassTotals {
+  readonly done: number;
+  /** A failure that is tried again counts each time. */
+  readonly failed: number;
+  readonly cancelled: number;
+  /** Dropped because they had not started in time. */
+  readonly expired: number;
+  /** Time that they took, in milliseconds. */
+  readonly workedMs: number;
 }
 
 /** What others may ask of a process. */

@@ -1,0 +1,51 @@
+/** `jobs cancel JID…`. @module */
+import type { OpenStore } from "../store/open.ts";
+import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { print, printJson, remark } from "./output.ts";
+import { withStore } from "./store.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs cancel JID …
+
+Cancels jobs. One that waits (queued, scheduled or to be retried) is removed. One that runs is aborted, wherever it runs:
+its signal aborts; one that runs in a process of its own is killed if it does not end. That is not a failure, and it is
+not tried again. Exit 1 when a job is not there, or has failed for good.`;
+
+/** A job may move on between looking and acting: then look again. */
+const TRIES = 5;
+
+/** What became of one job. */
+type Cancelled = "removed" | "aborted" | "dead" | "absent";
+
+/** Cancels jobs. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags, args: jids } = parseCommand("cancel", argv, COMMON_FLAGS);
+  if (jids.length === 0) throw new UsageError("JIDs are wanted: jobs cancel JID …");
+  return await withStore(flags, async (store) => {
+    const results: Record<string, Cancelled> = {};
+    for (const jid of jids) results[jid] = await cancel(store, jid);
+    if (flags.json) printJson(results);
+    else {
+      for (const [jid, result] of Object.entries(results)) {
+        if (result === "removed") print(`${jid} removed`);
+        else if (result === "aborted") print(`${jid} is running: asked to end`);
+        else if (result === "dead") remark(`jobs: "${jid}" has failed for good; jobs delete removes it`);
+        else remark(`jobs: no job "${jid}" here: it is done, was deleted, or is in another store`);
+      }
+    }
+    return Object.values(results).every((result) => result === "removed" || result === "aborted") ? 0 : 1;
+  });
+}
+
+async function cancel(store: OpenStore, jid: string): Promise<Cancelled> {
+  for (let i = 0; i < TRIES; i++) {
+    const [entry] = await store.find(jid);
+    if (entry === undefined) return "absent";
+    if (entry.place.in === "dead") return "dead";
+    if (entry.place.in !== "leased") {
+      if (await store.edit([entry.ref], "delete") > 0) return "removed";
+    } else if (entry.owner !== undefined && await store.send(entry.owner, { verb: "cancel", jid })) return "aborted";
+  }
+  return "absent";
+}

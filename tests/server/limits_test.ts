@@ -1,0 +1,120 @@
+/** Timeouts, expiry and cancelling, wherever a job is. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+const HORSES = new URL("../support/horse_handlers.js", import.meta.url).pathname;
+
+async function dead(bench: Bench, jid: string): Promise<Record<string, unknown>> {
+  await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "dead", `${jid} is dead`);
+  return JSON.parse((await bench.store.find(jid))[0]!.payload);
+}
+
+async function gone(bench: Bench, jid: string): Promise<void> {
+  await bench.until(async () => (await bench.store.find(jid)).length === 0, `${jid} is gone`);
+}
+
+Deno.test("an inline handler hears its timeout and fails with it; the push says how long", async () => {
+  await using bench = await Bench.open();
+  await using _server = await bench.server();
+  const jid = await bench.push("Wait", [bench.notes], { timeout: "200ms", retry: 0 });
+  const payload = await dead(bench, jid);
+  assertEquals([payload.error_class, payload.error_message], ["Timeout", "Ran longer than the 200ms it may take"]);
+});
+
+Deno.test("a handler that does not listen is reported and shown, keeps its lease, and fails when it ends", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server([], { JOBS_GRACE: "100ms" });
+  const jid = await bench.push("Sleep", [bench.notes, 2_000], { timeout: "100ms", retry: 0 });
+  await server.logged("Handler does not listen to its signal and runs on; only isolate: true could end it", { jid });
+  assertEquals((await bench.store.find(jid)).map((entry) => entry.place.in), ["leased"]);
+  const dump = await jobs(["dump", "--all", "--store", bench.url]);
+  assertMatch(dump.stdout, new RegExp(`performing .* Sleep ${jid} .* aborted Timeout`));
+  assertEquals((await dead(bench, jid)).error_class, "Timeout");
+  await bench.noted(`end ${jid}`);
+});
+
+Deno.test("a class's timeout holds where the push says nothing, and one that is none stops the start", async () => {
+  await using bench = await Bench.open();
+  const module = `${bench.folder}/module.js`;
+  await Deno.writeTextFile(
+    module,
+    `export async function Slow(ctx) { await new Promise((_, no) => ctx.signal.addEventListener("abort", () => no(1))); }
+     Slow.options = { timeout: "150ms", retry: 0 };`,
+  );
+  await using _server = await bench.server([module]);
+  assertEquals((await dead(bench, await bench.push("Slow", []))).error_class, "Timeout");
+  await Deno.writeTextFile(module, `export function Slow() {}; Slow.options = { timeout: "soon" };`);
+  const { code, stderr } = await jobs(["run", module, "--store", bench.url]);
+  assertEquals([code, stderr], [1, `jobs: Class "Slow": timeout is "soon"; wanted: seconds, or 30s, 5m, 2h\n`]);
+});
+
+Deno.test("a job that has not started in time is dropped, and counted", async () => {
+  await using bench = await Bench.open();
+  const late = await jobs(["push", "Note", bench.notes, "late", "--expires-in", "1ms", "--store", bench.url]);
+  await bench.push("Note", [bench.notes, "in time"], { expires_in: "1h" });
+  await using server = await bench.server();
+  await server.logged("Expired, dropped", { jid: late.stdout.trim() });
+  await bench.noted("in time");
+  assertEquals(await bench.readNotes(), ["in time"]);
+  await bench.until(async () => (await bench.store.stats()).processed === 2);
+  assertEquals((await bench.store.stats()).failed, 0);
+  await bench.until(async () => (await bench.store.processes())[0]?.totals?.Note?.expired === 1);
+});
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`jobs cancel, in every state, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const cancel = (...jids: string[]) => jobs(["cancel", ...jids, "--store", bench.url]);
+
+    const queued = await bench.push("Note", [bench.notes, "cancelled"]);
+    const scheduled = await bench.push("Note", [bench.notes, "cancelled"], { in: "1h" });
+    const result = await cancel(queued, scheduled);
+    assertEquals([result.code, result.stdout], [0, `${queued} removed\n${scheduled} removed\n`]);
+    await gone(bench, queued);
+
+    await using server = await bench.server([HORSES, "-c", "4"], { JOBS_GRACE: "200ms" });
+    const failing = await bench.push("Fail", [], { retry: 5, retry_for: 1e6, class: "Missing" });
+    await bench.until(async () => (await bench.store.find(failing))[0]?.place.in === "retry");
+    assertEquals((await cancel(failing)).stdout, `${failing} removed\n`);
+
+    const inline = await bench.push("Wait", [bench.notes]);
+    const spinning = await bench.push("Spin", [bench.notes]);
+    await bench.noted(`start ${inline}`);
+    await bench.until(async () => (await bench.readNotes()).some((line) => line.startsWith("spin ")));
+    assertEquals((await cancel(inline)).stdout, `${inline} is running: asked to end\n`);
+    await gone(bench, inline);
+    await cancel(spinning);
+    await gone(bench, spinning);
+    for (const jid of [inline, spinning]) await server.logged("Cancelled", { jid });
+    assertEquals((await bench.store.stats()).dead, 0);
+    assertEquals((await bench.store.stats()).retry, 0);
+
+    const unknown = await cancel("nobody");
+    assertEquals([unknown.code, unknown.stderr.includes(`no job "nobody" here`)], [1, true]);
+    const buried = await bench.push("Exit", [1]);
+    await dead(bench, buried);
+    const refused = await cancel(buried);
+    assertEquals(refused.code, 1);
+    assertMatch(refused.stderr, /has failed for good/);
+    assert(!(await bench.readNotes()).includes("cancelled"));
+  });
+}
+
+Deno.test("a job that was taken ahead and waits for a processor is cancelled before it starts", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server(["-c", "1"]);
+  // Many quick ones let it take ahead; then one blocks, and what was taken waits behind it.
+  await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 3_000 }, () => []) });
+  await bench.push("Sleep", [bench.notes, 700]);
+  const waiting = await bench.push("Note", [bench.notes, "cancelled"]);
+  await bench.until(async () => (await bench.readNotes()).length === 1);
+  await jobs(["cancel", waiting, "--store", bench.url]);
+  await gone(bench, waiting);
+  await bench.until(async () => (await bench.store.stats()).leased === 0);
+  assertEquals((await bench.readNotes()).length, 2);
+  server.kill("SIGTERM");
+  await server.status();
+});
