@@ -30,7 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   // From the enqueuer up. The server knows neither the web, nor the command line, nor the store's reading side.
   "log": "clock",
   "config": "log job nearest",
-  "client": "store middleware job clock",
+  "client": "store middleware cron job clock",
   "handlers": "client middleware log job clock",
   "server": "client handlers middleware cron store store/open config log version job clock",
   "web": "client store store/admin store/open cron config log version job clock",
