@@ -4,7 +4,8 @@
  *     deno run -A scripts/compile.ts [--target TARGET] [--output FILE]
  *
  *  1. The program is bundled first, in chunks: what a command does not need is not read, and what it needs is read from
- *     few files. Imports of text (Lua, SQL) are in the chunks then.
+ *     few files. Imports of text (Lua, SQL) are in the chunks then. The bundle names each source by the way to it from
+ *     the project, npm's by the way to Deno's cache: from a copy in that cache the ways are the same on any machine.
  *  2. Each Worker's entry (`*_worker.ts`) is an entry of the bundle too. The chunk that starts the Worker looks
  *     for the entry beside itself; a file of one line stands there.
  *  3. `deno compile` puts the chunks behind Deno's runtime. The folder it reads holds nothing else, so nothing else can
@@ -13,6 +14,7 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
+import { cp } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { machineOf } from "./elf.ts";
 
@@ -34,13 +36,15 @@ interface Compiled {
 
 /** Makes the executable. */
 async function compile(target: string | undefined, output: string): Promise<Compiled> {
-  const folder = await Deno.makeTempDir({ prefix: "jobs-compile-" });
+  const { denoDir } = JSON.parse((await deno(["info", "--json"], ROOT)).stdout) as { denoDir: string };
+  await Deno.mkdir(denoDir, { recursive: true });
+  const folder = await Deno.makeTempDir({ dir: denoDir, prefix: "jobs-compile-" });
   try {
-    await bundle(folder);
-    await Deno.writeTextFile(join(folder, "commit.txt"), await commit());
+    const chunks = await bundle(folder);
+    await Deno.writeTextFile(join(chunks, "commit.txt"), await commit());
     await Deno.mkdir(resolve(output, ".."), { recursive: true });
-    const embedded = await settle(folder);
-    await embed(folder, target, output);
+    const embedded = await settle(chunks);
+    await embed(chunks, target, output);
     const path = target?.includes("windows") && !output.endsWith(".exe") ? `${output}.exe` : output;
     await checkMachine(path, target ?? Deno.build.target);
     return { path, size: (await Deno.stat(path)).size, embedded };
@@ -49,17 +53,22 @@ async function compile(target: string | undefined, output: string): Promise<Comp
   }
 }
 
-/** Bundles the program and its Workers into a folder. */
-async function bundle(folder: string): Promise<void> {
+/** Copies the sources into a folder, and bundles the program and its Workers; returns the folder of the chunks. */
+async function bundle(folder: string): Promise<string> {
+  for (const name of ["main.ts", "src", "deno.json", "deno.lock"]) {
+    await cp(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  const chunks = join(folder, "chunks");
   const workers = await workerEntries("src");
   // Not minified: it would start no sooner, and traces of errors would say nothing.
-  const args = ["bundle", "--quiet", "--code-splitting", "--outdir", folder, "main.ts", ...workers];
-  const { success, stderr } = await deno(args, ROOT);
+  const args = ["bundle", "--quiet", "--code-splitting", "--outdir", chunks, "main.ts", ...workers];
+  const { success, stderr } = await deno(args, folder);
   if (!success) throw new CompileError(`The sources cannot be bundled:\n${stderr}`);
   for (const entry of workers) {
     const script = `./${entry.replace(/\.ts$/, ".js")}`;
-    await Deno.writeTextFile(join(folder, basename(entry)), `import ${JSON.stringify(script)};\n`);
+    await Deno.writeTextFile(join(chunks, basename(entry)), `import ${JSON.stringify(script)};\n`);
   }
+  return chunks;
 }
 
 async function workerEntries(folder: string): Promise<string[]> {
@@ -122,15 +131,15 @@ async function checkMachine(path: string, target: string): Promise<void> {
   );
 }
 
-async function deno(args: readonly string[], cwd: string): Promise<{ success: boolean; stderr: string }> {
-  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+async function deno(args: readonly string[], cwd: string) {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [...args],
     cwd,
     env: { NO_COLOR: "1" },
-    stdout: "null",
   }).output();
-  const [message = ""] = new TextDecoder().decode(stderr).split("\nStack backtrace:");
-  return { success, stderr: message.trim() };
+  const decoder = new TextDecoder();
+  const [message = ""] = decoder.decode(stderr).split("\nStack backtrace:");
+  return { success, stdout: decoder.decode(stdout), stderr: message.trim() };
 }
 
 /** Gives all files one time, which gets embedded too; returns their size. */

@@ -120,9 +120,18 @@ function whyNotLoaded(file: string, error: unknown): string {
     .replace(/\s+/g, " ")
     .replace(/( at \S+)\1+/, "$1"); // the runtime may say it twice
   // What a module throws says where in its stack only.
-  const place = message.includes(" at /") ? "" : / at .*?file:\/\/(\/[^\s)]+)/.exec(error.stack ?? "")?.[1] ?? "";
+  const thrownAt = / at .*?file:\/\/(\/[^\s)]+)/.exec(error.stack ?? "")?.[1] ?? "";
+  const place = message.includes(" at /") || thrownAt.startsWith(import.meta.dirname!) ? "" : thrownAt;
   return plain(message.trim()) + (place && ` at ${place}`) +
-    (/\.m?tsx?$/.test(file) && Deno.build.standalone && /Unexpected|SyntaxError|not supported/.test(message)
-      ? ` (this binary's runtime does not load TypeScript: bundle it with "deno bundle ${file} -o handlers.js")`
-      : "");
+    (Deno.build.standalone ? bundlingHint(file, message) : "");
+}
+
+/** The executable loads files, but no packages, and not every runtime TypeScript: a bundle of it all helps. */
+function bundlingHint(file: string, message: string): string {
+  const why = /\.m?tsx?$/.test(file) && /Unexpected|SyntaxError|not supported/.test(message)
+    ? "this binary's runtime does not load TypeScript"
+    : /not a dependency|list of packages|(npm|jsr|https?):/.test(message)
+    ? "this binary loads no packages"
+    : undefined;
+  return why === undefined ? "" : ` (${why}: bundle it with "deno bundle ${file} -o handlers.js")`;
 }

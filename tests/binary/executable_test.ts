@@ -1,0 +1,159 @@
+/** The executable: what is in it, and what it does that the sources might not. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { pinnedDeno, runHere, useExecutable } from "../support/command.ts";
+import { jobs, temporaryFolder } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+const binary = await useExecutable();
+const runtime = await runHere("scripts/test-denort.sh", []);
+const { deno } = JSON.parse((await jobs(["version", "--json"])).stdout) as { deno: string };
+
+Deno.test("beside the runtime there is little in it, and nothing that is not ours", async () => {
+  const size = (await Deno.stat(binary)).size - (await Deno.stat(runtime)).size;
+  assert(size < 4_000_000, `${size} bytes are embedded; wanted: under 4 MB`);
+  const bytes = await Deno.readFile(binary);
+  const embedded = new TextDecoder("latin1").decode(bytes.subarray(bytes.length - size));
+  const { denoDir } = JSON.parse(await runHere(Deno.execPath(), ["info", "--json"]));
+  for (const foreign of ["node_modules/", "/cron-parser/", "tests/", denoDir, Deno.cwd()]) {
+    assert(!embedded.includes(foreign), `${foreign} is in the executable`);
+  }
+});
+
+Deno.test("the same sources make the same file, wherever they are", async () => {
+  const root = new URL("../../", import.meta.url).pathname;
+  await using folder = await temporaryFolder();
+  for (const name of ["main.ts", "src", "scripts", "deno.json", "deno.lock"]) {
+    await runHere("cp", ["-r", `${root}${name}`, folder.path]);
+  }
+  // The repository is here, so that the commit is the same.
+  const env = { DENORT_BIN: runtime, GIT_DIR: `${root}.git`, GIT_WORK_TREE: root };
+  const output = `${folder.path}/jobs`;
+  await runHere(await pinnedDeno(), ["run", "-A", `${folder.path}/scripts/compile.ts`, "--output", output], env);
+  await runHere("cmp", [binary, output]);
+});
+
+Deno.test("the version names the commit", async () => {
+  const commit = await runHere("git", ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]);
+  const { stdout } = await jobs(["version"]);
+  assertMatch(stdout, new RegExp(`^jobs \\d+\\.\\d+\\.\\d+ \\(${commit}, deno ${deno}, ${Deno.build.target}\\)\n$`));
+  assertEquals(JSON.parse((await jobs(["version", "--json"])).stdout).commit, commit);
+});
+
+Deno.test("jobs push loads neither the other store's client, nor the server, nor the logger", async () => {
+  const graph = JSON.parse(await runHere(Deno.execPath(), ["info", "--json", "main.ts"])) as ModuleGraph;
+  const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
+  const roots = graph.modules.map((module) => module.specifier).filter((specifier) =>
+    /\/(main|src\/cli\/push|src\/store\/sqlite\/open)\.ts$/.test(specifier)
+  );
+  assertEquals(roots.length, 3);
+  const loaded = new Set(roots);
+  for (const specifier of loaded) {
+    for (const { code, isDynamic } of modules.get(specifier)?.dependencies ?? []) {
+      if (code?.specifier && !isDynamic) loaded.add(code.specifier);
+    }
+  }
+  assert(loaded.size > 20, "the graph was read");
+  const costly = [...loaded].filter((one) => /redis|logtape|hono|croner|yaml|\/server\/|\/web\/|\/log\.ts/.test(one));
+  assertEquals(costly, []);
+});
+
+interface ModuleGraph {
+  readonly modules: readonly {
+    readonly specifier: string;
+    readonly dependencies?: readonly {
+      readonly code?: { readonly specifier?: string };
+      readonly isDynamic?: boolean;
+    }[];
+  }[];
+}
+
+for (const kind of ["SQLite", "Redis"]) {
+  Deno.test(`on ${kind}, a job pushed by one process is performed by another, with its heartbeat in a thread`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using server = await bench.server(["-c", "1"]);
+    const { stdout } = await jobs(["push", "Block", bench.notes, "1500", "--store", bench.url]);
+    await bench.noted(`end ${stdout.trim()}`);
+    // Longer than the time after which a silent process is dead: it was the thread that spoke.
+    await bench.until(async () => (await bench.store.stats()).processed === 1);
+    assertEquals(server.lines.filter((line) => /lost|thread failed/.test(line.msg)), []);
+    await server.logged("Event loop was blocked: a handler did not yield");
+  });
+}
+
+Deno.test("handlers in TypeScript load, or it says in one line why not and how to bundle them", async () => {
+  await using bench = await Bench.open();
+  const file = `${bench.folder}/handlers.ts`;
+  await Deno.writeTextFile(file, "export const Typed = (ctx: { jid: string }): void => {};\n");
+  const { code, stdout, stderr } = await jobs(["doctor", file, "--store", bench.url]);
+  const [major, minor, patch] = deno.split(".").map(Number) as [number, number, number];
+  if (major > 2 || minor > 8 || (minor === 8 && patch >= 2)) {
+    assertEquals(code, 0, stderr);
+    assertMatch(stdout, /handlers +ok +Typed/);
+    return;
+  }
+  const started = await jobs(["run", file, "--store", bench.url]);
+  assertEquals(started.code, 1);
+  assertMatch(
+    started.stderr,
+    /^jobs: Handlers ".*\/handlers\.ts" cannot be loaded: .*: bundle it with "deno bundle .*handlers\.ts -o handlers\.js"\)\n$/,
+  );
+  // What it says is true.
+  await runHere(await pinnedDeno(), ["bundle", "--quiet", file, "-o", `${bench.folder}/handlers.js`]);
+  assertMatch((await jobs(["doctor", `${bench.folder}/handlers.js`, "--store", bench.url])).stdout, /ok +Typed/);
+});
+
+Deno.test("handlers that import what is not there: one line that names both", async () => {
+  await using bench = await Bench.open();
+  const file = `${bench.folder}/handlers.js`;
+  for (const [specifier, hint] of [["./gone.js", ""], ["left-pad", "bundle"], ["npm:left-pad", "bundle"]] as const) {
+    await Deno.writeTextFile(file, `import "${specifier}";\nexport function Never() {}\n`);
+    const { code, stdout, stderr } = await jobs(["run", file, "--store", bench.url]);
+    assertEquals([code, stdout], [1, ""]);
+    assertMatch(stderr, /^jobs: Handlers ".*\/handlers\.js" cannot be loaded: [^\n]+\n$/);
+    assert(stderr.includes(specifier.replace("./", "").replace("npm:", "")), stderr);
+    assert(stderr.includes(hint), stderr);
+  }
+});
+
+Deno.test("no executable of a runtime that is for another machine, or is not there", async () => {
+  await using folder = await temporaryFolder();
+  const arch = Deno.build.arch === "x86_64" ? "aarch64" : "x86_64";
+  const compile = async (env: Record<string, string>) => {
+    const { code, stderr } = await new Deno.Command(await pinnedDeno(), {
+      args: [
+        "run",
+        "-A",
+        "scripts/compile.ts",
+        "--target",
+        `${arch}-unknown-linux-gnu`,
+        "--output",
+        `${folder.path}/jobs`,
+      ],
+      clearEnv: true, // this machine may name a runtime
+      env: { PATH: Deno.env.get("PATH")!, HOME: Deno.env.get("HOME")!, ...env },
+    }).output();
+    return { code, stderr: new TextDecoder().decode(stderr) };
+  };
+  const wrong = await compile({ DENORT_BIN: runtime });
+  assertEquals(wrong, {
+    code: 1,
+    stderr:
+      `The runtime that DENORT_BIN names is for ${Deno.build.arch}, the target is ${arch}-unknown-linux-gnu: name one for the target\n`,
+  });
+  const gone = await compile({ DENORT_BIN: `${folder.path}/denort` });
+  assertEquals(gone.code, 1);
+  assertMatch(gone.stderr, /^Cannot compile with the runtime that DENORT_BIN names, ".*\/denort"; wanted: /);
+  // Nothing listens there: the download fails.
+  const offline = await compile({ HTTPS_PROXY: "http://127.0.0.1:9" });
+  assertEquals(offline.code, 1);
+  assertMatch(
+    offline.stderr,
+    /^Cannot download Deno's runtime, .*: set DENORT_BIN to the file denort of Deno [\d.]+ for/,
+  );
+  assertEquals(
+    (await Array.fromAsync(Deno.readDir(folder.path))).map((entry) => entry.name).filter((name) => name !== "deno"),
+    [],
+  );
+});
