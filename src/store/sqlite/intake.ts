@@ -85,7 +85,13 @@ function isQueue(destination: Destination, queue: number): boolean {
 
 /** Puts the time in. Our own payloads end in their brace and do not have the field: those need no scan. */
 function withEnqueuedAt(payload: string, time: string): string {
-  return payload.endsWith("}") && payload.length > 2 && !payload.includes('"enqueued_at"')
-    ? `${payload.slice(0, -1)},"enqueued_at":${time}}`
-    : setFields(payload, { enqueued_at: time });
+  if (payload.endsWith("}") && payload.length > 2 && !payload.includes('"enqueued_at"')) {
+    return `${payload.slice(0, -1)},"enqueued_at":${time}}`;
+  }
+  try {
+    return setFields(payload, { enqueued_at: time });
+  } catch {
+    // No object: it is kept as it is, and whoever takes it buries it.
+    return payload;
+  }
 }
