@@ -54,8 +54,9 @@ export function jobs(count: number): string {
   return `${number(count)} ${count === 1 ? "job" : "jobs"}`;
 }
 
-/** `in 5m`, `3s ago`. */
+/** `in 5m`, `3s ago`, `now`. */
 export function relative(at: number, now: number): string {
+  if (Math.abs(at - now) < 500) return "now";
   return at > now ? `in ${formatDuration(at - now)}` : `${formatDuration(now - at)} ago`;
 }
 

@@ -24,6 +24,7 @@ function showTimes(from = document) {
     const at = Date.parse(time.dateTime);
     time.title = exact.format(at);
     if ("exact" in time.dataset) time.textContent = exact.format(at);
+    else if (Math.abs(at - now) < 500) time.textContent = "now";
     else time.textContent = at > now ? `in ${duration(at - now)}` : `${duration(now - at)} ago`;
   }
 }
@@ -34,6 +35,7 @@ let lastTick;
 function countTicks() {
   const ticked = $$("input[name=ref]:checked[type=checkbox]").length;
   for (const label of $$("[data-ticked]")) label.textContent = ticked > 0 ? String(ticked) : "";
+  for (const button of $$("[data-ticks] button[value$=':ticked']")) button.disabled = ticked === 0;
 }
 
 document.addEventListener("click", (event) => {
@@ -128,6 +130,10 @@ function drawChart() {
       return `${x.toFixed(1)},${(136 - rate[name] / top * 128).toFixed(1)}`;
     });
     $(`polyline.${name}`, chart).setAttribute("points", points.join(" "));
+    if (name === "processed" && points.length > 0) {
+      const [first, last] = [points[0], points.at(-1)].map((point) => point.split(",")[0]);
+      $("polygon", chart).setAttribute("points", `${first},136 ${points.join(" ")} ${last},136`);
+    }
     showRate(name, rates.at(-1)?.[name]);
   }
   showRate("top", rates.length > 0 ? peak : undefined);

@@ -36,6 +36,7 @@ export function chart(samples: readonly Sample[], now: number) {
         aria-label="Jobs finished a second, over five minutes"
       >
         <line x1="0" y1={String(HEIGHT - 4)} x2={String(WIDTH)} y2={String(HEIGHT - 4)} class="axis" />
+        <polygon points={area(line((rate) => rate.processed))} />
         <polyline class="processed" points={line((rate) => rate.processed)} />
         <polyline class="failed" points={line((rate) => rate.failed)} />
       </svg>
@@ -57,6 +58,15 @@ export function chart(samples: readonly Sample[], now: number) {
       </figcaption>
     </figure>
   );
+}
+
+/** What is under a line. */
+function area(points: string): string {
+  if (points === "") return "";
+  const [first, last] = [points, points.slice(points.lastIndexOf(" ") + 1)].map((text) =>
+    text.slice(0, text.indexOf(","))
+  );
+  return `${first},${HEIGHT - 4} ${points} ${last},${HEIGHT - 4}`;
 }
 
 function ratesOf(samples: readonly Sample[]): Rate[] {

@@ -98,38 +98,45 @@ function FilterForm({ view, list: { place, filter, reverse } }: { readonly view:
 
 function Toolbar({ list, actions }: { readonly list: JobList; readonly actions: readonly JobAction[] }) {
   const { place, filter, size } = list;
-  const all = isEmpty(filter) ? `all ${number(size)}` : "all matching";
+  const all = isEmpty(filter) ? `All ${number(size)}` : "All matching";
+  const buttons = (scope: "ticked" | "all", whom: string) =>
+    actions.filter((action) => action !== "move").map((action) => (
+      <button
+        type="submit"
+        name="do"
+        value={`${action}:${scope}`}
+        class={action === "delete" ? "danger" : ""}
+        aria-label={`${actionLabel(action, place)} ${whom.toLowerCase()}`}
+      >
+        {actionLabel(action, place)}
+      </button>
+    ));
   return (
     <div class="toolbar">
       <fieldset>
         <legend>
           Ticked <span data-ticked></span>
         </legend>
-        {actions.map((action) => (
-          <button type="submit" name="do" value={`${action}:ticked`} class={action === "delete" ? "danger" : ""}>
-            {actionLabel(action, place)}
-          </button>
-        ))}
+        {buttons("ticked", "Ticked")}
       </fieldset>
       <fieldset>
-        <legend>{all.replace(/^a/, "A")}</legend>
-        {actions.filter((action) => !(place.in === "queue" && action === "retry")).map((action) => (
-          <button
-            type="submit"
-            name="do"
-            value={`${action}:all`}
-            class={action === "delete" ? "danger" : ""}
-            aria-label={`${actionLabel(action, place)} ${all}`}
-          >
-            {actionLabel(action, place)}
-          </button>
-        ))}
+        <legend>{all}</legend>
+        {buttons("all", all)}
       </fieldset>
-      {actions.includes("move") && (
-        <label class="move">
-          to queue <input name="queue_to" list="queue-names" autocomplete="off" aria-label="Queue to move to" />
-        </label>
-      )}
+      <fieldset class="move">
+        <legend>Move to</legend>
+        <input
+          name="queue_to"
+          list="queue-names"
+          placeholder="queue"
+          autocomplete="off"
+          aria-label="Queue to move to"
+        />
+        <button type="submit" name="do" value="move:ticked" aria-label="Move ticked">ticked</button>
+        <button type="submit" name="do" value="move:all" aria-label={`Move ${all.toLowerCase()}`}>
+          {all.toLowerCase()}
+        </button>
+      </fieldset>
     </div>
   );
 }

@@ -8,9 +8,9 @@ import { type JobList, JobListView, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 
 const TITLES: Readonly<Record<string, readonly [title: string, about: string]>> = {
-  scheduled: ["Scheduled", "to run at a time to come"],
-  retry: ["Retries", "failed, and to be tried again"],
-  dead: ["Dead", "failed for good, and kept to be looked at"],
+  scheduled: ["Scheduled", "waiting for their time"],
+  retry: ["Retries", "that failed and will be tried again"],
+  dead: ["Dead", "that failed for good, kept to be looked at"],
 };
 
 /** One set. */
