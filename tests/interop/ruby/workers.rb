@@ -1,0 +1,38 @@
+# Sidekiq jobs for the interop tests. They note what they do in a file, as those in tests/support/handlers.js do.
+require "sidekiq"
+require "sidekiq/api"
+
+Sidekiq.options[:poll_interval_average] = 0.2
+
+module Noting
+  def note(file, line)
+    File.open(file, "a") { |out| out.puts(line) }
+  end
+end
+
+class Note
+  include Sidekiq::Worker
+  include Noting
+
+  def perform(file, line = jid)
+    note(file, line)
+  end
+end
+
+class Echo
+  include Sidekiq::Worker
+  include Noting
+
+  def perform(file, *args)
+    note(file, Sidekiq.dump_json(args))
+  end
+end
+
+class Fail
+  include Sidekiq::Worker
+  sidekiq_options retry: 2, backtrace: true
+
+  def perform(message = "no luck")
+    raise RangeError, message
+  end
+end
