@@ -7,6 +7,7 @@ import type { Client } from "../client/client.ts";
 import type { Payload } from "../job/job.ts";
 import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
 import type { Log } from "../log.ts";
+import { asText } from "../log_value.ts";
 
 /** What the server offers to every job's context. */
 export interface ContextServices {
@@ -25,6 +26,9 @@ export interface Progress {
   /** What it says beside the number. */
   readonly note: string | undefined;
 }
+
+/** Of a note and of the last line so many characters are kept. */
+const LONGEST_NOTE = 200;
 
 /** The first argument of every handler. Its costly parts are made when first asked for. */
 export class JobContext {
@@ -92,7 +96,11 @@ export class JobContext {
    * @param done any number: percent, rows, bytes
    */
   progress(done: number, note?: string): void {
-    this.#progress = { done, note };
+    // From JavaScript, these may be anything; they are kept, and shown to others.
+    this.#progress = {
+      done: typeof done === "number" ? done : Number(asText(done)),
+      note: note === undefined ? undefined : asText(note).slice(0, LONGEST_NOTE),
+    };
     this.#services.onProgress?.(this.#progress);
   }
 
@@ -123,10 +131,10 @@ export class JobContext {
   }
 
   #remembering(log: Log): Log {
-    const remember = (message: string) => this.#lastLine = String(message).slice(0, 200);
     const through = (level: "debug" | "info" | "warn" | "error"): Log[typeof level] => (message, fields) => {
-      remember(message);
-      log[level](String(message), fields);
+      const text = asText(message);
+      this.#lastLine = text.slice(0, LONGEST_NOTE);
+      log[level](text, fields);
     };
     return {
       debug: through("debug"),

@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { formatDuration } from "../job/duration.ts";
+import { plain } from "../log_format.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** What stands below the tasks. */
@@ -71,7 +72,7 @@ export function dumpTasks(tasks: Tasks, clock: Clock): DumpTask[] {
   });
 }
 
-/** The dump as text, columns aligned. */
+/** The dump as lines of text, columns aligned; without control characters, whatever a job is called or says. */
 export function formatDump(tasks: readonly DumpTask[], counts: DumpCounts): string[] {
   const width = (pick: (task: DumpTask) => string) => Math.max(...tasks.map((task) => pick(task).length), 1);
   const idWidth = width((task) => String(task.task));
@@ -81,7 +82,7 @@ export function formatDump(tasks: readonly DumpTask[], counts: DumpCounts): stri
     const head = `task ${String(task.task).padStart(idWidth)}  ${task.label.padEnd(labelWidth)}  ${
       task.state.padEnd(stateWidth)
     }  ${formatDuration(task.forMs).padStart(8)}`;
-    return task.job ? `${head}  ${formatJob(task.job)}` : head;
+    return task.job ? `${head}  ${plain(formatJob(task.job))}` : head;
   });
   const memory = Deno.memoryUsage();
   lines.push(

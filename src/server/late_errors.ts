@@ -1,12 +1,14 @@
 /**
  * Errors that nobody awaits: a handler left a promise behind that rejects, or threw in a timer. By default they would end
- * the process and with it all other jobs. Here they are attributed to the job where possible, logged and counted.
+ * the process and with it all other jobs. Here they are attributed to the job where possible, logged and counted. What
+ * is thrown in a timer's callback belongs to no job any more: the runtime tells of it outside the callback's context.
  *
  * @module
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { JobContext } from "../handlers/context.ts";
 import type { Log } from "../log.ts";
+import { asText } from "../log_value.ts";
 import type { Service } from "./service.ts";
 
 /** Knows which job the running code belongs to, and catches what that job's handler does not. */
@@ -55,16 +57,17 @@ export class LateErrors implements Service {
     this.#count++;
     this.#log.error("Error that nobody awaited", {
       ...(job && { class: job.class, jid: job.jid }),
-      error: describe(error),
-      stack: error instanceof Error ? error.stack : undefined,
+      error: asText(error),
+      stack: stackOf(error),
     });
   }
 }
 
-function describe(error: unknown): string {
+/** The stack, where there is one: what a handler throws may be anything, and this is the last place to catch it. */
+function stackOf(error: unknown): string | undefined {
   try {
-    return String(error);
+    return error instanceof Error ? error.stack : undefined;
   } catch {
-    return "(an error that cannot be shown)";
+    return undefined;
   }
 }

@@ -11,7 +11,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Time as a test tells it. */
+/** Time as a test tells it, in whole milliseconds. */
 export class FakeClock implements Clock {
   #now: number;
   #monotonic = 0;
@@ -43,7 +43,7 @@ export class FakeClock implements Clock {
         signal?.removeEventListener("abort", wake);
         resolve();
       };
-      const sleeper = { end: this.#monotonic + ms, wake };
+      const sleeper = { end: this.#monotonic + Math.ceil(ms), wake };
       this.#sleepers.add(sleeper);
       signal?.addEventListener("abort", wake, { once: true });
       for (const look of this.#watchers) look();

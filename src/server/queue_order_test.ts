@@ -1,0 +1,56 @@
+import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { queueOrder } from "./queue_order.ts";
+
+/** The same numbers from 0 up to 1 in every run. */
+function seeded(seed: number): () => number {
+  return () => {
+    seed = (seed * 1664525 + 1013904223) % 2 ** 32;
+    return seed / 2 ** 32;
+  };
+}
+
+/** How often each order comes, of 10,000 draws. */
+function shares(queues: Parameters<typeof queueOrder>[0]): Record<string, number> {
+  const order = queueOrder(queues, seeded(1));
+  const counts: Record<string, number> = {};
+  for (let i = 0; i < 10_000; i++) {
+    const names = order().join(" ");
+    counts[names] = (counts[names] ?? 0) + 1;
+  }
+  return Object.fromEntries(Object.entries(counts).map(([names, count]) => [names, count / 10_000]));
+}
+
+Deno.test("without weights, the order is the one given, every time", () => {
+  const order = queueOrder([{ name: "b", weight: 0 }, { name: "a", weight: 0 }, { name: "b", weight: 0 }]);
+  for (let i = 0; i < 100; i++) assertEquals(order(), ["b", "a"]);
+});
+
+Deno.test("a queue comes first as often as its weight has a share in all", () => {
+  const all = shares([{ name: "a", weight: 3 }, { name: "b", weight: 1 }]);
+  assertAlmostEquals(all["a b"]!, 3 / 4, 0.02);
+  assertAlmostEquals(all["b a"]!, 1 / 4, 0.02);
+});
+
+Deno.test("the second is drawn by weight among those that are left", () => {
+  const all = shares([{ name: "a", weight: 4 }, { name: "b", weight: 2 }, { name: "c", weight: 1 }]);
+  assertEquals(Object.keys(all).length, 6);
+  assertAlmostEquals(all["a b c"]!, 4 / 7 * 2 / 3, 0.02);
+  assertAlmostEquals(all["c b a"]!, 1 / 7 * 2 / 6, 0.02);
+});
+
+Deno.test("equal weights are a random order", () => {
+  const all = shares([{ name: "a", weight: 1 }, { name: "b", weight: 1 }]);
+  assertAlmostEquals(all["a b"]!, 1 / 2, 0.02);
+});
+
+Deno.test("beside weighted queues, one without weighs 1; a name given twice counts twice", () => {
+  assertAlmostEquals(shares([{ name: "a", weight: 3 }, { name: "b", weight: 0 }])["a b"]!, 3 / 4, 0.02);
+  const twice = shares([{ name: "a", weight: 1 }, { name: "b", weight: 1 }, { name: "a", weight: 2 }]);
+  assertEquals(Object.keys(twice).sort(), ["a b", "b a"]);
+  assertAlmostEquals(twice["a b"]!, 3 / 4, 0.02);
+});
+
+Deno.test("one queue is itself, whatever it weighs", () => {
+  assertEquals(queueOrder([{ name: "a", weight: 5 }], () => 0.999)(), ["a"]);
+  assertEquals(queueOrder([])(), []);
+});

@@ -1,0 +1,149 @@
+import { assert, assertEquals } from "@std/assert";
+import { FakeClock } from "../../tests/support/clock.ts";
+import { KeptLog } from "../../tests/support/log.ts";
+import { StoreError } from "../store/errors.ts";
+import { Loop, type LoopBody } from "./service.ts";
+import { Tasks } from "./tasks.ts";
+
+/** A loop over `step` that rests on the clock, and what it is watched by. */
+function loopOver(step: (count: number) => unknown, restMs = 1_000) {
+  const clock = new FakeClock();
+  const tasks = new Tasks(clock);
+  const log = new KeptLog();
+  const done: string[] = [];
+  let count = 0;
+  const body: LoopBody<number> = {
+    name: "poller",
+    async step() {
+      done.push("step");
+      await step(++count);
+      return count;
+    },
+    async rest(result, signal) {
+      done.push(`rest ${result}`);
+      await clock.sleep(restMs, signal);
+    },
+  };
+  const loop = new Loop(body, { clock, tasks, log });
+  const states = () => tasks.list().map(({ label, state }) => `${label} ${state}`);
+  return { loop, clock, tasks, log, done, states };
+}
+
+Deno.test("a loop steps and rests in turn until it is stopped", async () => {
+  const { loop, clock, done, states } = loopOver(() => {});
+  loop.start();
+  await clock.untilSleeping();
+  assertEquals(done, ["step", "rest 1"]);
+  assertEquals(states(), ["poller waiting"]);
+  await clock.advance(2_000);
+  assertEquals(done, ["step", "rest 1", "step", "rest 2", "step", "rest 3"]);
+  await loop.stop();
+  assertEquals(done.length, 6);
+  assertEquals(states(), []);
+  assertEquals(clock.sleeping, []);
+});
+
+Deno.test("stopping lets the step under way finish, and does not rest after it", async () => {
+  const step = Promise.withResolvers<void>();
+  const { loop, clock, done, states } = loopOver(() => step.promise);
+  loop.start();
+  let stopped = false;
+  const stop = loop.stop().then(() => stopped = true);
+  await clock.turn();
+  assertEquals([stopped, states()], [false, ["poller working"]]);
+  step.resolve();
+  await stop;
+  assertEquals(done, ["step"]);
+  assertEquals(states(), []);
+});
+
+Deno.test("a loop may be stopped twice, and without having begun; it begins once", async () => {
+  const { loop, done, states } = loopOver(() => {});
+  await loop.stop();
+  await loop.stop();
+  loop.start();
+  await loop.stop();
+  assertEquals([done, states()], [[], []]);
+  const other = loopOver(() => {});
+  other.loop.start();
+  other.loop.start();
+  await other.clock.untilSleeping();
+  assertEquals([other.done, other.states().length], [["step", "rest 1"], 1]);
+  await other.loop.stop();
+});
+
+Deno.test("a loop whose step fails says so, backs off ever longer, and says when it works again", async () => {
+  const failing = new TypeError("bad");
+  const { loop, clock, done, log, states } = loopOver((count) => {
+    if (count <= 8) throw failing;
+  });
+  loop.start();
+  for (let failures = 1; failures <= 8; failures++) {
+    await clock.untilSleeping();
+    const expected = Math.min(5_000, 250 * 2 ** (failures - 1));
+    const [left] = clock.sleeping;
+    assert(left! >= expected * 0.5 && left! <= expected * 1.5 + 1, `${left} after ${failures} failures`);
+    assertEquals(states(), ["poller backing-off"]);
+    assertEquals(log.lines.at(-1), {
+      level: "error",
+      message: "Failed, trying again",
+      fields: { error: failing, stack: failing.stack },
+    });
+    await clock.advance(left!);
+  }
+  assertEquals(done.slice(-2), ["step", "rest 9"]);
+  assertEquals(log.lines.length, 9);
+  assertEquals(log.lines.at(-1), { level: "info", message: "Working again", fields: { failures: 8 } });
+  await loop.stop();
+});
+
+Deno.test("the backoff begins anew after a success", async () => {
+  const { loop, clock } = loopOver((count) => {
+    if (count !== 4) throw new Error("bad");
+  });
+  loop.start();
+  const waits: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    await clock.untilSleeping();
+    waits.push(clock.sleeping[0]!);
+    await clock.advance(clock.sleeping[0]!);
+  }
+  await loop.stop();
+  assert(waits[2]! >= 500 && waits[3] === 1_000 && waits[4]! <= 376, waits.join(" "));
+});
+
+Deno.test("a store that is away is said once, by its message", async () => {
+  const { loop, clock, log } = loopOver((count) => {
+    if (count <= 3) throw new StoreError("unavailable", "Redis cannot be reached");
+  });
+  loop.start();
+  for (let i = 0; i < 3; i++) {
+    await clock.untilSleeping();
+    await clock.advance(clock.sleeping[0]!);
+  }
+  assertEquals(log.lines, [
+    { level: "warn", message: "Store failed, trying again", fields: { error: "Redis cannot be reached" } },
+    { level: "info", message: "Working again", fields: { failures: 3 } },
+  ]);
+  await loop.stop();
+});
+
+Deno.test("a loop survives whatever is thrown, also at rest, and stops while it backs off", async () => {
+  const { loop, clock, log, states } = loopOver(() => Promise.reject(null));
+  loop.start();
+  await clock.untilSleeping();
+  assertEquals(log.said, ["error Failed, trying again"]);
+  await loop.stop();
+  assertEquals([states(), clock.sleeping], [[], []]);
+
+  const atRest = loopOver(() => {});
+  const resting = new Loop({
+    name: "poller",
+    step: () => Promise.resolve(),
+    rest: () => Promise.reject(new Error("bad")),
+  }, { clock: atRest.clock, tasks: atRest.tasks, log: atRest.log });
+  resting.start();
+  await atRest.clock.untilSleeping();
+  assertEquals(atRest.log.said, ["error Failed, trying again"]);
+  await resting.stop();
+});
