@@ -10,6 +10,7 @@ import {
   bytes,
   duration,
   type Kind,
+  list,
   oneOf,
   optionalText,
   programs,
@@ -139,6 +140,14 @@ export const SETTINGS = {
     kind: wholeNumber(0, 512 * 1024 * 1024),
     default: 64 * 1024,
     about: "a larger result is not kept; a program that prints more is killed",
+  }),
+  cron: setting<readonly unknown[]>({
+    key: "cron",
+    env: "JOBS_CRON",
+    kind: list,
+    default: [],
+    about: 'what to enqueue when: [{ "name": "nightly", "rule": "30 3 * * *", "class": "Report" }]',
+    live: true,
   }),
   timeoutMs: setting<number>({
     key: "timeout",

@@ -124,6 +124,19 @@ export const programs: Kind<readonly Program[]> = {
   },
 };
 
+/** A list of anything, checked by whoever reads it; as text, the same in JSON. */
+export const list: Kind<readonly unknown[]> = {
+  wanted: "a list",
+  parse(value, fromText) {
+    try {
+      const read: unknown = fromText ? JSON.parse(String(value)) : value;
+      return Array.isArray(read) ? read : undefined;
+    } catch {
+      return undefined;
+    }
+  },
+};
+
 function isProgram(value: unknown): value is Program {
   if (typeof value !== "object" || value === null) return false;
   const { class: name, exec, ...options } = value as Record<string, unknown>;

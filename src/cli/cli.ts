@@ -95,6 +95,7 @@ function overview(): string {
 const EXIT_CODES: Readonly<Record<string, number>> = {
   UsageError: 2,
   ConfigError: 2,
+  CrontabError: 2,
   InvalidPayload: 2,
   HandlerError: 1,
   StoreError: 1,

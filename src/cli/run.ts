@@ -98,6 +98,7 @@ async function serve(
     storeOptions: storeOptions(settings),
     registry,
     settings,
+    environment: config.environment,
     catchAllErrors: true,
     ...(meter && { performMiddleware: [meter.around] }),
     onReopen: () => log.reopen(),

@@ -32,6 +32,8 @@ export interface EntryContext {
   readonly environment: string;
   /** Classes that have a handler; undefined: any will do. */
   readonly classes?: ReadonlySet<string>;
+  /** Queues whose jobs those classes are for; undefined: all. */
+  readonly queues?: ReadonlySet<string>;
   /** For rules without a zone of their own; default `UTC`. */
   readonly timezone?: string;
 }
@@ -140,7 +142,7 @@ function checkInterval(fields: EntryFields): ScheduleSpec | undefined {
 /** Class, arguments and options, by the enqueuer's own rules. */
 function checkJob(
   fields: EntryFields,
-  { classes }: EntryContext,
+  { classes, queues }: EntryContext,
 ): Pick<CronEntry, "class" | "args" | "options"> | undefined {
   const given = fields.raw("class");
   const className = isObject(given) || typeof given === "function" ? (given as { class?: unknown }).class : given;
@@ -152,14 +154,15 @@ function checkJob(
   }
   const known = PUSH_OPTIONS.map((field) => [field, fields.raw(field)] as const);
   const options = Object.fromEntries([...known.filter(([, value]) => value !== undefined), ...Object.entries(further)]);
+  let queue: string;
   try {
-    prepare({ ...options, class: className as string });
+    queue = prepare({ ...options, class: className as string }).queue;
     argsText(args);
   } catch (error) {
     if (!(error instanceof InvalidPayload)) throw error;
     return fields.report(`"${error.field}" is ${error.value}; wanted: ${error.wanted}`);
   }
-  if (classes && !classes.has(className as string)) {
+  if (classes && !classes.has(className as string) && queues?.has(queue) !== false) {
     const all = classes.size > 0 ? [...classes].sort().join(", ") : "none";
     fields.report(`no handler for class ${show(className)}; known: ${all}`);
   }

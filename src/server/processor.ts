@@ -62,8 +62,8 @@ export class Processor implements Service {
   #ended: AbortController | undefined;
   #loop: Promise<void> | undefined;
 
-  constructor(number: number, services: ProcessorServices) {
-    this.name = `processor-${number}`;
+  constructor(number: number, services: ProcessorServices, kind = "processor") {
+    this.name = `${kind}-${number}`;
     this.#services = services;
     const call = (context: JobContext, job: Job) => this.#callHandler(context, job);
     const chain = services.middleware.length === 0 ? undefined : compose(services.middleware);

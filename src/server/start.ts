@@ -5,6 +5,7 @@
  */
 import type { Client } from "../client/client.ts";
 import { defaultSettings, type Settings } from "../config.ts";
+import type { CronEntryInput } from "../cron/entry.ts";
 import type { JobDefinition, PerformMiddleware } from "../handlers/handler.ts";
 import { Registry } from "../handlers/registry.ts";
 import type { PushMiddleware } from "../middleware/chain.ts";
@@ -30,6 +31,10 @@ export interface ServerOptions {
   readonly pushMiddleware?: readonly PushMiddleware[];
   /** Around every job it performs. */
   readonly performMiddleware?: readonly PerformMiddleware[];
+  /** Crontab entries, as `defineCron` checks them; beside those of `settings.cron`. */
+  readonly cron?: readonly CronEntryInput[];
+  /** Decides which crontab entries are active; default `JOBS_ENV`, else `development`. */
+  readonly environment?: string;
   /** What it calls in the course of its life. */
   readonly hooks?: Hooks;
   /** Stop on TERM and INT, be quiet on TSTP, and so on, as the executable does. Default false: signals are yours. */
@@ -59,6 +64,7 @@ export interface Server extends AsyncDisposable {
  *
  * @throws {StoreError} when the store cannot be opened
  * @throws {HandlerError} when two jobs have the same class
+ * @throws {CrontabError} when a crontab entry is wrong
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const registry = (options.registry ?? new Registry()).define(...options.jobs ?? []);
@@ -70,14 +76,18 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     sidekiqWire: settings.sidekiqWire,
     ...options.storeOptions,
   };
+  const environment = options.environment ?? (Deno.env.get("JOBS_ENV") || "development");
   const store = await openStore(options.store, storeOptions);
-  const launcher = new Launcher({ ...options, store, storeUrl: options.store, storeOptions, registry, settings });
-  const signals = options.signals ? listenToSignals(launcher.inbox) : undefined;
+  let signals: Disposable | undefined;
   const close = async () => {
     signals?.[Symbol.dispose]();
     await store[Symbol.asyncDispose]();
   };
+  let launcher: Launcher;
   try {
+    const more = { store, storeUrl: options.store, storeOptions, registry, settings, environment };
+    launcher = new Launcher({ ...options, ...more });
+    if (options.signals) signals = listenToSignals(launcher.inbox);
     await launcher.start();
   } catch (error) {
     await close();
