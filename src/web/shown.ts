@@ -38,6 +38,7 @@ const MOST_ARGS = 300;
 const MOST_ERROR = 400;
 /** A payload's document is cut here: megabytes are for `jobs show --json`. */
 const MOST_DOCUMENT = 200_000;
+const SHORT = 80;
 
 /** A job in the store. */
 export function showEntry(entry: Entry, mask: Mask): ShownJob {
@@ -83,9 +84,11 @@ export function backtraceOf(payload: Payload, mask: Mask): readonly string[] {
   return (decodeBacktrace(payload.error_backtrace) ?? []).slice(0, 500).map((line) => mask.text(line));
 }
 
-/** A value as an indented document. */
+/** A value as a document: in one line when it is short, else indented. */
 export function document(value: unknown): string {
-  return cut(JSON.stringify(JSON.parse(oneLine(value), keepNumbers as Reviver), undefined, 2) ?? "", MOST_DOCUMENT);
+  const line = oneLine(value);
+  if (line.length <= SHORT) return line;
+  return cut(JSON.stringify(JSON.parse(line, keepNumbers as Reviver), undefined, 2), MOST_DOCUMENT);
 }
 
 /** A text, if it is one. */

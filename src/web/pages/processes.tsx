@@ -168,7 +168,7 @@ export function BusyPage({ view, processes, running }: {
           <table class="list">
             <thead>
               <tr>
-                <th class="num">Running for</th>
+                <th class="first">Running for</th>
                 <th>Queue</th>
                 <th>Job</th>
                 <th>Where</th>
@@ -177,7 +177,7 @@ export function BusyPage({ view, processes, running }: {
             <tbody>
               {running.map(({ process, task, job }) => (
                 <tr>
-                  <td class="num" data-label="Running for">
+                  <td data-label="Running for">
                     {formatDuration(Math.max(0, view.now - (job.at ?? view.now)))}
                   </td>
                   <td data-label="Queue">
@@ -195,7 +195,7 @@ export function BusyPage({ view, processes, running }: {
           </table>
         )}
       </div>
-      <h2>Processes</h2>
+      <h2 class="apart">Processes</h2>
       <div id="processes" data-live>
         <ProcessTable view={view} processes={processes} />
       </div>
