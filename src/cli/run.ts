@@ -6,6 +6,7 @@ import { Registry } from "../handlers/registry.ts";
 import { type LogControl, logger, openLog } from "../log.ts";
 import { Launcher } from "../server/launcher.ts";
 import { listenToSignals } from "../server/signals.ts";
+import { Systemd } from "../server/systemd.ts";
 import { openStore } from "../store/open.ts";
 import { VERSION } from "../version.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
@@ -92,16 +93,17 @@ async function serve(
     ...storeOptions(settings),
     log: (level, message) => logger("store")[level](message),
   });
+  await using systemd = Systemd.fromEnvironment(logger("systemd"));
   const launcher: Launcher = new Launcher({
     store,
     storeUrl: url,
     storeOptions: storeOptions(settings),
     registry,
     settings,
-    environment: config.environment,
     catchAllErrors: true,
     ...(meter && { performMiddleware: [meter.around] }),
     onReopen: () => log.reopen(),
+    onStopping: () => systemd?.stopping(),
     onReload: async () => {
       const { settings } = await loadAgain();
       launcher.apply(settings);
@@ -130,6 +132,7 @@ async function serve(
   await using dashboard = await web?.openBeside(config, { meter: meter!, launcher, classes: registry.classes() });
   await launcher.start();
   say.info("Ready", { identity: launcher.identity, web: dashboard?.url });
+  systemd?.ready(`Taking jobs as ${launcher.identity}`);
   await launcher.finished;
   return 0;
 }

@@ -76,3 +76,8 @@ export function Shout(ctx) {
 export async function Orphan(_ctx, file) {
   await new Deno.Command("sh", { args: ["-c", "sh -c 'sleep 0.1' & echo $! >> " + file] }).output();
 }
+
+/** Notes the environment of a program that it starts. */
+export async function Environment(_ctx, file) {
+  await new Deno.Command("sh", { args: ["-c", `env >>"$0"; echo end of environment >>"$0"`, file] }).output();
+}

@@ -1,0 +1,123 @@
+/** What systemd hears from a real process; a socket of ours stands in for systemd's. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { until } from "../support/eventually.ts";
+
+/** Prints each message as a line. Ruby, because Deno has no such sockets; the tests need Ruby anyway. */
+const LISTENER = `
+socket = Socket.new(:UNIX, :DGRAM)
+socket.bind(Socket.sockaddr_un(ARGV[0].sub(/\\A@/, "\\0")))
+$stdout.sync = true
+puts "listening"
+loop { puts socket.recv(4096).gsub("\\n", "; ") }
+`;
+
+/** Hears what is sent to an address. */
+class Listener implements AsyncDisposable {
+  readonly heard: string[] = [];
+  readonly #child: Deno.ChildProcess;
+  readonly #reading: Promise<void>;
+
+  constructor(address: string) {
+    this.#child = new Deno.Command("ruby", {
+      args: ["-rsocket", "-e", LISTENER, address],
+      stdin: "null",
+      stdout: "piped",
+    }).spawn();
+    this.#reading = this.#read();
+  }
+
+  async has(line: string, count = 1): Promise<void> {
+    await until(() => this.heard.filter((one) => one.includes(line)).length >= count, `"${line}"`);
+  }
+
+  async #read(): Promise<void> {
+    let rest = "";
+    for await (const text of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop()!;
+      this.heard.push(...lines);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#reading;
+    await this.#child.status;
+  }
+}
+
+for (const kind of ["a path", "an abstract name"]) {
+  Deno.test(`systemd, at ${kind}, hears that the server is ready, that it lives, and that it stops`, async () => {
+    await using bench = await Bench.open();
+    const address = kind === "a path" ? `${bench.folder}/notify` : `@jobs-test-${bench.folder}`;
+    await using systemd = new Listener(address);
+    await systemd.has("listening");
+    await using server = await bench.server(["-c", "1"], { NOTIFY_SOCKET: address, WATCHDOG_USEC: "100000" });
+    await systemd.has("WATCHDOG=1", 3);
+    assertMatch(systemd.heard[1]!, /^READY=1; STATUS=Taking jobs as \S+$/);
+    const jid = await bench.push("Sleep", [bench.notes, 200]);
+    await bench.noted(`start ${jid}`);
+    server.kill("SIGTERM");
+    await systemd.has("STOPPING=1");
+    assertEquals((await server.status()).code, 0);
+    assertEquals(await bench.readNotes(), [`start ${jid}`, `end ${jid}`]);
+    assertEquals(systemd.heard.filter((line) => !line.startsWith("WATCHDOG")).length, 3);
+  });
+}
+
+Deno.test("an event loop that is stuck is not said to live", async () => {
+  await using bench = await Bench.open();
+  const address = `${bench.folder}/notify`;
+  await using systemd = new Listener(address);
+  await systemd.has("listening");
+  await using _server = await bench.server(["-c", "1"], { NOTIFY_SOCKET: address, WATCHDOG_USEC: "100000" });
+  await systemd.has("WATCHDOG=1");
+  const jid = await bench.push("Block", [bench.notes, 1_500]);
+  await bench.noted(`start ${jid}`);
+  await bench.until(async () => (await bench.store.stats()).leased === 1);
+  const before = systemd.heard.length;
+  await bench.noted(`end ${jid}`);
+  // Twenty would have been due; what was under way when it began may still arrive.
+  assertEquals(systemd.heard.length - before <= 3, true, `${systemd.heard.length - before} messages`);
+  await systemd.has("WATCHDOG=1", before + 3);
+});
+
+Deno.test("the watchdog is another process's: it is left alone", async () => {
+  await using bench = await Bench.open();
+  const address = `${bench.folder}/notify`;
+  await using systemd = new Listener(address);
+  await systemd.has("listening");
+  const env = { NOTIFY_SOCKET: address, WATCHDOG_USEC: "1000", WATCHDOG_PID: "1" };
+  await using server = await bench.server(["-c", "1"], env);
+  await bench.push("Sleep", [bench.notes, 100]);
+  await bench.until(async () => (await bench.store.stats()).processed === 1);
+  server.kill("SIGTERM");
+  await server.status();
+  await systemd.has("STOPPING=1");
+  assertEquals(systemd.heard.filter((line) => line.startsWith("WATCHDOG")), []);
+});
+
+Deno.test("what jobs start does not see the socket", async () => {
+  await using bench = await Bench.open();
+  const address = `${bench.folder}/notify`;
+  await using systemd = new Listener(address);
+  await systemd.has("listening");
+  await using _server = await bench.server(["-c", "1"], { NOTIFY_SOCKET: address, WATCHDOG_USEC: "10000000" });
+  await bench.push("Environment", [bench.notes]);
+  await bench.until(async () => (await bench.readNotes()).includes("end of environment"));
+  const names = (await bench.readNotes()).map((line) => line.split("=")[0]);
+  assertEquals(names.filter((name) => /NOTIFY_SOCKET|WATCHDOG/.test(name!)), []);
+  assertEquals(names.includes("PATH"), true);
+});
+
+Deno.test("a socket that is not there costs a line in the log, and nothing else", async () => {
+  await using bench = await Bench.open();
+  for (const address of [`${bench.folder}/nobody`, "not an address", `/${"x".repeat(200)}`]) {
+    await using server = await bench.server(["-c", "1"], { NOTIFY_SOCKET: address });
+    await bench.until(() => server.lines.some((line) => line.name === "systemd" && line.level === "warn"));
+    server.kill("SIGTERM");
+    assertEquals((await server.status()).code, 0);
+    assertEquals(server.lines.filter((line) => line.name === "systemd").length, 1);
+  }
+});
