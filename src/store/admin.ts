@@ -7,6 +7,7 @@
  * @module
  */
 import type { Command, ProcessRecord } from "./store.ts";
+import type { ResultReader } from "./results.ts";
 
 /** The sets, by name. */
 export type SetName = "scheduled" | "retry" | "dead";
@@ -95,7 +96,7 @@ export interface ProcessInfo extends ProcessRecord {
 export type Edit = "requeue" | "kill" | "delete";
 
 /** The store, to people. */
-export interface StoreAdmin {
+export interface StoreAdmin extends ResultReader {
   /** The counts of everything. */
   stats(): Promise<Stats>;
   /** Every queue that has jobs, had some, or is paused; by name. */

@@ -17,6 +17,7 @@
  * @module
  */
 import type { CronStore } from "./cron.ts";
+import type { NewRecord, ResultWaiter } from "./results.ts";
 
 /** A job on its way in. */
 export interface NewJob {
@@ -83,10 +84,12 @@ export interface TakeRequest {
  *
  * `retry` and `snooze` give the time as `delayMs` from the store's now. `unlock` is the key of the unique lock to let go
  * of, if the job `jid` still has it. `occurrence` is set with `ack`, `discard` and `bury`, for the job `jid` of a
- * crontab entry: it is no longer the entry's live job.
+ * crontab entry: it is no longer the entry's live job. `record` is kept of a job that has ended: with `ack`, `discard`
+ * and `bury`.
  */
 export type Outcome =
   & { readonly token: string; readonly unlock?: string; readonly jid?: string; readonly occurrence?: string }
+  & { readonly record?: NewRecord }
   & (
     | { readonly kind: "ack" }
     | { readonly kind: "discard" }
@@ -193,7 +196,7 @@ export interface RescueResult {
 }
 
 /** The store, to those who put jobs in and those who perform them. Closing it ends every wait on it. */
-export interface Store extends CronStore, AsyncDisposable {
+export interface Store extends CronStore, ResultWaiter, AsyncDisposable {
   /** The address as given, without any password: for logs and people. */
   readonly url: string;
 

@@ -17,6 +17,7 @@ import { pause } from "./pause.ts";
 import { processes } from "./processes.ts";
 import { promote } from "./promote.ts";
 import { rescue } from "./rescue.ts";
+import { results } from "./results.ts";
 import { search } from "./search.ts";
 import { settle } from "./settle.ts";
 import { take } from "./take.ts";
@@ -41,6 +42,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   search,
   edit,
   cron,
+  results,
   "exactly once": exactlyOnce,
 };
 

@@ -57,6 +57,16 @@ export function cronHistoryKey(name: string): string {
   return `jobs:cron:history:${name}`;
 }
 
+/** Ours: the record of a job that has ended (string). */
+export function resultKey(jid: string): string {
+  return `jobs:result:${jid}`;
+}
+
+/** Ours: jids of jobs that have ended, in that order (sorted set). */
+export const ENDED = "jobs:ended";
+/** Ours: the channel that tells the jid of each job that leaves a record. */
+export const RESULTS_CHANNEL = "jobs:results";
+
 /** Every key whose type can be told beforehand, with it. */
 export const TYPES: Readonly<Record<string, string>> = {
   [QUEUES]: "set",
@@ -66,4 +76,5 @@ export const TYPES: Readonly<Record<string, string>> = {
   [SETS.retry]: "zset",
   [SETS.dead]: "zset",
   [OWNERS]: "zset",
+  [ENDED]: "zset",
 };

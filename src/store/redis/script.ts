@@ -17,8 +17,10 @@ import deregister from "./lua/deregister.lua" with { type: "text" };
 import due from "./lua/due.lua" with { type: "text" };
 import endLive from "./lua/end_live.lua" with { type: "text" };
 import enqueue from "./lua/enqueue.lua" with { type: "text" };
+import keepRecord from "./lua/keep_record.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
 import orphans from "./lua/orphans.lua" with { type: "text" };
+import record from "./lua/record.lua" with { type: "text" };
 import release from "./lua/release.lua" with { type: "text" };
 import reply from "./lua/reply.lua" with { type: "text" };
 import rescue from "./lua/rescue.lua" with { type: "text" };
@@ -50,11 +52,12 @@ export const SCRIPTS = {
   enqueue: script(enqueue),
   move: script(move, endLive),
   orphans: script(orphans),
+  record: script(record, keepRecord),
   release: script(release),
   reply: script(reply),
   rescue: script(rescue, endLive),
   send: script(send),
-  settle: script(settle, endLive),
+  settle: script(settle, endLive + keepRecord),
   stats: script(stats),
   take: script(take),
 };

@@ -4,10 +4,12 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
+import { MOST_RECORDS } from "../results.ts";
 import type { Outcome, SettleResult } from "../store.ts";
 import type { Context } from "./context.ts";
 import { leasesKey } from "./keys.ts";
 import { isUnknown } from "./refusals.ts";
+import { packRecord } from "./results.ts";
 import { SCRIPTS } from "./script.ts";
 
 /** The kinds as the script calls them: what it does the same way has the same name. */
@@ -65,7 +67,8 @@ function pack(outcomes: readonly Outcome[]): string[] {
     if (unlock !== undefined) locks.push(token, unlock, jid ?? "");
     if (occurrence !== undefined) locks.push(token, "", jid ?? "");
   }
-  const args = [`${locks.length / 3}`, ...locks];
+  const records = outcomes.flatMap(({ token, record }) => record === undefined ? [] : [token, ...packRecord(record)]);
+  const args = [`${locks.length / 3}`, `${records.length / 4}`, `${MOST_RECORDS}`, ...locks, ...records];
   let kind = "";
   let countAt = 0;
   let count = 0;

@@ -7,6 +7,7 @@ import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Sta
 import { cancelJob } from "../admin_cancel.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
 import type { OpenStore } from "../open.ts";
+import type { NewRecord, RecordPage } from "../results.ts";
 import type {
   Command,
   EnqueueResult,
@@ -33,6 +34,7 @@ import { promote } from "./promotion.ts";
 import { Pusher } from "./pusher.ts";
 import { QueueWatch } from "./queue_watch.ts";
 import { rescue } from "./rescue.ts";
+import { Results } from "./results.ts";
 import { SCRIPTS } from "./script.ts";
 import { find, search } from "./search.ts";
 import { Settlement } from "./settlement.ts";
@@ -50,6 +52,7 @@ export class RedisStore implements OpenStore {
   readonly #queueWatch: QueueWatch;
   readonly #dueWatch: DueWatch;
   readonly #cron: Cron;
+  readonly #results: Results;
   readonly #close: () => void;
 
   /**
@@ -68,6 +71,7 @@ export class RedisStore implements OpenStore {
     this.#queueWatch = new QueueWatch(context, channel);
     this.#dueWatch = new DueWatch(context.link, channel);
     this.#cron = new Cron(context, channel);
+    this.#results = new Results(context);
   }
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
@@ -206,10 +210,31 @@ export class RedisStore implements OpenStore {
     return this.#cron.wait(signal);
   }
 
+  waitForResult(jid: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#results.wait(jid, signal);
+  }
+
+  result(jid: string): Promise<string | undefined> {
+    return this.#results.get(jid);
+  }
+
+  results(request?: { readonly cursor?: string; readonly limit?: number }): Promise<RecordPage> {
+    return this.#results.page(request);
+  }
+
+  searchResults(text: string, limit: number): Promise<string[]> {
+    return this.#results.search(text, limit);
+  }
+
+  keepResult(record: NewRecord): Promise<void> {
+    return this.#results.keep(record);
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     this.#queueWatch.close();
     this.#dueWatch.close();
     this.#cron.close();
+    this.#results.close();
     this.#close();
     return Promise.resolve();
   }

@@ -10,11 +10,12 @@ import { StoreError } from "../errors.ts";
 import { isBusy, translate } from "./errors.ts";
 import schema1 from "./schema/1.sql" with { type: "text" };
 import schema2 from "./schema/2.sql" with { type: "text" };
+import schema3 from "./schema/3.sql" with { type: "text" };
 
 /** Marks a database as ours: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
 /** Migrations in order; the file's `user_version` says how many it has had. */
-const MIGRATIONS: readonly string[] = [schema1, schema2];
+const MIGRATIONS: readonly string[] = [schema1, schema2, schema3];
 const HEADER = "SQLite format 3\0";
 /**
  * Measured on batches of 100 and 1,000 jobs: with the default of 1,000 pages before a checkpoint a tenth slower, with more
@@ -71,7 +72,7 @@ export async function patiently<Result>(clock: Clock, waitMs: number, run: () =>
     }
     // Most locks are held for a fraction of a millisecond, a few for a bulk push.
     if (tries < 3) await clock.turn();
-    else await clock.sleep(1 + Math.random() * Math.min(10, tries));
+    else await clock.sleep(tries < 200 ? 1 + Math.random() : 20 * Math.random());
   }
 }
 

@@ -8,6 +8,7 @@ import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
 import { inChunks, type Jobs, list } from "./jobs.ts";
 import type { Queues } from "./queues.ts";
+import type { Results } from "./results.ts";
 import type { Sets } from "./sets.ts";
 import type { Totals } from "./totals.ts";
 import type { UniqueLocks } from "./unique_locks.ts";
@@ -32,10 +33,11 @@ export class Leases {
   readonly #sets: Sets;
   readonly #locks: UniqueLocks;
   readonly #totals: Totals;
+  readonly #results: Results;
 
   constructor(
     context: Context,
-    parts: { jobs: Jobs; queues: Queues; sets: Sets; locks: UniqueLocks; totals: Totals },
+    parts: { jobs: Jobs; queues: Queues; sets: Sets; locks: UniqueLocks; totals: Totals; results: Results },
   ) {
     this.#context = context;
     this.#jobs = parts.jobs;
@@ -43,6 +45,7 @@ export class Leases {
     this.#sets = parts.sets;
     this.#locks = parts.locks;
     this.#totals = parts.totals;
+    this.#results = parts.results;
   }
 
   /** See `Store.settle`. */
@@ -56,6 +59,7 @@ export class Leases {
       let finished = 0;
       let failed = 0;
       let buried = 0;
+      let recorded = 0;
       for (const [i, outcome] of outcomes.entries()) {
         const token = tokens[i];
         const lease = token && ended.get(token.job);
@@ -69,12 +73,17 @@ export class Leases {
         else this.#move(outcome, token.job, lease.queue, now);
         if (outcome.unlock !== undefined) this.#locks.release(outcome.unlock, outcome.jid);
         if (outcome.occurrence !== undefined && outcome.jid !== undefined) endLive(this.#context, outcome.jid);
+        if (outcome.record !== undefined) {
+          this.#results.add(outcome.record, now);
+          recorded++;
+        }
         if (outcome.kind !== "snooze" && outcome.kind !== "release") finished++;
         if (outcome.kind === "retry" || outcome.kind === "bury" || outcome.kind === "discard") failed++;
         if (outcome.kind === "bury") buried++;
       }
       this.#jobs.delete(done);
       this.#totals.add(now, finished, failed);
+      if (recorded > 0) this.#results.trim(now);
       return { lost, dropped: buried > 0 ? this.#sets.trimDead(now) : 0 };
     }, outcomes.length);
   }

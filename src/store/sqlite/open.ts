@@ -8,6 +8,7 @@ import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Sta
 import { cancelJob } from "../admin_cancel.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
 import type { OpenStore, StoreOptions } from "../open.ts";
+import type { NewRecord, RecordPage } from "../results.ts";
 import type {
   Command,
   EnqueueResult,
@@ -39,6 +40,7 @@ import { Processes } from "./processes.ts";
 import { Promotion } from "./promotion.ts";
 import { Queues } from "./queues.ts";
 import { Rescue } from "./rescue.ts";
+import { Results } from "./results.ts";
 import { Sets } from "./sets.ts";
 import { Totals } from "./totals.ts";
 import { UniqueLocks } from "./unique_locks.ts";
@@ -96,6 +98,7 @@ class SqliteStore implements OpenStore {
   readonly #entries: Entries;
   readonly #editor: Editor;
   readonly #cron: Cron;
+  readonly #results: Results;
   #isClosed = false;
 
   constructor(url: string, context: Context) {
@@ -103,11 +106,12 @@ class SqliteStore implements OpenStore {
     this.#context = context;
     const locks = new UniqueLocks(context);
     const totals = new Totals(context);
+    const results = this.#results = new Results(context);
     const jobs = new Jobs(context);
     const sets = new Sets(context, jobs);
     const queues = this.#queues = new Queues(context);
     const intake = this.#intake = new Intake(context, { jobs, queues, sets, locks });
-    const leases = this.#leases = new Leases(context, { jobs, queues, sets, locks, totals });
+    const leases = this.#leases = new Leases(context, { jobs, queues, sets, locks, totals, results });
     const promotion = this.#promotion = new Promotion(context, { jobs, queues, sets });
     const processes = this.#processes = new Processes(context, leases);
     this.#rescue = new Rescue(context, { jobs, processes, queues, sets, locks });
@@ -250,6 +254,26 @@ class SqliteStore implements OpenStore {
 
   waitForCron(signal: AbortSignal): Promise<void> {
     return this.#cron.wait(signal);
+  }
+
+  waitForResult(jid: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#results.wait(jid, signal);
+  }
+
+  result(jid: string): Promise<string | undefined> {
+    return this.#results.get(jid);
+  }
+
+  results(request?: { readonly cursor?: string; readonly limit?: number }): Promise<RecordPage> {
+    return this.#results.page(request);
+  }
+
+  searchResults(text: string, limit: number): Promise<string[]> {
+    return this.#results.search(text, limit);
+  }
+
+  keepResult(record: NewRecord): Promise<void> {
+    return this.#results.keep(record);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,8 +3,10 @@
 --
 -- KEYS[1]  jobs:leases:OWNER
 -- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
---          number of locks to let go, per lock: token of its job, key ("" for none: it is the live job of a crontab
+--          number of locks to let go, number of records to keep, most records there may be,
+--          per lock: token of its job, key ("" for none: it is the live job of a crontab
 --          entry), jid;
+--          per record: token of its job, jid, time to live in ms ("" for ever), body;
 --          then groups, in the order of the outcomes:
 --            "ack", "drop" or "release", count, per job: token
 --            "retry" or "schedule", count, per job: token, delay in ms, payload
@@ -17,7 +19,9 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local leases = KEYS[1]
 local locks = tonumber(ARGV[4])
-local first = 5 + 3 * locks
+local records = tonumber(ARGV[5])
+local firstRecord = 7 + 3 * locks
+local first = firstRecord + 4 * records
 local width = { ack = 1, drop = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
 
 -- A key of the wrong type must stop us before anything is written.
@@ -35,7 +39,7 @@ do
 end
 
 local lost = {}
-local ended = locks > 0 and {}
+local ended = locks + records > 0 and {}
 
 local function drop(token)
   if call('HDEL', leases, token) == 0 then
@@ -105,7 +109,7 @@ for k = #released, 1, -1 do
   call('RPUSH', 'queue:' .. queue, payloads[token])
 end
 
-for k = 5, first - 1, 3 do
+for k = 7, firstRecord - 1, 3 do
   if ended[ARGV[k]] then
     local key, jid = 'jobs:unique:' .. ARGV[k + 1], ARGV[k + 2]
     if ARGV[k + 1] == '' then
@@ -114,6 +118,10 @@ for k = 5, first - 1, 3 do
       call('DEL', key, 'jobs:unique-of:' .. jid)
     end
   end
+end
+
+for k = firstRecord, first - 1, 4 do
+  if ended[ARGV[k]] then keepRecord(now, ARGV[6], ARGV[k + 1], ARGV[k + 2], ARGV[k + 3]) end
 end
 
 for set, at in pairs(earliest) do

@@ -1,0 +1,9 @@
+#!lua
+-- Keeps the record of a job that has ended.
+--
+-- ARGV     offset of the clock in ms, most records, jid, time to live in ms ("" for ever), body
+-- O(log N) for N records
+
+local time = redis.call('TIME')
+keepRecord(time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+return 1

@@ -1,0 +1,142 @@
+/**
+ * Records of jobs that have ended: a string per job, with its time to live, and one list of who ended, in order.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
+import type { Context } from "./context.ts";
+import { serverTime } from "./context.ts";
+import { ENDED, resultKey, RESULTS_CHANNEL } from "./keys.ts";
+import { SCRIPTS } from "./script.ts";
+
+/** Where nothing is told (its permission is missing, the connection was away), a record is seen so much later. */
+const LOOK_MS = 1_000;
+const SEARCH_STEP = 1_000;
+
+/** What scripts take of a record. */
+export function packRecord({ jid, ttlMs, body }: NewRecord): [jid: string, ttlMs: string, body: string] {
+  return [jid, Number.isFinite(ttlMs) ? `${Math.max(1, Math.round(ttlMs))}` : "", body];
+}
+
+/** Reads records, and waits for them. */
+export class Results {
+  readonly #context: Context;
+  /** Those who wait, by the job they wait for. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #end = new AbortController();
+  #listening = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** See `ResultReader.keepResult`. */
+  async keep(record: NewRecord): Promise<void> {
+    const { link, offset } = this.#context;
+    await link.run(SCRIPTS.record, [], [offset(), `${MOST_RECORDS}`, ...packRecord(record)]);
+  }
+
+  /** See `ResultWaiter.waitForResult`. */
+  async wait(jid: string, signal: AbortSignal): Promise<string | undefined> {
+    const over = AbortSignal.any([signal, this.#end.signal]);
+    while (!over.aborted) {
+      // Who waits from before it looks misses nothing.
+      const told = this.#told(jid, over);
+      const body = await this.get(jid).catch(() => undefined);
+      if (body !== undefined) {
+        told.stop();
+        return body;
+      }
+      await told.promise;
+    }
+    return undefined;
+  }
+
+  /** See `ResultReader.result`. */
+  async get(jid: string): Promise<string | undefined> {
+    const [entry, now] = await Promise.all([
+      this.#context.link.call(["GET", resultKey(jid)]) as Promise<string | null>,
+      serverTime(this.#context),
+    ]);
+    return entry === null ? undefined : readEntry(entry, now);
+  }
+
+  /** See `ResultReader.results`. */
+  async page(request: { readonly cursor?: string; readonly limit?: number } = {}): Promise<RecordPage> {
+    const limit = request.limit ?? 25;
+    const records: string[] = [];
+    let cursor = request.cursor;
+    do {
+      const { bodies, next } = await this.#step(cursor, limit - records.length);
+      records.push(...bodies);
+      cursor = next;
+    } while (records.length < limit && cursor !== undefined);
+    return { records, ...(cursor !== undefined && { next: cursor }) };
+  }
+
+  /** See `ResultReader.searchResults`. */
+  async search(text: string, limit: number): Promise<string[]> {
+    const wanted = text.toLowerCase();
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const { bodies, next } = await this.#step(cursor, SEARCH_STEP);
+      found.push(...bodies.filter((body) => body.toLowerCase().includes(wanted)));
+      cursor = next;
+    } while (found.length < limit && cursor !== undefined);
+    return found.slice(0, limit);
+  }
+
+  /** Waits resolve. */
+  close(): void {
+    this.#end.abort();
+  }
+
+  /** The cursor is the last one's number. */
+  async #step(cursor: string | undefined, limit: number): Promise<{ bodies: string[]; next?: string }> {
+    const { link } = this.#context;
+    const from = cursor === undefined ? "+inf" : `(${cursor}`;
+    const args = ["ZRANGE", ENDED, from, "-inf", "BYSCORE", "REV", "LIMIT", "0", `${limit}`, "WITHSCORES"];
+    const [now, members] = await Promise.all([
+      serverTime(this.#context),
+      link.call(args) as Promise<[string, number][]>,
+    ]);
+    if (members.length === 0) return { bodies: [] };
+    const entries = await link.call(["MGET", ...members.map(([jid]) => resultKey(jid))]) as (string | null)[];
+    const bodies = entries.flatMap((entry) => entry === null ? [] : readEntry(entry, now) ?? []);
+    return { bodies, ...(members.length === limit && { next: `${members.at(-1)![1]}` }) };
+  }
+
+  #told(jid: string, signal: AbortSignal): { readonly promise: Promise<void>; stop(): void } {
+    const told = new AbortController();
+    const wake = () => told.abort();
+    const waiters = this.#waiting.get(jid) ?? new Set();
+    this.#waiting.set(jid, waiters.add(wake));
+    void this.#listen();
+    const promise = systemClock.sleep(LOOK_MS, AbortSignal.any([signal, told.signal])).then(() => {
+      waiters.delete(wake);
+      if (waiters.size === 0) this.#waiting.delete(jid);
+    });
+    return { promise, stop: wake };
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#listening) return;
+    this.#listening = true;
+    try {
+      await this.#context.link.listen(RESULTS_CHANNEL, (jid) => {
+        for (const wake of this.#waiting.get(jid) ?? []) wake();
+      });
+    } catch {
+      this.#listening = false;
+    }
+  }
+}
+
+/** `EXPIRES BODY`; Redis forgets by its own clock, and we by the store's. */
+function readEntry(entry: string, now: number): string | undefined {
+  const space = entry.indexOf(" ");
+  const expires = entry.slice(0, space);
+  return expires !== "" && Number(expires) <= now ? undefined : entry.slice(space + 1);
+}

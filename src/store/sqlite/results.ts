@@ -1,0 +1,101 @@
+/**
+ * Records of jobs that have ended.
+ *
+ * @module
+ */
+import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
+import type { Context } from "./context.ts";
+
+/** A search looks through so many records before it lets others run. */
+const SEARCH_STEP = 1_000;
+
+/** Keeps records. */
+export class Results {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Keeps a record, in place of an older one of the same job; inside a transaction. */
+  add({ jid, ttlMs, body }: NewRecord, now: number): void {
+    const { sql } = this.#context;
+    sql("DELETE FROM record WHERE jid = ?").run(jid);
+    const expires = Number.isFinite(ttlMs) ? Math.round(now + ttlMs) : null;
+    sql("INSERT INTO record (jid, body, expires) VALUES (?, ?, ?)").run(jid, body, expires);
+  }
+
+  /** Forgets what is over its time or its number; inside a transaction. */
+  trim(now: number): void {
+    const { sql } = this.#context;
+    sql("DELETE FROM record WHERE expires <= ?").run(now);
+    sql("DELETE FROM record WHERE id <= (SELECT max(id) FROM record) - ?").run(MOST_RECORDS);
+  }
+
+  /** See `ResultReader.keepResult`. */
+  keep(record: NewRecord): Promise<void> {
+    return this.#context.commit.run(() => {
+      const now = this.#context.now();
+      this.add(record, now);
+      this.trim(now);
+    });
+  }
+
+  /** See `ResultWaiter.waitForResult`. */
+  async wait(jid: string, signal: AbortSignal): Promise<string | undefined> {
+    const { watch, read } = this.#context;
+    for (;;) {
+      await watch.until(() => this.#get(jid) !== undefined, signal);
+      if (signal.aborted || watch.isClosed) return undefined;
+      const body = await read(() => this.#get(jid));
+      if (body !== undefined) return body;
+    }
+  }
+
+  /** See `ResultReader.result`. */
+  get(jid: string): Promise<string | undefined> {
+    return this.#context.read(() => this.#get(jid));
+  }
+
+  /** See `ResultReader.results`. */
+  page(request: { readonly cursor?: string; readonly limit?: number } = {}): Promise<RecordPage> {
+    return this.#context.read(() => {
+      const limit = request.limit ?? 25;
+      const rows = this.#rows(request.cursor, limit);
+      const last = rows.at(-1);
+      return {
+        records: rows.map((row) => row.body),
+        ...(rows.length === limit && last !== undefined && { next: String(last.id) }),
+      };
+    });
+  }
+
+  /** See `ResultReader.searchResults`. */
+  async search(text: string, limit: number): Promise<string[]> {
+    const wanted = text.toLowerCase();
+    const found: string[] = [];
+    let cursor: string | undefined;
+    for (;;) {
+      const rows = await this.#context.read(() => this.#rows(cursor, SEARCH_STEP));
+      for (const { body } of rows) {
+        if (found.length < limit && body.toLowerCase().includes(wanted)) found.push(body);
+      }
+      if (rows.length < SEARCH_STEP || found.length === limit) return found;
+      cursor = String(rows.at(-1)!.id);
+      await this.#context.turn();
+    }
+  }
+
+  #get(jid: string): string | undefined {
+    const { sql, now } = this.#context;
+    const row = sql("SELECT body FROM record WHERE jid = ? AND (expires IS NULL OR expires > ?)").get(jid, now());
+    return row?.body as string | undefined;
+  }
+
+  #rows(cursor: string | undefined, limit: number): { id: number; body: string }[] {
+    const { sql, now } = this.#context;
+    return sql(
+      "SELECT id, body FROM record WHERE id < ? AND (expires IS NULL OR expires > ?) ORDER BY id DESC LIMIT ?",
+    ).all(Number(cursor ?? Number.MAX_SAFE_INTEGER), now(), limit) as { id: number; body: string }[];
+  }
+}

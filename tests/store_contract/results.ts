@@ -1,0 +1,118 @@
+/**
+ * Records of jobs that have ended.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import type { NewRecord } from "../../src/store/results.ts";
+import type { OpenStore } from "../../src/store/open.ts";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { HOUR_MS, job, register, takeUpTo } from "./jobs.ts";
+
+function record(n: number, ttlMs = HOUR_MS): NewRecord {
+  return { jid: job(n).jid, ttlMs, body: `{"n":${n},"state":"done"}` };
+}
+
+async function settleWith(store: OpenStore, ...records: NewRecord[]): Promise<void> {
+  const owner = await register(store);
+  await store.enqueue(records.map((_, i) => job(1_000 + i)));
+  const leases = await takeUpTo(store, owner);
+  await store.settle(owner, records.map((record, i) => ({ kind: "ack", token: leases[i]!.token, record })));
+}
+
+/** A wait that nothing ends but its result. */
+const NEVER = new AbortController().signal;
+
+export const results: Cases = {
+  "a record is there when its lease has ended, and a job without one leaves none": async (open) => {
+    await using t = await open();
+    await settleWith(t.store, record(1));
+    assertEquals(await t.store.result(job(1).jid), record(1).body);
+    assertEquals(await t.store.result(job(2).jid), undefined);
+  },
+
+  "discard and bury leave records, too": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1), job(2)]);
+    const [first, second] = await takeUpTo(t.store, owner);
+    await t.store.settle(owner, [
+      { kind: "discard", token: first!.token, record: record(1) },
+      { kind: "bury", token: second!.token, payload: job(2).payload, record: record(2) },
+    ]);
+    assertEquals(await t.store.result(job(1).jid), record(1).body);
+    assertEquals(await t.store.result(job(2).jid), record(2).body);
+    assertEquals((await t.store.stats()).dead, 1);
+  },
+
+  "an outcome whose token is lost leaves no record": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1)]);
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.settle(owner, [{ kind: "release", token: lease!.token }]);
+    await t.store.settle(owner, [{ kind: "ack", token: lease!.token, record: record(1) }]);
+    assertEquals(await t.store.result(job(1).jid), undefined);
+  },
+
+  "records go when their time is over; one without a time stays": async (open) => {
+    await using t = await open();
+    await settleWith(t.store, record(1), record(2, Infinity));
+    t.advance(HOUR_MS + SLACK_MS);
+    assertEquals(await t.store.result(job(1).jid), undefined);
+    assertEquals(await t.store.result(job(2).jid), record(2).body);
+    assertEquals((await t.store.results()).records, [record(2).body]);
+  },
+
+  "a job's later record takes the place of its earlier one": async (open) => {
+    await using t = await open();
+    await settleWith(t.store, record(1), record(2));
+    await t.store.keepResult({ ...record(1), body: '{"again":true}' });
+    assertEquals(await t.store.result(job(1).jid), '{"again":true}');
+    assertEquals((await t.store.results()).records, ['{"again":true}', record(2).body]);
+  },
+
+  "pages show every record once, the latest first": async (open) => {
+    await using t = await open();
+    const all = Array.from({ length: 25 }, (_, i) => record(i + 1));
+    await settleWith(t.store, ...all);
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await t.store.results({ limit: 10, ...(cursor !== undefined && { cursor }) });
+      seen.push(...page.records);
+      cursor = page.next;
+    } while (cursor !== undefined);
+    assertEquals(seen, all.map(({ body }) => body).reverse());
+  },
+
+  "search finds text in records, whatever its case": async (open) => {
+    await using t = await open();
+    await settleWith(
+      t.store,
+      ...[1, 2, 3].map((n) => ({ ...record(n), body: `{"class":"${n === 2 ? "Red" : "BLUE"}"}` })),
+    );
+    assertEquals(await t.store.searchResults("red", 10), ['{"class":"Red"}']);
+    assertEquals((await t.store.searchResults("blue", 1)).length, 1);
+    assertEquals((await t.store.searchResults("blue", 10)).length, 2);
+  },
+
+  "a wait ends with the record: one there before, one to come, one from another connection": async (open) => {
+    await using t = await open();
+    await settleWith(t.store, record(1));
+    assertEquals(await t.store.waitForResult(job(1).jid, NEVER), record(1).body);
+    const other = await t.another();
+    const waits = [t.store, other].map((store) => store.waitForResult(job(2).jid, NEVER));
+    await other.keepResult(record(3));
+    await other.keepResult(record(2));
+    assertEquals(await Promise.all(waits), [record(2).body, record(2).body]);
+  },
+
+  "a wait that is aborted ends with nothing": async (open) => {
+    await using t = await open();
+    const abort = new AbortController();
+    const wait = t.store.waitForResult(job(1).jid, abort.signal);
+    abort.abort();
+    assertEquals(await wait, undefined);
+  },
+};
