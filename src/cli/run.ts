@@ -100,6 +100,7 @@ async function serve(
     storeOptions: storeOptions(settings),
     registry,
     settings,
+    environment: config.environment,
     catchAllErrors: true,
     ...(meter && { performMiddleware: [meter.around] }),
     onReopen: () => log.reopen(),

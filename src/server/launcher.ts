@@ -2,8 +2,8 @@
  * The launcher: the composition root of a server. It builds every moving part, starts them in order and stops them in
  * reverse.
  *
- *   start:  late errors → heartbeat (registers) → startup hook → listener → processors → poller → rescuer → fetcher
- *   stop:   quiet (fetcher, poller, rescuer) → processors, until the deadline → heartbeat → listener → deregister
+ *   start:  late errors → heartbeat (registers) → startup hook → listener → processors → poller → rescuer → scheduler → fetcher
+ *   stop:   quiet (fetcher, scheduler, …) → processors, until the deadline → heartbeat → listener → deregister
  *
  * @module
  */
@@ -11,6 +11,7 @@ import { Client } from "../client/client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { QueueWeight } from "../config_parse.ts";
+import type { CronEntryInput } from "../cron/entry.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import { Horses } from "../handlers/horses.ts";
 import { programHandler } from "../handlers/program.ts";
@@ -22,6 +23,9 @@ import type { StoreOptions } from "../store/open.ts";
 import type { ProcessRecord, Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 import { control, type Controls } from "./control.ts";
+import { CronDesk } from "./cron_desk.ts";
+import { CronReporter } from "./cron_reporter.ts";
+import { readCrontab } from "./crontab.ts";
 import { Deadlines } from "./deadlines.ts";
 import { dumpTasks, formatDump } from "./dump.ts";
 import { Fetcher } from "./fetcher.ts";
@@ -30,12 +34,14 @@ import { callHook, type Hooks } from "./hooks.ts";
 import { newIdentity } from "./identity.ts";
 import { LateErrors } from "./late_errors.ts";
 import { Listener } from "./listener.ts";
+import { LocalRuns } from "./local_runs.ts";
 import { Manager } from "./manager.ts";
 import { Poller } from "./poller.ts";
 import { queueOrder } from "./queue_order.ts";
 import { Reaper } from "./reaper.ts";
 import { Rescuer } from "./rescuer.ts";
 import { Retrier } from "./retrier.ts";
+import { Scheduler } from "./scheduler.ts";
 import { Loop, type Service } from "./service.ts";
 import { Settler } from "./settler.ts";
 import { Inbox } from "./signals.ts";
@@ -55,6 +61,10 @@ export interface LauncherOptions {
   readonly pushMiddleware?: readonly PushMiddleware[];
   readonly performMiddleware?: readonly PerformMiddleware[];
   readonly hooks?: Hooks;
+  /** Crontab entries beside those of the settings. */
+  readonly cron?: readonly CronEntryInput[];
+  /** Decides which crontab entries are active; default `development`. */
+  readonly environment?: string;
   /** Catch errors that belong to no job, too: for a program that is nothing but a server. Default false. */
   readonly catchAllErrors?: boolean;
   /** What signals ask for beside the jobs: reopening the log, reading the configuration. */
@@ -80,6 +90,8 @@ export class Launcher implements Controls {
   readonly #settler: Settler;
   readonly #fetcher: Fetcher;
   readonly #manager: Manager;
+  readonly #scheduler: Scheduler;
+  readonly #localRuns: LocalRuns;
   readonly #heartbeat: Heartbeat;
   readonly #lateErrors: LateErrors;
   /** Only when some class runs in horses. */
@@ -130,7 +142,7 @@ export class Launcher implements Controls {
     const order = queueOrder(this.#queues);
     this.#fetcher = new Fetcher({ store, owner, clock, settler: this.#settler, order });
     const retrier = new Retrier({ clock, settings, registry, hooks: this.#hooks, log: log("retrier") });
-    this.#manager = new Manager({
+    const services = {
       clock,
       tasks,
       fetcher: this.#fetcher,
@@ -143,7 +155,13 @@ export class Launcher implements Controls {
       client: this.client,
       middleware: options.performMiddleware ?? [],
       log: log("processor"),
-    }, { concurrency: settings.concurrency, log: log("manager") });
+    };
+    this.#manager = new Manager(services, { concurrency: settings.concurrency, log: log("manager") });
+    this.#localRuns = new LocalRuns(services);
+    const report = new CronReporter(log("scheduler"));
+    const desk = new CronDesk({ client: this.client, report, local: this.#localRuns });
+    this.#scheduler = new Scheduler({ store, clock, log: log("scheduler"), desk, report });
+    this.#carryCrontab(settings);
     this.#listener = new Listener({
       store,
       identity: owner,
@@ -268,6 +286,7 @@ export class Launcher implements Controls {
 
   /** Applies those settings that may change while it runs. */
   apply(settings: Settings): void {
+    this.#carryCrontab(settings);
     this.#queues = chooseQueues(settings.queues, this.#registry);
     this.#timeoutMs = settings.timeoutMs;
     this.#fetcher.setOrder(queueOrder(this.#queues));
@@ -308,6 +327,14 @@ export class Launcher implements Controls {
     });
   }
 
+  /** @throws {CrontabError} when it is not usable: then it stays as it was */
+  #carryCrontab(settings: Settings): void {
+    const { cron: defined = [], environment = "development" } = this.#options;
+    const queues = chooseQueues(settings.queues, this.#registry).map(({ name }) => name);
+    const crontab = readCrontab({ configured: settings.cron, defined, environment, registry: this.#registry, queues });
+    this.#scheduler.carry(crontab.entries, crontab.switchedOff);
+  }
+
   #startTaking(): void {
     const { store, settings } = this.#options;
     const clock = this.#clock;
@@ -324,6 +351,7 @@ export class Launcher implements Controls {
         }),
         services("rescuer"),
       ),
+      new Loop(this.#scheduler, services("scheduler")),
       new Loop(this.#fetcher, services("fetcher")),
     ];
     for (const service of this.#taking) void service.start();
@@ -333,7 +361,16 @@ export class Launcher implements Controls {
     this.#options.onStopping?.();
     const steps: [string, () => Promise<void>][] = [
       ["quiet", () => this.quiet()],
-      ["manager", () => this.#manager.stop(this.#timeoutMs, this.#cold.signal)],
+      [
+        "manager",
+        async () => {
+          const { signal } = this.#cold;
+          await Promise.all([
+            this.#manager.stop(this.#timeoutMs, signal),
+            this.#localRuns.stop(this.#timeoutMs, signal),
+          ]);
+        },
+      ],
       ["horses", async () => await this.#horses?.stop()],
       [
         "shutdown",
