@@ -10,7 +10,7 @@ import { patiently } from "./database.ts";
 import { translate } from "./errors.ts";
 
 /** A transaction ends when it has so many rows to write: others want the lock, too. */
-const MOST_ROWS = 2_000;
+const MOST_ROWS = 1_000;
 
 interface Operation {
   readonly rows: number;
