@@ -24,6 +24,8 @@ export interface LinkOptions {
   readonly shown: string;
   /** How long a call waits for a connection in all. */
   readonly waitMs: number;
+  /** Told when the connection is gone, and will be made anew. */
+  readonly onLost?: () => void;
   /** Told when the link is closed for good. */
   readonly onClose?: () => void;
   /** Told of the connection going down and coming back. */
@@ -50,6 +52,8 @@ export class Link {
   /** Woken at every attempt to connect, successful or not. */
   #waiting: (() => void)[] = [];
   #failure: unknown;
+  /** When the connection last came back after it had been lost. */
+  #backSince: number | undefined;
   #channels = new Map<string, (message: string) => void>();
 
   constructor(options: LinkOptions) {
@@ -63,6 +67,11 @@ export class Link {
 
   get closed(): boolean {
     return this.#end.signal.aborted;
+  }
+
+  /** For how long the connection has been up since it was last lost, in milliseconds; infinite if it never was. */
+  get upMs(): number {
+    return this.#backSince === undefined ? Infinity : systemClock.monotonic() - this.#backSince;
   }
 
   /**
@@ -122,6 +131,11 @@ export class Link {
         this.#waiting.push(wake);
       });
     }
+  }
+
+  /** Cuts the connection, which is then made anew. */
+  reset(why: string): void {
+    this.#connection?.destroy(new Error(why));
   }
 
   /** Cuts the connection for good. Calls under way fail. */
@@ -186,7 +200,7 @@ export class Link {
         for (const [channel, listener] of this.#channels) await connection.subscribe(channel, listener);
         if (this.closed) return connection.destroy();
         this.#use(connection);
-        if (downSince !== undefined) this.#sayUp(systemClock.monotonic() - downSince);
+        if (downSince !== undefined) this.#sayUp(downSince);
         return;
       } catch (error) {
         this.#failure = error;
@@ -205,13 +219,16 @@ export class Link {
       this.#failure = new ConnectionLost(reason(why));
       if (this.closed) return;
       this.#options.log?.("warn", `Connection to Redis at "${this.shown}" lost, reconnecting: ${reason(why)}`);
+      this.#options.onLost?.();
       this.#connecting ??= this.#dial(systemClock.monotonic()).finally(() => this.#connecting = undefined);
     });
     this.#wake();
   }
 
-  #sayUp(downMs: number): void {
-    this.#options.log?.("info", `Connection to Redis at "${this.shown}" is back after ${(downMs / 1000).toFixed(1)} s`);
+  #sayUp(downSince: number): void {
+    this.#backSince = systemClock.monotonic();
+    const seconds = (this.#backSince - downSince) / 1000;
+    this.#options.log?.("info", `Connection to Redis at "${this.shown}" is back after ${seconds.toFixed(1)} s`);
   }
 
   #wake(): void {

@@ -10,7 +10,7 @@ import { parseAddress, type RedisAddress } from "./address.ts";
 import { Connection } from "./connection.ts";
 import { BLOCK_S, type Context } from "./context.ts";
 import { TYPES } from "./keys.ts";
-import { Link } from "./link.ts";
+import { Link, type LinkOptions } from "./link.ts";
 import { findMaster } from "./sentinel.ts";
 import { ConnectionLost } from "./refusals.ts";
 import { RedisStore } from "./store.ts";
@@ -34,20 +34,18 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
   const silenceMs = Math.max(SHORTEST_SILENCE_MS, waitMs / 4);
   const links = new Set<Link>();
 
-  function newLink(name: string, silenceMs: number, log?: StoreOptions["log"]): Link {
+  function newLink(name: string, silenceMs: number, options: Partial<LinkOptions> = {}): Link {
     const dial = () => connect(address, tls, `jobs:${name}`, silenceMs);
-    const link = new Link({
-      dial,
-      shown: address.shown,
-      waitMs,
-      onClose: () => links.delete(link),
-      ...(log ? { log } : {}),
-    });
+    const link = new Link({ dial, shown: address.shown, waitMs, onClose: () => links.delete(link), ...options });
     links.add(link);
     return link;
   }
 
-  const link = newLink("commands", silenceMs, options.log);
+  const link = newLink("commands", silenceMs, {
+    ...(options.log ? { log: options.log } : {}),
+    // A connection that blocks is silent anyway, and would notice much later.
+    onLost: () => links.forEach((other) => other === link || other.reset("the connection for commands is lost")),
+  });
   const context: Context = {
     link,
     blockingLink: (name) => newLink(name, BLOCK_S * 2_000),

@@ -25,13 +25,20 @@ export class Processes {
   readonly #context: Context;
   /** How long the last beat took, shown in Sidekiq's pages. */
   #roundTripUs = 0;
+  #ttlMs = 0;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
+  /** For how long a beat from here counts; 0 as long as there was none. */
+  get ttlMs(): number {
+    return this.#ttlMs;
+  }
+
   /** See `Store.beat`. */
   async beat(process: ProcessRecord, ttlMs: number): Promise<Command[]> {
+    this.#ttlMs = ttlMs;
     const { link, offset } = this.#context;
     const start = systemClock.monotonic();
     const signals = await link.run(SCRIPTS.beat, [], [

@@ -9,9 +9,18 @@ import type { Context } from "./context.ts";
 import { jidOf } from "./moves.ts";
 import { SCRIPTS } from "./script.ts";
 
-/** See `Store.rescue`. */
-export async function rescue(context: Context, limit: number, maxRescues: number): Promise<RescueResult> {
+/**
+ * See `Store.rescue`. Nobody is dead who merely could not reach Redis: when our own connection was away, others' may
+ * have been too, and they are given time to beat.
+ *
+ * @param graceMs for so long after our connection came back nothing is rescued
+ */
+export async function rescue(
+  context: Context,
+  { limit, maxRescues, graceMs }: { readonly limit: number; readonly maxRescues: number; readonly graceMs: number },
+): Promise<RescueResult> {
   const { link, offset, deadLimits } = context;
+  if (link.upMs < graceMs) return { rescued: 0, buried: 0, owners: [] };
   const orphans = await link.run(SCRIPTS.orphans, [], [offset(), `${limit}`]) as string[][];
   if (orphans.length === 0) return { rescued: 0, buried: 0, owners: [] };
   const args: string[] = [offset(), ...deadLimits];

@@ -101,7 +101,7 @@ export class RedisStore implements OpenStore {
   }
 
   rescue(limit: number, maxRescues: number): Promise<RescueResult> {
-    return rescue(this.#context, limit, maxRescues);
+    return rescue(this.#context, { limit, maxRescues, graceMs: this.#processes.ttlMs });
   }
 
   async claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {
