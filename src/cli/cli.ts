@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   push: ["enqueue a job, now or later", () => import("./push.ts")],
   show: ["show one job", () => import("./show.ts")],
   list: ["list queues, a queue, scheduled, retry, dead or busy", () => import("./list.ts")],
+  cron: ["list, run, pause, add and check what is enqueued by the clock", () => import("./cron.ts")],
   ps: ["list the running processes", () => import("./ps.ts")],
   stats: ["count everything", () => import("./stats.ts")],
   retry: ["run scheduled, failed or dead jobs now", () => import("./retry.ts")],
@@ -35,6 +36,10 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   dump: ["print what every task of a process is doing", () => import("./dump.ts")],
   web: ["show the dashboard", () => import("./web.ts")],
   doctor: ["check the settings and the store", () => import("./doctor.ts")],
+  completions: [
+    "print completions for a shell",
+    async () => (await import("./completions.ts")).completionsOf(COMMANDS),
+  ],
   version: ["print the version", () => import("./version.ts")],
 };
 
