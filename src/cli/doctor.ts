@@ -4,6 +4,7 @@ import type { LoadedConfig } from "../config_load.ts";
 import { loadHandlers } from "../handlers/load.ts";
 import { Registry } from "../handlers/registry.ts";
 import { type OpenStore, openStore } from "../store/open.ts";
+import { checkConfigured } from "./cron_check.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import { print, printJson, printTable, remark } from "./output.ts";
 import { whyNotReady } from "./ready.ts";
@@ -37,6 +38,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const findings: Finding[] = [
     { check: "settings", state: "ok", message: config.file ? `read from ${config.file}` : "no file: defaults" },
     await checkHandlers(config),
+    ...await checkCron(config),
     ...await checkStore(config),
   ];
   if (flags.json) {
@@ -44,7 +46,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   } else {
     printTable(["check", "state", "finding"], findings.map((one) => [one.check, one.state, one.message]), "");
     print("");
-    const rows = settingRows(config).map(([key, value, origin]) => [key, JSON.stringify(value) ?? "", origin]);
+    const rows = settingRows(config).map(([key, value, origin]) => [key, shorten(JSON.stringify(value) ?? ""), origin]);
     printTable(["setting", "value", "from"], rows, "");
   }
   return findings.some((one) => one.state === "failed") ? 1 : 0;
@@ -69,6 +71,18 @@ async function checkHandlers({ settings }: LoadedConfig): Promise<Finding> {
   return classes.length > 0
     ? { check: "handlers", state: "ok", message: classes.join(", ") }
     : { check: "handlers", state: "warning", message: "none named: pass modules here and to jobs run" };
+}
+
+/** Nothing where there is no crontab, or the handlers cannot be loaded, which has been said. */
+async function checkCron(config: LoadedConfig): Promise<Finding[]> {
+  if (config.settings.cron.length === 0) return [];
+  try {
+    const { active, inactive, problems } = await checkConfigured(config);
+    if (problems.length > 0) return problems.map(({ message }) => ({ check: "cron", state: "failed", message }));
+    return [{ check: "cron", state: "ok", message: `${active.length} entries, ${inactive.length} switched off` }];
+  } catch {
+    return [];
+  }
 }
 
 async function checkStore({ settings }: LoadedConfig): Promise<Finding[]> {
@@ -114,6 +128,11 @@ function settingRows({ settings, origins }: LoadedConfig): [key: string, value: 
     name === "store" ? hidePassword(storeUrl(settings)) : settings[name],
     origins[name],
   ]);
+}
+
+/** A crontab is long. */
+function shorten(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
 function hidePassword(url: string): string {

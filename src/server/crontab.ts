@@ -22,7 +22,7 @@ export interface CrontabSources {
 }
 
 /** A crontab, ready to be carried. */
-export interface Crontab {
+export interface ProcessCrontab {
   /** Each with what its class says about its jobs: whoever enqueues them need not know the class. */
   readonly entries: readonly CronEntry[];
   /** Names of entries that are switched off. */
@@ -34,7 +34,7 @@ export interface Crontab {
  *
  * @throws {CrontabError} when anything is wrong with it
  */
-export function readCrontab({ configured, defined, environment, registry, queues }: CrontabSources): Crontab {
+export function readCrontab({ configured, defined, environment, registry, queues }: CrontabSources): ProcessCrontab {
   const { active, inactive } = checkCrontab([...configured, ...defined], {
     environment,
     classes: new Set(registry.classes()),
