@@ -71,6 +71,30 @@ export const edit: Cases = {
     assertEquals(await t.store.edit([unreadable!.ref], "delete"), 1);
   },
 
+  "requeue: to a queue of the operator's choice, which the payload then names": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
+    await inDead(t.store, owner, [job(3)]);
+    for (const n of [1, 2, 3]) {
+      const found = await t.store.find(job(n).jid);
+      assertEquals(await t.store.edit(found.map((entry) => entry.ref), "requeue", "slow"), 1);
+    }
+    const queued = await entries(t.store, { in: "queue", queue: "slow" });
+    assertEquals(numbers(queued), [1, 2, 3]);
+    assertEquals(queued.map((entry) => getField(entry.payload, "queue")), ["slow", "slow", "slow"]);
+    assertEquals(await numbersIn(t.store, QUEUE), []);
+  },
+
+  "requeue: one that waits in a queue goes to its back": async (open) => {
+    await using t = await open();
+    await t.store.enqueue(jobs(1, 3));
+    assertEquals(await editNumber(t, 1, "requeue"), 1);
+    assertEquals(await editNumber(t, 1, "requeue"), 1);
+    assertEquals(await numbersIn(t.store, QUEUE), [2, 3, 1]);
+    assertEquals(await t.store.editSome(QUEUE, "requeue", 10), 0);
+  },
+
   "kill: to dead, since now, unchanged": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
@@ -117,6 +141,21 @@ export const edit: Cases = {
     const { enqueued, scheduled, retry, dead } = await t.store.stats();
     assertEquals([enqueued, scheduled, retry, dead], [2, 0, 0, 0]);
     assertEquals(await numbersIn(t.store, QUEUE), [4, 6]);
+  },
+
+  "one entry is read by its ref, as long as it is where the ref says": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1), job(2), job(3, { delayMs: HOUR_MS })]);
+    await takeUpTo(t.store, owner, 1);
+    for (const place of [QUEUE, { in: "leased" }, { in: "scheduled" }] as const) {
+      const [entry] = await entries(t.store, place);
+      assertEquals(await t.store.get(entry!.ref), entry);
+    }
+    const [queued] = await entries(t.store, QUEUE);
+    await takeUpTo(t.store, owner, 1);
+    assertEquals(await t.store.get(queued!.ref), undefined);
+    assertEquals(await t.store.get("nonsense"), undefined);
   },
 
   "only what is still where its ref says": async (open) => {

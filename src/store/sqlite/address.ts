@@ -21,8 +21,7 @@ export interface SqliteAddress {
  */
 export function parseAddress(url: string, home: string | undefined): SqliteAddress {
   const [place = "", query = ""] = url.slice("sqlite:".length).split("?", 2);
-  let path = place.startsWith("//") ? decodeURIComponent(place.slice(2)) : place;
-  if (path.startsWith("~/") && home !== undefined) path = `${home}${path.slice(1)}`;
+  const path = expandHome(place.startsWith("//") ? decodeUrl(place.slice(2)) : place, home);
   if (path === "") throw new StoreError("wrong", `Store "${url}" names no file; wanted: sqlite:PATH`);
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys()) {
@@ -35,4 +34,21 @@ export function parseAddress(url: string, home: string | undefined): SqliteAddre
     throw new StoreError("wrong", `Store "${url}": durability is "${durability}"; wanted: full or normal`);
   }
   return { path, ...(durability !== null && { durability }) };
+}
+
+function expandHome(path: string, home: string | undefined): string {
+  if (!path.startsWith("~/")) return path;
+  if (home === undefined) {
+    throw new StoreError("wrong", `Store "sqlite:${path}": HOME is not set; name the file from the root, sqlite:/PATH`);
+  }
+  return `${home}${path.slice(1)}`;
+}
+
+/** What is no URL's text stays as it is: a file may be called `100%.db`. */
+function decodeUrl(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

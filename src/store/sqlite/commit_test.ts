@@ -1,0 +1,77 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { systemClock } from "../../clock.ts";
+import { StoreError } from "../errors.ts";
+import { Committer } from "./commit.ts";
+
+/** A committer on a table of texts. */
+function open() {
+  const database = new DatabaseSync(":memory:");
+  database.exec("CREATE TABLE word (text TEXT NOT NULL)");
+  const insert = database.prepare("INSERT INTO word VALUES (?)");
+  let commits = 0;
+  const committer = new Committer(database, {
+    path: "words.db",
+    clock: systemClock,
+    waitMs: 0,
+    onCommit: () => void commits++,
+  });
+  return {
+    database,
+    committer,
+    add: (text: string | null, rows = 1) => committer.run(() => insert.run(text).changes, rows),
+    count: () => database.prepare("SELECT count(*) AS n FROM word").get()!.n,
+    commits: () => commits,
+    [Symbol.dispose]: () => database.close(),
+  };
+}
+
+Deno.test("What is asked at the same moment is one transaction", async () => {
+  using t = open();
+  await Promise.all(Array.from({ length: 500 }, (_, i) => t.add(`${i}`)));
+  assertEquals([t.count(), t.commits()], [500, 1]);
+});
+
+Deno.test("A transaction ends when it is large", async () => {
+  using t = open();
+  await Promise.all(Array.from({ length: 4 }, (_, i) => t.add(`${i}`, 600)));
+  assertEquals([t.count(), t.commits()], [4, 2]);
+});
+
+Deno.test("A caller is answered after the commit, with what its operation returned", async () => {
+  using t = open();
+  const [one, two] = await Promise.all([
+    t.add("a").then((changes) => [changes, t.database.isTransaction, t.commits()]),
+    t.committer.run(() => "returned"),
+  ]);
+  assertEquals(one, [1, false, 1]);
+  assertEquals(two, "returned");
+});
+
+Deno.test("One that fails takes only itself down", async () => {
+  using t = open();
+  const results = await Promise.allSettled([t.add("a"), t.add(null), t.add("b"), t.add("c")]);
+  assertEquals(results.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled", "fulfilled"]);
+  assertEquals(t.count(), 3);
+  assertEquals(t.database.isTransaction, false);
+});
+
+Deno.test("No room: the error says so, nothing is stored, and with room it goes on", async () => {
+  using t = open();
+  t.database.exec("PRAGMA max_page_count = 10");
+  const error = await assertRejects(() => t.add("x".repeat(100_000)), StoreError, "No room");
+  assertEquals([error.code, error.transient, t.count()], ["full", true, 0]);
+  t.database.exec("PRAGMA max_page_count = 1000");
+  await t.add("x".repeat(100_000));
+  assertEquals(t.count(), 1);
+});
+
+Deno.test("Nothing is under way once it is idle", async () => {
+  using t = open();
+  let done = 0;
+  for (let i = 0; i < 5; i++) void t.add(`${i}`, 1_000).then(() => done++);
+  await t.committer.idle();
+  assert(t.count() === 5);
+  await systemClock.turn();
+  assertEquals(done, 5);
+});

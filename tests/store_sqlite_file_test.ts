@@ -1,0 +1,151 @@
+/**
+ * The file of a SQLite store: made private, refused when it is not ours, and what is said when it cannot be used.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import schema1 from "../src/store/sqlite/schema/1.sql" with { type: "text" };
+import { StoreError, type StoreErrorCode } from "../src/store/errors.ts";
+import { openSqlite } from "../src/store/sqlite/open.ts";
+import { job, jobs, numbersIn } from "./store_contract/jobs.ts";
+import { sqliteFolder } from "./support/stores.ts";
+
+Deno.test("SQLite: what it makes is for its user alone: the folder, the file and those beside it", async () => {
+  await using folder = await sqliteFolder();
+  const dir = join(folder.dir, "a", "b");
+  const store = await openSqlite(`sqlite:${dir}/jobs.db`, {});
+  try {
+    await store.enqueue([job(1)]);
+    const mode = (path: string) => (Deno.statSync(path).mode! & 0o777).toString(8);
+    assertEquals([mode(join(folder.dir, "a")), mode(dir)], ["700", "700"]);
+    for (const name of ["jobs.db", "jobs.db-wal", "jobs.db-shm"]) assertEquals(mode(join(dir, name)), "600", name);
+  } finally {
+    await store[Symbol.asyncDispose]();
+  }
+});
+
+Deno.test("SQLite: a file of something else is refused, and not touched", async () => {
+  for (const text of ["x", "This is a letter, and no database.\n".repeat(200)]) {
+    await using folder = await sqliteFolder();
+    await Deno.writeTextFile(folder.file, text);
+    await refused(() => folder.open(), "wrong", `"${folder.file}" is no SQLite database`);
+    assertEquals(await Deno.readTextFile(folder.file), text);
+  }
+});
+
+Deno.test("SQLite: the database of another program is refused, and not touched", async () => {
+  await using folder = await sqliteFolder();
+  const other = new DatabaseSync(folder.file);
+  other.exec("CREATE TABLE bookmark (url TEXT); INSERT INTO bookmark VALUES ('https://example.org/')");
+  other.close();
+  const before = await Deno.readFile(folder.file);
+  await refused(() => folder.open(), "wrong", "is the database of another program");
+  assertEquals(await Deno.readFile(folder.file), before);
+});
+
+Deno.test("SQLite: a file of a newer version is refused, and says so", async () => {
+  await using folder = await sqliteFolder();
+  await (await folder.open())[Symbol.asyncDispose]();
+  tamper(folder.file, "PRAGMA user_version = 99");
+  await refused(() => folder.open(), "newer", "made by a newer version of jobs (schema 99");
+});
+
+Deno.test("SQLite: a file of an older version is brought forward, with what is in it", async () => {
+  await using folder = await sqliteFolder();
+  tamper(folder.file, `${schema1}; PRAGMA application_id = ${0x4a4f4253}; PRAGMA user_version = 1`);
+  tamper(
+    folder.file,
+    `INSERT INTO job VALUES (1, 'abc', '{"class":"A","args":[7],"jid":"abc"}');
+     INSERT INTO queue (id, name) VALUES (1, 'default');
+     INSERT INTO queued VALUES (1, 1)`,
+  );
+  const store = await folder.open();
+  assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [7]);
+  assertEquals((await store.cronRead()).entries, []);
+});
+
+Deno.test("SQLite: a damaged file is an error that says so, when it is opened or when it is read", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  await store.enqueue(jobs(1, 500));
+  await store[Symbol.asyncDispose]();
+  const file = await Deno.open(folder.file, { write: true });
+  const { size } = await file.stat();
+  await file.seek(4096, Deno.SeekMode.Start);
+  await file.write(new Uint8Array(size - 4096).fill(0x5a));
+  file.close();
+  const error = await refused(
+    async () => {
+      const damaged = await folder.open();
+      await damaged.enqueue(jobs(501, 1_500));
+      await damaged.stats();
+    },
+    "corrupt",
+    folder.file,
+  );
+  assertEquals(error.transient, false);
+});
+
+Deno.test("SQLite: a place that cannot be written is an error that names it and says what to do", async () => {
+  await using folder = await sqliteFolder();
+  await Deno.writeTextFile(join(folder.dir, "file"), "");
+  for (const path of [join(folder.dir, "file", "jobs.db"), "/proc/jobs/jobs.db"]) {
+    const error = await refused(() => openSqlite(`sqlite:${path}`, {}), "denied", path);
+    assertStringIncludes(error.message, "permission");
+  }
+  await refused(() => openSqlite(`sqlite:${folder.dir}`, {}), "wrong", "is a folder");
+});
+
+Deno.test("SQLite: a file that another program holds locked is waited for without holding up the event loop", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  using other = new DatabaseSync(folder.file);
+  other.exec("BEGIN IMMEDIATE");
+  const push = store.enqueue([job(1)]);
+  // The loop turns all the while: the lock is let go of from it.
+  await new Promise<void>((resolve) => setTimeout(resolve, 20));
+  other.exec("ROLLBACK");
+  assertEquals(await push, [{ stored: true }]);
+});
+
+Deno.test("SQLite: a file that stays locked is an error in the end, once for all who wait, and then it goes on", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open({ waitMs: 30 });
+  using other = new DatabaseSync(folder.file);
+  other.exec("BEGIN EXCLUSIVE");
+  const pushes = jobs(1, 20).map((one) =>
+    refused(() => store.enqueue([one]), "locked", "held locked by another program")
+  );
+  for (const error of await Promise.all(pushes)) assert(error.transient);
+  other.exec("ROLLBACK");
+  await store.enqueue([job(21)]);
+  assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [21]);
+});
+
+Deno.test("SQLite: in memory it is a store of its own", async () => {
+  await using first = await openSqlite("sqlite::memory:", {});
+  await using second = await openSqlite("sqlite::memory:", {});
+  await first.enqueue([job(1)]);
+  assertEquals([(await first.stats()).enqueued, (await second.stats()).enqueued], [1, 0]);
+});
+
+Deno.test("SQLite: durability by option or by address", async () => {
+  for (const open of [{ durability: "normal" }, { parameters: "?durability=normal" }] as const) {
+    await using folder = await sqliteFolder();
+    const store = await folder.open(open);
+    assertEquals(await store.enqueue([job(1)]), [{ stored: true }]);
+  }
+});
+
+async function refused(act: () => Promise<unknown>, code: StoreErrorCode, words: string): Promise<StoreError> {
+  const error = await assertRejects(act, StoreError, words);
+  assertEquals(error.code, code, error.message);
+  return error;
+}
+
+function tamper(file: string, sql: string): void {
+  using database = new DatabaseSync(file);
+  database.exec(sql);
+}
