@@ -8,7 +8,7 @@
  */
 import { nearest } from "../nearest.ts";
 import { UsageError } from "./args.ts";
-import { print, remark } from "./output.ts";
+import { OutputClosed, plain, print, remark } from "./output.ts";
 
 /** A subcommand. */
 export interface Command {
@@ -59,10 +59,14 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
 
 async function dispatch(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
-  if (name === undefined || name === "help" || name === "--help" || name === "-h") {
+  if (name === undefined) {
+    remark(overview());
+    return 2;
+  }
+  if (name === "help" || name === "--help" || name === "-h") {
     const topic = name === "help" ? rest[0] : undefined;
     print(topic === undefined ? overview() : (await load(topic)).help.trim());
-    return name === undefined ? 2 : 0;
+    return 0;
   }
   if (name === "--version" || name === "-V") return await dispatch(["version"]);
   const command = await load(name);
@@ -103,13 +107,14 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   CrontabError: 2,
   InvalidPayload: 2,
   HandlerError: 1,
+  LogError: 1,
   StoreError: 1,
 };
 
 function explain(error: unknown): number {
-  if (error instanceof Deno.errors.BrokenPipe) return 0; // whoever read the output has seen enough
+  if (error instanceof OutputClosed) return 0;
   if (error instanceof Error && Object.hasOwn(EXIT_CODES, error.name)) {
-    remark(`jobs: ${error.message}`);
+    remark(`jobs: ${plain(error.message)}`);
     return EXIT_CODES[error.name]!;
   }
   remark(`jobs: unexpected error, please report it\n${error instanceof Error ? error.stack : String(error)}`);

@@ -7,9 +7,22 @@ import { bold, dim } from "@std/fmt/colors";
 
 const encoder = new TextEncoder();
 
-/** Prints a result, and a line break. */
+/** Whoever read the output has closed it, as `head` does: it has seen enough. */
+export class OutputClosed extends Error {
+  override readonly name = "OutputClosed";
+}
+
+/**
+ * Prints a result, and a line break.
+ *
+ * @throws {OutputClosed}
+ */
 export function print(text: string): void {
-  write(Deno.stdout, text + "\n");
+  try {
+    write(Deno.stdout, text + "\n");
+  } catch (error) {
+    throw error instanceof Deno.errors.BrokenPipe ? new OutputClosed("The output is closed", { cause: error }) : error;
+  }
 }
 
 /** Prints a value as JSON, for programs. */
@@ -17,9 +30,13 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, (_key, inner) => typeof inner === "bigint" ? String(inner) : inner, 2));
 }
 
-/** Prints a remark or an error, and a line break. */
+/** Prints a remark or an error, and a line break; where it cannot be heard, that stops nothing. */
 export function remark(text: string): void {
-  write(Deno.stderr, text + "\n");
+  try {
+    write(Deno.stderr, text + "\n");
+  } catch {
+    // There is nobody left to tell.
+  }
 }
 
 /**
@@ -33,11 +50,12 @@ export function printTable(headings: readonly string[], rows: readonly (readonly
   const widths = headings.map((heading, i) => Math.max(heading.length, ...cells.map((row) => row[i]?.length ?? 0)));
   const right = headings.map((_, i) => rows.every((row) => typeof row[i] === "number"));
   const terminal = Deno.stdout.isTerminal();
+  const columns = terminal && Deno.consoleSize().columns || Infinity; // a terminal that does not know says 0
   const line = (row: readonly string[]) => {
     const text = row.map((cell, i) =>
       right[i] ? cell.padStart(widths[i]!) : i === row.length - 1 ? cell : cell.padEnd(widths[i]!)
     ).join("  ").trimEnd();
-    return terminal ? text.slice(0, Deno.consoleSize().columns) : text;
+    return text.slice(0, columns);
   };
   const head = line(headings);
   print([terminal ? bold(head) : head, ...cells.map(line)].join("\n"));
@@ -51,7 +69,7 @@ export function faint(text: string): string {
 /** Without control characters: what is in a store may be hostile to a terminal. */
 export function plain(text: string): string {
   // deno-lint-ignore no-control-regex -- they are what is taken out
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, " ");
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, " ");
 }
 
 function write(to: { writeSync(bytes: Uint8Array): number }, text: string): void {
