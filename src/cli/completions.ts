@@ -33,7 +33,7 @@ interface Completed {
 const SHELLS: Readonly<Record<string, (commands: readonly Completed[]) => string>> = { bash, zsh, fish };
 
 /** Prints the queues' names. A store that is slow to answer must not hold up whoever presses a key. */
-const QUEUES = "timeout 1 jobs list queues 2>/dev/null | awk 'NR > 1 { print $1 }'";
+const QUEUES = "timeout 3 jobs list queues 2>/dev/null | awk 'NR > 1 { print $1 }'";
 
 /** The command, for a table of commands. */
 export function completionsOf(commands: Commands): Command {
@@ -113,6 +113,7 @@ function fish(commands: readonly Completed[]): string {
   const names = commands.map(({ name }) => name).join(" ");
   const after = (name: string) => `-n ${quoted(`__fish_seen_subcommand_from ${name}`)}`;
   return [
+    "complete -c jobs -e # what fish knows of its own command of that name",
     `function __jobs_queues; ${QUEUES}; end`,
     ...commands.flatMap(({ name, about, flags, words }) => [
       `complete -c jobs -n ${quoted(`not __fish_seen_subcommand_from ${names}`)} -f -a ${name} -d ${quoted(about)}`,
