@@ -105,7 +105,7 @@ export const bytes: Kind<number> = {
 
 /** What a program's entry may say beside its class and command. */
 const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(
-  ["queue", "retry", "retry_for", "retry_queue", "dead", "tags", "timeout", "expires_in"],
+  ["queue", "retry", "retry_for", "retry_queue", "dead", "tags", "timeout", "expires_in", "result_ttl", "failure_ttl"],
 );
 
 /** Classes that programs perform: `[{ "class": "Thumbnail", "exec": ["./thumb.sh"] }]`; as text, the same in JSON. */

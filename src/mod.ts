@@ -9,6 +9,7 @@
 export * from "./client/client.ts";
 export * from "./job/errors.ts";
 export type { JobClass } from "./job/definition.ts";
+export type { EndedJob, EndState } from "./job/ended.ts";
 export type { Payload } from "./job/job.ts";
 export * from "./middleware/chain.ts";
 export { defineJob } from "./handlers/handler.ts";

@@ -1,4 +1,8 @@
 /** `jobs cancel JID…`. @module */
+import { systemClock } from "../clock.ts";
+import { endedText } from "../job/ended.ts";
+import { parsePayload } from "../job/job.ts";
+import type { Entry } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { print, printJson, remark } from "./output.ts";
@@ -44,8 +48,29 @@ async function cancel(store: OpenStore, jid: string): Promise<Cancelled> {
     if (entry === undefined) return "absent";
     if (entry.place.in === "dead") return "dead";
     if (entry.place.in !== "leased") {
-      if (await store.edit([entry.ref], "delete") > 0) return "removed";
+      if (await store.edit([entry.ref], "delete") > 0) {
+        await remember(store, jid, entry);
+        return "removed";
+      }
     } else if (entry.owner !== undefined && await store.send(entry.owner, { verb: "cancel", jid })) return "aborted";
   }
   return "absent";
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+
+/** So that `jobs show`, and whoever waits for it, knows. */
+async function remember(store: OpenStore, jid: string, { payload: raw }: Entry): Promise<void> {
+  const job = parsePayload(raw);
+  if (job === undefined) return;
+  const { payload } = job;
+  const body = endedText({
+    jid,
+    class: job.class,
+    queue: payload.queue,
+    state: "cancelled",
+    ended_at: systemClock.now(),
+    payload,
+  });
+  await store.keepResult({ jid, ttlMs: DAY_MS, body });
 }

@@ -5,6 +5,7 @@ import { nearest } from "../nearest.ts";
 import type { Entry, Place, SetName, StoreAdmin } from "../store/admin.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { call, entryJson, readable, relative } from "./entries.ts";
+import { listDone } from "./list_done.ts";
 import { faint, print, printJson, printTable } from "./output.ts";
 import { withStore } from "./store.ts";
 
@@ -14,11 +15,15 @@ Usage: jobs list queues
        jobs list queue NAME   [--limit N] [--cursor C] [--reverse]
        jobs list scheduled    [--limit N] [--cursor C] [--reverse]
        jobs list retry|dead|busy …
+       jobs list done         [--search TEXT] [--limit N] [--cursor C]
 
 Lists queues, or the jobs in one place, oldest or earliest first. --limit (25) is the size of a page; where there is
-more, the last line has the --cursor of the next page. --json prints { entries, next }.`;
+more, the last line has the --cursor of the next page. --json prints { entries, next }.
 
-const WHAT = ["queues", "queue", "scheduled", "retry", "dead", "busy"] as const;
+done lists jobs that have ended and are still known, the latest first: those with a result, those that failed, and all
+others where the setting retention.done says so.`;
+
+const WHAT = ["queues", "queue", "scheduled", "retry", "dead", "busy", "done"] as const;
 
 /** Lists what is asked for. */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -27,6 +32,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     limit: { takes: "text", short: "n" },
     cursor: { takes: "text" },
     reverse: { takes: "switch", short: "r" },
+    search: { takes: "text" },
   });
   if (!WHAT.includes(what as typeof WHAT[number])) {
     const meant = what === undefined ? undefined : nearest(what, WHAT);
@@ -44,6 +50,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   return await withStore(flags, async (store) => {
     if (what === "queues") return await listQueues(store, flags.json);
+    if (what === "done") return await listDone(store, { ...flags, limit });
     const page = await store.page(place(what as string, name), {
       limit,
       reverse: flags.reverse,

@@ -1,6 +1,8 @@
 /** `jobs ps`. @module */
 import { systemClock } from "../clock.ts";
 import { formatDuration } from "../job/duration.ts";
+import type { ProcessInfo } from "../store/admin.ts";
+import type { ClassTotals } from "../store/store.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import { printJson, printTable } from "./output.ts";
 import { withStore } from "./store.ts";
@@ -10,7 +12,8 @@ export const help = `
 Usage: jobs ps [--json]
 
 Lists the processes that take jobs from the store: identity, busy and all processors, queues, memory, how long each has
-been up, and when it last said that it is alive.`;
+been up, what it has done (jobs done, failures, time that jobs took), and when it last said that it is alive. --json has
+what it has done by class.`;
 
 /** Lists the processes. */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -22,7 +25,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   const now = systemClock.now();
   printTable(
-    ["process", "tag", "busy", "queues", "memory", "up", "beat", "state"],
+    ["process", "tag", "busy", "queues", "memory", "up", "done", "failed", "worked", "beat", "state"],
     processes.map((process) => [
       process.identity,
       [process.tag, ...process.labels].filter(Boolean).join(" "),
@@ -30,10 +33,18 @@ export async function run(argv: readonly string[]): Promise<number> {
       process.queues.map((queue) => process.weights[queue] ? `${queue},${process.weights[queue]}` : queue).join(" "),
       `${Math.round(process.rss / 1024 / 1024)} MB`,
       formatDuration(now - process.startedAt),
+      ...worked(process),
       `${formatDuration(Math.max(0, now - process.beatAt))} ago`,
       process.alive ? process.quiet ? "quiet" : "running" : "dead, not yet cleared",
     ]),
     "No processes: jobs run starts one",
   );
   return 0;
+}
+
+/** What it has done, over all classes; nothing is known of a process of Sidekiq's. */
+function worked({ totals }: ProcessInfo): [done: unknown, failed: unknown, worked: unknown] {
+  if (totals === undefined) return ["", "", ""];
+  const sum = (pick: (one: ClassTotals) => number) => Object.values(totals).reduce((all, one) => all + pick(one), 0);
+  return [sum(({ done }) => done), sum(({ failed }) => failed), formatDuration(sum(({ workedMs }) => workedMs))];
 }

@@ -1,10 +1,11 @@
 /** `jobs push CLASS [ARG …]`. @module */
 import { Client } from "../client/client.ts";
 import type { Settings } from "../config.ts";
-import { parseLossless } from "../job/json.ts";
+import type { EndedJob } from "../job/ended.ts";
+import { parseLossless, stringifyLossless } from "../job/json.ts";
 import type { OpenStore } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
-import { print, printJson, remark } from "./output.ts";
+import { plain, print, printJson, remark } from "./output.ts";
 import { pushLines } from "./push_bulk.ts";
 import { withStore } from "./store.ts";
 
@@ -27,6 +28,7 @@ What begins with a dash stands after --: jobs push Add -- -1 2.
                          not while a job with the same class, queue and arguments is there, for so long at most
       --tags A,B         words shown with the job
       --args JSON        the arguments as one JSON array, instead of ARG …
+      --wait             wait until the job has ended, and print its result; exit 1 unless it is done
       --bulk FILE        a job for each line of a file (- is stdin): an array of arguments for CLASS, or an object
                          with class, args, queue, at …; prints a jid for each`;
 
@@ -43,6 +45,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     "unique-for": { takes: "text" },
     tags: { takes: "text" },
     args: { takes: "text" },
+    wait: { takes: "switch" },
     bulk: { takes: "text" },
   });
   if (flags.args !== undefined && rest.length > 0) {
@@ -71,16 +74,34 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (name === undefined) throw new UsageError("A CLASS is wanted: jobs push CLASS [ARG …]");
   const args = flags.args === undefined ? rest.map(parseArgument) : parseArgs(flags.args);
   return await withStore(flags, async (store, settings) => {
-    const jid = await clientOf(store, settings).push({ ...request, class: name, args });
+    const client = clientOf(store, settings);
+    // Whatever becomes of it must be known for as long as it takes to hear of it.
+    const jid = await client.push({ ...request, ...(flags.wait && WAITED_FOR), class: name, args });
     if (jid === undefined) {
       remark("jobs: not enqueued: a job like this is there already");
       return 1;
+    }
+    if (flags.wait) {
+      await remarkIfIdle(store, request.queue ?? "default");
+      return printEnded(await client.result(jid), flags.json);
     }
     if (flags.json) printJson({ jid });
     else print(jid);
     await remarkIfIdle(store, request.queue ?? "default");
     return 0;
   });
+}
+
+const WAITED_FOR = { result_ttl: 60, failure_ttl: 3_600 };
+
+function printEnded(ended: EndedJob | undefined, json: boolean): number {
+  if (json) printJson(ended);
+  else if (ended?.state !== "done") {
+    const why = ended?.error && `: ${ended.error.class}: ${ended.error.message}`;
+    remark(`jobs: ${ended?.state ?? "gone"}${plain(why ?? "")}`);
+  } else if (ended.result_dropped) remark(`jobs: done; the result was not kept: ${ended.result_dropped}`);
+  else if (ended.result !== undefined) print(stringifyLossless(ended.result)!);
+  return ended?.state === "done" ? 0 : 1;
 }
 
 function clientOf(store: OpenStore, settings: Settings): Client {

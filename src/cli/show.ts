@@ -1,5 +1,11 @@
 /** `jobs show JID`. @module */
+import { formatDuration } from "../job/duration.ts";
+import { type EndedJob, readEnded } from "../job/ended.ts";
+import { stringifyLossless } from "../job/json.ts";
+import { getField } from "../job/raw.ts";
 import type { Entry } from "../store/admin.ts";
+import type { OpenStore } from "../store/open.ts";
+import type { RunningJob } from "../store/store.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { entryJson, payloadTime, placeName, readable, relative, shownClass } from "./entries.ts";
 import { plain, print, printJson, remark } from "./output.ts";
@@ -10,24 +16,48 @@ import { systemClock } from "../clock.ts";
 export const help = `
 Usage: jobs show JID [--json]
 
-Shows one job: where it is, since when or until when, its arguments, and its last error. Exit 1 when the store does
-not know it (it is done, was deleted, or was never there).`;
+Shows one job: where it is, since when or until when, its arguments, what it last said, and its last error; and, while it
+is known, how it ended and with what result. Exit 1 when the store does not know it (it left nothing, was deleted, or was
+never there).`;
 
 /** Shows one job. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args: [jid, ...more] } = parseCommand("show", argv, COMMON_FLAGS);
   if (jid === undefined || more.length > 0) throw new UsageError("One JID is wanted: jobs show JID");
-  const entries = await withStore(flags, (store) => store.find(jid));
-  if (entries.length === 0) {
-    remark(`jobs: no job "${jid}" here: it is done, was deleted, or is in another store`);
+  return await withStore(flags, async (store) => {
+    const entries = await store.find(jid);
+    if (entries.length === 0) return await showEnded(store, jid, flags.json);
+    const said = entries.some((entry) => entry.owner !== undefined) ? await whatItSays(store, jid) : undefined;
+    if (flags.json) {
+      const json = entries.map((entry) => ({ ...entryJson(entry), ...said }));
+      printJson(json.length === 1 ? json[0] : json);
+    } else print(entries.map((entry) => describe(entry, said).join("\n")).join("\n\n"));
+    return 0;
+  });
+}
+
+async function showEnded(store: OpenStore, jid: string, json: boolean): Promise<number> {
+  const record = await store.result(jid);
+  if (record === undefined) {
+    remark(`jobs: no job "${jid}" here: it is done and left nothing, was deleted, or is in another store`);
     return 1;
   }
-  if (flags.json) printJson(entries.length === 1 ? entryJson(entries[0]!) : entries.map(entryJson));
-  else print(entries.map((entry) => describe(entry).join("\n")).join("\n\n"));
+  const ended = readEnded(record);
+  if (json) printJson(ended);
+  else print(describeEnded(ended).join("\n"));
   return 0;
 }
 
-function describe(entry: Entry): string[] {
+type Said = Pick<RunningJob, "progress" | "lastLine">;
+
+/** What a running job last said; as old as its process's last heartbeat. */
+async function whatItSays(store: OpenStore, jid: string): Promise<Said | undefined> {
+  const work = (await store.processes()).flatMap((process) => process.work);
+  const { progress, lastLine } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
+  return { ...(progress !== undefined && { progress }), ...(lastLine !== undefined && { lastLine }) };
+}
+
+function describe(entry: Entry, said: Said | undefined): string[] {
   const payload = readable(entry);
   if (payload === undefined) return [`(unreadable) ${plain(entry.payload)}`];
   const when = entry.at === undefined
@@ -39,6 +69,8 @@ function describe(entry: Entry): string[] {
     ["class", shownClass(payload)],
     ["args", JSON.stringify(payload.args, (_key, value) => typeof value === "bigint" ? String(value) : value)],
     ["state", entry.owner === undefined ? where : `${where} at ${entry.owner}`],
+    ["progress", said?.progress],
+    ["last line", said?.lastLine],
     ["queue", payload.queue],
     ["created", payloadTime(payload.created_at)],
     ["enqueued", payloadTime(payload.enqueued_at)],
@@ -50,6 +82,29 @@ function describe(entry: Entry): string[] {
     ["error", payload.error_class === undefined ? undefined : `${payload.error_class}: ${payload.error_message}`],
     ["rescues", payload.rescues],
   ];
+  return format(rows);
+}
+
+function describeEnded(ended: EndedJob): string[] {
+  const { error, payload } = ended;
+  const when = `${relative(ended.ended_at, systemClock.now())} (${new Date(ended.ended_at).toISOString()})`;
+  return format([
+    ["jid", ended.jid],
+    ["class", ended.class],
+    ["args", payload && stringifyLossless(payload.args)],
+    ["state", `${ended.state} ${when}`],
+    ["took", ended.elapsed_ms === undefined ? undefined : formatDuration(ended.elapsed_ms)],
+    ["attempt", ended.attempt],
+    ["process", ended.process],
+    ["queue", ended.queue],
+    ["progress", ended.progress],
+    ["last line", ended.last_line],
+    ["error", error && `${error.class}: ${error.message}`],
+    ["result", ended.result_dropped ? `not kept: ${ended.result_dropped}` : stringifyLossless(ended.result)],
+  ]);
+}
+
+function format(rows: readonly (readonly [string, unknown])[]): string[] {
   return rows.filter(([, value]) => value !== undefined).map(([name, value]) =>
     `${name.padEnd(9)} ${plain(String(value))}`
   );

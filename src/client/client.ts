@@ -9,6 +9,7 @@
  */
 import { type Clock, systemClock } from "../clock.ts";
 import type { JobClass } from "../job/definition.ts";
+import { type EndedJob, readEnded } from "../job/ended.ts";
 import { describeError, InvalidPayload } from "../job/errors.ts";
 import type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
 import { compose, type PushMiddleware } from "../middleware/chain.ts";
@@ -20,10 +21,13 @@ import { Gather } from "./gather.ts";
 export { BulkInterrupted, type BulkOptions, type PushResult } from "./bulk.ts";
 export type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
 
+/** What a client needs of a store: `enqueue`, and, to wait for results, `waitForResult`. */
+export type ClientStore = Pick<Store, "enqueue"> & Partial<Pick<Store, "waitForResult">>;
+
 /** What a client is made with. */
 export interface ClientOptions {
   /** Where to. */
-  readonly store: Pick<Store, "enqueue">;
+  readonly store: ClientStore;
   /** Default: the system's. */
   readonly clock?: Clock;
   /** Around each push; the first one is the outermost. */
@@ -46,7 +50,7 @@ export interface BulkRequest extends JobOptions, BulkOptions {
 
 /** Puts jobs into a store. */
 export class Client {
-  readonly #store: Pick<Store, "enqueue">;
+  readonly #store: ClientStore;
   readonly #clock: Clock;
   readonly #builder: JobBuilder;
   readonly #middleware: PushMiddleware | undefined;
@@ -62,6 +66,21 @@ export class Client {
       wire: options.sidekiqWire ?? 7,
       classOptions: options.classOptions ?? (() => undefined),
     });
+  }
+
+  /**
+   * Waits until a job has ended, and tells how. That is known of a job that returned something or failed for good, and of
+   * any that was pushed with `result_ttl` (and `failure_ttl`), for so long; for others it waits until `signal` aborts.
+   *
+   * @returns undefined when `signal` aborted first
+   * @throws {Error} where there is no store to ask: within an isolated job
+   */
+  async result(jid: string, options: { readonly signal?: AbortSignal } = {}): Promise<EndedJob | undefined> {
+    if (this.#store.waitForResult === undefined) {
+      throw new Error("Results cannot be waited for here: an isolated job has no store of its own");
+    }
+    const record = await this.#store.waitForResult(jid, options.signal ?? new AbortController().signal);
+    return record === undefined ? undefined : readEnded(record);
   }
 
   /**

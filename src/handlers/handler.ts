@@ -39,6 +39,10 @@ export interface HandlerOptions {
   readonly expires_in?: number | string;
   /** Run it in a process of its own, a pooled one: it can be killed, and what it breaks is its own. */
   readonly isolate?: boolean;
+  /** How long its result is kept: seconds, or `1h`; 0 not at all, -1 as long as there is room. Default: 500 seconds. */
+  readonly result_ttl?: number | string;
+  /** The same for how it failed for good. Default: a day. */
+  readonly failure_ttl?: number | string;
   /** Words shown with the job. */
   readonly tags?: readonly string[];
   /**

@@ -105,7 +105,7 @@ class HorseMain {
           this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
       });
       const value = await this.#registry.get(job.class)!.perform(context, ...job.args);
-      const result = stringifyLossless(value);
+      const result = resultText(value, context);
       this.#parent.send(result === undefined ? { kind: "done" } : { kind: "done", result });
     } catch (error) {
       this.#parent.send({ kind: "failed", error: errorFrame(error) });
@@ -124,6 +124,18 @@ class HorseMain {
     if (answer.error) throw new RemoteError(answer.error);
     return answer.results!;
   }
+}
+
+/** The result as JSON; the job is done also where there is no such thing. */
+function resultText(value: unknown, { log }: JobContext): string | undefined {
+  try {
+    const text = stringifyLossless(value);
+    if (text !== undefined || value === undefined) return text;
+    log.warn("The result is not kept", { why: `a ${typeof value} is no JSON` });
+  } catch (error) {
+    log.warn("The result is not kept", { why: errorFrame(error).message });
+  }
+  return undefined;
 }
 
 /** Logs through the parent, which knows the job. */

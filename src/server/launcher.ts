@@ -39,6 +39,7 @@ import { Manager } from "./manager.ts";
 import { Poller } from "./poller.ts";
 import { queueOrder } from "./queue_order.ts";
 import { Reaper } from "./reaper.ts";
+import { Records } from "./records.ts";
 import { Rescuer } from "./rescuer.ts";
 import { Retrier } from "./retrier.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -150,6 +151,7 @@ export class Launcher implements Controls {
       retrier,
       registry,
       totals: this.#totals,
+      records: new Records({ clock, settings, registry, owner }),
       deadlines: new Deadlines({ clock, graceMs: settings.graceMs, log: log("deadlines") }),
       lateErrors: this.#lateErrors,
       client: this.client,

@@ -8,6 +8,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
+import type { JobContext } from "../handlers/context.ts";
 import { Cancelled, Shutdown } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
@@ -61,6 +62,7 @@ export class Manager implements Service {
           queue: running.lease.queue,
           payload: running.lease.payload,
           since: now - (monotonic - running.since),
+          ...saidBy(running.context),
         }]
         : []
     );
@@ -92,7 +94,10 @@ export class Manager implements Service {
   cancel(jid: string): boolean {
     const waiting = this.#services.fetcher.withdraw(jid);
     const job = waiting && parsePayload(waiting.payload);
-    if (job) this.#settler.add(this.#services.retrier.cancelled(waiting, job));
+    if (job) {
+      const record = this.#services.records.unstarted(job, waiting.queue, "cancelled");
+      this.#settler.add({ ...this.#services.retrier.cancelled(waiting, job), ...record });
+    }
     const processors = this.#all().filter(({ running }) => running?.context.jid === jid);
     for (const processor of processors) processor.abort(new Cancelled());
     return waiting !== undefined || processors.length > 0;
@@ -148,4 +153,13 @@ export class Manager implements Service {
     end();
     return happened;
   }
+}
+
+/** What a job says of itself. */
+function saidBy({ lastProgress, lastLine }: JobContext): Pick<RunningJob, "progress" | "lastLine"> {
+  return {
+    ...(lastProgress &&
+      { progress: [lastProgress.done, lastProgress.note].filter((one) => one !== undefined).join(" ") }),
+    ...(lastLine !== undefined && { lastLine }),
+  };
 }

@@ -20,6 +20,7 @@ import type { Lease, Outcome } from "../store/store.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Fetcher } from "./fetcher.ts";
 import type { LateErrors } from "./late_errors.ts";
+import type { Records } from "./records.ts";
 import type { Retrier } from "./retrier.ts";
 import type { Service } from "./service.ts";
 import type { Settler } from "./settler.ts";
@@ -36,6 +37,7 @@ export interface ProcessorServices {
   readonly registry: Registry;
   readonly deadlines: Deadlines;
   readonly totals: Totals;
+  readonly records: Records;
   readonly lateErrors: LateErrors;
   readonly client: Client;
   readonly middleware: readonly PerformMiddleware[];
@@ -118,15 +120,20 @@ export class Processor implements Service {
     const since = this.#begin(lease, context);
     let outcome: Outcome | undefined;
     try {
-      await this.#perform(context, job);
+      const result = await this.#perform(context, job);
       context.throwIfAborted();
-      outcome = { kind: "ack", token: lease.token, ...lockOf(job) };
+      const record = this.#services.records.done(context, result, since);
+      outcome = { kind: "ack", token: lease.token, ...lockOf(job), ...record };
     } catch (error) {
-      if (!this.#givenBack) {
-        outcome = await this.#services.retrier.outcome(lease, job, context, context.abortedBy ?? error);
-      }
+      if (!this.#givenBack) outcome = await this.#failed(lease, job, context.abortedBy ?? error, since);
     }
     this.#end(outcome, context, since);
+  }
+
+  async #failed(lease: Lease, job: Job, error: unknown, since: number): Promise<Outcome> {
+    const { context } = this.#running!;
+    const outcome = await this.#services.retrier.outcome(lease, job, context, error);
+    return this.#services.records.failed(outcome, context, error, since);
   }
 
   /** It has not started in time. */
@@ -134,7 +141,8 @@ export class Processor implements Service {
     const { log, settler, totals } = this.#services;
     log.info("Expired, dropped", { class: job.class, jid: job.jid, queue: lease.queue });
     totals.add(job.class, "expired", 0);
-    settler.add({ kind: "ack", token: lease.token, ...lockOf(job) });
+    const record = this.#services.records.unstarted(job, lease.queue, "expired");
+    settler.add({ kind: "ack", token: lease.token, ...lockOf(job), ...record });
   }
 
   async #run(): Promise<void> {

@@ -127,6 +127,9 @@ export interface RunningJob {
   readonly payload: string;
   /** When it started. */
   readonly since: number;
+  /** What it last said of itself. */
+  readonly progress?: string;
+  readonly lastLine?: string;
 }
 
 /** A process as it describes itself at each beat. */

@@ -5,7 +5,7 @@
  */
 import { readWireTime, wireTime } from "../../job/raw.ts";
 import type { ProcessInfo } from "../admin.ts";
-import type { ProcessRecord, RunningJob } from "../store.ts";
+import type { ClassTotals, ProcessRecord, RunningJob } from "../store.ts";
 
 /** The JSON of Sidekiq's field `info`. */
 export function infoOf(process: ProcessRecord): string {
@@ -28,14 +28,18 @@ export function infoOf(process: ProcessRecord): string {
     version: process.version,
     embedded: false,
     capsules: { default: capsule },
+    totals: process.totals,
   });
   // The number's fraction would not survive JSON.stringify, and without one Sidekiq 8 takes it for milliseconds.
   return `{"started_at":${wireTime(process.startedAt)},${info.slice(1)}`;
 }
 
 /** The JSON of one running job. */
-export function workOf({ queue, payload, since }: RunningJob): string {
-  return `{"queue":${JSON.stringify(queue)},"payload":${JSON.stringify(payload)},"run_at":${wireTime(since)}}`;
+export function workOf({ queue, payload, since, progress, lastLine }: RunningJob): string {
+  const said = JSON.stringify({ progress, lastLine }).slice(1);
+  return `{"queue":${JSON.stringify(queue)},"payload":${JSON.stringify(payload)},"run_at":${wireTime(since)}${
+    said === "}" ? said : `,${said}`
+  }`;
 }
 
 /** What Redis has of a process: Sidekiq's fields, and its running jobs by task. */
@@ -68,6 +72,8 @@ export function readProcess(identity: string, fields: ProcessFields, alive: bool
     busy: readNumber(fields.busy) ?? 0,
     rss: (readNumber(fields.rss) ?? 0) * 1024,
     work: Object.entries(fields.work).map(([task, json]) => readWork(task, json)),
+    ...(typeof info["totals"] === "object" && info["totals"] !== null &&
+      { totals: info["totals"] as Readonly<Record<string, ClassTotals>> }),
     beatAt: readWireTime(readNumber(fields.beat)) ?? 0,
     alive,
   };
@@ -81,6 +87,8 @@ function readWork(task: string, json: string): RunningJob {
     queue: readString(work["queue"]) ?? "",
     payload: typeof payload === "string" ? payload : JSON.stringify(payload ?? null),
     since: readWireTime(work["run_at"]) ?? 0,
+    ...(typeof work["progress"] === "string" && { progress: work["progress"] }),
+    ...(typeof work["lastLine"] === "string" && { lastLine: work["lastLine"] }),
   };
 }
 

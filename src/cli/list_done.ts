@@ -1,0 +1,52 @@
+/**
+ * `jobs list done`: the history of finished jobs.
+ *
+ * @module
+ */
+import { systemClock } from "../clock.ts";
+import { formatDuration } from "../job/duration.ts";
+import { type EndedJob, readEnded } from "../job/ended.ts";
+import { stringifyLossless } from "../job/json.ts";
+import type { OpenStore } from "../store/open.ts";
+import { relative } from "./entries.ts";
+import { faint, print, printJson, printTable } from "./output.ts";
+
+/** A page of the history, or what is found in it. */
+export async function listDone(
+  store: OpenStore,
+  request: {
+    readonly search: string | undefined;
+    readonly cursor: string | undefined;
+    readonly limit: number;
+    readonly json: boolean;
+  },
+): Promise<number> {
+  const { search, cursor, limit, json } = request;
+  const page = search === undefined
+    ? await store.results({ limit, ...(cursor !== undefined && { cursor }) })
+    : { records: await store.searchResults(search, limit) };
+  const ended = page.records.map(readEnded);
+  if (json) {
+    printJson({ entries: ended, next: page.next });
+    return 0;
+  }
+  const now = systemClock.now();
+  printTable(
+    ["ended", "state", "took", "jid", "class", "came to"],
+    ended.map((job) => [
+      relative(job.ended_at, now),
+      job.state,
+      job.elapsed_ms === undefined ? "" : formatDuration(job.elapsed_ms),
+      job.jid,
+      job.class,
+      cameTo(job),
+    ]),
+    search === undefined ? "No finished jobs are known" : `No finished job with "${search}" is known`,
+  );
+  if (page.next !== undefined) print(faint(`more: --cursor ${page.next}`));
+  return 0;
+}
+
+function cameTo({ error, result }: EndedJob): string {
+  return (error ? `${error.class}: ${error.message}` : stringifyLossless(result) ?? "").slice(0, 80);
+}

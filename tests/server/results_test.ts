@@ -1,0 +1,133 @@
+/** What is known of jobs that have ended, on both stores. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+const MODULE = `
+export function Add(_ctx, a, b) { return { sum: a + b }; }
+export function Big() { return "x".repeat(70_000); }
+export function Odd() { return () => 1; }
+export function AddAway(ctx, a, b) { ctx.progress(50, "percent"); ctx.log.info("half way"); return a + b; }
+AddAway.options = { isolate: true };
+export function Gone() { throw new TypeError("no way"); }
+Gone.options = { retry: false };
+export function Kept() { return 1; }
+Kept.options = { result_ttl: 0 };
+`;
+
+async function withModule(bench: Bench): Promise<string> {
+  const path = `${bench.folder}/results.js`;
+  await Deno.writeTextFile(path, MODULE);
+  return path;
+}
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`results and failures are known afterwards, and waited for, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using _server = await bench.server([await withModule(bench)]);
+
+    const sum = await bench.push("Add", [1, 2]);
+    const ended = await bench.client.result(sum);
+    assertEquals([ended?.state, ended?.result, ended?.attempt, ended?.class], ["done", { sum: 3 }, 1, "Add"]);
+    const shown = await jobs(["show", sum, "--store", bench.url]);
+    assertMatch(shown.stdout, /^state +done .*\n[\s\S]*^result +{"sum":3}$/m);
+
+    const away = await bench.client.result(await bench.push("AddAway", [1, 2]));
+    assertEquals([away?.result, away?.progress, away?.last_line], [3, "50 percent", "half way"]);
+
+    const gone = await bench.client.result(await bench.push("Gone", []));
+    assertEquals([gone?.state, gone?.error?.class, gone?.error?.message], ["failed", "TypeError", "no way"]);
+    assertMatch(gone!.error!.stack![0]!, /Gone/);
+    const dead = await bench.client.result(await bench.push("Add", [], { class: "Nobody", retry: 0 }));
+    assertEquals([dead?.state, dead?.error?.class], ["dead", "HandlerMissing"]);
+
+    const listed = await jobs(["list", "done", "--json", "--store", bench.url]);
+    assertEquals(JSON.parse(listed.stdout).entries.map((one: { class: string }) => one.class), [
+      "Nobody",
+      "Gone",
+      "AddAway",
+      "Add",
+    ]);
+    const found = await jobs(["list", "done", "--search", "TYPEERROR", "--json", "--store", bench.url]);
+    assertEquals(JSON.parse(found.stdout).entries.length, 1);
+
+    const waited = await jobs(["push", "Add", "20", "22", "--wait", "--store", bench.url]);
+    assertEquals([waited.code, waited.stdout], [0, '{"sum":42}\n']);
+    const failed = await jobs(["push", "Gone", "--wait", "--retry", "false", "--store", bench.url]);
+    assertEquals([failed.code, failed.stdout, failed.stderr], [1, "", "jobs: failed: TypeError: no way\n"]);
+    const nothing = await jobs(["push", "Noop", "--wait", "--store", bench.url]);
+    assertEquals([nothing.code, nothing.stdout], [0, ""]);
+  });
+}
+
+Deno.test("cancelled and expired jobs are known as such", async () => {
+  await using bench = await Bench.open();
+  const removed = await bench.push("Noop", [], { in: "1h" });
+  await jobs(["cancel", removed, "--store", bench.url]);
+  assertEquals((await bench.client.result(removed))?.state, "cancelled");
+  const expired = await bench.push("Noop", [], { expires_in: "1ms" });
+  await using _server = await bench.server();
+  assertEquals((await bench.client.result(expired))?.state, "expired");
+  const running = await bench.push("Wait", [bench.notes]);
+  await bench.noted(`start ${running}`);
+  await bench.until(async () => {
+    return (await bench.store.processes())[0]?.work[0]?.lastLine === "Waiting for the end";
+  });
+  const shown = await jobs(["show", running, "--store", bench.url]);
+  assertMatch(shown.stdout, /progress +40 percent\nlast line +Waiting for the end/);
+  await jobs(["cancel", running, "--store", bench.url]);
+  const cancelled = await bench.client.result(running);
+  assertEquals([cancelled?.state, cancelled?.error, cancelled?.progress], ["cancelled", undefined, "40 percent"]);
+  assertMatch((await jobs(["show", running, "--store", bench.url])).stdout, /state +cancelled/);
+});
+
+Deno.test("a result that is too large or no JSON is not kept, and that is said; the job is done all the same", async () => {
+  await using bench = await Bench.open();
+  await using _server = await bench.server([await withModule(bench)]);
+  const big = await bench.client.result(await bench.push("Big", []));
+  assertEquals([big?.state, big?.result, big?.result_dropped], [
+    "done",
+    undefined,
+    "70002 characters; at most 65536 are kept",
+  ]);
+  const odd = await bench.client.result(await bench.push("Odd", []));
+  assertEquals([odd?.state, odd?.result_dropped], ["done", "a function is no JSON"]);
+});
+
+Deno.test("how long is as the push, the class or the configuration says; by default nothing is kept of nothing", async () => {
+  await using bench = await Bench.open();
+  await using _server = await bench.server([await withModule(bench), "-c", "1"]);
+  const kept = await bench.push("Noop", [], { result_ttl: -1 });
+  const brief = await bench.push("Add", [1, 1], { result_ttl: 0 });
+  const classSays = await bench.push("Kept", []);
+  const pushSays = await bench.push("Kept", [], { result_ttl: 60 });
+  const nothing = await bench.push("Noop", []);
+  const last = await bench.push("Add", [1, 1]);
+  await bench.client.result(last);
+  const known = await Promise.all(
+    [kept, brief, classSays, pushSays, nothing].map(async (jid) => (await bench.store.result(jid)) !== undefined),
+  );
+  assertEquals(known, [true, false, false, true, false]);
+});
+
+Deno.test("with retention.done, every finished job is kept", async () => {
+  await using bench = await Bench.open();
+  await using _server = await bench.server([], { JOBS_DONE_TTL: "1h" });
+  const jid = await bench.push("Noop", []);
+  assertEquals((await bench.client.result(jid))?.state, "done");
+});
+
+Deno.test("what a program prints is its result", async () => {
+  await using bench = await Bench.open();
+  await using _server = await bench.server([], {
+    JOBS_EXEC: JSON.stringify([
+      { class: "Json", exec: ["echo", '{"big": 12345678901234567890}'] },
+      { class: "Text", exec: ["echo", "plain"] },
+    ]),
+  });
+  const json = await bench.client.result(await bench.push("Json", []));
+  assertEquals(json?.result, { big: 12345678901234567890n });
+  assertEquals((await bench.client.result(await bench.push("Text", [])))?.result, "plain");
+});
