@@ -19,6 +19,7 @@ try {
   await latency("SQLite", `sqlite:${folder}/latency.db`);
   await redis();
   await pushes();
+  console.log((await deno(["tests/bench/startup.ts"])).trimEnd());
   await idle();
 } finally {
   await Deno.remove(folder, { recursive: true });
