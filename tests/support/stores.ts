@@ -76,8 +76,34 @@ export async function openSqliteTestStore(options: TestOptions = {}): Promise<Te
     now: () => clock.now(),
     advance: (ms) => clock.advance(ms),
     pushRaw: (queue, text) => Promise.resolve(pushRaw(folder.file, queue, text)),
-    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      try {
+        checkPlaces(folder.file);
+      } finally {
+        await folder[Symbol.asyncDispose]();
+      }
+    },
   };
+}
+
+/**
+ * That the file is whole, and each of its jobs in exactly one place.
+ *
+ * @throws {Error} with what is wrong
+ */
+export function checkPlaces(file: string): void {
+  using database = new DatabaseSync(file, { timeout: 5_000 });
+  const wrong = database.prepare(
+    `WITH place AS (SELECT job FROM queued UNION ALL SELECT job FROM lease UNION ALL SELECT job FROM member)
+     SELECT 'no place' AS what, id FROM job WHERE id NOT IN (SELECT job FROM place)
+     UNION ALL SELECT 'no job', job FROM place WHERE job NOT IN (SELECT id FROM job)
+     UNION ALL SELECT 'many places', job FROM place GROUP BY job HAVING count(*) > 1
+     UNION ALL SELECT 'size of ' || place, size FROM set_size
+       WHERE size <> (SELECT count(*) FROM member WHERE member.place = set_size.place)`,
+  ).all();
+  if (wrong.length > 0) throw new Error(`Places are wrong: ${JSON.stringify(wrong)}`);
+  const [damage] = Object.values(database.prepare("PRAGMA integrity_check").get()!);
+  if (damage !== "ok") throw new Error(`File is damaged: ${damage}`);
 }
 
 /** Writes past the adapter, with a connection of its own. */

@@ -1,0 +1,86 @@
+/**
+ * No room for a SQLite store: a push is an error, what was stored stays, and with room it goes on.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { join } from "node:path";
+import { Child } from "./support/child.ts";
+import { checkPlaces } from "./support/stores.ts";
+
+/** A place where a file cannot grow beyond some megabytes. */
+interface Narrow extends AsyncDisposable {
+  readonly dir: string;
+  /** What a child must be started with. */
+  readonly before: readonly string[];
+  /** The code of a push that did not fit. */
+  readonly code: string;
+  /** Makes room. */
+  widen(pid: number): Promise<unknown>;
+}
+
+Deno.test("SQLite: a file that may not grow", async () => {
+  await using narrow = await limitedFiles();
+  await fillUp(narrow);
+});
+
+// Only root may mount. Elsewhere the file that may not grow shows the same, but for the error's code.
+if (await mayMount()) {
+  Deno.test("SQLite: a full disk", async () => {
+    await using narrow = await smallDisk();
+    await fillUp(narrow);
+  });
+}
+
+async function fillUp({ dir, before, code, widen }: Narrow): Promise<void> {
+  const file = join(dir, "jobs.db");
+  await using child = new Child("sqlite_child.ts", ["fill", `sqlite:${file}`, "1"], before);
+  assertEquals(await child.line(), code);
+  await child.tell("again");
+  assertMatch((await child.line())!, new RegExp(`^${code} (\\d+) \\1$`), "None is stored half, none is lost");
+  await widen(child.pid);
+  await child.tell("again");
+  assertMatch((await child.line())!, /^stored (\d+) \1$/);
+  assert(await child.ended());
+  checkPlaces(file);
+}
+
+async function limitedFiles(): Promise<Narrow> {
+  const dir = await Deno.makeTempDir({ prefix: "jobs-limit-" });
+  return {
+    dir,
+    before: ["sh", "-c", `trap '' XFSZ; ulimit -S -f 4096; exec "$@"`, "sh"],
+    code: "unavailable",
+    widen: (pid) => run("prlimit", "--pid", `${pid}`, "--fsize=unlimited"),
+    [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
+  };
+}
+
+async function smallDisk(): Promise<Narrow> {
+  const dir = await Deno.makeTempDir({ prefix: "jobs-disk-" });
+  await run("mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", dir);
+  return {
+    dir,
+    before: [],
+    code: "full",
+    widen: () => run("mount", "-o", "remount,size=16m", dir),
+    async [Symbol.asyncDispose]() {
+      await run("umount", dir);
+      await Deno.remove(dir);
+    },
+  };
+}
+
+async function mayMount(): Promise<boolean> {
+  const dir = await Deno.makeTempDir({ prefix: "jobs-disk-" });
+  const isMounted = await run("mount", "-t", "tmpfs", "tmpfs", dir).then(() => true, () => false);
+  if (isMounted) await run("umount", dir);
+  await Deno.remove(dir);
+  return isMounted;
+}
+
+/** @throws {Error} when the command fails, or there is none */
+async function run(command: string, ...args: string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command(command, { args }).output();
+  if (!success) throw new Error(`${command} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
+}

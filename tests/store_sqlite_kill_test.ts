@@ -1,0 +1,43 @@
+/**
+ * Where are the jobs when a process is killed at any moment? On a SQLite store, with processes that are really killed.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { jid } from "./store_contract/jobs.ts";
+import { Child } from "./support/child.ts";
+import { checkPlaces, ShiftedClock, sqliteFolder } from "./support/stores.ts";
+
+const HOUR_MS = 3_600_000;
+
+Deno.test("SQLite: whoever is killed, whenever: every acknowledged push is there, each job in one place", async () => {
+  await using folder = await sqliteFolder();
+  const clock = new ShiftedClock();
+  const store = await folder.open({ clock });
+  const pushed: [first: number, last: number][] = [];
+  const note = (line: string) => pushed.push(line.split(" ").map(Number) as [number, number]);
+  for (let round = 1; round <= 4; round++) {
+    await using pusher = new Child("sqlite_child.ts", ["push", store.url, `${2 * round}`]);
+    await using worker = new Child("sqlite_child.ts", ["work", store.url, `${2 * round + 1}`]);
+    // Another number of steps each time, so that death comes at another moment of a step.
+    for (let steps = 0; steps < 10 + 3 * round; steps++) {
+      note((await pusher.line())!);
+      assert(await worker.line() !== undefined);
+    }
+    const [unread] = await Promise.all([pusher.kill(), worker.kill()]);
+    unread.forEach(note);
+    checkPlaces(folder.file);
+  }
+
+  const numbers = pushed.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, i) => first + i));
+  assert(numbers.length > 2_000);
+  const lost: number[] = [];
+  for (const n of numbers) if ((await store.find(jid(n))).length !== 1) lost.push(n);
+  assertEquals(lost, []);
+
+  assert((await store.stats()).leased > 0, "The workers died with jobs in their hands");
+  clock.advance(HOUR_MS);
+  while ((await store.rescue(100, 3)).rescued > 0);
+  assertEquals((await store.stats()).leased, 0);
+  checkPlaces(folder.file);
+});

@@ -1,0 +1,61 @@
+/**
+ * Several processes and connections on one SQLite file: who opens first, who is woken, and who is not.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { HOUR_MS, job, jobs, register, woken } from "./store_contract/jobs.ts";
+import { Child } from "./support/child.ts";
+import { checkPlaces, sqliteFolder } from "./support/stores.ts";
+
+Deno.test("SQLite: processes that open a new file at the same moment all get it, and store in it", async () => {
+  await using folder = await sqliteFolder();
+  const url = `sqlite:${folder.file}`;
+  const children = Array.from({ length: 6 }, (_, i) => new Child("sqlite_child.ts", ["some", url, `${i + 1}`]));
+  assertEquals(await Promise.all(children.map((child) => child.ended())), children.map(() => true));
+  const store = await folder.open();
+  assertEquals((await store.stats()).enqueued, 6 * 25);
+  checkPlaces(folder.file);
+});
+
+Deno.test("SQLite: connections that open a new file at the same moment all get it", async () => {
+  await using folder = await sqliteFolder();
+  const stores = await Promise.all(Array.from({ length: 12 }, () => folder.open()));
+  await Promise.all(stores.map((store, i) => store.enqueue(jobs(10 * i, 10 * i + 9))));
+  assertEquals((await stores[0]!.stats()).enqueued, 120);
+});
+
+Deno.test("SQLite: what does not concern a waiter does not wake it", async () => {
+  await using folder = await sqliteFolder();
+  const [store, other] = [await folder.open(), await folder.open()];
+  await other.pause("paused");
+  const stop = new AbortController();
+  const woke: string[] = [];
+  const waits = [
+    store.waitForWork(["mail"], stop.signal).then(() => woke.push("mail")),
+    store.waitForWork(["paused"], stop.signal).then(() => woke.push("paused")),
+    store.waitForDue(stop.signal).then(() => woke.push("due")),
+    store.waitForCron(stop.signal).then(() => woke.push("cron")),
+  ];
+  await register(other, "host:1:aaaaaaaaaaaa");
+  await other.enqueue([job(1, { queue: "paused" })]);
+  // Whoever sees this one has seen all that was before it.
+  await woken((signal) => store.waitForWork(["default"], signal), () => other.enqueue([job(2)]));
+  assertEquals(woke.filter((name) => name !== "cron"), []);
+  stop.abort();
+  await Promise.all(waits);
+});
+
+Deno.test("SQLite: a later job does not wake the poller, an earlier one does", async () => {
+  await using folder = await sqliteFolder();
+  const [store, other] = [await folder.open(), await folder.open()];
+  await other.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
+  await store.promote(1);
+  let isWoken = false;
+  const due = store.waitForDue(new AbortController().signal).then(() => isWoken = true);
+  await other.enqueue([job(2, { delayMs: 3 * HOUR_MS })]);
+  await woken((signal) => store.waitForWork(["default"], signal), () => other.enqueue([job(3)]));
+  assertEquals(isWoken, false);
+  await other.enqueue([job(4, { delayMs: HOUR_MS })]);
+  await due;
+});

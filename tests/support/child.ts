@@ -1,0 +1,68 @@
+/**
+ * Deno programs of the tests, each in a process of its own, read line by line.
+ *
+ * @module
+ */
+import { TextLineStream } from "@std/streams/text-line-stream";
+
+const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+
+/** A running program. */
+export class Child implements AsyncDisposable {
+  readonly #process: Deno.ChildProcess;
+  readonly #lines: ReadableStreamDefaultReader<string>;
+  readonly #input: WritableStreamDefaultWriter<Uint8Array>;
+
+  /**
+   * @param program its file, beside this one
+   * @param before a command that starts it, e.g. one that sets limits first
+   */
+  constructor(program: string, args: readonly string[], before: readonly string[] = []) {
+    const path = new URL(program, import.meta.url).pathname;
+    const [command, ...rest] = [...before, Deno.execPath(), "run", "-A", "--config", CONFIG, path, ...args];
+    this.#process = new Deno.Command(command!, { args: rest, stdin: "piped", stdout: "piped" }).spawn();
+    this.#lines = this.#process.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())
+      .getReader();
+    this.#input = this.#process.stdin.getWriter();
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  /** The next line that it said; undefined when it has ended. */
+  async line(): Promise<string | undefined> {
+    return (await this.#lines.read()).value;
+  }
+
+  /** Gives it a line. */
+  async tell(line: string): Promise<void> {
+    await this.#input.write(new TextEncoder().encode(`${line}\n`));
+  }
+
+  /** Kills it without warning; returns the lines that it had said and nobody had read. */
+  async kill(): Promise<string[]> {
+    this.#process.kill("SIGKILL");
+    const rest: string[] = [];
+    for (let line = await this.line(); line !== undefined; line = await this.line()) rest.push(line);
+    return rest;
+  }
+
+  /** Waits until it has ended by itself; true when it did well. */
+  async ended(): Promise<boolean> {
+    await this.#input.close();
+    while (await this.line() !== undefined);
+    return (await this.#process.status).success;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#process.kill("SIGKILL");
+    } catch {
+      // It has ended.
+    }
+    await this.#lines.cancel();
+    await this.#input.close().catch(() => {});
+    await this.#process.status;
+  }
+}

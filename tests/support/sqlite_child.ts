@@ -1,0 +1,86 @@
+/**
+ * A process of its own on a SQLite store, for tests that kill it or take its room away. Says on standard output what has
+ * been acknowledged to it. Arguments: what it is to do, the store's address, a name.
+ *
+ * - `push`: pushes batches without end; each line is the first and the last number of a batch.
+ * - `work`: takes and settles without end, so that no job leaves the store; a line is a round.
+ * - `some`: pushes 25 jobs, one by one, and ends.
+ * - `fill`: pushes until it cannot, says with which code; pushes again at every line it is given.
+ *
+ * @module
+ */
+import { StoreError } from "../../src/store/errors.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Outcome, Store } from "../../src/store/store.ts";
+import { job, jobs, register, takeUpTo } from "../store_contract/jobs.ts";
+
+const [what, url, name] = Deno.args as [string, string, string];
+/** Numbers that no other process uses. */
+const FIRST = Number(name) * 1_000_000;
+
+async function push(store: Store): Promise<never> {
+  for (let n = FIRST;; n += 50) {
+    await store.enqueue([...jobs(n, n + 39), ...jobs(n + 40, n + 49, { delayMs: n % 200 })]);
+    say(`${n} ${n + 49}`);
+  }
+}
+
+async function work(store: Store): Promise<never> {
+  const owner = await register(store, `host:${name}:aaaaaaaaaaaa`);
+  for (let round = 0;; round++) {
+    const leases = await takeUpTo(store, owner, 30);
+    const outcomes = leases.map(({ token, payload }, i): Outcome => {
+      const kinds = [
+        { kind: "release" },
+        { kind: "retry", delayMs: 0, payload },
+        { kind: "snooze", delayMs: 5, payload },
+        { kind: "retry", delayMs: 60_000, payload },
+      ] as const;
+      return { token, ...kinds[(i + round) % kinds.length]! };
+    });
+    // The next ones are taken while these are settled: some leases are held at every moment.
+    await Promise.all([store.settle(owner, outcomes.slice(0, 20)), store.promote(20)]);
+    say(`${round}`);
+  }
+}
+
+async function some(store: Store): Promise<void> {
+  for (let n = FIRST; n < FIRST + 25; n++) await store.enqueue([job(n)]);
+}
+
+async function fill(store: Store): Promise<void> {
+  const large = (n: number) => job(n, { payload: `{"class":"A","args":["${"x".repeat(20_000)}"],"jid":"${n}"}` });
+  let stored = 0;
+  const pushOn = async (most: number): Promise<string> => {
+    try {
+      for (let i = 0; i < most; i++, stored++) await store.enqueue([large(FIRST + stored)]);
+      return "stored";
+    } catch (error) {
+      return error instanceof StoreError ? error.code : String(error);
+    }
+  };
+  say(await pushOn(10_000));
+  for await (const _line of Deno.stdin.readable) {
+    say(`${await pushOn(3)} ${stored} ${(await store.stats()).enqueued}`);
+  }
+}
+
+function say(line: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+}
+
+await using store = await openStore(url);
+switch (what) {
+  case "push":
+    await push(store);
+    break;
+  case "work":
+    await work(store);
+    break;
+  case "some":
+    await some(store);
+    break;
+  case "fill":
+    await fill(store);
+    break;
+}
