@@ -54,7 +54,8 @@ export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
     throw new Refusal(403, "This name is not one of ours: name it with --host, or ask by address");
   });
   app.get("/assets/:name", (c) => {
-    const asset = ASSETS[c.req.param("name")];
+    const name = c.req.param("name");
+    const asset = Object.hasOwn(ASSETS, name) ? ASSETS[name] : undefined;
     if (asset === undefined) throw new Refusal(404, "No such file");
     return c.body(asset.text, 200, {
       "content-type": asset.type,

@@ -176,4 +176,5 @@ if (toggle) {
 }
 showTimes();
 countTicks();
+$(".top nav a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 setInterval(() => showTimes(), 1000);

@@ -1,0 +1,166 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { bury, onBothStores, placeOf, push, refsOf } from "./site.ts";
+
+onBothStores("One job and ticked ones are retried, killed, deleted and moved", async ({ store, visitor }) => {
+  const someone = visitor();
+  for (const jid of ["d1", "d2", "d3", "d4"]) await bury(store, jid);
+  const [d1, d2, d3, d4] = await refsOf(store, "d1", "d2", "d3", "d4") as [string, string, string, string];
+
+  const retried = await someone.submit("/jobs/act", { in: "dead", do: "retry:ticked", ref: [d1, d2] }, "/dead");
+  assertStringIncludes(retried.text, "2 jobs put into their queues.");
+  assertEquals([await placeOf(store, "d1"), await placeOf(store, "d3")], ["queue:default", "dead"]);
+
+  await someone.submit("/jobs/act", { in: "dead", do: "move:ticked", ref: [d3], queue_to: "low" }, "/dead");
+  assertEquals(await placeOf(store, "d3"), "queue:low");
+
+  await someone.submit(
+    "/jobs/act",
+    { in: "queue:low", do: "kill:ticked", ref: await refsOf(store, "d3") },
+    "/queues/low",
+  );
+  assertEquals(await placeOf(store, "d3"), "dead");
+
+  const asked = await someone.submit("/jobs/act", { in: "dead", do: "delete:ticked", ref: [d4] }, "/dead");
+  assertStringIncludes(asked.text, "Delete 1 job for good?");
+  assertEquals(await placeOf(store, "d4"), "dead");
+  await someone.submit("/jobs/act", { in: "dead", do: "delete:ticked", ref: [d4], confirmed: "yes" }, "/dead");
+  assertEquals(await placeOf(store, "d4"), undefined);
+
+  const late = await someone.submit("/jobs/act", { in: "dead", do: "retry:ticked", ref: [d1] }, "/dead");
+  assertStringIncludes(late.text, "0 jobs put into their queues. 1 job had moved on meanwhile.");
+  const none = await someone.submit("/jobs/act", { in: "dead", do: "retry:ticked" }, "/dead");
+  assertStringIncludes(none.text, "Nothing is ticked.");
+});
+
+onBothStores("All matching are changed, after the count was confirmed, and no others", async ({ store, visitor }) => {
+  const someone = visitor();
+  for (let i = 0; i < 12; i++) {
+    await push(store, `s${i}`, { class: i % 3 ? "Mail" : "Report", args: [`user-${i}`] }, 60_000);
+  }
+  const asked = await someone.submit("/jobs/act", { in: "scheduled", do: "retry:all", class: "report" }, "/scheduled");
+  assertStringIncludes(asked.text, "Run 4 jobs in scheduled with class &quot;report&quot; now?");
+  assertEquals((await store.stats()).scheduled, 12);
+  const done = await someone.submit(
+    "/jobs/act",
+    { in: "scheduled", do: "retry:all", class: "report", confirmed: "yes" },
+    "/scheduled",
+  );
+  assertStringIncludes(done.text, "4 jobs put into their queues.");
+  const { scheduled, enqueued } = await store.stats();
+  assertEquals([scheduled, enqueued], [8, 4]);
+
+  await someone.submit("/jobs/act", { in: "scheduled", do: "kill:all", q: "USER-1", confirmed: "yes" }, "/scheduled");
+  assertEquals((await store.stats()).dead, 3); // 1, 10 and 11
+  await someone.submit("/jobs/act", { in: "scheduled", do: "delete:all", confirmed: "yes" }, "/scheduled");
+  assertEquals((await store.stats()).scheduled, 0);
+  await someone.submit("/jobs/act", { in: "queue:default", do: "move:all", queue_to: "low", confirmed: "yes" });
+  assertEquals((await store.queues()).map(({ name, size }) => [name, size]), [["default", 0], ["low", 4]]);
+});
+
+onBothStores("A queue is paused, resumed and cleared", async ({ store, visitor }) => {
+  const someone = visitor();
+  for (let i = 0; i < 3; i++) await push(store, `q${i}`);
+  const paused = await someone.submit("/queues/default/pause", {}, "/queues");
+  assertStringIncludes(paused.text, "Queue default is paused.");
+  assertEquals((await store.queues())[0]!.paused, true);
+  await someone.submit("/queues/default/resume", {}, "/queues");
+  assertEquals((await store.queues())[0]!.paused, false);
+  const asked = await someone.submit("/jobs/act", { in: "queue:default", do: "delete:all" }, "/queues");
+  assertStringIncludes(asked.text, "Delete all 3 jobs in queue:default for good?");
+  await someone.submit("/jobs/act", { in: "queue:default", do: "delete:all", confirmed: "yes" }, "/queues");
+  assertEquals((await store.stats()).enqueued, 0);
+});
+
+onBothStores(
+  "A new job is pushed; a wrong one is refused, and the form keeps what was typed",
+  async ({ store, visitor }) => {
+    const someone = visitor();
+    const wrong = await someone.submit("/push", { class: "Greet", args: '{"a":1}', queue: "mail" }, "/push");
+    assertEquals(wrong.status, 422);
+    assertStringIncludes(wrong.text, "The arguments are no array");
+    assertStringIncludes(wrong.text, "{&quot;a&quot;:1}");
+    const pushed = await someone.submit("/push", {
+      class: "Greet",
+      args: '["bob", 12345678901234567890]',
+      queue: "mail",
+    });
+    const jid = /Pushed as (\w+)\./.exec(pushed.text)![1]!;
+    assertMatch((await store.find(jid))[0]!.payload, /"args":\["bob",12345678901234567890\]/);
+    await someone.submit("/push", { class: "Greet", args: "[]", when: "in 5m", retry: "3" });
+    assertEquals((await store.stats()).scheduled, 1);
+  },
+);
+
+onBothStores("A job is changed and pushed again; what was masked stays as it was", async ({ store, visitor }) => {
+  const someone = visitor();
+  await bury(store, "old", { args: [{ name: "bob", password: "hunter2" }], tags: ["x"] });
+  const [ref] = await refsOf(store, "old");
+  const form = await someone.visit(`/jobs/old/edit?ref=${encodeURIComponent(ref!)}`);
+  assert(!form.text.includes("hunter2"));
+  await someone.submit("/jobs/old/edit", {
+    ref: ref!,
+    class: "Hard",
+    queue: "low",
+    args: '[{"name":"ann","password":"••••••"}]',
+  });
+  assertEquals(await placeOf(store, "old"), undefined);
+  const [entry] = (await store.page({ in: "queue", queue: "low" })).entries;
+  const { jid, args, tags, error_class } = JSON.parse(entry!.payload);
+  assertEquals({ args, tags, error_class }, {
+    args: [{ name: "ann", password: "hunter2" }],
+    tags: ["x"],
+    error_class: undefined,
+  });
+  assert(jid !== "old");
+});
+
+onBothStores("A process is asked to be quiet, to resume, to stop, and for its dump", async ({ store, visitor }) => {
+  const someone = visitor();
+  const identity = "web1:7:abc";
+  const process = {
+    identity,
+    hostname: "web1",
+    pid: 7,
+    tag: "",
+    labels: [],
+    queues: ["default"],
+    weights: { default: 0 },
+    concurrency: 2,
+    version: "0",
+    startedAt: 0,
+    quiet: false,
+    busy: 0,
+    rss: 1,
+    work: [],
+  };
+  await store.beat(process, 60_000);
+  const received = async () => (await store.receive(identity, AbortSignal.timeout(5_000))).map(({ verb }) => verb);
+  for (const verb of ["quiet", "resume", "stop"] as const) {
+    if (verb === "stop") {
+      const asked = await someone.submit(`/processes/${identity}/stop`, {}, "/processes");
+      assertStringIncludes(asked.text, `Stop ${identity}?`);
+    }
+    await someone.submit(`/processes/${identity}/${verb}`, { confirmed: "yes" }, "/processes");
+    assertEquals(await received(), [verb]);
+  }
+  const page = someone.submit(`/processes/${identity}/dump`, {}, "/processes");
+  const [command] = await store.receive(identity, AbortSignal.timeout(5_000));
+  await store.reply(command!.id!, "task 1 <idle>");
+  assertStringIncludes((await page).text, "task 1 &lt;idle&gt;");
+  const gone = await someone.submit("/processes/nobody:1:x/quiet", {}, "/processes");
+  assertEquals(gone.status, 404);
+});
+
+onBothStores("Readers look and do not act", async ({ store, visitor }) => {
+  await bury(store, "d1");
+  const someone = visitor();
+  const page = await someone.visit("/dead");
+  assert(!page.text.includes("retry:ticked"));
+  assertStringIncludes(page.text, "read-only");
+  const refused = await someone.submit("/jobs/act", { in: "dead", do: "retry:all", confirmed: "yes" }, "/dead");
+  assertEquals(refused.status, 403);
+  const pushed = await someone.api("POST", "/jobs", { class: "A" });
+  assertEquals(pushed.status, 403);
+  assertEquals(await placeOf(store, "d1"), "dead");
+  assertEquals((await someone.submit("/theme", { theme: "dark" })).status, 200);
+}, { readOnly: true });

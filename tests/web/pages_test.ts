@@ -1,0 +1,168 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Meter } from "../../src/web/meter.ts";
+import { systemClock } from "../../src/clock.ts";
+import { bury, onBothStores, openSite, push } from "./site.ts";
+
+onBothStores("Every page shows what is there", async ({ store, visitor }) => {
+  await bury(store, "d1", { args: ["bob", { api_key: "k-123" }], tags: ["night"], display_class: "Shown::As" });
+  await push(store, "q1", { args: [12345678901234567890n.toString()] });
+  await push(store, "s1", { queue: "mail" }, 3_600_000);
+  const someone = visitor();
+  const shows = async (path: string, ...texts: string[]) => {
+    const answer = await someone.visit(path);
+    assertEquals(answer.status, 200, path);
+    for (const text of texts) assertStringIncludes(answer.text, text, path);
+    return answer.text;
+  };
+  await shows("/", "Jobs wait, and no process runs", "Jobs a second", "default");
+  await shows("/queues", "default", "Pause", "Clear");
+  await shows("/queues/default", "q1", "12345678901234567890", "taken by no live process");
+  await shows("/scheduled", "s1", "Run now", "mail");
+  const dead = await shows("/dead", "Shown::As", "RangeError: no luck", "night", "&quot;bob&quot;", "••••••");
+  assert(!dead.includes("k-123"));
+  await shows("/retries", "Nothing here");
+  await shows("/busy", "Nothing runs");
+  await shows("/processes", "No process runs");
+  await shows("/jobs/d1", "It failed for good", "RangeError", "no luck", "••••••");
+  await shows("/jobs/q1", "No process runs");
+  await shows("/jobs/s1", "It waits for its time");
+  await shows("/jobs/nobody", "No such job here");
+});
+
+onBothStores("Filters combine, stand in the address, and do not see behind the mask", async ({ store, visitor }) => {
+  await bury(store, "d1", { class: "Import", args: ["/srv/a.csv", { password: "hunter2" }], tags: ["night"] });
+  await bury(store, "d2", { class: "Import", args: ["/srv/b.csv"], error_message: "disk full", queue: "low" });
+  await bury(store, "d3", { class: "Mail", args: ['quote " and \\ and é'] });
+  const someone = visitor();
+  const found = async (query: string) => {
+    const { text } = await someone.visit(`/dead?${query}`);
+    return ["d1", "d2", "d3"].filter((jid) => text.includes(`/jobs/${jid}`)).join(" ");
+  };
+  assertEquals(await found("class=import"), "d1 d2");
+  assertEquals(await found("class=import&q=b.csv"), "d2");
+  assertEquals(await found("error=FULL"), "d2");
+  assertEquals(await found("tag=night"), "d1");
+  assertEquals(await found("queue=low"), "d2");
+  assertEquals(await found("q=d3"), "d3");
+  assertEquals(await found(`q=${encodeURIComponent('" and')}`), "d3");
+  assertEquals(await found("q=É"), "d3");
+  assertEquals(await found("q=hunter2"), "");
+  assertEquals(await found("q=hunter2&class=import"), "");
+  const everywhere = await someone.visit("/search?q=srv");
+  assertStringIncludes(everywhere.text, "2 jobs found");
+});
+
+onBothStores("Lists are pages: each job stands on one, in both orders", async ({ store, visitor }) => {
+  for (let i = 0; i < 120; i++) await push(store, `j${String(i).padStart(3, "0")}`);
+  for (const order of ["forward", "reverse"]) {
+    const someone = visitor();
+    const jids: string[] = [];
+    for (let path: string | undefined = `/queues/default?order=${order}`; path !== undefined;) {
+      const { text } = await someone.visit(path);
+      jids.push(...[...text.matchAll(/<a class="class" href="\/jobs\/(j\d+)/g)].map(([, jid]) => jid!));
+      path = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+    }
+    const sorted = Array.from({ length: 120 }, (_, i) => `j${String(i).padStart(3, "0")}`);
+    assertEquals(jids, order === "forward" ? sorted : sorted.reverse());
+  }
+});
+
+onBothStores("The API does what the pages do", async ({ store, visitor }) => {
+  const program = visitor();
+  const pushed = await program.api("POST", "/jobs", { class: "Greet", args: ["bob", { token: "t" }], queue: "mail" });
+  assertEquals(pushed.status, 201);
+  const many = await program.api("POST", "/jobs", [{ class: "A" }, { class: "" }, { class: "B", in: "5m" }]);
+  assertEquals(many.value.results.map((one: { jid?: string }) => one.jid !== undefined), [true, false, true]);
+  assertEquals((await program.api("GET", "/stats")).value.enqueued, 2);
+  assertEquals((await program.api("GET", "/queues")).value.queues.length, 2);
+  const list = await program.api("GET", "/jobs?in=queue:mail");
+  assertEquals(list.value.jobs[0].payload.args, ["bob", { token: "••••••" }]);
+  const { jid } = pushed.value;
+  const act = async (action: string, body = {}) => (await program.api("POST", `/jobs/${jid}/${action}`, body)).value;
+  assertEquals(await act("move", { queue: "low" }), { changed: 1 });
+  assertEquals(await act("kill"), { changed: 1 });
+  assertEquals(await act("retry"), { changed: 1 });
+  assertEquals((await program.api("GET", `/jobs/${jid}`)).value.jobs[0].place, "queue:low");
+  const again = (await program.api("POST", `/jobs/${jid}/push-again`, { args: [{ token: "••••••" }] })).value;
+  assertEquals((await program.api("GET", `/jobs/${jid}`)).value.jobs, []);
+  assertEquals(JSON.parse((await store.find(again.jid))[0]!.payload).args, [{ token: "••••••" }]);
+  assertEquals((await program.api("POST", "/queues/low/pause")).value, { queue: "low", paused: true });
+  assertEquals((await program.api("POST", "/queues/low/resume")).value, { queue: "low", paused: false });
+  assertEquals((await program.api("POST", "/queues/low/clear")).value, { changed: 1 });
+  const all = { action: "kill", all: { in: "scheduled", class: "b" } };
+  assertEquals((await program.api("POST", "/actions", all)).value, { changed: 1 });
+  const refs = (await program.api("GET", "/jobs?in=dead")).value.jobs.map((job: { ref: string }) => job.ref);
+  assertEquals((await program.api("POST", "/actions", { action: "delete", refs })).value, { changed: 1 });
+  assertEquals((await program.api("POST", `/jobs/${jid}/retry`)).status, 404);
+  assertEquals((await program.api("POST", "/actions", { action: "eat", refs: [] })).status, 422);
+  assertEquals((await program.api("POST", "/processes/x/quiet")).status, 404);
+  const document = (await program.api("GET", "/openapi.json")).value;
+  assertEquals(document.openapi, "3.1.0");
+  for (const path of ["/jobs", "/jobs/{jid}/retry", "/actions", "/queues/{name}/clear"]) {
+    assert(document.paths[path]?.post);
+  }
+});
+
+Deno.test("Under a prefix, every link and redirect stays under it", async () => {
+  await using site = await openSite("sqlite", { prefix: "/ops/jobs" });
+  await push(site.store, "q1");
+  const someone = site.visitor();
+  for (const path of ["/", "/queues", "/queues/default", "/dead", "/jobs/q1", "/push", "/settings"]) {
+    const { status, text } = await someone.visit(`/ops/jobs${path}`);
+    assertEquals(status, 200, path);
+    for (const [, address] of text.matchAll(/\s(?:href|src|action)="([^"]*)"/g)) {
+      assert(address!.startsWith("/ops/jobs") || address!.startsWith("#"), `${path}: ${address}`);
+    }
+  }
+  const page = await someone.visit("/ops/jobs/queues");
+  const token = /name="token" value="([^"]+)"/.exec(page.text)![1]!;
+  const { headers } = await someone.send("/ops/jobs/queues/default/pause", {
+    method: "POST",
+    body: new URLSearchParams({ token, back: "/queues" }),
+  });
+  assertEquals(headers.get("location"), "/ops/jobs/queues");
+  assertEquals((await someone.visit("/queues")).status, 404);
+});
+
+Deno.test("Prometheus' own checker accepts the metrics; hostile and many names do no harm", async () => {
+  const meter = new Meter(systemClock);
+  await using site = await openSite("sqlite", { meter });
+  for (const name of ['a"b\\c\nd', ...Array.from({ length: 300 }, (_, i) => `Class${i}`)]) {
+    await meter.around({ class: name, payload: { enqueued_at: Date.now() / 1_000 - 1 } }, () => Promise.resolve());
+  }
+  await meter.around({ class: "Boom", payload: {} }, () => Promise.reject(new Error("no"))).catch(() => {});
+  for (let i = 0; i < 250; i++) await push(site.store, `q${i}`, { queue: `queue-${i}` });
+  const { text, headers } = await site.visitor().visit("/metrics");
+  assertStringIncludes(headers.get("content-type")!, "version=0.0.4");
+  const child = new Deno.Command("promtool", {
+    args: ["check", "metrics"],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(text));
+  await writer.close();
+  const output = await child.output();
+  assertEquals(new TextDecoder().decode(output.stderr) + new TextDecoder().decode(output.stdout), "");
+  assert(output.success);
+  assert(text.split("\n").length < 4_000, "the number of series has a bound");
+  assertStringIncludes(text, 'jobs_queue_size{queue="(other)"} 50');
+  assertStringIncludes(text, 'class="a\\"b\\\\c\\nd"');
+  assertStringIncludes(text, 'jobs_performed_total{class="(other)",outcome="failed"} 1');
+});
+
+Deno.test("Health: alive as long as it answers, ready only when jobs are taken and the store is there", async () => {
+  let problem: string | undefined;
+  await using site = await openSite("redis", { notReady: () => problem });
+  const someone = site.visitor();
+  assertEquals([(await someone.visit("/healthz")).text, (await someone.visit("/readyz")).text], ["ok\n", "ready\n"]);
+  problem = "Quiet: it takes no jobs";
+  const quiet = await someone.visit("/readyz");
+  assertEquals([quiet.status, quiet.text], [503, "Quiet: it takes no jobs\n"]);
+  problem = undefined;
+  await site.store[Symbol.asyncDispose]();
+  assertEquals((await someone.visit("/readyz")).status, 503);
+  assertEquals((await someone.visit("/healthz")).status, 200);
+  assertEquals((await someone.visit("/dead")).status, 503);
+});

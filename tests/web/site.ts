@@ -1,0 +1,169 @@
+/**
+ * A dashboard for tests on a store of its own, and a visitor who keeps cookies and fills in forms as a browser does.
+ *
+ * @module
+ */
+import type { OpenStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/open.ts";
+import { createWeb, type Web, type WebOptions } from "../../src/web/web.ts";
+import { startRedis } from "../support/redis.ts";
+
+/** A dashboard, and what is behind it. */
+export interface Site extends AsyncDisposable {
+  readonly store: OpenStore;
+  /** The store's address. */
+  readonly url: string;
+  readonly web: Web;
+  /** A visitor without cookies. */
+  visitor(peer?: string): Visitor;
+}
+
+/** Opens a dashboard on a fresh store. */
+export async function openSite(
+  kind: "sqlite" | "redis",
+  options: Partial<WebOptions> & { readonly deadMaxJobs?: number } = {},
+): Promise<Site> {
+  await using stack = new AsyncDisposableStack();
+  let url: string;
+  if (kind === "redis") url = stack.use(await startRedis()).url;
+  else {
+    const folder = await Deno.makeTempDir({ prefix: "jobs-web-" });
+    stack.defer(() => Deno.remove(folder, { recursive: true }));
+    url = `sqlite:${folder}/jobs.db`;
+  }
+  const { deadMaxJobs, ...more } = options;
+  const store = stack.use(await openStore(url, { ...(deadMaxJobs === undefined ? {} : { deadMaxJobs }) }));
+  const web = stack.use(createWeb({ store, ...more }));
+  const kept = stack.move();
+  return {
+    store,
+    url,
+    web,
+    visitor: (peer = "127.0.0.1") => new Visitor(web, peer),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** A test on both stores. */
+export function onBothStores(
+  name: string,
+  test: (site: Site) => Promise<void>,
+  options: Partial<WebOptions> = {},
+): void {
+  for (const kind of ["sqlite", "redis"] as const) {
+    Deno.test(`${name} (${kind})`, async () => {
+      await using site = await openSite(kind, options);
+      await test(site);
+    });
+  }
+}
+
+/** What a visitor got. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** Somebody with a browser. */
+export class Visitor {
+  readonly cookies: Map<string, string> = new Map();
+  readonly #web: Web;
+  readonly #peer: string;
+
+  /** Somebody at that address. */
+  constructor(web: Web, peer: string) {
+    this.#web = web;
+    this.#peer = peer;
+  }
+
+  /** Sends a request as it is, with the cookies. */
+  async send(path: string, init: RequestInit = {}): Promise<Answer> {
+    const headers = new Headers(init.headers);
+    if (!headers.has("host")) headers.set("host", "localhost:7433");
+    if (this.cookies.size > 0) {
+      headers.set("cookie", [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; "));
+    }
+    const request = new Request(`http://localhost:7433${path}`, { ...init, headers, redirect: "manual" });
+    const response = await this.#web.handle(request, this.#peer);
+    for (const cookie of response.headers.getSetCookie()) {
+      const [pair = "", ...attributes] = cookie.split(";");
+      const at = pair.indexOf("=");
+      const isGone = attributes.some((one) => /^\s*max-age=0$/i.test(one));
+      if (isGone) this.cookies.delete(pair.slice(0, at));
+      else this.cookies.set(pair.slice(0, at), pair.slice(at + 1));
+    }
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
+
+  /** Opens a page. */
+  visit(path: string): Promise<Answer> {
+    return this.send(path);
+  }
+
+  /** Sends a form from the page `from`, with its token, and opens the page it leads to. */
+  async submit(path: string, fields: Record<string, string | readonly string[]>, from = "/"): Promise<Answer> {
+    const token = /name="token" value="([^"]+)"/.exec((await this.visit(from)).text)?.[1] ?? "";
+    const body = new URLSearchParams({ token, back: from });
+    for (const [name, value] of Object.entries(fields)) {
+      for (const one of typeof value === "string" ? [value] : value) body.append(name, one);
+    }
+    const answer = await this.send(path, {
+      method: "POST",
+      body,
+      headers: { "sec-fetch-site": "same-origin" },
+    });
+    const location = answer.headers.get("location");
+    return answer.status === 303 && location !== null ? await this.visit(location) : answer;
+  }
+
+  /** Asks the API. */
+  async api(method: "GET" | "POST", path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const answer = await this.send(`/api/v1${path}`, {
+      method,
+      headers: { ...headers, ...(method === "POST" && { "content-type": "application/json" }) },
+      ...(method === "POST" && { body: JSON.stringify(body ?? {}) }),
+    });
+    return { status: answer.status, value: JSON.parse(answer.text) };
+  }
+}
+
+/** Puts a job into a queue. */
+export async function push(
+  store: OpenStore,
+  jid: string,
+  fields: Readonly<Record<string, unknown>> = {},
+  delayMs?: number,
+): Promise<void> {
+  const payload = { class: "Hard", args: [], jid, queue: "default", ...fields };
+  const job = { jid, queue: payload.queue, payload: JSON.stringify(payload) };
+  await store.enqueue([delayMs === undefined ? job : { ...job, delayMs }]);
+}
+
+/** Puts a job into `dead`. */
+export async function bury(
+  store: OpenStore,
+  jid: string,
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  await push(store, jid, {
+    error_class: "RangeError",
+    error_message: "no luck",
+    retry_count: 0,
+    failed_at: 1.7e9,
+    ...fields,
+  });
+  const [entry] = await store.find(jid);
+  await store.edit([entry!.ref], "kill");
+}
+
+/** Where a job is: `dead`, `queue:default`, … or nothing. */
+export async function placeOf(store: OpenStore, jid: string): Promise<string | undefined> {
+  const [entry] = await store.find(jid);
+  return entry && (entry.place.in === "queue" ? `queue:${entry.place.queue}` : entry.place.in);
+}
+
+/** The refs of the jobs with these ids. */
+export async function refsOf(store: OpenStore, ...jids: string[]): Promise<string[]> {
+  return await Promise.all(jids.map(async (jid) => (await store.find(jid))[0]!.ref));
+}
