@@ -90,7 +90,14 @@ Deno.test("redis: waiting for work: a connection that nobody waits on is closed"
     return links.at(-1)!;
   };
   const link = newLink("commands");
-  const context: Context = { link, blockingLink: newLink, offset: () => "0", wire: 7, deadLimits: ["1", "1"] };
+  const context: Context = {
+    link,
+    blockingLink: newLink,
+    offset: () => "0",
+    waitMs: 5_000,
+    wire: 7,
+    deadLimits: ["1", "1"],
+  };
   const watch = new QueueWatch(context, new WakeChannel(link), 0.05);
   const patience = new AbortController();
   const wait = watch.wait(["default"], patience.signal);

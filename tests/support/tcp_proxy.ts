@@ -22,10 +22,11 @@ export class TcpProxy implements AsyncDisposable {
   weather: Weather = "fair";
   /** Every piece of data is held for so long, each way. */
   delayMs = 0;
-  /** So many bytes may still pass from the server; then its connections are cut, in the middle of an answer. */
-  cutAfterBytes = Infinity;
+  /** How many bytes of answers pass on each new connection; then it is cut, in the middle of an answer. */
+  bytesToLive: () => number = () => Infinity;
   readonly #server: Server;
-  readonly #open = new Set<Socket>();
+  /** Clients' sockets, and how many bytes of answers may still pass to each. */
+  readonly #clients = new Map<Socket, number>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
   #accepted = 0;
 
@@ -59,12 +60,17 @@ export class TcpProxy implements AsyncDisposable {
 
   /** Cuts all connections. */
   cut(): void {
-    for (const socket of this.#open) socket.destroy();
+    for (const client of this.#clients.keys()) client.destroy();
+  }
+
+  /** Cuts every open connection at its next answer, after so many bytes of it. */
+  cutNextAnswer(bytes = 0): void {
+    for (const client of this.#clients.keys()) this.#clients.set(client, bytes);
   }
 
   /** Tells the clients that nothing more will come, and still takes what they send. */
   halfClose(): void {
-    for (const socket of this.#open) if (socket.localPort === this.port) socket.end();
+    for (const client of this.#clients.keys()) client.end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -80,22 +86,21 @@ export class TcpProxy implements AsyncDisposable {
       client.destroy();
       server.destroy();
     };
+    this.#clients.set(client, this.bytesToLive());
+    client.on("close", () => this.#clients.delete(client));
     for (const socket of [client, server]) {
-      this.#open.add(socket);
       socket.on("error", end);
-      socket.on("close", () => {
-        this.#open.delete(socket);
-        end();
-      });
+      socket.on("close", end);
     }
     client.on("data", (bytes) => this.#pass(server, bytes));
     client.on("end", () => server.end());
     server.on("end", () => client.end());
     server.on("data", (bytes) => {
-      const passing = Math.min(bytes.length, this.cutAfterBytes);
-      this.cutAfterBytes -= passing;
-      this.#pass(client, bytes.subarray(0, passing));
-      if (passing < bytes.length) this.cut();
+      const left = (this.#clients.get(client) ?? 0) - bytes.length;
+      this.#clients.set(client, left);
+      if (left >= 0) return this.#pass(client, bytes);
+      client.write(bytes.subarray(0, left + bytes.length));
+      end();
     });
   }
 

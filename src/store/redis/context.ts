@@ -4,8 +4,10 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
+import { systemClock } from "../../clock.ts";
 import type { Arg } from "./connection.ts";
 import type { Link } from "./link.ts";
+import { isUnknown } from "./refusals.ts";
 
 /** What every part of the Redis store shares. */
 export interface Context {
@@ -15,10 +17,27 @@ export interface Context {
   blockingLink(name: string): Link;
   /** Milliseconds to add to the server's time; "0" but for tests. */
   offset(): string;
+  /** How long a call waits for a connection in all. */
+  readonly waitMs: number;
   /** How payload times are written. */
   readonly wire: 7 | 8;
   /** Most members of `dead`, and their greatest age: as scripts take them. */
   readonly deadLimits: readonly [jobs: string, ageMs: string];
+}
+
+/**
+ * Makes an attempt, and makes it again as long as its answers are lost and there is time. For what cannot simply be sent
+ * again: the attempt itself sees to it that nothing happens twice.
+ */
+export async function insist<T>({ waitMs }: Context, attempt: () => Promise<T>): Promise<T> {
+  const end = systemClock.monotonic() + waitMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isUnknown(error) || systemClock.monotonic() >= end) throw error;
+    }
+  }
 }
 
 /** How long a blocking command blocks before it is sent again, in seconds. */

@@ -50,6 +50,7 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
     link,
     blockingLink: (name) => newLink(name, BLOCK_S * 2_000),
     offset: offsetOf(options.clock),
+    waitMs,
     wire: options.sidekiqWire ?? 7,
     deadLimits: [
       `${options.deadMaxJobs ?? DEFAULT_DEAD_MAX_JOBS}`,
@@ -65,7 +66,7 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
     close();
     throw error;
   }
-  return new RedisStore(context, { waitMs, close });
+  return new RedisStore(context, close);
 }
 
 /** The milliseconds to add to the server's time: what the clock differs from the system's. */

@@ -33,15 +33,13 @@ interface Push {
 /** Puts jobs in. */
 export class Pusher {
   readonly #context: Context;
-  readonly #waitMs: number;
   readonly #key = pusherKey(randomUUID());
   #batches = 0;
   #waiting: Push[] = [];
   #running = false;
 
-  constructor(context: Context, waitMs: number) {
+  constructor(context: Context) {
     this.#context = context;
-    this.#waitMs = waitMs;
   }
 
   /** See `Store.enqueue`. */
@@ -90,7 +88,7 @@ export class Pusher {
 
   /** Who has waited as long as one waits for a connection need not wait for another attempt. */
   #rejectOverdue(error: unknown): void {
-    const before = systemClock.monotonic() - this.#waitMs;
+    const before = systemClock.monotonic() - this.#context.waitMs;
     const overdue = this.#waiting.filter((push) => push.since < before);
     this.#waiting = this.#waiting.filter((push) => push.since >= before);
     for (const push of overdue) push.reject(error);
@@ -103,7 +101,7 @@ export class Pusher {
       this.#context.offset(),
       `${wire}`,
       `${++this.#batches}`,
-      `${Math.max(REMEMBER_MS, 3 * this.#waitMs)}`,
+      `${Math.max(REMEMBER_MS, 3 * this.#context.waitMs)}`,
     ];
     const refused = await link.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
     const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));

@@ -6,7 +6,7 @@
 import { getField } from "../../job/raw.ts";
 import { MOST_RECORDS } from "../results.ts";
 import type { Outcome, SettleResult } from "../store.ts";
-import type { Context } from "./context.ts";
+import { type Context, insist } from "./context.ts";
 import { leasesKey } from "./keys.ts";
 import { isUnknown } from "./refusals.ts";
 import { packRecord } from "./results.ts";
@@ -36,12 +36,7 @@ export class Settlement {
   async settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
     if (outcomes.length === 0) return { lost: [], dropped: 0 };
     const args = pack(outcomes);
-    try {
-      return await this.#settle(owner, args, outcomes);
-    } catch (error) {
-      if (!isUnknown(error)) throw error;
-      return await this.#settle(owner, args, outcomes);
-    }
+    return await insist(this.#context, () => this.#settle(owner, args, outcomes));
   }
 
   async #settle(owner: string, args: readonly string[], outcomes: readonly Outcome[]): Promise<SettleResult> {

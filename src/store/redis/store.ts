@@ -57,14 +57,14 @@ export class RedisStore implements OpenStore {
 
   /**
    * @param context what all parts share
-   * @param options `waitMs`: how long a call waits for a connection; `close`: closes all links
+   * @param close closes all links
    */
-  constructor(context: Context, options: { readonly waitMs: number; readonly close: () => void }) {
+  constructor(context: Context, close: () => void) {
     this.url = context.link.shown;
     this.#context = context;
-    this.#close = options.close;
+    this.#close = close;
     const channel = new WakeChannel(context.link);
-    this.#pusher = new Pusher(context, options.waitMs);
+    this.#pusher = new Pusher(context);
     this.#taker = new Taker(context);
     this.#settlement = new Settlement(context);
     this.#processes = new Processes(context);

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Lease, TakeRequest } from "../store.ts";
-import type { Context } from "./context.ts";
+import { type Context, insist } from "./context.ts";
 import { leasesKey } from "./keys.ts";
 import { isUnknown } from "./refusals.ts";
 import { SCRIPTS } from "./script.ts";
@@ -29,12 +29,7 @@ export class Taker {
   /** See `Store.take`. */
   async take(request: TakeRequest): Promise<Lease[]> {
     if (request.limit < 1 || request.queues.length === 0) return [];
-    try {
-      return await this.#take(request);
-    } catch (error) {
-      if (!isUnknown(error)) throw error;
-      return await this.#take(request);
-    }
+    return await insist(this.#context, () => this.#take(request));
   }
 
   async #take({ queues, limit, owner }: TakeRequest): Promise<Lease[]> {

@@ -1,0 +1,205 @@
+/**
+ * A bad network between us and Redis: what was acknowledged is there once, and what was taken is not stuck.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { StoreError } from "../../src/store/errors.ts";
+import { type OpenStore, openStore, type StoreOptions } from "../../src/store/open.ts";
+import { jobs, processRecord, takeUpTo, TTL_MS } from "../store_contract/jobs.ts";
+import { until } from "../support/eventually.ts";
+import { type RedisServer, startRedis } from "../support/redis.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
+
+const OWNER = "host:1:aaaaaaaaaaaa";
+
+/** A store behind a proxy. */
+interface Bench extends AsyncDisposable {
+  readonly redis: RedisServer;
+  readonly proxy: TcpProxy;
+  readonly store: OpenStore;
+  /** Another store on the same Redis, with no proxy between. */
+  readonly direct: OpenStore;
+}
+
+async function openBench(options: StoreOptions = {}): Promise<Bench> {
+  const redis = await startRedis();
+  const proxy = await TcpProxy.start(redis.port);
+  const store = await openStore(`redis://127.0.0.1:${proxy.port}`, options);
+  const direct = await openStore(redis.url);
+  return {
+    redis,
+    proxy,
+    store,
+    direct,
+    async [Symbol.asyncDispose]() {
+      for (const one of [store, direct, proxy, redis]) await one[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The jids in a queue. */
+async function jidsIn(store: OpenStore, queue = "default"): Promise<string[]> {
+  const { entries } = await store.page({ in: "queue", queue }, { limit: 100_000 });
+  return entries.map((entry) => JSON.parse(entry.payload).jid);
+}
+
+/** Cuts each connection in the middle of an answer, after one of these numbers of bytes. */
+function cutAfter(proxy: TcpProxy, sizes: readonly number[]): void {
+  let next = 0;
+  proxy.bytesToLive = () => sizes[next++ % sizes.length]!;
+  proxy.cut();
+}
+
+Deno.test("redis chaos: pushes over a connection that breaks all the time are there, and each once", async () => {
+  await using t = await openBench();
+  // Connecting takes some 150 bytes, the answer to a push four.
+  cutAfter(t.proxy, [170, 163, 181, 240, 100, 161]);
+  const pushed = await Promise.all(Array.from({ length: 8 }, async (_, lane) => {
+    const jids: string[] = [];
+    for (let i = 0; i < 60; i++) {
+      const batch = jobs(lane * 10_000 + i * 10, lane * 10_000 + i * 10 + 4);
+      const results = await t.store.enqueue(batch);
+      assert(results.every((result) => result.stored));
+      jids.push(...batch.map((job) => job.jid));
+    }
+    return jids;
+  }));
+  assert(t.proxy.accepted > 10, `It was cut, ${t.proxy.accepted} connections`);
+  assertEquals((await jidsIn(t.direct)).sort(), pushed.flat().sort());
+});
+
+Deno.test("redis chaos: jobs taken over a connection that breaks all the time are settled, each once, none is stuck", async () => {
+  await using t = await openBench();
+  const total = 2_000;
+  await t.direct.enqueue(jobs(1, total));
+  await t.direct.beat(processRecord(OWNER), TTL_MS);
+  cutAfter(t.proxy, [500, 4_000, 9_000, 3_300, 20_000, 163]);
+  const taken: string[] = [];
+  let lost = 0;
+  while (taken.length < total) {
+    const leases = await t.store.take({ queues: ["default"], limit: 17, owner: OWNER });
+    assert(leases.length <= 17);
+    taken.push(...leases.map((lease) => JSON.parse(lease.payload).jid));
+    lost += (await t.store.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost.length;
+    if (leases.length === 0) break;
+  }
+  assert(t.proxy.accepted > 10, `It was cut, ${t.proxy.accepted} connections`);
+  assertEquals([taken.length, new Set(taken).size, lost], [total, total, 0]);
+  const { enqueued, leased, processed } = await t.direct.stats();
+  assertEquals([enqueued, leased], [0, 0]);
+  // Finished jobs are counted in the step that ends them.
+  assertEquals(processed, total);
+});
+
+Deno.test("redis chaos: what was taken when the answer was lost, and does not fit the next taking, goes back", async () => {
+  await using t = await openBench({ waitMs: 50 });
+  await t.direct.beat(processRecord(OWNER), TTL_MS);
+  // So that Redis has the script.
+  assertEquals(await takeUpTo(t.store, OWNER), []);
+  await t.direct.enqueue(jobs(1, 10));
+  t.proxy.cutNextAnswer();
+  t.proxy.weather = "closed";
+  await assertRejects(
+    () => t.store.take({ queues: ["default"], limit: 8, owner: OWNER }),
+    StoreError,
+    "cannot be reached",
+  );
+  assertEquals((await t.direct.stats()).leased, 8);
+  t.proxy.weather = "fair";
+  await until(async () => (await t.store.stats().catch(() => undefined)) !== undefined);
+  const leases = await takeUpTo(t.store, OWNER, 3);
+  assertEquals(leases.map((lease) => JSON.parse(lease.payload).args[0]), [1, 2, 3]);
+  assertEquals((await t.direct.stats()).leased, 3);
+  assertEquals((await takeUpTo(t.store, OWNER, 100)).map((lease) => JSON.parse(lease.payload).args[0]), [
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    10,
+  ]);
+});
+
+Deno.test("redis chaos: a slow network slows, and nothing more", async () => {
+  await using t = await openBench();
+  t.proxy.delayMs = 40;
+  await t.store.enqueue(jobs(1, 100));
+  await t.store.beat(processRecord(OWNER), TTL_MS);
+  const leases = await takeUpTo(t.store, OWNER, 100);
+  assertEquals((await t.store.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
+  assertEquals(t.proxy.accepted, 1);
+});
+
+Deno.test("redis chaos: a connection closed by half is made anew", async () => {
+  await using t = await openBench();
+  await t.store.enqueue(jobs(1, 1));
+  t.proxy.halfClose();
+  await t.store.enqueue(jobs(2, 2));
+  assertEquals((await jidsIn(t.direct)).length, 2);
+  assertEquals(t.proxy.accepted, 2);
+});
+
+Deno.test("redis chaos: where bytes vanish without a word, the connection is given up, and so are those that block", async () => {
+  await using t = await openBench({ waitMs: 4_000 });
+  const patience = new AbortController();
+  const waiting = t.store.waitForWork(["default"], patience.signal);
+  await until(() => t.proxy.accepted === 2);
+  t.proxy.weather = "blackhole";
+  const pushing = t.store.enqueue(jobs(1, 1));
+  // A network comes back as another one: what is connected stays lost.
+  await until(() => t.proxy.accepted > 2);
+  t.proxy.weather = "fair";
+  t.proxy.cut();
+  assertEquals(await pushing, [{ stored: true }]);
+  await waiting;
+  assertEquals(await jidsIn(t.direct), jobs(1, 1).map((job) => job.jid));
+});
+
+Deno.test("redis chaos: a frozen server is waited for, and what it then does is not done twice", async () => {
+  await using t = await openBench({ waitMs: 8_000 });
+  // So that Redis has the script.
+  await t.store.enqueue(jobs(0, 0));
+  t.redis.signal("SIGSTOP");
+  const pushing = t.store.enqueue(jobs(1, 3));
+  await until(() => t.proxy.accepted > 1);
+  t.redis.signal("SIGCONT");
+  assertEquals(await pushing, jobs(1, 3).map(() => ({ stored: true })));
+  assertEquals((await jidsIn(t.direct)).length, 4);
+});
+
+Deno.test("redis chaos: SCRIPT FLUSH in the middle of everything", async () => {
+  await using t = await openBench();
+  await t.store.beat(processRecord(OWNER), TTL_MS);
+  const flushing = new AbortController();
+  const flushes = (async () => {
+    while (!flushing.signal.aborted) await t.redis.cli("SCRIPT", "FLUSH");
+  })();
+  for (let i = 0; i < 100; i++) {
+    await Promise.all([t.store.enqueue(jobs(i, i)), t.store.promote(10), t.store.rescue(10, 3), t.store.stats()]);
+    const leases = await takeUpTo(t.store, OWNER, 10);
+    assertEquals((await t.store.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
+  }
+  flushing.abort();
+  await flushes;
+  const { enqueued, leased, processed } = await t.direct.stats();
+  assertEquals([enqueued, leased, processed], [0, 0, 100]);
+});
+
+Deno.test("redis chaos: after an outage nobody is rescued before everybody could beat again", async () => {
+  await using t = await openBench();
+  const other = "host:2:bbbbbbbbbbbb";
+  const ttlMs = 300;
+  await t.store.beat(processRecord(OWNER), ttlMs);
+  await t.direct.beat(processRecord(other), ttlMs);
+  await t.direct.enqueue(jobs(1, 1));
+  await takeUpTo(t.direct, other);
+  t.proxy.weather = "closed";
+  t.proxy.cut();
+  await until(async () => !(await t.direct.processes()).some((process) => process.alive));
+  t.proxy.weather = "fair";
+  await until(async () => (await t.store.stats().catch(() => undefined)) !== undefined);
+  assertEquals(await t.store.rescue(10, 3), { rescued: 0, buried: 0, owners: [] });
+  await until(async () => (await t.store.rescue(10, 3)).rescued === 1);
+});
