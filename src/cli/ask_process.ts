@@ -11,28 +11,32 @@ import { type ConfigFlags, withStore } from "./store.ts";
 
 /** What was asked for. */
 export interface AskArguments {
-  readonly flags: ConfigFlags & { readonly all: boolean; readonly json: boolean };
+  readonly flags: ConfigFlags & { readonly all: boolean; readonly here: boolean; readonly json: boolean };
   readonly names: readonly string[];
 }
 
-/** Reads `IDENTITY … | --all`. */
+/** Reads `IDENTITY … | --here | --all`. */
 export function parseAsk(command: string, argv: readonly string[]): AskArguments {
-  const all: Flag & { takes: "switch" } = { takes: "switch" };
-  const { flags, args: names } = parseCommand(command, argv, { ...COMMON_FLAGS, all });
-  if (flags.all === names.length > 0) {
-    throw new UsageError(`A process or --all is wanted: jobs ${command} IDENTITY | --all; jobs ps lists them`);
+  const given: Flag & { takes: "switch" } = { takes: "switch" };
+  const { flags, args: names } = parseCommand(command, argv, { ...COMMON_FLAGS, all: given, here: given });
+  if ([flags.all, flags.here, names.length > 0].filter(Boolean).length !== 1) {
+    throw new UsageError(
+      `A process, --here or --all is wanted: jobs ${command} IDENTITY | --here | --all; jobs ps lists them`,
+    );
   }
   return { flags, names };
 }
 
 /**
- * The live processes that are meant: all of them, or each by identity, its beginning, its process number or its tag.
+ * The live processes that are meant: all of them, those on this machine, or each by identity, its beginning, its process
+ * number or its tag.
  *
  * @throws {UsageError} when a name fits none, or several
  */
 export async function chooseProcesses(store: OpenStore, { flags, names }: AskArguments): Promise<ProcessInfo[]> {
   const live = (await store.processes()).filter((process) => process.alive);
   if (flags.all) return live;
+  if (flags.here) return live.filter((process) => process.hostname === Deno.hostname());
   return names.map((name) => {
     const exact = live.find((process) => process.identity === name);
     const fits = exact

@@ -1,4 +1,4 @@
-/** `jobs dump IDENTITY | --all`. @module */
+/** `jobs dump IDENTITY | --here | --all`. @module */
 import { systemClock } from "../clock.ts";
 import { randomId } from "../server/identity.ts";
 import { chooseProcesses, parseAsk } from "./ask_process.ts";
@@ -8,10 +8,10 @@ import { withStore } from "./store.ts";
 /** What `--help` prints. */
 export const help = `
 Usage: jobs dump IDENTITY …
-       jobs dump --all
+       jobs dump --here | --all
 
 Prints what every async task of a process is doing, and since when: the same as the signal TTIN writes to its log.
-IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag. Exit 1 when one does not answer within
+IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag; --here are those on this machine. Exit 1 when one does not answer within
 10 seconds: its event loop is blocked.`;
 
 const PATIENCE_MS = 10_000;

@@ -1,14 +1,14 @@
-/** `jobs stop IDENTITY | --all`. @module */
+/** `jobs stop IDENTITY | --here | --all`. @module */
 import { runAsk } from "./ask_process.ts";
 
 /** What `--help` prints. */
 export const help = `
 Usage: jobs stop IDENTITY …
-       jobs stop --all
+       jobs stop --here | --all
 
 Stops processes: they take nothing more, wait for running jobs until their deadline (25 s, see jobs run --help), give
 unfinished ones back to their queues, and exit.
-IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag.`;
+IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag; --here are those on this machine.`;
 
 /** Stops processes. */
 export function run(argv: readonly string[]): Promise<number> {

@@ -95,7 +95,7 @@ Deno.test("in its root, read-only, as process 1 and nobody: performs, is ready, 
   const { stdout: jid } = await jobs(["push", "Note", "/var/lib/jobs/notes"], { env });
   await until(async () => await Deno.readTextFile(`${volume.path}/notes`).catch(() => "") === jid, "the job");
 
-  Deno.kill(inside, "SIGTSTP");
+  assertEquals((await jobs(["quiet", "--here"], { env })).code, 0);
   await server.logged("Quiet: taking no more jobs");
   await until(async () => (await jobs(["ps"], { env })).stdout.includes("quiet"), "quiet");
   const quiet = await jobs(["doctor", "--ready"], { env });

@@ -1,0 +1,59 @@
+/** What is in `packaging/`, read by the programs it is for. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { parse } from "@std/yaml";
+import { defaultSettings } from "../../src/config.ts";
+import { Bench } from "../support/bench.ts";
+import { runHere, useExecutable } from "../support/command.ts";
+import { JobsProcess, temporaryFolder } from "../support/process.ts";
+
+const binary = await useExecutable();
+const PACKAGING = new URL("../../packaging/", import.meta.url);
+const read = (path: string) => Deno.readTextFile(new URL(path, PACKAGING));
+
+/** What a stop may take in all: running jobs, then handlers that clean up, then the store. */
+const LONGEST_STOP_S = defaultSettings().timeoutMs / 1000 + 3 + 5;
+
+Deno.test("the systemd unit is sound, waits longer than we do, and reloads by HUP", async () => {
+  const unit = await read("systemd/jobs.service");
+  const value = (name: string) => unit.match(new RegExp(`^${name}=(.*)$`, "m"))?.[1];
+  assert(Number(value("TimeoutStopSec")) > LONGEST_STOP_S);
+  assertEquals([value("Type"), value("KillSignal"), value("KillMode")], ["notify", "SIGTERM", "mixed"]);
+  assertEquals(value("ExecReload"), "/bin/kill -HUP $MAINPID");
+  await using folder = await temporaryFolder();
+  const file = `${folder.path}/jobs.service`;
+  await Deno.writeTextFile(file, unit.replace("/usr/local/bin/jobs", binary));
+  const verified = await new Deno.Command("systemd-analyze", { args: ["verify", file] }).output();
+  assertEquals([verified.code, new TextDecoder().decode(verified.stderr)], [0, ""]);
+});
+
+Deno.test("logrotate takes the file away and makes the server open a new one", async () => {
+  await using bench = await Bench.open();
+  const log = `${bench.folder}/jobs.log`;
+  await using server = new JobsProcess({ store: bench.url, args: [bench.handlers, "--logfile", log] });
+  const logged = async (path: string) => await Deno.readTextFile(path).catch(() => "");
+  await bench.until(async () => (await logged(log)).includes('"Ready"'));
+  const snippet = await read("logrotate/jobs");
+  const command = "systemctl kill --signal=USR2 --kill-whom=main jobs.service";
+  assert(snippet.includes(command));
+  const config = `${bench.folder}/logrotate.conf`;
+  await Deno.writeTextFile(
+    config,
+    snippet.replace("/var/log/jobs/*.log", log).replace(command, `kill -USR2 ${server.pid}`),
+  );
+  await Deno.chmod(bench.folder, 0o755);
+  await runHere("logrotate", ["--force", "--state", `${bench.folder}/state`, config]);
+  const jid = await bench.push("Noop", []);
+  await bench.until(async () => (await logged(log)).includes(jid), "the new file has the job");
+  assertMatch(await logged(`${log}.1`), /"Ready"/);
+});
+
+Deno.test("the Kubernetes example runs the image as it is meant to run", async () => {
+  // deno-lint-ignore no-explicit-any -- a document of someone else's form
+  const { spec } = (parse(await read("kubernetes/jobs.yaml")) as any).spec.template;
+  const [container] = spec.containers;
+  assert(spec.terminationGracePeriodSeconds > LONGEST_STOP_S);
+  assertEquals([spec.securityContext.runAsUser, container.securityContext.readOnlyRootFilesystem], [65532, true]);
+  assertEquals(container.args[0], "run");
+  assertEquals(container.readinessProbe.exec.command, ["/usr/bin/jobs", "doctor", "--ready"]);
+  assertEquals(container.lifecycle.preStop.exec.command, ["/usr/bin/jobs", "quiet", "--here"]);
+});
