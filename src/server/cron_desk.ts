@@ -41,16 +41,19 @@ export interface Case {
   readonly text?: string | undefined;
 }
 
+/** What performs jobs in this process, past the store. */
+export type LocalPerformer = Pick<LocalRuns, "isRunning" | "start">;
+
 /** Decides on entries. */
 export class CronDesk {
   readonly #client: Client;
   readonly #report: CronReporter;
-  readonly #local: LocalRuns;
+  readonly #local: LocalPerformer;
   readonly #jids = new JidMaker();
   /** Of entries that each process performs: what this one remembers. */
   readonly #here = new Map<string, { readonly state: CronState; readonly live: string | undefined }>();
 
-  constructor(options: { client: Client; report: CronReporter; local: LocalRuns }) {
+  constructor(options: { client: Client; report: CronReporter; local: LocalPerformer }) {
     this.#client = options.client;
     this.#report = options.report;
     this.#local = options.local;

@@ -22,7 +22,6 @@ import { StoreError } from "../store/errors.ts";
 import { AGAIN_MS, type Case, type CronDesk, type Verdict } from "./cron_desk.ts";
 import type { CronReporter } from "./cron_reporter.ts";
 import type { LoopBody } from "./service.ts";
-import { Wake } from "./wake.ts";
 
 /** All entries are read so often. */
 const LOOK_MS = 15_000;
@@ -49,7 +48,6 @@ export class Scheduler implements LoopBody<number> {
   readonly #log: Log;
   readonly #desk: CronDesk;
   readonly #report: CronReporter;
-  readonly #wake = new Wake();
   #own: ReadonlyMap<string, Own> = new Map();
   /** Names that are to be removed: they are switched off here, or were carried before. */
   #gone: readonly string[] = [];
@@ -63,6 +61,8 @@ export class Scheduler implements LoopBody<number> {
   readonly #next = new Map<string, number>();
   /** When all are to be looked at, on the monotonic clock. */
   #lookAt = -Infinity;
+  /** Aborts the rest under way. */
+  #resting: AbortController | undefined;
   /** The store's time minus the monotonic clock's. */
   #offset = 0;
 
@@ -82,7 +82,7 @@ export class Scheduler implements LoopBody<number> {
     this.#unwritten.clear();
     for (const name of own.keys()) this.#unwritten.add(name);
     this.#lookAt = -Infinity;
-    this.#wake.ring();
+    this.#resting?.abort();
   }
 
   /** Does what is due now. Returns in how many milliseconds there is more to do. */
@@ -98,18 +98,17 @@ export class Scheduler implements LoopBody<number> {
 
   /** Waits for the next occurrence, or until something has changed. */
   async rest(ms: number, signal: AbortSignal): Promise<void> {
-    if (ms === 0) return;
-    await this.#wake.until(signal, async (either) => {
-      const over = new AbortController();
-      const end = AbortSignal.any([either, over.signal]);
-      const told = this.#store.waitForCron(end).then(() => {
-        if (!end.aborted) this.#lookAt = -Infinity;
-      });
-      const slept = this.#clock.sleep(ms, end);
-      await Promise.race([told, slept]);
-      over.abort();
-      await Promise.all([told, slept]);
+    // What is to be carried may have changed since that was said.
+    if (ms === 0 || this.#lookAt === -Infinity) return;
+    const over = this.#resting = new AbortController();
+    const end = AbortSignal.any([signal, over.signal]);
+    const told = this.#store.waitForCron(end).then(() => {
+      if (!end.aborted) this.#lookAt = -Infinity;
     });
+    const slept = this.#clock.sleep(ms, end);
+    await Promise.race([told, slept]);
+    over.abort();
+    await Promise.all([told, slept]);
   }
 
   /** The store's time, as far as it can be told from here. */

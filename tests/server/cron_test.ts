@@ -1,0 +1,206 @@
+/** The crontab on real processes that are killed and started. */
+import { assert, assertEquals } from "@std/assert";
+import type { CronEntryInput } from "../../src/cron/entry.ts";
+import { Bench } from "../support/bench.ts";
+import { JobsProcess } from "../support/process.ts";
+import { type RedisServer, startRedis } from "../support/redis.ts";
+
+const HANDLERS = new URL("../support/cron_handlers.js", import.meta.url).pathname;
+const STORM_MS = 60_000;
+
+/** A server whose configuration has this crontab. */
+function serve(bench: Bench, crontab: readonly CronEntryInput[], env: Record<string, string> = {}): JobsProcess {
+  return new JobsProcess({
+    store: bench.url,
+    args: [HANDLERS, "-c", "2"],
+    cwd: bench.folder,
+    env: { JOBS_CRON: JSON.stringify(crontab), ...env },
+  });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function entry(name: string, more: Partial<CronEntryInput>): CronEntryInput {
+  return { name, class: "Tick", ...more };
+}
+
+/** Kills and starts servers at random; now and then there is none at all. */
+async function storm(bench: Bench, count: number, start: () => JobsProcess): Promise<void> {
+  const end = performance.now() + STORM_MS;
+  const servers: JobsProcess[] = [];
+  const kill = async (server: JobsProcess) => {
+    servers.splice(servers.indexOf(server), 1);
+    await server[Symbol.asyncDispose]();
+  };
+  try {
+    for (let step = 1; performance.now() < end; step++) {
+      if (step % 20 === 0) {
+        for (const server of [...servers]) await kill(server);
+        await pause(2_500);
+      }
+      const victim = servers[Math.floor(Math.random() * count)];
+      if (victim !== undefined) await kill(victim);
+      else servers.push(start());
+      await pause(Math.random() * 1_500);
+    }
+  } finally {
+    for (const server of [...servers]) await kill(server);
+  }
+  assert((await bench.readNotes()).length > STORM_MS / 2_000, "the servers did something");
+}
+
+/** That every second from the first occurrence on was enqueued, each as one job. */
+async function assertEachSecondOnce(bench: Bench): Promise<void> {
+  const jobs = new Map<number, Set<string>>();
+  const note = (scheduledAt: string, jid: string) => {
+    const at = Date.parse(scheduledAt);
+    jobs.set(at, (jobs.get(at) ?? new Set()).add(jid));
+  };
+  for (const line of await bench.readNotes()) note(...line.split(" ") as [string, string]);
+  // Whoever died with three processes in a row is here.
+  for (const { payload } of (await bench.store.page({ in: "dead" }, { limit: 1_000 })).entries) {
+    const { jid, occurrence } = JSON.parse(payload);
+    note(occurrence.scheduledAt, jid);
+  }
+  const times = [...jobs.keys()].sort((a, b) => a - b);
+  const first = times[0]!;
+  assertEquals(times, times.map((_, i) => first + i * 1_000), "each second");
+  assertEquals([...jobs].filter(([, jids]) => jids.size !== 1), [], "once");
+  assert(times.length > STORM_MS / 1_000 - 10, `all the time: ${times.length}`);
+}
+
+async function everySecondOnce(bench: Bench, count: number): Promise<void> {
+  const crontab = [entry("second", { every: "1s", args: [bench.notes], catchUp: "all" })];
+  const start = () => serve(bench, crontab, { JOBS_LOG_LEVEL: "error" });
+  await storm(bench, count, start);
+  await using _last = serve(bench, crontab);
+  // What is owed is decided with the first look, and done when nothing is left.
+  await _last.logged("Done");
+  await bench.until(async () => {
+    const { enqueued, leased, retry } = await bench.store.stats();
+    return enqueued + leased + retry === 0;
+  }, "all jobs are done");
+  await assertEachSecondOnce(bench);
+}
+
+async function onRedis(run: (bench: Bench, redis: RedisServer) => Promise<void>): Promise<void> {
+  await using redis = await startRedis();
+  await using bench = await Bench.open(redis.url);
+  await run(bench, redis);
+}
+
+async function onSqlite(run: (bench: Bench) => Promise<void>): Promise<void> {
+  await using bench = await Bench.open();
+  await run(bench);
+}
+
+Deno.test("a minute of killing and starting servers, 5 on Redis and 3 on SQLite: every second exactly once", async () => {
+  await Promise.all([
+    onRedis((bench) => everySecondOnce(bench, 5)),
+    onSqlite((bench) => everySecondOnce(bench, 3)),
+  ]);
+});
+
+/** That no two jobs of the entry were there at once. A job whose process died begins again. */
+function assertOneAtATime(notes: readonly string[]): void {
+  let running: string | undefined;
+  for (const line of notes) {
+    const [what, jid] = line.split(" ");
+    if (what === "end") running = undefined;
+    else {
+      assert(running === undefined || running === jid, `two at once: ${notes.join(", ")}`);
+      running = jid;
+    }
+  }
+}
+
+async function singleton(bench: Bench): Promise<void> {
+  const crontab = [entry("one", { every: "1s", class: "Long", args: [bench.notes, 1_500], singleton: true })];
+  const servers = [serve(bench, crontab), serve(bench, crontab)];
+  try {
+    for (const server of servers) await server.logged("Ready");
+    const notes = async (what: string) => (await bench.readNotes()).filter((line) => line.startsWith(what));
+    await bench.until(async () => (await notes("start")).length > 0, "it runs");
+    const [, jid, pid] = (await notes("start"))[0]!.split(" ");
+    const killed = servers.find((server) => String(server.pid) === pid)!;
+    killed.kill("SIGKILL");
+    await bench.until(async () => (await notes(`end ${jid}`)).length > 0, "it runs again, and ends");
+    const again = (await notes(`start ${jid}`)).map((line) => line.split(" ")[2]);
+    assertEquals([again.length, again[0], again[1] !== pid], [2, pid, true]);
+    await bench.until(async () => (await notes("end")).length >= 3, "later occurrences run");
+    assertOneAtATime(await bench.readNotes());
+    const records = (await bench.store.cronHistory("one", 100)).map((text) => JSON.parse(text));
+    const skipped = records.filter(({ outcome }) => outcome === "skipped");
+    assert(skipped.some((record) => record.jid === jid), "what came meanwhile was skipped because of it");
+  } finally {
+    for (const server of servers) await server[Symbol.asyncDispose]();
+  }
+}
+
+Deno.test("a singleton whose process is killed runs again after rescue, and never two at once", async () => {
+  await Promise.all([onSqlite(singleton), onRedis(singleton)]);
+});
+
+async function replace(bench: Bench): Promise<void> {
+  const crontab = [entry("latest", { every: "2s", class: "Endless", args: [bench.notes], overlap: "replace" })];
+  await using server = serve(bench, crontab);
+  await server.logged("Ready");
+  await bench.until(async () => (await bench.readNotes()).length >= 3, "a third one runs");
+  const records = (await bench.store.cronHistory("latest", 100)).map((text) => JSON.parse(text).outcome);
+  assert(records.includes("waiting") && records.includes("enqueued"), records.join());
+  const { dead, retry } = await bench.store.stats();
+  assertEquals({ dead, retry }, { dead: 0, retry: 0 }, "to be replaced is no failure");
+}
+
+Deno.test("the job before is cancelled where a later one replaces it", async () => {
+  await Promise.all([onSqlite(replace), onRedis(replace)]);
+});
+
+Deno.test("a configuration that is read again changes, adds and removes entries; one that is wrong changes nothing", async () => {
+  await using bench = await Bench.open();
+  const file = `${bench.folder}/jobs.json`;
+  const write = (cron: unknown) => Deno.writeTextFile(file, JSON.stringify({ cron }));
+  const yearly = { rule: "@yearly", args: [bench.notes] };
+  await write([entry("a", yearly), entry("b", yearly)]);
+  await using server = new JobsProcess({ store: bench.url, args: [HANDLERS, "-C", file] });
+  await server.logged("Crontab entry defined", { entry: "a" });
+  await server.logged("Crontab entry defined", { entry: "b" });
+  await write([entry("b", { every: "1s", args: [bench.notes] }), entry("c", yearly)]);
+  server.kill("SIGHUP");
+  await server.logged("Crontab entry removed", { entry: "a" });
+  await server.logged("Crontab entry changed", { entry: "b" });
+  await server.logged("Crontab entry defined", { entry: "c" });
+  await bench.until(async () => (await bench.readNotes()).length > 0, "the changed entry occurs");
+  await write([entry("c", { rule: "61 * * * *" })]);
+  server.kill("SIGHUP");
+  const { error } = await server.logged("Could not do what was asked");
+  assert(String(error).includes('Cron entry "c"'), String(error));
+  assertEquals((await bench.store.cronRead()).entries.map(({ name }) => name), ["b", "c"]);
+});
+
+Deno.test("a server does not start with a crontab that is wrong, and says everything that is", async () => {
+  await using bench = await Bench.open();
+  await using server = serve(bench, [
+    entry("a", { rule: "0 0 31 2 *" }),
+    entry("b", { rule: "@daily", class: "Nobody" }),
+    entry("c", { rule: "@daily" }),
+    entry("c", { rule: "@daily" }),
+  ]);
+  assertEquals((await server.status()).code, 2);
+  const said = server.lines.map((line) => line.msg).join("\n");
+  for (const part of ['"a": Rule "0 0 31 2 *", column 5', '"b": no handler for class "Nobody"', "has the name of"]) {
+    assert(said.includes(part), said);
+  }
+});
+
+Deno.test("an entry for every process is performed by each, past the store", async () => {
+  await using bench = await Bench.open();
+  const crontab = [entry("house", { every: "1s", class: "Long", args: [bench.notes, 0], everyProcess: true })];
+  await using one = serve(bench, crontab);
+  await using other = serve(bench, crontab);
+  const ran = async ({ pid }: JobsProcess) => (await bench.readNotes()).some((line) => line.endsWith(`${pid}`));
+  await bench.until(async () => await ran(one) && await ran(other), "both performed it");
+  assertEquals((await bench.store.stats()).processed, 0);
+});

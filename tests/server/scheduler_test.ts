@@ -1,0 +1,383 @@
+/** The scheduler, step by step, on a real file whose clock the test holds. */
+import { assert, assertEquals } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
+import { checkEntries } from "../../src/cron/entry_check.ts";
+import type { CronEntryInput } from "../../src/cron/entry.ts";
+import type { CronRecord } from "../../src/cron/occurrence.ts";
+import type { Log } from "../../src/log.ts";
+import type { PushMiddleware } from "../../src/middleware/chain.ts";
+import { CronDesk } from "../../src/server/cron_desk.ts";
+import { CronReporter } from "../../src/server/cron_reporter.ts";
+import { Scheduler } from "../../src/server/scheduler.ts";
+import type { CronStore, CronWrite } from "../../src/store/cron.ts";
+import type { OpenStore } from "../../src/store/open.ts";
+import type { NewJob } from "../../src/store/store.ts";
+import { FakeClock } from "../support/clock.ts";
+import { sqliteFolder } from "../support/stores.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const NOON = Date.UTC(2026, 5, 15, 12);
+
+/** A scheduler as one process has it. */
+interface Process {
+  readonly scheduler: Scheduler;
+  /** Messages that it logged. */
+  readonly said: string[];
+  /** Jobs that it performs itself. */
+  readonly local: NewJob[];
+}
+
+class Lab implements AsyncDisposable {
+  readonly clock = new FakeClock(NOON);
+  readonly #folder = sqliteFolder();
+
+  async open(): Promise<OpenStore> {
+    return await (await this.#folder).open({ clock: this.clock });
+  }
+
+  process(store: OpenStore & CronStore, crontab: CronEntryInput[], middleware: PushMiddleware[] = []): Process {
+    const said: string[] = [];
+    const local: NewJob[] = [];
+    const log = recorder(said);
+    const report = new CronReporter(log);
+    const client = new Client({ store, clock: this.clock, middleware });
+    const isRunning = (jid: string | undefined) => local.some((job) => job.jid === jid);
+    const desk = new CronDesk({ client, report, local: { isRunning, start: (job) => void local.push(job) } });
+    const scheduler = new Scheduler({ store, clock: this.clock, log, desk, report });
+    carry(scheduler, crontab);
+    return { scheduler, said, local };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#folder)[Symbol.asyncDispose]();
+  }
+}
+
+function recorder(said: string[]): Log {
+  const log = (message: string) => void said.push(message);
+  return { debug: log, info: log, warn: log, error: log, enabled: () => true, with: () => recorder(said) };
+}
+
+function carry(scheduler: Scheduler, crontab: CronEntryInput[]): void {
+  const { active, inactive, problems } = checkEntries(crontab, { environment: "test" });
+  assertEquals(problems, []);
+  scheduler.carry(active, inactive.map(({ entry }) => entry.name));
+}
+
+function minutely(more: Partial<CronEntryInput> = {}): CronEntryInput {
+  return { name: "a", every: "1m", class: "Act", ...more };
+}
+
+/** The scheduled times of all jobs that wait, in minutes from noon. */
+async function queued(store: OpenStore): Promise<number[]> {
+  const { entries } = await store.page({ in: "queue", queue: "default" }, { limit: 10_000 });
+  return entries.map(({ payload }) => (Date.parse(JSON.parse(payload).occurrence.scheduledAt) - NOON) / MINUTE);
+}
+
+async function history(store: OpenStore, name = "a"): Promise<CronRecord[]> {
+  return (await store.cronHistory(name, 100)).map((text) => JSON.parse(text));
+}
+
+async function outcomes(store: OpenStore): Promise<string[]> {
+  return (await history(store)).map(({ outcome }) => outcome);
+}
+
+/** Takes and finishes the oldest job. */
+async function finish(store: OpenStore): Promise<void> {
+  const [lease] = await store.take({ queues: ["default"], limit: 1, owner: "test" });
+  const { jid, occurrence } = JSON.parse(lease!.payload);
+  await store.settle("test", [{ kind: "ack", token: lease!.token, jid, occurrence: occurrence.name }]);
+}
+
+Deno.test("scheduler: an occurrence is enqueued at its time, once, whoever looks", async () => {
+  await using lab = new Lab();
+  const stores = [await lab.open(), await lab.open(), await lab.open()];
+  const processes = stores.map((store) => lab.process(store, [minutely()]));
+  const all = () => Promise.all(processes.map(({ scheduler }) => scheduler.step()));
+  assertEquals(Math.max(...await all()), 15 * SECOND, "nothing earlier than the next look");
+  for (let i = 0; i < 12; i++) {
+    await lab.clock.advance(15 * SECOND);
+    await all();
+  }
+  assertEquals(await queued(stores[0]!), [1, 2, 3]);
+  assertEquals(
+    processes.map(({ said }) => said.filter((line) => line === "Occurrence enqueued").length).reduce((a, b) => a + b),
+    3,
+  );
+  assertEquals((await history(stores[0]!)).map(({ decidedAt, scheduledAt }) => decidedAt - scheduledAt), [0, 0, 0]);
+});
+
+Deno.test("scheduler: it says how long there is nothing to do", async () => {
+  await using lab = new Lab();
+  const { scheduler } = lab.process(await lab.open(), [minutely({ every: "10s" })]);
+  assertEquals(await scheduler.step(), 10 * SECOND);
+  await lab.clock.advance(9 * SECOND);
+  assertEquals(await scheduler.step(), SECOND);
+  await lab.clock.advance(SECOND);
+  assertEquals(await scheduler.step(), 5 * SECOND, "all are looked at");
+});
+
+Deno.test("scheduler: what nobody was there for is caught up and counted", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  await lab.process(store, [minutely({ catchUp: "all", catchUpWindow: "3m" })]).scheduler.step();
+  await lab.clock.advance(5 * MINUTE);
+  const late = lab.process(store, [minutely({ catchUp: "all", catchUpWindow: "3m" })]);
+  await late.scheduler.step();
+  assertEquals(await queued(store), [2, 3, 4, 5]);
+  const entry = (await new Crontab({ store, client: new Client({ store }) }).get("a"))!;
+  assertEquals(entry.state?.counts, { enqueued: 4, late: 2, missed: 1 });
+  assert(late.said.includes("Occurrences missed") && late.said.includes("Occurrence enqueued late"));
+});
+
+Deno.test("scheduler: the job is told of its occurrence, and is what a push makes of it", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const mark: PushMiddleware = (context, next) => {
+    context.job = { ...context.job, mark: 1 };
+    return next();
+  };
+  const { scheduler } = lab.process(store, [minutely({ args: [1], retry: 3, options: { tenant: "x" } })], [mark]);
+  await scheduler.step();
+  await lab.clock.advance(MINUTE + 7);
+  await scheduler.step();
+  const { payload } = (await store.page({ in: "queue", queue: "default" })).entries[0]!;
+  const { class: name, args, retry, tenant, mark: marked, occurrence, jid } = JSON.parse(payload);
+  assertEquals({ name, args, retry, tenant, marked }, { name: "Act", args: [1], retry: 3, tenant: "x", marked: 1 });
+  assertEquals(occurrence, { name: "a", scheduledAt: "2026-06-15T12:01:00.000Z", lateMs: 7 });
+  assertEquals((await store.cronRead()).entries[0]?.live, jid);
+});
+
+Deno.test("scheduler: what middleware stops is skipped with the reason, and is in nobody's way", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const { scheduler } = lab.process(store, [minutely({ singleton: true })], [() => Promise.resolve(undefined)]);
+  await scheduler.step();
+  for (let i = 0; i < 2; i++) {
+    await lab.clock.advance(MINUTE);
+    await scheduler.step();
+  }
+  assertEquals(await queued(store), []);
+  assertEquals((await history(store)).map(({ outcome, reason, jid }) => [outcome, reason, jid]), [
+    ["skipped", "stopped by middleware", undefined],
+    ["skipped", "stopped by middleware", undefined],
+  ]);
+  assertEquals((await store.cronRead()).entries[0]?.live, undefined);
+});
+
+Deno.test("scheduler: an entry that fails is tried again and keeps none of the others", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  let isBroken = true;
+  const breaks: PushMiddleware = (context, next) => {
+    if (isBroken && context.job.class === "Bad") throw new Error("no network");
+    return next();
+  };
+  const { scheduler, said } = lab.process(store, [minutely({ class: "Bad" }), minutely({ name: "b" })], [breaks]);
+  await scheduler.step();
+  await lab.clock.advance(MINUTE);
+  await scheduler.step();
+  assertEquals(await queued(store), [1]);
+  assert(said.includes("Crontab entry failed, trying again"));
+  isBroken = false;
+  await lab.clock.advance(SECOND);
+  await scheduler.step();
+  assertEquals(await queued(store), [1, 1]);
+});
+
+Deno.test("scheduler: skip leaves out what comes while the job before is there", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const { scheduler } = lab.process(store, [minutely({ overlap: "skip" })]);
+  await scheduler.step();
+  for (let i = 1; i <= 3; i++) {
+    if (i === 3) await finish(store);
+    await lab.clock.advance(MINUTE);
+    await scheduler.step();
+  }
+  assertEquals(await outcomes(store), ["enqueued", "skipped", "enqueued"]);
+});
+
+Deno.test("scheduler: queue-one is enqueued as soon as the job before has ended, which wakes it", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const { scheduler } = lab.process(store, [minutely({ overlap: "queue-one" })]);
+  await scheduler.step();
+  for (let i = 0; i < 3; i++) {
+    await lab.clock.advance(MINUTE);
+    await scheduler.step();
+  }
+  assertEquals(await queued(store), [1]);
+  const resting = scheduler.rest(HOUR, new AbortController().signal);
+  await finish(store);
+  await resting;
+  await scheduler.step();
+  assertEquals(await queued(store), [2]);
+  assertEquals(await outcomes(store), ["enqueued", "skipped", "waiting", "enqueued"]);
+});
+
+Deno.test("scheduler: replace ends the job before, and then enqueues the latest", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const { scheduler } = lab.process(store, [minutely({ overlap: "replace" })]);
+  await scheduler.step();
+  await lab.clock.advance(MINUTE);
+  await scheduler.step();
+  await lab.clock.advance(MINUTE);
+  await scheduler.step();
+  assertEquals(await queued(store), [], "the one that waited in its queue is deleted");
+  await lab.clock.advance(SECOND);
+  await scheduler.step();
+  assertEquals(await queued(store), [2]);
+});
+
+Deno.test("scheduler: what the process that started last says is in force, until nobody carries it", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const old = lab.process(store, [minutely()]);
+  await old.scheduler.step();
+  const definition = async () => JSON.parse((await store.cronRead()).entries[0]!.definition);
+  const fresh = lab.process(store, [minutely({ class: "Fresh" })]);
+  await fresh.scheduler.step();
+  assertEquals(fresh.said, ["Crontab entry changed"]);
+  for (let i = 0; i < 6; i++) {
+    await lab.clock.advance(15 * SECOND);
+    await old.scheduler.step();
+    if (i < 2) await fresh.scheduler.step();
+  }
+  assertEquals((await definition()).class, "Fresh");
+  assertEquals(await queued(store), [1], "the other one enqueues for it");
+  for (let i = 0; i < 4; i++) {
+    await lab.clock.advance(15 * SECOND);
+    await old.scheduler.step();
+  }
+  assertEquals((await definition()).class, "Act", "it has died");
+});
+
+Deno.test("scheduler: a new definition is written though an occurrence is decided at the same moment", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const old = lab.process(store, [minutely()]);
+  await old.scheduler.step();
+  await lab.clock.advance(MINUTE);
+  const other = await lab.open();
+  const write = other.cronWrite.bind(other);
+  let isFirst = true;
+  other.cronWrite = async (writes: readonly CronWrite[]) => {
+    if (isFirst) await old.scheduler.step();
+    isFirst = false;
+    return await write(writes);
+  };
+  const fresh = lab.process(other, [minutely({ class: "Fresh" })]);
+  await fresh.scheduler.step();
+  assertEquals(JSON.parse((await store.cronRead()).entries[0]!.definition).class, "Fresh");
+  assertEquals(await queued(store), [1]);
+});
+
+Deno.test("scheduler: a changed rule keeps what the old one owes and begins from the change", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  await lab.process(store, [minutely({ every: "10m" })]).scheduler.step();
+  await lab.clock.advance(12 * MINUTE);
+  const { scheduler } = lab.process(store, [minutely({ every: "7m" })]);
+  await scheduler.step();
+  assertEquals(await queued(store), [10]);
+  const next = (await new Crontab({ store, client: new Client({ store }) }).next("a", 1))[0]!;
+  await lab.clock.advance(next - lab.clock.now());
+  await scheduler.step();
+  assertEquals((await queued(store)).at(-1), (next - NOON) / MINUTE);
+});
+
+Deno.test("scheduler: an entry that is switched off or carried no longer goes, with what waits; one added by hand stays", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const { scheduler } = lab.process(store, [minutely(), minutely({ name: "b" })]);
+  await scheduler.step();
+  await new Crontab({ store, client: new Client({ store }) }).add(minutely({ name: "by hand" }));
+  carry(scheduler, [minutely({ enable: false })]);
+  await scheduler.step();
+  assertEquals((await store.cronRead()).entries.map(({ name }) => name), ["by hand"]);
+  await lab.clock.advance(MINUTE);
+  await scheduler.step();
+  assertEquals((await queued(store)).length, 1);
+});
+
+Deno.test("scheduler: an entry of others is left alone, and goes when nobody has carried it for a week", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  await lab.process(store, [minutely()]).scheduler.step();
+  const stranger = lab.process(store, []);
+  await stranger.scheduler.step();
+  await lab.clock.advance(7 * 24 * HOUR);
+  await stranger.scheduler.step();
+  assertEquals((await store.cronRead()).entries.length, 1);
+  assertEquals(await queued(store), []);
+  await lab.clock.advance(MINUTE);
+  await stranger.scheduler.step();
+  assertEquals((await store.cronRead()).entries, []);
+});
+
+Deno.test("scheduler: entries come back to a store that has lost them, but not at once", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const { scheduler } = lab.process(store, [minutely()]);
+  await scheduler.step();
+  const { version } = (await store.cronRead()).entries[0]!;
+  await store.cronRemove("a", version);
+  for (let i = 0; i < 6; i++) {
+    await lab.clock.advance(15 * SECOND);
+    await scheduler.step();
+  }
+  assertEquals((await store.cronRead()).entries, []);
+  await lab.clock.advance(15 * SECOND);
+  await scheduler.step();
+  assertEquals((await store.cronRead()).entries.length, 1);
+});
+
+Deno.test("scheduler: one for every process is performed by each; paused, by none", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const crontab = [minutely({ everyProcess: true, overlap: "skip" })];
+  const processes = [lab.process(store, crontab), lab.process(await lab.open(), crontab)];
+  const all = async () => {
+    for (const { scheduler } of processes) await scheduler.step();
+  };
+  await all();
+  await lab.clock.advance(MINUTE);
+  await all();
+  assertEquals(processes.map(({ local }) => local.length), [1, 1]);
+  assertEquals(await queued(store), []);
+  const { retry, dead } = JSON.parse(processes[0]!.local[0]!.payload);
+  assertEquals({ retry, dead }, { retry: false, dead: false });
+  await lab.clock.advance(MINUTE);
+  await all();
+  assertEquals(processes.map(({ local }) => local.length), [1, 1], "the one before still runs");
+  for (const { local } of processes) local.length = 0;
+  const crontabOf = new Crontab({ store, client: new Client({ store }) });
+  await crontabOf.pause("a");
+  await lab.clock.advance(MINUTE);
+  await all();
+  assertEquals(processes.map(({ local }) => local.length), [0, 0]);
+  await crontabOf.resume("a");
+  await lab.clock.advance(15 * SECOND);
+  await all();
+  await lab.clock.advance(45 * SECOND);
+  await all();
+  assertEquals(processes.map(({ local }) => local.length), [1, 1]);
+});
+
+Deno.test("scheduler: a long list to catch up is enqueued whole, in order", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const entry = minutely({ every: "1s", catchUp: "all", catchUpWindow: "1d" });
+  await lab.process(store, [entry]).scheduler.step();
+  await lab.clock.advance(2_500 * SECOND);
+  const { scheduler } = lab.process(store, [entry]);
+  while (await scheduler.step() === 0);
+  const times = await queued(store);
+  assertEquals(times.length, 2_500);
+  assertEquals(times, times.toSorted((a, b) => a - b));
+});
