@@ -42,6 +42,8 @@ export interface Setting<T> {
   readonly about: string;
   /** Whether HUP applies a change to a running server. */
   readonly live?: boolean;
+  /** Whether its value is not shown to anyone. */
+  readonly secret?: boolean;
 }
 
 function setting<T>(row: Setting<T>): Setting<T> {

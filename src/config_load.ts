@@ -107,7 +107,7 @@ function parseSetting(name: SettingName, value: unknown, fromText: boolean, orig
       : origin === "flag" && row.flag !== undefined
       ? `Option ${row.flag}`
       : `${origin}: "${row.key}"`;
-    throw new ConfigError(`${what} is ${show(value)}; wanted: ${row.kind.wanted}`);
+    throw new ConfigError(`${what} is ${row.secret ? "***" : show(value)}; wanted: ${row.kind.wanted}`);
   }
   return parsed;
 }

@@ -188,6 +188,10 @@ Deno.test("a value of the wrong kind is named with its source, key, value and wh
     await refusal({ content: { environments: [] } }),
     'jobs.json: "environments" is []; wanted: an object of settings by name',
   );
+  assertEquals(
+    await refusal({ content: { web: { users: [{ bob: "$hash" }] } } }),
+    'jobs.json: "web.users" is ***; wanted: a list of texts',
+  );
   assertEquals((await refusal({ content: { store: ["x".repeat(1000)] } })).length < 200, true);
 });
 

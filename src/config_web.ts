@@ -31,6 +31,7 @@ export const WEB_SETTINGS = {
     kind: texts,
     default: [],
     about: "who may log in: lines as jobs web --new-user NAME prints them; none: no login, on 127.0.0.1 only",
+    secret: true,
   }),
   webReadOnly: setting<boolean>({
     key: "web.readOnly",

@@ -98,9 +98,8 @@ Deno.test("every command has a help text that begins with its usage", async () =
   const names = [...stdout.matchAll(/^ {2}(\w+) +\S/gm)].map(([, name]) => name!);
   assert(names.includes("run") && names.includes("push") && names.includes("version"), names.join(" "));
   for (const name of names) {
-    const command = await import(`./${name}.ts`);
-    assertMatch(command.help, new RegExp(`^\\nUsage: jobs ${name}\\b`), name);
-    assertEquals(typeof command.run, "function", name);
+    const { code, stdout } = await jobs(place.path, ["help", name]);
+    assertEquals([code, stdout.startsWith(`Usage: jobs ${name}`)], [0, true], name);
   }
 });
 
@@ -142,6 +141,17 @@ Deno.test("the configuration file is the first of its names in the working direc
     6,
     "JOBS_CONCURRENCY",
   ]);
+});
+
+Deno.test("doctor shows no password", async () => {
+  await using place = await workplace();
+  const env = { JOBS_WEB_USERS: "bob-and-hash", JOBS_STORE: "mysql://bob:pass-word@host/0" };
+  for (const more of [[], ["--json"]]) {
+    const { code, stdout, stderr } = await jobs(place.path, ["doctor", ...more], env);
+    assertEquals(code, 1);
+    assertStringIncludes(stdout, "mysql://bob:***@host/0");
+    assertEquals(/bob-and-hash|pass-word/.test(stdout + stderr), false, stdout + stderr);
+  }
 });
 
 Deno.test("a reader that has seen enough is no failure", async () => {

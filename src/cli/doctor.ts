@@ -1,9 +1,9 @@
 /** `jobs doctor`. @module */
-import { type SettingName, SETTINGS } from "../config.ts";
+import { type Setting, type SettingName, SETTINGS } from "../config.ts";
 import type { LoadedConfig } from "../config_load.ts";
 import { loadHandlers } from "../handlers/load.ts";
 import { Registry } from "../handlers/registry.ts";
-import { type OpenStore, openStore } from "../store/open.ts";
+import { hidePassword, type OpenStore, openStore } from "../store/open.ts";
 import { checkConfigured } from "./cron_check.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import { print, printJson, printTable, remark } from "./output.ts";
@@ -123,18 +123,15 @@ async function checkProcesses(store: OpenStore): Promise<Finding[]> {
 }
 
 function settingRows({ settings, origins }: LoadedConfig): [key: string, value: unknown, origin: string][] {
-  return (Object.keys(SETTINGS) as SettingName[]).map((name) => [
-    SETTINGS[name].key,
-    name === "store" ? hidePassword(storeUrl(settings)) : settings[name],
-    origins[name],
-  ]);
+  const shown = (name: SettingName) => {
+    const { secret }: Setting<unknown> = SETTINGS[name];
+    if (name === "store") return hidePassword(storeUrl(settings));
+    return secret && origins[name] !== "default" ? "***" : settings[name];
+  };
+  return (Object.keys(SETTINGS) as SettingName[]).map((name) => [SETTINGS[name].key, shown(name), origins[name]]);
 }
 
 /** A crontab is long. */
 function shorten(text: string): string {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
-}
-
-function hidePassword(url: string): string {
-  return url.replace(/(\/\/[^:@/]*:)[^@/]*@/, "$1***@");
 }

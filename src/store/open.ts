@@ -52,7 +52,14 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
     default:
       throw new StoreError(
         "wrong",
-        `No store at "${url}": the address must begin with sqlite:, redis://, rediss://, redis+unix: or redis+sentinel://`,
+        `No store at "${
+          hidePassword(url)
+        }": the address must begin with sqlite:, redis://, rediss://, redis+unix: or redis+sentinel://`,
       );
   }
+}
+
+/** An address as it may be shown: its password is `***`. */
+export function hidePassword(url: string): string {
+  return url.replace(/(\/\/[^:@/]*:)[^@/]*@/, "$1***@");
 }

@@ -1,0 +1,52 @@
+/**
+ * The table of settings in docs/configuration.md, made from the one in src/config.ts: `deno task docs` writes it anew, and
+ * a test fails while it differs.
+ *
+ * @module
+ */
+import { type Setting, SETTINGS } from "../src/config.ts";
+import { formatDuration } from "../src/job/duration.ts";
+
+/** The page that has the table. */
+export const PAGE: URL = new URL("../docs/configuration.md", import.meta.url);
+
+const BEGIN = "<!-- The settings: written by `deno task docs` -->";
+const END = "<!-- The end of the settings -->";
+
+/**
+ * The page with the table as it has to be.
+ *
+ * @throws {Error} when the page has no place for it
+ */
+export function withTable(page: string): string {
+  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`"${PAGE.pathname}" lacks the line "${BEGIN}" or "${END}"`);
+  return `${page.slice(0, begin)}${BEGIN}\n\n${settingsTable()}\n\n${page.slice(end)}`;
+}
+
+function settingsTable(): string {
+  const rows = Object.values(SETTINGS).map((row: Setting<unknown>) => [
+    `\`${row.key}\`${row.live ? " ↻" : ""}`,
+    `\`${row.env}\``,
+    row.flag === undefined ? "" : `\`${row.flag}\``,
+    shownDefault(row),
+    row.about.replaceAll("|", "\\|"),
+  ]);
+  const all = [["key", "environment", "option", "default", "meaning"], ...rows];
+  const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(" | ")} |`;
+  return [line(all[0]!), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}
+
+function shownDefault({ key, kind, default: value }: Setting<unknown>): string {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return "";
+  // What is a duration says so in what it wants; inside, it is milliseconds.
+  if (typeof value === "number" && value > 0 && kind.wanted.startsWith("a duration")) {
+    return `\`${formatDuration(value)}\``;
+  }
+  if (Array.isArray(value)) return value.map((one) => `\`${one}\``).join(", ");
+  if (typeof value === "object") throw new Error(`The default of "${key}" cannot be shown`);
+  return `\`${value}\``;
+}
+
+if (import.meta.main) await Deno.writeTextFile(PAGE, withTable(await Deno.readTextFile(PAGE)));

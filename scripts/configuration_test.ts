@@ -1,0 +1,34 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { help as runHelp } from "../src/cli/run.ts";
+import { help as webHelp } from "../src/cli/web.ts";
+import { type Setting, SETTINGS } from "../src/config.ts";
+import { loadConfig } from "../src/config_load.ts";
+import { PAGE, withTable } from "./configuration.ts";
+
+Deno.test("docs/configuration.md has the settings as they are: if not, run deno task docs", async () => {
+  const page = await Deno.readTextFile(PAGE);
+  assertEquals(page, withTable(page));
+});
+
+Deno.test("every key, environment variable and option of the settings is there once", () => {
+  const rows = Object.values(SETTINGS) as readonly Setting<unknown>[];
+  for (const pick of [(row: Setting<unknown>) => row.key, (row: Setting<unknown>) => row.env]) {
+    assertEquals(new Set(rows.map(pick)).size, rows.length);
+  }
+  for (const { flag } of rows) if (flag !== undefined) assertStringIncludes(`${runHelp}${webHelp}`, `${flag} `);
+});
+
+Deno.test("the examples in docs/configuration.md load", async () => {
+  const page = await Deno.readTextFile(PAGE);
+  const examples = [...page.matchAll(/```(json|jsonc|yaml)\n([\s\S]*?)```/g)];
+  assertEquals(examples.length >= 2, true);
+  for (const [, kind, text] of examples) {
+    const file = await Deno.makeTempFile({ suffix: `.${kind}` });
+    try {
+      await Deno.writeTextFile(file, text!);
+      await loadConfig({ file, environment: "production", env: () => undefined });
+    } finally {
+      await Deno.remove(file);
+    }
+  }
+});
