@@ -19,6 +19,7 @@ import {
   text,
   texts,
   wholeNumber,
+  yesOrNo,
 } from "./config_parse.ts";
 import type { Program } from "./job/program.ts";
 import { WEB_SETTINGS } from "./config_web.ts";
@@ -150,6 +151,46 @@ export const SETTINGS = {
     default: [],
     about: 'what to enqueue when: [{ "name": "nightly", "rule": "30 3 * * *", "class": "Report" }]',
     live: true,
+  }),
+  burst: setting<boolean>({
+    key: "burst",
+    env: "JOBS_BURST",
+    flag: "--burst",
+    kind: yesOrNo,
+    default: false,
+    about: "end when the queues are empty; what is scheduled is left alone",
+  }),
+  maxJobs: setting<number | undefined>({
+    key: "maxJobs",
+    env: "JOBS_MAX_JOBS",
+    flag: "--max-jobs",
+    kind: wholeNumber(1, 1_000_000_000),
+    default: undefined,
+    about: "end after so many jobs",
+  }),
+  maxIdleMs: setting<number | undefined>({
+    key: "maxIdle",
+    env: "JOBS_MAX_IDLE",
+    flag: "--max-idle",
+    kind: duration(0),
+    default: undefined,
+    about: "end when there was nothing to do for so long",
+  }),
+  name: setting<string | undefined>({
+    key: "name",
+    env: "JOBS_NAME",
+    flag: "--name",
+    kind: text,
+    default: undefined,
+    about: "a name that only one live process may have; shown as its tag",
+  }),
+  pidfile: setting<string | undefined>({
+    key: "pidfile",
+    env: "JOBS_PIDFILE",
+    flag: "--pidfile",
+    kind: text,
+    default: undefined,
+    about: "a file that says which process this is; removed at the end",
   }),
   timeoutMs: setting<number>({
     key: "timeout",

@@ -90,6 +90,13 @@ export function duration(leastMs: number): Kind<number> {
   };
 }
 
+/** Yes or no; as text `true` or `false`. */
+export const yesOrNo: Kind<boolean> = {
+  wanted: "true or false",
+  parse: (value) =>
+    value === true || value === "true" ? true : value === false || value === "false" ? false : undefined,
+};
+
 /** An amount of memory in bytes: a number, or text such as `512M`. */
 export const bytes: Kind<number> = {
   wanted: "an amount such as 512M, 1.5G or 64k; 0 for no limit",

@@ -107,6 +107,8 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   CrontabError: 2,
   InvalidPayload: 2,
   HandlerError: 1,
+  NameTaken: 1,
+  PidfileError: 1,
   LogError: 1,
   StoreError: 1,
 };

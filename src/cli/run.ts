@@ -5,6 +5,7 @@ import { loadHandlers } from "../handlers/load.ts";
 import { Registry } from "../handlers/registry.ts";
 import { type LogControl, logger, openLog } from "../log.ts";
 import { Launcher } from "../server/launcher.ts";
+import { writePidfile } from "../server/pidfile.ts";
 import { listenToSignals } from "../server/signals.ts";
 import { Systemd } from "../server/systemd.ts";
 import { openStore } from "../store/open.ts";
@@ -30,6 +31,11 @@ export async function HardJob(ctx, name, count) { … }
       --isolate CLASS,…       run these classes in processes of their own; '*' for all
       --max-memory AMOUNT     kill an isolated job that uses more: 512M
       --store URL             where jobs are kept
+      --burst                 end when the queues are empty; what is scheduled is left alone
+      --max-jobs N            end after so many jobs
+      --max-idle DURATION     end when there was nothing to do for so long
+      --name NAME             shown beside the process; refused while a live process has it
+      --pidfile FILE          say there which process this is; refused while that process is alive
       --tag WORD              shown beside the process in jobs ps
       --logfile FILE          append the log there; USR2 reopens it
       --log-level LEVEL       debug, info, warn or error (info)
@@ -48,6 +54,11 @@ export async function run(argv: readonly string[]): Promise<number> {
     timeout: { takes: "text", short: "t" },
     isolate: { takes: "text" },
     "max-memory": { takes: "text" },
+    burst: { takes: "switch" },
+    "max-jobs": { takes: "text" },
+    "max-idle": { takes: "text" },
+    name: { takes: "text" },
+    pidfile: { takes: "text" },
     tag: { takes: "text" },
     logfile: { takes: "text" },
     "log-level": { takes: "text" },
@@ -61,6 +72,11 @@ export async function run(argv: readonly string[]): Promise<number> {
     timeoutMs: flags.timeout,
     isolate: flags.isolate,
     maxMemoryBytes: flags["max-memory"],
+    burst: flags.burst ? "true" : undefined,
+    maxJobs: flags["max-jobs"],
+    maxIdleMs: flags["max-idle"],
+    name: flags.name,
+    pidfile: flags.pidfile,
     tag: flags.tag,
     logFile: flags.logfile,
     logLevel: flags["log-level"],
@@ -87,6 +103,7 @@ async function serve(
   const { settings, file } = config;
   const say = logger("run");
   const url = storeUrl(settings);
+  await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
   const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
   const meter = web?.newMeter();
   await using store = await openStore(url, {

@@ -35,6 +35,8 @@ export interface FetcherOptions {
   readonly clock: Clock;
   readonly settler: Settler;
   readonly order: QueueOrder;
+  /** Take so many in all, and no more. */
+  readonly maxJobs?: number | undefined;
 }
 
 /** Takes leases ahead of need. Its loop's task is `fetcher`. */
@@ -60,6 +62,8 @@ export class Fetcher implements LoopBody<boolean> {
   readonly #wake = new Wake();
   /** The queues are empty and the store will say when they are not: an idle processor need not ring. */
   #queuesEmpty = false;
+  /** How many it may still take. */
+  #left: number;
 
   constructor(options: FetcherOptions) {
     this.#store = options.store;
@@ -67,12 +71,23 @@ export class Fetcher implements LoopBody<boolean> {
     this.#clock = options.clock;
     this.#settler = options.settler;
     this.#order = options.order;
+    this.#left = options.maxJobs ?? Infinity;
     this.#rateSince = options.clock.monotonic();
   }
 
   /** Jobs taken and not yet handed to a processor. */
   get waiting(): number {
     return this.#ready.length - this.#head;
+  }
+
+  /** Whether the queues were empty at the last look, and nothing has come since. */
+  get queuesEmpty(): boolean {
+    return this.#queuesEmpty;
+  }
+
+  /** Whether it has taken as many as it may. */
+  get exhausted(): boolean {
+    return this.#left === 0;
   }
 
   get quiet(): boolean {
@@ -136,6 +151,7 @@ export class Fetcher implements LoopBody<boolean> {
     const limit = this.#wanted();
     if (limit === 0) return false;
     const leases = await this.#store.take({ queues: this.#order(), limit, owner: this.#owner });
+    this.#left -= leases.length;
     this.#deliver(leases);
     return leases.length < limit;
   }
@@ -168,7 +184,7 @@ export class Fetcher implements LoopBody<boolean> {
   #wanted(): number {
     if (this.#quiet) return 0;
     if (this.#idle.length === 0 && this.waiting * 2 > this.#ahead) return 0;
-    return Math.max(0, this.#idle.length + this.#ahead - this.waiting);
+    return Math.min(this.#left, Math.max(0, this.#idle.length + this.#ahead - this.waiting));
   }
 
   /** Sets how far to take ahead from how many jobs were finished lately. */
@@ -184,6 +200,7 @@ export class Fetcher implements LoopBody<boolean> {
   #deliver(leases: readonly Lease[]): void {
     if (this.#quiet) {
       // Quiet came while the store was asked.
+      this.#left += leases.length;
       for (const lease of leases) this.#settler.add({ kind: "release", token: lease.token });
       return;
     }
@@ -201,6 +218,7 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   #giveBack(): void {
+    this.#left += this.waiting;
     for (const lease of this.#ready.slice(this.#head)) this.#settler.add({ kind: "release", token: lease.token });
     this.#ready = [];
     this.#head = 0;

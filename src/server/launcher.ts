@@ -22,6 +22,7 @@ import type { PushMiddleware } from "../middleware/chain.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { ProcessRecord, Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
+import { Bounds } from "./bounds.ts";
 import { control, type Controls } from "./control.ts";
 import { CronDesk } from "./cron_desk.ts";
 import { CronReporter } from "./cron_reporter.ts";
@@ -48,6 +49,20 @@ import { Settler } from "./settler.ts";
 import { Inbox } from "./signals.ts";
 import { Tasks } from "./tasks.ts";
 import { Totals } from "./totals.ts";
+
+/** A live process has the name already. The message is one line for people. */
+export class NameTaken extends Error {
+  /** Told apart by name. */
+  override readonly name = "NameTaken";
+
+  /** @param taken the name */
+  constructor(taken: string) {
+    super(`A live process has the name "${taken}"; choose another with --name, or stop that one (jobs stop ${taken})`);
+  }
+}
+
+/** For ever, as far as a claim goes: the owner's death ends it. */
+const LONG_MS = 3_650 * 86_400_000;
 
 /** What a server is made of. */
 export interface LauncherOptions {
@@ -101,6 +116,8 @@ export class Launcher implements Controls {
   readonly #totals = new Totals();
   readonly #listener: Listener;
   readonly #listening: Loop<void>;
+  /** Only when it is to end by itself. */
+  readonly #bounding: Loop<void> | undefined;
   /** Only as process 1 of a container. */
   readonly #reaper: Reaper | undefined;
   readonly #reaping: Loop<void> | undefined;
@@ -141,7 +158,8 @@ export class Launcher implements Controls {
     this.#lateErrors = new LateErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
     this.#settler = new Settler({ store, owner, clock, log: log("settler") });
     const order = queueOrder(this.#queues);
-    this.#fetcher = new Fetcher({ store, owner, clock, settler: this.#settler, order });
+    const { maxJobs } = settings;
+    this.#fetcher = new Fetcher({ store, owner, clock, settler: this.#settler, order, maxJobs });
     const retrier = new Retrier({ clock, settings, registry, hooks: this.#hooks, log: log("retrier") });
     const services = {
       clock,
@@ -171,6 +189,7 @@ export class Launcher implements Controls {
       onCancel: (jid) => this.#manager.cancel(jid),
     });
     this.#listening = new Loop(this.#listener, { clock, tasks, log: log("listener") });
+    if (Bounds.needed(settings)) this.#bounding = new Loop(this.#bounds(), { clock, tasks, log: log("bounds") });
     if (modules.length > 0) {
       this.#horses = new Horses({
         modules,
@@ -225,6 +244,7 @@ export class Launcher implements Controls {
     this.#lateErrors.start();
     try {
       await this.#heartbeat.start();
+      await this.#claimName();
       await this.#hooks.startup?.();
       this.#horses?.start();
     } catch (error) {
@@ -235,6 +255,7 @@ export class Launcher implements Controls {
     this.#reaping?.start();
     this.#manager.start();
     this.#startTaking();
+    this.#bounding?.start();
     this.#finished = control(this.inbox, this, { tasks: this.#tasks, log: logger("control", this.#clock) });
   }
 
@@ -302,7 +323,7 @@ export class Launcher implements Controls {
       identity: this.identity,
       hostname: this.identity.slice(0, this.identity.indexOf(":")),
       pid: Deno.pid,
-      tag: settings.tag ?? "",
+      tag: settings.name ?? settings.tag ?? "",
       labels: settings.labels,
       queues: [...new Set(this.#queues.map((queue) => queue.name))],
       weights: Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.weight])),
@@ -315,6 +336,26 @@ export class Launcher implements Controls {
       work: this.#manager.running(),
       totals: this.#totals.byClass(),
     };
+  }
+
+  /** One live process has the name; its death lets go of it. */
+  async #claimName(): Promise<void> {
+    const { store, settings: { name } } = this.#options;
+    if (name === undefined) return;
+    if (await store.claim(`name:${name}`, this.identity, LONG_MS) === undefined) throw new NameTaken(name);
+  }
+
+  #bounds(): Bounds {
+    return new Bounds({
+      clock: this.#clock,
+      limits: this.#options.settings,
+      activity: () => ({
+        underWay: this.#manager.busy + this.#fetcher.waiting + this.#settler.unsettled,
+        queuesEmpty: this.#fetcher.queuesEmpty,
+        exhausted: this.#fetcher.exhausted,
+      }),
+      end: (why) => void (this.#stopping || this.inbox.put({ verb: "stop", by: why })),
+    });
   }
 
   /** How each class is run. */
@@ -362,6 +403,7 @@ export class Launcher implements Controls {
   async #stop(): Promise<void> {
     this.#options.onStopping?.();
     const steps: [string, () => Promise<void>][] = [
+      ["bounds", async () => await this.#bounding?.stop()],
       ["quiet", () => this.quiet()],
       [
         "manager",

@@ -1,0 +1,71 @@
+/**
+ * Bounds: ends a server by itself: when its queues are empty (`burst`), when it has performed so many jobs, or when it
+ * has had nothing to do for so long. What is scheduled is left alone.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { LoopBody } from "./service.ts";
+
+/** When to end; undefined or false: not for that reason. */
+export interface Limits {
+  readonly burst: boolean;
+  readonly maxJobs: number | undefined;
+  readonly maxIdleMs: number | undefined;
+}
+
+/** What is going on. */
+export interface Activity {
+  /** Jobs that are running, wait here, or are not yet settled. */
+  readonly underWay: number;
+  /** The last look at the queues found them empty, and nothing has come since. */
+  readonly queuesEmpty: boolean;
+  /** It has taken as many jobs as it may. */
+  readonly exhausted: boolean;
+}
+
+/** Between two looks. */
+const LOOK_MS = 50;
+
+/** Looks whether to end. Its loop's task is `bounds`. */
+export class Bounds implements LoopBody<void> {
+  readonly name = "bounds";
+  readonly #clock: Clock;
+  readonly #limits: Limits;
+  readonly #activity: () => Activity;
+  readonly #end: (why: string) => void;
+  #idleSince: number;
+
+  /**
+   * @param options.activity what is going on now
+   * @param options.end ends the server; called again and again until it has ended
+   */
+  constructor(options: { clock: Clock; limits: Limits; activity: () => Activity; end: (why: string) => void }) {
+    this.#clock = options.clock;
+    this.#limits = options.limits;
+    this.#activity = options.activity;
+    this.#end = options.end;
+    this.#idleSince = options.clock.monotonic();
+  }
+
+  /** Whether there is anything to look for. */
+  static needed({ burst, maxJobs, maxIdleMs }: Limits): boolean {
+    return burst || maxJobs !== undefined || maxIdleMs !== undefined;
+  }
+
+  /** Looks once. */
+  step(): Promise<void> {
+    const { underWay, queuesEmpty, exhausted } = this.#activity();
+    const { burst, maxIdleMs } = this.#limits;
+    const now = this.#clock.monotonic();
+    if (underWay > 0) this.#idleSince = now;
+    else if (exhausted) this.#end("max-jobs");
+    else if (burst && queuesEmpty) this.#end("burst");
+    else if (maxIdleMs !== undefined && now - this.#idleSince >= maxIdleMs) this.#end("max-idle");
+    return Promise.resolve();
+  }
+
+  rest(_result: void, signal: AbortSignal): Promise<void> {
+    return this.#clock.sleep(LOOK_MS, signal);
+  }
+}

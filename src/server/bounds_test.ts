@@ -1,0 +1,51 @@
+import { assertEquals } from "@std/assert";
+import type { Clock } from "../clock.ts";
+import { type Activity, Bounds, type Limits } from "./bounds.ts";
+
+function bench(limits: Partial<Limits>) {
+  let now = 0;
+  let activity: Activity = { underWay: 0, queuesEmpty: false, exhausted: false };
+  const ends: string[] = [];
+  const clock = { monotonic: () => now } as Clock;
+  const bounds = new Bounds({
+    clock,
+    limits: { burst: false, maxJobs: undefined, maxIdleMs: undefined, ...limits },
+    activity: () => activity,
+    end: (why) => ends.push(why),
+  });
+  return {
+    ends,
+    async look(after: number, more: Partial<Activity>) {
+      now += after;
+      activity = { ...activity, ...more };
+      await bounds.step();
+    },
+  };
+}
+
+Deno.test("burst ends when the queues are empty and nothing is under way, not before", async () => {
+  const t = bench({ burst: true });
+  await t.look(0, {});
+  await t.look(0, { queuesEmpty: true, underWay: 1 });
+  assertEquals(t.ends, []);
+  await t.look(0, { underWay: 0 });
+  assertEquals(t.ends, ["burst"]);
+});
+
+Deno.test("max-jobs ends when the last of them is settled", async () => {
+  const t = bench({ maxJobs: 5 });
+  await t.look(0, { exhausted: true, underWay: 2 });
+  assertEquals(t.ends, []);
+  await t.look(0, { underWay: 0 });
+  assertEquals(t.ends, ["max-jobs"]);
+});
+
+Deno.test("max-idle counts from the end of the last job", async () => {
+  const t = bench({ maxIdleMs: 1_000 });
+  await t.look(900, { queuesEmpty: true });
+  await t.look(900, { underWay: 1 });
+  await t.look(900, { underWay: 0 });
+  assertEquals(t.ends, []);
+  await t.look(100, {});
+  assertEquals(t.ends, ["max-idle"]);
+});

@@ -1,0 +1,56 @@
+/**
+ * The pidfile: says which process this is, and keeps a second one from starting.
+ *
+ * @module
+ */
+
+/** Another process has the pidfile, or it cannot be written. The message is one line for people. */
+export class PidfileError extends Error {
+  /** Told apart by name. */
+  override readonly name = "PidfileError";
+}
+
+/**
+ * Writes this process's number into a file; removed when disposed.
+ *
+ * @throws {PidfileError} when the process in it is alive, or it cannot be written
+ */
+export async function writePidfile(path: string): Promise<AsyncDisposable> {
+  try {
+    const holder = await holderOf(path);
+    if (holder !== undefined) {
+      throw new PidfileError(`Pidfile "${path}" names process ${holder}, which is alive; stop that one first`);
+    }
+    // Of a process that is gone.
+    await Deno.remove(path).catch(() => {});
+    await Deno.writeTextFile(path, `${Deno.pid}\n`, { createNew: true, mode: 0o644 });
+  } catch (error) {
+    if (error instanceof PidfileError) throw error;
+    const why = error instanceof Deno.errors.AlreadyExists ? "another process was first" : (error as Error).message;
+    throw new PidfileError(`Pidfile "${path}" cannot be written: ${why}`);
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      const text = await Deno.readTextFile(path).catch(() => "");
+      if (Number(text) === Deno.pid) await Deno.remove(path).catch(() => {});
+    },
+  };
+}
+
+/** The live process that the file names. In a container, an old file may well name our own number. */
+async function holderOf(path: string): Promise<number | undefined> {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+  if (!/^\d+\s*$/.test(text)) {
+    throw new PidfileError(`Pidfile "${path}" holds something else than a process number; name another file`);
+  }
+  const pid = Number(text);
+  if (pid === Deno.pid) return undefined;
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  return stat === "" || / [ZX] /.test(stat) ? undefined : pid;
+}

@@ -1,0 +1,98 @@
+/** Servers that end by themselves, and what keeps a second one from starting. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`--burst performs what there is, and what that pushes, and ends, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const module = `${bench.folder}/module.js`;
+    await Deno.writeTextFile(
+      module,
+      `export async function Chain(ctx, left) {
+         await new Promise((resolve) => setTimeout(resolve, 30));
+         if (left > 0) await ctx.client.push("Chain", [left - 1]);
+       }`,
+    );
+    await bench.push("Chain", [10]);
+    const later = await bench.push("Chain", [0], { in: "1h" });
+    await using server = await bench.server([module, "--burst"]);
+    assertEquals((await server.status()).code, 0);
+    assertEquals((await bench.store.stats()).processed, 11);
+    assertEquals((await bench.store.find(later)).map((entry) => entry.place.in), ["scheduled"]);
+    await server.logged("Stopping", { by: "burst" });
+    assertEquals(await bench.store.processes(), []);
+  });
+}
+
+Deno.test("--burst on empty queues ends at once", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server(["--burst"]);
+  assertEquals((await server.status()).code, 0);
+});
+
+Deno.test("--max-jobs performs so many, takes no more, and ends", async () => {
+  await using bench = await Bench.open();
+  await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 500 }, () => []) });
+  await using server = await bench.server(["--max-jobs", "123"]);
+  assertEquals((await server.status()).code, 0);
+  const { processed, enqueued, leased } = await bench.store.stats();
+  assertEquals({ processed, enqueued, leased }, { processed: 123, enqueued: 377, leased: 0 });
+});
+
+Deno.test("--max-idle ends when nothing has come for so long", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server(["--max-idle", "400ms"]);
+  const jid = await bench.push("Sleep", [bench.notes, 800]);
+  assertEquals((await server.status()).code, 0);
+  await bench.noted(`end ${jid}`);
+  await server.logged("Stopping", { by: "max-idle" });
+});
+
+Deno.test("--name is refused while a live process has it, and free when that is dead", async () => {
+  await using bench = await Bench.open();
+  await using first = await bench.server(["--name", "mail"]);
+  assertEquals((await bench.store.processes()).map((process) => process.tag), ["mail"]);
+  const second = await jobs(["run", bench.handlers, "--name", "mail", "--store", bench.url], {
+    env: { JOBS_LOG_LEVEL: "error" },
+  });
+  assertEquals([second.code, second.stderr], [
+    1,
+    `jobs: A live process has the name "mail"; choose another with --name, or stop that one (jobs stop mail)\n`,
+  ]);
+  assertEquals((await bench.store.processes()).length, 1);
+  first.kill("SIGKILL");
+  await bench.until(async () => !(await bench.store.processes()).some((process) => process.alive));
+  await using _third = await bench.server(["--name", "mail"]);
+});
+
+Deno.test("--pidfile names the process, is removed at the end, and refused while that process is alive", async () => {
+  await using bench = await Bench.open();
+  const path = `${bench.folder}/pid`;
+  await using first = await bench.server(["--pidfile", path]);
+  assertEquals(await Deno.readTextFile(path), `${first.pid}\n`);
+  const second = await jobs(["run", bench.handlers, "--pidfile", path, "--store", bench.url]);
+  assertEquals(second.code, 1);
+  assertMatch(second.stderr, /^jobs: Pidfile ".*" names process \d+, which is alive; stop that one first\n$/);
+  first.kill("SIGKILL");
+  await first.status();
+  await using third = await bench.server(["--pidfile", path]);
+  assertEquals(await Deno.readTextFile(path), `${third.pid}\n`);
+  third.kill("SIGTERM");
+  await third.status();
+  assert(!await Deno.stat(path).then(() => true, () => false));
+});
+
+Deno.test("a pidfile that holds something else, or cannot be written, is one clear line", async () => {
+  await using bench = await Bench.open();
+  const path = `${bench.folder}/notes.txt`;
+  await Deno.writeTextFile(path, "precious");
+  const other = await jobs(["run", bench.handlers, "--pidfile", path, "--store", bench.url]);
+  assertEquals([other.code, await Deno.readTextFile(path)], [1, "precious"]);
+  assertMatch(other.stderr, /^jobs: Pidfile ".*" holds something else than a process number; name another file\n$/);
+  const absent = await jobs(["run", bench.handlers, "--pidfile", `${bench.folder}/no/pid`, "--store", bench.url]);
+  assertEquals(absent.code, 1);
+  assertMatch(absent.stderr, /^jobs: Pidfile ".*" cannot be written: .*\n$/);
+});
