@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { pinnedDeno, runHere, useExecutable } from "../support/command.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
-import { startRedis } from "../support/redis.ts";
+import { freePort, startRedis } from "../support/redis.ts";
 
 const binary = await useExecutable();
 const runtime = await runHere("scripts/test-denort.sh", []);
@@ -81,6 +81,19 @@ for (const kind of ["SQLite", "Redis"]) {
     await server.logged("Event loop was blocked: a handler did not yield");
   });
 }
+
+Deno.test("the dashboard comes out of it with all that its pages link to", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server(["--web", `127.0.0.1:${freePort()}`]);
+  const { web } = await server.logged("Ready");
+  const page = await (await fetch(String(web))).text();
+  const links = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map((match) => match[1]!);
+  assert(links.length >= 3, page);
+  for (const link of links) {
+    const answer = await fetch(new URL(link, String(web)));
+    assertEquals([answer.status, (await answer.text()).length > 100], [200, true], link);
+  }
+});
 
 Deno.test("handlers in TypeScript load, or it says in one line why not and how to bundle them", async () => {
   await using bench = await Bench.open();

@@ -164,7 +164,7 @@ Deno.test("handlers that load here and not in a horse fail their jobs with one c
   );
   await using _server = await bench.server([module]);
   const payload = await dead(bench, await bench.push("Once", []));
-  assertEquals(payload.error_message, `Handlers "${module}" cannot be loaded: Error: only once`);
+  assertEquals(payload.error_message, `Handlers "${module}" cannot be loaded: Error: only once at ${module}:1:38`);
   await bench.push("Note", [bench.notes, "the rest runs"]);
   await bench.noted("the rest runs");
 });
