@@ -36,7 +36,7 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
 
 /** Runs the subcommand. */
 export const run: Command["run"] = async ([name, ...rest]) => {
-  if (name === undefined) {
+  if (name === undefined || name.startsWith("-")) {
     throw new UsageError(`Nothing to do; wanted: jobs cron ${Object.keys(SUBCOMMANDS).join("|")}`);
   }
   const known = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;

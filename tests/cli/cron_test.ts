@@ -1,0 +1,90 @@
+/** `jobs cron`, as people type it. */
+import { assert, assertEquals } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+
+/** Runs `jobs cron …` in a workbench's folder, and returns what it printed. */
+async function cron(bench: Bench, args: string[], wanted = 0): Promise<string> {
+  const { code, stdout, stderr } = await jobs(["cron", ...args, "--store", bench.url], { cwd: bench.folder });
+  assertEquals(code, wanted, stderr);
+  return wanted === 0 ? stdout : stderr;
+}
+
+/** The job that waits, parsed. */
+async function onlyJob(bench: Bench): Promise<Record<string, unknown>> {
+  const { entries } = await bench.store.page({ in: "queue", queue: "low" });
+  assertEquals(entries.length, 1);
+  return JSON.parse(entries[0]!.payload);
+}
+
+Deno.test("cron add, list, next, run, history, pause, resume, remove", async () => {
+  await using bench = await Bench.open();
+  assert((await cron(bench, ["list"])).startsWith("No cron entries"));
+  const rule = ["--rule", "30 3 * * 1-5", "--timezone", "Europe/London"];
+  await cron(bench, ["add", "nightly", "Report", "5", "bob", ...rule, "-q", "low", "--memo", "for the board"]);
+  const listed = await cron(bench, ["list"]);
+  for (const part of ["nightly", "at 03:30 on weekdays, Europe/London", 'Report(5, "bob")', "for the board"]) {
+    assert(listed.includes(part), listed);
+  }
+  const times = JSON.parse(await cron(bench, ["next", "nightly", "-n", "3", "--json"]));
+  assertEquals(times.length, 3);
+  assert(times.every(({ local }: { local: string }) => local.includes("T03:30:00")), JSON.stringify(times));
+
+  const jid = (await cron(bench, ["run", "nightly"])).trim();
+  const { jid: stored, class: name, args, occurrence } = await onlyJob(bench);
+  assertEquals({ stored, name, args }, { stored: jid, name: "Report", args: [5, "bob"] });
+  assertEquals((occurrence as { name: string }).name, "nightly");
+  assertEquals(JSON.parse(await cron(bench, ["history", "nightly", "--json"]))[0].outcome, "manual");
+
+  const paused = async () => JSON.parse(await cron(bench, ["list", "--json"]))[0].paused;
+  await cron(bench, ["pause", "nightly"]);
+  assertEquals(await paused(), true);
+  await cron(bench, ["resume", "nightly"]);
+  assertEquals(await paused(), false);
+
+  assert((await cron(bench, ["add", "nightly", "Report", ...rule], 2)).includes("is there already"));
+  await cron(bench, ["add", "--entry", '{ "name": "nightly", "class": "Other", "every": "1h" }', "--replace"]);
+  assertEquals(JSON.parse(await cron(bench, ["list", "--json"]))[0].class, "Other");
+  await cron(bench, ["remove", "nightly"]);
+  assert((await cron(bench, ["remove", "nightly"], 2)).includes('There is no cron entry "nightly"'));
+});
+
+Deno.test("cron check finds everything that is wrong, also with the classes of handlers", async () => {
+  await using bench = await Bench.open();
+  const write = (cron: unknown) => Deno.writeTextFile(`${bench.folder}/jobs.json`, JSON.stringify({ cron }));
+  await write([{ name: "a", rule: "0 25 * * *", class: "Tick" }, { name: "b", every: "1s", class: "Nobody" }]);
+  const handlers = new URL("../support/cron_handlers.js", import.meta.url).pathname;
+  const wrong = await cron(bench, ["check", handlers], 1);
+  assert(wrong.includes('Cron entry "a": Rule "0 25 * * *", column 3: hour "25" is out of range'), wrong);
+  assert(wrong.includes('Cron entry "b": no handler for class "Nobody"'), wrong);
+  assertEquals(
+    JSON.parse((await jobs(["doctor", handlers, "--json"], { cwd: bench.folder })).stdout).findings
+      .filter(({ check }: { check: string }) => check === "cron").length,
+    2,
+  );
+  await write([{ name: "a", rule: "0 5 * * *", class: "Tick" }, {
+    name: "off",
+    every: "1s",
+    class: "X",
+    enable: false,
+  }]);
+  assert((await cron(bench, ["check"])).includes("off: enable"));
+});
+
+Deno.test("the example's crontab is right", async () => {
+  const cwd = new URL("../../", import.meta.url).pathname;
+  const { code, stderr, stdout } = await jobs(["cron", "check", "-C", "examples/crontab.json"], { cwd });
+  assertEquals(code, 0, stderr);
+  assert(stdout.includes("5 checked"), stdout);
+});
+
+Deno.test("cron says what is wanted", async () => {
+  await using bench = await Bench.open();
+  assert((await cron(bench, [], 2)).includes("wanted: jobs cron list|next"));
+  assert((await cron(bench, ["lst"], 2)).includes("did you mean jobs cron list?"));
+  assert((await cron(bench, ["next"], 2)).includes("A NAME is wanted"));
+  assert((await cron(bench, ["next", "a", "-n", "0"], 2)).includes("a whole number from 1 to 1000"));
+  assert((await cron(bench, ["add", "a"], 2)).includes("NAME and CLASS are wanted"));
+  assert((await cron(bench, ["add", "a", "Tick"], 2)).includes('neither "rule" nor "every"'));
+  assert((await cron(bench, ["run", "a"], 2)).includes('There is no cron entry "a"'));
+});
