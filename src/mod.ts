@@ -27,8 +27,12 @@ export { type Server, type ServerOptions, startServer } from "./server/start.ts"
 export type { Hooks } from "./server/hooks.ts";
 export { type CronEntryInput, defineCron } from "./cron/entry.ts";
 export { CrontabError } from "./cron/crontab.ts";
-export type { Occurrence, Overlap } from "./cron/occurrence.ts";
-export type { CatchUp } from "./cron/plan.ts";
+export { Crontab, type CrontabEntry } from "./client/crontab.ts";
+export type { CronEntry } from "./cron/entry.ts";
+export type { CronDefinition, CronSource } from "./cron/definition.ts";
+export type { CronRecord, Occurrence, Overlap } from "./cron/occurrence.ts";
+export type { CatchUp, CronState, Planned } from "./cron/plan.ts";
+export type { ScheduleSpec } from "./cron/schedule_spec.ts";
 export type * from "./store/cron.ts";
 export { type OpenStore, openStore, type StoreOptions } from "./store/open.ts";
 export type * from "./store/store.ts";

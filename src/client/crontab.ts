@@ -18,6 +18,7 @@ import { buildOccurrences } from "./occurrence_jobs.ts";
 
 /** An entry in force, or that was. */
 export interface CrontabEntry {
+  /** Names it. */
   readonly name: string;
   /** What it says; undefined when a newer version of the program wrote it. */
   readonly definition: CronDefinition | undefined;
@@ -48,6 +49,11 @@ export class Crontab {
   readonly #clock: Clock;
   readonly #jids = new JidMaker();
 
+  /**
+   * The crontab of a store.
+   *
+   * @param options what keeps it, and what builds the jobs that are enqueued by hand
+   */
   constructor(options: { store: CronStore; client: Client; clock?: Clock }) {
     this.#store = options.store;
     this.#client = options.client;

@@ -12,6 +12,7 @@ export type CronSource = "config" | "runtime";
 
 /** An entry, and where it comes from. */
 export interface CronDefinition extends CronEntry {
+  /** Where it comes from. */
   readonly source: CronSource;
 }
 

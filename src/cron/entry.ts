@@ -25,15 +25,25 @@ export interface CronEntryInput {
   readonly args?: readonly unknown[];
   /** Default `default`, or what the class says. */
   readonly queue?: string;
+  /** As for any push: how often a failure is tried again. */
   readonly retry?: boolean | number;
+  /** As for any push: how long after the first failure it is tried again, instead of a number of times. */
   readonly retry_for?: number;
+  /** As for any push: the queue for retries. */
   readonly retry_queue?: string;
+  /** As for any push: `false`: when it failed for good it is dropped. */
   readonly dead?: boolean;
+  /** As for any push: keep the stack of a failure with the job. */
   readonly backtrace?: boolean | number;
+  /** As for any push: words shown with the job. */
   readonly tags?: readonly string[];
+  /** As for any push: how long it may run. */
   readonly timeout?: number | string;
+  /** As for any push: dropped unless it starts within so long. */
   readonly expires_in?: number | string;
+  /** As for any push: the level of the job's log lines. */
   readonly log_level?: string;
+  /** As for any push: the class as shown to people. */
   readonly display_class?: string;
   /** Further fields of the payload. */
   readonly options?: Readonly<Record<string, unknown>>;
@@ -59,15 +69,23 @@ export interface CronEntryInput {
 
 /** An entry, checked. Plain JSON: this is what the store keeps. */
 export interface CronEntry extends Planned {
+  /** Names the entry. */
   readonly name: string;
+  /** When. */
   readonly schedule: ScheduleSpec;
+  /** The class whose handler performs it. */
   readonly class: string;
+  /** What the handler is given. */
   readonly args: readonly unknown[];
   /** How its jobs are pushed, `queue` included; over what the class says. */
   readonly options: Readonly<Record<string, unknown>>;
+  /** A note for people. */
   readonly memo?: string;
+  /** While the job of the occurrence before is still there. */
   readonly overlap: Overlap;
+  /** What nobody was there for. */
   readonly catchUp: CatchUp;
+  /** Each process performs it, itself and at once. */
   readonly everyProcess: boolean;
 }
 

@@ -33,12 +33,15 @@ export interface CronRecord {
    * - `manual`: enqueued by hand, whatever else was there.
    */
   readonly outcome: "enqueued" | "waiting" | "skipped" | "replaced" | "missed" | "manual";
+  /** When it was to be; of several that were missed, the last. */
   readonly scheduledAt: number;
   /** When that was decided. */
   readonly decidedAt: number;
   /** The job that was enqueued, or the one that was in the way. */
   readonly jid?: string;
+  /** Missed: how many. */
   readonly count?: number;
+  /** Missed: the first of them. */
   readonly first?: number;
   /** Why it was skipped, where no job was in the way. */
   readonly reason?: string;

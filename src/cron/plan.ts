@@ -26,7 +26,9 @@ export interface CatchUp {
 
 /** What planning wants to know of an entry. */
 export interface Planned {
+  /** When. */
   readonly schedule: ScheduleSpec;
+  /** What nobody was there for. */
   readonly catchUp: CatchUp;
 }
 

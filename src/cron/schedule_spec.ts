@@ -12,6 +12,7 @@ import type { Schedule } from "./schedule.ts";
 export type ScheduleSpec =
   /** `rule` is in six fields, upper case (`RuleFields.normal`); `timezone` as the database spells it. */
   | { readonly rule: string; readonly timezone: string }
+  /** Every so many milliseconds, counted from a time. */
   | { readonly everyMs: number; readonly anchor: number };
 
 /** The schedule that it says. */

@@ -14,7 +14,7 @@ export async function Long({ jid }, file, ms) {
 }
 
 /** Notes that it began, and waits until it is told to end. */
-export async function Endless({ jid, signal }, file) {
+export function Endless({ jid, signal }, file) {
   Deno.writeTextFileSync(file, `start ${jid}\n`, { append: true });
-  await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }
