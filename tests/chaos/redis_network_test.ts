@@ -203,3 +203,19 @@ Deno.test("redis chaos: after an outage nobody is rescued before everybody could
   assertEquals(await t.store.rescue(10, 3), { rescued: 0, buried: 0, owners: [] });
   await until(async () => (await t.store.rescue(10, 3)).rescued === 1);
 });
+
+Deno.test("redis chaos: what was settled, and a server that lost its last moments knows nothing of, runs again", async () => {
+  await using t = await openBench();
+  await t.store.beat(processRecord(OWNER), TTL_MS);
+  await t.store.enqueue(jobs(1, 4));
+  const leases = await takeUpTo(t.store, OWNER, 3);
+  const before = JSON.parse(await t.redis.cli("--json", "HGETALL", `jobs:leases:${OWNER}`));
+  await t.store.settle(OWNER, leases.slice(0, 2).map(({ token }) => ({ kind: "ack", token })));
+  for (const [token, payload] of Object.entries<string>(before)) {
+    await t.redis.cli("HSET", `jobs:leases:${OWNER}`, token, payload);
+  }
+  t.proxy.cut();
+  const numbers = (await takeUpTo(t.store, OWNER, 10)).map((lease) => JSON.parse(lease.payload).args[0]);
+  assertEquals(numbers, [1, 2, 4]);
+  assertEquals((await t.store.settle(OWNER, [{ kind: "ack", token: leases[2]!.token }])).lost, []);
+});

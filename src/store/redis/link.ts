@@ -54,6 +54,7 @@ export class Link {
   #failure: unknown;
   /** When the connection last came back after it had been lost. */
   #backSince: number | undefined;
+  #losses = 0;
   #channels = new Map<string, (message: string) => void>();
 
   constructor(options: LinkOptions) {
@@ -67,6 +68,11 @@ export class Link {
 
   get closed(): boolean {
     return this.#end.signal.aborted;
+  }
+
+  /** How often the connection was lost. */
+  get losses(): number {
+    return this.#losses;
   }
 
   /** For how long the connection has been up since it was last lost, in milliseconds; infinite if it never was. */
@@ -216,6 +222,7 @@ export class Link {
     void connection.lost.then((why) => {
       if (this.#connection !== connection) return;
       this.#connection = undefined;
+      this.#losses++;
       this.#failure = new ConnectionLost(reason(why));
       if (this.closed) return;
       this.#options.log?.("warn", `Connection to Redis at "${this.shown}" lost, reconnecting: ${reason(why)}`);

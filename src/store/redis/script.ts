@@ -20,6 +20,7 @@ import enqueue from "./lua/enqueue.lua" with { type: "text" };
 import keepRecord from "./lua/keep_record.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
 import orphans from "./lua/orphans.lua" with { type: "text" };
+import reconcile from "./lua/reconcile.lua" with { type: "text" };
 import record from "./lua/record.lua" with { type: "text" };
 import release from "./lua/release.lua" with { type: "text" };
 import reply from "./lua/reply.lua" with { type: "text" };
@@ -52,6 +53,7 @@ export const SCRIPTS = {
   enqueue: script(enqueue),
   move: script(move, endLive),
   orphans: script(orphans),
+  reconcile: script(reconcile),
   record: script(record, keepRecord),
   release: script(release),
   reply: script(reply),

@@ -7,6 +7,7 @@ import { getField } from "../../job/raw.ts";
 import { MOST_RECORDS } from "../results.ts";
 import type { Outcome, SettleResult } from "../store.ts";
 import { type Context, insist } from "./context.ts";
+import type { Holdings } from "./holdings.ts";
 import { leasesKey } from "./keys.ts";
 import { isUnknown } from "./refusals.ts";
 import { packRecord } from "./results.ts";
@@ -25,11 +26,13 @@ const KINDS: Readonly<Record<Outcome["kind"], string>> = {
 /** Ends leases. */
 export class Settlement {
   readonly #context: Context;
+  readonly #holdings: Holdings;
   /** Tokens of outcomes whose answer was lost: if they are gone next time, it was we who ended them. */
   readonly #unsure = new Set<string>();
 
-  constructor(context: Context) {
+  constructor(context: Context, holdings: Holdings) {
     this.#context = context;
+    this.#holdings = holdings;
   }
 
   /** See `Store.settle`. */
@@ -45,6 +48,7 @@ export class Settlement {
     try {
       const reply = await link.run(SCRIPTS.settle, [leasesKey(owner)], all, { repeatable: false });
       const [dropped, ...tokens] = reply as [number, ...string[]];
+      this.#holdings.remove(owner, outcomes);
       if (this.#unsure.size === 0) return { lost: tokens, dropped };
       const lost = tokens.filter((token) => !this.#unsure.has(token));
       for (const { token } of outcomes) this.#unsure.delete(token);

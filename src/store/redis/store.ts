@@ -26,6 +26,7 @@ import { Cron } from "./cron.ts";
 import { DueWatch } from "./due_watch.ts";
 import { edit, editSome } from "./editor.ts";
 import { entryOf } from "./entries.ts";
+import { Holdings } from "./holdings.ts";
 import { PAUSED, WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
 import { readPage } from "./pages.ts";
@@ -45,6 +46,7 @@ import { WakeChannel } from "./wake_channel.ts";
 export class RedisStore implements OpenStore {
   readonly url: string;
   readonly #context: Context;
+  readonly #holdings = new Holdings();
   readonly #pusher: Pusher;
   readonly #taker: Taker;
   readonly #settlement: Settlement;
@@ -65,8 +67,8 @@ export class RedisStore implements OpenStore {
     this.#close = close;
     const channel = new WakeChannel(context.link);
     this.#pusher = new Pusher(context);
-    this.#taker = new Taker(context);
-    this.#settlement = new Settlement(context);
+    this.#taker = new Taker(context, this.#holdings);
+    this.#settlement = new Settlement(context, this.#holdings);
     this.#processes = new Processes(context);
     this.#queueWatch = new QueueWatch(context, channel);
     this.#dueWatch = new DueWatch(context.link, channel);
@@ -96,8 +98,9 @@ export class RedisStore implements OpenStore {
     return this.#processes.beat(process, ttlMs);
   }
 
-  deregister(identity: string): Promise<void> {
-    return this.#processes.deregister(identity);
+  async deregister(identity: string): Promise<void> {
+    await this.#processes.deregister(identity);
+    this.#holdings.forget(identity);
   }
 
   rescue(limit: number, maxRescues: number): Promise<RescueResult> {

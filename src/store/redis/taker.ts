@@ -1,12 +1,16 @@
 /**
- * Queues → leases. A taking whose answer was lost is named to the next one, which hands its leases over: nothing stays
- * with a process that does not know of it.
+ * Queues → leases. Nothing stays with a process that does not know of it:
+ *
+ *  1. A taking whose answer was lost is named to the next one, which hands its leases over.
+ *  2. After every break of the connection, leases that this process has not are given back: it has settled them, and the
+ *     server has lost its memory of that.
  *
  * @module
  */
 import { randomBytes } from "node:crypto";
 import type { Lease, TakeRequest } from "../store.ts";
 import { type Context, insist } from "./context.ts";
+import type { Holdings } from "./holdings.ts";
 import { leasesKey } from "./keys.ts";
 import { isUnknown } from "./refusals.ts";
 import { SCRIPTS } from "./script.ts";
@@ -19,11 +23,16 @@ export class Taker {
   readonly #context: Context;
   readonly #nonce = randomBytes(4).toString("hex");
   #takings = 0;
-  /** By owner: takings that may have happened. */
-  readonly #unanswered = new Map<string, string[]>();
+  /** By owner: takings under way, and those that may have happened. */
+  readonly #unanswered = new Map<string, Set<string>>();
+  readonly #underWay = new Set<string>();
+  readonly #holdings: Holdings;
+  /** By owner: how often the connection had been lost when holdings were last compared. */
+  readonly #compared = new Map<string, number>();
 
-  constructor(context: Context) {
+  constructor(context: Context, holdings: Holdings) {
     this.#context = context;
+    this.#holdings = holdings;
   }
 
   /** See `Store.take`. */
@@ -34,17 +43,48 @@ export class Taker {
 
   async #take({ queues, limit, owner }: TakeRequest): Promise<Lease[]> {
     const { link, offset } = this.#context;
+    await this.#compare(owner);
     const name = this.#nonce + (++this.#takings >>> 0).toString(16).padStart(8, "0");
-    const unanswered = this.#unanswered.get(owner) ?? [];
-    const args = [offset(), owner, name, `${Math.floor(limit)}`, `${unanswered.length}`, ...unanswered, ...queues];
+    const unanswered = this.#unansweredOf(owner);
+    const lost = [...unanswered].filter((name) => !this.#underWay.has(name));
+    const args = [offset(), owner, name, `${Math.floor(limit)}`, `${lost.length}`, ...lost, ...queues];
+    unanswered.add(name);
+    this.#underWay.add(name);
     try {
       const reply = await link.run(SCRIPTS.take, [leasesKey(owner)], args, { repeatable: false });
-      this.#unanswered.delete(owner);
-      return readLeases(reply as [string, string[], ...string[][]]);
+      const leases = readLeases(reply as [string, string[], ...string[][]]);
+      for (const answered of [name, ...lost]) unanswered.delete(answered);
+      this.#holdings.add(owner, leases);
+      return leases;
     } catch (error) {
-      if (isUnknown(error)) this.#unanswered.set(owner, [...unanswered, name]);
+      if (!isUnknown(error)) unanswered.delete(name);
+      throw error;
+    } finally {
+      this.#underWay.delete(name);
+    }
+  }
+
+  /** Gives back what the server thinks this process has, and it has not. */
+  async #compare(owner: string): Promise<void> {
+    const { link } = this.#context;
+    const before = this.#compared.get(owner);
+    this.#compared.set(owner, link.losses);
+    if (before === undefined || before === link.losses) return;
+    const unanswered = this.#unansweredOf(owner);
+    const args = [this.#nonce, `${unanswered.size}`, ...unanswered, ...this.#holdings.of(owner)];
+    try {
+      await link.run(SCRIPTS.reconcile, [leasesKey(owner)], args, { repeatable: false });
+    } catch (error) {
+      // Not sent again as it is: what this process has may be more by then.
+      this.#compared.set(owner, before);
       throw error;
     }
+  }
+
+  #unansweredOf(owner: string): Set<string> {
+    let names = this.#unanswered.get(owner);
+    if (!names) this.#unanswered.set(owner, names = new Set());
+    return names;
   }
 }
 

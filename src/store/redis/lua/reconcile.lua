@@ -1,0 +1,33 @@
+#!lua flags=allow-oom
+-- Gives back leases that their process no longer has: it has settled them, and then the server forgot that (it lost its
+-- last moments, or a replica that lagged has taken its place).
+--
+-- KEYS[1]  jobs:leases:OWNER
+-- ARGV     8 hex digits with which the names of this process's takings begin,
+--          number of takings that are not answered yet, their names, then the tokens that the process has
+-- Result   how many were given back
+-- O(N log N) for N leases
+
+local call = redis.call
+local first = 3 + ARGV[2]
+local known = {}
+for i = first, #ARGV do known[ARGV[i]] = true end
+local unanswered = {}
+for i = 3, first - 1 do unanswered[ARGV[i]] = true end
+
+local tokens = {}
+for _, token in ipairs(call('HKEYS', KEYS[1])) do
+  if string.sub(token, 12, 19) == ARGV[1] and not known[token] and not unanswered[string.sub(token, 12, 27)] then
+    call('LLEN', 'queue:' .. string.match(token, ':(.*)$'))
+    tokens[#tokens + 1] = token
+  end
+end
+-- Youngest first, so that the oldest ends at the very front: the right end.
+table.sort(tokens)
+for i = #tokens, 1, -1 do
+  local queue = string.match(tokens[i], ':(.*)$')
+  call('SADD', 'queues', queue)
+  call('RPUSH', 'queue:' .. queue, call('HGET', KEYS[1], tokens[i]))
+  call('HDEL', KEYS[1], tokens[i])
+end
+return #tokens
