@@ -64,6 +64,19 @@ export const promote: Cases = {
     assertEquals([rest.slice(0, 2).sort(), rest[2]], [[2, 4], 3]);
   },
 
+  "when not all may go, the earliest of both sets go": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await inRetry(t.store, owner, [job(1)], HOUR_MS);
+    await inRetry(t.store, owner, [job(4)], 4 * HOUR_MS);
+    await t.store.enqueue([job(3, { delayMs: 3 * HOUR_MS }), job(2, { delayMs: 2 * HOUR_MS })]);
+    t.advance(5 * HOUR_MS);
+    for (const n of [1, 2, 3, 4]) {
+      await t.store.promote(1);
+      assertEquals((await numbersIn(t.store, { in: "queue", queue: "default" })).at(-1), n);
+    }
+  },
+
   "at most so many in one step, and 0 as long as some are due": async (open) => {
     await using t = await open();
     await t.store.enqueue(jobs(1, 5).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));

@@ -199,6 +199,21 @@ export const settle: Cases = {
     assertEquals((await t.store.settle(owner, [{ kind: "ack", token: second!.token }])).lost, []);
   },
 
+  "an old token of a job is lost, and the new one beside it is good": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1)]);
+    const [first] = await takeUpTo(t.store, owner);
+    await t.store.settle(owner, [{ kind: "release", token: first!.token }]);
+    const [second] = await takeUpTo(t.store, owner);
+    const { lost } = await t.store.settle(owner, [
+      { kind: "ack", token: first!.token },
+      { kind: "bury", token: second!.token, payload: job(1).payload },
+    ]);
+    assertEquals(lost, [first!.token]);
+    assertEquals(await numbersIn(t.store, { in: "dead" }), [1]);
+  },
+
   "dead keeps the latest so many, and says how many it dropped": async (open) => {
     await using t = await open({ deadMaxJobs: 3 });
     const owner = await register(t.store);

@@ -15,6 +15,20 @@ export const wait: Cases = {
     await woken((signal) => t.store.waitForWork(["other", "default"], signal), nothing);
   },
 
+  "for work that is there already, while others wait for something else": async (open) => {
+    await using t = await open();
+    await t.store.enqueue([job(1)]);
+    await woken(
+      (signal) =>
+        Promise.race([
+          t.store.waitForWork(["other"], signal),
+          t.store.receive("nobody", signal),
+          forWork(t.store, signal),
+        ]),
+      nothing,
+    );
+  },
+
   "for a push of our own": async (open) => {
     await using t = await open();
     await woken((signal) => forWork(t.store, signal), () => t.store.enqueue([job(1)]));

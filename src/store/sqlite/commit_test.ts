@@ -66,6 +66,27 @@ Deno.test("No room: the error says so, nothing is stored, and with room it goes 
   assertEquals(t.count(), 1);
 });
 
+Deno.test("A lock that is not had in time fails all who wait, together", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".db" });
+  using other = new DatabaseSync(file);
+  using database = new DatabaseSync(file, { timeout: 0 });
+  other.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+  let time = 0;
+  const clock = {
+    ...systemClock,
+    monotonic: () => time,
+    sleep: (ms: number) => {
+      time += ms;
+      return systemClock.turn();
+    },
+  };
+  const committer = new Committer(database, { path: file, clock, waitMs: 1_000, onCommit() {} });
+  const results = await Promise.allSettled(Array.from({ length: 10 }, () => committer.run(() => 1)));
+  assert(results.every((result) => result.status === "rejected" && result.reason.code === "locked"));
+  assert(time >= 1_000 && time < 2_000, `${time}`);
+  await Deno.remove(file);
+});
+
 Deno.test("Nothing is under way once it is idle", async () => {
   using t = open();
   let done = 0;

@@ -62,8 +62,8 @@ export class Rescue {
         if (this.#giveBack(row, maxRescues, now)) rescued++;
         else buried++;
       }
-      // While leases of it are left, the next call must find it again.
-      if (rows.length < left) this.#processes.forget(owner);
+      // Leases of it that are left are found by the next call all the same: nobody on the list has them.
+      this.#processes.forget(owner);
     }
     if (buried > 0) this.#sets.trimDead(now);
     return { rescued, buried, owners };
