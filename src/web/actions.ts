@@ -80,6 +80,7 @@ async function changeAll(desk: Desk, place: Place, edit: Edit, total: number, pr
     if (changed === 0) return;
     left -= changed;
     progress(changed);
+    await desk.clock.turn();
   }
 }
 
@@ -174,6 +175,17 @@ export async function setPaused(desk: Desk, visitor: Visitor, queue: string, pau
   checkQueue(queue);
   await (paused ? desk.store.pause(queue) : desk.store.resume(queue));
   writeDown(desk, visitor, { action: paused ? "pause" : "resume", queue });
+}
+
+/**
+ * Asks a process to abort a job that it performs: that is not a failure, and it is not tried again.
+ *
+ * @throws {Refusal} when there is no such live process
+ */
+export async function cancelRunning(desk: Desk, visitor: Visitor, jid: string, identity: string): Promise<void> {
+  const heard = await desk.store.send(identity, { verb: "cancel", jid });
+  writeDown(desk, visitor, { action: "cancel", jid, process: identity, asked: Number(heard) });
+  if (!heard) throw new Refusal(404, `No live process "${identity}"`);
 }
 
 /** What a process can be asked. */

@@ -15,8 +15,10 @@ import { formOf } from "./forms.ts";
 import { loginRoutes } from "./login.tsx";
 import { METRICS_TYPE, metricsText } from "./metrics.ts";
 import { actRoutes } from "./pages/act.tsx";
+import { cronRoutes } from "./pages/cron.tsx";
 import { ErrorPage } from "./pages/plain.tsx";
 import { readRoutes } from "./pages/read.tsx";
+import { herePath } from "./requests.ts";
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame. */
 const POLICY = [
@@ -74,6 +76,7 @@ export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
   apiRoutes(app, desk);
   readRoutes(app, desk);
   actRoutes(app, desk);
+  cronRoutes(app, desk);
   app.notFound((c) => refuse(desk, c, 404, "No such page"));
   app.onError((error, c) => explain(desk, c, error));
   return app;
@@ -152,10 +155,4 @@ function refuse(desk: Desk, c: Context<WebEnv>, status: number, message: string)
 function isForPrograms(desk: Desk, c: Context): boolean {
   const path = herePath(desk, c);
   return /^\/(api\/|api$|metrics|events)/.test(path);
-}
-
-/** The path and query, without the prefix. */
-export function herePath(desk: Desk, c: Context): string {
-  const url = new URL(c.req.url);
-  return url.pathname.slice(desk.prefix.length) + url.search;
 }

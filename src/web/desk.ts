@@ -4,6 +4,7 @@
  * @module
  */
 import type { Client } from "../client/client.ts";
+import type { Crontab } from "../client/crontab.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { OpenStore } from "../store/open.ts";
@@ -26,6 +27,7 @@ export interface SettingRow {
 export interface Desk {
   readonly store: OpenStore;
   readonly client: Client;
+  readonly crontab: Crontab;
   readonly clock: Clock;
   readonly mask: Mask;
   readonly gate: Gate;

@@ -61,3 +61,9 @@ export async function listOf(desk: Desk, c: Context<WebEnv>, place: Place): Prom
 export function localPath(path: string | undefined): string {
   return path !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : "/";
 }
+
+/** The path and query, without the prefix. */
+export function herePath(desk: Desk, c: Context): string {
+  const url = new URL(c.req.url);
+  return url.pathname.slice(desk.prefix.length) + url.search;
+}

@@ -29,6 +29,9 @@ export interface ShownJob {
   readonly at?: number;
   readonly enqueuedAt?: number;
   readonly createdAt?: number;
+  /** What a running one last said of itself. */
+  readonly progress?: string;
+  readonly lastLine?: string;
   /** Masked; undefined when it cannot be read. */
   readonly payload?: Payload;
 }
@@ -48,7 +51,13 @@ export function showEntry(entry: Entry, mask: Mask): ShownJob {
 
 /** A job that a process performs. */
 export function showRunning(job: RunningJob, mask: Mask): ShownJob {
-  return { ...show(job.payload, mask, job.queue), ref: "", at: job.since };
+  return {
+    ...show(job.payload, mask, job.queue),
+    ref: "",
+    at: job.since,
+    ...(job.progress === undefined ? {} : { progress: mask.text(job.progress) }),
+    ...(job.lastLine === undefined ? {} : { lastLine: mask.text(job.lastLine) }),
+  };
 }
 
 function show(raw: string, mask: Mask, queue: string): ShownJob {

@@ -5,6 +5,7 @@
  * @module
  */
 import { Client } from "../client/client.ts";
+import { Crontab } from "../client/crontab.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { logger } from "../log.ts";
 import type { OpenStore } from "../store/open.ts";
@@ -76,15 +77,17 @@ export function createWeb(options: WebOptions): Web {
     readOnly: options.readOnly ?? false,
     clock,
   });
+  const client = new Client({ store, clock, maxPayloadBytes, sidekiqWire: options.sidekiqWire ?? 7 });
   const desk: Desk = {
     store,
+    client,
+    crontab: new Crontab({ store, client, clock }),
     clock,
     gate,
     log,
     prefix,
     maxPayloadBytes,
     audit: logger("audit", clock),
-    client: new Client({ store, clock, maxPayloadBytes, sidekiqWire: options.sidekiqWire ?? 7 }),
     mask: new Mask(options.mask),
     feed: new Feed(store, clock, log),
     operations: new Operations(clock, log),

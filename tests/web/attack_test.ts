@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
 import { newToken, passwordSecret } from "../../src/web/auth/accounts.ts";
 import { readBody, Refusal } from "../../src/web/body.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -12,6 +14,8 @@ const PAGES = [
   "/scheduled",
   "/retries",
   "/dead",
+  "/done",
+  "/cron",
   "/processes",
   "/settings",
   "/push",
@@ -64,7 +68,17 @@ onBothStores("Nothing of a payload, a process or an address is markup on any pag
     rss: 1,
     work: [{ task: XSS, queue: XSS, payload: JSON.stringify({ jid: XSS, ...hostile }), since: 0 }],
   }, 60_000);
+  const ended = { jid: XSS, class: XSS, queue: XSS, state: XSS, error: { class: XSS, message: XSS, stack: [XSS] } };
+  const body = JSON.stringify({ ...ended, result: XSS, ended_at: XSS, process: XSS, last_line: XSS, payload: hostile });
+  await store.keepResult({ jid: XSS, ttlMs: 60_000, body });
+  await store.keepResult({ jid: "ended", ttlMs: 60_000, body });
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  await crontab.add({ name: XSS.replace(/[\u2028]/g, ""), class: XSS, rule: "0 3 * * *", timezone: "UTC", memo: XSS })
+    .catch(() =>
+      crontab.add({ name: "plain", class: XSS, args: [XSS], rule: "0 3 * * *", timezone: "UTC", memo: XSS })
+    );
   const someone = visitor();
+  const cronName = (await crontab.list())[0]!.name;
   const [entry] = (await store.page({ in: "dead" })).entries;
   const query = encodeURIComponent(XSS);
   const addresses = [
@@ -74,6 +88,9 @@ onBothStores("Nothing of a payload, a process or an address is markup on any pag
     `/jobs/${query}`,
     `/jobs/x?ref=${encodeURIComponent(entry!.ref)}`,
     `/jobs/x/edit?ref=${encodeURIComponent(entry!.ref)}`,
+    "/jobs/ended",
+    `/cron/${encodeURIComponent(cronName)}`,
+    `/done?q=${query}`,
     `/queues/${query}`,
     `/push?class=${query}`,
     `/login?next=${query}`,

@@ -170,6 +170,8 @@ async function accessible({ site: { store }, base, browser }: { site: Site; base
     "/dead",
     "/jobs/d1",
     "/processes",
+    "/done",
+    "/cron",
   ];
   const more = ["/settings", "/push", "/search?q=x", "/dead?q=nothing", "/nope"];
   for (const colorScheme of ["light", "dark"] as const) {

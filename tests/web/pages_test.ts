@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
 import { Meter } from "../../src/web/meter.ts";
 import { systemClock } from "../../src/clock.ts";
-import { bury, onBothStores, openSite, push } from "./site.ts";
+import { bury, onBothStores, openSite, placeOf, push } from "./site.ts";
 
 onBothStores("Every page shows what is there", async ({ store, visitor }) => {
   await bury(store, "d1", { args: ["bob", { api_key: "k-123" }], tags: ["night"], display_class: "Shown::As" });
@@ -165,4 +167,99 @@ Deno.test("Health: alive as long as it answers, ready only when jobs are taken a
   assertEquals((await someone.visit("/readyz")).status, 503);
   assertEquals((await someone.visit("/healthz")).status, 200);
   assertEquals((await someone.visit("/dead")).status, 503);
+});
+
+onBothStores("A finished job shows how it ended and what it came to, masked", async ({ store, visitor }) => {
+  const record = (jid: string, more: Record<string, unknown>) =>
+    store.keepResult({
+      jid,
+      ttlMs: 60_000,
+      body: JSON.stringify({
+        jid,
+        class: "Report",
+        queue: "default",
+        ended_at: Date.now(),
+        elapsed_ms: 1_234,
+        ...more,
+      }),
+    });
+  await record("e1", {
+    state: "done",
+    result: { rows: 7, api_key: "k-123" },
+    payload: { class: "Report", args: ["may"] },
+  });
+  await record("e2", { state: "failed", error: { class: "TypeError", message: "<b>no luck</b>" } });
+  await store.keepResult({ jid: "e3", ttlMs: 60_000, body: "{}" });
+  const someone = visitor();
+  const list = (await someone.visit("/done")).text;
+  for (const text of ["done", "failed", "1.2s", "&quot;may&quot;", "TypeError: &lt;b&gt;no luck"]) {
+    assertStringIncludes(list, text);
+  }
+  assert(!list.includes("k-123"));
+  assertEquals((await someone.visit("/done?q=luck")).text.match(/jobs\/e\d"/g), ['jobs/e2"']);
+  assertEquals((await someone.visit("/done?q=k-123")).text.match(/jobs\/e\d"/g), null);
+  const one = (await someone.visit("/jobs/e1")).text;
+  assertStringIncludes(one, "••••••");
+  assertStringIncludes(one, "&quot;rows&quot;:7");
+  const api = (await someone.api("GET", "/jobs/e2")).value;
+  assertEquals([api.jobs, api.ended.state], [[], "failed"]);
+  assertEquals((await someone.api("GET", "/done?limit=2")).value.jobs.length, 2);
+});
+
+onBothStores("The crontab is shown in plain words; an entry is run, paused, resumed and removed", async (site) => {
+  const { store, visitor } = site;
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  await crontab.add({ name: "nightly report", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
+  const someone = visitor();
+  const list = await someone.visit("/cron");
+  assertStringIncludes(list.text, "nightly report");
+  assertStringIncludes(list.text, "at 03:00 every day");
+  const page = "/cron/nightly%20report";
+  const ran = await someone.submit(`${page}/run`, {}, page);
+  const jid = /is enqueued as (\w+)\./.exec(ran.text)![1]!;
+  assertEquals(await placeOf(store, jid), "queue:default");
+  assertStringIncludes(ran.text, "manual");
+  assertStringIncludes((await someone.submit(`${page}/pause`, {}, page)).text, "paused");
+  assertEquals((await crontab.get("nightly report"))!.state!.paused, true);
+  assertEquals((await someone.api("POST", `${page}/resume`)).status, 200);
+  assertEquals((await someone.api("GET", page)).value.entry.paused, false);
+  await someone.submit(`${page}/remove`, {}, page);
+  assertEquals(await crontab.list(), []);
+  assertEquals((await someone.visit(page)).status, 404);
+  assertEquals((await someone.api("POST", `${page}/pause`)).status, 422);
+});
+
+onBothStores("A running job shows what it says, and is asked to end", async ({ store, visitor }) => {
+  const identity = "web1:7:abc";
+  const work = [{
+    task: "processor-1",
+    queue: "default",
+    payload: JSON.stringify({ class: "Import", args: [], jid: "r1" }),
+    since: Date.now(),
+    progress: "40 percent",
+    lastLine: "At row 7",
+  }];
+  await store.beat({
+    identity,
+    hostname: "web1",
+    pid: 7,
+    tag: "",
+    labels: [],
+    queues: ["default"],
+    weights: { default: 0 },
+    concurrency: 2,
+    version: "0",
+    startedAt: 0,
+    quiet: false,
+    busy: 1,
+    rss: 1,
+    work,
+  }, 60_000);
+  const someone = visitor();
+  const { text } = await someone.visit("/busy");
+  assertStringIncludes(text, "40 percent");
+  assertStringIncludes(text, "At row 7");
+  await someone.submit("/jobs/cancel", { jid: "r1", process: identity }, "/busy");
+  const [command] = await store.receive(identity, AbortSignal.timeout(5_000));
+  assertEquals([command!.verb, command!.jid], ["cancel", "r1"]);
 });

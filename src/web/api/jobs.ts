@@ -6,9 +6,10 @@
 import type { Context } from "hono";
 import type { JobRequest } from "../../job/payload.ts";
 import type { Place } from "../../store/admin.ts";
-import { actOnJobs, pushAgain, pushJob, pushJobs } from "../actions.ts";
+import { actOnJobs, cancelRunning, pushAgain, pushJob, pushJobs } from "../actions.ts";
 import { Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
+import { endedJob, endedOf } from "../ended.ts";
 import { FILTERS, parseFilter } from "../filter.ts";
 import { findEntries } from "../lookup.ts";
 import { type JobAction, parsePlace } from "../places.ts";
@@ -69,12 +70,16 @@ export const jobRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/jobs/{jid}",
-    about: "Shows a job in each place where it is, usually one; none when it is done or unknown",
+    about: "Shows a job in each place where it is, usually one; of one that has ended, its record",
     query: { ref: "its ref, which spares looking for it" },
-    answer: { type: "object", properties: { jobs: { type: "array", items: JOB } } },
+    answer: {
+      type: "object",
+      properties: { jobs: { type: "array", items: JOB }, ended: { type: "object" } },
+    },
     run: async (c, desk) => {
-      const entries = await findEntries(desk, c.req.param("jid") ?? "", c.req.query("ref"));
-      return { value: { jobs: entries.map((entry) => jobJson(entry, desk)) } };
+      const jid = c.req.param("jid") ?? "";
+      const entries = await findEntries(desk, jid, c.req.query("ref"));
+      return { value: { jobs: entries.map((entry) => jobJson(entry, desk)), ended: await endedJob(desk, jid) } };
     },
   },
   ...ACTIONS.map((action): ApiRoute => ({
@@ -92,6 +97,27 @@ export const jobRoutes: readonly ApiRoute[] = [
     answer: CHANGED,
     run: (c, desk) => actOnOne(c, desk, action),
   })),
+  {
+    method: "POST",
+    path: "/jobs/{jid}/cancel",
+    about: "Aborts a job that runs; it has not failed, and is not tried again",
+    answer: { type: "object", properties: { asked: { type: "integer" } } },
+    run: cancel,
+  },
+  {
+    method: "GET",
+    path: "/done",
+    about: "Lists the jobs that have ended and left a record, the latest first",
+    query: { q: "text anywhere in the record", cursor: "from the page before", limit: "1 to 1000; default 50" },
+    answer: {
+      type: "object",
+      properties: { jobs: { type: "array", items: { type: "object" } }, next: { type: "string" } },
+    },
+    run: async (c, desk) => {
+      const { rows, next } = await endedOf(desk, c);
+      return { value: { jobs: rows, next } };
+    },
+  },
   {
     method: "POST",
     path: "/jobs/{jid}/push-again",
@@ -159,6 +185,14 @@ async function actOnOne(c: Context<WebEnv>, desk: Desk, action: JobAction): Prom
   if (entries.length === 0) throw new Refusal(404, `No job "${jid.slice(0, 80)}" that does not run`);
   const refs = entries.map((entry) => entry.ref);
   return { value: await actOnJobs(desk, c.get("visitor"), action, { refs }, textIn(body, "queue")) };
+}
+
+async function cancel(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
+  const jid = c.req.param("jid") ?? "";
+  const running = (await desk.store.find(jid)).filter((entry) => entry.owner !== undefined);
+  if (running.length === 0) throw new Refusal(404, `No job "${jid.slice(0, 80)}" that runs; one that waits is deleted`);
+  for (const { owner } of running) await cancelRunning(desk, c.get("visitor"), jid, owner!);
+  return { value: { asked: running.length } };
 }
 
 async function again(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {

@@ -7,6 +7,7 @@
 import type { Context, Hono } from "hono";
 import { stringifyLossless } from "../../job/json.ts";
 import type { Desk, WebEnv } from "../desk.ts";
+import { cronRoutes } from "./cron.ts";
 import { jobRoutes } from "./jobs.ts";
 import { openApiDocument } from "./openapi.ts";
 import { stateRoutes } from "./state.ts";
@@ -39,7 +40,7 @@ export const API_PATH = "/api/v1";
 
 /** Adds the API. */
 export function apiRoutes(app: Hono<WebEnv>, desk: Desk): void {
-  const routes = [...jobRoutes, ...stateRoutes];
+  const routes = [...jobRoutes, ...stateRoutes, ...cronRoutes];
   for (const { method, path, run } of routes) {
     app.on(method, API_PATH + path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
       const { value, status = 200 } = await run(c, desk);

@@ -9,7 +9,16 @@ import { deleteCookie, setCookie } from "hono/cookie";
 import { formatDuration, parseDuration } from "../../job/duration.ts";
 import { parseLossless } from "../../job/json.ts";
 import type { JobRequest } from "../../job/payload.ts";
-import { actOnJobs, askProcess, dumpProcess, type ProcessVerb, pushAgain, pushJob, setPaused } from "../actions.ts";
+import {
+  actOnJobs,
+  askProcess,
+  cancelRunning,
+  dumpProcess,
+  type ProcessVerb,
+  pushAgain,
+  pushJob,
+  setPaused,
+} from "../actions.ts";
 import { Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { describeFilter, type Filter, isEmpty, parseFilter } from "../filter.ts";
@@ -20,11 +29,11 @@ import { checkQueue, type JobAction, parsePlace, placeName, sizeOf } from "../pl
 import type { Place } from "../../store/admin.ts";
 import { localPath } from "../requests.ts";
 import { countMatching } from "../scan.ts";
-import { type Flash, jobs, number } from "../view.tsx";
+import { jobs, number } from "../view.tsx";
 import { PushPage } from "./job.tsx";
 import { ConfirmPage } from "./plain.tsx";
 import { DumpPage } from "./processes.tsx";
-import { FLASH_COOKIE, html, THEME_COOKIE, viewOf } from "./read.tsx";
+import { back, html, THEME_COOKIE, viewOf } from "./flow.tsx";
 
 const DONE: Readonly<Record<JobAction, string>> = {
   retry: "put into their queues",
@@ -38,6 +47,12 @@ const COUNT_MS = 1_000;
 /** The forms. */
 export function actRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.post("/jobs/act", (c) => actOnJobsForm(desk, c));
+  app.post("/jobs/cancel", async (c) => {
+    const form = await formOf(c, desk);
+    const jid = form.get("jid") ?? "";
+    await cancelRunning(desk, c.get("visitor"), jid, form.get("process") ?? "");
+    return await back(desk, c, { kind: "ok", text: `Asked for the end of ${jid}.` });
+  });
 
   app.post("/push", (c) => pushForm(desk, c));
   app.post("/jobs/:jid/edit", (c) => pushForm(desk, c));
@@ -71,12 +86,6 @@ export function actRoutes(app: Hono<WebEnv>, desk: Desk): void {
     return await back(desk, c);
   });
   app.post("/logout", (c) => logOut(c, desk));
-}
-
-/** Back to the page it came from, with a message. */
-async function back(desk: Desk, c: Context<WebEnv>, flash?: Flash, path?: string): Promise<Response> {
-  if (flash) setCookie(c, FLASH_COOKIE, `${flash.kind} ${flash.text}`, { ...cookieOptions(c, desk), maxAge: 60 });
-  return c.redirect(desk.prefix + (path ?? localPath((await formOf(c, desk)).get("back") ?? undefined)), 303);
 }
 
 async function actOnJobsForm(desk: Desk, c: Context<WebEnv>): Promise<Response> {

@@ -18,6 +18,8 @@ const PAGES: readonly { path: string; label: string; key: string; count?: keyof 
   { path: "/scheduled", label: "Scheduled", key: "s", count: "scheduled" },
   { path: "/retries", label: "Retries", key: "r", count: "retry" },
   { path: "/dead", label: "Dead", key: "d", count: "dead" },
+  { path: "/done", label: "Done", key: "e" },
+  { path: "/cron", label: "Cron", key: "c" },
   { path: "/processes", label: "Processes", key: "p", count: "processes" },
   { path: "/settings", label: "Settings", key: "," },
 ];

@@ -172,6 +172,11 @@ export function BusyPage({ view, processes, running }: {
                 <th>Queue</th>
                 <th>Job</th>
                 <th>Where</th>
+                {view.canAct && (
+                  <th>
+                    <span class="visually-hidden">Actions</span>
+                  </th>
+                )}
               </tr>
             </thead>
             <tbody>
@@ -185,10 +190,24 @@ export function BusyPage({ view, processes, running }: {
                   </td>
                   <td class="job" data-label="Job">
                     <JobName view={view} job={job} />
+                    {job.progress !== undefined && <span class="tag">{job.progress}</span>}
+                    {job.lastLine !== undefined && <div class="line">{job.lastLine}</div>}
                   </td>
                   <td data-label="Where">
                     <span class="mono">{process.hostname}:{process.pid}</span> <span class="note">{task}</span>
                   </td>
+                  {view.canAct && (
+                    <td class="acts">
+                      <ActionButton
+                        view={view}
+                        path="/jobs/cancel"
+                        fields={{ jid: job.jid, process: process.identity }}
+                        label="Cancel"
+                        title={`Cancel ${job.class} ${job.jid}`}
+                        kind="danger"
+                      />
+                    </td>
+                  )}
                 </tr>
               ))}
             </tbody>

@@ -3,62 +3,24 @@
  *
  * @module
  */
-import type { Context, Hono } from "hono";
-import { deleteCookie, getCookie } from "hono/cookie";
-import type { Child } from "hono/jsx";
+import type { Hono } from "hono";
 import type { SetName } from "../../store/admin.ts";
-import { herePath } from "../app.tsx";
 import { Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
+import { endedJob, endedOf } from "../ended.ts";
 import { knownClasses, lookUp } from "../lookup.ts";
 import { checkQueue } from "../places.ts";
 import { listOf } from "../requests.ts";
 import { searchEverywhere } from "../search.ts";
 import { document, showRunning } from "../shown.ts";
-import type { Flash, View } from "../view.tsx";
+import { DonePage, EndedPage } from "./done.tsx";
+import { html, viewOf } from "./flow.tsx";
 import { JobPage, type PushForm, PushPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchPage, SettingsPage } from "./plain.tsx";
 import { BusyPage, ProcessesPage } from "./processes.tsx";
 import { QueuePage, QueuesPage } from "./queues.tsx";
 import { SetPage } from "./set.tsx";
-
-/** Where the message of the last action is kept until the next page. */
-export const FLASH_COOKIE = "jobs_flash";
-/** Where the choice between light and dark is kept. */
-export const THEME_COOKIE = "jobs_theme";
-const THEMES: readonly string[] = ["light", "dark"];
-
-/** What pages see. */
-export async function viewOf(desk: Desk, c: Context<WebEnv>): Promise<View> {
-  const visitor = c.get("visitor");
-  const theme = getCookie(c, THEME_COOKIE);
-  return {
-    prefix: desk.prefix,
-    here: herePath(desk, c),
-    visitor,
-    canAct: visitor.role === "operator",
-    canLogOut: visitor.by === "cookie",
-    now: desk.clock.now(),
-    stats: await desk.store.stats(),
-    storeUrl: desk.store.url,
-    operations: desk.operations.list(),
-    flash: takeFlash(desk, c),
-    theme: THEMES.includes(theme ?? "") ? theme : undefined,
-  };
-}
-
-/** A rendered page as the response. */
-export function html(c: Context, page: Child, status: 200 | 400 | 422 = 200): Response | Promise<Response> {
-  return c.html(`<!doctype html>${page}`, status);
-}
-
-function takeFlash(desk: Desk, c: Context): Flash | undefined {
-  const [kind, ...words] = (getCookie(c, FLASH_COOKIE) ?? "").split(" ");
-  if (kind !== "ok" && kind !== "bad") return undefined;
-  deleteCookie(c, FLASH_COOKIE, { path: desk.prefix || "/" });
-  return { kind, text: words.join(" ").slice(0, 500) };
-}
 
 const SET_PATHS: Readonly<Record<string, SetName>> = {
   "/scheduled": "scheduled",
@@ -105,7 +67,8 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
     const jid = c.req.param("jid");
     const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
     const details = await lookUp(desk, { jid, ref: c.req.query("ref") }, { stats: view.stats, processes });
-    return html(c, <JobPage view={view} jid={jid} details={details} />);
+    const ended = details.length === 0 ? await endedJob(desk, jid) : undefined;
+    return html(c, ended ? <EndedPage view={view} job={ended} /> : <JobPage view={view} jid={jid} details={details} />);
   });
 
   app.get("/jobs/:jid/edit", async (c) => {
@@ -127,6 +90,11 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.get("/push", async (c) => {
     const form: PushForm = { class: c.req.query("class") ?? "", args: "[]", queue: "", when: "", retry: "" };
     return html(c, <PushPage view={await viewOf(desk, c)} form={form} classes={await knownClasses(desk)} />);
+  });
+
+  app.get("/done", async (c) => {
+    const [view, list] = await Promise.all([viewOf(desk, c), endedOf(desk, c)]);
+    return html(c, <DonePage view={view} list={list} />);
   });
 
   app.get("/processes", async (c) => {

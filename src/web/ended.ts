@@ -1,0 +1,55 @@
+/**
+ * Jobs that have ended, as they are shown: masked, like everything of a job.
+ *
+ * @module
+ */
+import type { Context } from "hono";
+import { type EndedJob, readEnded } from "../job/ended.ts";
+import type { Desk, WebEnv } from "./desk.ts";
+
+const DEFAULT_LIMIT = 50;
+const MOST = 1_000;
+
+/** One page of them. */
+export interface EndedList {
+  readonly rows: readonly EndedJob[];
+  readonly text: string;
+  readonly cursor: string | undefined;
+  /** Absent on the last page, and of what a search found. */
+  readonly next: string | undefined;
+}
+
+/** The page that a request asks for. */
+export async function endedOf(desk: Desk, c: Context<WebEnv>): Promise<EndedList> {
+  const text = (c.req.query("q") ?? "").trim().slice(0, 500);
+  const cursor = c.req.query("cursor");
+  const limit = Math.min(MOST, Math.max(1, Math.floor(Number(c.req.query("limit")) || DEFAULT_LIMIT)));
+  if (text === "") {
+    const { records, next } = await desk.store.results({ limit, ...(cursor === undefined ? {} : { cursor }) });
+    return { rows: records.flatMap((record) => show(record, desk)), text, cursor, next };
+  }
+  const found = (await desk.store.searchResults(text, limit)).flatMap((record) => show(record, desk));
+  // What is behind the mask is not to be found out.
+  const wanted = text.toLowerCase();
+  return { rows: found.filter((row) => textOf(row).includes(wanted)), text, cursor: undefined, next: undefined };
+}
+
+/** The record of one job; undefined when it left none. */
+export async function endedJob(desk: Desk, jid: string): Promise<EndedJob | undefined> {
+  const record = await desk.store.result(jid);
+  return record === undefined ? undefined : show(record, desk)[0];
+}
+
+function show(record: string, { mask }: Desk): EndedJob[] {
+  try {
+    const job = mask.value(readEnded(record)) as EndedJob;
+    return typeof job === "object" && job !== null ? [job] : [];
+  } catch {
+    return [];
+  }
+}
+
+function textOf(row: EndedJob): string {
+  return JSON.stringify(row, (_key, value) => typeof value === "bigint" ? String(value) : value).toLowerCase() +
+    `\n${row.error?.message.toLowerCase() ?? ""}`;
+}

@@ -1,0 +1,239 @@
+/**
+ * `/cron` and `/cron/NAME`: what is enqueued when, what became of it, and the hand on it.
+ *
+ * @module
+ */
+import type { Context, Hono } from "hono";
+import type { CrontabEntry } from "../../client/crontab.ts";
+import type { CronRecord } from "../../cron/occurrence.ts";
+import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts";
+import { changeCron, type CronVerb } from "../crontab.ts";
+import { Refusal } from "../body.ts";
+import type { Desk, WebEnv } from "../desk.ts";
+import { document } from "../shown.ts";
+import { ActionButton, Empty, link, number, Time, type View } from "../view.tsx";
+import { back, html, viewOf } from "./flow.tsx";
+import { Layout } from "./layout.tsx";
+
+const NEXT_TIMES = 5;
+const HISTORY = 50;
+
+/** The pages and the forms on them. */
+export function cronRoutes(app: Hono<WebEnv>, desk: Desk): void {
+  app.get("/cron", async (c) => {
+    const [view, entries] = await Promise.all([viewOf(desk, c), desk.crontab.list()]);
+    return html(c, <CronPage view={view} entries={entries} />);
+  });
+  app.get("/cron/:name", async (c) => {
+    const name = c.req.param("name");
+    const [view, entry] = await Promise.all([viewOf(desk, c), desk.crontab.get(name)]);
+    if (entry === undefined) throw new Refusal(404, `No cron entry "${name.slice(0, 80)}"`);
+    const [times, records] = await Promise.all([
+      entry.definition === undefined ? [] : desk.crontab.next(name, NEXT_TIMES),
+      desk.crontab.history(name, HISTORY),
+    ]);
+    return html(c, <CronEntryPage view={view} entry={entry} times={times} records={records} />);
+  });
+  for (const verb of ["run", "pause", "resume", "remove"] as const) {
+    app.post(`/cron/:name/${verb}`, (c) => cronForm(desk, c, c.req.param("name"), verb));
+  }
+}
+
+const DONE: Readonly<Record<CronVerb, string>> = {
+  run: "is enqueued",
+  pause: "is paused",
+  resume: "goes on",
+  remove: "is removed",
+};
+
+async function cronForm(desk: Desk, c: Context<WebEnv>, name: string, verb: CronVerb): Promise<Response> {
+  const jid = await changeCron(desk, c.get("visitor"), name, verb);
+  const text = `Cron entry ${name} ${DONE[verb]}${jid === undefined ? "" : ` as ${jid}`}.`;
+  return await back(desk, c, { kind: "ok", text }, verb === "remove" ? "/cron" : undefined);
+}
+
+function CronPage({ view, entries }: { readonly view: View; readonly entries: readonly CrontabEntry[] }) {
+  return (
+    <Layout view={view} title="Cron">
+      <div class="heading">
+        <h1>Cron</h1>
+        <span class="note">{number(entries.length)} {entries.length === 1 ? "entry" : "entries"}</span>
+      </div>
+      <div id="rows" data-live>
+        {entries.length === 0
+          ? (
+            <Empty>
+              No entries: write “cron” into the configuration, or <code>jobs cron add</code>.
+            </Empty>
+          )
+          : <CronTable view={view} entries={entries} />}
+      </div>
+    </Layout>
+  );
+}
+
+function CronTable({ view, entries }: { readonly view: View; readonly entries: readonly CrontabEntry[] }) {
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th>Name</th>
+          <th>When</th>
+          <th>Next</th>
+          <th>Last</th>
+          <th>Job</th>
+          {view.canAct && (
+            <th>
+              <span class="visually-hidden">Actions</span>
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {entries.map((entry) => (
+          <tr>
+            <td data-label="Name">
+              <a class="class" href={link(view, `/cron/${encodeURIComponent(entry.name)}`)}>{entry.name}</a>
+              <State entry={entry} />
+            </td>
+            <td data-label="When">{entry.definition && describeSchedule(entry.definition.schedule)}</td>
+            <td data-label="Next">
+              <Time at={entry.next} now={view.now} />
+            </td>
+            <td data-label="Last">
+              <Last view={view} record={entry.last} />
+            </td>
+            <td class="job" data-label="Job">
+              {entry.definition?.class}
+              {entry.live !== undefined && (
+                <a class="tag" href={link(view, `/jobs/${encodeURIComponent(entry.live)}`)}>under way</a>
+              )}
+            </td>
+            {view.canAct && (
+              <td class="acts">
+                <CronActions view={view} entry={entry} />
+              </td>
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function State({ entry }: { readonly entry: CrontabEntry }) {
+  if (entry.definition === undefined) return <span class="badge bad">not understood</span>;
+  if (entry.state?.paused) return <span class="badge warn">paused</span>;
+  return entry.isCarried ? null : <span class="badge warn">carried by no process</span>;
+}
+
+function Last({ view, record }: { readonly view: View; readonly record: CronRecord | undefined }) {
+  if (record === undefined) return <span class="note">never</span>;
+  return (
+    <span>
+      {record.outcome} <Time at={record.decidedAt} now={view.now} />
+    </span>
+  );
+}
+
+function CronActions({ view, entry }: { readonly view: View; readonly entry: CrontabEntry }) {
+  const path = `/cron/${encodeURIComponent(entry.name)}`;
+  const pausing = entry.state?.paused ? "resume" : "pause";
+  return (
+    <>
+      <ActionButton view={view} path={`${path}/run`} label="Run now" title={`Run ${entry.name} now`} />
+      <ActionButton
+        view={view}
+        path={`${path}/${pausing}`}
+        label={pausing === "pause" ? "Pause" : "Resume"}
+        title={`${pausing === "pause" ? "Pause" : "Resume"} ${entry.name}`}
+      />
+    </>
+  );
+}
+
+function CronEntryPage({ view, entry, times, records }: {
+  readonly view: View;
+  readonly entry: CrontabEntry;
+  readonly times: readonly number[];
+  readonly records: readonly CronRecord[];
+}) {
+  const { name, definition } = entry;
+  return (
+    <Layout view={view} title={`Cron ${name}`}>
+      <div class="heading">
+        <h1>{name}</h1>
+        <State entry={entry} />
+        <span class="note">{definition && describeSchedule(definition.schedule)}</span>
+        <span class="grow"></span>
+        {view.canAct && <CronActions view={view} entry={entry} />}
+        {definition?.source === "runtime" && (
+          <ActionButton view={view} path={`/cron/${encodeURIComponent(name)}/remove`} label="Remove" kind="danger" />
+        )}
+      </div>
+      {definition && (
+        <section>
+          <h2>Next times</h2>
+          {times.length === 0 ? <Empty>It does not occur any more.</Empty> : (
+            <ol class="times">
+              {times.map((at) => (
+                <li>
+                  <span class="mono">{inZone(at, definition.schedule)}</span> <Time at={at} now={view.now} />
+                </li>
+              ))}
+            </ol>
+          )}
+        </section>
+      )}
+      <section>
+        <h2>What became of it</h2>
+        {records.length === 0 ? <Empty>Nothing yet.</Empty> : (
+          <table class="list">
+            <thead>
+              <tr>
+                <th>Scheduled</th>
+                <th>Outcome</th>
+                <th class="num">Late</th>
+                <th>Job</th>
+              </tr>
+            </thead>
+            <tbody>
+              {records.map((record) => (
+                <tr>
+                  <td data-label="Scheduled">
+                    <Time at={record.scheduledAt} now={view.now} />
+                  </td>
+                  <td data-label="Outcome">{outcomeOf(record)}</td>
+                  <td class="num" data-label="Late">
+                    {record.outcome === "enqueued" ? `${record.decidedAt - record.scheduledAt} ms` : "–"}
+                  </td>
+                  <td class="mono" data-label="Job">
+                    {record.jid && <a href={link(view, `/jobs/${encodeURIComponent(record.jid)}`)}>{record.jid}</a>}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </section>
+      {definition && (
+        <section>
+          <h2>As it stands</h2>
+          <pre class="document" tabindex={0} aria-label="The entry">{document(definition)}</pre>
+        </section>
+      )}
+    </Layout>
+  );
+}
+
+function outcomeOf({ outcome, count, reason }: CronRecord): string {
+  if (outcome === "missed" && (count ?? 1) > 1) return `${count} missed`;
+  return reason === undefined ? outcome : `${outcome}: ${reason}`;
+}
+
+/** In the rule's zone, so that it can be checked against the rule. */
+function inZone(at: number, schedule: ScheduleSpec): string {
+  const zone = "rule" in schedule ? schedule.timezone : "UTC";
+  const zoned = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+  return zoned.toString({ smallestUnit: "second", timeZoneName: "never" }).replace("T", " ");
+}

@@ -1,0 +1,106 @@
+/** `jobs web` and `jobs run --web` as processes, on a socket. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
+import { freePort } from "../support/redis.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const HANDLERS = `${ROOT}tests/support/handlers.js`;
+
+Deno.test("jobs web listens on this machine, prints where, and stops when told to", async () => {
+  await using folder = await temporaryFolder();
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "-A",
+      "--no-prompt",
+      `${ROOT}main.ts`,
+      "web",
+      "0",
+      "--store",
+      `sqlite:${folder.path}/jobs.db`,
+      "--prefix",
+      "/jobs/",
+    ],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  const url = new TextDecoder().decode((await reader.read()).value).trim();
+  assertMatch(url, /^http:\/\/127\.0\.0\.1:\d+\/jobs\/$/);
+  const answer = await fetch(`${url}queues`);
+  assertEquals(answer.status, 200);
+  assertStringIncludes(await answer.text(), "No queues yet");
+  const watching = await fetch(`${url}events`);
+  child.kill("SIGTERM");
+  await watching.body!.cancel().catch(() => {});
+  assertEquals((await child.status).code, 0);
+  await reader.cancel();
+});
+
+Deno.test("Where others could reach it, jobs web wants users first; it makes their lines itself", async () => {
+  await using folder = await temporaryFolder();
+  const store = ["--store", `sqlite:${folder.path}/jobs.db`];
+  const refused = await jobs(["web", "0.0.0.0:0", ...store]);
+  assertEquals([refused.code, refused.stdout], [2, ""]);
+  assertStringIncludes(refused.stderr, 'Anybody who reaches "0.0.0.0" could do anything');
+  const wrong = await jobs(["web", "0", ...store], { env: { JOBS_WEB_USERS: "ann:operator:plain-password" } });
+  assertEquals(wrong.code, 2);
+  assert(!wrong.stderr.includes("plain-password"), "a secret is not repeated");
+  const short = await jobs(["web", "--new-user", "ann"], { stdin: "short\n" });
+  assertEquals(short.code, 2);
+  const made = await jobs(["web", "--new-user", "ann", "--role", "reader"], { stdin: "correct horse\n" });
+  assertMatch(made.stdout, /^ann:reader:scrypt\$15\$[\w-]{22}\$[\w-]{43}\n$/);
+  const token = JSON.parse((await jobs(["web", "--new-token", "ci", "--json"])).stdout);
+  assertMatch(token.user, /^ci:operator:sha256\$[\w-]{43}$/);
+});
+
+Deno.test("jobs run --web shows the jobs of its own process, and is not ready once quiet", async () => {
+  await using folder = await temporaryFolder();
+  const store = `sqlite:${folder.path}/jobs.db`;
+  const port = freePort();
+  await using server = new JobsProcess({ store, args: [HANDLERS, "--web", String(port)] });
+  const { web } = await server.logged("Ready");
+  assertEquals(web, `http://127.0.0.1:${port}/`);
+  const pushed = await fetch(`${web}api/v1/jobs`, {
+    method: "POST",
+    body: JSON.stringify({ class: "Noop" }),
+    headers: { "content-type": "application/json" },
+  });
+  const { jid } = await pushed.json();
+  await server.logged("Done", { jid });
+  await server.logged("Done", { name: "audit", action: "push", jid });
+  const metrics = await (await fetch(`${web}metrics`)).text();
+  assertStringIncludes(metrics, 'jobs_performed_total{class="Noop",outcome="ok"} 1');
+  assertEquals(await fetch(`${web}readyz`).then((answer) => answer.text()), "ready\n");
+  server.kill("SIGTSTP");
+  await server.logged("Quiet: taking no more jobs");
+  const quiet = await fetch(`${web}readyz`);
+  assertEquals([quiet.status, await quiet.text()], [503, "Quiet: it takes no jobs\n"]);
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
+});
+
+Deno.test("Without --web, nothing of the web is read", async () => {
+  for (const command of ["run.ts", "push.ts"]) {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["info", "--json", `${ROOT}src/cli/${command}`],
+      stdout: "piped",
+      stderr: "null",
+    }).output();
+    const { modules, roots } = JSON.parse(new TextDecoder().decode(stdout));
+    // deno-lint-ignore no-explicit-any -- the document of `deno info` has no types
+    const byName = new Map<string, any>(modules.map((module: { specifier: string }) => [module.specifier, module]));
+    const read = new Set<string>();
+    const visit = (name: string) => {
+      if (read.has(name)) return;
+      read.add(name);
+      for (const { code, isDynamic } of byName.get(name)?.dependencies ?? []) {
+        if (code?.specifier && !isDynamic) visit(code.specifier);
+      }
+    };
+    visit(roots[0]);
+    assert(read.size > 20, command);
+    assertEquals([...read].filter((name) => /\/src\/web\/|hono/.test(name)), [], command);
+  }
+});
