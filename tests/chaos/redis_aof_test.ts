@@ -1,0 +1,71 @@
+/**
+ * `kill -9` of Redis while jobs are pushed and performed, and what its append-only file brings back.
+ *
+ * - `appendfsync always`: nothing acknowledged is lost, ever; each job runs once as long as no worker dies.
+ * - `appendfsync everysec`: what was acknowledged within the last two seconds may be lost, and what was finished within
+ *   them may run again. (When only the process dies, the operating system still has what was written, and nothing is lost
+ *   but what waited for a slow disk; when the machine dies, all of it.)
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { openStore } from "../../src/store/open.ts";
+import { Bench } from "../support/bench.ts";
+import { until } from "../support/eventually.ts";
+import { startRedis } from "../support/redis.ts";
+
+const KILLS = 3;
+/** What `everysec` may lose of the end. */
+const WINDOW_MS = 2_000;
+/** An outage on a busy machine is no death. */
+const PATIENT = { JOBS_DEAD_AFTER: "30s", JOBS_HEARTBEAT: "1s", JOBS_LOG_LEVEL: "info" };
+
+for (const aof of ["always", "everysec"] as const) {
+  Deno.test(`kill -9 of Redis, appendfsync ${aof}, amid pushing and performing`, async () => {
+    await using redis = await startRedis({ aof });
+    await using bench = await Bench.open(redis.url);
+    await using _one = await bench.server(["-c", "5"], PATIENT);
+    await using _two = await bench.server(["-c", "5"], PATIENT);
+
+    const acknowledged = new Map<string, number>();
+    const kills: number[] = [];
+    let pushing = true;
+    const pushers = Array.from({ length: 3 }, async () => {
+      await using store = await openStore(redis.url);
+      const client = new Client({ store });
+      while (pushing) {
+        const results = await client.pushBulk({
+          class: "Note",
+          args: Array.from({ length: 20 }, () => [bench.notes]),
+        });
+        for (const { jid } of results) acknowledged.set(jid!, performance.now());
+      }
+    });
+    for (let i = 1; i <= KILLS; i++) {
+      await until(() => acknowledged.size > i * 1_500, "Pushing on");
+      kills.push(performance.now());
+      await redis.kill();
+      await redis.start();
+    }
+    await until(() => acknowledged.size > (KILLS + 1) * 1_500, "Pushing on");
+    pushing = false;
+    await Promise.all(pushers);
+    await bench.until(async () => {
+      const { enqueued, leased } = await bench.store.stats();
+      return enqueued + leased === 0;
+    }, "all is done");
+
+    const runs = new Map<string, number>();
+    for (const jid of await bench.readNotes()) runs.set(jid, (runs.get(jid) ?? 0) + 1);
+    const lost = [...acknowledged].filter(([jid]) => !runs.has(jid));
+    if (aof === "always") {
+      assertEquals(lost, []);
+      assertEquals([...runs].filter(([, count]) => count > 1), [], "performed twice");
+    } else {
+      const early = lost.filter(([, at]) => !kills.some((kill) => at <= kill && at > kill - WINDOW_MS));
+      assertEquals(early, [], "lost, and acknowledged long before");
+    }
+    assert(runs.size >= acknowledged.size - lost.length);
+  });
+}

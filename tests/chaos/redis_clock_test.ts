@@ -1,0 +1,59 @@
+/**
+ * Machines whose clocks are an hour off share a Redis with one that is right: time is the store's, and nothing is early,
+ * late or taken for dead.
+ *
+ * @module
+ */
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { readWireTime } from "../../src/job/raw.ts";
+import { Bench } from "../support/bench.ts";
+import { jobsCommand, useCommand } from "../support/command.ts";
+import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+const HOUR_MS = 3_600_000;
+const SLACK_MS = 30_000;
+const RIGHT = jobsCommand();
+const SKEWED = RIGHT.map((part) =>
+  part.endsWith("/main.ts") ? new URL("../support/skewed.ts", import.meta.url).pathname : part
+);
+
+for (const hours of [1, -1]) {
+  Deno.test(`clocks ${hours > 0 ? "an hour ahead" : "an hour behind"} do no harm`, async () => {
+    await using redis = await startRedis();
+    await using bench = await Bench.open(redis.url);
+    // A busy machine is no death either.
+    const patient = { JOBS_HEARTBEAT: "500ms", JOBS_DEAD_AFTER: "20s" };
+    const env = { ...patient, JOBS_TEST_SKEW_MS: `${hours * HOUR_MS}` };
+    await using right = await bench.server(["-c", "1"], patient);
+    const long = await bench.push("Wait", [bench.notes]);
+    await bench.noted(`start ${long}`);
+    useCommand(SKEWED);
+    await using _skewed = await bench.server(["-c", "1", "-q", "skewed"], env);
+
+    // Due in a moment: no sooner, and not in an hour.
+    const before = Date.now();
+    const soon = await bench.push("Note", [bench.notes], { in: 0.5, queue: "skewed" });
+    await bench.noted(soon);
+    assert(Date.now() - before >= 500);
+
+    // Pushed from there: as long from now as was said, and with the right time on it.
+    await jobs(["push", "Note", bench.notes, "-q", "later", "--in", "1h", "--store", redis.url], { env });
+    await jobs(["push", "Note", bench.notes, "-q", "later", "--store", redis.url], { env });
+    useCommand(RIGHT);
+    const [scheduled] = (await bench.store.page({ in: "scheduled" })).entries;
+    assertAlmostEquals(scheduled!.at!, Date.now() + HOUR_MS, SLACK_MS);
+    const [queued] = (await bench.store.page({ in: "queue", queue: "later" })).entries;
+    assertAlmostEquals(readWireTime(JSON.parse(queued!.payload).enqueued_at)!, Date.now(), SLACK_MS);
+
+    // Both live, and neither takes the other for dead.
+    const beats = async () =>
+      (await bench.store.processes()).map((process) => [process.alive, process.beatAt] as const);
+    const first = (await beats()).map(([, at]) => at);
+    await bench.until(async () => (await beats()).every(([, at]) => at > Math.max(...first) + 1_500), "beats go on");
+    assertEquals((await beats()).map(([alive]) => alive), [true, true]);
+    const [lease] = (await bench.store.page({ in: "leased" })).entries;
+    assertEquals([JSON.parse(lease!.payload).jid, JSON.parse(lease!.payload).rescues], [long, undefined]);
+    assertEquals(lease!.owner?.includes(`:${right.pid}:`), true);
+  });
+}
