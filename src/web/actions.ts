@@ -232,5 +232,5 @@ export async function dumpProcess(desk: Desk, visitor: Visitor, identity: string
 }
 
 function writeDown(desk: Desk, visitor: Visitor, fields: Readonly<Record<string, unknown>>): void {
-  desk.audit.info("Done", { user: visitor.name, by: visitor.by, address: visitor.address, ...fields });
+  desk.audit.info("Acted", { user: visitor.name, by: visitor.by, address: visitor.address, ...fields });
 }

@@ -25,7 +25,7 @@ export async function changeCron(
 ): Promise<string | undefined> {
   try {
     const jid = await desk.crontab[verb](name) ?? undefined;
-    desk.audit.info("Done", {
+    desk.audit.info("Acted", {
       user: visitor.name,
       by: visitor.by,
       address: visitor.address,

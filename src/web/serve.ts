@@ -26,14 +26,15 @@ export const DEFAULT_ADDRESS: Address = { host: "127.0.0.1", port: 7433 };
  * @throws {RangeError} when it is none of them
  */
 export function parseAddress(text: string): Address {
-  const [, bracketed, name, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))?(?::(\d{1,5}))?$/.exec(text) ?? [];
-  const alone = name !== undefined && digits === undefined && /^\d{1,5}$/.test(name);
-  const host = bracketed ?? (alone ? undefined : name) ?? DEFAULT_ADDRESS.host;
-  const port = alone ? Number(name) : digits === undefined ? DEFAULT_ADDRESS.port : Number(digits);
-  if (text === "" || !/[\w.]/.test(text) || port > 65_535) {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))?(?::(\d{1,5}))?$/.exec(text);
+  const [, bracketed, name, digits] = match ?? [];
+  // A number alone is a port.
+  const port = digits ?? (name !== undefined && /^\d{1,5}$/.test(name) ? name : undefined);
+  const host = bracketed ?? (port === name ? undefined : name);
+  if (match === null || text === "" || Number(port ?? 0) > 65_535) {
     throw new RangeError(`Address "${text}" cannot be read; wanted: PORT, HOST:PORT or [ADDRESS]:PORT`);
   }
-  return { host, port };
+  return { host: host ?? DEFAULT_ADDRESS.host, port: port === undefined ? DEFAULT_ADDRESS.port : Number(port) };
 }
 
 /**

@@ -68,8 +68,8 @@ Deno.test("jobs run --web shows the jobs of its own process, and is not ready on
     headers: { "content-type": "application/json" },
   });
   const { jid } = await pushed.json();
-  await server.logged("Done", { jid });
-  await server.logged("Done", { name: "audit", action: "push", jid });
+  await server.logged("Acted", { name: "audit", action: "push", jid });
+  await server.logged("Done", { name: "processor", jid });
   const metrics = await (await fetch(`${web}metrics`)).text();
   assertStringIncludes(metrics, 'jobs_performed_total{class="Noop",outcome="ok"} 1');
   assertEquals(await fetch(`${web}readyz`).then((answer) => answer.text()), "ready\n");
