@@ -58,7 +58,7 @@ Deno.test("SQLite: a file of an older version is brought forward, with what is i
   tamper(
     folder.file,
     `INSERT INTO job VALUES (1, 'abc', '{"class":"A","args":[7],"jid":"abc"}');
-     INSERT INTO queue (id, name) VALUES (1, 'default');
+     INSERT INTO queue (id, name, size) VALUES (1, 'default', 1);
      INSERT INTO queued VALUES (1, 1)`,
   );
   const store = await folder.open();

@@ -99,7 +99,9 @@ export function checkPlaces(file: string): void {
      UNION ALL SELECT 'no job', job FROM place WHERE job NOT IN (SELECT id FROM job)
      UNION ALL SELECT 'many places', job FROM place GROUP BY job HAVING count(*) > 1
      UNION ALL SELECT 'size of ' || place, size FROM set_size
-       WHERE size <> (SELECT count(*) FROM member WHERE member.place = set_size.place)`,
+       WHERE size <> (SELECT count(*) FROM member WHERE member.place = set_size.place)
+     UNION ALL SELECT 'size of queue ' || name, size FROM queue
+       WHERE size <> (SELECT count(*) FROM queued WHERE queued.queue = queue.id)`,
   ).all();
   if (wrong.length > 0) throw new Error(`Places are wrong: ${JSON.stringify(wrong)}`);
   const [damage] = Object.values(database.prepare("PRAGMA integrity_check").get()!);
@@ -115,6 +117,7 @@ function pushRaw(file: string, queue: string, text: string): void {
     database.prepare("INSERT OR IGNORE INTO queue (name) VALUES (?)").run(queue);
     database.prepare("INSERT INTO job (jid, payload) VALUES (?, ?)").run(typeof jid === "string" ? jid : null, text);
     database.prepare("INSERT INTO queued SELECT id, last_insert_rowid() FROM queue WHERE name = ?").run(queue);
+    database.prepare("UPDATE queue SET size = size + 1 WHERE name = ?").run(queue);
     database.exec("COMMIT");
   } finally {
     database.close();

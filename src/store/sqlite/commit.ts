@@ -66,9 +66,12 @@ export class Committer {
   }
 
   async #drain(): Promise<void> {
-    // Whoever asks in this turn of the event loop comes along.
-    await this.#clock.turn();
-    while (this.#waiting.length > 0) await this.#commit(this.#nextGroup());
+    while (this.#waiting.length > 0) {
+      // Whoever asks in this turn of the event loop comes along. And it does turn, even if one who has just been answered
+      // asks again at once.
+      await this.#clock.turn();
+      await this.#commit(this.#nextGroup());
+    }
     this.#running = undefined;
   }
 

@@ -38,6 +38,15 @@ Deno.test("A transaction ends when it is large", async () => {
   assertEquals([t.count(), t.commits()], [4, 2]);
 });
 
+Deno.test("The event loop turns while somebody asks again and again", async () => {
+  using t = open();
+  let hasTurned = false;
+  const timer = setTimeout(() => hasTurned = true, 0);
+  for (let i = 0; i < 10_000 && !hasTurned; i++) await t.add("again");
+  clearTimeout(timer);
+  assert(hasTurned);
+});
+
 Deno.test("A caller is answered after the commit, with what its operation returned", async () => {
   using t = open();
   const [one, two] = await Promise.all([

@@ -44,8 +44,7 @@ export class Counts {
   queues(): QueueInfo[] {
     const { sql, now } = this.#context;
     const rows = sql(
-      `SELECT name, paused,
-         (SELECT count(*) FROM queued WHERE queued.queue = queue.id) AS size,
+      `SELECT name, paused, size,
          (SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queued.queue = queue.id)) AS oldest
        FROM queue ORDER BY name`,
     ).all();

@@ -10,6 +10,7 @@ import type { Entries, EntryRow } from "./entries.ts";
 import type { Jobs } from "./jobs.ts";
 import { cursorAt, type Pages } from "./pages.ts";
 import type { Promotion } from "./promotion.ts";
+import type { Queues } from "./queues.ts";
 import type { Sets } from "./sets.ts";
 import type { UniqueLocks } from "./unique_locks.ts";
 
@@ -17,6 +18,7 @@ import type { UniqueLocks } from "./unique_locks.ts";
 export class Editor {
   readonly #context: Context;
   readonly #jobs: Jobs;
+  readonly #queues: Queues;
   readonly #entries: Entries;
   readonly #pages: Pages;
   readonly #promotion: Promotion;
@@ -25,10 +27,19 @@ export class Editor {
 
   constructor(
     context: Context,
-    parts: { jobs: Jobs; entries: Entries; pages: Pages; promotion: Promotion; sets: Sets; locks: UniqueLocks },
+    parts: {
+      jobs: Jobs;
+      queues: Queues;
+      entries: Entries;
+      pages: Pages;
+      promotion: Promotion;
+      sets: Sets;
+      locks: UniqueLocks;
+    },
   ) {
     this.#context = context;
     this.#jobs = parts.jobs;
+    this.#queues = parts.queues;
     this.#entries = parts.entries;
     this.#pages = parts.pages;
     this.#promotion = parts.promotion;
@@ -93,9 +104,9 @@ export class Editor {
     }
   }
 
-  #takeOut({ place, id }: EntryRow): void {
-    if (place !== "queue") return this.#sets.remove(id);
-    this.#context.sql("DELETE FROM queued WHERE queue IN (SELECT id FROM queue) AND job = ?").run(id);
+  #takeOut({ queue, id }: EntryRow): void {
+    if (queue === null) this.#sets.remove(id);
+    else this.#queues.remove(this.#queues.idOf(queue), id);
   }
 }
 

@@ -88,13 +88,6 @@ export class Leases {
     }, outcomes.length);
   }
 
-  /** Puts all that an owner has back to the front of their queues; inside a transaction. */
-  releaseAll(owner: string): void {
-    const { sql } = this.#context;
-    sql("INSERT INTO queued (queue, job) SELECT queue, job FROM lease WHERE owner = ?").run(owner);
-    sql("DELETE FROM lease WHERE owner = ?").run(owner);
-  }
-
   /** Ends those leases that are there; the jobs are in no place then. */
   #end(owner: string, tokens: readonly Token[]): Map<number, Ended> {
     const ended = new Map<number, Ended>();

@@ -111,16 +111,16 @@ class SqliteStore implements OpenStore {
     const sets = new Sets(context, jobs);
     const queues = this.#queues = new Queues(context);
     const intake = this.#intake = new Intake(context, { jobs, queues, sets, locks });
-    const leases = this.#leases = new Leases(context, { jobs, queues, sets, locks, totals, results });
+    this.#leases = new Leases(context, { jobs, queues, sets, locks, totals, results });
     const promotion = this.#promotion = new Promotion(context, { jobs, queues, sets });
-    const processes = this.#processes = new Processes(context, leases);
+    const processes = this.#processes = new Processes(context, queues);
     this.#rescue = new Rescue(context, { jobs, processes, queues, sets, locks });
     this.#claims = new Claims(context);
     this.#commands = new Commands(context);
     this.#counts = new Counts(context, { processes, sets, totals });
     const pages = this.#pages = new Pages(context);
     const entries = this.#entries = new Entries(context);
-    this.#editor = new Editor(context, { jobs, entries, pages, promotion, sets, locks });
+    this.#editor = new Editor(context, { jobs, queues, entries, pages, promotion, sets, locks });
     this.#cron = new Cron(context, intake);
   }
 

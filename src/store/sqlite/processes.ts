@@ -6,16 +6,16 @@
 import type { ProcessInfo } from "../admin.ts";
 import type { ProcessRecord } from "../store.ts";
 import type { Context } from "./context.ts";
-import type { Leases } from "./leases.ts";
+import type { Queues } from "./queues.ts";
 
 /** Registers processes. */
 export class Processes {
   readonly #context: Context;
-  readonly #leases: Leases;
+  readonly #queues: Queues;
 
-  constructor(context: Context, leases: Leases) {
+  constructor(context: Context, queues: Queues) {
     this.#context = context;
-    this.#leases = leases;
+    this.#queues = queues;
   }
 
   /** See `Store.beat`. */
@@ -32,7 +32,7 @@ export class Processes {
   /** See `Store.deregister`. */
   deregister(identity: string): Promise<void> {
     return this.#context.commit.run(() => {
-      this.#leases.releaseAll(identity);
+      this.#queues.giveBackAll(identity);
       this.forget(identity);
     });
   }

@@ -26,7 +26,7 @@ export class Queues {
       for (const name of queues) {
         const left = limit - leases.length;
         if (left <= 0) break;
-        const queue = sql("SELECT id FROM queue WHERE name = ? AND paused = 0").get(name)?.id;
+        const queue = sql("SELECT id FROM queue WHERE name = ? AND paused = 0 AND size > 0").get(name)?.id;
         if (queue === undefined) continue;
         const rows = sql(
           `SELECT job.id, payload FROM queued CROSS JOIN job ON job.id = queued.job
@@ -39,6 +39,7 @@ export class Queues {
            SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?`,
         ).run(owner, take, now(), queue, last);
         sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(queue, last);
+        this.#grow(queue as number, -rows.length);
         for (const { id, payload } of rows) {
           leases.push({ token: `${id}.${take}`, queue: name, payload: payload as string });
         }
@@ -49,10 +50,7 @@ export class Queues {
 
   /** Whether a queue has jobs that may be taken. */
   hasWork(name: string): boolean {
-    return this.#context.sql(
-      `SELECT 1 FROM queue
-       WHERE name = ? AND paused = 0 AND EXISTS (SELECT 1 FROM queued WHERE queued.queue = queue.id)`,
-    ).get(name) !== undefined;
+    return this.#context.sql("SELECT 1 FROM queue WHERE name = ? AND paused = 0 AND size > 0").get(name) !== undefined;
   }
 
   /** See `StoreAdmin.pause`. */
@@ -80,10 +78,36 @@ export class Queues {
   append(queue: number, first: number, last: number): void {
     this.#context.sql("INSERT INTO queued (queue, job) SELECT ?, id FROM job WHERE id BETWEEN ? AND ?")
       .run(queue, first, last);
+    this.#grow(queue, last - first + 1);
   }
 
   /** Puts a job back where its number says; inside a transaction. */
   giveBack(queue: number, job: number): void {
     this.#context.sql("INSERT INTO queued (queue, job) VALUES (?, ?)").run(queue, job);
+    this.#grow(queue, 1);
+  }
+
+  /** Puts all that an owner has back where their numbers say, and ends those leases; inside a transaction. */
+  giveBackAll(owner: string): void {
+    const { sql } = this.#context;
+    for (
+      const { queue, count } of sql("SELECT queue, count(*) AS count FROM lease WHERE owner = ? GROUP BY queue").all(
+        owner,
+      )
+    ) {
+      this.#grow(queue as number, count as number);
+    }
+    sql("INSERT INTO queued (queue, job) SELECT queue, job FROM lease WHERE owner = ?").run(owner);
+    sql("DELETE FROM lease WHERE owner = ?").run(owner);
+  }
+
+  /** Takes one job out, wherever in its queue it is; inside a transaction. */
+  remove(queue: number, job: number): void {
+    this.#context.sql("DELETE FROM queued WHERE queue = ? AND job = ?").run(queue, job);
+    this.#grow(queue, -1);
+  }
+
+  #grow(queue: number, by: number): void {
+    this.#context.sql("UPDATE queue SET size = size + ? WHERE id = ?").run(by, queue);
   }
 }

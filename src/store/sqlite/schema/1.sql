@@ -14,7 +14,9 @@ CREATE INDEX job_jid ON job (jid);
 CREATE TABLE queue (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
-  paused INTEGER NOT NULL DEFAULT 0
+  paused INTEGER NOT NULL DEFAULT 0,
+  -- Jobs in it. Kept by whoever adds or removes them, so that no one has to count a million.
+  size INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE queued (
