@@ -45,7 +45,11 @@ export class LocalRuns {
   /** Waits for those that run until the deadline, or until `signal` aborts; then aborts them. */
   async stop(timeoutMs: number, signal: AbortSignal): Promise<void> {
     await this.#ended(timeoutMs, signal);
-    for (const { processor } of this.#running) processor.abort(new Shutdown());
+    for (const { processor } of this.#running) {
+      // To be cut off is no failure.
+      processor.giveBack();
+      processor.abort(new Shutdown());
+    }
     await this.#ended(CLEAN_UP_MS);
   }
 

@@ -204,3 +204,15 @@ Deno.test("an entry for every process is performed by each, past the store", asy
   await bench.until(async () => await ran(one) && await ran(other), "both performed it");
   assertEquals((await bench.store.stats()).processed, 0);
 });
+
+Deno.test("one that every process performs is given the time of a stop, and is then aborted", async () => {
+  await using bench = await Bench.open();
+  const crontab = [entry("house", { every: "1s", class: "Endless", args: [bench.notes], everyProcess: true })];
+  await using server = serve(bench, crontab, { JOBS_TIMEOUT: "0.1s" });
+  await bench.until(async () => (await bench.readNotes()).length > 0, "it runs");
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
+  await server.logged("Stopped");
+  const ended = server.lines.filter(({ task }) => String(task).startsWith("local-"));
+  assert(ended.length > 0, JSON.stringify(server.lines));
+});
