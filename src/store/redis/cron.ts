@@ -96,9 +96,10 @@ function pack({ name, version, definition, state, jobs, awaited, records }: Cron
     `${version}`,
     state,
     awaited ? "1" : "",
-    ...(definition === undefined ? ["keep", ""] : ["define", definition]),
+    definition === undefined ? "keep" : "define",
+    definition ?? "",
     `${jobs.length}`,
-    ...jobs.flatMap(({ queue, jid, payload }) => [queue, jid, openEnded(payload)]),
+    ...jobs.flatMap(({ queue, jid, payload }) => [queue, jid, openEnded(payload) ?? payload]),
     `${records.length}`,
     ...records,
   ];
