@@ -124,6 +124,15 @@ Deno.test("SQLite: a file that stays locked is an error in the end, once for all
   assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [21]);
 });
 
+Deno.test("SQLite: a store that was closed says so", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  await store[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
+  await refused(() => store.enqueue([job(1)]), "unavailable", "has been closed");
+  await refused(() => store.stats(), "unavailable", "has been closed");
+});
+
 Deno.test("SQLite: in memory it is a store of its own", async () => {
   await using first = await openSqlite("sqlite::memory:", {});
   await using second = await openSqlite("sqlite::memory:", {});

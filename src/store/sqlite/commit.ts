@@ -6,8 +6,8 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
-import { patiently } from "./database.ts";
 import { translate } from "./errors.ts";
+import type { Patience } from "./patience.ts";
 
 /** A transaction ends when it has so many rows to write: others want the lock, too. */
 const MOST_ROWS = 1_000;
@@ -24,7 +24,7 @@ export class Committer {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #clock: Clock;
-  readonly #waitMs: number;
+  readonly #patience: Patience;
   readonly #onCommit: () => void;
   readonly #begin: StatementSync;
   readonly #end: StatementSync;
@@ -34,12 +34,12 @@ export class Committer {
   /** @param options.onCommit called after each transaction that was committed */
   constructor(
     database: DatabaseSync,
-    options: { path: string; clock: Clock; waitMs: number; onCommit: () => void },
+    options: { path: string; clock: Clock; patience: Patience; onCommit: () => void },
   ) {
     this.#database = database;
     this.#path = options.path;
     this.#clock = options.clock;
-    this.#waitMs = options.waitMs;
+    this.#patience = options.patience;
     this.#onCommit = options.onCommit;
     // IMMEDIATE: the lock is had or not had at the start, never half way.
     this.#begin = database.prepare("BEGIN IMMEDIATE");
@@ -84,7 +84,7 @@ export class Committer {
 
   async #commit(group: readonly Operation[]): Promise<void> {
     try {
-      await patiently(this.#clock, this.#waitMs, () => this.#begin.run());
+      await this.#patience.try(() => this.#begin.run());
     } catch (error) {
       // It is nobody's fault in particular, and to wait again for each would take too long.
       return this.#rejectAll(group, error);

@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { systemClock } from "../../clock.ts";
+import { type Clock, systemClock } from "../../clock.ts";
 import { StoreError } from "../errors.ts";
 import { Committer } from "./commit.ts";
+import { Patience } from "./patience.ts";
 
 /** A committer on a table of texts. */
 function open() {
@@ -13,7 +14,7 @@ function open() {
   const committer = new Committer(database, {
     path: "words.db",
     clock: systemClock,
-    waitMs: 0,
+    patience: new Patience({ path: "words.db", clock: systemClock, waitMs: 0 }),
     onCommit: () => void commits++,
   });
   return {
@@ -75,26 +76,54 @@ Deno.test("No room: the error says so, nothing is stored, and with room it goes 
   assertEquals(t.count(), 1);
 });
 
-Deno.test("A lock that is not had in time fails all who wait, together", async () => {
-  const file = await Deno.makeTempFile({ suffix: ".db" });
-  using other = new DatabaseSync(file);
-  using database = new DatabaseSync(file, { timeout: 0 });
+Deno.test("A lock that is not had in time fails all who wait, together, and the log was told", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".db" });
+  using other = new DatabaseSync(path);
+  using database = new DatabaseSync(path, { timeout: 0 });
   other.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
-  let time = 0;
-  const clock = {
-    ...systemClock,
-    monotonic: () => time,
-    sleep: (ms: number) => {
-      time += ms;
-      return systemClock.turn();
-    },
-  };
-  const committer = new Committer(database, { path: file, clock, waitMs: 1_000, onCommit() {} });
+  const clock = new HastyClock();
+  const told: string[] = [];
+  const log = (level: string, message: string) => void told.push(`${level}: ${message}`);
+  const patience = new Patience({ path, clock, waitMs: 5_000, log });
+  const committer = new Committer(database, { path, clock, patience, onCommit() {} });
+
   const results = await Promise.allSettled(Array.from({ length: 10 }, () => committer.run(() => 1)));
   assert(results.every((result) => result.status === "rejected" && result.reason.code === "locked"));
-  assert(time >= 1_000 && time < 2_000, `${time}`);
-  await Deno.remove(file);
+  assert(clock.monotonic() >= 5_000 && clock.monotonic() < 6_000, `${clock.monotonic()}`);
+  assertEquals(told, [`warn: Store "${path}" is held locked by another program, waiting`]);
+
+  const late = committer.run(() => 2);
+  clock.onSleep = () => {
+    if (clock.monotonic() > 8_000 && other.isTransaction) other.exec("ROLLBACK");
+  };
+  assertEquals(await late, 2);
+  assertEquals(told.at(-1), `info: Store "${path}" is no longer locked`);
+  await Deno.remove(path);
 });
+
+/** Time passes on it only when somebody sleeps, and then at once. */
+class HastyClock implements Clock {
+  #time = 0;
+  onSleep = () => {};
+
+  now(): number {
+    return this.#time;
+  }
+
+  monotonic(): number {
+    return this.#time;
+  }
+
+  sleep(ms: number): Promise<void> {
+    this.#time += ms;
+    this.onSleep();
+    return systemClock.turn();
+  }
+
+  turn(): Promise<void> {
+    return systemClock.turn();
+  }
+}
 
 Deno.test("Nothing is under way once it is idle", async () => {
   using t = open();

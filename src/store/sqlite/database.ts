@@ -5,9 +5,9 @@
  */
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../clock.ts";
 import { StoreError } from "../errors.ts";
-import { isBusy, translate } from "./errors.ts";
+import { translate } from "./errors.ts";
+import type { Patience } from "./patience.ts";
 import schema1 from "./schema/1.sql" with { type: "text" };
 import schema2 from "./schema/2.sql" with { type: "text" };
 import schema3 from "./schema/3.sql" with { type: "text" };
@@ -31,22 +31,19 @@ const TUNING = `
 /**
  * Opens the file; creates it, and its folder, where there is none.
  *
- * @param clock for waiting while another process has it locked
- * @param waitMs how long
  * @throws {StoreError}
  */
 export async function openDatabase(
   path: string,
   durability: "full" | "normal",
-  clock: Clock,
-  waitMs: number,
+  patience: Patience,
 ): Promise<DatabaseSync> {
   try {
     if (path !== ":memory:") await prepareFile(path);
     // A wait for a lock must not block the event loop: SQLite does not wait, we do.
     const database = new DatabaseSync(path, { timeout: 0 });
     try {
-      await patiently(clock, waitMs, () => prepareDatabase(database, path, durability));
+      await patience.try(() => prepareDatabase(database, path, durability));
       return database;
     } catch (error) {
       database.close();
@@ -54,25 +51,6 @@ export async function openDatabase(
     }
   } catch (error) {
     throw translate(error, path);
-  }
-}
-
-/**
- * Tries again while another connection holds the lock.
- *
- * @throws whatever `run` throws in the end
- */
-export async function patiently<Result>(clock: Clock, waitMs: number, run: () => Result): Promise<Result> {
-  const end = clock.monotonic() + waitMs;
-  for (let tries = 0;; tries++) {
-    try {
-      return run();
-    } catch (error) {
-      if (!isBusy(error) || clock.monotonic() >= end) throw error;
-    }
-    // Most locks are held for a fraction of a millisecond, a few for a bulk push.
-    if (tries < 3) await clock.turn();
-    else await clock.sleep(tries < 200 ? 1 + Math.random() : 20 * Math.random());
   }
 }
 

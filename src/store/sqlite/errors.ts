@@ -18,6 +18,9 @@ export function isBusy(error: unknown): boolean {
 /** The error as callers know it. Errors that are not SQLite's stay what they are. */
 export function translate(error: unknown, path: string): unknown {
   if (error instanceof StoreError) return error;
+  if ((error as { code?: unknown } | null)?.code === "ERR_INVALID_STATE") {
+    return new StoreError("unavailable", `Store "${path}" has been closed`, { cause: error });
+  }
   const code = primaryCode(error);
   if (code === undefined) return error;
   const said = (error as Error).message;

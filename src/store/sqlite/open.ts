@@ -28,7 +28,7 @@ import { Committer } from "./commit.ts";
 import { type Context, statementCache } from "./context.ts";
 import { Counts } from "./counts.ts";
 import { Cron } from "./cron.ts";
-import { openDatabase, patiently } from "./database.ts";
+import { openDatabase } from "./database.ts";
 import { Editor } from "./editor.ts";
 import { Entries, toEntry } from "./entries.ts";
 import { translate } from "./errors.ts";
@@ -36,6 +36,7 @@ import { Intake } from "./intake.ts";
 import { Jobs } from "./jobs.ts";
 import { Leases } from "./leases.ts";
 import { Pages } from "./pages.ts";
+import { Patience } from "./patience.ts";
 import { Processes } from "./processes.ts";
 import { Promotion } from "./promotion.ts";
 import { Queues } from "./queues.ts";
@@ -46,7 +47,9 @@ import { Totals } from "./totals.ts";
 import { UniqueLocks } from "./unique_locks.ts";
 import { Watch } from "./watch.ts";
 
-const DAY_MS = 24 * 3600 * 1000;
+const DEFAULT_WAIT_MS = 10_000;
+const DEFAULT_DEAD_MAX_JOBS = 10_000;
+const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 
 /**
  * Opens the store in a file, and makes it where there is none.
@@ -55,10 +58,15 @@ const DAY_MS = 24 * 3600 * 1000;
  */
 export async function openSqlite(url: string, options: StoreOptions): Promise<OpenStore> {
   const { path, durability } = parseAddress(url, Deno.env.get("HOME"));
-  const waitMs = options.waitMs ?? 10_000;
-  const database = await openDatabase(path, durability ?? options.durability ?? "full", systemClock, waitMs);
+  const patience = new Patience({
+    path,
+    clock: systemClock,
+    waitMs: options.waitMs ?? DEFAULT_WAIT_MS,
+    log: options.log,
+  });
+  const database = await openDatabase(path, durability ?? options.durability ?? "full", patience);
   const watch = new Watch(database);
-  const commit = new Committer(database, { path, clock: systemClock, waitMs, onCommit: () => watch.changed() });
+  const commit = new Committer(database, { path, clock: systemClock, patience, onCommit: () => watch.changed() });
   const clock = options.clock ?? systemClock;
   const context: Context = {
     database,
@@ -69,14 +77,14 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<Op
     turn: () => systemClock.turn(),
     read: async (run) => {
       try {
-        return await patiently(systemClock, waitMs, run);
+        return await patience.try(run);
       } catch (error) {
         throw translate(error, path);
       }
     },
     wire: options.sidekiqWire ?? 7,
-    deadMaxJobs: options.deadMaxJobs ?? 10_000,
-    deadMaxAgeMs: options.deadMaxAgeMs ?? 180 * DAY_MS,
+    deadMaxJobs: options.deadMaxJobs ?? DEFAULT_DEAD_MAX_JOBS,
+    deadMaxAgeMs: options.deadMaxAgeMs ?? DEFAULT_DEAD_MAX_AGE_MS,
   };
   return new SqliteStore(url, context);
 }

@@ -1,0 +1,63 @@
+/**
+ * Waiting for a lock that another connection holds, without holding up the event loop.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { isBusy } from "./errors.ts";
+
+/** Most locks are held for a fraction of a millisecond, a few for a bulk push's ten: so often at a pace for those. */
+const QUICK_TRIES = 200;
+const SLOW_MS = 20;
+/** A wait of this length is worth a line in the log. */
+const TOLD_MS = 1_000;
+
+/** How long to wait, and whom to tell. */
+export interface PatienceOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  /** In all. */
+  readonly waitMs: number;
+  readonly log?: ((level: "info" | "warn" | "error", message: string) => void) | undefined;
+}
+
+/** Tries again as long as the store is locked. */
+export class Patience {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #waitMs: number;
+  readonly #log: PatienceOptions["log"];
+
+  constructor({ path, clock, waitMs, log }: PatienceOptions) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#waitMs = waitMs;
+    this.#log = log;
+  }
+
+  /**
+   * Runs until it is not locked out.
+   *
+   * @throws whatever `run` throws in the end
+   */
+  async try<Result>(run: () => Result): Promise<Result> {
+    const began = this.#clock.monotonic();
+    let isTold = false;
+    for (let tries = 0;; tries++) {
+      try {
+        const result = run();
+        if (isTold) this.#log?.("info", `Store "${this.#path}" is no longer locked`);
+        return result;
+      } catch (error) {
+        const waited = this.#clock.monotonic() - began;
+        if (!isBusy(error) || waited >= this.#waitMs) throw error;
+        if (!isTold && waited >= TOLD_MS) {
+          isTold = true;
+          this.#log?.("warn", `Store "${this.#path}" is held locked by another program, waiting`);
+        }
+      }
+      if (tries < 3) await this.#clock.turn();
+      else await this.#clock.sleep(tries < QUICK_TRIES ? 1 + Math.random() : SLOW_MS * Math.random());
+    }
+  }
+}
