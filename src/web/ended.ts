@@ -34,6 +34,34 @@ export async function endedOf(desk: Desk, c: Context<WebEnv>): Promise<EndedList
   return { rows: found.filter((row) => textOf(row).includes(wanted)), text, cursor: undefined, next: undefined };
 }
 
+/** The latest of them, to be summed up. */
+export interface RecentEnded {
+  /** The latest first. */
+  readonly rows: readonly EndedJob[];
+  /** False: there are more. */
+  readonly whole: boolean;
+}
+
+/** So many are read at once, and so many in all. */
+const WINDOW = 1_000;
+const MOST_RECENT = 10_000;
+/** A visitor waits no longer for them. */
+const BUDGET_MS = 80;
+
+/** The latest, as many as there is time for. */
+export async function recentEnded(desk: Desk): Promise<RecentEnded> {
+  const until = desk.clock.monotonic() + BUDGET_MS;
+  const rows: EndedJob[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await desk.store.results({ limit: WINDOW, ...(cursor === undefined ? {} : { cursor }) });
+    rows.push(...page.records.flatMap(read));
+    cursor = page.next;
+    await desk.clock.turn();
+  } while (cursor !== undefined && rows.length < MOST_RECENT && desk.clock.monotonic() < until);
+  return { rows, whole: cursor === undefined };
+}
+
 /** The record of one job; undefined when it left none. */
 export async function endedJob(desk: Desk, jid: string): Promise<EndedJob | undefined> {
   const record = await desk.store.result(jid);
@@ -41,8 +69,12 @@ export async function endedJob(desk: Desk, jid: string): Promise<EndedJob | unde
 }
 
 function show(record: string, { mask }: Desk): EndedJob[] {
+  return read(record).map((job) => mask.value(job) as EndedJob);
+}
+
+function read(record: string): EndedJob[] {
   try {
-    const job = mask.value(readEnded(record)) as EndedJob;
+    const job = readEnded(record);
     return typeof job === "object" && job !== null ? [job] : [];
   } catch {
     return [];

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { newToken, passwordSecret } from "../../src/web/auth/accounts.ts";
-import { readBody, Refusal } from "../../src/web/body.ts";
+import { readBody, type Refusal } from "../../src/web/body.ts";
 import { FakeClock } from "../support/clock.ts";
 import { bury, onBothStores, openSite, placeOf, push } from "./site.ts";
 
@@ -16,6 +16,7 @@ const PAGES = [
   "/dead",
   "/done",
   "/cron",
+  "/classes",
   "/processes",
   "/settings",
   "/push",

@@ -172,6 +172,7 @@ async function accessible({ site: { store }, base, browser }: { site: Site; base
     "/processes",
     "/done",
     "/cron",
+    "/classes",
   ];
   const more = ["/settings", "/push", "/search?q=x", "/dead?q=nothing", "/nope"];
   for (const colorScheme of ["light", "dark"] as const) {

@@ -203,6 +203,8 @@ onBothStores("A finished job shows how it ended and what it came to, masked", as
   assertStringIncludes(one, "&quot;rows&quot;:7");
   const api = (await someone.api("GET", "/jobs/e2")).value;
   assertEquals([api.jobs, api.ended.state], [[], "failed"]);
+  assertStringIncludes((await someone.visit("/classes")).text, "1 (50 %)");
+  assertEquals((await someone.api("GET", "/classes")).value.classes[0].run.p50, 1_234);
   assertEquals((await someone.api("GET", "/done?limit=2")).value.jobs.length, 2);
 });
 

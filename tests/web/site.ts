@@ -132,7 +132,7 @@ export class Visitor {
 export async function push(
   store: OpenStore,
   jid: string,
-  fields: Readonly<Record<string, unknown>> = {},
+  fields?: Readonly<Record<string, unknown>>,
   delayMs?: number,
 ): Promise<void> {
   const payload = { class: "Hard", args: [], jid, queue: "default", ...fields };

@@ -6,7 +6,9 @@
 import type { ProcessInfo } from "../../store/admin.ts";
 import { actOnJobs, askProcess, dumpProcess, setPaused } from "../actions.ts";
 import { Refusal } from "../body.ts";
+import { classStats } from "../class_stats.ts";
 import type { Desk } from "../desk.ts";
+import { recentEnded } from "../ended.ts";
 import { checkQueue } from "../places.ts";
 import { showRunning } from "../shown.ts";
 import { isoTime } from "./json.ts";
@@ -85,6 +87,16 @@ export const stateRoutes: readonly ApiRoute[] = [
       const dump = await dumpProcess(desk, c.get("visitor"), c.req.param("identity") ?? "");
       if (dump === undefined) throw new Refusal(503, "It does not answer within 10 seconds: its event loop is blocked");
       return { value: { dump: dump.split("\n") } };
+    },
+  },
+  {
+    method: "GET",
+    path: "/classes",
+    about: "Sums up how each class has fared, from the records of the jobs that ended last; milliseconds",
+    answer: { type: "object", properties: { classes: OBJECTS, records: { type: "integer" } } },
+    run: async (_c, desk) => {
+      const { rows } = await recentEnded(desk);
+      return { value: { classes: classStats(rows), records: rows.length } };
     },
   },
   {

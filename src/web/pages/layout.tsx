@@ -19,6 +19,7 @@ const PAGES: readonly { path: string; label: string; key: string; count?: keyof 
   { path: "/retries", label: "Retries", key: "r", count: "retry" },
   { path: "/dead", label: "Dead", key: "d", count: "dead" },
   { path: "/done", label: "Done", key: "e" },
+  { path: "/classes", label: "Classes", key: "l" },
   { path: "/cron", label: "Cron", key: "c" },
   { path: "/processes", label: "Processes", key: "p", count: "processes" },
   { path: "/settings", label: "Settings", key: "," },

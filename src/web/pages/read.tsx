@@ -6,13 +6,15 @@
 import type { Hono } from "hono";
 import type { SetName } from "../../store/admin.ts";
 import { Refusal } from "../body.ts";
+import { classStats } from "../class_stats.ts";
 import type { Desk, WebEnv } from "../desk.ts";
-import { endedJob, endedOf } from "../ended.ts";
+import { endedJob, endedOf, recentEnded } from "../ended.ts";
 import { knownClasses, lookUp } from "../lookup.ts";
 import { checkQueue } from "../places.ts";
 import { listOf } from "../requests.ts";
 import { searchEverywhere } from "../search.ts";
 import { document, showRunning } from "../shown.ts";
+import { ClassesPage } from "./classes.tsx";
 import { DonePage, EndedPage } from "./done.tsx";
 import { html, viewOf } from "./flow.tsx";
 import { JobPage, type PushForm, PushPage } from "./job.tsx";
@@ -95,6 +97,11 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.get("/done", async (c) => {
     const [view, list] = await Promise.all([viewOf(desk, c), endedOf(desk, c)]);
     return html(c, <DonePage view={view} list={list} />);
+  });
+
+  app.get("/classes", async (c) => {
+    const [view, recent] = await Promise.all([viewOf(desk, c), recentEnded(desk)]);
+    return html(c, <ClassesPage view={view} recent={recent} classes={classStats(recent.rows)} />);
   });
 
   app.get("/processes", async (c) => {
