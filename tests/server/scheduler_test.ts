@@ -110,6 +110,28 @@ Deno.test("scheduler: an occurrence is enqueued at its time, once, whoever looks
   assertEquals((await history(stores[0]!)).map(({ decidedAt, scheduledAt }) => decidedAt - scheduledAt), [0, 0, 0]);
 });
 
+Deno.test("scheduler: a store's clock that jumps back fires nothing twice, one that jumps ahead loses nothing", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const { scheduler } = lab.process(store, [minutely({ catchUp: "all" })]);
+  const run = async (seconds: number) => {
+    for (let i = 0; i < seconds; i += 5) {
+      await lab.clock.advance(5 * SECOND);
+      await scheduler.step();
+    }
+  };
+  await scheduler.step();
+  await run(150);
+  lab.clock.set(NOON + 30 * SECOND);
+  await run(90);
+  assertEquals(await queued(store), [1, 2]);
+  await run(60);
+  assertEquals(await queued(store), [1, 2, 3]);
+  lab.clock.set(NOON + 10 * MINUTE + 30 * SECOND);
+  await run(15);
+  assertEquals(await queued(store), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
+
 Deno.test("scheduler: it says how long there is nothing to do", async () => {
   await using lab = new Lab();
   const { scheduler } = lab.process(await lab.open(), [minutely({ every: "10s" })]);
