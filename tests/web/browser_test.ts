@@ -111,13 +111,14 @@ async function everyAction({ page, site: { store }, base }: { page: Page; site: 
   await page.goto(`${base}/queues/default`);
   await row("ann").locator("a.class").click();
   await page.getByRole("button", { name: "Kill" }).click();
-  await page.goto(`${base}/dead`);
+  await says("1 job moved to dead.");
   const [entry] = (await store.page({ in: "dead" }, { reverse: true })).entries;
   assertEquals(JSON.parse(entry!.payload).args, ["ann", { password: "hunter2" }]);
   await push(store, "s1", { args: ["s1"] }, 3_600_000);
   await page.goto(`${base}/scheduled`);
   await tick("s1");
   await page.getByRole("button", { name: "Run now ticked" }).click();
+  await says("1 job put into their queues.");
   assertEquals(await placeOf(store, "s1"), "queue:default");
 
   // Search, theme.
@@ -127,7 +128,7 @@ async function everyAction({ page, site: { store }, base }: { page: Page; site: 
   await page.waitForURL("**/search?q=hunter2");
   assert((await page.locator("main").innerText()).includes("0 jobs found"));
   await page.getByRole("button", { name: "dark" }).click();
-  assertEquals(await page.locator("html").getAttribute("data-theme"), "dark");
+  await page.locator("html[data-theme=dark]").waitFor();
 }
 
 async function live({ page, site: { store, url }, base }: { page: Page; site: Site; base: string }): Promise<void> {
