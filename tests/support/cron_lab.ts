@@ -1,0 +1,103 @@
+/**
+ * A laboratory for the scheduler: processes that share a real file whose clock the test holds.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { checkEntries } from "../../src/cron/entry_check.ts";
+import type { CronEntryInput } from "../../src/cron/entry.ts";
+import type { CronRecord } from "../../src/cron/occurrence.ts";
+import type { Log } from "../../src/log.ts";
+import type { PushMiddleware } from "../../src/middleware/chain.ts";
+import { CronDesk } from "../../src/server/cron_desk.ts";
+import { CronReporter } from "../../src/server/cron_reporter.ts";
+import { Scheduler } from "../../src/server/scheduler.ts";
+import type { CronStore } from "../../src/store/cron.ts";
+import type { OpenStore } from "../../src/store/open.ts";
+import type { NewJob } from "../../src/store/store.ts";
+import { FakeClock } from "./clock.ts";
+import { sqliteFolder } from "./stores.ts";
+
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const NOON = Date.UTC(2026, 5, 15, 12);
+
+/** A scheduler as one process has it. */
+export interface Process {
+  readonly scheduler: Scheduler;
+  /** Messages that it logged. */
+  readonly said: string[];
+  /** Jobs that it performs itself. */
+  readonly local: NewJob[];
+}
+
+/** The file, its clock, and what shares them. */
+export class Lab implements AsyncDisposable {
+  readonly clock = new FakeClock(NOON);
+  readonly #folder = sqliteFolder();
+
+  /** A connection of its own. */
+  async open(): Promise<OpenStore> {
+    return await (await this.#folder).open({ clock: this.clock });
+  }
+
+  /** A process with this crontab. */
+  process(store: OpenStore & CronStore, crontab: CronEntryInput[], middleware: PushMiddleware[] = []): Process {
+    const said: string[] = [];
+    const local: NewJob[] = [];
+    const log = recorder(said);
+    const report = new CronReporter(log);
+    const client = new Client({ store, clock: this.clock, middleware });
+    const isRunning = (jid: string | undefined) => local.some((job) => job.jid === jid);
+    const desk = new CronDesk({ client, report, local: { isRunning, start: (job) => void local.push(job) } });
+    const scheduler = new Scheduler({ store, clock: this.clock, log, desk, report });
+    carry(scheduler, crontab);
+    return { scheduler, said, local };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#folder)[Symbol.asyncDispose]();
+  }
+}
+
+function recorder(said: string[]): Log {
+  const log = (message: string) => void said.push(message);
+  return { debug: log, info: log, warn: log, error: log, enabled: () => true, with: () => recorder(said) };
+}
+
+/** Says what a process carries from now on. */
+export function carry(scheduler: Scheduler, crontab: CronEntryInput[]): void {
+  const { active, inactive, problems } = checkEntries(crontab, { environment: "test" });
+  assertEquals(problems, []);
+  scheduler.carry(active, inactive.map(({ entry }) => entry.name));
+}
+
+/** An entry. */
+export function minutely(more: Partial<CronEntryInput> = {}): CronEntryInput {
+  return { name: "a", every: "1m", class: "Act", ...more };
+}
+
+/** The scheduled times of all jobs that wait, in minutes from noon. */
+export async function queued(store: OpenStore): Promise<number[]> {
+  const { entries } = await store.page({ in: "queue", queue: "default" }, { limit: 10_000 });
+  return entries.map(({ payload }) => (Date.parse(JSON.parse(payload).occurrence.scheduledAt) - NOON) / MINUTE);
+}
+
+/** What became of its occurrences, latest first. */
+export async function history(store: OpenStore, name = "a"): Promise<CronRecord[]> {
+  return (await store.cronHistory(name, 100)).map((text) => JSON.parse(text));
+}
+
+/** The same in a word each. */
+export async function outcomes(store: OpenStore): Promise<string[]> {
+  return (await history(store)).map(({ outcome }) => outcome);
+}
+
+/** Takes and finishes the oldest job. */
+export async function finish(store: OpenStore): Promise<void> {
+  const [lease] = await store.take({ queues: ["default"], limit: 1, owner: "test" });
+  const { jid, occurrence } = JSON.parse(lease!.payload);
+  await store.settle("test", [{ kind: "ack", token: lease!.token, jid, occurrence: occurrence.name }]);
+}
