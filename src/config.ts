@@ -13,6 +13,7 @@ import {
   list,
   oneOf,
   optionalText,
+  processCount,
   programs,
   queues,
   type QueueWeight,
@@ -121,7 +122,9 @@ export const SETTINGS = {
     flag: "--max-memory",
     kind: bytes,
     default: 0,
-    about: "an isolated job that uses more memory is killed and fails: 512M; 0 for no limit",
+    about:
+      "an isolated job that uses more memory is killed and fails, one of several processes that does is replaced " +
+      "when its jobs have ended: 512M; 0 for no limit",
   }),
   horseJobs: setting<number>({
     key: "horseJobs",
@@ -151,6 +154,14 @@ export const SETTINGS = {
     default: [],
     about: 'what to enqueue when: [{ "name": "nightly", "rule": "30 3 * * *", "class": "Report" }]',
     live: true,
+  }),
+  processes: setting<number>({
+    key: "processes",
+    env: "JOBS_PROCESSES",
+    flag: "--processes",
+    kind: processCount,
+    default: 1,
+    about: "how many processes perform jobs; auto: one per core. A parent keeps them running",
   }),
   burst: setting<boolean>({
     key: "burst",

@@ -90,6 +90,13 @@ export function duration(leastMs: number): Kind<number> {
   };
 }
 
+/** A number of processes, or `auto` for one per core. */
+export const processCount: Kind<number> = {
+  wanted: "a whole number from 1 to 256, or auto for one per core",
+  parse: (value, fromText) =>
+    value === "auto" ? Math.max(1, navigator.hardwareConcurrency) : wholeNumber(1, 256).parse(value, fromText),
+};
+
 /** Yes or no; as text `true` or `false`. */
 export const yesOrNo: Kind<boolean> = {
   wanted: "true or false",

@@ -5,6 +5,7 @@ import { loadHandlers } from "../handlers/load.ts";
 import { Registry } from "../handlers/registry.ts";
 import { type LogControl, logger, openLog } from "../log.ts";
 import { Launcher } from "../server/launcher.ts";
+import { type MemberTold, readMembership, sayReady } from "../server/membership.ts";
 import { writePidfile } from "../server/pidfile.ts";
 import { listenToSignals } from "../server/signals.ts";
 import { Systemd } from "../server/systemd.ts";
@@ -13,6 +14,7 @@ import { VERSION } from "../version.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import { banner } from "./banner.ts";
 import { remark } from "./output.ts";
+import { asMember, runMany } from "./run_many.ts";
 import { loadSettings, storeOptions, storeUrl } from "./store.ts";
 
 /** What `--help` prints. */
@@ -29,7 +31,8 @@ export async function HardJob(ctx, name, count) { … }
   -C, --config FILE           the configuration; else jobs.json, .jsonc, .yml or .yaml in this folder
   -e, --environment NAME      the configuration's section under "environments"
       --isolate CLASS,…       run these classes in processes of their own; '*' for all
-      --max-memory AMOUNT     kill an isolated job that uses more: 512M
+      --max-memory AMOUNT     kill an isolated job that uses more: 512M; with --processes, replace a process that does
+      --processes N|auto      keep so many processes running, one per core with auto
       --store URL             where jobs are kept
       --burst                 end when the queues are empty; what is scheduled is left alone
       --max-jobs N            end after so many jobs
@@ -43,7 +46,8 @@ export async function HardJob(ctx, name, count) { … }
       --web [HOST:]PORT       show the dashboard there, too (see jobs web --help)
 
 Signals: TERM and INT stop (twice: at once), TSTP and USR1 take no more jobs, CONT takes jobs again, TTIN prints what
-every task is doing, USR2 reopens the log file, HUP reads queues, concurrency, timeout and log level again.`;
+every task is doing, USR2 reopens the log file, HUP reads queues, concurrency, timeout, crontab and log level again.
+With --processes, signals are passed on to each, and HUP replaces the processes one at a time.`;
 
 /** Runs a server. */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -54,6 +58,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     timeout: { takes: "text", short: "t" },
     isolate: { takes: "text" },
     "max-memory": { takes: "text" },
+    processes: { takes: "text" },
     burst: { takes: "switch" },
     "max-jobs": { takes: "text" },
     "max-idle": { takes: "text" },
@@ -72,6 +77,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     timeoutMs: flags.timeout,
     isolate: flags.isolate,
     maxMemoryBytes: flags["max-memory"],
+    processes: flags.processes,
     burst: flags.burst ? "true" : undefined,
     maxJobs: flags["max-jobs"],
     maxIdleMs: flags["max-idle"],
@@ -83,7 +89,13 @@ export async function run(argv: readonly string[]): Promise<number> {
     logFormat: flags["log-format"] ?? (flags.json ? "json" : undefined),
     webListen: flags.web,
   };
-  const config = await loadSettings(flags, given);
+  const member = readMembership();
+  const load = async () => {
+    const config = await loadSettings(flags, given);
+    return member ? asMember(config, member) : config;
+  };
+  const config = await load();
+  if (config.settings.processes > 1) return await runMany(config, argv);
   const registry = new Registry();
   await loadHandlers(config.settings.handlers, registry);
   using log = openLog({
@@ -91,14 +103,14 @@ export async function run(argv: readonly string[]): Promise<number> {
     format: config.settings.logFormat,
     file: config.settings.logFile,
   });
-  return await serve(config, registry, log, () => loadSettings(flags, given));
+  return await serve(config, registry, log, { load, member });
 }
 
 async function serve(
   config: LoadedConfig,
   registry: Registry,
   log: LogControl,
-  loadAgain: () => Promise<LoadedConfig>,
+  { load, member }: { load: () => Promise<LoadedConfig>; member: MemberTold | undefined },
 ): Promise<number> {
   const { settings, file } = config;
   const say = logger("run");
@@ -123,7 +135,7 @@ async function serve(
     onReopen: () => log.reopen(),
     onStopping: () => systemd?.stopping(),
     onReload: async () => {
-      const { settings } = await loadAgain();
+      const { settings } = await load();
       launcher.apply(settings);
       log.setLevel(settings.logLevel);
       say.info("Configuration applied", {
@@ -134,7 +146,7 @@ async function serve(
     },
   });
   using _signals = listenToSignals(launcher.inbox);
-  if (Deno.stderr.isTerminal()) remark(banner(Deno.noColor));
+  if (Deno.stderr.isTerminal() && member === undefined) remark(banner(Deno.noColor));
   say.info("Starting", {
     version: VERSION,
     identity: launcher.identity,
@@ -150,6 +162,7 @@ async function serve(
   await using dashboard = await web?.openBeside(config, { meter: meter!, launcher, classes: registry.classes() });
   await launcher.start();
   say.info("Ready", { identity: launcher.identity, web: dashboard?.url });
+  if (member) await sayReady(member, () => launcher.inbox.put({ verb: "stop", by: "end of the parent" }));
   systemd?.ready(`Taking jobs as ${launcher.identity}`);
   await launcher.finished;
   return 0;

@@ -108,3 +108,15 @@ export class FrameConnection<In, Out> implements Disposable {
     }
   }
 }
+
+/** What comes first on a socket, before any frame: the token (a UUID) that proves who connects. */
+export async function readToken(socket: Deno.Conn): Promise<string> {
+  const bytes = new Uint8Array(crypto.randomUUID().length);
+  let read = 0;
+  while (read < bytes.length) {
+    const length = await socket.read(bytes.subarray(read)).catch(() => null);
+    if (length === null) break;
+    read += length;
+  }
+  return new TextDecoder().decode(bytes.subarray(0, read));
+}

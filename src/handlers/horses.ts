@@ -13,8 +13,9 @@ import type { Clock } from "../clock.ts";
 import { formatBytes } from "../job/bytes.ts";
 import type { Log } from "../log.ts";
 import type { JobContext } from "./context.ts";
-import type { Enqueue } from "./frames.ts";
+import { type Enqueue, readToken } from "./frames.ts";
 import { Horse } from "./horse.ts";
+import { memoryOf } from "./process_group.ts";
 import { ProcessLost } from "./remote_error.ts";
 
 /** What the pool is made with. */
@@ -144,22 +145,4 @@ export class Horses {
       }
     }
   }
-}
-
-/** A horse sends its token, and then waits for the first frame. */
-async function readToken(socket: Deno.Conn): Promise<string> {
-  const bytes = new Uint8Array(crypto.randomUUID().length);
-  let read = 0;
-  while (read < bytes.length) {
-    const length = await socket.read(bytes.subarray(read)).catch(() => null);
-    if (length === null) break;
-    read += length;
-  }
-  return new TextDecoder().decode(bytes.subarray(0, read));
-}
-
-/** Resident memory of a process in bytes; 0 when it has ended. */
-async function memoryOf(pid: number): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "");
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
 }

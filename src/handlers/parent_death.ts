@@ -5,7 +5,7 @@
  * @module
  */
 
-/** `PR_SET_PDEATHSIG` of prctl(2): the signal to get when the parent ends. */
+/** `PR_SET_PDEATHSIG` of prctl(2): the signal to get when the parent ends; it may come several times. */
 const PR_SET_PDEATHSIG = 1;
 const SIGKILL = 9n;
 

@@ -39,3 +39,9 @@ export async function eachLine(
   }
   if (rest !== "") onLine(rest);
 }
+
+/** Resident memory of a process in bytes; 0 when it has ended. */
+export async function memoryOf(pid: number): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "");
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+}

@@ -1,0 +1,127 @@
+/** Several processes under one parent. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs, type JobsProcess } from "../support/process.ts";
+
+async function isRunning(pid: number): Promise<boolean> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  return stat !== "" && !/\) [ZX]/.test(stat);
+}
+
+/** The numbers of the live processes that take jobs. */
+async function pids(bench: Bench): Promise<number[]> {
+  return (await bench.store.processes()).filter((process) => process.alive && !process.quiet).map(({ pid }) => pid);
+}
+
+async function serve(bench: Bench, args: readonly string[] = [], env = {}): Promise<JobsProcess> {
+  const server = await bench.server(["--processes", "2", ...args], env);
+  await server.logged("All processes are ready");
+  return server;
+}
+
+Deno.test("--processes keeps so many running, with one pidfile and numbered names; TERM stops them all", async () => {
+  await using bench = await Bench.open();
+  const path = `${bench.folder}/pid`;
+  await using server = await serve(bench, ["--pidfile", path, "--name", "mail"]);
+  assertEquals(await Deno.readTextFile(path), `${server.pid}\n`);
+  const processes = await bench.store.processes();
+  assertEquals(processes.map((process) => process.tag).sort(), ["mail.1", "mail.2"]);
+  const running = await bench.push("Sleep", [bench.notes, 300]);
+  await bench.noted(`start ${running}`);
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
+  await bench.noted(`end ${running}`);
+  assertEquals(await bench.store.processes(), []);
+  for (const { pid } of processes) assert(!await isRunning(pid));
+});
+
+Deno.test("a process that dies is started again, and its job runs again", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(bench);
+  const before = await pids(bench);
+  const jid = await bench.push("Sleep", [bench.notes, 1_500]);
+  await bench.noted(`start ${jid}`);
+  const victim = (await bench.store.find(jid))[0]!.owner!.split(":")[1]!;
+  Deno.kill(Number(victim), "SIGKILL");
+  await server.logged("Process was killed by SIGKILL, starting another");
+  await bench.until(async () => (await pids(bench)).length === 2 && !(await pids(bench)).includes(Number(victim)));
+  assert((await pids(bench)).some((pid) => before.includes(pid)), "the other one went on");
+  await bench.noted(`end ${jid}`);
+});
+
+Deno.test("HUP replaces the processes one at a time, and there is always one that takes jobs", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(bench);
+  const before = await pids(bench);
+  server.kill("SIGHUP");
+  let fewest = 2;
+  await bench.until(async () => {
+    const now = await pids(bench);
+    fewest = Math.min(fewest, now.length);
+    await bench.push("Note", [bench.notes, "taken"]);
+    return now.length === 2 && !now.some((pid) => before.includes(pid));
+  });
+  assertEquals(fewest, 1);
+  await bench.until(async () => (await bench.store.stats()).enqueued === 0);
+  assertEquals((await bench.store.stats()).failed, 0);
+});
+
+Deno.test("signals are passed on: TSTP makes all quiet, CONT lets them take again", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(bench);
+  server.kill("SIGTSTP");
+  await bench.until(async () => (await pids(bench)).length === 0);
+  server.kill("SIGCONT");
+  await bench.until(async () => (await pids(bench)).length === 2);
+});
+
+Deno.test("no process outlives its parent: killed with kill -9, the others stop in order", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(bench);
+  const children = await pids(bench);
+  const running = await bench.push("Sleep", [bench.notes, 300]);
+  await bench.noted(`start ${running}`);
+  server.kill("SIGKILL");
+  for (const pid of children) await bench.until(async () => !await isRunning(pid));
+  await bench.noted(`end ${running}`);
+  assertEquals(await bench.store.processes(), []);
+});
+
+Deno.test("one that uses too much memory is replaced when its jobs have ended", async () => {
+  await using bench = await Bench.open();
+  const module = `${bench.folder}/module.js`;
+  await Deno.writeTextFile(
+    module,
+    `const kept = [];
+     export function Eat() { for (let i = 0; i < 30; i++) kept.push(new Uint8Array(10_000_000).fill(1)); }`,
+  );
+  await using server = await serve(bench, [module, "--max-memory", "350M"]);
+  const before = await pids(bench);
+  await bench.push("Eat", []);
+  await server.logged("Process uses too much memory, replacing it");
+  await bench.until(async () => (await pids(bench)).filter((pid) => before.includes(pid)).length === 1);
+  await bench.until(async () => (await pids(bench)).length === 2);
+  assertEquals((await bench.store.stats()).failed, 0);
+});
+
+Deno.test("--processes with --burst ends when all have ended", async () => {
+  await using bench = await Bench.open();
+  await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 2_000 }, () => []) });
+  await using server = await bench.server(["--processes", "2", "--burst"]);
+  assertEquals((await server.status()).code, 0);
+  assertEquals((await bench.store.stats()).processed, 2_000);
+});
+
+Deno.test("what keeps the first from starting is said once, and its code is ours", async () => {
+  await using bench = await Bench.open();
+  const path = `${bench.folder}/broken.js`;
+  await Deno.writeTextFile(path, `throw new Error("at import");`);
+  const { code, stderr } = await jobs(["run", path, "--processes", "2", "--store", bench.url], {
+    env: { JOBS_LOG_LEVEL: "error" },
+  });
+  assertEquals(code, 1);
+  assertMatch(stderr, /^jobs: Handlers ".*" cannot be loaded: Error: at import.*\n$/);
+  const wrong = await jobs(["run", bench.handlers, "--processes", "many", "--store", bench.url]);
+  assertEquals(wrong.code, 2);
+  assertMatch(wrong.stderr, /many.*wanted: a whole number from 1 to 256, or auto for one per core/);
+});
