@@ -6,8 +6,9 @@
  *
  * @module
  */
-import type { Command, ProcessRecord } from "./store.ts";
+import type { Adopter } from "./admin_adopt.ts";
 import type { ResultReader } from "./results.ts";
+import type { Command, ProcessRecord } from "./store.ts";
 
 /** The sets, by name. */
 export type SetName = "scheduled" | "retry" | "dead";
@@ -96,7 +97,7 @@ export interface ProcessInfo extends ProcessRecord {
 export type Edit = "requeue" | "kill" | "delete";
 
 /** The store, to people. */
-export interface StoreAdmin extends ResultReader {
+export interface StoreAdmin extends ResultReader, Adopter {
   /** The counts of everything. */
   stats(): Promise<Stats>;
   /** Every queue that has jobs, had some, or is paused; by name. */

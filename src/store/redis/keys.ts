@@ -44,6 +44,11 @@ export function replyKey(id: string): string {
   return `jobs:reply:${id}`;
 }
 
+/** Ours: that a job of another store was taken in (string). */
+export function adoptedKey(key: string): string {
+  return `jobs:adopted:${key}`;
+}
+
 /** Ours: the number of the last batch that a client pushed (string). */
 export function pusherKey(client: string): string {
   return `jobs:pusher:${client}`;

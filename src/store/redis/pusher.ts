@@ -10,6 +10,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../../clock.ts";
+import { setFields } from "../../job/raw.ts";
 import { StoreError } from "../errors.ts";
 import type { EnqueueResult, NewJob } from "../store.ts";
 import type { Context } from "./context.ts";
@@ -114,38 +115,57 @@ export class Pusher {
 
 /** The script's arguments, and which job each place in them is. */
 function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
-  const now = new Map<string, number[]>();
+  const groups = new Map<string, { readonly head: readonly [string, string]; readonly members: number[] }>();
   const later: number[] = [];
-  for (const [i, { queue, at, delayMs }] of jobs.entries()) {
-    if (at !== undefined || delayMs !== undefined) later.push(i);
-    else {
-      const same = now.get(queue);
-      if (same) same.push(i);
-      else now.set(queue, [i]);
+  const payloads: string[] = [];
+  for (const [i, { queue, at, delayMs, payload }] of jobs.entries()) {
+    const isLater = at !== undefined || delayMs !== undefined;
+    const open = openEnded(payload);
+    payloads.push(isLater && open !== undefined ? `${open}}` : open ?? payload);
+    if (isLater) {
+      later.push(i);
+      continue;
     }
+    const kind = open === undefined ? "raw" : "now";
+    const name = `${kind}:${queue}`;
+    const group = groups.get(name);
+    if (group) group.members.push(i);
+    else groups.set(name, { head: [kind, queue], members: [i] });
   }
-  const order = [...[...now.values()].flat(), ...later];
+  const args: string[] = [];
+  const order: number[] = [];
+  for (const { head, members } of groups.values()) {
+    args.push(...head, `${members.length}`);
+    for (const i of members) args.push(payloads[i]!);
+    order.push(...members);
+  }
+  if (later.length > 0) {
+    args.push("later", `${later.length}`);
+    for (const i of later) {
+      const { queue, at, delayMs } = jobs[i]!;
+      args.push(delayMs === undefined ? "at" : "in", `${Math.round(delayMs ?? at!)}`, queue, payloads[i]!);
+    }
+    order.push(...later);
+  }
   const locks: string[] = [];
   for (const [place, i] of order.entries()) {
     const { unique, jid } = jobs[i]!;
     if (unique) locks.push(`${place + 1}`, unique.key, jid, `${Math.ceil(unique.ttlMs)}`);
   }
-  const args = [`${locks.length / 4}`, ...locks];
-  for (const [queue, members] of now) {
-    args.push("now", queue, `${members.length}`);
-    for (const i of members) args.push(openEnded(jobs[i]!.payload));
-  }
-  if (later.length > 0) {
-    args.push("later", `${later.length}`);
-    for (const i of later) {
-      const { queue, at, delayMs, payload } = jobs[i]!;
-      args.push(delayMs === undefined ? "at" : "in", `${Math.round(delayMs ?? at!)}`, queue, `${openEnded(payload)}}`);
-    }
-  }
-  return { args, order };
+  return { args: [`${locks.length / 4}`, ...locks, ...args], order };
 }
 
-/** The payload up to its closing brace, where the script adds the time. */
-export function openEnded(payload: string): string {
-  return payload.endsWith("}") ? payload.slice(0, -1) : payload.trimEnd().slice(0, -1);
+/**
+ * The payload up to its closing brace, where the script adds the time; undefined when it is no object, and is stored as
+ * it is, to be buried by who takes it.
+ */
+export function openEnded(payload: string): string | undefined {
+  // Our own payloads end in their brace and do not have the field: those need no scan.
+  if (payload.endsWith("}") && payload.length > 2 && !payload.includes('"enqueued_at"')) return payload.slice(0, -1);
+  try {
+    const text = setFields(payload, { enqueued_at: undefined }).trimEnd().slice(0, -1);
+    return text.trimEnd() === "{" ? undefined : text;
+  } catch {
+    return undefined;
+  }
 }

@@ -8,6 +8,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import adopt from "./lua/adopt.lua" with { type: "text" };
 import beat from "./lua/beat.lua" with { type: "text" };
 import claim from "./lua/claim.lua" with { type: "text" };
 import cronRead from "./lua/cron_read.lua" with { type: "text" };
@@ -43,6 +44,7 @@ function script(source: string, included = ""): Script {
 }
 
 export const SCRIPTS = {
+  adopt: script(adopt),
   beat: script(beat),
   claim: script(claim),
   cronRead: script(cronRead),

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Adopted } from "../admin_adopt.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
@@ -20,6 +21,7 @@ import type {
   SettleResult,
   TakeRequest,
 } from "../store.ts";
+import { adopt, forget } from "./adoption.ts";
 import type { Context } from "./context.ts";
 import { readStats } from "./counts.ts";
 import { Cron } from "./cron.ts";
@@ -231,6 +233,14 @@ export class RedisStore implements OpenStore {
 
   keepResult(record: NewRecord): Promise<void> {
     return this.#results.keep(record);
+  }
+
+  adopt(jobs: readonly Adopted[]): Promise<number> {
+    return adopt(this.#context, jobs);
+  }
+
+  forget(keys: readonly string[]): Promise<void> {
+    return forget(this.#context, keys);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

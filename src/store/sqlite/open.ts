@@ -4,6 +4,7 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
+import type { Adopted } from "../admin_adopt.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
@@ -22,6 +23,7 @@ import type {
   TakeRequest,
 } from "../store.ts";
 import { parseAddress } from "./address.ts";
+import { Adoption } from "./adoption.ts";
 import { Claims } from "./claims.ts";
 import { Commands } from "./commands.ts";
 import { Committer } from "./commit.ts";
@@ -107,6 +109,7 @@ class SqliteStore implements OpenStore {
   readonly #editor: Editor;
   readonly #cron: Cron;
   readonly #results: Results;
+  readonly #adoption: Adoption;
   #isClosed = false;
 
   constructor(url: string, context: Context) {
@@ -130,6 +133,7 @@ class SqliteStore implements OpenStore {
     const entries = this.#entries = new Entries(context);
     this.#editor = new Editor(context, { jobs, queues, entries, pages, promotion, sets, locks });
     this.#cron = new Cron(context, intake);
+    this.#adoption = new Adoption(context, { jobs, queues, sets, locks });
   }
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
@@ -282,6 +286,14 @@ class SqliteStore implements OpenStore {
 
   keepResult(record: NewRecord): Promise<void> {
     return this.#results.keep(record);
+  }
+
+  adopt(jobs: readonly Adopted[]): Promise<number> {
+    return this.#adoption.adopt(jobs);
+  }
+
+  forget(keys: readonly string[]): Promise<void> {
+    return this.#adoption.forget(keys);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

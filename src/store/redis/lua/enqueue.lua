@@ -6,6 +6,7 @@
 --          number of locks, per lock: place of its job in the batch (from 1), key, jid, time to live in ms;
 --          then groups:
 --            "now", queue, count, per job: payload without its closing brace
+--            "raw", queue, count, per job: what is no JSON object, to be stored as it is
 --            "later", count, per job: "at" or "in", ms, queue, payload
 -- Result   per job refused because of its lock: place, jid of the job that has it
 -- O(N + L log M) for N jobs, L of them for later, M members of `schedule`
@@ -24,7 +25,7 @@ local first = 6 + 4 * locks
 do
   local i = first
   while i <= #ARGV do
-    if ARGV[i] == 'now' then
+    if ARGV[i] ~= 'later' then
       call('LLEN', 'queue:' .. ARGV[i + 1])
       i = i + 3 + ARGV[i + 2]
     else
@@ -58,8 +59,8 @@ local place = 0
 local i = first
 local earliest
 while i <= #ARGV do
-  if ARGV[i] == 'now' then
-    local queue, last = ARGV[i + 1], i + 2 + ARGV[i + 2]
+  if ARGV[i] ~= 'later' then
+    local queue, last, ending = ARGV[i + 1], i + 2 + ARGV[i + 2], ARGV[i] == 'now' and enqueuedAt or ''
     call('SADD', 'queues', queue)
     i = i + 3
     while i <= last do
@@ -67,7 +68,7 @@ while i <= #ARGV do
       local batch = {}
       for k = i, math.min(i + 999, last) do
         place = place + 1
-        if not refused[place] then batch[#batch + 1] = ARGV[k] .. enqueuedAt end
+        if not refused[place] then batch[#batch + 1] = ARGV[k] .. ending end
       end
       if #batch > 0 then call('LPUSH', 'queue:' .. queue, unpack(batch)) end
       i = math.min(i + 1000, last + 1)
@@ -81,7 +82,7 @@ while i <= #ARGV do
         if ARGV[k] == 'in' then at = now + at end
         if at <= now then
           call('SADD', 'queues', queue)
-          call('LPUSH', 'queue:' .. queue, string.sub(payload, 1, -2) .. enqueuedAt)
+          call('LPUSH', 'queue:' .. queue, string.sub(payload, -1) == '}' and string.sub(payload, 1, -2) .. enqueuedAt or payload)
         else
           if not earliest or at < earliest then
             local head = call('ZRANGE', 'schedule', 0, 0, 'WITHSCORES')

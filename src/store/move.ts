@@ -1,0 +1,178 @@
+/**
+ * Moves everything from one store to another: queues in their order, `scheduled`, `retry` and `dead`, which queues are
+ * paused, and the crontab with what is remembered of it. It can be stopped or killed at any moment and run again, and
+ * then no job is lost and none is there twice:
+ *
+ *  1. A batch comes into the target in one step that remembers a key of each job; then it is deleted from the source;
+ *     then the keys are forgotten. Run again after a break in between, the same jobs have the same keys: they are left
+ *     out at the target and deleted from the source.
+ *  2. The key is a digest of where the job was and of all its bytes, and, among jobs alike in one batch, which of them
+ *     it is.
+ *  3. A crontab entry is written to the target if it has none of that name, then removed from the source.
+ *
+ * Nobody may be performing jobs of the source meanwhile: that is checked before every batch. Whoever still pushes to it
+ * is moved after: it goes on until nothing is left. The running totals, and what is kept of ended jobs, stay behind.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { getField } from "../job/raw.ts";
+import type { Entry } from "./admin.ts";
+import type { Adopted } from "./admin_adopt.ts";
+import { MOST_RECORDS } from "./cron.ts";
+import type { OpenStore } from "./open.ts";
+
+/** Why a move cannot go on. */
+export class MoveError extends Error {
+  override readonly name = "MoveError";
+}
+
+/** How far a move is. */
+export interface MoveProgress {
+  /** Jobs moved so far by this run. */
+  readonly moved: number;
+  /** Jobs there were at the start; more if some came in. */
+  readonly total: number;
+}
+
+/** How to move. */
+export interface MoveOptions {
+  /** Told after each batch. */
+  readonly onProgress?: (progress: MoveProgress) => void;
+  /** Stops after the batch under way; the rest stays where it is. */
+  readonly signal?: AbortSignal;
+}
+
+/** What was moved. */
+export interface MoveResult {
+  /** Jobs. */
+  readonly jobs: number;
+  /** Entries of the crontab. */
+  readonly cron: number;
+}
+
+const BATCH = 500;
+
+type JobPlace = Adopted["place"];
+
+/**
+ * Moves everything from `from` to `to`.
+ *
+ * @throws {MoveError} when somebody performs jobs of the source
+ * @throws {StoreError} when a store cannot do its part
+ * @throws the signal's reason when it aborts
+ */
+export async function moveStore(from: OpenStore, to: OpenStore, options: MoveOptions = {}): Promise<MoveResult> {
+  await refuseWhileBusy(from);
+  const { enqueued, scheduled, retry, dead } = await from.stats();
+  let total = enqueued + scheduled + retry + dead;
+  let jobs = 0;
+  const onMoved = (count: number) => {
+    jobs += count;
+    total = Math.max(total, jobs);
+    options.onProgress?.({ moved: jobs, total });
+  };
+  for (let before = -1; before < jobs;) {
+    before = jobs;
+    for (const place of await placesOf(from, to)) await movePlace(from, to, { place, onMoved, signal: options.signal });
+  }
+  return { jobs, cron: await moveCron(from, to, options.signal) };
+}
+
+/** Where jobs can be. What is paused there is first paused here. */
+async function placesOf(from: OpenStore, to: OpenStore): Promise<JobPlace[]> {
+  const places: JobPlace[] = [{ in: "scheduled" }, { in: "retry" }, { in: "dead" }];
+  for (const { name, paused } of await from.queues()) {
+    if (paused) await to.pause(name);
+    places.push({ in: "queue", queue: name });
+  }
+  return places;
+}
+
+interface PlaceMove {
+  readonly place: JobPlace;
+  readonly onMoved: (count: number) => void;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function movePlace(from: OpenStore, to: OpenStore, { place, onMoved, signal }: PlaceMove): Promise<void> {
+  for (;;) {
+    signal?.throwIfAborted();
+    const { entries } = await from.page(place, { limit: BATCH });
+    if (entries.length === 0) return;
+    await refuseWhileBusy(from);
+    const jobs = toAdopt(place, entries);
+    await to.adopt(jobs);
+    const deleted = await from.edit(entries.map((entry) => entry.ref), "delete");
+    await to.forget(jobs.map((job) => job.key));
+    onMoved(deleted);
+    if (deleted < entries.length) {
+      throw new MoveError(
+        `Cannot move on: ${
+          entries.length - deleted
+        } jobs were taken out of "${from.url}" while they were moved; stop ` +
+          "whoever uses it, then run this again",
+      );
+    }
+  }
+}
+
+function toAdopt(place: JobPlace, entries: readonly Entry[]): Adopted[] {
+  const seen = new Map<string, number>();
+  return entries.map(({ payload, at }) => {
+    const digest = createHash("sha256").update(JSON.stringify([place, at ?? 0])).update(payload).digest("hex");
+    const nth = seen.get(digest) ?? 0;
+    seen.set(digest, nth + 1);
+    const unique = place.in === "dead" ? undefined : lockOf(payload);
+    return {
+      key: `${digest}-${nth}`,
+      place,
+      payload,
+      ...(at === undefined ? {} : { at }),
+      ...(unique ? { unique } : {}),
+    };
+  });
+}
+
+/** The unique lock that a job has as its payload tells; for its whole time from now on, for want of knowing better. */
+function lockOf(payload: string): Adopted["unique"] {
+  const key = getField(payload, "unique_key");
+  const seconds = getField(payload, "unique_for");
+  const jid = getField(payload, "jid");
+  if (typeof key !== "string" || typeof seconds !== "number" || typeof jid !== "string") return undefined;
+  return { key, jid, ttlMs: seconds * 1_000 };
+}
+
+async function moveCron(from: OpenStore, to: OpenStore, signal: AbortSignal | undefined): Promise<number> {
+  let count = 0;
+  for (const { name, version, definition, state } of (await from.cronRead()).entries) {
+    signal?.throwIfAborted();
+    if ((await to.cronRead({ names: [name] })).entries.length === 0) {
+      const records = (await from.cronHistory(name, MOST_RECORDS)).reverse();
+      await to.cronWrite([{ name, version: 0, definition, state, jobs: [], awaited: false, records }]);
+    }
+    if (!await from.cronRemove(name, version)) {
+      throw new MoveError(
+        `Cannot move the crontab entry "${name}": it changed meanwhile; stop whoever uses "${from.url}", then run this again`,
+      );
+    }
+    count++;
+  }
+  return count;
+}
+
+/** @throws {MoveError} when somebody performs jobs of this store, or has some that would be missing */
+async function refuseWhileBusy(store: OpenStore): Promise<void> {
+  const { processes, leased } = await store.stats();
+  if (processes > 0) {
+    const names = (await store.processes()).filter((process) => process.alive).map((process) => process.identity);
+    throw new MoveError(`Cannot move from "${store.url}" while processes work there: stop ${names.join(", ")} first`);
+  }
+  if (leased === 0) return;
+  // What the dead have goes back to its queues first.
+  while ((await store.rescue(BATCH, Infinity)).rescued > 0);
+  const left = (await store.stats()).leased;
+  if (left > 0) {
+    throw new MoveError(`Cannot move from "${store.url}": ${left} jobs are running there, wait for their end`);
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Moving a store: SQLite → Redis and back, stopped and killed on the way.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { Place } from "../src/store/admin.ts";
+import { MoveError, type MoveProgress, moveStore } from "../src/store/move.ts";
+import { type OpenStore, openStore } from "../src/store/open.ts";
+import { openSqliteTestStore } from "./support/stores.ts";
+import { startRedis } from "./support/redis.ts";
+import {
+  entries,
+  HOUR_MS,
+  inDead,
+  inRetry,
+  job,
+  jobs,
+  LAPSE_MS,
+  numbersIn,
+  register,
+  takeUpTo,
+} from "./store_contract/jobs.ts";
+
+const redis = await startRedis();
+Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
+
+/** A store on each side, both empty, and time on the SQLite side. */
+async function openBoth(): Promise<
+  { sqlite: OpenStore; redis: OpenStore; advance(ms: number): void } & AsyncDisposable
+> {
+  await redis.cli("FLUSHALL");
+  const sqlite = await openSqliteTestStore();
+  const other = await openStore(redis.url);
+  return {
+    sqlite: sqlite.store,
+    redis: other,
+    advance: (ms) => sqlite.advance(ms),
+    async [Symbol.asyncDispose]() {
+      await other[Symbol.asyncDispose]();
+      await sqlite[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const PLACES: Place[] = [
+  { in: "queue", queue: "default" },
+  { in: "queue", queue: "mail" },
+  { in: "scheduled" },
+  { in: "retry" },
+  { in: "dead" },
+];
+
+/** Everything a store has, place by place. */
+async function everything(store: OpenStore): Promise<unknown[]> {
+  return await Promise.all(PLACES.map(async (place) => {
+    const all = await entries(store, place);
+    return all.map(({ payload, at }) => [payload.trimEnd(), at]);
+  }));
+}
+
+/** Some of everything. */
+async function fill(store: OpenStore): Promise<void> {
+  const owner = await register(store);
+  await inRetry(store, owner, jobs(10, 12), HOUR_MS);
+  await inDead(store, owner, jobs(20, 22));
+  await store.enqueue([
+    ...jobs(30, 32, { delayMs: HOUR_MS }),
+    ...jobs(40, 1_250),
+    job(5_000, {
+      queue: "mail",
+      payload: '{"class":"A","args":[1.0,12345678901234567890],"queue":"mail","jid":"big"}',
+    }),
+  ]);
+  await store.deregister(owner);
+}
+
+for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true]] as const) {
+  Deno.test(`move: ${name}: everything is where it was, as it was, in its order`, async () => {
+    await using t = await openBoth();
+    const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+    await fill(from);
+    await from.pause("mail");
+    const before = await everything(from);
+    const told: MoveProgress[] = [];
+    const result = await moveStore(from, to, { onProgress: (progress) => told.push(progress) });
+    assertEquals(result, { jobs: 1_221, cron: 0 });
+    assertEquals(await everything(to), before);
+    assertEquals((await everything(from)).flat(), []);
+    assertEquals((await to.queues()).map(({ name, paused }) => [name, paused]), [["default", false], ["mail", true]]);
+    assertEquals(told.at(-1), { moved: 1_221, total: 1_221 });
+    assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
+  });
+
+  Deno.test(`move: ${name}: killed at any step and run again, nothing is lost and nothing there twice`, async () => {
+    // Dies right before, or right after, the n-th of its steps; then a new run does the rest.
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      const owner = await register(from);
+      await inRetry(from, owner, jobs(10, 11), HOUR_MS);
+      await from.enqueue([...jobs(1, 3), job(1), job(1), job(30, { delayMs: HOUR_MS })]);
+      await from.deregister(owner);
+      const before = await everything(from);
+      const dying = mortal(n);
+      const done = await moveStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      await moveStore(from, to);
+      assertEquals(await everything(to), before, `killed at step ${n}`);
+      assertEquals((await everything(from)).flat(), []);
+      if (done) break;
+    }
+  });
+}
+
+Deno.test("move: the target may be working, and what it has finished does not come back", async () => {
+  await using t = await openBoth();
+  await t.sqlite.enqueue(jobs(1, 3));
+  const dying = mortal(1);
+  await assertRejects(() => moveStore(t.sqlite, dying.wrap(t.redis)), Killed);
+  const owner = await register(t.redis);
+  const leases = await takeUpTo(t.redis, owner);
+  assertEquals(leases.length, 3);
+  await t.redis.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+  await moveStore(t.sqlite, t.redis);
+  assertEquals((await t.redis.stats()).enqueued, 0);
+  assertEquals((await t.sqlite.stats()).enqueued, 0);
+});
+
+Deno.test("move: behind what the target has", async () => {
+  await using t = await openBoth();
+  await t.redis.enqueue([job(1)]);
+  await t.sqlite.enqueue([job(2), job(3)]);
+  await moveStore(t.sqlite, t.redis);
+  assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
+});
+
+Deno.test("move: not while somebody works on the source; what the dead had goes along", async () => {
+  await using t = await openBoth();
+  const owner = await register(t.sqlite);
+  await t.sqlite.enqueue(jobs(1, 3));
+  await takeUpTo(t.sqlite, owner, 2);
+  await assertRejects(() => moveStore(t.sqlite, t.redis), MoveError, `stop ${owner} first`);
+  assertEquals((await t.redis.stats()).enqueued, 0);
+  t.advance(LAPSE_MS);
+  assertEquals((await moveStore(t.sqlite, t.redis)).jobs, 3);
+  assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
+});
+
+Deno.test("move: a unique lock goes along", async () => {
+  await using t = await openBoth();
+  const payload = '{"class":"A","args":[],"queue":"default","jid":"a","unique_key":"k","unique_for":3600}';
+  const locked = { jid: "a", queue: "default", payload, unique: { key: "k", ttlMs: HOUR_MS } };
+  await t.sqlite.enqueue([locked]);
+  await moveStore(t.sqlite, t.redis);
+  assertEquals(await t.redis.enqueue([{ ...locked, jid: "b" }]), [{ stored: false, holder: "a" }]);
+  assertEquals(await t.sqlite.enqueue([{ ...locked, jid: "b" }]), [{ stored: true }]);
+});
+
+Deno.test("move: the crontab goes along, with what is remembered of it, unless the target has the entry", async () => {
+  await using t = await openBoth();
+  const write = { version: 0, jobs: [], awaited: false };
+  await t.sqlite.cronWrite([
+    { ...write, name: "a", definition: "d-a", state: "s-a", records: ["1", "2"] },
+    { ...write, name: "b", definition: "d-b", state: "s-b", records: [] },
+  ]);
+  await t.redis.cronWrite([{ ...write, name: "b", definition: "own", state: "own", records: [] }]);
+  assertEquals(await moveStore(t.sqlite, t.redis), { jobs: 0, cron: 2 });
+  const moved = (await t.redis.cronRead()).entries;
+  assertEquals(moved.map(({ name, definition, state }) => [name, definition, state]), [["a", "d-a", "s-a"], [
+    "b",
+    "own",
+    "own",
+  ]]);
+  assertEquals(await t.redis.cronHistory("a", 10), ["2", "1"]);
+  assertEquals((await t.sqlite.cronRead()).entries, []);
+});
+
+Deno.test("move: stopped by its signal, the rest stays", async () => {
+  await using t = await openBoth();
+  await t.sqlite.enqueue(jobs(1, 1_200));
+  const stop = new AbortController();
+  await assertRejects(
+    () => moveStore(t.sqlite, t.redis, { signal: stop.signal, onProgress: () => stop.abort(new Error("enough")) }),
+    Error,
+    "enough",
+  );
+  const [here, there] = [await t.sqlite.stats(), await t.redis.stats()];
+  assertEquals(here.enqueued + there.enqueued, 1_200);
+  assertEquals((await moveStore(t.sqlite, t.redis)).jobs, here.enqueued);
+  assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), jobs(1, 1_200).map((_, i) => i + 1));
+});
+
+/** A process that was killed goes no further. */
+class Killed extends Error {}
+
+/** Stores whose user dies at the n-th of its changes: even n right before it, odd n right after it. */
+function mortal(n: number): { wrap(store: OpenStore): OpenStore } {
+  let steps = 0;
+  const changes = ["adopt", "edit", "forget", "cronWrite", "cronRemove", "pause"];
+  return {
+    wrap: (store) =>
+      new Proxy(store, {
+        get(target, name) {
+          const value = Reflect.get(target, name);
+          if (typeof value !== "function") return value;
+          return async (...args: unknown[]) => {
+            const counts = changes.includes(String(name));
+            if (counts && steps++ === n) throw new Killed();
+            const result = await value.apply(target, args);
+            if (counts && steps++ === n) throw new Killed();
+            return result;
+          };
+        },
+      }),
+  };
+}
