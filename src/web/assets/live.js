@@ -109,14 +109,16 @@ async function refresh() {
 }
 
 // The chart, drawn as the server draws it.
-const SPAN_MS = 5 * 60000;
+const SHORTEST_MS = 60000;
+const LONGEST_MS = 5 * 60000;
 const chart = $("[data-chart]");
 const samples = chart ? JSON.parse(chart.dataset.chart) : [];
 
 function drawChart() {
   if (chart === null) return;
   const now = Date.now();
-  while (samples.length > 0 && samples[0].at < now - SPAN_MS) samples.shift();
+  while (samples.length > 0 && samples[0].at < now - LONGEST_MS) samples.shift();
+  const span = Math.max(SHORTEST_MS, now - (samples[0]?.at ?? now));
   const rates = samples.slice(1).map((sample, i) => {
     const seconds = Math.max(0.001, (sample.at - samples[i].at) / 1000);
     const rate = (name) => Math.max(0, sample[name] - samples[i][name]) / seconds;
@@ -126,7 +128,7 @@ function drawChart() {
   const top = Math.max(1, peak);
   for (const name of ["processed", "failed"]) {
     const points = rates.map((rate) => {
-      const x = 1000 - (now - rate.at) / SPAN_MS * 1000;
+      const x = 1000 - (now - rate.at) / span * 1000;
       return `${x.toFixed(1)},${(136 - rate[name] / top * 128).toFixed(1)}`;
     });
     $(`polyline.${name}`, chart).setAttribute("points", points.join(" "));
@@ -137,6 +139,7 @@ function drawChart() {
     showRate(name, rates.at(-1)?.[name]);
   }
   showRate("top", rates.length > 0 ? peak : undefined);
+  $("[data-rate=span]", chart).textContent = duration(span);
 }
 
 function showRate(name, rate) {

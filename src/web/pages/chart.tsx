@@ -3,10 +3,12 @@
  *
  * @module
  */
+import { formatDuration } from "../../job/duration.ts";
 import type { Sample } from "../feed.ts";
 
-/** It shows so much; the script knows it too. */
-const SPAN_MS = 5 * 60_000;
+/** It shows as much as there is, within these; the script knows them too. */
+const SHORTEST_MS = 60_000;
+const LONGEST_MS = 5 * 60_000;
 const WIDTH = 1000;
 const HEIGHT = 140;
 
@@ -19,11 +21,13 @@ interface Rate {
 
 /** The chart. */
 export function chart(samples: readonly Sample[], now: number) {
-  const rates = ratesOf(samples.filter((sample) => sample.at > now - SPAN_MS));
+  const shownSamples = samples.filter((sample) => sample.at > now - LONGEST_MS);
+  const spanMs = Math.max(SHORTEST_MS, now - (shownSamples[0]?.at ?? now));
+  const rates = ratesOf(shownSamples);
   const top = Math.max(1, ...rates.map((rate) => rate.processed));
   const line = (value: (rate: Rate) => number) =>
     rates.map((rate) => {
-      const x = WIDTH - (now - rate.at) / SPAN_MS * WIDTH;
+      const x = WIDTH - (now - rate.at) / spanMs * WIDTH;
       return `${x.toFixed(1)},${(HEIGHT - 4 - value(rate) / top * (HEIGHT - 12)).toFixed(1)}`;
     }).join(" ");
   const latest = rates.at(-1);
@@ -33,7 +37,7 @@ export function chart(samples: readonly Sample[], now: number) {
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label="Jobs finished a second, over five minutes"
+        aria-label="Jobs finished and failed a second"
       >
         <line x1="0" y1={String(HEIGHT - 4)} x2={String(WIDTH)} y2={String(HEIGHT - 4)} class="axis" />
         <polygon points={area(line((rate) => rate.processed))} />
@@ -54,7 +58,9 @@ export function chart(samples: readonly Sample[], now: number) {
             {shown(rates.length > 0 ? Math.max(...rates.map((rate) => rate.processed)) : undefined)}
           </b>
         </span>
-        <span>last 5 minutes</span>
+        <span>
+          last <b data-rate="span">{formatDuration(spanMs)}</b>
+        </span>
       </figcaption>
     </figure>
   );

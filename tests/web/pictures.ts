@@ -1,0 +1,140 @@
+/**
+ * The pictures of `docs/dashboard.md`: a store with a day's work in it, looked at in a real browser.
+ *
+ *   deno run -A tests/web/pictures.ts [FOLDER]
+ */
+import { chromium } from "playwright-core";
+import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
+import type { OpenStore } from "../../src/store/open.ts";
+import type { Lease } from "../../src/store/store.ts";
+import { serve } from "../../src/web/serve.ts";
+import { openSite } from "./site.ts";
+
+const FOLDER = Deno.args[0] ?? new URL("../../docs/pictures", import.meta.url).pathname;
+const CLASSES = ["ImportFile", "Mailer::Welcome", "Billing::InvoiceJob", "Thumbnail", "SearchIndex"];
+
+/** What the process performs at the moment. */
+let running: Lease[] = [];
+
+await Deno.mkdir(FOLDER, { recursive: true });
+await using site = await openSite("sqlite");
+const { store } = site;
+const client = new Client({ store });
+await fill(store, client);
+await work(store, client);
+await using server = serve(site.web, { host: "127.0.0.1", port: 0 });
+const base = `http://127.0.0.1:${server.address.port}`;
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+try {
+  const wide = { width: 1240, height: 860 };
+  const light = await browser.newPage({ viewport: wide, colorScheme: "light" });
+  const dark = await browser.newPage({ viewport: wide, colorScheme: "dark" });
+  const phone = await browser.newPage({ viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 });
+  await light.goto(`${base}/`);
+  for (let i = 0; i < 20; i++) {
+    await work(store, client, Math.round(60 + 50 * Math.sin(i / 2)));
+    await light.waitForTimeout(700);
+  }
+  await light.screenshot({ path: `${FOLDER}/overview.png` });
+  await phone.goto(`${base}/retries`);
+  await phone.screenshot({ path: `${FOLDER}/phone.png` });
+  const pages = { dead: "/dead", classes: "/classes", cron: "/cron", done: "/done", busy: "/busy" };
+  for (const [name, path] of Object.entries(pages)) {
+    await light.goto(base + path);
+    await light.screenshot({ path: `${FOLDER}/${name}.png` });
+  }
+  await dark.goto(`${base}/dead`);
+  await dark.locator("a.class").first().click();
+  await dark.locator("article").waitFor();
+  await dark.screenshot({ path: `${FOLDER}/job.png` });
+} finally {
+  await browser.close();
+}
+
+async function fill(store: OpenStore, client: Client): Promise<void> {
+  for (let i = 0; i < 420; i++) {
+    await client.push(CLASSES[i % 5]!, [`/srv/import/customers-${i}.csv`, { rows: i * 31, api_key: "k" }], {
+      queue: ["default", "mail", "low"][i % 3]!,
+    });
+  }
+  for (let i = 0; i < 30; i++) await client.push("Billing::InvoiceJob", [4_711 + i, "2026-11"], { in: 600 + 90 * i });
+  const crontab = new Crontab({ store, client });
+  await crontab.add({ name: "nightly report", class: "Report", rule: "0 3 * * *", timezone: "Europe/Zurich" });
+  await crontab.add({ name: "sync stock", class: "StockSync", every: "5m" });
+  await crontab.add({ name: "invoices", class: "Billing::InvoiceJob", rule: "30 6 1 * *", timezone: "UTC" });
+  await crontab.pause("invoices");
+  await store.pause("mail");
+}
+
+/** A process's work: most jobs end well, some are tried again, some have failed for good. */
+async function work(store: OpenStore, client: Client, count = 150): Promise<void> {
+  const identity = "web1:4711:8c5a";
+  const beat = (payloads: readonly string[]) =>
+    store.beat({
+      identity,
+      hostname: "web1",
+      pid: 4711,
+      tag: "blue",
+      labels: [],
+      queues: ["critical", "default"],
+      weights: { critical: 3, default: 1 },
+      concurrency: 10,
+      version: "0.1.0",
+      startedAt: Date.now() - 93 * 60_000,
+      quiet: false,
+      busy: payloads.length,
+      rss: 96 * 1024 * 1024,
+      work: payloads.map((payload, i) => ({
+        task: `processor-${i + 1}`,
+        queue: "default",
+        payload,
+        since: Date.now() - 4_200 * (i + 1),
+        progress: `${(i + 2) * 17} percent`,
+        lastLine: `At row ${(i + 3) * 1_204}`,
+      })),
+    }, 60_000);
+  await beat([]);
+  await client.pushBulk({
+    class: "Thumbnail",
+    args: Array.from({ length: count }, (_, i) => [`cat-${i}.png`]),
+    queue: "critical",
+  });
+  const taken = await store.take({ queues: ["critical", "default"], limit: count, owner: identity });
+  const leases = [...running, ...taken.slice(3)];
+  running = taken.slice(0, 3);
+  const error = { error_class: "TypeError", error_message: "No such account: 4711" };
+  await store.settle(
+    identity,
+    leases.map(({ token, payload }, i) => {
+      const job = JSON.parse(payload);
+      const failed = JSON.stringify({
+        ...job,
+        ...error,
+        failed_at: Date.now() / 1_000 + 0.5,
+        retry_count: i % 4,
+        tags: ["night"],
+      });
+      if (i % 23 === 7) return { token, kind: "retry", delayMs: 20_000 * i, payload: failed };
+      if (i % 31 === 9) return { token, kind: "bury", payload: failed };
+      return { token, kind: "ack" };
+    }),
+  );
+  for (const [i, { payload }] of leases.slice(0, 40).entries()) {
+    const { jid, class: name, queue, args } = JSON.parse(payload);
+    const elapsed_ms = Math.round(20 * 1.16 ** i);
+    const body = {
+      jid,
+      class: CLASSES[i % 5],
+      queue,
+      state: i % 13 === 5 ? "failed" : "done",
+      payload: { class: name, args },
+    };
+    const times = { started_at: Date.now() - elapsed_ms, ended_at: Date.now() - i * 900, elapsed_ms };
+    const outcome = i % 13 === 5
+      ? { error: { class: "TypeError", message: "No such account: 4711" } }
+      : { result: { rows: i * 7 } };
+    await store.keepResult({ jid, ttlMs: 3_600_000, body: JSON.stringify({ ...body, ...times, ...outcome }) });
+  }
+  await beat(running.map(({ payload }) => payload));
+}
