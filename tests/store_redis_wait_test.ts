@@ -85,7 +85,8 @@ Deno.test("redis: waiting for work: a connection that nobody waits on is closed"
   const links: Link[] = [];
   const newLink = (name: string) => {
     const endpoint = { host: "127.0.0.1", port: redis.port };
-    const dial = () => Connection.dial({ endpoint, login: {}, database: 0, name: `jobs:${name}`, silenceMs: 5_000 });
+    const options = { endpoint, login: {}, database: 0, name: `jobs:${name}`, silenceMs: 5_000 };
+    const dial = (signal: AbortSignal) => Connection.dial(options, signal);
     links.push(new Link({ dial, shown: redis.url, waitMs: 5_000 }));
     return links.at(-1)!;
   };

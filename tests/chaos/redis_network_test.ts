@@ -157,6 +157,14 @@ Deno.test("redis chaos: where bytes vanish without a word, the connection is giv
   assertEquals(await jidsIn(t.direct), jobs(1, 1).map((job) => job.jid));
 });
 
+Deno.test("redis chaos: where nothing is answered from the start, opening fails in its time and leaves nothing behind", async () => {
+  await using redis = await startRedis();
+  await using proxy = await TcpProxy.start(redis.port);
+  proxy.weather = "blackhole";
+  const opening = openStore(`redis://127.0.0.1:${proxy.port}`, { waitMs: 100 });
+  await assertRejects(() => opening, StoreError, "cannot be reached");
+});
+
 Deno.test("redis chaos: a frozen server is waited for, and what it then does is not done twice", async () => {
   await using t = await openBench({ waitMs: 8_000 });
   // So that Redis has the script.

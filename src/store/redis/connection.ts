@@ -53,20 +53,26 @@ export class Connection {
   /**
    * Connects, and says who we are.
    *
+   * @param signal gives up the attempt
    * @throws {Refusal} when the server does not want us
-   * @throws {ConnectionLost} when it cannot be reached
+   * @throws {ConnectionLost} when it cannot be reached, or does not answer
    */
-  static async dial(options: DialOptions): Promise<Connection> {
+  static async dial(options: DialOptions, signal: AbortSignal): Promise<Connection> {
     const client = newClient(options);
     const connection = new Connection(client, options.silenceMs);
+    const done = new AbortController();
+    void systemClock.sleep(DIAL_TIMEOUT_MS, AbortSignal.any([signal, done.signal])).then(() => {
+      if (!done.signal.aborted) connection.destroy(new Error(`no answer for ${DIAL_TIMEOUT_MS} ms`));
+    });
     try {
       await client.connect();
       return connection;
     } catch (error) {
       connection.destroy();
-      throw error instanceof ErrorReply
-        ? new Refusal(error.message)
-        : new ConnectionLost(reason(error), { cause: error });
+      if (error instanceof ErrorReply) throw new Refusal(error.message);
+      throw new ConnectionLost(reason(connection.#gone ?? error), { cause: error });
+    } finally {
+      done.abort();
     }
   }
 
@@ -129,10 +135,11 @@ export class Connection {
 type Client = ReturnType<typeof newClient>;
 
 const AS_BYTES = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
-const CONNECT_TIMEOUT_MS = 5_000;
+/** From the first packet until the server knows who we are. */
+const DIAL_TIMEOUT_MS = 5_000;
 
 function newClient({ endpoint, login, database, tls, name }: DialOptions) {
-  const timing = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false } as const;
+  const timing = { connectTimeout: DIAL_TIMEOUT_MS, reconnectStrategy: false } as const;
   // Not `createClient`: it first makes a class with a method for each of Redis's 600 commands, which takes longer than
   // connecting. We send all commands by name.
   return new RedisClient({

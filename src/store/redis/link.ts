@@ -18,8 +18,8 @@ import type { Script } from "./script.ts";
 
 /** What a link is made with. */
 export interface LinkOptions {
-  /** Makes a new connection. */
-  readonly dial: () => Promise<Connection>;
+  /** Makes a new connection, unless it is given up. */
+  readonly dial: (signal: AbortSignal) => Promise<Connection>;
   /** The address without its password. */
   readonly shown: string;
   /** How long a call waits for a connection in all. */
@@ -202,7 +202,7 @@ export class Link {
   async #dial(downSince?: number): Promise<void> {
     for (let failures = 0; !this.closed; failures++) {
       try {
-        const connection = await this.#options.dial();
+        const connection = await this.#options.dial(this.#end.signal);
         for (const [channel, listener] of this.#channels) await connection.subscribe(channel, listener);
         if (this.closed) return connection.destroy();
         this.#use(connection);

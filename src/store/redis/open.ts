@@ -7,7 +7,7 @@ import { systemClock } from "../../clock.ts";
 import { StoreError } from "../errors.ts";
 import type { OpenStore, StoreOptions } from "../open.ts";
 import { parseAddress, type RedisAddress } from "./address.ts";
-import { Connection } from "./connection.ts";
+import { Connection, type DialOptions } from "./connection.ts";
 import { BLOCK_S, type Context } from "./context.ts";
 import { TYPES } from "./keys.ts";
 import { Link, type LinkOptions } from "./link.ts";
@@ -35,7 +35,8 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
   const links = new Set<Link>();
 
   function newLink(name: string, silenceMs: number, options: Partial<LinkOptions> = {}): Link {
-    const dial = () => connect(address, tls, `jobs:${name}`, silenceMs);
+    const dialOptions = { name: `jobs:${name}`, silenceMs, ...(tls ? { tls } : {}) };
+    const dial = (signal: AbortSignal) => connect(address, dialOptions, signal);
     const link = new Link({ dial, shown: address.shown, waitMs, onClose: () => links.delete(link), ...options });
     links.add(link);
     return link;
@@ -90,13 +91,12 @@ async function readTls({ tls, shown }: RedisAddress): Promise<{ ca?: string } | 
 
 async function connect(
   { server, login, database }: RedisAddress,
-  tls: { ca?: string } | undefined,
-  name: string,
-  silenceMs: number,
+  options: Pick<DialOptions, "name" | "silenceMs" | "tls">,
+  signal: AbortSignal,
 ): Promise<Connection> {
   const sentinels = "master" in server ? server : undefined;
-  const endpoint = "master" in server ? await findMaster(server, tls, name) : server;
-  const connection = await Connection.dial({ endpoint, login, database, name, silenceMs, ...(tls ? { tls } : {}) });
+  const endpoint = "master" in server ? await findMaster(server, options, signal) : server;
+  const connection = await Connection.dial({ ...options, endpoint, login, database }, signal);
   try {
     // Refused while the server is loading its data.
     await connection.send(["PING"]);

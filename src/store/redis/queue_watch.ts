@@ -11,6 +11,7 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
+import { ALL_QUEUES } from "../pauses.ts";
 import { BLOCK_S, type Context } from "./context.ts";
 import { PAUSED, queueKey } from "./keys.ts";
 import type { Link } from "./link.ts";
@@ -81,8 +82,9 @@ export class QueueWatch {
   async #paused(queues: readonly string[], signal: AbortSignal): Promise<boolean[]> {
     if (queues.length === 0) return [];
     try {
-      const answers = await this.#context.link.call(["SMISMEMBER", PAUSED, ...queues]) as number[];
-      return answers.map((answer) => answer === 1);
+      const answers = await this.#context.link.call(["SMISMEMBER", PAUSED, ALL_QUEUES, ...queues]) as number[];
+      const [all, ...each] = answers.map((answer) => answer === 1);
+      return each.map((one) => one || all!);
     } catch {
       await systemClock.sleep(RETRY_MS, signal);
       return queues.map(() => false);

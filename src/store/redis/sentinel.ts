@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { Endpoint, RedisAddress, SentinelGroup } from "./address.ts";
-import { showEndpoint } from "./address.ts";
-import { Connection } from "./connection.ts";
+import { type Endpoint, type SentinelGroup, showEndpoint } from "./address.ts";
+import { Connection, type DialOptions } from "./connection.ts";
 import { ConnectionLost, reason } from "./refusals.ts";
 
 const SILENCE_MS = 2_000;
@@ -17,8 +16,8 @@ const SILENCE_MS = 2_000;
  */
 export async function findMaster(
   { master, nodes, login }: SentinelGroup,
-  tls: RedisAddress["tls"],
-  name: string,
+  options: Pick<DialOptions, "name" | "tls">,
+  signal: AbortSignal,
 ): Promise<Endpoint> {
   const failures: string[] = [];
   for (const node of nodes) {
@@ -33,8 +32,10 @@ export async function findMaster(
   throw new ConnectionLost(`no Sentinel names the master "${master}" (${failures.join("; ")})`);
 
   async function ask(endpoint: Endpoint): Promise<Endpoint | undefined> {
-    const options = { endpoint, login, database: 0, name, silenceMs: SILENCE_MS };
-    const connection = await Connection.dial(tls ? { ...options, tls } : options);
+    const connection = await Connection.dial(
+      { ...options, endpoint, login, database: 0, silenceMs: SILENCE_MS },
+      signal,
+    );
     try {
       const answer = await connection.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", master]);
       const [host, port] = answer as [string, string] | null ?? [];

@@ -50,6 +50,8 @@ if first > 6 then
 end
 if left == 0 or first > #ARGV then return result end
 
+-- It stands for all queues.
+if call('SISMEMBER', 'paused', '*') == 1 then return result end
 local place = 10000
 local paused = call('SMISMEMBER', 'paused', unpack(ARGV, first))
 for i = first, #ARGV do
