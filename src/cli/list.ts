@@ -7,6 +7,7 @@ import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { call, entryJson, readable, relative } from "./entries.ts";
 import { listDone } from "./list_done.ts";
 import { faint, print, printJson, printTable } from "./output.ts";
+import { shownQueue } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
 
 /** What `--help` prints. */
@@ -73,7 +74,9 @@ async function listQueues(store: StoreAdmin, json: boolean): Promise<number> {
   else {
     printTable(
       ["queue", "size", "latency", ""],
-      queues.map((queue) => [queue.name, queue.size, formatDuration(queue.latencyMs), queue.paused ? "paused" : ""]),
+      queues.map((
+        queue,
+      ) => [shownQueue(queue.name), queue.size, formatDuration(queue.latencyMs), queue.paused ? "paused" : ""]),
       "No queues yet: jobs push CLASS makes one",
     );
   }

@@ -4,7 +4,8 @@ import { formatDuration } from "../job/duration.ts";
 import type { ProcessInfo } from "../store/admin.ts";
 import type { ClassTotals } from "../store/store.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
-import { printJson, printTable } from "./output.ts";
+import { printJson, printTable, remark } from "./output.ts";
+import { pausedQueues } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
 
 /** What `--help` prints. */
@@ -18,7 +19,10 @@ what it has done by class.`;
 /** Lists the processes. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags } = parseCommand("ps", argv, COMMON_FLAGS);
-  const processes = await withStore(flags, (store) => store.processes());
+  const { processes, paused } = await withStore(flags, async (store) => ({
+    processes: await store.processes(),
+    paused: pausedQueues(await store.queues()),
+  }));
   if (flags.json) {
     printJson(processes);
     return 0;
@@ -39,6 +43,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     ]),
     "No processes: jobs run starts one",
   );
+  if (paused !== undefined) remark(`jobs: paused: ${paused}`);
   return 0;
 }
 

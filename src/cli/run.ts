@@ -14,6 +14,7 @@ import { VERSION } from "../version.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import { banner } from "./banner.ts";
 import { remark } from "./output.ts";
+import { pausedQueues } from "./pause_queues.ts";
 import { asMember, runMany } from "./run_many.ts";
 import { loadSettings, storeOptions, storeUrl } from "./store.ts";
 
@@ -160,6 +161,8 @@ async function serve(
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
   await using dashboard = await web?.openBeside(config, { meter: meter!, launcher, classes: registry.classes() });
+  const paused = pausedQueues(await store.queues());
+  if (paused !== undefined) say.warn("Paused: no jobs are taken from there until jobs resume", { queues: paused });
   await launcher.start();
   say.info("Ready", { identity: launcher.identity, web: dashboard?.url });
   if (member) await sayReady(member, () => launcher.inbox.put({ verb: "stop", by: "end of the parent" }));

@@ -2,6 +2,7 @@
 import { formatDuration } from "../job/duration.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import { print, printJson, printTable } from "./output.ts";
+import { shownQueue } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
 
 /** What `--help` prints. */
@@ -25,7 +26,9 @@ export async function run(argv: readonly string[]): Promise<number> {
     print("");
     printTable(
       ["queue", "size", "latency", ""],
-      queues.map((queue) => [queue.name, queue.size, formatDuration(queue.latencyMs), queue.paused ? "paused" : ""]),
+      queues.map((
+        queue,
+      ) => [shownQueue(queue.name), queue.size, formatDuration(queue.latencyMs), queue.paused ? "paused" : ""]),
       "",
     );
   }

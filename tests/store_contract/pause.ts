@@ -4,6 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
+import { ALL_QUEUES } from "../../src/store/pauses.ts";
 import type { Cases } from "./harness.ts";
 import { job, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
 
@@ -49,5 +50,21 @@ export const pause: Cases = {
     await t.store.resume("mail");
     await t.store.resume("never");
     assertEquals((await t.store.queues()).filter((queue) => queue.paused), []);
+  },
+
+  "all queues can be paused, those to come included; what was paused by name stays so afterwards": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1, { queue: "a" }), job(2, { queue: "b" })]);
+    await t.store.pause("b");
+    await t.store.pause(ALL_QUEUES);
+    await t.store.enqueue([job(3, { queue: "c" })]);
+    assertEquals(numbers(await takeUpTo(other, owner, 10, ["a", "b", "c"])), []);
+    assertEquals((await t.store.queues()).find((queue) => queue.name === ALL_QUEUES)?.paused, true);
+    const woken = other.waitForWork(["a"], new AbortController().signal);
+    await t.store.resume(ALL_QUEUES);
+    await woken;
+    assertEquals(numbers(await takeUpTo(other, owner, 10, ["a", "b", "c"])), [1, 3]);
   },
 };

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { ALL_QUEUES } from "../pauses.ts";
 import type { Lease, TakeRequest } from "../store.ts";
 import type { Context } from "./context.ts";
 
@@ -22,6 +23,7 @@ export class Queues {
     const { commit, sql, now } = this.#context;
     return commit.run(() => {
       const leases: Lease[] = [];
+      if (this.#allPaused()) return leases;
       const take = `${this.#nonce}-${++this.#takings}`;
       for (const name of queues) {
         const left = limit - leases.length;
@@ -50,7 +52,9 @@ export class Queues {
 
   /** Whether a queue has jobs that may be taken. */
   hasWork(name: string): boolean {
-    return this.#context.sql("SELECT 1 FROM queue WHERE name = ? AND paused = 0 AND size > 0").get(name) !== undefined;
+    const { sql } = this.#context;
+    return sql("SELECT 1 FROM queue WHERE name = ? AND paused = 0 AND size > 0").get(name) !== undefined &&
+      !this.#allPaused();
   }
 
   /** See `StoreAdmin.pause`. */
@@ -105,6 +109,10 @@ export class Queues {
   remove(queue: number, job: number): void {
     this.#context.sql("DELETE FROM queued WHERE queue = ? AND job = ?").run(queue, job);
     this.#grow(queue, -1);
+  }
+
+  #allPaused(): boolean {
+    return this.#context.sql("SELECT 1 FROM queue WHERE name = ? AND paused = 1").get(ALL_QUEUES) !== undefined;
   }
 
   #grow(queue: number, by: number): void {

@@ -1,0 +1,38 @@
+/** Pausing, as people do it. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`jobs pause stops one queue or all, and jobs resume lets them go, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const command = (...args: string[]) => jobs([...args, "--store", bench.url]);
+    await using server = await bench.server(["-q", "default", "-q", "mail"]);
+
+    assertEquals((await command("pause", "mail")).stdout, "mail paused\n");
+    await bench.push("Note", [bench.notes, "mail"], { queue: "mail" });
+    await bench.push("Note", [bench.notes, "default"]);
+    await bench.noted("default");
+    assertEquals((await command("pause")).stdout, "all queues paused\n");
+    const waiting = await bench.push("Note", [bench.notes, "later"]);
+    assertMatch((await command("ps")).stderr, /jobs: paused: all queues, mail\n/);
+    assertMatch((await command("list", "queues")).stdout, /all queues .*paused/);
+    await using second = await bench.server([]);
+    assertEquals(
+      (await second.logged("Paused: no jobs are taken from there until jobs resume")).queues,
+      "all queues, mail",
+    );
+    assertEquals((await bench.store.find(waiting)).map((entry) => entry.place.in), ["queue"]);
+
+    await command("resume");
+    await bench.noted("later");
+    await command("resume", "mail");
+    await bench.noted("mail");
+    assertEquals(await bench.readNotes(), ["default", "later", "mail"]);
+    assertEquals((await command("pause", "no queue")).code, 2);
+    server.kill("SIGTERM");
+    await server.status();
+  });
+}
