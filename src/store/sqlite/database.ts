@@ -16,7 +16,8 @@ import schema3 from "./schema/3.sql" with { type: "text" };
 const APPLICATION_ID = 0x4a4f4253;
 /** Migrations in order; the file's `user_version` says how many it has had. */
 const MIGRATIONS: readonly string[] = [schema1, schema2, schema3];
-const HEADER = "SQLite format 3\0";
+/** SQLite's pages have at least so many bytes, and a database has at least one. */
+const SMALLEST_PAGE = 512;
 /**
  * Measured on batches of 100 and 1,000 jobs: with the default of 1,000 pages before a checkpoint a tenth slower, with more
  * than 4,000 (16 MB) no faster. A log that a long reader made large is cut again.
@@ -54,18 +55,17 @@ export async function openDatabase(
   }
 }
 
+/**
+ * Makes the file where there is none. One that is there is never opened here: whoever closes it beside SQLite takes away
+ * all locks that this process has on it, also those of its other threads. The next process that closes the store would
+ * take itself for the last one, and delete the log that is still written to.
+ */
 async function prepareFile(path: string): Promise<void> {
   try {
     await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    // SQLite gives the files beside it the same mode.
-    using file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
-    const bytes = new Uint8Array(HEADER.length);
-    const length = await file.read(bytes);
-    if (length === null || new TextDecoder().decode(bytes) === HEADER) return;
+    if (!await isThere(path)) await createFile(path);
   } catch (error) {
-    if (error instanceof Deno.errors.IsADirectory) {
-      throw new StoreError("wrong", `Store "${path}" is a folder; name a file in it`, { cause: error });
-    }
+    if (error instanceof StoreError) throw error;
     throw new StoreError(
       "denied",
       `Store "${path}" cannot be opened (${
@@ -74,6 +74,28 @@ async function prepareFile(path: string): Promise<void> {
       { cause: error },
     );
   }
+}
+
+/** SQLite gives the files beside it the same mode. */
+async function createFile(path: string): Promise<void> {
+  try {
+    using _file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error; // another process may have been first
+  }
+}
+
+/** Whether there is a file that may be a database: empty, or not too short. SQLite would take a short one for empty. */
+async function isThere(path: string): Promise<boolean> {
+  let info: Deno.FileInfo;
+  try {
+    info = await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+  if (info.isDirectory) throw new StoreError("wrong", `Store "${path}" is a folder; name a file in it`);
+  if (info.size === 0 || info.size >= SMALLEST_PAGE) return true;
   throw new StoreError("wrong", `"${path}" is no SQLite database; name another file`);
 }
 

@@ -1,0 +1,25 @@
+/** SQLite's log, which holds what was written last, outlives the processes beside a server that come and go. */
+import { assertEquals } from "@std/assert";
+import { until } from "../support/eventually.ts";
+import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
+
+Deno.test("a process that pushes and ends takes nothing away from the server that goes on", async () => {
+  await using folder = await temporaryFolder();
+  // Nobody but these processes has the store open: the one who pushes could take itself for the last one.
+  const store = `sqlite:${folder.path}/jobs.db`;
+  const handlers = new URL("../support/handlers.js", import.meta.url).pathname;
+  await using server = new JobsProcess({ store, args: [handlers] });
+  await server.logged("Ready");
+  // The heartbeat's thread has opened the file once it has beaten.
+  const beats = async () => JSON.parse((await jobs(["ps", "--json", "--store", store])).stdout)[0];
+  const first = (await beats()).beatAt;
+  await until(async () => (await beats()).beatAt > first, "a beat of the thread");
+  for (let count = 1; count <= 3; count++) {
+    const { stdout } = await jobs(["push", "Noop", "--store", store]);
+    await server.logged("Done", { jid: stdout.trim() });
+    await until(async () => JSON.parse((await jobs(["stats", "--json", "--store", store])).stdout).processed === count);
+    const { beatAt } = await beats();
+    await until(async () => (await beats()).beatAt > beatAt, "another beat");
+  }
+  assertEquals((await beats()).alive, true);
+});
