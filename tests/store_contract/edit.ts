@@ -93,6 +93,10 @@ export const edit: Cases = {
     assertEquals(await editNumber(t, 1, "requeue"), 1);
     assertEquals(await numbersIn(t.store, QUEUE), [2, 3, 1]);
     assertEquals(await t.store.editSome(QUEUE, "requeue", 10), 0);
+    await t.store.enqueue([job(4, { queue: "mail", payload: job(4, { queue: "default" }).payload })]);
+    assertEquals(await editNumber(t, 4, "requeue"), 1);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), []);
+    assertEquals(await numbersIn(t.store, QUEUE), [2, 3, 1, 4]);
   },
 
   "kill: to dead, since now, unchanged": async (open) => {

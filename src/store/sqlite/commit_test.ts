@@ -101,6 +101,16 @@ Deno.test("A lock that is not had in time fails all who wait, together, and the 
   await Deno.remove(path);
 });
 
+Deno.test("What is no lock is not waited for", async () => {
+  using database = new DatabaseSync(":memory:");
+  const clock = new HastyClock();
+  const patience = new Patience({ path: "words.db", clock, waitMs: 5_000 });
+  const committer = new Committer(database, { path: "words.db", clock, patience, onCommit() {} });
+  database.exec("BEGIN");
+  await assertRejects(() => committer.run(() => 1), Error, "within a transaction");
+  assertEquals(clock.monotonic(), 0);
+});
+
 /** Time passes on it only when somebody sleeps, and then at once. */
 class HastyClock implements Clock {
   #time = 0;

@@ -95,9 +95,8 @@ export class Editor {
         this.#locks.releaseOf(row.jid);
         return true;
       case "requeue": {
-        const to = queue ?? row.queue ?? undefined;
         const changes = { ...uncounted(row), ...(queue !== undefined && { queue: JSON.stringify(queue) }) };
-        if (!this.#promotion.toBack(row, changes, now, to)) return false;
+        if (!this.#promotion.toBack(row, changes, now)) return false;
         this.#takeOut(row);
         return true;
       }

@@ -48,10 +48,9 @@ export class Promotion {
    * take it out there is up to the caller.
    *
    * @param changes fields to set on the way
-   * @param queue the queue, whatever the payload says
    * @returns false when the payload cannot be read: then nothing was done
    */
-  toBack(job: JobRow, changes: FieldTexts, now: number, queue?: string): boolean {
+  toBack(job: JobRow, changes: FieldTexts, now: number): boolean {
     let payload: string;
     try {
       payload = setFields(job.payload, { ...changes, enqueued_at: wireTime(now, this.#context.wire) });
@@ -59,7 +58,7 @@ export class Promotion {
       return false;
     }
     const id = this.#jobs.create([{ jid: job.jid, payload }]);
-    this.#queues.append(this.#queues.idOf(queue ?? queueOf(payload)), id, id);
+    this.#queues.append(this.#queues.idOf(queueOf(payload)), id, id);
     // Not before: the new row could get the old one's number.
     this.#jobs.delete([job.id]);
     return true;
