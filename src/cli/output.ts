@@ -76,3 +76,12 @@ function write(to: { writeSync(bytes: Uint8Array): number }, text: string): void
   let bytes = encoder.encode(text);
   while (bytes.length > 0) bytes = bytes.subarray(to.writeSync(bytes));
 }
+
+/**
+ * Writes over the last line on stderr, where that is a terminal.
+ *
+ * @param last whether a line break follows: nothing is written over it any more
+ */
+export function redraw(text: string, last: boolean): void {
+  if (Deno.stderr.isTerminal()) write(Deno.stderr, `\r\x1b[K${text}${last ? "\n" : ""}`);
+}

@@ -1,0 +1,35 @@
+/** `jobs move --from URL --to URL`. @module */
+import { moveStore } from "../store/move.ts";
+import { openStore } from "../store/open.ts";
+import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { print, printJson } from "./output.ts";
+import { drawProgress } from "./progress.ts";
+import { loadSettings, storeOptions } from "./store.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs move --from URL --to URL [--json]
+
+Moves everything from one store to another: queues in their order, scheduled, retry and dead, pauses, and the crontab.
+Stop the processes that take jobs from the source first (jobs stop --all --store URL). It may be stopped or killed at any
+moment and run again: no job is lost, and none is there twice. Totals, and what is kept of ended jobs, stay behind.`;
+
+/** Moves a store. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { store: _store, ...common } = COMMON_FLAGS;
+  const { flags, args } = parseCommand("move", argv, { ...common, from: { takes: "text" }, to: { takes: "text" } });
+  const { from, to } = flags;
+  if (from === undefined || to === undefined || args.length > 0) {
+    throw new UsageError("Two stores are wanted: jobs move --from sqlite:PATH --to redis://HOST");
+  }
+  if (from === to) throw new UsageError(`--from and --to are both "${from}"; wanted: two stores`);
+  const { settings } = await loadSettings({ ...flags, store: undefined });
+  await using source = await openStore(from, storeOptions(settings));
+  await using target = await openStore(to, storeOptions(settings));
+  const moved = await moveStore(source, target, {
+    onProgress: ({ moved, total }) => drawProgress("Moving", moved, total),
+  });
+  if (flags.json) printJson(moved);
+  else print(`${moved.jobs} jobs and ${moved.cron} crontab entries moved to ${target.url}`);
+  return 0;
+}

@@ -1,0 +1,37 @@
+/** `jobs move`, as a process. What a move is killed in is tested with the stores. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { openStore } from "../../src/store/open.ts";
+import { Client } from "../../src/client/client.ts";
+import { jobs, temporaryFolder } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+Deno.test("jobs move takes everything from SQLite to Redis and back", async () => {
+  await using folder = await temporaryFolder();
+  await using redis = await startRedis();
+  const file = `sqlite:${folder.path}/jobs.db`;
+  {
+    await using store = await openStore(file);
+    const client = new Client({ store });
+    for (let i = 0; i < 3; i++) await client.push("Noop", [i], { queue: "low" });
+    await client.push("Noop", ["later"], { in: "1h" });
+    await store.pause("low");
+  }
+  const there = await jobs(["move", "--from", file, "--to", redis.url]);
+  assertEquals([there.code, there.stderr], [0, ""]);
+  assertMatch(there.stdout, /^4 jobs and 0 crontab entries moved to redis:/);
+  const back = await jobs(["move", "--from", redis.url, "--to", file, "--json"]);
+  assertEquals(JSON.parse(back.stdout), { jobs: 4, cron: 0 });
+  await using store = await openStore(file);
+  const { entries } = await store.page({ in: "queue", queue: "low" });
+  assertEquals(entries.map((entry) => JSON.parse(entry.payload).args[0]), [0, 1, 2]);
+  const { scheduled, queues } = await store.stats();
+  assertEquals([scheduled, queues.find((queue) => queue.name === "low")?.paused], [1, true]);
+});
+
+Deno.test("jobs move says what is wrong", async () => {
+  const missing = await jobs(["move", "--from", "sqlite::memory:"]);
+  assertEquals(missing.code, 2);
+  assertMatch(missing.stderr, /Two stores are wanted/);
+  const same = await jobs(["move", "--from", "sqlite:a.db", "--to", "sqlite:a.db"]);
+  assertEquals(same.code, 2);
+});
