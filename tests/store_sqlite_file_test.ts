@@ -27,7 +27,9 @@ Deno.test("SQLite: what it makes is for its user alone: the folder, the file and
 });
 
 Deno.test("SQLite: a file of something else is refused, and not touched", async () => {
-  for (const text of ["x", "This is a letter, and no database.\n".repeat(200)]) {
+  for (
+    const text of ["x", "This is a letter, and no database.\n".repeat(200), `SQLite format 3\0${"x".repeat(5_000)}`]
+  ) {
     await using folder = await sqliteFolder();
     await Deno.writeTextFile(folder.file, text);
     await refused(() => folder.open(), "wrong", `"${folder.file}" is no SQLite database`);
@@ -96,6 +98,8 @@ Deno.test("SQLite: a place that cannot be written is an error that names it and 
     assertStringIncludes(error.message, "permission");
   }
   await refused(() => openSqlite(`sqlite:${folder.dir}`, {}), "wrong", "is a folder");
+  using _socket = Deno.listen({ transport: "unix", path: join(folder.dir, "socket") });
+  await refused(() => openSqlite(`sqlite:${folder.dir}/socket`, {}), "denied", "give this user read and write");
 });
 
 Deno.test("SQLite: a file that another program holds locked is waited for without holding up the event loop", async () => {

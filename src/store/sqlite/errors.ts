@@ -72,5 +72,7 @@ const TEXTS: Readonly<Record<string, number>> = {
 function primaryCode(error: unknown): number | undefined {
   const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown };
   if (typeof errcode === "number") return errcode & 0xff;
-  return code === "ERR_SQLITE_ERROR" || error instanceof Error ? TEXTS[String(message)] : undefined;
+  if (code !== "ERR_SQLITE_ERROR") return undefined;
+  // Some go on with the file's name.
+  return Object.entries(TEXTS).find(([text]) => String(message).startsWith(text))?.[1];
 }
