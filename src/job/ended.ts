@@ -10,24 +10,33 @@ export type EndState = "done" | "failed" | "dead" | "cancelled" | "expired";
 
 /** A job that has ended. Times are epoch milliseconds. */
 export interface EndedJob {
+  /** Its id. */
   readonly jid: string;
+  /** The class that performed it. */
   readonly class: string;
+  /** The queue it was taken from. */
   readonly queue: string;
+  /** How it ended. */
   readonly state: EndState;
   /** What the handler returned. */
   readonly result?: unknown;
   /** Why there is none, though the handler returned something. */
   readonly result_dropped?: string;
+  /** What it failed with. */
   readonly error?: { readonly class: string; readonly message: string; readonly stack?: readonly string[] };
   /** The try that ended it: 1 for the first. */
   readonly attempt?: number;
+  /** When that try began. */
   readonly started_at?: number;
+  /** When it ended. */
   readonly ended_at: number;
+  /** How long that try took. */
   readonly elapsed_ms?: number;
   /** The process that performed it. */
   readonly process?: string;
-  /** The last it said of itself. */
+  /** How far it said it was. */
   readonly progress?: string;
+  /** The last line it logged. */
   readonly last_line?: string;
   /** The payload, unless it is large. */
   readonly payload?: Readonly<Record<string, unknown>>;

@@ -6,6 +6,7 @@
 
 /** A class and its command. */
 export interface Program {
+  /** The class. */
   readonly class: string;
   /** The program and its arguments. */
   readonly exec: readonly string[];

@@ -12,6 +12,7 @@ export const MOST_RECORDS = 100_000;
 
 /** A record on its way in. */
 export interface NewRecord {
+  /** The job. */
   readonly jid: string;
   /** How long it is kept, in milliseconds; Infinity for as long as there is room. */
   readonly ttlMs: number;
@@ -21,6 +22,7 @@ export interface NewRecord {
 
 /** One page of records, the latest first. */
 export interface RecordPage {
+  /** Their texts. */
   readonly records: readonly string[];
   /** Pass it to get the next page; absent on the last. */
   readonly next?: string;

@@ -129,6 +129,7 @@ export interface RunningJob {
   readonly since: number;
   /** What it last said of itself. */
   readonly progress?: string;
+  /** The last line it logged. */
   readonly lastLine?: string;
 }
 
@@ -168,9 +169,11 @@ export interface ProcessRecord {
 
 /** What a process has done of one class. */
 export interface ClassTotals {
+  /** Ended well. */
   readonly done: number;
   /** A failure that is tried again counts each time. */
   readonly failed: number;
+  /** Ended because somebody asked for it. */
   readonly cancelled: number;
   /** Dropped because they had not started in time. */
   readonly expired: number;
