@@ -36,6 +36,7 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   quiet: ["let a process finish and take nothing more", () => import("./quiet.ts")],
   stop: ["stop a process", () => import("./stop.ts")],
   dump: ["print what every task of a process is doing", () => import("./dump.ts")],
+  move: ["move everything to another store", () => import("./move.ts")],
   web: ["show the dashboard", () => import("./web.ts")],
   doctor: ["check the settings and the store", () => import("./doctor.ts")],
   completions: [
@@ -113,6 +114,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   PidfileError: 1,
   LogError: 1,
   StoreError: 1,
+  MoveError: 1,
 };
 
 function explain(error: unknown): number {
