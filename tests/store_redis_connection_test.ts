@@ -258,6 +258,7 @@ Deno.test("redis: a replica after a failover: it connects anew, and finds the ne
   await using proxy = await TcpProxy.start(() => target);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}`);
   await store.enqueue([job(1)]);
+  await until(async () => (await two.cli("LLEN", "queue:default")) === "1");
   await two.cli("REPLICAOF", "NO", "ONE");
   await one.cli("REPLICAOF", "127.0.0.1", `${two.port}`);
   target = two.port;

@@ -107,7 +107,7 @@ Deno.test("redis: waiting for work: a connection that nobody waits on is closed"
   await wait;
   await until(async () => (await connections()).length === 1);
   watch.close();
-  for (const link of links) link.close();
+  for (const link of links) await link.close();
 });
 
 Deno.test("redis: waiting for work: a paused queue with jobs does not wake it, its release does", async () => {

@@ -46,6 +46,8 @@ export class Connection {
     this.#client = client;
     this.#silenceMs = silenceMs;
     this.lost = new Promise((resolve) => this.#lose = resolve);
+    // Given up before it had its socket: the library would go on with it.
+    client.on("connect", () => this.#gone && client.destroy());
     client.on("error", (error: Error) => this.#fail(error));
     client.on("end", () => this.#fail(new Error("closed")));
   }
@@ -66,6 +68,7 @@ export class Connection {
     });
     try {
       await client.connect();
+      if (connection.#gone) throw connection.#gone;
       return connection;
     } catch (error) {
       connection.destroy();
@@ -82,33 +85,37 @@ export class Connection {
    * @throws {Refusal} when the server answers with an error
    * @throws {ConnectionLost} when the connection breaks before the answer is here
    */
-  async send(args: readonly Arg[], bytes = false): Promise<unknown> {
-    if (this.#gone) throw new ConnectionLost(reason(this.#gone), { cause: this.#gone });
-    this.#owed++;
-    if (!this.#watching) void this.#watch();
-    try {
-      return await this.#client.sendCommand(args, bytes ? AS_BYTES : undefined);
-    } catch (error) {
-      throw translate(error);
-    } finally {
-      this.#owed--;
-      this.#answers++;
-    }
+  send(args: readonly Arg[], bytes = false): Promise<unknown> {
+    return this.#answer(() => this.#client.sendCommand(args, bytes ? AS_BYTES : undefined));
   }
 
-  /** Hears what is published on a channel. */
-  async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
-    try {
-      await this.#client.subscribe(channel, listener);
-    } catch (error) {
-      throw translate(error);
-    }
+  /**
+   * Hears what is published on a channel.
+   *
+   * @throws as {@linkcode Connection.send}
+   */
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown> {
+    return this.#answer(() => this.#client.subscribe(channel, listener));
   }
 
   /** Cuts the connection. Commands under way fail. */
   destroy(why = new Error("closed")): void {
     this.#fail(why);
     this.#client.destroy();
+  }
+
+  async #answer(ask: () => Promise<unknown>): Promise<unknown> {
+    if (this.#gone) throw new ConnectionLost(reason(this.#gone), { cause: this.#gone });
+    this.#owed++;
+    if (!this.#watching) void this.#watch();
+    try {
+      return await ask();
+    } catch (error) {
+      throw translate(error);
+    } finally {
+      this.#owed--;
+      this.#answers++;
+    }
   }
 
   #fail(why: Error): void {

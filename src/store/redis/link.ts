@@ -42,6 +42,8 @@ export interface CallOptions {
 
 const FIRST_BACKOFF_MS = 25;
 const LONGEST_BACKOFF_MS = 2_000;
+/** Closing waits no longer for an attempt to connect: a network that swallows everything answers to nothing. */
+const CLOSE_WAIT_MS = 500;
 
 /** A connection that comes back. */
 export class Link {
@@ -124,33 +126,22 @@ export class Link {
     }
   }
 
-  /** Resolves when there is a connection, or when `signal` aborts, or the link is closed. Never rejects. */
-  async whenUp(signal: AbortSignal): Promise<void> {
-    while (!this.#connection && !signal.aborted && !this.closed) {
-      this.#connect();
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          signal.removeEventListener("abort", wake);
-          resolve();
-        };
-        signal.addEventListener("abort", wake, { once: true });
-        this.#waiting.push(wake);
-      });
-    }
-  }
-
   /** Cuts the connection, which is then made anew. */
   reset(why: string): void {
     this.#connection?.destroy(new Error(why));
   }
 
-  /** Cuts the connection for good. Calls under way fail. */
-  close(): void {
+  /** Cuts the connection for good. Calls under way fail. Resolves when an attempt to connect is over too, or takes long. */
+  async close(): Promise<void> {
     this.#end.abort();
     this.#connection?.destroy();
     this.#connection = undefined;
     this.#wake();
     this.#options.onClose?.();
+    if (!this.#connecting) return;
+    const over = new AbortController();
+    await Promise.race([this.#connecting, systemClock.sleep(CLOSE_WAIT_MS, over.signal)]);
+    over.abort();
   }
 
   async #send(args: readonly Arg[], { repeatable = true, bytes = false }: CallOptions): Promise<unknown> {

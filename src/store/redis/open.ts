@@ -58,13 +58,13 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
       `${options.deadMaxAgeMs ?? DEFAULT_DEAD_MAX_AGE_MS}`,
     ],
   };
-  const close = () => {
-    for (const link of [...links]) link.close();
+  const close = async () => {
+    await Promise.all([...links].map((link) => link.close()));
   };
   try {
     await inspect(link, options.log);
   } catch (error) {
-    close();
+    await close();
     throw error;
   }
   return new RedisStore(context, close);

@@ -126,7 +126,7 @@ export class Processes {
   async #popBlocking(name: string, keys: string[], signal: AbortSignal): Promise<[string, string] | undefined> {
     if (signal.aborted) return undefined;
     const link = this.#context.blockingLink(name);
-    const abort = () => link.close();
+    const abort = () => void link.close();
     signal.addEventListener("abort", abort, { once: true });
     try {
       while (!signal.aborted && !link.closed) {
@@ -136,7 +136,7 @@ export class Processes {
       }
     } finally {
       signal.removeEventListener("abort", abort);
-      link.close();
+      await link.close();
     }
     return undefined;
   }

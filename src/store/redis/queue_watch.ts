@@ -127,7 +127,7 @@ class WatchedQueue {
 
   close(): void {
     this.#end.abort();
-    this.#link.close();
+    void this.#link.close();
   }
 
   async #run(): Promise<void> {
@@ -142,8 +142,8 @@ class WatchedQueue {
       }
       if (this.#waiting.size === 0) await this.#idle();
     } while (this.#waiting.size > 0 && !this.#end.signal.aborted);
-    this.#link.close();
     this.#onEnd();
+    await this.#link.close();
   }
 
   /** Keeps the connection a while for the next wait. */

@@ -57,13 +57,13 @@ export class RedisStore implements OpenStore {
   readonly #dueWatch: DueWatch;
   readonly #cron: Cron;
   readonly #results: Results;
-  readonly #close: () => void;
+  readonly #close: () => Promise<void>;
 
   /**
    * @param context what all parts share
    * @param close closes all links
    */
-  constructor(context: Context, close: () => void) {
+  constructor(context: Context, close: () => Promise<void>) {
     this.url = context.link.shown;
     this.#context = context;
     this.#close = close;
@@ -248,7 +248,6 @@ export class RedisStore implements OpenStore {
     this.#dueWatch.close();
     this.#cron.close();
     this.#results.close();
-    this.#close();
-    return Promise.resolve();
+    return this.#close();
   }
 }
