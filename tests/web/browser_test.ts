@@ -59,7 +59,7 @@ async function everyAction({ page, site: { store }, base }: { page: Page; site: 
   for (const jid of ["d1", "d2", "d3", "d4"]) await bury(store, jid, { args: [jid] });
   const row = (jid: string) => page.locator("tr", { hasText: `"${jid}"` });
   const tick = (jid: string) => row(jid).locator("input[name=ref]").check();
-  const says = async (text: string) => assertEquals(await page.locator(".flash").innerText(), text);
+  const says = (text: string) => page.locator(".flash", { hasText: text }).waitFor();
 
   // Dead: ticked, one, all matching.
   await page.goto(`${base}/dead`);
@@ -80,7 +80,7 @@ async function everyAction({ page, site: { store }, base }: { page: Page; site: 
   await page.getByLabel("Text anywhere in it").fill("d4");
   await page.getByRole("button", { name: "Filter" }).click();
   await page.getByRole("button", { name: "Retry all matching" }).click();
-  assertEquals(await page.locator("h1").innerText(), 'Retry 1 job in dead with text "d4"?');
+  await page.locator("h1", { hasText: 'Retry 1 job in dead with text "d4"?' }).waitFor();
   await page.getByRole("button", { name: "Yes, retry" }).click();
   await says("1 job put into their queues.");
   assertEquals((await store.stats()).dead, 0);
@@ -102,12 +102,13 @@ async function everyAction({ page, site: { store }, base }: { page: Page; site: 
   // A new job for later, run now; edited and pushed again; killed.
   await page.getByRole("link", { name: "New job" }).click();
   await page.getByLabel("Class").fill("Greet");
-  await page.getByLabel("Arguments").fill('["bob", {"password": "hunter2"}]');
+  await page.getByRole("textbox", { name: "Arguments" }).fill('["bob", {"password": "hunter2"}]');
   await page.getByLabel("When").fill("in 5m");
   await page.getByRole("button", { name: "Push" }).click();
   await page.getByRole("link", { name: "Edit and push again" }).click();
-  await page.getByLabel("Arguments").fill('["ann", {"password": "••••••"}]');
+  await page.getByRole("textbox", { name: "Arguments" }).fill('["ann", {"password": "••••••"}]');
   await page.getByRole("button", { name: "Push" }).click();
+  await says("Pushed as ");
   await page.goto(`${base}/queues/default`);
   await row("ann").locator("a.class").click();
   await page.getByRole("button", { name: "Kill" }).click();
@@ -126,7 +127,7 @@ async function everyAction({ page, site: { store }, base }: { page: Page; site: 
   await page.keyboard.type("hunter2");
   await page.keyboard.press("Enter");
   await page.waitForURL("**/search?q=hunter2");
-  assert((await page.locator("main").innerText()).includes("0 jobs found"));
+  await page.locator("main", { hasText: "0 jobs found" }).waitFor();
   await page.getByRole("button", { name: "dark" }).click();
   await page.locator("html[data-theme=dark]").waitFor();
 }
@@ -141,7 +142,7 @@ async function live({ page, site: { store, url }, base }: { page: Page; site: Si
   await page.goto(`${base}/busy`);
   await page.locator("#busy a", { hasText: "Wait" }).waitFor();
   await page.getByRole("button", { name: /^Dump / }).click();
-  assert((await page.locator("pre").innerText()).includes("w1"));
+  await page.locator("pre", { hasText: "w1" }).waitFor();
   await page.goto(`${base}/processes`);
   await page.getByRole("button", { name: /^Quiet / }).click();
   await server.logged("Quiet: taking no more jobs");
