@@ -14,7 +14,8 @@ function serve(bench: Bench, crontab: readonly CronEntryInput[], env: Record<str
     store: bench.url,
     args: [HANDLERS, "-c", "2"],
     cwd: bench.folder,
-    env: { JOBS_CRON: JSON.stringify(crontab), ...env },
+    // A busy machine must not make a live process look dead: its jobs would run elsewhere, too.
+    env: { JOBS_CRON: JSON.stringify(crontab), JOBS_DEAD_AFTER: "4s", ...env },
   });
 }
 
