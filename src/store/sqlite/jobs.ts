@@ -33,7 +33,7 @@ export class Jobs {
     let last = 0;
     let done = 0;
     for (const count of AT_ONCE) {
-      const insert = this.#context.sql(`INSERT INTO job (jid, payload) VALUES ${list("(?, ?)", count)}`);
+      const insert = this.#context.sql(`INSERT INTO job (jid, payload) VALUES ${marks("(?, ?)", count)}`);
       for (; contents.length - done >= count; done += count) {
         const values: (string | null)[] = [];
         for (let i = done; i < done + count; i++) values.push(contents[i]!.jid, contents[i]!.payload);
@@ -50,21 +50,25 @@ export class Jobs {
 
   /** Deletes jobs. Their places must go in the same transaction. */
   delete(ids: readonly number[]): void {
-    inChunks(ids, (chunk) => {
-      this.#context.sql(`DELETE FROM job WHERE id IN (${list("?", chunk.length)})`).run(...chunk);
-    });
+    inLists(ids, (list, marks) => this.#context.sql(`DELETE FROM job WHERE id IN (${marks})`).run(...list));
   }
 }
 
-/** Calls `run` with as many as {@linkcode AT_ONCE} allows, until all have been through. */
-export function inChunks<Item>(items: readonly Item[], run: (chunk: readonly Item[]) => void): void {
-  let done = 0;
-  for (const count of AT_ONCE) {
-    for (; items.length - done >= count; done += count) run(items.slice(done, done + count));
+/**
+ * Calls `run` with parts of the list, until all of it has been through. Parts have one of a few lengths, so that few
+ * statements serve all: a part that is too short is filled up with its last one again.
+ */
+export function inLists(ids: readonly number[], run: (list: readonly number[], marks: string) => void): void {
+  const [most, some, one] = AT_ONCE;
+  for (let from = 0; from < ids.length; from += most) {
+    const part = ids.slice(from, from + most);
+    const length = part.length === 1 ? one : part.length <= some ? some : most;
+    while (part.length < length) part.push(part.at(-1)!);
+    run(part, marks("?", length));
   }
 }
 
 /** `?, ?, ?` */
-export function list(text: string, count: number): string {
-  return Array(count).fill(text).join(", ");
+function marks(mark: string, count: number): string {
+  return Array(count).fill(mark).join(", ");
 }

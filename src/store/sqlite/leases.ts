@@ -6,7 +6,7 @@
 import type { Outcome, SettleResult } from "../store.ts";
 import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
-import { inChunks, type Jobs, list } from "./jobs.ts";
+import { inLists, type Jobs } from "./jobs.ts";
 import type { Queues } from "./queues.ts";
 import type { Results } from "./results.ts";
 import type { Sets } from "./sets.ts";
@@ -90,15 +90,22 @@ export class Leases {
 
   /** Ends those leases that are there; the jobs are in no place then. */
   #end(owner: string, tokens: readonly Token[]): Map<number, Ended> {
+    const held = new Map<number, Ended>();
+    inLists(tokens.map((token) => token.job), (jobs, marks) => {
+      const rows = this.#context.sql(`SELECT job, take, queue FROM lease WHERE job IN (${marks}) AND owner = ?`)
+        .all(...jobs, owner);
+      for (const { job, take, queue } of rows) {
+        held.set(job as number, { take: take as string, queue: queue as number });
+      }
+    });
     const ended = new Map<number, Ended>();
-    for (const [take, batch] of Map.groupBy(tokens, (token) => token.take)) {
-      inChunks(batch.map((token) => token.job), (jobs) => {
-        const rows = this.#context.sql(
-          `DELETE FROM lease WHERE job IN (${list("?", jobs.length)}) AND take = ? AND owner = ? RETURNING job, queue`,
-        ).all(...jobs, take, owner);
-        for (const { job, queue } of rows) ended.set(job as number, { take, queue: queue as number });
-      });
+    for (const { job, take } of tokens) {
+      const lease = held.get(job);
+      if (lease?.take === take) ended.set(job, lease);
     }
+    inLists([...ended.keys()], (jobs, marks) => {
+      this.#context.sql(`DELETE FROM lease WHERE job IN (${marks})`).run(...jobs);
+    });
     return ended;
   }
 
