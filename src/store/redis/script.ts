@@ -8,9 +8,11 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import add from "./lua/add.lua" with { type: "text" };
 import adopt from "./lua/adopt.lua" with { type: "text" };
 import beat from "./lua/beat.lua" with { type: "text" };
 import claim from "./lua/claim.lua" with { type: "text" };
+import count from "./lua/count.lua" with { type: "text" };
 import cronRead from "./lua/cron_read.lua" with { type: "text" };
 import cronRemove from "./lua/cron_remove.lua" with { type: "text" };
 import cronWrite from "./lua/cron_write.lua" with { type: "text" };
@@ -30,6 +32,8 @@ import send from "./lua/send.lua" with { type: "text" };
 import settle from "./lua/settle.lua" with { type: "text" };
 import stats from "./lua/stats.lua" with { type: "text" };
 import take from "./lua/take.lua" with { type: "text" };
+import trimDead from "./lua/trim_dead.lua" with { type: "text" };
+import unlock from "./lua/unlock.lua" with { type: "text" };
 
 /** A script and the name Redis knows it by. */
 export interface Script {
@@ -44,7 +48,7 @@ function script(source: string, included = ""): Script {
 }
 
 export const SCRIPTS = {
-  adopt: script(adopt),
+  adopt: script(adopt, add),
   beat: script(beat),
   claim: script(claim),
   cronRead: script(cronRead),
@@ -52,16 +56,16 @@ export const SCRIPTS = {
   cronWrite: script(cronWrite),
   deregister: script(deregister),
   due: script(due),
-  enqueue: script(enqueue),
-  move: script(move, endLive),
+  enqueue: script(enqueue, add),
+  move: script(move, add + trimDead + unlock + endLive),
   orphans: script(orphans),
   reconcile: script(reconcile),
   record: script(record, keepRecord),
   release: script(release),
   reply: script(reply),
-  rescue: script(rescue, endLive),
+  rescue: script(rescue, add + trimDead + unlock + endLive),
   send: script(send),
-  settle: script(settle, endLive + keepRecord),
+  settle: script(settle, add + trimDead + count + endLive + keepRecord),
   stats: script(stats),
   take: script(take),
 };

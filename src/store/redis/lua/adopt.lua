@@ -27,8 +27,7 @@ for i = 3, #ARGV, 7 do
       call('LPUSH', to, payload)
     else
       due = due or to ~= 'dead'
-      -- A space more makes another member of the same job: a set would take two alike for one.
-      while call('ZADD', to, 'NX', string.format('%.3f', at / 1000), payload) == 0 do payload = payload .. ' ' end
+      add(to, at, payload)
     end
     if lock ~= '' then
       local till = string.match(call('GET', 'jobs:unique:' .. lock) or '', '^(%d+) ')

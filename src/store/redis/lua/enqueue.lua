@@ -88,8 +88,7 @@ while i <= #ARGV do
             local head = call('ZRANGE', 'schedule', 0, 0, 'WITHSCORES')
             if not head[2] or at < head[2] * 1000 then earliest = at end
           end
-          -- A space more makes another member of the same job: a set would take two alike for one.
-          while call('ZADD', 'schedule', 'NX', string.format('%.3f', at / 1000), payload) == 0 do payload = payload .. ' ' end
+          add('schedule', at, payload)
         end
       end
     end

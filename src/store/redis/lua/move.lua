@@ -40,23 +40,16 @@ for i = 4, #ARGV, 5 do
       call('LPUSH', to, new)
     elseif to == 'dead' then
       buried = true
-      -- A space more makes another member of the same job: a set would take two alike for one.
-      while call('ZADD', 'dead', 'NX', string.format('%.3f', now / 1000), new) == 0 do new = new .. ' ' end
+      add('dead', now, new)
     end
-    local lock = jid ~= '' and call('GET', 'jobs:unique-of:' .. jid)
-    if lock then
-      call('DEL', 'jobs:unique-of:' .. jid)
-      lock = 'jobs:unique:' .. lock
-      if string.match(call('GET', lock) or '', '^%d+ (.*)$') == jid then call('DEL', lock) end
+    if jid ~= '' then
+      unlock(jid)
+      endLive(jid)
     end
-    if jid ~= '' then endLive(jid) end
   end
   moved[#moved + 1] = gone and '0' or '1'
 end
-if buried then
-  call('ZREMRANGEBYSCORE', 'dead', '-inf', string.format('(%.3f', (now - ARGV[3]) / 1000))
-  call('ZREMRANGEBYRANK', 'dead', 0, -ARGV[2] - 1)
-end
+if buried then trimDead(now, ARGV[2], ARGV[3]) end
 
 local next = ''
 for _, set in ipairs({ 'retry', 'schedule' }) do

@@ -27,8 +27,7 @@ while i <= #ARGV do
       if payload then
         if ARGV[k + 2] ~= '' then payload = ARGV[k + 2] end
         if ARGV[k + 1] == 'dead' then
-          -- A space more makes another member of the same job: a set would take two alike for one.
-          while call('ZADD', 'dead', 'NX', string.format('%.3f', now / 1000), payload) == 0 do payload = payload .. ' ' end
+          add('dead', now, payload)
           buried = buried + 1
         else
           local queue = string.match(token, ':(.*)$')
@@ -38,13 +37,10 @@ while i <= #ARGV do
         end
         call('HDEL', key, token)
         local jid = ARGV[k + 3]
-        local lock = jid ~= '' and call('GET', 'jobs:unique-of:' .. jid)
-        if lock then
-          call('DEL', 'jobs:unique-of:' .. jid)
-          lock = 'jobs:unique:' .. lock
-          if string.match(call('GET', lock) or '', '^%d+ (.*)$') == jid then call('DEL', lock) end
+        if jid ~= '' then
+          unlock(jid)
+          endLive(jid)
         end
-        if jid ~= '' then endLive(jid) end
       end
     end
     if call('HLEN', key) == 0 then
@@ -56,8 +52,5 @@ while i <= #ARGV do
   end
   i = last + 1
 end
-if buried > 0 then
-  call('ZREMRANGEBYSCORE', 'dead', '-inf', string.format('(%.3f', (now - ARGV[3]) / 1000))
-  call('ZREMRANGEBYRANK', 'dead', 0, -ARGV[2] - 1)
-end
+if buried > 0 then trimDead(now, ARGV[2], ARGV[3]) end
 return { rescued, buried, unpack(dead) }

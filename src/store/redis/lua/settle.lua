@@ -50,11 +50,6 @@ local function drop(token)
   return true
 end
 
--- A space more makes another member of the same job: a set would take two alike for one.
-local function add(set, at, payload)
-  while call('ZADD', set, 'NX', string.format('%.3f', at / 1000), payload) == 0 do payload = payload .. ' ' end
-end
-
 local released = {}
 local payloads = {}
 local earliest = {}
@@ -81,8 +76,7 @@ while i <= #ARGV do
       if payload == '' then payload = call('HGET', leases, token) end
       if drop(token) then add('dead', now, payload) end
     end
-    dropped = dropped + call('ZREMRANGEBYSCORE', 'dead', '-inf', string.format('(%.3f', (now - ARGV[3]) / 1000))
-      + call('ZREMRANGEBYRANK', 'dead', 0, -ARGV[2] - 1)
+    dropped = dropped + trimDead(now, ARGV[2], ARGV[3])
   else
     for k = i + 2, last, 3 do
       if drop(ARGV[k]) then
@@ -93,9 +87,9 @@ while i <= #ARGV do
     end
   end
   if kind ~= 'release' and kind ~= 'schedule' then
-    local count = tonumber(ARGV[i + 1]) - (#lost - before)
-    finished = finished + count
-    if kind ~= 'ack' then failed = failed + count end
+    local these = tonumber(ARGV[i + 1]) - (#lost - before)
+    finished = finished + these
+    if kind ~= 'ack' then failed = failed + these end
   end
   i = last + 1
 end
@@ -130,27 +124,8 @@ for set, at in pairs(earliest) do
   if head[2] and at <= math.floor(head[2] * 1000 + 0.5) then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 end
 
-if finished > 0 then
-  -- The civil date of a day number, by counting in eras of 400 years that begin on 1 March.
-  local days = math.floor(now / 86400000) + 719468
-  local era = math.floor(days / 146097)
-  local dayOfEra = days - era * 146097
-  local yearOfEra = math.floor(
-    (dayOfEra - math.floor(dayOfEra / 1460) + math.floor(dayOfEra / 36524) - math.floor(dayOfEra / 146096)) / 365)
-  local dayOfYear = dayOfEra - (365 * yearOfEra + math.floor(yearOfEra / 4) - math.floor(yearOfEra / 100))
-  local monthFromMarch = math.floor((5 * dayOfYear + 2) / 153)
-  local day = dayOfYear - math.floor((153 * monthFromMarch + 2) / 5) + 1
-  local month = monthFromMarch < 10 and monthFromMarch + 3 or monthFromMarch - 9
-  local year = yearOfEra + era * 400 + (month <= 2 and 1 or 0)
-  local date = string.format('%04d-%02d-%02d', year, month, day)
-  for name, count in pairs({ processed = finished, failed = failed }) do
-    if count > 0 then
-      call('INCRBY', 'stat:' .. name, count)
-      call('INCRBY', 'stat:' .. name .. ':' .. date, count)
-      call('EXPIRE', 'stat:' .. name .. ':' .. date, 157680000)
-    end
-  end
-end
+count(now, 'processed', finished)
+count(now, 'failed', failed)
 
 table.insert(lost, 1, dropped)
 return lost
