@@ -19,7 +19,7 @@ import { createHash } from "node:crypto";
 import { getField } from "../job/raw.ts";
 import type { Entry } from "./admin.ts";
 import type { Adopted } from "./admin_adopt.ts";
-import { MOST_RECORDS } from "./cron.ts";
+import { MOST_CRON_RECORDS } from "./cron.ts";
 import type { OpenStore } from "./open.ts";
 
 /** Why a move cannot go on. */
@@ -148,7 +148,7 @@ async function moveCron(from: OpenStore, to: OpenStore, signal: AbortSignal | un
   for (const { name, version, definition, state } of (await from.cronRead()).entries) {
     signal?.throwIfAborted();
     if ((await to.cronRead({ names: [name] })).entries.length === 0) {
-      const records = (await from.cronHistory(name, MOST_RECORDS)).reverse();
+      const records = (await from.cronHistory(name, MOST_CRON_RECORDS)).reverse();
       await to.cronWrite([{ name, version: 0, definition, state, jobs: [], awaited: false, records }]);
     }
     if (!await from.cronRemove(name, version)) {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type CronReading, type CronWrite, MOST_RECORDS, type StoredCron } from "../cron.ts";
+import { type CronReading, type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../cron.ts";
 import type { Context } from "./context.ts";
 import { CRON_TOLD, cronHistoryKey } from "./keys.ts";
 import { openEnded } from "./pusher.ts";
@@ -40,7 +40,7 @@ export class Cron {
   async write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
     if (writes.length === 0) return [];
     const { link, offset, wire } = this.#context;
-    const args = [offset(), `${wire}`, `${MOST_RECORDS}`, ...writes.flatMap(pack)];
+    const args = [offset(), `${wire}`, `${MOST_CRON_RECORDS}`, ...writes.flatMap(pack)];
     // Sent again after it happened it changes nothing, and is answered as if another had been faster.
     const versions = await link.run(SCRIPTS.cronWrite, [], args) as number[];
     return versions.map((version) => version === 0 ? undefined : version);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type CronReading, type CronWrite, MOST_RECORDS, type StoredCron } from "../cron.ts";
+import { type CronReading, type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../cron.ts";
 import type { Context } from "./context.ts";
 import type { Intake } from "./intake.ts";
 
@@ -105,7 +105,7 @@ export class Cron {
       sql(
         `DELETE FROM cron_record WHERE name = ?1 AND id <=
            (SELECT id FROM cron_record WHERE name = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`,
-      ).run(name, MOST_RECORDS);
+      ).run(name, MOST_CRON_RECORDS);
     }
     if (definition !== undefined) tell(this.#context);
     return next;
