@@ -1,0 +1,258 @@
+/**
+ * The verbs of the ports, each where it belongs. What a verb does stands in the port.
+ *
+ * @module
+ */
+import type { Adopted } from "../admin_adopt.ts";
+import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
+import { cancelJob } from "../admin_cancel.ts";
+import type { CronReading, CronWrite } from "../cron.ts";
+import type { OpenStore } from "../open.ts";
+import type { NewRecord, RecordPage } from "../results.ts";
+import type {
+  Command,
+  EnqueueResult,
+  Lease,
+  NewJob,
+  Outcome,
+  ProcessRecord,
+  PromoteResult,
+  RescueResult,
+  SettleResult,
+  TakeRequest,
+} from "../store.ts";
+import { Adoption } from "./adoption.ts";
+import { Claims } from "./claims.ts";
+import { Commands } from "./commands.ts";
+import type { Context } from "./context.ts";
+import { Counts } from "./counts.ts";
+import { Cron } from "./cron.ts";
+import { Editor } from "./editor.ts";
+import { Entries, toEntry } from "./entries.ts";
+import { Intake } from "./intake.ts";
+import { Jobs } from "./jobs.ts";
+import { Leases } from "./leases.ts";
+import { Pages } from "./pages.ts";
+import { Processes } from "./processes.ts";
+import { Promotion } from "./promotion.ts";
+import { Queues } from "./queues.ts";
+import { Rescue } from "./rescue.ts";
+import { Results } from "./results.ts";
+import { Sets } from "./sets.ts";
+import { Totals } from "./totals.ts";
+import { UniqueLocks } from "./unique_locks.ts";
+
+/** Both ports, each verb where it belongs. */
+export class SqliteStore implements OpenStore {
+  readonly url: string;
+  readonly #context: Context;
+  readonly #intake: Intake;
+  readonly #queues: Queues;
+  readonly #leases: Leases;
+  readonly #promotion: Promotion;
+  readonly #processes: Processes;
+  readonly #rescue: Rescue;
+  readonly #claims: Claims;
+  readonly #commands: Commands;
+  readonly #counts: Counts;
+  readonly #pages: Pages;
+  readonly #entries: Entries;
+  readonly #editor: Editor;
+  readonly #cron: Cron;
+  readonly #results: Results;
+  readonly #adoption: Adoption;
+  #isClosed = false;
+
+  /** @param url the address as given */
+  constructor(url: string, context: Context) {
+    this.url = url;
+    this.#context = context;
+    const locks = new UniqueLocks(context);
+    const totals = new Totals(context);
+    const results = this.#results = new Results(context);
+    const jobs = new Jobs(context);
+    const sets = new Sets(context, jobs);
+    const queues = this.#queues = new Queues(context);
+    const intake = this.#intake = new Intake(context, { jobs, queues, sets, locks });
+    this.#leases = new Leases(context, { jobs, queues, sets, locks, totals, results });
+    const promotion = this.#promotion = new Promotion(context, { jobs, queues, sets });
+    const processes = this.#processes = new Processes(context, queues);
+    this.#rescue = new Rescue(context, { jobs, processes, queues, sets, locks });
+    this.#claims = new Claims(context);
+    this.#commands = new Commands(context);
+    this.#counts = new Counts(context, { processes, sets, totals });
+    const pages = this.#pages = new Pages(context);
+    const entries = this.#entries = new Entries(context);
+    this.#editor = new Editor(context, { jobs, queues, entries, pages, promotion, sets, locks });
+    this.#cron = new Cron(context, intake);
+    this.#adoption = new Adoption(context, { jobs, queues, sets, locks });
+  }
+
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    return this.#intake.enqueue(jobs);
+  }
+
+  take(request: TakeRequest): Promise<Lease[]> {
+    return this.#queues.take(request);
+  }
+
+  settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
+    return this.#leases.settle(owner, outcomes);
+  }
+
+  promote(limit: number): Promise<PromoteResult> {
+    return this.#promotion.promote(limit);
+  }
+
+  async beat(process: ProcessRecord, ttlMs: number): Promise<Command[]> {
+    await this.#processes.beat(process, ttlMs);
+    return [];
+  }
+
+  deregister(identity: string): Promise<void> {
+    return this.#processes.deregister(identity);
+  }
+
+  rescue(limit: number, maxRescues: number): Promise<RescueResult> {
+    return this.#rescue.rescue(limit, maxRescues);
+  }
+
+  claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {
+    return this.#claims.claim(name, owner, ttlMs);
+  }
+
+  release(name: string, owner: string): Promise<void> {
+    return this.#claims.release(name, owner);
+  }
+
+  waitForWork(queues: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.#context.watch.until(() => queues.some((queue) => this.#queues.hasWork(queue)), signal);
+  }
+
+  waitForDue(signal: AbortSignal): Promise<void> {
+    return this.#promotion.waitForDue(signal);
+  }
+
+  receive(identity: string, signal: AbortSignal): Promise<Command[]> {
+    return this.#commands.receive(identity, signal);
+  }
+
+  reply(id: string, text: string): Promise<void> {
+    return this.#commands.reply(id, text);
+  }
+
+  stats(): Promise<Stats> {
+    return this.#context.read(() => this.#counts.stats());
+  }
+
+  queues(): Promise<QueueInfo[]> {
+    return this.#context.read(() => this.#counts.queues());
+  }
+
+  processes(): Promise<ProcessInfo[]> {
+    return this.#context.read(() => this.#processes.list());
+  }
+
+  page(place: Place, request?: PageRequest): Promise<Page> {
+    return this.#context.read(() => this.#pages.page(place, request));
+  }
+
+  find(jid: string): Promise<Entry[]> {
+    return this.#context.read(() => this.#entries.find(jid));
+  }
+
+  get(ref: string): Promise<Entry | undefined> {
+    return this.#context.read(() => {
+      const row = this.#entries.locate(ref);
+      return row && toEntry(row);
+    });
+  }
+
+  search(text: string, limit: number): Promise<Entry[]> {
+    return this.#entries.search(text, limit);
+  }
+
+  edit(refs: readonly string[], edit: Edit, queue?: string): Promise<number> {
+    return this.#editor.edit(refs, edit, queue);
+  }
+
+  editSome(place: Place, edit: Edit, limit: number): Promise<number> {
+    return this.#editor.editSome(place, edit, limit);
+  }
+
+  pause(queue: string): Promise<void> {
+    return this.#queues.pause(queue);
+  }
+
+  resume(queue: string): Promise<void> {
+    return this.#queues.resume(queue);
+  }
+
+  send(identity: string, command: Command): Promise<boolean> {
+    return this.#commands.send(identity, command);
+  }
+
+  awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#commands.awaitReply(id, signal);
+  }
+
+  cronRead(request: { names?: readonly string[]; carried?: readonly string[] } = {}): Promise<CronReading> {
+    return this.#cron.read(request.names, request.carried ?? []);
+  }
+
+  cronWrite(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
+    return this.#cron.write(writes);
+  }
+
+  cronRemove(name: string, version: number): Promise<boolean> {
+    return this.#cron.remove(name, version);
+  }
+
+  cronHistory(name: string, limit: number): Promise<string[]> {
+    return this.#cron.history(name, limit);
+  }
+
+  cronCancel(jid: string): Promise<void> {
+    return cancelJob(this, jid);
+  }
+
+  waitForCron(signal: AbortSignal): Promise<void> {
+    return this.#cron.wait(signal);
+  }
+
+  waitForResult(jid: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#results.wait(jid, signal);
+  }
+
+  result(jid: string): Promise<string | undefined> {
+    return this.#results.get(jid);
+  }
+
+  results(request?: { readonly cursor?: string; readonly limit?: number }): Promise<RecordPage> {
+    return this.#results.page(request);
+  }
+
+  searchResults(text: string, limit: number): Promise<string[]> {
+    return this.#results.search(text, limit);
+  }
+
+  keepResult(record: NewRecord): Promise<void> {
+    return this.#results.keep(record);
+  }
+
+  adopt(jobs: readonly Adopted[]): Promise<number> {
+    return this.#adoption.adopt(jobs);
+  }
+
+  forget(keys: readonly string[]): Promise<void> {
+    return this.#adoption.forget(keys);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#context.watch.close();
+    await this.#context.commit.idle();
+    this.#context.database.close();
+  }
+}
