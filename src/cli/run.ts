@@ -164,9 +164,15 @@ async function serve(
   const paused = pausedQueues(await store.queues());
   if (paused !== undefined) say.warn("Paused: no jobs are taken from there until jobs resume", { queues: paused });
   await launcher.start();
-  say.info("Ready", { identity: launcher.identity, web: dashboard?.url });
-  if (member) await sayReady(member, () => launcher.inbox.put({ verb: "stop", by: "end of the parent" }));
-  systemd?.ready(`Taking jobs as ${launcher.identity}`);
-  await launcher.finished;
+  try {
+    say.info("Ready", { identity: launcher.identity, web: dashboard?.url });
+    if (member) await sayReady(member, () => launcher.inbox.put({ verb: "stop", by: "end of the parent" }));
+    systemd?.ready(`Taking jobs as ${launcher.identity}`);
+    await launcher.finished;
+  } catch (error) {
+    // What runs must be given back before the store is closed.
+    await launcher.stop();
+    throw error;
+  }
   return 0;
 }

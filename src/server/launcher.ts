@@ -115,7 +115,7 @@ export class Launcher implements Controls {
   readonly #registry: Registry;
   readonly #totals = new Totals();
   readonly #listener: Listener;
-  readonly #listening: Loop<void>;
+  readonly #listening: Loop<number>;
   /** Only when it is to end by itself. */
   readonly #bounding: Loop<void> | undefined;
   /** Only as process 1 of a container. */
@@ -183,6 +183,7 @@ export class Launcher implements Controls {
     this.#scheduler = new Scheduler({ store, clock, log: log("scheduler"), desk, report });
     this.#carryCrontab(settings);
     this.#listener = new Listener({
+      clock,
       store,
       identity: owner,
       inbox: this.inbox,

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Clock } from "../clock.ts";
 import type { Command, Store } from "../store/store.ts";
 import type { LoopBody } from "./service.ts";
 import type { Inbox, Verb } from "./signals.ts";
@@ -15,25 +16,33 @@ const VERBS: Readonly<Partial<Record<Command["verb"], Verb>>> = {
   dump: "dump",
 };
 
+const RETRY_MS = 1_000;
+
 /** Its loop's task is `listener`. */
-export class Listener implements LoopBody<void> {
+export class Listener implements LoopBody<number> {
   readonly name = "listener";
   readonly #store: Store;
   readonly #identity: string;
   readonly #inbox: Inbox;
+  readonly #clock: Clock;
   readonly #onCancel: (jid: string) => void;
   readonly #stop = new AbortController();
 
-  constructor(options: { store: Store; identity: string; inbox: Inbox; onCancel: (jid: string) => void }) {
+  constructor(
+    options: { store: Store; clock: Clock; identity: string; inbox: Inbox; onCancel: (jid: string) => void },
+  ) {
     this.#store = options.store;
+    this.#clock = options.clock;
     this.#identity = options.identity;
     this.#inbox = options.inbox;
     this.#onCancel = options.onCancel;
   }
 
-  /** Waits for commands and hands them on. */
-  async step(): Promise<void> {
-    this.hear(await this.#store.receive(this.#identity, this.#stop.signal));
+  /** Waits for commands and hands them on. Returns how many. */
+  async step(): Promise<number> {
+    const commands = await this.#store.receive(this.#identity, this.#stop.signal);
+    this.hear(commands);
+    return commands.length;
   }
 
   /** Hands commands on, however they came. */
@@ -47,9 +56,9 @@ export class Listener implements LoopBody<void> {
     }
   }
 
-  /** The step is the waiting. */
-  rest(): Promise<void> {
-    return Promise.resolve();
+  /** The step is the waiting; a store that did not wait, because it is closed, must not be asked again at once. */
+  rest(heard: number, signal: AbortSignal): Promise<void> {
+    return heard > 0 ? Promise.resolve() : this.#clock.sleep(RETRY_MS, signal);
   }
 
   /** Ends the step under way. */

@@ -10,7 +10,7 @@
  * @module
  */
 import { StoreError } from "../../src/store/errors.ts";
-import { openStore } from "../../src/store/open.ts";
+import { type OpenStore, openStore } from "../../src/store/open.ts";
 import type { Outcome, Store } from "../../src/store/store.ts";
 import { job, jobs, register, takeUpTo } from "../store_contract/jobs.ts";
 
@@ -48,7 +48,7 @@ async function some(store: Store): Promise<void> {
   for (let n = FIRST; n < FIRST + 25; n++) await store.enqueue([job(n)]);
 }
 
-async function fill(store: Store): Promise<void> {
+async function fill(store: OpenStore): Promise<void> {
   const large = (n: number) => job(n, { payload: `{"class":"A","args":["${"x".repeat(20_000)}"],"jid":"${n}"}` });
   let stored = 0;
   const pushOn = async (most: number): Promise<string> => {
