@@ -38,7 +38,7 @@ export class Settlement {
   /** See `Store.settle`. */
   async settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
     if (outcomes.length === 0) return { lost: [], dropped: 0 };
-    const args = pack(outcomes);
+    const args = pack(outcomes, this.#holdings.of(owner));
     return await insist(this.#context, () => this.#settle(owner, args, outcomes));
   }
 
@@ -60,7 +60,8 @@ export class Settlement {
   }
 }
 
-function pack(outcomes: readonly Outcome[]): string[] {
+/** The script's arguments, but for the first. */
+function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[] {
   const locks: string[] = [];
   for (const { token, unlock, jid, occurrence } of outcomes) {
     if (unlock !== undefined) locks.push(token, unlock, jid ?? "");
@@ -68,17 +69,26 @@ function pack(outcomes: readonly Outcome[]): string[] {
   }
   const records = outcomes.flatMap(({ token, record }) => record === undefined ? [] : [token, ...packRecord(record)]);
   const args = [`${locks.length / 3}`, `${records.length / 4}`, `${MOST_RECORDS}`, ...locks, ...records];
-  let kind = "";
-  let countAt = 0;
-  let count = 0;
+  let from = 0;
+  while (from < outcomes.length) {
+    const kind = KINDS[outcomes[from]!.kind];
+    let to = from + 1;
+    while (to < outcomes.length && KINDS[outcomes[to]!.kind] === kind) to++;
+    packSame(kind, outcomes.slice(from, to), { held, args });
+    from = to;
+  }
+  return args;
+}
+
+/** Outcomes of one kind that follow each other. */
+function packSame(
+  kind: string,
+  outcomes: readonly Outcome[],
+  { held, args }: { readonly held: ReadonlySet<string>; readonly args: string[] },
+): void {
+  const canBeSure = kind === "ack" || kind === "drop";
+  args.push(canBeSure && areHeld(outcomes, held) ? `held ${kind}` : kind, `${outcomes.length}`);
   for (const outcome of outcomes) {
-    const next = KINDS[outcome.kind];
-    if (next !== kind) {
-      kind = next;
-      count = 0;
-      countAt = args.push(kind, "") - 1;
-    }
-    args[countAt] = `${++count}`;
     args.push(outcome.token);
     switch (outcome.kind) {
       case "retry":
@@ -89,7 +99,12 @@ function pack(outcomes: readonly Outcome[]): string[] {
         args.push(isReadable(outcome.payload) ? outcome.payload : "");
     }
   }
-  return args;
+}
+
+/** Whether we have all these leases, each named once: then Redis need not look at each. */
+function areHeld(outcomes: readonly Outcome[], held: ReadonlySet<string>): boolean {
+  if (!outcomes.every(({ token }) => held.has(token))) return false;
+  return outcomes.length === 1 || new Set(outcomes.map(({ token }) => token)).size === outcomes.length;
 }
 
 /** An unreadable payload is buried as it stands in the store: its bytes may be no UTF-8, which a text cannot carry. */

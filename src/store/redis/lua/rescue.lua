@@ -22,6 +22,7 @@ while i <= #ARGV do
   local key = 'jobs:leases:' .. owner
   local deadline = call('ZSCORE', 'jobs:owners', owner)
   if deadline and tonumber(deadline) <= now then
+    local robbed = false
     for k = i + 2, last, 4 do
       local token, payload = ARGV[k], call('HGET', key, ARGV[k])
       if payload then
@@ -36,6 +37,7 @@ while i <= #ARGV do
           rescued = rescued + 1
         end
         call('HDEL', key, token)
+        robbed = true
         local jid = ARGV[k + 3]
         if jid ~= '' then
           unlock(jid)
@@ -43,6 +45,8 @@ while i <= #ARGV do
         end
       end
     end
+    -- Should it live after all, it is told which of its outcomes come too late.
+    if robbed then call('SET', 'jobs:robbed:' .. owner, '1', 'EX', 604800) end
     if call('HLEN', key) == 0 then
       call('ZREM', 'jobs:owners', owner)
       call('SREM', 'processes', owner)

@@ -9,6 +9,7 @@
 --          per record: token of its job, jid, time to live in ms ("" for ever), body;
 --          then groups, in the order of the outcomes:
 --            "ack", "drop" or "release", count, per job: token
+--            "held ack" or "held drop", count, per job: token that the owner is sure to have, unless it was robbed
 --            "retry" or "schedule", count, per job: token, delay in ms, payload
 --            "dead", count, per job: token, payload ("" for as it is)
 -- Result   how many members of `dead` were dropped, then the tokens that were not held
@@ -22,7 +23,7 @@ local locks = tonumber(ARGV[4])
 local records = tonumber(ARGV[5])
 local firstRecord = 7 + 3 * locks
 local first = firstRecord + 4 * records
-local width = { ack = 1, drop = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
+local width = { ack = 1, drop = 1, ['held ack'] = 1, ['held drop'] = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
 
 -- A key of the wrong type must stop us before anything is written.
 do
@@ -31,7 +32,7 @@ do
     local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
     if kind == 'release' then
       for k = i + 2, last do call('LLEN', 'queue:' .. (string.match(ARGV[k], ':(.*)$') or '')) end
-    elseif kind ~= 'ack' and kind ~= 'drop' then
+    elseif width[kind] > 1 then
       call('ZCARD', kind)
     end
     i = last + 1
@@ -50,6 +51,23 @@ local function drop(token)
   return true
 end
 
+-- The same for leases of which none can be missing: what took one away would have left word. All at once, which is
+-- cheaper, and does not tell which were missing if some were all the same (a server that lost its last moments).
+local function dropHeld(first, last)
+  if call('EXISTS', 'jobs:robbed:' .. string.sub(leases, 13)) == 1 then
+    for k = first, last do drop(ARGV[k]) end
+    return
+  end
+  for from = first, last, 1000 do
+    local to = math.min(from + 999, last)
+    local missing = to - from + 1 - call('HDEL', leases, unpack(ARGV, from, to))
+    for k = to, to - missing + 1, -1 do lost[#lost + 1] = ARGV[k] end
+    if ended then
+      for k = from, to - missing do ended[ARGV[k]] = true end
+    end
+  end
+end
+
 local released = {}
 local payloads = {}
 local earliest = {}
@@ -61,6 +79,8 @@ while i <= #ARGV do
   local before = #lost
   if kind == 'ack' or kind == 'drop' then
     for k = i + 2, last do drop(ARGV[k]) end
+  elseif width[kind] == 1 and kind ~= 'release' then
+    dropHeld(i + 2, last)
   elseif kind == 'release' then
     for k = i + 2, last do
       local token = ARGV[k]
@@ -89,7 +109,7 @@ while i <= #ARGV do
   if kind ~= 'release' and kind ~= 'schedule' then
     local these = tonumber(ARGV[i + 1]) - (#lost - before)
     finished = finished + these
-    if kind ~= 'ack' then failed = failed + these end
+    if kind ~= 'ack' and kind ~= 'held ack' then failed = failed + these end
   end
   i = last + 1
 end
