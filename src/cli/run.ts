@@ -133,6 +133,10 @@ async function serve(
     environment: config.environment,
     catchAllErrors: true,
     ...(meter && { performMiddleware: [meter.around] }),
+    hooks: {
+      // Before the first job is taken: one that computes would hold up the word, and with it the other processes.
+      startup: () => member && sayReady(member, () => launcher.inbox.put({ verb: "stop", by: "end of the parent" })),
+    },
     onReopen: () => log.reopen(),
     onStopping: () => systemd?.stopping(),
     onReload: async () => {
@@ -166,7 +170,6 @@ async function serve(
   await launcher.start();
   try {
     say.info("Ready", { identity: launcher.identity, web: dashboard?.url });
-    if (member) await sayReady(member, () => launcher.inbox.put({ verb: "stop", by: "end of the parent" }));
     systemd?.ready(`Taking jobs as ${launcher.identity}`);
     await launcher.finished;
   } catch (error) {

@@ -20,6 +20,7 @@ try {
   await redis();
   await pushes();
   console.log((await deno(["tests/bench/startup.ts"])).trimEnd());
+  await cores();
   await idle();
 } finally {
   await Deno.remove(folder, { recursive: true });
@@ -78,6 +79,16 @@ async function pushes(): Promise<void> {
   times.shift(); // the first one fills caches
   times.sort((a, b) => a - b);
   report("jobs push, not compiled, median of 10", formatDuration(times[5]!));
+}
+
+/** Jobs that compute, by one process and by two; and horses. */
+async function cores(): Promise<void> {
+  const last = async (args: string[]) => JSON.parse((await deno(args)).trim().split("\n").at(-1)!);
+  report(
+    "jobs that compute: two processes are so many times as fast as one",
+    (await last(["tests/bench/processes.ts"])).timesAsFast,
+  );
+  report("2 horses: no-op jobs/s", (await last(["tests/bench/horses.ts"])).jobsPerSecond);
 }
 
 /** A server with nothing to do: its memory, and how much of a core it uses. */
