@@ -42,6 +42,8 @@ export interface CallOptions {
 
 const FIRST_BACKOFF_MS = 25;
 const LONGEST_BACKOFF_MS = 2_000;
+/** Longer than the longest pause between two attempts. */
+const ANOTHER_ATTEMPT_MS = 1.5 * LONGEST_BACKOFF_MS;
 /** Closing waits no longer for an attempt to connect: a network that swallows everything answers to nothing. */
 const CLOSE_WAIT_MS = 500;
 
@@ -54,6 +56,8 @@ export class Link {
   /** Woken at every attempt to connect, successful or not. */
   #waiting: (() => void)[] = [];
   #failure: unknown;
+  /** Since when there has been none, though one was wanted. */
+  #downSince: number | undefined;
   /** When the connection last came back after it had been lost. */
   #backSince: number | undefined;
   #losses = 0;
@@ -119,7 +123,7 @@ export class Link {
   async listen(channel: string, listener: (message: string) => void): Promise<void> {
     this.#channels.set(channel, listener);
     try {
-      const connection = await this.#ready(systemClock.monotonic() + this.#options.waitMs);
+      const connection = await this.#ready(systemClock.monotonic() + this.#patienceMs);
       await connection.subscribe(channel, listener);
     } catch (error) {
       throw this.#storeError(error);
@@ -145,7 +149,7 @@ export class Link {
   }
 
   async #send(args: readonly Arg[], { repeatable = true, bytes = false }: CallOptions): Promise<unknown> {
-    const deadline = systemClock.monotonic() + this.#options.waitMs;
+    const deadline = systemClock.monotonic() + this.#patienceMs;
     for (let failures = 0;; failures++) {
       const connection = this.#connection ?? await this.#ready(deadline);
       try {
@@ -162,6 +166,13 @@ export class Link {
         }
       }
     }
+  }
+
+  /** How long a call waits: in an outage that lasts longer than that already, only for another attempt. */
+  get #patienceMs(): number {
+    const { waitMs } = this.#options;
+    const lasts = this.#downSince !== undefined && systemClock.monotonic() - this.#downSince >= waitMs;
+    return lasts ? Math.min(waitMs, ANOTHER_ATTEMPT_MS) : waitMs;
   }
 
   /** The connection, as soon as there is one. */
@@ -190,17 +201,16 @@ export class Link {
   }
 
   /** Tries until there is a connection. */
-  async #dial(downSince?: number): Promise<void> {
+  async #dial(): Promise<void> {
     for (let failures = 0; !this.closed; failures++) {
       try {
         const connection = await this.#options.dial(this.#end.signal);
         for (const [channel, listener] of this.#channels) await connection.subscribe(channel, listener);
         if (this.closed) return connection.destroy();
-        this.#use(connection);
-        if (downSince !== undefined) this.#sayUp(downSince);
-        return;
+        return this.#use(connection);
       } catch (error) {
         this.#failure = error;
+        this.#downSince ??= systemClock.monotonic();
         this.#wake();
         await systemClock.sleep(backoff(failures), this.#end.signal);
       }
@@ -208,24 +218,27 @@ export class Link {
   }
 
   #use(connection: Connection): void {
+    if (this.#losses > 0) this.#sayUp();
     this.#connection = connection;
+    this.#downSince = undefined;
     this.#failure = undefined;
     void connection.lost.then((why) => {
       if (this.#connection !== connection) return;
       this.#connection = undefined;
       this.#losses++;
+      this.#downSince = systemClock.monotonic();
       this.#failure = new ConnectionLost(reason(why));
       if (this.closed) return;
       this.#options.log?.("warn", `Connection to Redis at "${this.shown}" lost, reconnecting: ${reason(why)}`);
       this.#options.onLost?.();
-      this.#connecting ??= this.#dial(systemClock.monotonic()).finally(() => this.#connecting = undefined);
+      this.#connect();
     });
     this.#wake();
   }
 
-  #sayUp(downSince: number): void {
+  #sayUp(): void {
     this.#backSince = systemClock.monotonic();
-    const seconds = (this.#backSince - downSince) / 1000;
+    const seconds = (this.#backSince - (this.#downSince ?? this.#backSince)) / 1000;
     this.#options.log?.("info", `Connection to Redis at "${this.shown}" is back after ${seconds.toFixed(1)} s`);
   }
 

@@ -1,0 +1,54 @@
+/**
+ * Redis is away for a while: running jobs go on, what they came to is kept and stored afterwards, and it is said once
+ * that Redis is down and once that it is back.
+ *
+ * @module
+ */
+import { assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { startRedis } from "../support/redis.ts";
+
+/** An outage on a busy machine is no death. */
+const PATIENT = { JOBS_DEAD_AFTER: "30s", JOBS_HEARTBEAT: "500ms" };
+
+Deno.test("Redis away while jobs run: they run to their end, once, and are settled when it is back", async () => {
+  await using redis = await startRedis({ aof: "always" });
+  await using bench = await Bench.open(redis.url);
+  const server = await bench.server(["-c", "3"], PATIENT);
+  await using _server = server;
+  const jids = [];
+  for (let i = 0; i < 3; i++) jids.push(await bench.push("Sleep", [bench.notes, 300]));
+  const later = await bench.push("Note", [bench.notes]);
+  for (const jid of jids) await bench.noted(`start ${jid}`);
+  await redis.kill();
+  for (const jid of jids) await bench.noted(`end ${jid}`);
+  await bench.until(() => server.lines.some((line) => line.msg.includes("lost, reconnecting")), "it is said");
+  await redis.start();
+  await bench.noted(later);
+  await bench.until(async () => (await bench.store.stats()).processed === 4, "all are settled");
+  const notes = await bench.readNotes();
+  assertEquals(notes.length, 7, "each ran once");
+  const { leased, retry, dead } = await bench.store.stats();
+  assertEquals([leased, retry, dead], [0, 0, 0]);
+  const said = server.lines.map((line) => line.msg).filter((msg) => msg.includes("Connection to Redis"));
+  assertEquals(said.length, 2, said.join("\n"));
+  assertMatch(said[0]!, /lost, reconnecting: /);
+  assertMatch(said[1]!, /is back after \d+\.\d s/);
+});
+
+Deno.test("Redis away for good: a process that is told to stop ends, and its jobs are there when Redis is", async () => {
+  await using redis = await startRedis({ aof: "always" });
+  await using bench = await Bench.open(redis.url);
+  const server = await bench.server(["-c", "1", "-t", "2"], PATIENT);
+  await using _server = server;
+  const running = await bench.push("Hang", [bench.notes]);
+  const waiting = await bench.push("Note", [bench.notes]);
+  await bench.noted(`start ${running}`);
+  await redis.kill();
+  server.kill("SIGTERM");
+  await server.status();
+  await redis.start();
+  // Its registration is over when its heartbeat lapses; what it had runs again.
+  const left = [...(await bench.store.find(running)), ...(await bench.store.find(waiting))];
+  assertEquals(left.length, 2);
+});
