@@ -3,12 +3,13 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type OpenStore, openStore } from "../src/store/open.ts";
 import { Connection } from "../src/store/redis/connection.ts";
 import type { Context } from "../src/store/redis/context.ts";
 import { Link } from "../src/store/redis/link.ts";
 import { QueueWatch } from "../src/store/redis/queue_watch.ts";
+import { ConnectionLost } from "../src/store/redis/refusals.ts";
 import { WakeChannel } from "../src/store/redis/wake_channel.ts";
 import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
@@ -27,6 +28,36 @@ async function openEmpty(): Promise<OpenStore> {
 async function connections(): Promise<string[]> {
   const clients = await redis.cli("CLIENT", "LIST");
   return [...clients.matchAll(/ name=(jobs:\S+)/g)].map((match) => match[1]!).sort();
+}
+
+/** The watch alone, on links of its own. */
+function openWatch(blockS: number): { watch: QueueWatch } & AsyncDisposable {
+  const links: Link[] = [];
+  const newLink = (name: string) => {
+    const endpoint = { host: "127.0.0.1", port: redis.port };
+    const options = { endpoint, login: {}, database: 0, name: `jobs:${name}`, silenceMs: 100_000 };
+    links.push(
+      new Link({ dial: (signal) => Connection.dial(options, signal), shown: redis.url, waitMs: 5_000 }),
+    );
+    return links.at(-1)!;
+  };
+  const link = newLink("commands");
+  const context: Context = {
+    link,
+    blockingLink: newLink,
+    offset: () => "0",
+    waitMs: 5_000,
+    wire: 7,
+    deadLimits: ["1", "1"],
+  };
+  const watch = new QueueWatch(context, new WakeChannel(link), blockS);
+  return {
+    watch,
+    async [Symbol.asyncDispose]() {
+      watch.close();
+      for (const link of links) await link.close();
+    },
+  };
 }
 
 /** How often a command was called since the test began. */
@@ -81,33 +112,35 @@ Deno.test("redis: waiting for work: waits that follow one another do not block a
 });
 
 Deno.test("redis: waiting for work: a connection that nobody waits on is closed", async () => {
-  await redis.cli("FLUSHALL");
-  const links: Link[] = [];
-  const newLink = (name: string) => {
-    const endpoint = { host: "127.0.0.1", port: redis.port };
-    const options = { endpoint, login: {}, database: 0, name: `jobs:${name}`, silenceMs: 5_000 };
-    const dial = (signal: AbortSignal) => Connection.dial(options, signal);
-    links.push(new Link({ dial, shown: redis.url, waitMs: 5_000 }));
-    return links.at(-1)!;
-  };
-  const link = newLink("commands");
-  const context: Context = {
-    link,
-    blockingLink: newLink,
-    offset: () => "0",
-    waitMs: 5_000,
-    wire: 7,
-    deadLimits: ["1", "1"],
-  };
-  const watch = new QueueWatch(context, new WakeChannel(link), 0.05);
+  await using watched = openWatch(0.05);
   const patience = new AbortController();
-  const wait = watch.wait(["default"], patience.signal);
+  const wait = watched.watch.wait(["default"], patience.signal);
   await until(async () => (await connections()).length === 2);
   patience.abort();
   await wait;
   await until(async () => (await connections()).length === 1);
-  watch.close();
-  for (const link of links) await link.close();
+});
+
+Deno.test("redis: waiting for work: a wait soon after another finds its connection, and is woken", async () => {
+  await using watched = openWatch(60);
+  for (let i = 0; i < 3; i++) {
+    await woken((signal) => watched.watch.wait(["default"], signal), async () => {
+      await redis.cli("LPUSH", "queue:default", "{}");
+    });
+    await redis.cli("DEL", "queue:default");
+  }
+  assertEquals((await connections()).length, 2);
+});
+
+Deno.test("redis: a connection given up while it is made leaves nothing behind", async () => {
+  const options = {
+    endpoint: { host: "127.0.0.1", port: redis.port },
+    login: {},
+    database: 0,
+    name: "x",
+    silenceMs: 5_000,
+  };
+  await assertRejects(() => Connection.dial(options, AbortSignal.abort()), ConnectionLost);
 });
 
 Deno.test("redis: waiting for work: a paused queue with jobs does not wake it, its release does", async () => {
@@ -170,6 +203,29 @@ Deno.test("redis: waiting for a due time: idle, it looks at most once a second",
   patience.abort();
   await wait;
   assert(await calls("zrange") - 20 <= 2);
+});
+
+Deno.test("redis: waiting for a due time: it is told when one is earlier than all others, and only then", async () => {
+  await using store = await openEmpty();
+  const options = {
+    endpoint: { host: "127.0.0.1", port: redis.port },
+    login: {},
+    database: 0,
+    name: "x",
+    silenceMs: 5_000,
+  };
+  const listener = await Connection.dial(options, new AbortController().signal);
+  const told: string[] = [];
+  await listener.subscribe("jobs:wake", (message) => told.push(message));
+  await store.beat(processRecord("host:1:aaaaaaaaaaaa"), TTL_MS);
+  await store.enqueue([job(1, { delayMs: 60_000 }), job(9)]);
+  await store.enqueue([job(2, { delayMs: 90_000 })]);
+  const [lease] = await takeUpTo(store, "host:1:aaaaaaaaaaaa", 1);
+  await store.settle("host:1:aaaaaaaaaaaa", [{ kind: "snooze", delayMs: 1_000, token: lease!.token, payload: "{}" }]);
+  await store.resume("default");
+  await until(() => told.includes("resume"));
+  assertEquals(told, ["due", "due", "resume"]);
+  listener.destroy();
 });
 
 Deno.test("redis: commands: Sidekiq's signals and ours arrive at once, on one connection", async () => {

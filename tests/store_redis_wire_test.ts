@@ -127,7 +127,7 @@ Deno.test("redis wire: given back, a job is on the right, where it is taken next
 Deno.test("redis wire: bytes that are no UTF-8 are buried as they are, wherever they are met", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
-  const bad = "\\xff\\xfe{";
+  const bad = "\\255\\254{";
   const evaluate = (...command: string[]) =>
     redis.cli("EVAL", `return redis.call(${command.map((one) => `"${one}"`).join(",")})`, "0");
   await evaluate("ZADD", "schedule", "1600000000", bad);
@@ -149,6 +149,41 @@ Deno.test("redis wire: bytes that are no UTF-8 are buried as they are, wherever 
     "0",
   );
   assertEquals(dead, expected);
+});
+
+Deno.test("redis wire: the age of a queue, from seconds and from milliseconds", async () => {
+  await using store = await openEmpty();
+  const now = Date.now();
+  const times = { seconds: (now / 1000 - 60).toFixed(3), milliseconds: `${now - 60_000}` };
+  for (const [queue, time] of Object.entries(times)) {
+    await redis.cli("LPUSH", `queue:${queue}`, `{"class":"A","args":[],"enqueued_at":${time}}`);
+    await redis.cli("SADD", "queues", queue);
+  }
+  for (const { latencyMs } of await store.queues()) assertAlmostEquals(latencyMs, 60_000, 10_000);
+});
+
+Deno.test("redis wire: an entry is found by its ref though others were given back before it", async () => {
+  await using store = await openEmpty();
+  await register(store, OWNER);
+  await store.enqueue([job(1), job(2), job(3)]);
+  const leases = await takeUpTo(store, OWNER, 2);
+  const [third] = (await store.page({ in: "queue", queue: "default" })).entries;
+  await store.settle(OWNER, leases.map(({ token }) => ({ kind: "release", token })));
+  assertEquals(await store.edit([third!.ref], "delete"), 1);
+  assertEquals((await takeUpTo(store, OWNER)).map(({ payload }) => payload), leases.map(({ payload }) => payload));
+});
+
+Deno.test("redis wire: of several outcomes, just those of leases that were taken away are lost", async () => {
+  await using store = await openEmpty();
+  await register(store, OWNER);
+  await store.enqueue([job(1), job(2), job(3)]);
+  const [a, b, c] = (await takeUpTo(store, OWNER)).map(({ token }) => token);
+  // The youngest goes first.
+  await redis.cli("ZADD", "jobs:owners", "1", OWNER);
+  assertEquals((await store.rescue(1, 3)).rescued, 1);
+  await register(store, OWNER);
+  const outcomes = [c!, a!, b!].map((token) => ({ kind: "ack", token } as const));
+  assertEquals(await store.settle(OWNER, outcomes), { lost: [c!], dropped: 0 });
 });
 
 Deno.test("redis wire: a process is what Sidekiq 6.4 to 8.1 read, for a minute", async () => {

@@ -6,7 +6,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "../../src/store/errors.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../../src/store/open.ts";
-import { jobs, processRecord, takeUpTo, TTL_MS } from "../store_contract/jobs.ts";
+import { jobs, processRecord, takeUpTo, TTL_MS, woken } from "../store_contract/jobs.ts";
 import { until } from "../support/eventually.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
@@ -141,20 +141,28 @@ Deno.test("redis chaos: a connection closed by half is made anew", async () => {
   assertEquals(t.proxy.accepted, 2);
 });
 
-Deno.test("redis chaos: where bytes vanish without a word, the connection is given up, and so are those that block", async () => {
+Deno.test("redis chaos: where bytes vanish without a word, the connection is given up, and with it those that block", async () => {
   await using t = await openBench({ waitMs: 4_000 });
-  const patience = new AbortController();
-  const waiting = t.store.waitForWork(["default"], patience.signal);
-  await until(() => t.proxy.accepted === 2);
-  t.proxy.weather = "blackhole";
-  const pushing = t.store.enqueue(jobs(1, 1));
-  // A network comes back as another one: what is connected stays lost.
-  await until(() => t.proxy.accepted > 2);
-  t.proxy.weather = "fair";
-  t.proxy.cut();
-  assertEquals(await pushing, [{ stored: true }]);
-  await waiting;
+  await woken((signal) => t.store.waitForWork(["default"], signal), async () => {
+    await until(() => t.proxy.accepted === 2);
+    t.proxy.freeze();
+    assertEquals(await t.store.enqueue(jobs(1, 1)), [{ stored: true }]);
+  });
   assertEquals(await jidsIn(t.direct), jobs(1, 1).map((job) => job.jid));
+});
+
+Deno.test("redis chaos: outcomes whose answer was lost were stored, and are not called lost", async () => {
+  await using t = await openBench();
+  await t.store.beat(processRecord(OWNER), TTL_MS);
+  await t.store.enqueue(jobs(1, 4));
+  const [first, ...rest] = await takeUpTo(t.store, OWNER);
+  // So that Redis has the script.
+  await t.store.settle(OWNER, [{ kind: "ack", token: first!.token }]);
+  t.proxy.cutNextAnswer();
+  const outcomes = rest.map(({ token }) => ({ kind: "ack", token } as const));
+  assertEquals(await t.store.settle(OWNER, outcomes), { lost: [], dropped: 0 });
+  assertEquals((await t.direct.stats()).processed, 4);
+  assertEquals(t.proxy.accepted, 2);
 });
 
 Deno.test("redis chaos: where nothing is answered from the start, opening fails in its time and leaves nothing behind", async () => {

@@ -27,6 +27,7 @@ export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   /** Clients' sockets, and how many bytes of answers may still pass to each. */
   readonly #clients = new Map<Socket, number>();
+  readonly #frozen = new WeakSet<Socket>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
   #accepted = 0;
 
@@ -63,6 +64,11 @@ export class TcpProxy implements AsyncDisposable {
     for (const client of this.#clients.keys()) client.destroy();
   }
 
+  /** Swallows all that is sent on the connections open now, in both directions; they stay open. */
+  freeze(): void {
+    for (const client of this.#clients.keys()) this.#frozen.add(client);
+  }
+
   /** Cuts every open connection at its next answer, after so many bytes of it. */
   cutNextAnswer(bytes = 0): void {
     for (const client of this.#clients.keys()) this.#clients.set(client, bytes);
@@ -92,10 +98,11 @@ export class TcpProxy implements AsyncDisposable {
       socket.on("error", end);
       socket.on("close", end);
     }
-    client.on("data", (bytes) => this.#pass(server, bytes));
+    client.on("data", (bytes) => this.#frozen.has(client) || this.#pass(server, bytes));
     client.on("end", () => server.end());
     server.on("end", () => client.end());
     server.on("data", (bytes) => {
+      if (this.#frozen.has(client)) return;
       const left = (this.#clients.get(client) ?? 0) - bytes.length;
       this.#clients.set(client, left);
       if (left >= 0) return this.#pass(client, bytes);

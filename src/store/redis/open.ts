@@ -12,7 +12,6 @@ import { BLOCK_S, type Context } from "./context.ts";
 import { TYPES } from "./keys.ts";
 import { Link, type LinkOptions } from "./link.ts";
 import { findMaster } from "./sentinel.ts";
-import { ConnectionLost } from "./refusals.ts";
 import { RedisStore } from "./store.ts";
 
 const DEFAULT_WAIT_MS = 10_000;
@@ -94,21 +93,8 @@ async function connect(
   options: Pick<DialOptions, "name" | "silenceMs" | "tls">,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const sentinels = "master" in server ? server : undefined;
   const endpoint = "master" in server ? await findMaster(server, options, signal) : server;
-  const connection = await Connection.dial({ ...options, endpoint, login, database }, signal);
-  try {
-    // Refused while the server is loading its data.
-    await connection.send(["PING"]);
-    // A Sentinel may not have noticed yet.
-    if (sentinels && (await connection.send(["ROLE"]) as string[])[0] !== "master") {
-      throw new ConnectionLost(`${sentinels.master} is a replica now`);
-    }
-    return connection;
-  } catch (error) {
-    connection.destroy();
-    throw error;
-  }
+  return await Connection.dial({ ...options, endpoint, login, database }, signal);
 }
 
 /** Makes sure that this is a server that we can work with, and a database that nobody else uses otherwise. */

@@ -114,8 +114,7 @@ while i <= #ARGV do
   i = last + 1
 end
 
--- Youngest first, so that the oldest ends at the very front: the right end.
-table.sort(released)
+-- The last first, so that the first ends at the very front: the right end.
 for k = #released, 1, -1 do
   local token = released[k]
   local queue = string.match(token, ':(.*)$')
