@@ -11,16 +11,12 @@ import { Client } from "../client/client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { QueueWeight } from "../config_parse.ts";
-import type { CronEntryInput } from "../cron/entry.ts";
-import type { PerformMiddleware } from "../handlers/handler.ts";
 import { Horses } from "../handlers/horses.ts";
 import { programHandler } from "../handlers/program.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { chooseWays, type ChosenWays } from "../handlers/ways.ts";
 import { type Log, logger } from "../log.ts";
-import type { PushMiddleware } from "../middleware/chain.ts";
-import type { StoreOptions } from "../store/open.ts";
-import type { ProcessRecord, Store } from "../store/store.ts";
+import type { ProcessRecord } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 import { Bounds } from "./bounds.ts";
 import { control, type Controls } from "./control.ts";
@@ -37,8 +33,10 @@ import { LateErrors } from "./late_errors.ts";
 import { Listener } from "./listener.ts";
 import { LocalRuns } from "./local_runs.ts";
 import { Manager } from "./manager.ts";
+import { claimName } from "./name.ts";
 import { Poller } from "./poller.ts";
-import { queueOrder } from "./queue_order.ts";
+import { chooseQueues, queueOrder } from "./queue_order.ts";
+import type { LauncherOptions } from "./launcher_options.ts";
 import { Reaper } from "./reaper.ts";
 import { Records } from "./records.ts";
 import { Rescuer } from "./rescuer.ts";
@@ -49,46 +47,6 @@ import { Settler } from "./settler.ts";
 import { Inbox } from "./signals.ts";
 import { Tasks } from "./tasks.ts";
 import { Totals } from "./totals.ts";
-
-/** A live process has the name already. The message is one line for people. */
-export class NameTaken extends Error {
-  /** Told apart by name. */
-  override readonly name = "NameTaken";
-
-  /** @param taken the name */
-  constructor(taken: string) {
-    super(`A live process has the name "${taken}"; choose another with --name, or stop that one (jobs stop ${taken})`);
-  }
-}
-
-/** For ever, as far as a claim goes: the owner's death ends it. */
-const LONG_MS = 3_650 * 86_400_000;
-
-/** What a server is made of. */
-export interface LauncherOptions {
-  /** Opened by the caller, and closed by the caller after {@linkcode Launcher.finished}. */
-  readonly store: Store;
-  /** The address the store was opened with, and how: the heartbeat opens it once more. */
-  readonly storeUrl: string;
-  readonly storeOptions?: StoreOptions;
-  readonly registry: Registry;
-  readonly settings: Settings;
-  readonly clock?: Clock;
-  readonly pushMiddleware?: readonly PushMiddleware[];
-  readonly performMiddleware?: readonly PerformMiddleware[];
-  readonly hooks?: Hooks;
-  /** Crontab entries beside those of the settings. */
-  readonly cron?: readonly CronEntryInput[];
-  /** Decides which crontab entries are active; default `development`. */
-  readonly environment?: string;
-  /** Catch errors that belong to no job, too: for a program that is nothing but a server. Default false. */
-  readonly catchAllErrors?: boolean;
-  /** What signals ask for beside the jobs: reopening the log, reading the configuration. */
-  readonly onReopen?: () => void;
-  readonly onReload?: () => Promise<void>;
-  /** Called once, when stopping begins. */
-  readonly onStopping?: () => void;
-}
 
 /** A server: takes jobs and performs them until stopped. */
 export class Launcher implements Controls {
@@ -143,7 +101,7 @@ export class Launcher implements Controls {
     this.#timeoutMs = settings.timeoutMs;
     const { registry, modules } = this.#chooseWays();
     this.#registry = registry;
-    this.#queues = chooseQueues(settings.queues, registry);
+    this.#queues = chooseQueues(settings.queues, registry.queues());
     const tasks = this.#tasks = new Tasks(clock);
     const owner = this.identity;
 
@@ -245,7 +203,7 @@ export class Launcher implements Controls {
     this.#lateErrors.start();
     try {
       await this.#heartbeat.start();
-      await this.#claimName();
+      await claimName(this.#options.store, this.#options.settings.name, this.identity);
       await this.#hooks.startup?.();
       this.#horses?.start();
     } catch (error) {
@@ -311,7 +269,7 @@ export class Launcher implements Controls {
   /** Applies those settings that may change while it runs. */
   apply(settings: Settings): void {
     this.#carryCrontab(settings);
-    this.#queues = chooseQueues(settings.queues, this.#registry);
+    this.#queues = chooseQueues(settings.queues, this.#registry.queues());
     this.#timeoutMs = settings.timeoutMs;
     this.#fetcher.setOrder(queueOrder(this.#queues));
     this.#manager.resize(settings.concurrency);
@@ -337,13 +295,6 @@ export class Launcher implements Controls {
       work: this.#manager.running(),
       totals: this.#totals.byClass(),
     };
-  }
-
-  /** One live process has the name; its death lets go of it. */
-  async #claimName(): Promise<void> {
-    const { store, settings: { name } } = this.#options;
-    if (name === undefined) return;
-    if (await store.claim(`name:${name}`, this.identity, LONG_MS) === undefined) throw new NameTaken(name);
   }
 
   #bounds(): Bounds {
@@ -374,7 +325,7 @@ export class Launcher implements Controls {
   /** @throws {CrontabError} when it is not usable: then it stays as it was */
   #carryCrontab(settings: Settings): void {
     const { cron: defined = [], environment = "development" } = this.#options;
-    const queues = chooseQueues(settings.queues, this.#registry).map(({ name }) => name);
+    const queues = chooseQueues(settings.queues, this.#registry.queues()).map(({ name }) => name);
     const crontab = readCrontab({ configured: settings.cron, defined, environment, registry: this.#registry, queues });
     this.#scheduler.carry(crontab.entries, crontab.switchedOff);
   }
@@ -433,10 +384,4 @@ export class Launcher implements Controls {
     }
     this.#log.info("Stopped");
   }
-}
-
-/** The queues as set; else `default` and those that the handlers name. */
-function chooseQueues(set: readonly QueueWeight[], registry: Registry): readonly QueueWeight[] {
-  if (set.length > 0) return set;
-  return [...new Set(["default", ...registry.queues()])].map((name) => ({ name, weight: 0 }));
 }

@@ -31,3 +31,9 @@ function draw(weights: ReadonlyMap<string, number>, random: () => number): strin
   const keys = [...weights].map(([name, weight]) => ({ name, key: -Math.log(1 - random()) / weight }));
   return keys.sort((a, b) => a.key - b.key).map((one) => one.name);
 }
+
+/** The queues as set; else `default` and those that handlers name. */
+export function chooseQueues(set: readonly QueueWeight[], named: readonly string[]): readonly QueueWeight[] {
+  if (set.length > 0) return set;
+  return [...new Set(["default", ...named])].map((name) => ({ name, weight: 0 }));
+}

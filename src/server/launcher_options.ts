@@ -1,0 +1,40 @@
+/**
+ * What a server is made of, as the launcher is told.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { Settings } from "../config.ts";
+import type { CronEntryInput } from "../cron/entry.ts";
+import type { PerformMiddleware } from "../handlers/handler.ts";
+import type { Registry } from "../handlers/registry.ts";
+import type { PushMiddleware } from "../middleware/chain.ts";
+import type { StoreOptions } from "../store/open.ts";
+import type { Store } from "../store/store.ts";
+import type { Hooks } from "./hooks.ts";
+
+/** What a server is made of. */
+export interface LauncherOptions {
+  /** Opened by the caller, and closed by the caller after `Launcher.finished`. */
+  readonly store: Store;
+  /** The address the store was opened with, and how: the heartbeat opens it once more. */
+  readonly storeUrl: string;
+  readonly storeOptions?: StoreOptions;
+  readonly registry: Registry;
+  readonly settings: Settings;
+  readonly clock?: Clock;
+  readonly pushMiddleware?: readonly PushMiddleware[];
+  readonly performMiddleware?: readonly PerformMiddleware[];
+  readonly hooks?: Hooks;
+  /** Crontab entries beside those of the settings. */
+  readonly cron?: readonly CronEntryInput[];
+  /** Decides which crontab entries are active; default `development`. */
+  readonly environment?: string;
+  /** Catch errors that belong to no job, too: for a program that is nothing but a server. Default false. */
+  readonly catchAllErrors?: boolean;
+  /** What signals ask for beside the jobs: reopening the log, reading the configuration. */
+  readonly onReopen?: () => void;
+  readonly onReload?: () => Promise<void>;
+  /** Called once, when stopping begins. */
+  readonly onStopping?: () => void;
+}
