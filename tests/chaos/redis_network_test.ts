@@ -6,7 +6,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "../../src/store/errors.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../../src/store/open.ts";
-import { jobs, processRecord, takeUpTo, TTL_MS, woken } from "../store_contract/jobs.ts";
+import { Connection } from "../../src/store/redis/connection.ts";
+import { ConnectionLost } from "../../src/store/redis/refusals.ts";
+import { jobs, processRecord, takeUpTo, TTL_MS } from "../store_contract/jobs.ts";
 import { until } from "../support/eventually.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
@@ -143,11 +145,16 @@ Deno.test("redis chaos: a connection closed by half is made anew", async () => {
 
 Deno.test("redis chaos: where bytes vanish without a word, the connection is given up, and with it those that block", async () => {
   await using t = await openBench({ waitMs: 4_000 });
-  await woken((signal) => t.store.waitForWork(["default"], signal), async () => {
-    await until(() => t.proxy.accepted === 2);
-    t.proxy.freeze();
-    assertEquals(await t.store.enqueue(jobs(1, 1)), [{ stored: true }]);
-  });
+  const patience = new AbortController();
+  const waiting = t.store.waitForWork(["default"], patience.signal);
+  await until(() => t.proxy.accepted === 2);
+  t.proxy.freeze();
+  assertEquals(await t.store.enqueue(jobs(1, 1)), [{ stored: true }]);
+  let isOver = false;
+  void waiting.then(() => isOver = true);
+  // The one that blocks would notice by itself too, but much later.
+  await until(() => isOver, "The wait's end", 500);
+  patience.abort();
   assertEquals(await jidsIn(t.direct), jobs(1, 1).map((job) => job.jid));
 });
 
@@ -171,6 +178,14 @@ Deno.test("redis chaos: where nothing is answered from the start, opening fails 
   proxy.weather = "blackhole";
   const opening = openStore(`redis://127.0.0.1:${proxy.port}`, { waitMs: 100 });
   await assertRejects(() => opening, StoreError, "cannot be reached");
+  const options = {
+    endpoint: { host: "127.0.0.1", port: proxy.port },
+    login: {},
+    database: 0,
+    name: "x",
+    silenceMs: 5_000,
+  };
+  await assertRejects(() => Connection.dial(options, AbortSignal.abort()), ConnectionLost);
 });
 
 Deno.test("redis chaos: a frozen server is waited for, and what it then does is not done twice", async () => {

@@ -9,10 +9,11 @@ const TRIES = 1_000;
 /**
  * Resolves when the condition holds.
  *
- * @throws when it does not within a long time
+ * @param tries how often to look, every 10 ms
+ * @throws when it does not hold by then
  */
-export async function until(condition: () => boolean | Promise<boolean>, what = "It"): Promise<void> {
-  for (let i = 0; i < TRIES; i++) {
+export async function until(condition: () => boolean | Promise<boolean>, what = "It", tries = TRIES): Promise<void> {
+  for (let i = 0; i < tries; i++) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -18,6 +18,9 @@ interface Due {
   readonly score: number;
 }
 
+/** Who finds everything moved by others so often has helped enough. */
+const MOST_STEPS = 20;
+
 /** What promoting did, and when the earliest member is due that was left. */
 export interface Promotion extends PromoteResult {
   /** By the store's clock; infinite when none is left. */
@@ -29,12 +32,14 @@ export interface Promotion extends PromoteResult {
  */
 export async function promote(context: Context, limit: number): Promise<Promotion> {
   const total = { moved: 0, buried: 0 };
-  for (;;) {
+  for (let steps = 1;; steps++) {
     const step = await promoteSome(context, limit - total.moved - total.buried);
     total.moved += step.moved;
     total.buried += step.buried;
     const { nextInMs, earliest } = step;
-    if (nextInMs !== 0 || total.moved + total.buried >= limit) return { ...total, nextInMs, earliest };
+    if (nextInMs !== 0 || total.moved + total.buried >= limit || steps === MOST_STEPS) {
+      return { ...total, nextInMs, earliest };
+    }
   }
 }
 
