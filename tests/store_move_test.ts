@@ -81,13 +81,17 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
     await fill(from);
     await from.pause("mail");
+    await from.pause("default", HOUR_MS);
     const before = await everything(from);
     const told: MoveProgress[] = [];
     const result = await moveStore(from, to, { onProgress: (progress) => told.push(progress) });
     assertEquals(result, { jobs: 1_221, cron: 0 });
     assertEquals(await everything(to), before);
     assertEquals((await everything(from)).flat(), []);
-    assertEquals((await to.queues()).map(({ name, paused }) => [name, paused]), [["default", false], ["mail", true]]);
+    assertEquals(
+      (await to.queues()).map(({ name, paused, pausedForMs }) => [name, paused, pausedForMs !== undefined]),
+      [["default", true, true], ["mail", true, false]],
+    );
     assertEquals(told.at(-1), { moved: 1_221, total: 1_221 });
     assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
   });

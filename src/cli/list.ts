@@ -1,13 +1,12 @@
 /** `jobs list WHAT`. @module */
 import { systemClock } from "../clock.ts";
-import { formatDuration } from "../job/duration.ts";
 import { nearest } from "../nearest.ts";
 import type { Entry, Place, SetName, StoreAdmin } from "../store/admin.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { call, entryJson, readable, relative } from "./entries.ts";
 import { listDone } from "./list_done.ts";
 import { faint, print, printJson, printTable } from "./output.ts";
-import { shownQueue } from "./pause_queues.ts";
+import { queueRows } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
 
 /** What `--help` prints. */
@@ -74,9 +73,7 @@ async function listQueues(store: StoreAdmin, json: boolean): Promise<number> {
   else {
     printTable(
       ["queue", "size", "latency", ""],
-      queues.map((
-        queue,
-      ) => [shownQueue(queue.name), queue.size, formatDuration(queue.latencyMs), queue.paused ? "paused" : ""]),
+      queueRows(queues),
       "No queues yet: jobs push CLASS makes one",
     );
   }

@@ -4,22 +4,27 @@
  * @module
  */
 import { QUEUE_NAME } from "../config_parse.ts";
-import type { QueueInfo } from "../store/admin.ts";
+import { formatDuration } from "../job/duration.ts";
+import type { QueueInfo, StoreAdmin } from "../store/admin.ts";
 import { ALL_QUEUES } from "../store/pauses.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { UsageError } from "./args.ts";
 import { print, printJson } from "./output.ts";
-import { withStore } from "./store.ts";
+import { type ConfigFlags, withStore } from "./store.ts";
 
-/** Pauses or resumes the queues named in `argv`, else all. */
-export async function runPause(verb: "pause" | "resume", argv: readonly string[]): Promise<number> {
-  const { flags, args: names } = parseCommand(verb, argv, COMMON_FLAGS);
+/** Does it to the queues named, else to all. */
+export async function changePauses(
+  verb: "pause" | "resume",
+  flags: ConfigFlags & { readonly json: boolean },
+  names: readonly string[],
+  change: (store: StoreAdmin, queue: string) => Promise<void>,
+): Promise<number> {
   const wrong = names.find((name) => !QUEUE_NAME.test(name));
   if (wrong !== undefined) {
     throw new UsageError(`Queue "${wrong}" cannot be; wanted: a name of letters, digits and _ : . -`);
   }
   const queues = names.length > 0 ? names : [ALL_QUEUES];
   return await withStore(flags, async (store) => {
-    for (const queue of queues) await store[verb](queue);
+    for (const queue of queues) await change(store, queue);
     if (flags.json) printJson({ [verb]: queues });
     else {
       for (const queue of queues) print(`${shownQueue(queue)} ${verb === "pause" ? "paused" : "resumed"}`);
@@ -30,8 +35,21 @@ export async function runPause(verb: "pause" | "resume", argv: readonly string[]
 
 /** The paused queues for people; undefined when there are none. */
 export function pausedQueues(queues: readonly QueueInfo[]): string | undefined {
-  const paused = queues.filter((queue) => queue.paused).map((queue) => shownQueue(queue.name));
+  const paused = queues.filter((queue) => queue.paused).map((queue) =>
+    shownQueue(queue.name) +
+    (queue.pausedForMs === undefined ? "" : ` (for ${formatDuration(queue.pausedForMs)})`)
+  );
   return paused.length === 0 ? undefined : paused.join(", ");
+}
+
+/** Queues as rows of a table: name, size, latency, and whether and for how long it is paused. */
+export function queueRows(queues: readonly QueueInfo[]): (string | number)[][] {
+  return queues.map(({ name, size, latencyMs, paused, pausedForMs }) => [
+    shownQueue(name),
+    size,
+    formatDuration(latencyMs),
+    !paused ? "" : pausedForMs === undefined ? "paused" : `paused for ${formatDuration(pausedForMs)}`,
+  ]);
 }
 
 /** A queue's name for people. */

@@ -1,5 +1,6 @@
 /** `jobs resume [QUEUE …]`. @module */
-import { runPause } from "./pause_queues.ts";
+import { COMMON_FLAGS, parseCommand } from "./args.ts";
+import { changePauses } from "./pause_queues.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -11,5 +12,6 @@ that was paused by name too stays paused.`;
 
 /** Resumes queues. */
 export function run(argv: readonly string[]): Promise<number> {
-  return runPause("resume", argv);
+  const { flags, args } = parseCommand("resume", argv, COMMON_FLAGS);
+  return changePauses("resume", flags, args, (store, queue) => store.resume(queue));
 }

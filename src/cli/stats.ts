@@ -1,8 +1,7 @@
 /** `jobs stats`. @module */
-import { formatDuration } from "../job/duration.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import { print, printJson, printTable } from "./output.ts";
-import { shownQueue } from "./pause_queues.ts";
+import { queueRows } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
 
 /** What `--help` prints. */
@@ -26,9 +25,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     print("");
     printTable(
       ["queue", "size", "latency", ""],
-      queues.map((
-        queue,
-      ) => [shownQueue(queue.name), queue.size, formatDuration(queue.latencyMs), queue.paused ? "paused" : ""]),
+      queueRows(queues),
       "",
     );
   }

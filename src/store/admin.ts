@@ -61,6 +61,8 @@ export interface QueueInfo {
   readonly latencyMs: number;
   /** Whether nothing is taken from it. */
   readonly paused: boolean;
+  /** Milliseconds until that ends by itself; absent when it does not. */
+  readonly pausedForMs?: number;
 }
 
 /** The counts of everything. */
@@ -125,8 +127,11 @@ export interface StoreAdmin extends ResultReader, Adopter {
   edit(refs: readonly string[], edit: Edit, queue?: string): Promise<number>;
   /** The same for up to `limit` entries of a place, earliest first. Call again until it returns 0. */
   editSome(place: Place, edit: Edit, limit: number): Promise<number>;
-  /** Stops (or lets) a queue's jobs be taken. */
-  pause(queue: string): Promise<void>;
+  /**
+   * Lets none of a queue's jobs be taken: for so many milliseconds by the store's clock, or until it is resumed. The last
+   * call counts. Those who wait for work notice within a second that the time is over.
+   */
+  pause(queue: string, forMs?: number): Promise<void>;
   /** Lets a queue's jobs be taken again. */
   resume(queue: string): Promise<void>;
   /** Asks something of a process. False when there is no such live process. */

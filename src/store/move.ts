@@ -82,8 +82,8 @@ export async function moveStore(from: OpenStore, to: OpenStore, options: MoveOpt
 /** Where jobs can be. What is paused there is first paused here. */
 async function placesOf(from: OpenStore, to: OpenStore): Promise<JobPlace[]> {
   const places: JobPlace[] = [{ in: "scheduled" }, { in: "retry" }, { in: "dead" }];
-  for (const { name, paused } of await from.queues()) {
-    if (paused) await to.pause(name);
+  for (const { name, paused, pausedForMs } of await from.queues()) {
+    if (paused) await to.pause(name, pausedForMs);
     places.push({ in: "queue", queue: name });
   }
   return places;

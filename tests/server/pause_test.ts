@@ -32,6 +32,15 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await bench.noted("mail");
     assertEquals(await bench.readNotes(), ["default", "later", "mail"]);
     assertEquals((await command("pause", "no queue")).code, 2);
+
+    assertEquals((await command("pause", "mail", "--for", "1h")).stdout, "mail paused\n");
+    assertMatch((await command("ps")).stderr, /jobs: paused: mail \(for (1h|59m)/);
+    assertMatch((await command("list", "queues")).stdout, /mail .*paused for (1h|59m)/);
+    assertMatch((await command("stats")).stdout, /mail .*paused for (1h|59m)/);
+    await command("pause", "mail", "--for", "500ms");
+    await bench.push("Note", [bench.notes, "by itself"], { queue: "mail" });
+    await bench.noted("by itself");
+    for (const wrong of ["0", "soon"]) assertEquals((await command("pause", "--for", wrong)).code, 2);
     server.kill("SIGTERM");
     await server.status();
   });

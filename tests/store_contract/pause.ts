@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { ALL_QUEUES } from "../../src/store/pauses.ts";
-import type { Cases } from "./harness.ts";
-import { job, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { HOUR_MS, job, numbers, numbersIn, register, takeUpTo, woken } from "./jobs.ts";
 
 export const pause: Cases = {
   "a paused queue is passed over, by all connections, until it is resumed": async (open) => {
@@ -66,5 +66,39 @@ export const pause: Cases = {
     await t.store.resume(ALL_QUEUES);
     await woken;
     assertEquals(numbers(await takeUpTo(other, owner, 10, ["a", "b", "c"])), [1, 3]);
+  },
+
+  "a pause for a time ends by the store's clock, of one queue and of all, and who waits notices": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    const owner = await register(t.store);
+    for (const queue of ["default", ALL_QUEUES]) {
+      await t.store.enqueue([job(1)]);
+      await t.store.pause(queue, HOUR_MS);
+      const shown = (await other.queues()).find(({ name }) => name === queue);
+      assertEquals(shown?.paused, true);
+      assertAlmostEquals(shown?.pausedForMs ?? 0, HOUR_MS, SLACK_MS);
+      assertEquals(numbers(await takeUpTo(other, owner)), []);
+      await woken((signal) => other.waitForWork(["default"], signal), () => Promise.resolve(t.advance(2 * HOUR_MS)));
+      assertEquals((await other.queues()).filter(({ paused }) => paused), []);
+      await register(t.store);
+      assertEquals(numbers(await takeUpTo(other, owner)), [1]);
+    }
+  },
+
+  "the last pause counts, with its time or without; a resumption ends either": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1)]);
+    const paused = async () =>
+      (await t.store.queues()).map(({ paused, pausedForMs }) => [paused, pausedForMs !== undefined]);
+    await t.store.pause("default", HOUR_MS);
+    await t.store.pause("default");
+    assertEquals(await paused(), [[true, false]]);
+    await t.store.pause("default", HOUR_MS);
+    assertEquals(await paused(), [[true, true]]);
+    await t.store.resume("default");
+    assertEquals(await paused(), [[false, false]]);
+    assertEquals(numbers(await takeUpTo(t.store, owner)), [1]);
   },
 };

@@ -20,7 +20,8 @@ export async function readStats({ link, offset }: Context): Promise<Stats> {
       name,
       size,
       latencyMs: oldest === null ? 0 : Math.max(0, now! - (enqueuedAt(oldest) ?? now!)),
-      paused: paused === 1,
+      paused: paused !== 0,
+      ...(paused > 0 && { pausedForMs: paused }),
     }))
     .sort((a, b) => a.name < b.name ? -1 : 1);
   return {

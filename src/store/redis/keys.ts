@@ -10,6 +10,8 @@ import type { SetName } from "../admin.ts";
 export const QUEUES = "queues";
 /** Sidekiq: names of the paused queues (set). */
 export const PAUSED = "paused";
+/** Ours: queues that are paused for a time, by its end in epoch milliseconds (sorted set). */
+export const PAUSED_UNTIL = "jobs:paused-until";
 /** Sidekiq: identities of the processes (set). */
 export const PROCESSES = "processes";
 /** Sidekiq: the sets of jobs by time (sorted sets). */
@@ -76,6 +78,7 @@ export const RESULTS_CHANNEL = "jobs:results";
 export const TYPES: Readonly<Record<string, string>> = {
   [QUEUES]: "set",
   [PAUSED]: "set",
+  [PAUSED_UNTIL]: "zset",
   [PROCESSES]: "set",
   [SETS.scheduled]: "zset",
   [SETS.retry]: "zset",

@@ -6,18 +6,20 @@
  *  2. A wait that is given up leaves its command blocked for the next one; when nobody has waited for a while (twice
  *     {@linkcode BLOCK_S} seconds at most), the connection is closed.
  *  3. A paused queue is not looked at: it may well have jobs. Its release is told on our channel, or seen within a
- *     second.
+ *     second, as is the end of one that ends by itself.
  *
  * @module
  */
 import { systemClock } from "../../clock.ts";
 import { ALL_QUEUES } from "../pauses.ts";
 import { BLOCK_S, type Context } from "./context.ts";
-import { PAUSED, queueKey } from "./keys.ts";
+import { queueKey } from "./keys.ts";
 import type { Link } from "./link.ts";
+import { SCRIPTS } from "./script.ts";
 import type { WakeChannel } from "./wake_channel.ts";
 
-const LOOK_AT_PAUSED_MS = 1_000;
+/** How soon the end of a pause is seen that nobody tells. */
+const LOOK_AT_PAUSED_MS = 500;
 /** After a failure, which the link has reported, waiters are woken so much later: they will meet it themselves. */
 const RETRY_MS = 500;
 
@@ -82,8 +84,9 @@ export class QueueWatch {
   async #paused(queues: readonly string[], signal: AbortSignal): Promise<boolean[]> {
     if (queues.length === 0) return [];
     try {
-      const answers = await this.#context.link.call(["SMISMEMBER", PAUSED, ALL_QUEUES, ...queues]) as number[];
-      const [all, ...each] = answers.map((answer) => answer === 1);
+      const { link, offset } = this.#context;
+      const answers = await link.run(SCRIPTS.pauses, [], [offset(), ALL_QUEUES, ...queues]) as number[];
+      const [all, ...each] = answers.map((answer) => answer !== 0);
       return each.map((one) => one || all!);
     } catch {
       await systemClock.sleep(RETRY_MS, signal);

@@ -24,6 +24,9 @@ import keepRecord from "./lua/keep_record.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
 import orphans from "./lua/orphans.lua" with { type: "text" };
 import reconcile from "./lua/reconcile.lua" with { type: "text" };
+import pause from "./lua/pause.lua" with { type: "text" };
+import paused from "./lua/paused.lua" with { type: "text" };
+import pauses from "./lua/pauses.lua" with { type: "text" };
 import record from "./lua/record.lua" with { type: "text" };
 import release from "./lua/release.lua" with { type: "text" };
 import reply from "./lua/reply.lua" with { type: "text" };
@@ -60,6 +63,8 @@ export const SCRIPTS = {
   move: script(move, add + trimDead + unlock + endLive),
   orphans: script(orphans),
   reconcile: script(reconcile),
+  pause: script(pause),
+  pauses: script(pauses, paused),
   record: script(record, keepRecord),
   release: script(release),
   reply: script(reply),
@@ -67,5 +72,5 @@ export const SCRIPTS = {
   send: script(send),
   settle: script(settle, add + trimDead + count + endLive + keepRecord),
   stats: script(stats),
-  take: script(take),
+  take: script(take, paused),
 };

@@ -29,7 +29,7 @@ import { DueWatch } from "./due_watch.ts";
 import { edit, editSome } from "./editor.ts";
 import { entryOf } from "./entries.ts";
 import { Holdings } from "./holdings.ts";
-import { PAUSED, WAKE_CHANNEL } from "./keys.ts";
+import { WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
 import { readPage } from "./pages.ts";
 import { Processes } from "./processes.ts";
@@ -172,13 +172,15 @@ export class RedisStore implements OpenStore {
     return editSome(this.#context, place, kind, limit);
   }
 
-  async pause(queue: string): Promise<void> {
-    await this.#context.link.call(["SADD", PAUSED, queue]);
+  async pause(queue: string, forMs?: number): Promise<void> {
+    const { link, offset } = this.#context;
+    const time = forMs === undefined ? "" : `${Math.max(1, Math.round(forMs))}`;
+    await link.run(SCRIPTS.pause, [], [offset(), queue, time]);
   }
 
   async resume(queue: string): Promise<void> {
-    const { link } = this.#context;
-    await link.call(["SREM", PAUSED, queue]);
+    const { link, offset } = this.#context;
+    await link.run(SCRIPTS.pause, [], [offset(), queue, "0"]);
     // Where the user may not publish, those who wait see it a second later.
     await link.call(["PUBLISH", WAKE_CHANNEL, "resume"]).catch(() => {});
   }

@@ -44,17 +44,19 @@ export class Counts {
   queues(): QueueInfo[] {
     const { sql, now } = this.#context;
     const rows = sql(
-      `SELECT name, paused, size,
+      `SELECT name, paused, paused_until AS until, size,
          (SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queued.queue = queue.id)) AS oldest
        FROM queue ORDER BY name`,
     ).all();
-    return rows.map(({ name, paused, size, oldest }) => {
+    return rows.map(({ name, paused, until, size, oldest }) => {
+      const isPaused = paused === 1 && (until === null || Number(until) > now());
       const since = oldest === null ? undefined : readWireTime(getField(oldest as string, "enqueued_at"));
       return {
         name: name as string,
         size: Number(size),
         latencyMs: since === undefined ? 0 : Math.max(0, now() - since),
-        paused: paused === 1,
+        paused: isPaused,
+        ...(isPaused && until !== null && { pausedForMs: Number(until) - now() }),
       };
     });
   }

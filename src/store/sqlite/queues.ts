@@ -28,7 +28,7 @@ export class Queues {
       for (const name of queues) {
         const left = limit - leases.length;
         if (left <= 0) break;
-        const queue = sql("SELECT id FROM queue WHERE name = ? AND paused = 0 AND size > 0").get(name)?.id;
+        const queue = this.#withWork(name);
         if (queue === undefined) continue;
         const rows = sql(
           `SELECT job.id, payload FROM queued CROSS JOIN job ON job.id = queued.job
@@ -41,7 +41,7 @@ export class Queues {
            SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?`,
         ).run(owner, take, now(), queue, last);
         sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(queue, last);
-        this.#grow(queue as number, -rows.length);
+        this.#grow(queue, -rows.length);
         for (const { id, payload } of rows) {
           leases.push({ token: `${id}.${take}`, queue: name, payload: payload as string });
         }
@@ -52,15 +52,15 @@ export class Queues {
 
   /** Whether a queue has jobs that may be taken. */
   hasWork(name: string): boolean {
-    const { sql } = this.#context;
-    return sql("SELECT 1 FROM queue WHERE name = ? AND paused = 0 AND size > 0").get(name) !== undefined &&
-      !this.#allPaused();
+    return this.#withWork(name) !== undefined && !this.#allPaused();
   }
 
   /** See `StoreAdmin.pause`. */
-  pause(name: string): Promise<void> {
-    return this.#context.commit.run(() => {
-      this.#context.sql("UPDATE queue SET paused = 1 WHERE id = ?").run(this.idOf(name));
+  pause(name: string, forMs?: number): Promise<void> {
+    const { commit, sql, now } = this.#context;
+    return commit.run(() => {
+      const until = forMs === undefined ? null : Math.round(now() + forMs);
+      sql("UPDATE queue SET paused = 1, paused_until = ? WHERE id = ?").run(until, this.idOf(name));
     });
   }
 
@@ -112,7 +112,17 @@ export class Queues {
   }
 
   #allPaused(): boolean {
-    return this.#context.sql("SELECT 1 FROM queue WHERE name = ? AND paused = 1").get(ALL_QUEUES) !== undefined;
+    const { sql, now } = this.#context;
+    const paused = sql("SELECT paused_until FROM queue WHERE name = ? AND paused = 1").get(ALL_QUEUES);
+    return paused !== undefined && (paused.paused_until === null || Number(paused.paused_until) > now());
+  }
+
+  /** The number of the queue, if it has jobs and is not paused. */
+  #withWork(name: string): number | undefined {
+    const { sql, now } = this.#context;
+    const row = sql("SELECT id FROM queue WHERE name = ? AND (paused = 0 OR paused_until <= ?) AND size > 0")
+      .get(name, now());
+    return row?.id as number | undefined;
   }
 
   #grow(queue: number, by: number): void {

@@ -180,8 +180,8 @@ export class SqliteStore implements OpenStore {
     return this.#editor.editSome(place, edit, limit);
   }
 
-  pause(queue: string): Promise<void> {
-    return this.#queues.pause(queue);
+  pause(queue: string, forMs?: number): Promise<void> {
+    return this.#queues.pause(queue, forMs);
   }
 
   resume(queue: string): Promise<void> {

@@ -10,6 +10,8 @@ import { every } from "../../clock.ts";
 
 /** A push from another process is seen within so much. At this pace, waiting takes some 0.6 % of a core. */
 const INTERVAL_MS = 15;
+/** So many askings: half a second. What ends by the clock, such as a pause, changes nothing in the file. */
+const LOOK_ANYWAY = 33;
 
 interface Waiter {
   /** Whether what it waits for is there; asked only after a change. */
@@ -64,9 +66,10 @@ export class Watch {
 
   #start(): void {
     if (this.#stopAsking !== undefined) return;
+    let asked = 0;
     this.#stopAsking = every(INTERVAL_MS, () => {
       const version = this.#ask();
-      if (version === this.#known) return;
+      if (version === this.#known && ++asked % LOOK_ANYWAY > 0) return;
       this.#known = version;
       this.changed();
     });

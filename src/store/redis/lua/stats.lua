@@ -3,7 +3,7 @@
 --
 -- ARGV     offset of the clock in ms
 -- Result   now in ms, processed, failed, scheduled, retry, dead, leased, live processes;
---          per queue: name, size, oldest payload (or false), 1 if paused else 0
+--          per queue: name, size, oldest payload (or false), paused: 0 not, -1 until it is resumed, else for how many ms
 -- O(Q + P) for Q queues and P processes
 
 local call = redis.call
@@ -33,10 +33,18 @@ local counts = {
   live,
 }
 local queues = {}
+local names = call('SUNION', 'queues', 'paused')
+local known = {}
+for _, name in ipairs(names) do known[name] = true end
 local paused = {}
-for _, name in ipairs(call('SMEMBERS', 'paused')) do paused[name] = true end
-for _, name in ipairs(call('SUNION', 'queues', 'paused')) do
+local ends = call('ZRANGEBYSCORE', 'jobs:paused-until', '(' .. now, '+inf', 'WITHSCORES')
+for i = 1, #ends, 2 do
+  if not known[ends[i]] then names[#names + 1] = ends[i] end
+  paused[ends[i]] = tonumber(ends[i + 1]) - now
+end
+for _, name in ipairs(call('SMEMBERS', 'paused')) do paused[name] = -1 end
+for _, name in ipairs(names) do
   local key = 'queue:' .. name
-  queues[#queues + 1] = { name, call('LLEN', key), call('LINDEX', key, -1), paused[name] and 1 or 0 }
+  queues[#queues + 1] = { name, call('LLEN', key), call('LINDEX', key, -1), paused[name] or 0 }
 end
 return { counts, queues }

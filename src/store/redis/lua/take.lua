@@ -50,12 +50,12 @@ if first > 6 then
 end
 if left == 0 or first > #ARGV then return result end
 
--- It stands for all queues.
-if call('SISMEMBER', 'paused', '*') == 1 then return result end
+-- The first name stands for all queues.
+local paused = pausedOf(now, { '*', unpack(ARGV, first) })
+if paused[1] ~= 0 then return result end
 local place = 10000
-local paused = call('SMISMEMBER', 'paused', unpack(ARGV, first))
 for i = first, #ARGV do
-  if paused[i - first + 1] == 0 then
+  if paused[i - first + 2] == 0 then
     local jobs = call('RPOP', 'queue:' .. ARGV[i], left)
     if jobs and #jobs > 0 then
       local suffix = ':' .. ARGV[i]

@@ -1,0 +1,18 @@
+#!lua
+-- Pauses a queue, or ends its pause. One that has an end is in a set of our own: Sidekiq knows no end.
+--
+-- ARGV     offset of the clock in ms, name, for how many ms ("" until it is resumed, 0 to resume it)
+-- O(log P) for P pauses
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+call('ZREMRANGEBYSCORE', 'jobs:paused-until', '-inf', now)
+call('ZREM', 'jobs:paused-until', ARGV[2])
+if ARGV[3] == '' then
+  call('SADD', 'paused', ARGV[2])
+else
+  call('SREM', 'paused', ARGV[2])
+  if tonumber(ARGV[3]) > 0 then call('ZADD', 'jobs:paused-until', now + ARGV[3], ARGV[2]) end
+end
+return 1

@@ -1,0 +1,2 @@
+-- Null: paused until it is resumed; else until this moment.
+ALTER TABLE queue ADD COLUMN paused_until INTEGER;
