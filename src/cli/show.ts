@@ -2,6 +2,7 @@
 import { formatDuration } from "../job/duration.ts";
 import { type EndedJob, readEnded } from "../job/ended.ts";
 import { stringifyLossless } from "../job/json.ts";
+import { readErrors } from "../job/failure_history.ts";
 import { getField } from "../job/raw.ts";
 import type { Entry } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
@@ -80,6 +81,7 @@ function describe(entry: Entry, said: Said | undefined): string[] {
     ["failed", payloadTime(payload.failed_at)],
     ["retried", payloadTime(payload.retried_at)],
     ["error", payload.error_class === undefined ? undefined : `${payload.error_class}: ${payload.error_message}`],
+    ...errorRows(payload.errors),
     ["rescues", payload.rescues],
   ];
   return format(rows);
@@ -100,7 +102,16 @@ function describeEnded(ended: EndedJob): string[] {
     ["progress", ended.progress],
     ["last line", ended.last_line],
     ["error", error && `${error.class}: ${error.message}`],
+    ...errorRows(payload?.["errors"]),
     ["result", ended.result_dropped ? `not kept: ${ended.result_dropped}` : stringifyLossless(ended.result)],
+  ]);
+}
+
+/** What the tries failed with, the earliest first. */
+function errorRows(errors: unknown): [string, unknown][] {
+  return readErrors(errors).map(({ at, error_class, error_message }, i) => [
+    i === 0 ? "tries" : "",
+    `${payloadTime(at)} ${error_class}: ${error_message}`,
   ]);
 }
 

@@ -5,6 +5,7 @@
  */
 import { encodeBacktrace } from "./backtrace.ts";
 import type { Described } from "./errors.ts";
+import { addError } from "./failure_history.ts";
 import { failureCount, type Job } from "./job.ts";
 import { setFields, wireTime } from "./raw.ts";
 
@@ -27,16 +28,18 @@ export function failedPayload(job: Job, facts: FailureFacts): string {
   const { error, now, wire } = facts;
   const count = failureCount(payload);
   const time = wireTime(now, wire);
+  const errorClass = harmless(error.class.toWellFormed());
   const lines = facts.backtrace === true ? error.stack : error.stack.slice(0, lineCount(facts.backtrace));
   return setFields(raw, {
     queue: JSON.stringify(textOr(payload.retry_queue, facts.retryQueue ?? facts.queue)),
-    error_class: JSON.stringify(harmless(error.class.toWellFormed())),
+    error_class: JSON.stringify(errorClass),
     error_message: JSON.stringify(error.message),
     retry_count: String(count),
     // Sidekiq's pages want the first where the count is 0, the second where it is not.
     ...((count === 0 || payload.failed_at === undefined) && { failed_at: time }),
     ...(count > 0 && { retried_at: time }),
     ...(lines.length > 0 && { error_backtrace: JSON.stringify(encodeBacktrace(lines.map(harmless))) }),
+    errors: addError(payload.errors, { class: errorClass, message: error.message }, now, wire),
     enqueued_at: undefined,
   });
 }

@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { decodeBacktrace } from "./backtrace.ts";
 import { describeError } from "./errors.ts";
 import { failedPayload, type FailureFacts } from "./failure.ts";
+import type { PastError } from "./failure_history.ts";
 import { parsePayload } from "./job.ts";
 
 const NOW = 1_700_000_000_123;
@@ -17,7 +18,8 @@ Deno.test("The first failure is written into the payload, and every other byte s
   assertEquals(
     failed(raw),
     `{"class":"A","args":[1.0,12345678901234567890], "queue":"low","x":1e2,"jid":"j"` +
-      `,"error_class":"Net::Timeout","error_message":"no answer","retry_count":0,"failed_at":1700000000.123}`,
+      `,"error_class":"Net::Timeout","error_message":"no answer","retry_count":0,"failed_at":1700000000.123` +
+      `,"errors":[{"at":1700000000.123,"error_class":"Net::Timeout","error_message":"no answer"}]}`,
   );
 });
 
@@ -26,10 +28,28 @@ Deno.test("A later failure counts on, keeps failed_at and sets retried_at", () =
   assertEquals(
     failed(raw, { wire: 8 }),
     `{"class":"A","args":[],"queue":"low","retry_count":5,"failed_at":1600000000.5,"retried_at":1700000000123` +
-      `,"error_class":"Net::Timeout","error_message":"no answer"}`,
+      `,"error_class":"Net::Timeout","error_message":"no answer"` +
+      `,"errors":[{"at":1700000000123,"error_class":"Net::Timeout","error_message":"no answer"}]}`,
   );
   const lost = JSON.parse(failed(`{"class":"A","args":[],"retry_count":1}`));
   assertEquals([lost.failed_at, lost.retried_at], [1700000000.123, 1700000000.123]);
+});
+
+Deno.test("The last ten failures are kept, each with its own error, in their order and not too long", () => {
+  let raw = `{"class":"A","args":[],"errors":[7,{"at":"x"},null]}`;
+  for (let n = 1; n <= 12; n++) {
+    const error = { class: `E${n}`, message: `${n} `.padEnd(5_000, "\u{1f600}"), stack: [] };
+    raw = failed(raw, { error, now: NOW + 1_000 * n });
+  }
+  const { errors } = JSON.parse(raw);
+  assertEquals(
+    errors.map(({ at, error_class }: PastError) => [at, error_class]),
+    [3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((n) => [Number((NOW / 1_000 + n).toFixed(3)), `E${n}`]),
+  );
+  for (const { error_message } of errors) {
+    assertEquals([error_message.length, error_message.isWellFormed()], [1_000, true]);
+  }
+  assertEquals(JSON.parse(failed(`{"class":"A","args":[],"errors":"mine"}`)).errors.length, 1);
 });
 
 Deno.test("Retries go to retry_queue, else to the queue the job came from", () => {

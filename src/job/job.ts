@@ -41,6 +41,8 @@ export interface Payload {
   readonly error_message?: string;
   /** The latest failure's stack, as `backtrace.ts` packs it. */
   readonly error_backtrace?: string;
+  /** The latest failures, this one included: see `failure_history.ts`. */
+  readonly errors?: unknown;
   /** Keep stacks: `true` for all lines, or so many. */
   readonly backtrace?: boolean | number;
   /** `false`: when it failed for good it is dropped, not kept in `dead`. */

@@ -146,6 +146,7 @@ const PAST = [
   "error_class",
   "error_message",
   "error_backtrace",
+  "errors",
   "rescues",
   "unique_key",
   "discarded_at",
