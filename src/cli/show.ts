@@ -17,9 +17,12 @@ import { systemClock } from "../clock.ts";
 export const help = `
 Usage: jobs show JID [--json]
 
-Shows one job: where it is, since when or until when, its arguments, what it last said, and its last error; and, while it
-is known, how it ended and with what result. Exit 1 when the store does not know it (it left nothing, was deleted, or was
-never there).`;
+Shows one job: where it is, since when or until when, its position in its queue, its arguments, what it last said and
+logged, and what each of its last ten tries failed with; and, while it is known, how it ended and with what result. Exit 1
+when the store does not know it (it left nothing, was deleted, or was never there).`;
+
+/** Jobs that are taken before one are counted so far. */
+const FAR = 10_000;
 
 /** Shows one job. */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -29,10 +32,11 @@ export async function run(argv: readonly string[]): Promise<number> {
     const entries = await store.find(jid);
     if (entries.length === 0) return await showEnded(store, jid, flags.json);
     const said = entries.some((entry) => entry.owner !== undefined) ? await whatItSays(store, jid) : undefined;
+    const positions = await Promise.all(entries.map(({ ref }) => positionOf(store, ref)));
     if (flags.json) {
-      const json = entries.map((entry) => ({ ...entryJson(entry), ...said }));
+      const json = entries.map((entry, i) => ({ ...entryJson(entry), position: positions[i], ...said }));
       printJson(json.length === 1 ? json[0] : json);
-    } else print(entries.map((entry) => describe(entry, said).join("\n")).join("\n\n"));
+    } else print(entries.map((entry, i) => describe(entry, said, positions[i]).join("\n")).join("\n\n"));
     return 0;
   });
 }
@@ -49,16 +53,27 @@ async function showEnded(store: OpenStore, jid: string, json: boolean): Promise<
   return 0;
 }
 
-type Said = Pick<RunningJob, "progress" | "lastLine">;
+type Said = Pick<RunningJob, "progress" | "lastLine" | "log">;
 
 /** What a running job last said; as old as its process's last heartbeat. */
 async function whatItSays(store: OpenStore, jid: string): Promise<Said | undefined> {
   const work = (await store.processes()).flatMap((process) => process.work);
-  const { progress, lastLine } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
-  return { ...(progress !== undefined && { progress }), ...(lastLine !== undefined && { lastLine }) };
+  const { progress, lastLine, log } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
+  return {
+    ...(progress !== undefined && { progress }),
+    ...(lastLine !== undefined && { lastLine }),
+    ...(log !== undefined && { log }),
+  };
 }
 
-function describe(entry: Entry, said: Said | undefined): string[] {
+/** 1 for the job that is taken next; where it is far from that, only that it is; undefined when it is in no queue. */
+async function positionOf(store: OpenStore, ref: string): Promise<number | string | undefined> {
+  const before = await store.before(ref, FAR);
+  if (before === undefined) return undefined;
+  return before < FAR ? before + 1 : `more than ${FAR}`;
+}
+
+function describe(entry: Entry, said: Said | undefined, position: number | string | undefined): string[] {
   const payload = readable(entry);
   if (payload === undefined) return [`(unreadable) ${plain(entry.payload)}`];
   const when = entry.at === undefined
@@ -72,6 +87,7 @@ function describe(entry: Entry, said: Said | undefined): string[] {
     ["state", entry.owner === undefined ? where : `${where} at ${entry.owner}`],
     ["progress", said?.progress],
     ["last line", said?.lastLine],
+    ["position", position && `${position} in its queue`],
     ["queue", payload.queue],
     ["created", payloadTime(payload.created_at)],
     ["enqueued", payloadTime(payload.enqueued_at)],
@@ -83,6 +99,7 @@ function describe(entry: Entry, said: Said | undefined): string[] {
     ["error", payload.error_class === undefined ? undefined : `${payload.error_class}: ${payload.error_message}`],
     ...errorRows(payload.errors),
     ["rescues", payload.rescues],
+    ...logRows(said?.log),
   ];
   return format(rows);
 }
@@ -104,6 +121,7 @@ function describeEnded(ended: EndedJob): string[] {
     ["error", error && `${error.class}: ${error.message}`],
     ...errorRows(payload?.["errors"]),
     ["result", ended.result_dropped ? `not kept: ${ended.result_dropped}` : stringifyLossless(ended.result)],
+    ...logRows(ended.log),
   ]);
 }
 
@@ -113,6 +131,10 @@ function errorRows(errors: unknown): [string, unknown][] {
     i === 0 ? "tries" : "",
     `${payloadTime(at)} ${error_class}: ${error_message}`,
   ]);
+}
+
+function logRows(lines: readonly string[] = []): [string, unknown][] {
+  return lines.map((line, i) => [i === 0 ? "log" : "", line]);
 }
 
 function format(rows: readonly (readonly [string, unknown])[]): string[] {

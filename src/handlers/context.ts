@@ -27,8 +27,10 @@ export interface Progress {
   readonly note: string | undefined;
 }
 
-/** Of a note and of the last line so many characters are kept. */
+/** Of a note and of each line so many characters are kept. */
 const LONGEST_NOTE = 200;
+/** So many lines are kept, the latest. */
+const MOST_LINES = 20;
 
 /** The first argument of every handler. Its costly parts are made when first asked for. */
 export class JobContext {
@@ -49,7 +51,7 @@ export class JobContext {
   #aborted: { readonly reason: unknown } | undefined;
   #log: Log | undefined;
   #progress: Progress | undefined;
-  #lastLine: string | undefined;
+  #lines: readonly string[] | undefined;
 
   /** Made by the server. */
   constructor(
@@ -111,7 +113,12 @@ export class JobContext {
 
   /** The last line it logged. */
   get lastLine(): string | undefined {
-    return this.#lastLine;
+    return this.#lines?.at(-1);
+  }
+
+  /** The last lines it logged, at most 20, each cut to 200 characters; undefined when it logged none. */
+  get lastLines(): readonly string[] | undefined {
+    return this.#lines;
   }
 
   /** What {@linkcode signal} aborted with. */
@@ -133,7 +140,7 @@ export class JobContext {
   #remembering(log: Log): Log {
     const through = (level: "debug" | "info" | "warn" | "error"): Log[typeof level] => (message, fields) => {
       const text = asText(message);
-      this.#lastLine = text.slice(0, LONGEST_NOTE);
+      this.#lines = [...(this.#lines ?? []).slice(1 - MOST_LINES), text.slice(0, LONGEST_NOTE)];
       log[level](text, fields);
     };
     return {

@@ -14,6 +14,9 @@ Deno.test("a job's log has its fields on every line, and the last line is rememb
     { level: "warn", message: "second", fields: { ...job, part: 2 } },
   ]);
   assertEquals(ctx.lastLine, "second");
+  assertEquals(ctx.lastLines, ["first", "second"]);
+  for (let i = 1; i <= 30; i++) ctx.log.debug(`line ${i}`);
+  assertEquals(ctx.lastLines, Array.from({ length: 20 }, (_, i) => `line ${i + 11}`));
 });
 
 Deno.test("a handler may log and note anything, of any length", () => {
@@ -36,7 +39,7 @@ Deno.test("a handler may log and note anything, of any length", () => {
   assertEquals(log.said.slice(0, 3), ["info undefined", "info null", "info Symbol(x)"]);
   say("x".repeat(1_000_000));
   note(50, "x".repeat(1_000_000));
-  assertEquals([ctx.lastLine?.length, ctx.lastProgress?.note?.length], [200, 200]);
+  assertEquals([ctx.lastLine?.length, ctx.lastLines?.at(-1)?.length, ctx.lastProgress?.note?.length], [200, 200, 200]);
 });
 
 Deno.test("progress is kept and told", () => {

@@ -38,6 +38,8 @@ export interface EndedJob {
   readonly progress?: string;
   /** The last line it logged. */
   readonly last_line?: string;
+  /** The last lines it logged, that one included. */
+  readonly log?: readonly string[];
   /** The payload, unless it is large. */
   readonly payload?: Readonly<Record<string, unknown>>;
 }

@@ -156,10 +156,11 @@ export class Manager implements Service {
 }
 
 /** What a job says of itself. */
-function saidBy({ lastProgress, lastLine }: JobContext): Pick<RunningJob, "progress" | "lastLine"> {
+function saidBy({ lastProgress, lastLine, lastLines }: JobContext): Pick<RunningJob, "progress" | "lastLine" | "log"> {
   return {
     ...(lastProgress &&
       { progress: [lastProgress.done, lastProgress.note].filter((one) => one !== undefined).join(" ") }),
     ...(lastLine !== undefined && { lastLine }),
+    ...(lastLines !== undefined && { log: lastLines }),
   };
 }

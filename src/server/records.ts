@@ -78,7 +78,7 @@ export class Records {
       error?: { class: string; message: string };
     },
   ): { readonly record: NewRecord } {
-    const { jid, queue, attempt, lastProgress: progress, lastLine } = context;
+    const { jid, queue, attempt, lastProgress: progress, lastLine, lastLines } = context;
     const elapsed = this.#clock.monotonic() - since;
     const ended_at = this.#clock.now();
     const body = endedText({
@@ -94,6 +94,7 @@ export class Records {
       process: this.#owner,
       ...(progress && { progress: `${progress.done}${progress.note ? ` ${progress.note}` : ""}` }),
       ...(lastLine !== undefined && { last_line: lastLine }),
+      ...(lastLines !== undefined && { log: lastLines }),
       ...payloadOf(context.raw, context.payload),
     });
     return { record: { jid, ttlMs, body } };

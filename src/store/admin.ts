@@ -110,6 +110,11 @@ export interface StoreAdmin extends ResultReader, Adopter {
   page(place: Place, request?: PageRequest): Promise<Page>;
   /** The entry, if it is still where its ref says. */
   get(ref: string): Promise<Entry | undefined>;
+  /**
+   * How many jobs of its queue are taken before this entry, counted up to `most`; undefined when it is in no queue, or no
+   * longer.
+   */
+  before(ref: string, most: number): Promise<number | undefined>;
   /** Every entry whose payload has this jid. Usually one; none when the job is done or unknown. */
   find(jid: string): Promise<Entry[]>;
   /** Entries anywhere whose payload contains the text (case counts not); at most `limit`. */

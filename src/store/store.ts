@@ -131,6 +131,8 @@ export interface RunningJob {
   readonly progress?: string;
   /** The last line it logged. */
   readonly lastLine?: string;
+  /** The last lines it logged, that one included. */
+  readonly log?: readonly string[];
 }
 
 /** A process as it describes itself at each beat. */

@@ -10,6 +10,13 @@ export function Big() { return "x".repeat(70_000); }
 export function Odd() { return () => 1; }
 export function AddAway(ctx, a, b) { ctx.progress(50, "percent"); ctx.log.info("half way"); return a + b; }
 AddAway.options = { isolate: true };
+export function Flaky(ctx) {
+  ctx.log.info("try " + ctx.attempt);
+  ctx.log.warn("it will not do");
+  if (ctx.attempt < 3) throw new RangeError("no luck " + ctx.attempt);
+  return "at last";
+}
+Flaky.options = { retry_in: () => 0 };
 export function Gone() { throw new TypeError("no way"); }
 Gone.options = { retry: false };
 export function Kept() { return 1; }
@@ -37,6 +44,12 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const away = await bench.client.result(await bench.push("AddAway", [1, 2]));
     assertEquals([away?.result, away?.progress, away?.last_line], [3, "50 percent", "half way"]);
 
+    const flaky = await bench.push("Flaky", []);
+    assertEquals((await bench.client.result(flaky))?.log, ["try 3", "it will not do"]);
+    const tries = (await jobs(["show", flaky, "--store", bench.url])).stdout;
+    assertMatch(tries, /^tries +\S+Z RangeError: no luck 1\n +\S+Z RangeError: no luck 2$/m);
+    assertMatch(tries, /^log +try 3\n +it will not do$/m);
+
     const gone = await bench.client.result(await bench.push("Gone", []));
     assertEquals([gone?.state, gone?.error?.class, gone?.error?.message], ["failed", "TypeError", "no way"]);
     assertMatch(gone!.error!.stack![0]!, /Gone/);
@@ -47,6 +60,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals(JSON.parse(listed.stdout).entries.map((one: { class: string }) => one.class), [
       "Nobody",
       "Gone",
+      "Flaky",
       "AddAway",
       "Add",
     ]);
@@ -59,6 +73,26 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals([failed.code, failed.stdout, failed.stderr], [1, "", "jobs: failed: TypeError: no way\n"]);
     const nothing = await jobs(["push", "Noop", "--wait", "--store", bench.url]);
     assertEquals([nothing.code, nothing.stdout], [0, ""]);
+  });
+}
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`jobs show tells a job's position, and what a running one has logged, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const show = async (jid: string) => JSON.parse((await jobs(["show", jid, "--json", "--store", bench.url])).stdout);
+    const running = await bench.push("Wait", [bench.notes]);
+    const second = await bench.push("Noop", [], { queue: "default" });
+    assertEquals([(await show(running)).position, (await show(second)).position], [1, 2]);
+    assertMatch((await jobs(["show", second, "--store", bench.url])).stdout, /^position +2 in its queue$/m);
+
+    await using _server = await bench.server();
+    await bench.noted(`start ${running}`);
+    await bench.until(async () => (await bench.store.processes())[0]?.work[0]?.log !== undefined);
+    const { log, position } = await show(running);
+    assertEquals([log, position], [["Waiting for the end"], undefined]);
+    await jobs(["cancel", running, "--store", bench.url]);
+    assertEquals((await bench.client.result(running))?.log, ["Waiting for the end"]);
   });
 }
 

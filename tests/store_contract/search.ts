@@ -21,6 +21,19 @@ export const search: Cases = {
     assertEquals(await t.store.find(jid(77)), []);
   },
 
+  "how many of its queue are taken before one, up to a bound": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(100, { queue: "other" }), ...jobs(1, 5), job(6, { delayMs: HOUR_MS })]);
+    const refs = await Promise.all([1, 4, 6].map(async (n) => (await t.store.find(jid(n)))[0]!.ref));
+    const before = (most: number) => Promise.all(refs.map((ref) => t.store.before(ref, most)));
+    assertEquals(await before(10), [0, 3, undefined]);
+    assertEquals(await before(2), [0, 2, undefined]);
+    await takeUpTo(t.store, owner, 2);
+    assertEquals(await before(10), [undefined, 1, undefined]);
+    assertEquals(await t.store.before("nonsense", 10), undefined);
+  },
+
   "by jid, no longer when the job is done": async (open) => {
     await using t = await open();
     const owner = await register(t.store);

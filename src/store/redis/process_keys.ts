@@ -35,8 +35,8 @@ export function infoOf(process: ProcessRecord): string {
 }
 
 /** The JSON of one running job. */
-export function workOf({ queue, payload, since, progress, lastLine }: RunningJob): string {
-  const said = JSON.stringify({ progress, lastLine }).slice(1);
+export function workOf({ queue, payload, since, progress, lastLine, log }: RunningJob): string {
+  const said = JSON.stringify({ progress, lastLine, log }).slice(1);
   return `{"queue":${JSON.stringify(queue)},"payload":${JSON.stringify(payload)},"run_at":${wireTime(since)}${
     said === "}" ? said : `,${said}`
   }`;
@@ -89,6 +89,7 @@ function readWork(task: string, json: string): RunningJob {
     since: readWireTime(work["run_at"]) ?? 0,
     ...(typeof work["progress"] === "string" && { progress: work["progress"] }),
     ...(typeof work["lastLine"] === "string" && { lastLine: work["lastLine"] }),
+    ...(Array.isArray(work["log"]) && { log: readStrings(work["log"]) }),
   };
 }
 

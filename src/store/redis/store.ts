@@ -156,6 +156,11 @@ export class RedisStore implements OpenStore {
     return found && entryOf(found);
   }
 
+  async before(ref: string, most: number): Promise<number | undefined> {
+    const found = await locateText(this.#context.link, ref);
+    return found?.place.in === "queue" ? Math.min(found.position, most) : undefined;
+  }
+
   find(jid: string): Promise<Entry[]> {
     return find(this.#context.link, jid);
   }

@@ -36,6 +36,18 @@ export class Entries {
       .get(parts.id, parts.place, parts.jid) as unknown as EntryRow | undefined;
   }
 
+  /** See `StoreAdmin.before`. */
+  before(ref: string, most: number): number | undefined {
+    const row = this.locate(ref);
+    if (row?.place !== "queue") return undefined;
+    return Number(
+      this.#context.sql(
+        `SELECT count(*) AS n FROM (SELECT 1 FROM queued
+         WHERE queue = (SELECT id FROM queue WHERE name = ?) AND job < ? LIMIT ?)`,
+      ).get(row.queue, row.id, most)!.n,
+    );
+  }
+
   /** See `StoreAdmin.find`. */
   find(jid: string): Entry[] {
     const rows = this.#context.sql("SELECT * FROM entry WHERE jid = ? ORDER BY id").all(jid);

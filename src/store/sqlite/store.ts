@@ -168,6 +168,10 @@ export class SqliteStore implements OpenStore {
     });
   }
 
+  before(ref: string, most: number): Promise<number | undefined> {
+    return this.#context.read(() => this.#entries.before(ref, most));
+  }
+
   search(text: string, limit: number): Promise<Entry[]> {
     return this.#entries.search(text, limit);
   }
