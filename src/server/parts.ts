@@ -1,0 +1,196 @@
+/**
+ * The parts of a server, built and put together. Nothing here starts or stops: that is the launcher's.
+ *
+ * @module
+ */
+import { Client } from "../client/client.ts";
+import type { Clock } from "../clock.ts";
+import { Horses } from "../handlers/horses.ts";
+import { programHandler } from "../handlers/program.ts";
+import type { Registry } from "../handlers/registry.ts";
+import { chooseWays } from "../handlers/ways.ts";
+import { logger } from "../log.ts";
+import type { ProcessRecord } from "../store/store.ts";
+import { Bounds } from "./bounds.ts";
+import { CronDesk } from "./cron_desk.ts";
+import { CronReporter } from "./cron_reporter.ts";
+import { Deadlines } from "./deadlines.ts";
+import { Fetcher } from "./fetcher.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { callHook } from "./hooks.ts";
+import { LateErrors } from "./late_errors.ts";
+import type { LauncherOptions } from "./launcher_options.ts";
+import { Listener } from "./listener.ts";
+import { LocalRuns } from "./local_runs.ts";
+import { Manager } from "./manager.ts";
+import { Poller } from "./poller.ts";
+import { chooseQueues, queueOrder } from "./queue_order.ts";
+import { Reaper } from "./reaper.ts";
+import { Records } from "./records.ts";
+import { Rescuer } from "./rescuer.ts";
+import { Retrier } from "./retrier.ts";
+import { Scheduler } from "./scheduler.ts";
+import { Loop, type LoopBody, type Service } from "./service.ts";
+import { Settler } from "./settler.ts";
+import type { Inbox } from "./signals.ts";
+import { Tasks } from "./tasks.ts";
+import { Totals } from "./totals.ts";
+
+/** What the parts need of the launcher. */
+export interface Whole {
+  /** `hostname:pid:nonce`. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly inbox: Inbox;
+  /** What the process is and does, as of now. */
+  readonly describe: () => ProcessRecord;
+  /** Ends the server, unless that is under way. */
+  readonly end: (why: string) => void;
+}
+
+/** The parts. */
+export interface Parts {
+  /** The classes, each with the way it is run. */
+  readonly registry: Registry;
+  readonly tasks: Tasks;
+  readonly totals: Totals;
+  readonly client: Client;
+  readonly lateErrors: LateErrors;
+  readonly settler: Settler;
+  readonly fetcher: Fetcher;
+  readonly manager: Manager;
+  readonly localRuns: LocalRuns;
+  readonly scheduler: Scheduler;
+  readonly listener: Listener;
+  readonly listening: Service;
+  readonly heartbeat: Heartbeat;
+  /** Only when some class runs in horses. */
+  readonly horses: Horses | undefined;
+  /** Only when it is to end by itself. */
+  readonly bounding: Service | undefined;
+  /** Only as process 1 of a container. */
+  readonly reaper: Reaper | undefined;
+  readonly reaping: Service | undefined;
+  /** Makes what takes jobs out of the store, or moves them to where they are taken: anew each time it is to begin. */
+  readonly taking: () => Service[];
+}
+
+/** Builds the parts of a server. */
+export function buildParts(options: LauncherOptions, whole: Whole): Parts {
+  const { store, settings } = options;
+  const { identity: owner, clock, inbox } = whole;
+  const log = (name: string) => logger(name, clock);
+  const tasks = new Tasks(clock);
+  const loop = <Result>(body: LoopBody<Result>) => new Loop(body, { clock, tasks, log: log(body.name) });
+  const { graceMs, maxResultBytes } = settings;
+  const { registry, modules } = chooseWays(options.registry, {
+    isolate: settings.isolate,
+    inHorse: (job) => horses!.perform(job),
+    programs: settings.programs,
+    asProgram: (command) => programHandler(command, { clock, graceMs, maxResultBytes }),
+  });
+  const horses = modules.length > 0 ? newHorses(options, modules, clock) : undefined;
+  const totals = new Totals();
+  const hooks = options.hooks ?? {};
+
+  const client = new Client({
+    store,
+    clock,
+    maxPayloadBytes: settings.maxPayloadBytes,
+    sidekiqWire: settings.sidekiqWire,
+    classOptions: (name) => registry.get(name)?.options,
+    ...(options.pushMiddleware && { middleware: options.pushMiddleware }),
+  });
+  const lateErrors = new LateErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
+  const settler = new Settler({ store, owner, clock, log: log("settler") });
+  const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
+  const fetcher = new Fetcher({ store, owner, clock, settler, order, maxJobs: settings.maxJobs });
+  const services = {
+    clock,
+    tasks,
+    fetcher,
+    settler,
+    retrier: new Retrier({ clock, settings, registry, hooks, log: log("retrier") }),
+    registry,
+    totals,
+    records: new Records({ clock, settings, registry, owner }),
+    deadlines: new Deadlines({ clock, graceMs: settings.graceMs, log: log("deadlines") }),
+    lateErrors,
+    client,
+    middleware: options.performMiddleware ?? [],
+    log: log("processor"),
+  };
+  const manager = new Manager(services, { concurrency: settings.concurrency, log: log("manager") });
+  const localRuns = new LocalRuns(services);
+  const report = new CronReporter(log("scheduler"));
+  const desk = new CronDesk({ client, report, local: localRuns });
+  const scheduler = new Scheduler({ store, clock, log: log("scheduler"), desk, report });
+  const onCancel = (jid: string) => manager.cancel(jid);
+  const listener = new Listener({ clock, store, identity: owner, inbox, onCancel });
+  const heartbeat = new Heartbeat({
+    store,
+    storeUrl: options.storeUrl,
+    storeOptions: options.storeOptions ?? {},
+    describe: whole.describe,
+    onCommands: (commands) => listener.hear(commands),
+    onBeat: () => hooks.heartbeat && void callHook(log("launcher"), "heartbeat", hooks.heartbeat),
+    intervalMs: settings.heartbeatMs,
+    ttlMs: settings.deadAfterMs,
+    clock,
+    tasks,
+    log: log("heartbeat"),
+  });
+  const activity = () => ({
+    underWay: manager.busy + fetcher.waiting + settler.unsettled,
+    queuesEmpty: fetcher.queuesEmpty,
+    exhausted: fetcher.exhausted,
+  });
+  const reaper = Deno.pid === 1 ? new Reaper({ clock, log: log("reaper") }) : undefined;
+  return {
+    registry,
+    tasks,
+    totals,
+    client,
+    lateErrors,
+    settler,
+    fetcher,
+    manager,
+    localRuns,
+    scheduler,
+    listener,
+    listening: loop(listener),
+    heartbeat,
+    horses,
+    bounding: Bounds.needed(settings)
+      ? loop(new Bounds({ clock, limits: settings, activity, end: whole.end }))
+      : undefined,
+    reaper,
+    reaping: reaper && loop(reaper),
+    taking: () => [
+      loop(new Poller({ store, clock, log: log("poller") })),
+      loop(
+        new Rescuer({
+          store,
+          clock,
+          log: log("rescuer"),
+          intervalMs: settings.heartbeatMs,
+          maxRescues: settings.maxRescues,
+        }),
+      ),
+      loop(scheduler),
+      loop(fetcher),
+    ],
+  };
+}
+
+function newHorses({ store, settings }: LauncherOptions, modules: readonly string[], clock: Clock): Horses {
+  return new Horses({
+    modules,
+    enqueue: (jobs) => store.enqueue(jobs),
+    graceMs: settings.graceMs,
+    maxMemoryBytes: settings.maxMemoryBytes,
+    maxJobs: settings.horseJobs,
+    clock,
+    log: logger("horses", clock),
+  });
+}
