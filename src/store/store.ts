@@ -16,6 +16,7 @@
  *
  * @module
  */
+import type { ClassStore } from "./classes.ts";
 import type { CronStore } from "./cron.ts";
 import type { NewRecord, ResultWaiter } from "./results.ts";
 
@@ -165,6 +166,8 @@ export interface ProcessRecord {
   readonly rss: number;
   /** What it performs now. */
   readonly work: readonly RunningJob[];
+  /** The classes that it has handlers for. Absent for a process of Sidekiq's, and where there are thousands. */
+  readonly classes?: readonly string[];
   /** What it has done, by class. Absent for a process of Sidekiq's. */
   readonly totals?: Readonly<Record<string, ClassTotals>>;
 }
@@ -204,7 +207,7 @@ export interface RescueResult {
 }
 
 /** The store, to those who put jobs in and those who perform them. Closing it ends every wait on it. */
-export interface Store extends CronStore, ResultWaiter, AsyncDisposable {
+export interface Store extends CronStore, ResultWaiter, ClassStore, AsyncDisposable {
   /** The address as given, without any password: for logs and people. */
   readonly url: string;
 

@@ -5,6 +5,7 @@
  */
 import { bytes } from "./bytes.ts";
 import { claim } from "./claim.ts";
+import { classes } from "./classes.ts";
 import { commands } from "./commands.ts";
 import { counts } from "./counts.ts";
 import { cron } from "./cron.ts";
@@ -43,6 +44,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   edit,
   cron,
   results,
+  classes,
   "exactly once": exactlyOnce,
 };
 

@@ -64,6 +64,9 @@ export function cronHistoryKey(name: string): string {
   return `jobs:cron:history:${name}`;
 }
 
+/** Ours: class → what servers say about its jobs (hash). */
+export const CLASSES = "jobs:classes";
+
 /** Ours: the record of a job that has ended (string). */
 export function resultKey(jid: string): string {
   return `jobs:result:${jid}`;
@@ -85,4 +88,5 @@ export const TYPES: Readonly<Record<string, string>> = {
   [SETS.dead]: "zset",
   [OWNERS]: "zset",
   [ENDED]: "zset",
+  [CLASSES]: "hash",
 };

@@ -28,6 +28,7 @@ export function infoOf(process: ProcessRecord): string {
     version: process.version,
     embedded: false,
     capsules: { default: capsule },
+    classes: process.classes,
     totals: process.totals,
   });
   // The number's fraction would not survive JSON.stringify, and without one Sidekiq 8 takes it for milliseconds.
@@ -72,6 +73,7 @@ export function readProcess(identity: string, fields: ProcessFields, alive: bool
     busy: readNumber(fields.busy) ?? 0,
     rss: (readNumber(fields.rss) ?? 0) * 1024,
     work: Object.entries(fields.work).map(([task, json]) => readWork(task, json)),
+    ...(Array.isArray(info["classes"]) && { classes: readStrings(info["classes"]) }),
     ...(typeof info["totals"] === "object" && info["totals"] !== null &&
       { totals: info["totals"] as Readonly<Record<string, ClassTotals>> }),
     beatAt: readWireTime(readNumber(fields.beat)) ?? 0,

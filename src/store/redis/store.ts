@@ -6,6 +6,7 @@
 import type { Adopted } from "../admin_adopt.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
+import type { DeclaredClass } from "../classes.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
 import type { OpenStore } from "../open.ts";
 import type { NewRecord, RecordPage } from "../results.ts";
@@ -22,6 +23,7 @@ import type {
   TakeRequest,
 } from "../store.ts";
 import { adopt, forget } from "./adoption.ts";
+import { declareClasses, declaredClasses } from "./classes.ts";
 import type { Context } from "./context.ts";
 import { readStats } from "./counts.ts";
 import { Cron } from "./cron.ts";
@@ -220,6 +222,14 @@ export class RedisStore implements OpenStore {
 
   waitForCron(signal: AbortSignal): Promise<void> {
     return this.#cron.wait(signal);
+  }
+
+  declareClasses(classes: readonly DeclaredClass[]): Promise<void> {
+    return declareClasses(this.#context, classes);
+  }
+
+  declaredClasses(names?: readonly string[]): Promise<DeclaredClass[]> {
+    return declaredClasses(this.#context, names);
   }
 
   waitForResult(jid: string, signal: AbortSignal): Promise<string | undefined> {

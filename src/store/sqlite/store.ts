@@ -6,6 +6,7 @@
 import type { Adopted } from "../admin_adopt.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
+import type { DeclaredClass } from "../classes.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
 import type { OpenStore } from "../open.ts";
 import type { NewRecord, RecordPage } from "../results.ts";
@@ -23,6 +24,7 @@ import type {
 } from "../store.ts";
 import { Adoption } from "./adoption.ts";
 import { Claims } from "./claims.ts";
+import { Classes } from "./classes.ts";
 import { Commands } from "./commands.ts";
 import type { Context } from "./context.ts";
 import { Counts } from "./counts.ts";
@@ -61,6 +63,7 @@ export class SqliteStore implements OpenStore {
   readonly #cron: Cron;
   readonly #results: Results;
   readonly #adoption: Adoption;
+  readonly #classes: Classes;
   #isClosed = false;
 
   /** @param url the address as given */
@@ -86,6 +89,7 @@ export class SqliteStore implements OpenStore {
     this.#editor = new Editor(context, { jobs, queues, entries, pages, promotion, sets, locks });
     this.#cron = new Cron(context, intake);
     this.#adoption = new Adoption(context, { jobs, queues, sets, locks });
+    this.#classes = new Classes(context);
   }
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
@@ -222,6 +226,14 @@ export class SqliteStore implements OpenStore {
 
   waitForCron(signal: AbortSignal): Promise<void> {
     return this.#cron.wait(signal);
+  }
+
+  declareClasses(classes: readonly DeclaredClass[]): Promise<void> {
+    return this.#classes.declare(classes);
+  }
+
+  declaredClasses(names?: readonly string[]): Promise<DeclaredClass[]> {
+    return this.#classes.declared(names);
   }
 
   waitForResult(jid: string, signal: AbortSignal): Promise<string | undefined> {
