@@ -19,8 +19,8 @@ export async function declaredClasses(
   names: readonly string[] | undefined,
 ): Promise<DeclaredClass[]> {
   if (names === undefined) {
-    const all = await link.call(["HGETALL", CLASSES]) as string[];
-    return all.flatMap((name, i) => i % 2 === 0 ? [{ name, options: all[i + 1]! }] : []);
+    const all = await link.call(["HGETALL", CLASSES]) as Record<string, string>;
+    return Object.entries(all).map(([name, options]) => ({ name, options }));
   }
   if (names.length === 0) return [];
   const found = await link.call(["HMGET", CLASSES, ...names]) as (string | null)[];
