@@ -43,6 +43,7 @@ export async function* inBatches<T>(
       const job = build(item);
       batch.add(job instanceof Promise ? await job : job);
     } catch (error) {
+      if (!(error instanceof InvalidPayload)) throw new BulkInterrupted(error, done);
       batch.refuse(error);
     }
     if (!batch.full) continue;
@@ -72,8 +73,7 @@ class Batch {
     this.#characters += job.payload.length;
   }
 
-  refuse(error: unknown): void {
-    if (!(error instanceof InvalidPayload)) throw error;
+  refuse(error: InvalidPayload): void {
     this.results.push({ refused: error.message });
   }
 

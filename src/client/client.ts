@@ -16,13 +16,17 @@ import { compose, type PushMiddleware } from "../middleware/chain.ts";
 import type { EnqueueResult, NewJob, Store } from "../store/store.ts";
 import { JobBuilder } from "./builder.ts";
 import { BATCH, BulkInterrupted, type BulkOptions, heldBy, inBatches, type PushResult, spreader } from "./bulk.ts";
+import { ClassOptionsKnown } from "./class_options.ts";
 import { Gather } from "./gather.ts";
 
 export { BulkInterrupted, type BulkOptions, type PushResult } from "./bulk.ts";
 export type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
 
-/** What a client needs of a store: `enqueue`, and, to wait for results, `waitForResult`. */
-export type ClientStore = Pick<Store, "enqueue"> & Partial<Pick<Store, "waitForResult">>;
+/**
+ * What a client needs of a store: `enqueue`; to wait for results, `waitForResult`; to know what the servers' classes say
+ * about their jobs, `declaredClasses`.
+ */
+export type ClientStore = Pick<Store, "enqueue"> & Partial<Pick<Store, "waitForResult" | "declaredClasses">>;
 
 /** What a client is made with. */
 export interface ClientOptions {
@@ -36,7 +40,7 @@ export interface ClientOptions {
   readonly maxPayloadBytes?: number;
   /** How times are written; default 7, seconds with a fraction. */
   readonly sidekiqWire?: 7 | 8;
-  /** What a class says about its jobs. */
+  /** What a class says about its jobs. Of one that is not known here, the store is asked what servers told it. */
   readonly classOptions?: (className: string) => ClassOptions | undefined;
 }
 
@@ -54,17 +58,23 @@ export class Client {
   readonly #clock: Clock;
   readonly #builder: JobBuilder;
   readonly #middleware: PushMiddleware | undefined;
+  readonly #classes: ClassOptionsKnown;
 
   /** A client of one store. */
   constructor(options: ClientOptions) {
     this.#store = options.store;
     this.#clock = options.clock ?? systemClock;
     this.#middleware = options.middleware?.length ? compose(options.middleware) : undefined;
+    this.#classes = new ClassOptionsKnown({
+      own: options.classOptions ?? (() => undefined),
+      store: options.store,
+      clock: this.#clock,
+    });
     this.#builder = new JobBuilder({
       clock: this.#clock,
       maxPayloadBytes: options.maxPayloadBytes ?? 1024 * 1024,
       wire: options.sidekiqWire ?? 7,
-      classOptions: options.classOptions ?? (() => undefined),
+      classOptions: (name) => this.#classes.get(name),
     });
   }
 
@@ -81,6 +91,12 @@ export class Client {
     }
     const record = await this.#store.waitForResult(jid, options.signal ?? new AbortController().signal);
     return record === undefined ? undefined : readEnded(record);
+  }
+
+  /** What a class says about its jobs, as far as this program or the store knows. */
+  async optionsOf(className: string): Promise<ClassOptions> {
+    await this.#classes.learn(className);
+    return this.#classes.get(className) ?? {};
   }
 
   /**
@@ -124,6 +140,7 @@ export class Client {
     if (typeof args !== "object" || args === null) {
       throw new InvalidPayload("args", args, "an array of arrays, one for each job");
     }
+    await this.#classes.learn(common.class);
     const prepared = this.#builder.prepare(common as JobRequest);
     if (prepared.jid !== undefined) throw new InvalidPayload("jid", prepared.jid, "none: each job gets its own");
     const later = spreader(spreadMs);
@@ -151,7 +168,11 @@ export class Client {
     { spreadMs = 0 }: BulkOptions = {},
   ): AsyncGenerator<PushResult> {
     const later = spreader(spreadMs);
-    const build = (job: JobRequest) => this.#builder.build(this.#builder.prepare(job), job.args, later());
+    const buildNow = (job: JobRequest) => this.#builder.build(this.#builder.prepare(job), job.args, later());
+    const build = (job: JobRequest) => {
+      const learning = this.#classes.learn(job?.class);
+      return learning === undefined ? buildNow(job) : learning.then(() => buildNow(job));
+    };
     const batches = this.#middleware
       ? this.#batchesThrough(jobs, (job) => job, later)
       : inBatches(jobs, this.#store, build);
@@ -180,6 +201,10 @@ export class Client {
     said?: ClassOptions,
     laterMs = 0,
   ): Promise<string | undefined> {
+    if (said === undefined) {
+      const learning = this.#classes.learn(request?.class);
+      if (learning !== undefined) await learning;
+    }
     const store = async (checked: JobRequest, what?: ClassOptions) => {
       const job = await this.#builder.build(this.#builder.prepare(checked, what), checked.args, laterMs);
       return (await enqueue(job)).stored ? job.jid : undefined;

@@ -328,3 +328,66 @@ Deno.test("Through middleware too, a store that fails is told", async () => {
   const jobs = args.map((one) => ({ class: "A", args: one }));
   assertEquals((await assertRejects(() => all(client.pushMany(jobs)), BulkInterrupted)).done, 1_000);
 });
+
+/** A store where servers have told what class `Told` says. */
+class Telling extends Recorder {
+  options = '{"queue":"told","retry":2,"unique_for":60,"big":12345678901234567890}';
+  asked: string[] = [];
+
+  declaredClasses(names: readonly string[] = []): Promise<{ name: string; options: string }[]> {
+    this.asked.push(...names);
+    return Promise.resolve(names.includes("Told") ? [{ name: "Told", options: this.options }] : []);
+  }
+}
+
+Deno.test("What servers told the store of a class holds for every way of pushing, unless the push says otherwise", async () => {
+  const store = new Telling();
+  const client = new Client({ store, clock });
+  await client.push("Told", [1]);
+  await client.push({ class: "Told", args: [2], queue: "mine", retry: false });
+  await client.pushBulk({ class: "Told", args: [[3]] });
+  await all(client.pushMany([{ class: "Told", args: [4] }, { class: "Else", args: [5] }]));
+  await new Client({ store, clock, middleware: [(_context, next) => next()] }).push("Told", [6]);
+  assertEquals(store.payloads.map(({ queue, retry }) => [queue, retry]), [
+    ["told", 2],
+    ["mine", false],
+    ["told", 2],
+    ["told", 2],
+    ["default", true],
+    ["told", 2],
+  ]);
+  assertEquals(store.jobs.map(({ unique }) => unique !== undefined), [true, true, true, true, false, true]);
+  assertMatch(store.jobs[0]!.payload, /"big":12345678901234567890/);
+  assertEquals([await client.optionsOf("Told"), await client.optionsOf("Else")].map((told) => told["queue"]), [
+    "told",
+    undefined,
+  ]);
+  assertEquals(store.asked, ["Told", "Else", "Told"]);
+});
+
+Deno.test("The store is asked again after half a minute, and not about classes known here", async () => {
+  let now = 0;
+  const store = new Telling();
+  const classOptions = (name: string) => name === "Own" ? { queue: "own" } : undefined;
+  const client = new Client({ store, clock: { ...clock, monotonic: () => now }, classOptions });
+  await Promise.all([client.push("Told", [1]), client.push("Told", [2]), client.push("Own", [])]);
+  assertEquals(store.asked, ["Told"]);
+  store.options = '{"queue":"later"}';
+  now = 30_001;
+  await client.push("Told", [3]);
+  assertEquals(store.payloads.map(({ queue }) => queue).sort(), ["later", "own", "told", "told"]);
+});
+
+Deno.test("What a store says of a class and is no object is nothing; a store that cannot be asked is an error", async () => {
+  const store = new Telling();
+  for (const options of ["[1]", "null", "nonsense"]) {
+    store.options = options;
+    await new Client({ store, clock }).push("Told", [options]);
+  }
+  assertEquals(store.payloads.map(({ queue }) => queue), ["default", "default", "default"]);
+  const away = Object.assign(new Recorder(), { declaredClasses: () => Promise.reject(new Error("away")) });
+  await assertRejects(() => new Client({ store: away, clock }).push("Told", []), Error, "away");
+  const interrupted = all(new Client({ store: away, clock }).pushMany([{ class: "Told", args: [] }]));
+  await assertRejects(() => interrupted, BulkInterrupted, "after 0 jobs: away");
+  assertEquals(away.jobs, []);
+});
