@@ -7,9 +7,11 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import schema1 from "../src/store/sqlite/schema/1.sql" with { type: "text" };
+import type { DayCount } from "../src/store/admin_history.ts";
 import { StoreError, type StoreErrorCode } from "../src/store/errors.ts";
 import { openSqlite } from "../src/store/sqlite/open.ts";
-import { job, jobs, numbersIn } from "./store_contract/jobs.ts";
+import { HOUR_MS, job, jobs, numbersIn, register, takeUpTo } from "./store_contract/jobs.ts";
+import { FakeClock } from "./support/clock.ts";
 import { sqliteFolder } from "./support/stores.ts";
 
 Deno.test("SQLite: what it makes is for its user alone: the folder, the file and those beside it", async () => {
@@ -162,3 +164,21 @@ function tamper(file: string, sql: string): void {
   using database = new DatabaseSync(file);
   database.exec(sql);
 }
+
+Deno.test("SQLite: a day's counts are dropped after five years, not before; the totals stay", async () => {
+  const clock = new FakeClock();
+  await using folder = await sqliteFolder();
+  const store = await folder.open({ clock });
+  const first = clock.now();
+  const year = 365 * 24 * HOUR_MS;
+  for (const years of [0, 4.9, 5.1]) {
+    clock.set(first + years * year);
+    const owner = await register(store);
+    await store.enqueue([job(1)]);
+    const [lease] = await takeUpTo(store, owner);
+    await store.settle(owner, [{ kind: "discard", token: lease!.token }]);
+    const [{ processed, failed }] = await store.history(first, first) as [DayCount];
+    assertEquals([processed, failed], years > 5 ? [0, 0] : [1, 1]);
+  }
+  assertEquals((await store.stats()).processed, 3);
+});

@@ -4,6 +4,7 @@
  * @module
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { dayOf } from "../../src/store/admin_history.ts";
 import type { Outcome } from "../../src/store/store.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS, inDead, inRetry, job, jobs, register, takeUpTo } from "./jobs.ts";
@@ -73,6 +74,30 @@ export const counts: Cases = {
     }
     const { processed, failed } = await other.stats();
     assertEquals([processed, failed], [3, 1]);
+  },
+
+  "of each day, by UTC, those without any included": async (open) => {
+    await using t = await open();
+    t.advance(36 * HOUR_MS - t.now() % (24 * HOUR_MS)); // noon: far from another day
+    const first = t.now();
+    const settle = async (...kinds: ("ack" | "discard")[]) => {
+      const owner = await register(t.store);
+      await t.store.enqueue(jobs(1, kinds.length));
+      const leases = await takeUpTo(t.store, owner);
+      await t.store.settle(owner, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
+    };
+    assertEquals(await t.store.history(first, first + HOUR_MS * 24), [
+      { day: dayOf(first), processed: 0, failed: 0 },
+      { day: dayOf(first + 24 * HOUR_MS), processed: 0, failed: 0 },
+    ]);
+    await settle("ack", "discard", "ack");
+    t.advance(48 * HOUR_MS);
+    await settle("discard");
+    const days = await (await t.another()).history(first - 24 * HOUR_MS, first + 48 * HOUR_MS);
+    assertEquals(days.map(({ day }) => day), [-24, 0, 24, 48].map((hours) => dayOf(first + hours * HOUR_MS)));
+    assertEquals(days.map(({ processed, failed }) => [processed, failed]), [[0, 0], [3, 1], [0, 0], [1, 1]]);
+    assertEquals((await t.store.history(first, first)).map(({ processed }) => processed), [3]);
+    assertEquals(await t.store.history(first, first - 24 * HOUR_MS), []);
   },
 
   "of every queue that is or was, by name, with the age of its oldest job": async (open) => {

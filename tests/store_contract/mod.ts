@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { audit } from "./audit.ts";
 import { bytes } from "./bytes.ts";
 import { claim } from "./claim.ts";
 import { classes } from "./classes.ts";
@@ -43,6 +44,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   search,
   edit,
   cron,
+  audit,
   results,
   classes,
   "exactly once": exactlyOnce,

@@ -1,11 +1,14 @@
 /**
- * The counts of everything, in one script.
+ * The counts of everything, in one script; and those of each day.
  *
  * @module
  */
 import { getField, readWireTime } from "../../job/raw.ts";
 import type { QueueInfo, Stats } from "../admin.ts";
+import { type DayCount, daysBetween } from "../admin_history.ts";
 import type { Context } from "./context.ts";
+import { dayKey } from "./keys.ts";
+import type { Link } from "./link.ts";
 import { SCRIPTS } from "./script.ts";
 
 /** See `StoreAdmin.stats`. */
@@ -35,6 +38,16 @@ export async function readStats({ link, offset }: Context): Promise<Stats> {
     processes: processes!,
     queues,
   };
+}
+
+/** See `HistoryReader.history`. */
+export async function readHistory(link: Link, from: number, to: number): Promise<DayCount[]> {
+  const days = daysBetween(from, to);
+  if (days.length === 0) return [];
+  const keys = days.flatMap((day) => [dayKey("processed", day), dayKey("failed", day)]);
+  const counts = await link.call(["MGET", ...keys]) as (string | null)[];
+  const count = (i: number) => Number(counts[i] ?? 0) || 0;
+  return days.map((day, i) => ({ day, processed: count(2 * i), failed: count(2 * i + 1) }));
 }
 
 function enqueuedAt(payload: string): number | undefined {

@@ -21,6 +21,11 @@ export const OWNERS = "jobs:owners";
 /** Ours: the channel that tells of an earlier due time, or of a queue that is let go again. */
 export const WAKE_CHANNEL = "jobs:wake";
 
+/** Sidekiq: how many jobs were finished on a day, or failed (string). */
+export function dayKey(name: "processed" | "failed", day: string): string {
+  return `stat:${name}:${day}`;
+}
+
 /** Sidekiq: the jobs of a queue; pushed on the left, taken on the right (list). */
 export function queueKey(queue: string): string {
   return `queue:${queue}`;
@@ -77,6 +82,9 @@ export const ENDED = "jobs:ended";
 /** Ours: the channel that tells the jid of each job that leaves a record. */
 export const RESULTS_CHANNEL = "jobs:results";
 
+/** Ours: what people did (stream). */
+export const AUDIT = "jobs:audit";
+
 /** Every key whose type can be told beforehand, with it. */
 export const TYPES: Readonly<Record<string, string>> = {
   [QUEUES]: "set",
@@ -88,5 +96,6 @@ export const TYPES: Readonly<Record<string, string>> = {
   [SETS.dead]: "zset",
   [OWNERS]: "zset",
   [ENDED]: "zset",
+  [AUDIT]: "stream",
   [CLASSES]: "hash",
 };

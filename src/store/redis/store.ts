@@ -4,8 +4,10 @@
  * @module
  */
 import type { Adopted } from "../admin_adopt.ts";
+import type { Act, ActPage } from "../admin_audit.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
+import type { DayCount } from "../admin_history.ts";
 import type { DeclaredClass } from "../classes.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
 import type { OpenStore } from "../open.ts";
@@ -23,9 +25,10 @@ import type {
   TakeRequest,
 } from "../store.ts";
 import { adopt, forget } from "./adoption.ts";
+import { addAct, readActs } from "./audit.ts";
 import { declareClasses, declaredClasses } from "./classes.ts";
 import type { Context } from "./context.ts";
-import { readStats } from "./counts.ts";
+import { readHistory, readStats } from "./counts.ts";
 import { Cron } from "./cron.ts";
 import { DueWatch } from "./due_watch.ts";
 import { edit, editSome } from "./editor.ts";
@@ -258,6 +261,18 @@ export class RedisStore implements OpenStore {
 
   forget(keys: readonly string[]): Promise<void> {
     return forget(this.#context, keys);
+  }
+
+  history(from: number, to: number): Promise<DayCount[]> {
+    return readHistory(this.#context.link, from, to);
+  }
+
+  audit(act: Act): Promise<void> {
+    return addAct(this.#context, act);
+  }
+
+  acts(request?: { readonly cursor?: string; readonly limit?: number }): Promise<ActPage> {
+    return readActs(this.#context, request);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -4,8 +4,10 @@
  * @module
  */
 import type { Adopted } from "../admin_adopt.ts";
+import type { Act, ActPage } from "../admin_audit.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
+import type { DayCount } from "../admin_history.ts";
 import type { DeclaredClass } from "../classes.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
 import type { OpenStore } from "../open.ts";
@@ -23,6 +25,7 @@ import type {
   TakeRequest,
 } from "../store.ts";
 import { Adoption } from "./adoption.ts";
+import { Audit } from "./audit.ts";
 import { Claims } from "./claims.ts";
 import { Classes } from "./classes.ts";
 import { Commands } from "./commands.ts";
@@ -63,6 +66,8 @@ export class SqliteStore implements OpenStore {
   readonly #cron: Cron;
   readonly #results: Results;
   readonly #adoption: Adoption;
+  readonly #audit: Audit;
+  readonly #totals: Totals;
   readonly #classes: Classes;
   #isClosed = false;
 
@@ -71,7 +76,7 @@ export class SqliteStore implements OpenStore {
     this.url = url;
     this.#context = context;
     const locks = new UniqueLocks(context);
-    const totals = new Totals(context);
+    const totals = this.#totals = new Totals(context);
     const results = this.#results = new Results(context);
     const jobs = new Jobs(context);
     const sets = new Sets(context, jobs);
@@ -89,6 +94,7 @@ export class SqliteStore implements OpenStore {
     this.#editor = new Editor(context, { jobs, queues, entries, pages, promotion, sets, locks });
     this.#cron = new Cron(context, intake);
     this.#adoption = new Adoption(context, { jobs, queues, sets, locks });
+    this.#audit = new Audit(context);
     this.#classes = new Classes(context);
   }
 
@@ -262,6 +268,18 @@ export class SqliteStore implements OpenStore {
 
   forget(keys: readonly string[]): Promise<void> {
     return this.#adoption.forget(keys);
+  }
+
+  history(from: number, to: number): Promise<DayCount[]> {
+    return this.#context.read(() => this.#totals.history(from, to));
+  }
+
+  audit(act: Act): Promise<void> {
+    return this.#audit.add(act);
+  }
+
+  acts(request?: { readonly cursor?: string; readonly limit?: number }): Promise<ActPage> {
+    return this.#audit.page(request);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,30 @@
+/**
+ * The audit log: a stream, bounded by Redis itself.
+ *
+ * @module
+ */
+import { type Act, type ActPage, actText, MOST_ACTS, readAct } from "../admin_audit.ts";
+import { type Context, serverTime } from "./context.ts";
+import { AUDIT } from "./keys.ts";
+
+const DEFAULT_LIMIT = 25;
+
+/** See `Auditor.audit`. Sent again when its answer was lost: rather twice in the log than not at all. */
+export async function addAct(context: Context, act: Act): Promise<void> {
+  const at = `${await serverTime(context)}`;
+  await context.link.call(["XADD", AUDIT, "MAXLEN", "=", `${MOST_ACTS}`, "*", "at", at, "act", actText(act)]);
+}
+
+/** See `Auditor.acts`. The cursor is the last one's id. */
+export async function readActs(
+  { link }: Context,
+  { cursor, limit = DEFAULT_LIMIT }: { readonly cursor?: string; readonly limit?: number } = {},
+): Promise<ActPage> {
+  const from = cursor !== undefined && /^\d{1,15}-\d{1,15}$/.test(cursor) ? `(${cursor}` : "+";
+  const rows = await link.call(["XREVRANGE", AUDIT, from, "-", "COUNT", `${limit + 1}`]) as [string, string[]][];
+  const acts = rows.slice(0, limit).map(([, fields]) => {
+    const field = (name: string) => fields[fields.indexOf(name) + 1] ?? "";
+    return readAct(field("act"), Number(field("at")) || 0);
+  });
+  return { acts, ...(rows.length > limit && { next: rows[limit - 1]![0] }) };
+}

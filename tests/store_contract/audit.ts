@@ -1,0 +1,58 @@
+/**
+ * The audit log.
+ *
+ * @module
+ */
+import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { type Act, MOST_ACTS } from "../../src/store/admin_audit.ts";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { HOUR_MS } from "./jobs.ts";
+
+const ACT: Act = { user: "ann", by: "cookie", from: "10.0.0.9", action: "retry" };
+
+export const audit: Cases = {
+  "acts are kept with their time, and read page by page, the latest first": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    assertEquals(await t.store.acts(), { acts: [] });
+    const times: number[] = [];
+    for (let i = 1; i <= 5; i++) {
+      times.unshift(t.now());
+      await (i % 2 ? t.store : other).audit({ ...ACT, target: `job ${i}`, count: i });
+      t.advance(HOUR_MS);
+    }
+    const first = await other.acts({ limit: 2 });
+    assertEquals(first.acts.map(({ target }) => target), ["job 5", "job 4"]);
+    await t.store.audit({ ...ACT, target: "meanwhile" });
+    const second = await other.acts({ limit: 2, cursor: first.next! });
+    assertEquals(second.acts.map(({ target, count }) => [target, count]), [["job 3", 3], ["job 2", 2]]);
+    const third = await other.acts({ limit: 2, cursor: second.next! });
+    assertEquals([third.acts.length, third.next], [1, undefined]);
+    for (const [i, { at }] of [...first.acts, ...second.acts, ...third.acts].entries()) {
+      assertAlmostEquals(at, times[i]!, SLACK_MS);
+    }
+    const { at: _, ...act } = third.acts[0]!;
+    assertEquals(act, { ...ACT, target: "job 1", count: 1 });
+  },
+
+  "whatever an act says is kept as it is, within bounds; a foreign cursor is no harm": async (open) => {
+    await using t = await open();
+    const hostile = `'"); DROP TABLE act; --\u0000\u2028\ud800<x>`;
+    await t.store.audit({ ...ACT, user: hostile, target: "x".repeat(1_000_000), outcome: "refused: \n why" });
+    const [act] = (await t.store.acts()).acts;
+    assertEquals([act!.user, act!.target!.length, act!.outcome], [hostile.toWellFormed(), 1_000, "refused: \n why"]);
+    for (const cursor of ["", "x", "-1", "9-9-9", "(+", "1e9"]) await t.store.acts({ cursor });
+  },
+
+  "the oldest are dropped when there are too many": async (open) => {
+    await using t = await open();
+    const more = 20;
+    for (let i = 0; i < MOST_ACTS + more;) {
+      const batch = Math.min(500, MOST_ACTS + more - i);
+      await Promise.all(Array.from({ length: batch }, () => t.store.audit({ ...ACT, count: i++ })));
+    }
+    const { acts, next } = await t.store.acts({ limit: MOST_ACTS + more });
+    assertEquals([acts.length, next], [MOST_ACTS, undefined]);
+    assertEquals(Math.min(...acts.map(({ count }) => count!)), more);
+  },
+};
