@@ -1,17 +1,6 @@
--- What was measured of each class in each step of time: by the minute for 8 hours, by ten minutes for 72.
-CREATE TABLE measure (
-  step INTEGER NOT NULL, -- its length in ms
-  at INTEGER NOT NULL, -- when it began
-  class TEXT NOT NULL,
-  processed INTEGER NOT NULL,
-  failed INTEGER NOT NULL,
-  worked INTEGER NOT NULL, -- ms, of those that did not fail
-  -- How many ran how long: one per bound.
-  h0 INTEGER NOT NULL, h1 INTEGER NOT NULL, h2 INTEGER NOT NULL, h3 INTEGER NOT NULL, h4 INTEGER NOT NULL,
-  h5 INTEGER NOT NULL, h6 INTEGER NOT NULL, h7 INTEGER NOT NULL, h8 INTEGER NOT NULL, h9 INTEGER NOT NULL,
-  h10 INTEGER NOT NULL, h11 INTEGER NOT NULL, h12 INTEGER NOT NULL, h13 INTEGER NOT NULL, h14 INTEGER NOT NULL,
-  h15 INTEGER NOT NULL, h16 INTEGER NOT NULL, h17 INTEGER NOT NULL, h18 INTEGER NOT NULL, h19 INTEGER NOT NULL,
-  h20 INTEGER NOT NULL, h21 INTEGER NOT NULL, h22 INTEGER NOT NULL, h23 INTEGER NOT NULL, h24 INTEGER NOT NULL,
-  h25 INTEGER NOT NULL,
-  PRIMARY KEY (step, at, class)
-) STRICT, WITHOUT ROWID;
+-- What people did. The id is the order in which they did.
+CREATE TABLE act (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  at INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
