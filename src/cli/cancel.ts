@@ -20,7 +20,7 @@ not tried again. Exit 1 when a job is not there, or has failed for good.`;
 const TRIES = 5;
 
 /** What became of one job. */
-type Cancelled = "removed" | "aborted" | "dead" | "absent";
+export type Cancelled = "removed" | "aborted" | "dead" | "absent";
 
 /** Cancels jobs. */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -32,17 +32,29 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (flags.json) printJson(results);
     else {
       for (const [jid, result] of Object.entries(results)) {
-        if (result === "removed") print(`${jid} removed`);
-        else if (result === "aborted") print(`${jid} is running: asked to end`);
-        else if (result === "dead") remark(`jobs: "${jid}" has failed for good; jobs delete removes it`);
-        else remark(`jobs: no job "${jid}" here: it is done, was deleted, or is in another store`);
+        if (isCancelled(result)) print(cancelledText(jid, result));
+        else remark(`jobs: ${cancelledText(jid, result)}`);
       }
     }
-    return Object.values(results).every((result) => result === "removed" || result === "aborted") ? 0 : 1;
+    return Object.values(results).every(isCancelled) ? 0 : 1;
   });
 }
 
-async function cancel(store: OpenStore, jid: string): Promise<Cancelled> {
+/** Whether it is, or soon will be, as was asked. */
+export function isCancelled(result: Cancelled): boolean {
+  return result === "removed" || result === "aborted";
+}
+
+/** What became of it, for people. */
+export function cancelledText(jid: string, result: Cancelled): string {
+  if (result === "removed") return `${jid} removed`;
+  if (result === "aborted") return `${jid} is running: asked to end`;
+  if (result === "dead") return `"${jid}" has failed for good; jobs delete removes it`;
+  return `no job "${jid}" here: it is done, was deleted, or is in another store`;
+}
+
+/** Cancels one job, wherever it is. */
+export async function cancel(store: OpenStore, jid: string): Promise<Cancelled> {
   for (let i = 0; i < TRIES; i++) {
     const [entry] = await store.find(jid);
     if (entry === undefined) return "absent";

@@ -1,6 +1,7 @@
 /** `jobs dump IDENTITY | --here | --all`. @module */
 import { systemClock } from "../clock.ts";
 import { randomId } from "../server/identity.ts";
+import type { StoreAdmin } from "../store/admin.ts";
 import { chooseProcesses, parseAsk } from "./ask_process.ts";
 import { print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
@@ -21,16 +22,9 @@ export async function run(argv: readonly string[]): Promise<number> {
   const asked = parseAsk("dump", argv);
   return await withStore(asked.flags, async (store) => {
     const processes = await chooseProcesses(store, asked);
-    const dumps = await Promise.all(processes.map(async ({ identity }) => {
-      const id = randomId();
-      await store.send(identity, { verb: "dump", id });
-      const patience = new AbortController();
-      const over = new AbortController();
-      void systemClock.sleep(PATIENCE_MS, over.signal).then(() => patience.abort());
-      const text = await store.awaitReply(id, patience.signal);
-      over.abort();
-      return { identity, text };
-    }));
+    const dumps = await Promise.all(
+      processes.map(async ({ identity }) => ({ identity, text: await dumpOf(store, identity) })),
+    );
     if (asked.flags.json) {
       printJson(dumps.map(({ identity, text }) => ({ identity, dump: text?.split("\n") })));
     } else {
@@ -38,7 +32,26 @@ export async function run(argv: readonly string[]): Promise<number> {
       for (const { identity, text } of dumps) if (text !== undefined) print(`${identity}\n${text}`);
     }
     const silent = dumps.filter(({ text }) => text === undefined);
-    for (const { identity } of silent) remark(`jobs: ${identity} does not answer: its event loop is blocked`);
+    for (const { identity } of silent) remark(`jobs: ${silentText(identity)}`);
     return silent.length === 0 ? 0 : 1;
   });
+}
+
+/** The dump of a process; undefined when it does not answer within 10 seconds. */
+export async function dumpOf(store: StoreAdmin, identity: string): Promise<string | undefined> {
+  const id = randomId();
+  await store.send(identity, { verb: "dump", id });
+  const patience = new AbortController();
+  const over = new AbortController();
+  void systemClock.sleep(PATIENCE_MS, over.signal).then(() => patience.abort());
+  try {
+    return await store.awaitReply(id, patience.signal);
+  } finally {
+    over.abort();
+  }
+}
+
+/** What is said of a process that does not answer. */
+export function silentText(identity: string): string {
+  return `${identity} does not answer: its event loop is blocked`;
 }

@@ -29,31 +29,54 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args: [jid, ...more] } = parseCommand("show", argv, COMMON_FLAGS);
   if (jid === undefined || more.length > 0) throw new UsageError("One JID is wanted: jobs show JID");
   return await withStore(flags, async (store) => {
-    const entries = await store.find(jid);
-    if (entries.length === 0) return await showEnded(store, jid, flags.json);
-    const said = entries.some((entry) => entry.owner !== undefined) ? await whatItSays(store, jid) : undefined;
-    const positions = await Promise.all(entries.map(({ ref }) => positionOf(store, ref)));
-    if (flags.json) {
-      const json = entries.map((entry, i) => ({ ...entryJson(entry), position: positions[i], ...said }));
-      printJson(json.length === 1 ? json[0] : json);
-    } else print(entries.map((entry, i) => describe(entry, said, positions[i]).join("\n")).join("\n\n"));
+    const lines = flags.json ? await jobJson(store, jid) : await jobLines(store, jid);
+    if (lines === undefined) {
+      remark(`jobs: ${unknownText(jid)}`);
+      return 1;
+    }
+    if (Array.isArray(lines)) print(lines.join("\n"));
+    else printJson(lines.json);
     return 0;
   });
 }
 
-async function showEnded(store: OpenStore, jid: string, json: boolean): Promise<number> {
-  const record = await store.result(jid);
-  if (record === undefined) {
-    remark(`jobs: no job "${jid}" here: it is done and left nothing, was deleted, or is in another store`);
-    return 1;
+/** A job for programs; undefined when the store does not know it. */
+async function jobJson(store: OpenStore, jid: string): Promise<{ json: unknown } | undefined> {
+  const entries = await store.find(jid);
+  if (entries.length === 0) {
+    const record = await store.result(jid);
+    return record === undefined ? undefined : { json: readEnded(record) };
   }
-  const ended = readEnded(record);
-  if (json) printJson(ended);
-  else print(describeEnded(ended).join("\n"));
-  return 0;
+  const said = await whatEntriesSay(store, jid, entries);
+  const positions = await Promise.all(entries.map(({ ref }) => positionOf(store, ref)));
+  const json = entries.map((entry, i) => ({ ...entryJson(entry), position: positions[i], ...said }));
+  return { json: json.length === 1 ? json[0] : json };
+}
+
+/** A job for people, line by line, wherever it is or however it ended; undefined when the store does not know it. */
+export async function jobLines(store: OpenStore, jid: string): Promise<string[] | undefined> {
+  const entries = await store.find(jid);
+  if (entries.length === 0) {
+    const record = await store.result(jid);
+    return record === undefined ? undefined : describeEnded(readEnded(record));
+  }
+  const said = await whatEntriesSay(store, jid, entries);
+  const shown = await Promise.all(
+    entries.map(async (entry) => describe(entry, said, await positionOf(store, entry.ref))),
+  );
+  return shown.flatMap((lines, i) => i === 0 ? lines : ["", ...lines]);
+}
+
+/** What is said of a job that the store does not know. */
+export function unknownText(jid: string): string {
+  return `no job "${jid}" here: it is done and left nothing, was deleted, or is in another store`;
 }
 
 type Said = Pick<RunningJob, "progress" | "lastLine" | "log">;
+
+async function whatEntriesSay(store: OpenStore, jid: string, entries: readonly Entry[]): Promise<Said | undefined> {
+  return entries.some((entry) => entry.owner !== undefined) ? await whatItSays(store, jid) : undefined;
+}
 
 /** What a running job last said; as old as its process's last heartbeat. */
 async function whatItSays(store: OpenStore, jid: string): Promise<Said | undefined> {

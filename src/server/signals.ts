@@ -62,14 +62,37 @@ export function ignoreSignals(): void {
  * Listens to the table's signals and puts them into the inbox, until disposed.
  */
 export function listenToSignals(inbox: Inbox): Disposable {
-  const listeners = (Object.entries(SIGNALS) as [Deno.Signal, Verb][]).map(([signal, verb]) => {
-    const listener = () => inbox.put({ verb, by: signal });
-    Deno.addSignalListener(signal, listener);
-    return [signal, listener] as const;
-  });
+  const table = Object.entries(SIGNALS) as [Deno.Signal, Verb][];
+  return onSignals(Object.fromEntries(table.map(([signal, verb]) => [signal, () => inbox.put({ verb, by: signal })])));
+}
+
+/** Calls what each signal names when it comes, until disposed. For what is no server: a screen (`cli/top/`). */
+export function onSignals(acts: Readonly<Partial<Record<Deno.Signal, () => void>>>): Disposable {
+  const listeners = Object.entries(acts) as [Deno.Signal, () => void][];
+  for (const [signal, act] of listeners) Deno.addSignalListener(signal, act);
   return {
     [Symbol.dispose]() {
-      for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
+      for (const [signal, act] of listeners) Deno.removeSignalListener(signal, act);
     },
   };
+}
+
+/**
+ * For a command that works through something: aborts when it is asked to end, by INT or TERM, so that it can stop between
+ * two steps. A second time, the signal does what it always does. Until disposed.
+ */
+export function untilStopped(): Disposable & { readonly signal: AbortSignal } {
+  const stop = new AbortController();
+  const signals: Deno.Signal[] = ["SIGINT", "SIGTERM"];
+  let listening = true;
+  const end = () => {
+    if (listening) { for (const signal of signals) Deno.removeSignalListener(signal, onSignal); }
+    listening = false;
+  };
+  const onSignal = () => {
+    end();
+    stop.abort();
+  };
+  for (const signal of signals) Deno.addSignalListener(signal, onSignal);
+  return { signal: stop.signal, [Symbol.dispose]: end };
 }
