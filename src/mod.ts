@@ -38,6 +38,7 @@ export { type OpenStore, openStore, type StoreOptions } from "./store/open.ts";
 export type * from "./store/store.ts";
 export type * from "./store/admin.ts";
 export type * from "./store/admin_adopt.ts";
+export type * from "./store/measures.ts";
 export type * from "./store/results.ts";
 export * from "./store/errors.ts";
 export { type Setting, type SettingName, SETTINGS, type Settings } from "./config.ts";

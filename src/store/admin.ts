@@ -9,6 +9,7 @@
 import type { Adopter } from "./admin_adopt.ts";
 import type { Auditor } from "./admin_audit.ts";
 import type { HistoryReader } from "./admin_history.ts";
+import type { MeasureReader } from "./measures.ts";
 import type { ResultReader } from "./results.ts";
 import type { Command, ProcessRecord } from "./store.ts";
 
@@ -101,7 +102,7 @@ export interface ProcessInfo extends ProcessRecord {
 export type Edit = "requeue" | "kill" | "delete";
 
 /** The store, to people. */
-export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReader {
+export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReader, MeasureReader {
   /** The counts of everything. */
   stats(): Promise<Stats>;
   /** Every queue that has jobs, had some, or is paused; by name. */

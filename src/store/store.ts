@@ -18,6 +18,7 @@
  */
 import type { ClassStore } from "./classes.ts";
 import type { CronStore } from "./cron.ts";
+import type { MeasureStore } from "./measures.ts";
 import type { NewRecord, ResultWaiter } from "./results.ts";
 
 /** A job on its way in. */
@@ -207,7 +208,7 @@ export interface RescueResult {
 }
 
 /** The store, to those who put jobs in and those who perform them. Closing it ends every wait on it. */
-export interface Store extends CronStore, ResultWaiter, ClassStore, AsyncDisposable {
+export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore, AsyncDisposable {
   /** The address as given, without any password: for logs and people. */
   readonly url: string;
 

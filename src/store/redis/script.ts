@@ -21,6 +21,7 @@ import due from "./lua/due.lua" with { type: "text" };
 import endLive from "./lua/end_live.lua" with { type: "text" };
 import enqueue from "./lua/enqueue.lua" with { type: "text" };
 import keepRecord from "./lua/keep_record.lua" with { type: "text" };
+import measure from "./lua/measure.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
 import orphans from "./lua/orphans.lua" with { type: "text" };
 import reconcile from "./lua/reconcile.lua" with { type: "text" };
@@ -60,6 +61,7 @@ export const SCRIPTS = {
   deregister: script(deregister),
   due: script(due),
   enqueue: script(enqueue, add),
+  measure: script(measure),
   move: script(move, add + trimDead + unlock + endLive),
   orphans: script(orphans),
   reconcile: script(reconcile),

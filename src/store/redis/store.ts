@@ -10,6 +10,7 @@ import { cancelJob } from "../admin_cancel.ts";
 import type { DayCount } from "../admin_history.ts";
 import type { DeclaredClass } from "../classes.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
+import type { Measured, Measurement, MeasureWindow } from "../measures.ts";
 import type { OpenStore } from "../open.ts";
 import type { NewRecord, RecordPage } from "../results.ts";
 import type {
@@ -36,6 +37,7 @@ import { entryOf } from "./entries.ts";
 import { Holdings } from "./holdings.ts";
 import { WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
+import { measure, measured } from "./measures.ts";
 import { readPage } from "./pages.ts";
 import { Processes } from "./processes.ts";
 import { promote } from "./promotion.ts";
@@ -225,6 +227,14 @@ export class RedisStore implements OpenStore {
 
   waitForCron(signal: AbortSignal): Promise<void> {
     return this.#cron.wait(signal);
+  }
+
+  measure(measurements: readonly Measurement[]): Promise<void> {
+    return measure(this.#context, measurements);
+  }
+
+  measured(window: MeasureWindow): Promise<Measured[]> {
+    return measured(this.#context, window);
   }
 
   declareClasses(classes: readonly DeclaredClass[]): Promise<void> {

@@ -10,6 +10,7 @@ import { cancelJob } from "../admin_cancel.ts";
 import type { DayCount } from "../admin_history.ts";
 import type { DeclaredClass } from "../classes.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
+import type { Measured, Measurement, MeasureWindow } from "../measures.ts";
 import type { OpenStore } from "../open.ts";
 import type { NewRecord, RecordPage } from "../results.ts";
 import type {
@@ -37,6 +38,7 @@ import { Entries, toEntry } from "./entries.ts";
 import { Intake } from "./intake.ts";
 import { Jobs } from "./jobs.ts";
 import { Leases } from "./leases.ts";
+import { Measures } from "./measures.ts";
 import { Pages } from "./pages.ts";
 import { Processes } from "./processes.ts";
 import { Promotion } from "./promotion.ts";
@@ -69,6 +71,7 @@ export class SqliteStore implements OpenStore {
   readonly #audit: Audit;
   readonly #totals: Totals;
   readonly #classes: Classes;
+  readonly #measures: Measures;
   #isClosed = false;
 
   /** @param url the address as given */
@@ -96,6 +99,7 @@ export class SqliteStore implements OpenStore {
     this.#adoption = new Adoption(context, { jobs, queues, sets, locks });
     this.#audit = new Audit(context);
     this.#classes = new Classes(context);
+    this.#measures = new Measures(context);
   }
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
@@ -232,6 +236,14 @@ export class SqliteStore implements OpenStore {
 
   waitForCron(signal: AbortSignal): Promise<void> {
     return this.#cron.wait(signal);
+  }
+
+  measure(measurements: readonly Measurement[]): Promise<void> {
+    return this.#measures.add(measurements);
+  }
+
+  measured(window: MeasureWindow): Promise<Measured[]> {
+    return this.#measures.read(window);
   }
 
   declareClasses(classes: readonly DeclaredClass[]): Promise<void> {
