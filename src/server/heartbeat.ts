@@ -40,6 +40,8 @@ export class Heartbeat implements Service {
   readonly name = "heartbeat";
   readonly #options: HeartbeatOptions;
   #worker: Worker | undefined;
+  /** The same, while it ends. */
+  #stopping: Worker | undefined;
   #stopped: (() => void) | undefined;
   #loopDelayMs = 0;
   #failing = false;
@@ -79,14 +81,20 @@ export class Heartbeat implements Service {
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#inline;
-    const worker = this.#worker;
+    const worker = this.#stopping = this.#worker;
     if (!worker) return;
     this.#worker = undefined;
     await new Promise<void>((resolve) => {
       this.#stopped = resolve;
       worker.postMessage({ kind: "stop" } satisfies ToHeartbeat);
     });
-    worker.terminate();
+    this.abandon();
+  }
+
+  /** Ends beating at once: for when {@linkcode stop} takes too long, because the store does not answer the last beat. */
+  abandon(): void {
+    this.#stopping?.terminate();
+    this.#stopping = undefined;
   }
 
   #startWorker(): void {

@@ -21,6 +21,7 @@ import { callHook, type Hooks } from "./hooks.ts";
 import { newIdentity } from "./identity.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { claimName } from "./name.ts";
+import { Parting } from "./parting.ts";
 import { buildParts, type Parts } from "./parts.ts";
 import { chooseQueues, queueOrder } from "./queue_order.ts";
 import type { Service } from "./service.ts";
@@ -43,6 +44,8 @@ export class Launcher implements Controls {
   #queues: readonly QueueWeight[];
   #timeoutMs: number;
   #quiet = false;
+  /** Resolves when nothing is taken any more, once it is quiet. */
+  #takingEnded: Promise<unknown> = Promise.resolve();
   readonly #cold = new AbortController();
   #stopping: Promise<void> | undefined;
   #finished: Promise<void> = Promise.resolve();
@@ -115,12 +118,14 @@ export class Launcher implements Controls {
     if (this.#quiet) return;
     this.#quiet = true;
     this.#parts.fetcher.goQuiet();
-    await Promise.all(this.#taking.map((service) => service.stop()));
+    await (this.#takingEnded = Promise.all(this.#taking.map((service) => service.stop())));
     if (this.#hooks.quiet) await callHook(this.#log, "quiet", this.#hooks.quiet);
   }
 
   /** Ends being quiet: a deployment that failed need not leave a mute process behind. */
-  resume(): void {
+  async resume(): Promise<void> {
+    // What still ends must not begin anew beside itself.
+    await this.#takingEnded;
     if (!this.#quiet || this.#stopping) return;
     this.#quiet = false;
     this.#parts.fetcher.resume();
@@ -210,34 +215,50 @@ export class Launcher implements Controls {
 
   async #stop(): Promise<void> {
     this.#options.onStopping?.();
-    const steps: [string, () => Promise<void>][] = [
+    const parting = new Parting(this.#clock);
+    const steps: [string, () => Promise<unknown>][] = [
       ["bounds", async () => await this.#parts.bounding?.stop()],
-      ["quiet", () => this.quiet()],
-      [
-        "manager",
-        async () => {
-          const { signal } = this.#cold;
-          await Promise.all([
-            this.#parts.manager.stop(this.#timeoutMs, signal),
-            this.#parts.localRuns.stop(this.#timeoutMs, signal),
-          ]);
-        },
-      ],
+      ["manager", () => this.#endJobs(parting)],
       ["horses", async () => await this.#parts.horses?.stop()],
       [
         "shutdown",
         async () => this.#hooks.shutdown && await callHook(this.#log, "shutdown", this.#hooks.shutdown),
       ],
-      ["heartbeat", () => this.#parts.heartbeat.stop()],
-      ["listener", () => (this.#parts.listener.end(), this.#parts.listening.stop())],
+      [
+        "heartbeat",
+        async () => await parting.within(this.#parts.heartbeat.stop()) || this.#parts.heartbeat.abandon(),
+      ],
+      ["listener", () => (this.#parts.listener.end(), parting.within(this.#parts.listening.stop()))],
       ["reaper", async () => (await this.#parts.reaping?.stop(), this.#parts.reaper?.close())],
-      ["deregister", () => this.#options.store.deregister(this.identity)],
+      ["deregister", () => parting.within(this.#options.store.deregister(this.identity))],
       ["late-errors", () => this.#parts.lateErrors.stop()],
     ];
     for (const [name, step] of steps) {
       // One part that cannot stop must not keep the others from it.
       await step().catch((error) => this.#log.error("Could not stop cleanly", { part: name, error: error.message }));
     }
+    if (parting.failed) this.#sayUntold();
     this.#log.info("Stopped");
+  }
+
+  /** Takes nothing more, and ends the jobs that run. */
+  async #endJobs(parting: Parting): Promise<void> {
+    // The deadline counts from now, also when the store keeps the last taking waiting.
+    const quieted = this.quiet();
+    const { signal } = this.#cold;
+    await Promise.all([
+      this.#parts.manager.stop(this.#timeoutMs, signal, parting),
+      this.#parts.localRuns.stop(this.#timeoutMs, signal),
+    ]);
+    if (await parting.within(this.#takingEnded)) await quieted;
+    // What the last taking brought goes back.
+    if (!await parting.within(this.#parts.settler.flush())) this.#parts.settler.abandon();
+  }
+
+  #sayUntold(): void {
+    this.#log.error(
+      "Store did not answer at the end: what it was not told of runs again when this process counts as dead",
+      { outcomes: this.#parts.settler.unsettled, running: this.#parts.manager.busy, identity: this.identity },
+    );
   }
 }

@@ -13,14 +13,13 @@ import { Cancelled, Shutdown } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
 import type { RunningJob } from "../store/store.ts";
+import { Parting } from "./parting.ts";
 import { Processor, type ProcessorServices } from "./processor.ts";
 import type { Service } from "./service.ts";
 import type { Settler } from "./settler.ts";
 
 /** Handlers that listen to their signal get so long to clean up after it aborted. */
 const CLEAN_UP_MS = 3_000;
-/** Giving jobs back at the deadline may take so long; after that their leases are left to the rescuer. */
-const GIVE_BACK_MS = 5_000;
 
 /** Owns the processors. */
 export class Manager implements Service {
@@ -108,38 +107,34 @@ export class Manager implements Service {
    *
    * @param timeoutMs how long running jobs may go on
    * @param cold aborts when it is to end at once
+   * @param parting how long the store is waited for
    */
-  async stop(timeoutMs = 0, cold: AbortSignal = AbortSignal.abort()): Promise<void> {
+  async stop(timeoutMs = 0, cold = AbortSignal.abort(), parting = new Parting(this.#clock)): Promise<void> {
     const idle = Promise.all(this.#all().map((processor) => processor.stop())).then(() => true);
     if (!await this.#within(idle, timeoutMs, cold)) {
-      await this.#giveBack();
+      await this.#giveBack(parting);
       for (const { running } of this.#all()) running?.context.abort(new Shutdown("The server stops"));
       if (!await this.#within(idle, cold.aborted ? 0 : CLEAN_UP_MS, cold)) {
         this.#log.warn("Handlers did not end when aborted; left behind", { count: this.busy });
       }
     }
-    await this.#settleRest();
+    await this.#settleRest(parting);
   }
 
   #all(): Processor[] {
     return [...this.#processors, ...this.#leaving];
   }
 
-  async #giveBack(): Promise<void> {
+  async #giveBack(parting: Parting): Promise<void> {
     let count = 0;
     for (const processor of this.#all()) if (processor.giveBack()) count++;
     if (count === 0) return;
     this.#log.warn("Giving unfinished jobs back", { count });
-    await this.#settleRest();
+    await this.#settleRest(parting);
   }
 
-  async #settleRest(): Promise<void> {
-    const stored = this.#settler.flush().then(() => true);
-    if (await this.#within(stored, GIVE_BACK_MS)) return;
-    this.#log.error("Store does not answer; these jobs run again when this process is seen to be dead", {
-      count: this.#settler.unsettled,
-    });
-    this.#settler.abandon();
+  async #settleRest(parting: Parting): Promise<void> {
+    if (!await parting.within(this.#settler.flush())) this.#settler.abandon();
   }
 
   /** Whether it happens within the time, and before `cold` aborts. */

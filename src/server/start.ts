@@ -103,7 +103,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     client: launcher.client,
     finished,
     quiet: () => launcher.quiet(),
-    resume: () => launcher.resume(),
+    resume: () => void launcher.resume(),
     stop,
     dump: () => launcher.dump(),
     [Symbol.asyncDispose]: stop,

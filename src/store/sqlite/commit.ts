@@ -60,8 +60,9 @@ export class Committer {
     });
   }
 
-  /** Resolves when nothing is under way. */
-  async idle(): Promise<void> {
+  /** Resolves when nothing is under way; locks are waited for only a moment longer. */
+  async end(): Promise<void> {
+    this.#patience.hurry();
     while (this.#running) await this.#running;
   }
 

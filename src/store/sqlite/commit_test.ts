@@ -139,7 +139,7 @@ Deno.test("Nothing is under way once it is idle", async () => {
   using t = open();
   let done = 0;
   for (let i = 0; i < 5; i++) void t.add(`${i}`, 1_000).then(() => done++);
-  await t.committer.idle();
+  await t.committer.end();
   assert(t.count() === 5);
   await systemClock.turn();
   assertEquals(done, 5);

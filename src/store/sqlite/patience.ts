@@ -11,6 +11,8 @@ const QUICK_TRIES = 200;
 const SLOW_MS = 20;
 /** A wait of this length is worth a line in the log. */
 const TOLD_MS = 1_000;
+/** Closing waits no longer for a lock. */
+const CLOSE_WAIT_MS = 500;
 
 /** How long to wait, and whom to tell. */
 export interface PatienceOptions {
@@ -27,12 +29,19 @@ export class Patience {
   readonly #clock: Clock;
   readonly #waitMs: number;
   readonly #log: PatienceOptions["log"];
+  /** On the monotonic clock: from then on nothing is waited for. */
+  #end = Infinity;
 
   constructor({ path, clock, waitMs, log }: PatienceOptions) {
     this.#path = path;
     this.#clock = clock;
     this.#waitMs = waitMs;
     this.#log = log;
+  }
+
+  /** Waits only a moment longer, whatever is under way: the store is being closed. */
+  hurry(): void {
+    this.#end = this.#clock.monotonic() + CLOSE_WAIT_MS;
   }
 
   /**
@@ -50,7 +59,7 @@ export class Patience {
         return result;
       } catch (error) {
         const waited = this.#clock.monotonic() - began;
-        if (!isBusy(error) || waited >= this.#waitMs) throw error;
+        if (!isBusy(error) || waited >= this.#waitMs || this.#clock.monotonic() >= this.#end) throw error;
         if (!isTold && waited >= TOLD_MS) {
           isTold = true;
           this.#log?.("warn", `Store "${this.#path}" is held locked by another program, waiting`);

@@ -298,7 +298,7 @@ export class SqliteStore implements OpenStore {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#context.watch.close();
-    await this.#context.commit.idle();
+    await this.#context.commit.end();
     this.#context.database.close();
   }
 }

@@ -1,0 +1,107 @@
+/** A stop while the store is gone: what is left to say to it is waited for once, not by each part anew. */
+import { assert, assertEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { defaultSettings } from "../../src/config.ts";
+import { Registry } from "../../src/handlers/registry.ts";
+import { Launcher } from "../../src/server/launcher.ts";
+import { PARTING_MS } from "../../src/server/parting.ts";
+import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { Bench } from "../support/bench.ts";
+import { FakeClock } from "../support/clock.ts";
+import { startRedis } from "../support/redis.ts";
+
+const UNTOLD = "Store did not answer at the end: what it was not told of runs again when this process counts as dead";
+/** Nobody is to be taken for dead meanwhile. */
+const PATIENT = { JOBS_DEAD_AFTER: "30s" };
+
+/** A store that can stop answering. */
+function mutable(store: OpenStore): { store: OpenStore; mute: () => void } {
+  let isMute = false;
+  const proxy = new Proxy(store, {
+    get(target, name) {
+      const verb = Reflect.get(target, name, target);
+      if (typeof verb !== "function") return verb;
+      return (...args: unknown[]) => isMute ? new Promise(() => {}) : verb.apply(target, args);
+    },
+  });
+  return { store: proxy, mute: () => isMute = true };
+}
+
+Deno.test("a store that never answers holds up a stop by one bound beyond the deadline, whatever waits for it", async () => {
+  await using real = await openStore("sqlite::memory:");
+  const { store, mute } = mutable(real);
+  const clock = new FakeClock();
+  const started = Promise.withResolvers<void>();
+  const registry = new Registry();
+  registry.add("Hang", (ctx) => {
+    started.resolve();
+    return new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
+  });
+  const settings = { ...defaultSettings(), concurrency: 2, timeoutMs: 2_000 };
+  const launcher = new Launcher({ store, storeUrl: "sqlite::memory:", registry, settings, clock });
+  await launcher.start();
+  await launcher.client.push({ class: "Hang", args: [] });
+  await started.promise;
+  mute();
+  // A beat, the rescuer and others are under way, and wait for an answer.
+  await clock.advance(settings.heartbeatMs);
+  let hasStopped = false;
+  const stopped = launcher.stop().then(() => hasStopped = true);
+  await clock.turn();
+  await clock.advance(settings.timeoutMs + PARTING_MS - 10);
+  assert(!hasStopped, "it waits for the store");
+  // Those that come after look once more whether there is an answer.
+  for (let i = 0; i < 100 && !hasStopped; i++) await clock.advance(1);
+  assert(hasStopped, "it has stopped");
+  await stopped;
+});
+
+Deno.test("Redis gone for good: the process says what it could not tell, and ends as if it were there", async () => {
+  await using redis = await startRedis();
+  await using bench = await Bench.open(redis.url);
+  await using server = await bench.server(["-c", "1", "-t", "1"], PATIENT);
+  const jid = await bench.push("Wait", [bench.notes]);
+  await bench.noted(`start ${jid}`);
+  await redis.kill();
+  server.kill("SIGTERM");
+  const { code } = await server.status();
+  assertEquals(code, 0);
+  const said = server.lines.filter(({ msg }) => msg === UNTOLD);
+  assertEquals(said.map(({ level, outcomes, running }) => ({ level, outcomes, running })), [
+    { level: "error", outcomes: 1, running: 0 },
+  ]);
+  assertEquals(server.lines.at(-1)?.msg, "Stopped");
+});
+
+Deno.test("a SQLite file that another program holds locked: the process says what it could not tell, and ends", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server(["-c", "1", "-t", "1"], PATIENT);
+  const jid = await bench.push("Wait", [bench.notes]);
+  await bench.noted(`start ${jid}`);
+  using other = new DatabaseSync(bench.url.slice("sqlite:".length), { timeout: 5_000 });
+  other.exec("BEGIN IMMEDIATE");
+  server.kill("SIGTERM");
+  const { code } = await server.status();
+  assertEquals(code, 0, "while the file is still locked");
+  await server.logged(UNTOLD, { outcomes: 1, running: 0 });
+  other.exec("ROLLBACK");
+  const [entry] = await bench.store.find(jid);
+  assertEquals(entry?.place.in, "leased", "left to the rescuer");
+});
+
+Deno.test("a stop is heard while quiet waits for a taking that the store does not answer", async () => {
+  await using real = await openStore("sqlite::memory:");
+  const { store, mute } = mutable(real);
+  const clock = new FakeClock();
+  const settings = { ...defaultSettings(), timeoutMs: 0 };
+  const launcher = new Launcher({ store, storeUrl: "sqlite::memory:", registry: new Registry(), settings, clock });
+  await launcher.start();
+  mute();
+  await clock.advance(settings.heartbeatMs);
+  launcher.inbox.put({ verb: "quiet", by: "test" });
+  launcher.inbox.put({ verb: "stop", by: "test" });
+  let hasFinished = false;
+  void launcher.finished.then(() => hasFinished = true);
+  for (let i = 0; i < PARTING_MS + 100 && !hasFinished; i++) await clock.advance(1);
+  assert(hasFinished);
+});
