@@ -55,14 +55,11 @@ export async function openWeb(
       sidekiqWire: settings.sidekiqWire,
       ...more,
     }));
-    const server = stack.use(serve(web, address));
+    const server = stack.use(await serve(web, address));
     const open = stack.move();
     return { url: urlOf(server.address, prefix), [Symbol.asyncDispose]: () => open.disposeAsync() };
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(error.message);
-    if (error instanceof Deno.errors.AddrInUse) {
-      throw new UsageError(`Something else listens on ${urlOf(address, "")}; choose another port`);
-    }
     throw error;
   }
 }

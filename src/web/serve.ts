@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { systemClock } from "../clock.ts";
+import { listen, type Patience } from "./http.ts";
 import type { Web } from "./web.ts";
 
 /** Where to listen. */
@@ -40,33 +42,47 @@ export function parseAddress(text: string): Address {
 /**
  * Listens.
  *
- * @throws {RangeError} when others could reach it without a login
- * @throws {Deno.errors.AddrInUse} when something else listens there
+ * @param patience what differs from the usual
+ * @throws {RangeError} when others could reach it without a login, or something else listens there
  */
-export function serve(web: Web, { host, port }: Address): Server {
+export async function serve(web: Web, { host, port }: Address, patience?: Partial<Patience>): Promise<Server> {
   if (web.open && !isLoopback(host)) {
     throw new RangeError(
       `Anybody who reaches "${host}" could do anything: name users first (jobs web --new-user NAME prints a line for ` +
         "web.users), or a proxy's header (web.proxyHeader); or listen on 127.0.0.1",
     );
   }
-  const server = Deno.serve(
-    {
-      hostname: host,
-      port,
-      onListen: () => {},
-      onError: () => new Response("Something went wrong\n", { status: 500 }),
-    },
-    (request, { remoteAddr }) => web.handle(request, "hostname" in remoteAddr ? remoteAddr.hostname : ""),
-  );
+  const server = await listen((request, peer) => web.handle(request, peer), {
+    host,
+    port,
+    clock: systemClock,
+    ...(patience && { patience }),
+  }).catch((error: Error & { readonly code?: string }) => {
+    throw new RangeError(`Cannot listen on ${urlOf({ host, port }, "")}: ${reasonOf(error)}`);
+  });
   return {
-    address: { host, port: server.addr.port },
+    address: { host, port: server.port },
     async [Symbol.asyncDispose]() {
       // First the web, which ends the streams: the server waits for them.
       await web[Symbol.asyncDispose]();
-      await server.shutdown();
+      await server.close();
     },
   };
+}
+
+function reasonOf({ code, message }: { readonly code?: string; readonly message: string }): string {
+  switch (code) {
+    case "EADDRINUSE":
+      return "something else listens there; choose another port";
+    case "EACCES":
+      return "this user may not; choose a port above 1023";
+    case "EADDRNOTAVAIL":
+      return "this machine does not have that address";
+    case "ENOTFOUND":
+      return "nobody knows that name";
+    default:
+      return message;
+  }
 }
 
 /** The address as one types it into a browser. */

@@ -18,7 +18,7 @@ async function inBrowser(
   test: (tools: { page: Page; site: Site; base: string; browser: Browser }) => Promise<void>,
 ): Promise<void> {
   await using site = await openSite(kind);
-  await using server: Server = serve(site.web, { host: "127.0.0.1", port: 0 });
+  await using server: Server = await serve(site.web, { host: "127.0.0.1", port: 0 });
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
   const complaints: string[] = [];
   try {

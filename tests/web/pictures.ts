@@ -23,7 +23,7 @@ const { store } = site;
 const client = new Client({ store });
 await fill(store, client);
 await work(store, client);
-await using server = serve(site.web, { host: "127.0.0.1", port: 0 });
+await using server = await serve(site.web, { host: "127.0.0.1", port: 0 });
 const base = `http://127.0.0.1:${server.address.port}`;
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {

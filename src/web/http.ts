@@ -1,0 +1,175 @@
+/**
+ * HTTP on a socket, for a function from requests to responses. On `node:http`, because it loses patience: `Deno.serve`
+ * lets whoever sends half a request, or nothing at all, hold a connection for ever.
+ *
+ *  1. A request's head, its whole, an idle connection and a reader that does not read each have their time.
+ *  2. So many connections at once, and so large a head; beyond that, they are turned away.
+ *  3. A request is in the form that browsers and proxies send to a server, or it is none.
+ *
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { Readable } from "node:stream";
+import type { Clock } from "../clock.ts";
+
+/** How long one waits for the other end, in milliseconds, and for how many. */
+export interface Patience {
+  /** Until all headers are there, from the connection's beginning or the answer before. */
+  readonly headMs: number;
+  /** Until the whole request is there. */
+  readonly requestMs: number;
+  /** A connection without a request is kept so long. */
+  readonly idleMs: number;
+  /** Nothing could be sent and nothing came for so long. */
+  readonly silentMs: number;
+  /** Connections at once. */
+  readonly connections: number;
+  /** Of these, so many from one address: one alone cannot take them all. */
+  readonly perAddress: number;
+}
+
+const PATIENCE: Patience = {
+  headMs: 10_000,
+  requestMs: 30_000,
+  idleMs: 30_000,
+  silentMs: 120_000,
+  connections: 2_000,
+  perAddress: 500,
+};
+/** A request's head may be so large. */
+const MOST_HEAD_BYTES = 32 * 1024;
+/** Answers under way may take so long when it ends. */
+const LAST_MS = 2_000;
+
+/** What answers; `peer` is the address at the other end. */
+export type Handler = (request: Request, peer: string) => Promise<Response>;
+
+/** A listening server. */
+export interface HttpServer {
+  /** The port it really listens on. */
+  readonly port: number;
+  /** Takes no more connections, and ends those that are left. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens.
+ *
+ * @param patience what differs from the usual
+ * @throws {Error} of Node's, with a `code` such as `EADDRINUSE`
+ */
+export async function listen(
+  handler: Handler,
+  { host, port, clock, patience = {} }: {
+    readonly host: string;
+    readonly port: number;
+    readonly clock: Clock;
+    readonly patience?: Partial<Patience>;
+  },
+): Promise<HttpServer> {
+  const { headMs, requestMs, idleMs, silentMs, connections, perAddress } = { ...PATIENCE, ...patience };
+  const server = createServer(
+    {
+      headersTimeout: headMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.min(1_000, headMs),
+      maxHeaderSize: MOST_HEAD_BYTES,
+    },
+    (incoming, outgoing) => void answer(handler, incoming, outgoing),
+  );
+  server.maxConnections = connections;
+  server.setTimeout(silentMs);
+  server.on("connection", shareOut(perAddress));
+  server.listen(port, host);
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeIdleConnections();
+      const over = new AbortController();
+      await Promise.race([closed, clock.sleep(LAST_MS, over.signal)]);
+      over.abort();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Turns away whoever has so many connections already. */
+function shareOut(most: number): (socket: Socket) => void {
+  const open = new Map<string, number>();
+  return (socket) => {
+    const address = socket.remoteAddress ?? "";
+    const count = open.get(address) ?? 0;
+    if (count >= most) return void socket.destroy();
+    open.set(address, count + 1);
+    socket.once("close", () => {
+      const left = open.get(address)! - 1;
+      if (left > 0) open.set(address, left);
+      else open.delete(address);
+    });
+  };
+}
+
+async function answer(handler: Handler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  try {
+    const request = requestOf(incoming, gone.signal);
+    if (request === undefined) {
+      outgoing.writeHead(400, { "content-type": "text/plain", "connection": "close" }).end("No such request\n");
+      return;
+    }
+    await send(await handler(request, peerOf(incoming)), outgoing, gone.signal);
+  } catch {
+    // The handler answers whatever happens; what fails here is the connection.
+    outgoing.destroy();
+  }
+}
+
+/** An IPv4 address is written as one, also where a socket for both kinds took it. */
+function peerOf({ socket }: IncomingMessage): string {
+  return (socket.remoteAddress ?? "").replace(/^::ffff:(?=[\d.]+$)/, "");
+}
+
+/** The request, if it names one host and a path; undefined when it is something else. */
+function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
+  const { method = "GET", url = "", rawHeaders } = incoming;
+  const headers = new Headers();
+  try {
+    for (let i = 0; i < rawHeaders.length; i += 2) headers.append(rawHeaders[i]!, rawHeaders[i + 1]!);
+    const host = headers.get("host") ?? "";
+    // Two of them are joined by a comma; anything but a name and a port would move the path's beginning.
+    if (!/^[^\s,/@?#\\]+$/.test(host) || !url.startsWith("/")) return undefined;
+    const body = method === "GET" || method === "HEAD" ? null : Readable.toWeb(incoming) as ReadableStream<Uint8Array>;
+    return new Request(`http://${host}${url}`, { method, headers, signal, body, ...(body && { duplex: "half" }) });
+  } catch {
+    return undefined;
+  }
+}
+
+async function send(response: Response, outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
+  outgoing.statusCode = response.status;
+  for (const [name, value] of response.headers) outgoing.appendHeader(name, value);
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+    const body = Buffer.from(await response.arrayBuffer());
+    if (outgoing.req.method !== "HEAD") outgoing.setHeader("content-length", body.byteLength);
+    outgoing.end(body);
+    return;
+  }
+  outgoing.flushHeaders();
+  const reader = response.body!.getReader();
+  gone.addEventListener("abort", () => void reader.cancel().catch(() => {}));
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done || gone.aborted) break;
+    if (!outgoing.write(value)) await once(outgoing, "drain", { signal: gone });
+  }
+  outgoing.end();
+}
