@@ -34,6 +34,18 @@ export interface HorsesOptions {
   readonly log: Log;
 }
 
+/** How many horses there are, and were. */
+export interface HorseCounts {
+  /** That run. */
+  readonly running: number;
+  /** Started in all. */
+  readonly started: number;
+  /** Replaced because they had performed as many jobs as a horse performs. */
+  readonly renewed: number;
+  /** Killed for the time or memory that their jobs took, or crashed. */
+  readonly killed: number;
+}
+
 /** How often memory is looked at while there is a limit. */
 const LOOK_MS = 100;
 
@@ -46,6 +58,11 @@ export class Horses {
   #idle: Horse[] = [];
   #listener: Deno.Listener | undefined;
   readonly #stop = new AbortController();
+  /** Those that have done their share. */
+  readonly #retired = new WeakSet<Horse>();
+  #started = 0;
+  #renewed = 0;
+  #killed = 0;
 
   constructor(options: HorsesOptions) {
     this.#options = options;
@@ -54,6 +71,11 @@ export class Horses {
   /** The process numbers of those that run. */
   get pids(): number[] {
     return [...this.#horses.values()].map((horse) => horse.pid);
+  }
+
+  /** How many there are, and were. */
+  get counts(): HorseCounts {
+    return { running: this.#horses.size, started: this.#started, renewed: this.#renewed, killed: this.#killed };
   }
 
   /** Starts the first horse, so that the first job need not wait for it. */
@@ -97,7 +119,8 @@ export class Horses {
   #giveBack(horse: Horse): void {
     if (!horse.alive || this.#stop.signal.aborted) return;
     const { maxJobs } = this.#options;
-    if (maxJobs > 0 && horse.performed >= maxJobs) return horse.kill(undefined);
+    if (maxJobs > 0 && horse.performed >= maxJobs) this.#retired.add(horse);
+    if (this.#retired.has(horse)) return horse.kill(undefined);
     this.#idle.push(horse);
   }
 
@@ -105,10 +128,13 @@ export class Horses {
     const token = crypto.randomUUID();
     const { log } = this.#options;
     const horse = new Horse({ ...this.#options, address: this.#address, token });
+    this.#started++;
     log.debug("Horse started", { pid: horse.pid });
     this.#horses.set(token, horse);
     void horse.gone.then(() => {
       this.#horses.delete(token);
+      if (this.#retired.has(horse)) this.#renewed++;
+      else if (!this.#stop.signal.aborted) this.#killed++;
       log.debug("Horse ended", { pid: horse.pid });
     });
     return horse;

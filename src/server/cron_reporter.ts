@@ -1,23 +1,30 @@
 /**
- * What becomes of occurrences, as lines of the log: on time in passing, late, skipped and missed so that it is noticed.
+ * What becomes of occurrences, as counts and as lines of the log: on time in passing, late, skipped and missed so that it
+ * is noticed.
  *
  * @module
  */
 import type { CronRecord } from "../cron/occurrence.ts";
 import { ON_TIME_MS } from "../cron/plan.ts";
 import type { Log } from "../log.ts";
+import type { Tally } from "./tally.ts";
 
 /** Says what became of occurrences. */
 export class CronReporter {
   readonly #log: Log;
+  readonly #tally: Pick<Tally, "occurrence">;
 
-  constructor(log: Log) {
+  constructor(log: Log, tally: Pick<Tally, "occurrence">) {
     this.#log = log;
+    this.#tally = tally;
   }
 
   /** Says what has been decided about an entry. */
   records(entry: string, records: readonly CronRecord[]): void {
-    for (const record of records) this.#say(entry, record);
+    for (const record of records) {
+      this.#tally.occurrence(record);
+      this.#say(entry, record);
+    }
   }
 
   /** The store's clock is so far back that what was decided before does not count any more. */

@@ -26,6 +26,7 @@ import { buildParts, type Parts } from "./parts.ts";
 import { chooseQueues, queueOrder } from "./queue_order.ts";
 import type { Service } from "./service.ts";
 import { Inbox } from "./signals.ts";
+import type { ServerCounts } from "./tally.ts";
 
 /** A server: takes jobs and performs them until stopped. */
 export class Launcher implements Controls {
@@ -108,6 +109,7 @@ export class Launcher implements Controls {
     this.#parts.listening.start();
     this.#parts.reaping?.start();
     this.#parts.manager.start();
+    this.#parts.measuring.start();
     this.#startTaking();
     this.#parts.bounding?.start();
     this.#finished = control(this.inbox, this, { tasks: this.#parts.tasks, log: logger("control", this.#clock) });
@@ -194,6 +196,17 @@ export class Launcher implements Controls {
     };
   }
 
+  /** What it has counted since it started. */
+  counts(): ServerCounts {
+    const { totals, tally, heartbeat, horses } = this.#parts;
+    return {
+      ...tally.counts(),
+      endings: totals.endings(),
+      loopDelayMs: heartbeat.loopDelayMs,
+      horses: horses?.counts,
+    };
+  }
+
   /** @throws {CrontabError} when it is not usable: then it stays as it was */
   #carryCrontab(settings: Settings): void {
     const { cron: defined = [], environment = "development" } = this.#options;
@@ -219,6 +232,7 @@ export class Launcher implements Controls {
     const steps: [string, () => Promise<unknown>][] = [
       ["bounds", async () => await this.#parts.bounding?.stop()],
       ["manager", () => this.#endJobs(parting)],
+      ["measurer", () => this.#parts.measurer.close(() => this.#parts.measuring.stop())],
       ["horses", async () => await this.#parts.horses?.stop()],
       [
         "shutdown",

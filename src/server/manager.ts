@@ -96,6 +96,7 @@ export class Manager implements Service {
     if (job) {
       const record = this.#services.records.unstarted(job, waiting.queue, "cancelled");
       this.#settler.add({ ...this.#services.retrier.cancelled(waiting, job), ...record });
+      this.#services.totals.addUnstarted(job.class, "cancelled");
     }
     const processors = this.#all().filter(({ running }) => running?.context.jid === jid);
     for (const processor of processors) processor.abort(new Cancelled());

@@ -23,6 +23,7 @@ import type { LauncherOptions } from "./launcher_options.ts";
 import { Listener } from "./listener.ts";
 import { LocalRuns } from "./local_runs.ts";
 import { Manager } from "./manager.ts";
+import { Measurer } from "./measurer.ts";
 import { Poller } from "./poller.ts";
 import { chooseQueues, queueOrder } from "./queue_order.ts";
 import { Reaper } from "./reaper.ts";
@@ -33,6 +34,7 @@ import { Scheduler } from "./scheduler.ts";
 import { Loop, type LoopBody, type Service } from "./service.ts";
 import { Settler } from "./settler.ts";
 import type { Inbox } from "./signals.ts";
+import { Tally } from "./tally.ts";
 import { Tasks } from "./tasks.ts";
 import { Totals } from "./totals.ts";
 
@@ -54,6 +56,9 @@ export interface Parts {
   readonly registry: Registry;
   readonly tasks: Tasks;
   readonly totals: Totals;
+  readonly tally: Tally;
+  readonly measurer: Measurer;
+  readonly measuring: Service;
   readonly client: Client;
   readonly lateErrors: LateErrors;
   readonly settler: Settler;
@@ -91,6 +96,8 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
   });
   const horses = modules.length > 0 ? newHorses(options, modules, clock) : undefined;
   const totals = new Totals();
+  const tally = new Tally();
+  const measurer = new Measurer({ store, totals, clock, log: log("measurer") });
   const hooks = options.hooks ?? {};
 
   const client = new Client({
@@ -102,7 +109,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     ...(options.pushMiddleware && { middleware: options.pushMiddleware }),
   });
   const lateErrors = new LateErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
-  const settler = new Settler({ store, owner, clock, log: log("settler") });
+  const settler = new Settler({ store, owner, clock, log: log("settler"), tally });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
   const fetcher = new Fetcher({ store, owner, clock, settler, order, maxJobs: settings.maxJobs });
   const services = {
@@ -122,7 +129,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
   };
   const manager = new Manager(services, { concurrency: settings.concurrency, log: log("manager") });
   const localRuns = new LocalRuns(services);
-  const report = new CronReporter(log("scheduler"));
+  const report = new CronReporter(log("scheduler"), tally);
   const desk = new CronDesk({ client, report, local: localRuns });
   const scheduler = new Scheduler({ store, clock, log: log("scheduler"), desk, report });
   const onCancel = (jid: string) => manager.cancel(jid);
@@ -150,6 +157,9 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     registry,
     tasks,
     totals,
+    tally,
+    measurer,
+    measuring: loop(measurer),
     client,
     lateErrors,
     settler,
@@ -173,6 +183,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
           store,
           clock,
           log: log("rescuer"),
+          tally,
           intervalMs: settings.heartbeatMs,
           maxRescues: settings.maxRescues,
         }),

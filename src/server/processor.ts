@@ -25,7 +25,7 @@ import type { Retrier } from "./retrier.ts";
 import type { Service } from "./service.ts";
 import type { Settler } from "./settler.ts";
 import type { Task, Tasks } from "./tasks.ts";
-import type { Totals } from "./totals.ts";
+import type { Ending, Totals } from "./totals.ts";
 
 /** What processors share. */
 export interface ProcessorServices {
@@ -140,7 +140,7 @@ export class Processor implements Service {
   #drop(lease: Lease, job: Job): void {
     const { log, settler, totals } = this.#services;
     log.info("Expired, dropped", { class: job.class, jid: job.jid, queue: lease.queue });
-    totals.add(job.class, "expired", 0);
+    totals.addUnstarted(job.class, "expired");
     const record = this.#services.records.unstarted(job, lease.queue, "expired");
     settler.add({ kind: "ack", token: lease.token, ...lockOf(job), ...record });
   }
@@ -192,7 +192,7 @@ export class Processor implements Service {
     }
     settler.add(outcome);
     if (context.abortedBy instanceof Cancelled) return totals.add(context.class, "cancelled", elapsed);
-    if (outcome.kind !== "snooze") totals.add(context.class, outcome.kind === "ack" ? "done" : "failed", elapsed);
+    totals.add(context.class, ENDINGS[outcome.kind], elapsed);
     if (outcome.kind === "ack" && log.enabled("info")) {
       log.info("Done", { ...this.#fields(context), elapsedMs: round(elapsed) });
     }
@@ -203,6 +203,15 @@ export class Processor implements Service {
     return { task: this.name, class: context.class, jid, queue, ...(attempt > 1 && { attempt }) };
   }
 }
+
+const ENDINGS: Readonly<Record<Outcome["kind"], Ending>> = {
+  ack: "done",
+  discard: "discarded",
+  retry: "retried",
+  snooze: "snoozed",
+  bury: "dead",
+  release: "snoozed",
+};
 
 /** Stands in for the token of a job that was given back: it settles nothing any more. */
 const GIVEN_BACK = "";

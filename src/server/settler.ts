@@ -11,6 +11,7 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { StoreError } from "../store/errors.ts";
 import type { Outcome, Store } from "../store/store.ts";
+import type { Tally } from "./tally.ts";
 
 /** At most so many outcomes in one call: a store's step must stay short. */
 const LARGEST_BATCH = 1_000;
@@ -26,17 +27,19 @@ export class Settler {
   readonly #owner: string;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #tally: Tally;
   #pending: Outcome[] = [];
   #underWay = 0;
   #flushing: Promise<void> | undefined;
   #abandoned = false;
   readonly #giveUp = new AbortController();
 
-  constructor(options: { store: Store; owner: string; clock: Clock; log: Log }) {
+  constructor(options: { store: Store; owner: string; clock: Clock; log: Log; tally: Tally }) {
     this.#store = options.store;
     this.#owner = options.owner;
     this.#clock = options.clock;
     this.#log = options.log;
+    this.#tally = options.tally;
   }
 
   /** Outcomes that are not stored yet. */
@@ -103,6 +106,8 @@ export class Settler {
   }
 
   #report(result: { readonly lost: readonly string[]; readonly dropped: number }): void {
+    this.#tally.leasesLost += result.lost.length;
+    this.#tally.deadDropped += result.dropped;
     if (result.lost.length > 0) {
       this.#log.warn("Leases lost: this process was taken for dead, and these jobs run again elsewhere", {
         count: result.lost.length,

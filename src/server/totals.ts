@@ -1,33 +1,107 @@
 /**
- * What this process has done, by class: shown with it in `jobs ps`.
+ * What this process has done, by class: shown with it in `jobs ps` and in `/metrics`, and, since the last writing, what
+ * the measurer writes down. One look-up and some additions per job; classes beyond {@linkcode MOST_CLASSES} are counted
+ * together.
  *
  * @module
  */
 
+import { type Measurement, RUN_BOUNDS_MS, runBucket } from "../store/measures.ts";
 import type { ClassTotals } from "../store/store.ts";
 
-/** How a job ended. A failure that is tried again is a failure each time. */
-export type Ending = "done" | "failed" | "cancelled" | "expired";
+/** How a try ended: well, or for the time being, or for good; with or without a failure. */
+export type Ending = "done" | "retried" | "dead" | "discarded" | "cancelled" | "snoozed";
+/** How many tries ended how; `expired` never began. */
+export type Endings = Readonly<Record<Ending | "expired", number>>;
+
+/** Classes of which each is counted by itself: a name can be anything that somebody pushes. */
+const MOST_CLASSES = 200;
+const LONGEST_NAME = 200;
+const OTHERS = "(other)";
+
+/** What is counted of one class. */
+interface Counted {
+  readonly endings: { -readonly [Name in keyof Endings]: number };
+  workedMs: number;
+  /** Since the last writing. */
+  fresh: Fresh | undefined;
+}
+
+/** As a measurement, under way. */
+interface Fresh {
+  processed: number;
+  failed: number;
+  workedMs: number;
+  readonly histogram: number[];
+}
 
 /** Counts. */
 export class Totals {
-  readonly #classes = new Map<string, { -readonly [Field in keyof ClassTotals]: number }>();
+  readonly #classes = new Map<string, Counted>();
 
-  /** Counts one job. */
+  /** Counts one try. */
   add(className: string, ending: Ending, ms: number): void {
-    let totals = this.#classes.get(className);
-    if (totals === undefined) {
-      totals = { done: 0, failed: 0, cancelled: 0, expired: 0, workedMs: 0 };
-      this.#classes.set(className, totals);
+    const counted = this.#of(className);
+    counted.endings[ending]++;
+    // It has only been put off.
+    if (ending === "snoozed") return;
+    counted.workedMs += ms;
+    const fresh = counted.fresh ??= newFresh();
+    fresh.processed++;
+    if (ending === "retried" || ending === "dead" || ending === "discarded") fresh.failed++;
+    else {
+      fresh.workedMs += ms;
+      fresh.histogram[runBucket(ms)]!++;
     }
-    totals[ending]++;
-    totals.workedMs += ms;
+  }
+
+  /** Counts a job that ended before it began. */
+  addUnstarted(className: string, ending: "cancelled" | "expired"): void {
+    this.#of(className).endings[ending]++;
   }
 
   /** The counts by class, as of now. */
   byClass(): Record<string, ClassTotals> {
-    return Object.fromEntries([...this.#classes].map(([name, totals]) => {
-      return [name, { ...totals, workedMs: Math.round(totals.workedMs) }];
+    return Object.fromEntries([...this.#classes].map(([name, { endings, workedMs }]) => {
+      const { done, retried, dead, discarded, cancelled, expired } = endings;
+      const failed = retried + dead + discarded;
+      return [name, { done, failed, cancelled, expired, workedMs: Math.round(workedMs) }];
     }));
   }
+
+  /** How tries ended, by class, as of now. */
+  endings(): ReadonlyMap<string, Endings> {
+    return new Map([...this.#classes].map(([name, { endings }]) => [name, endings]));
+  }
+
+  /** What was counted since it was last asked for. */
+  drain(): Measurement[] {
+    const measurements: Measurement[] = [];
+    for (const [name, counted] of this.#classes) {
+      if (counted.fresh === undefined) continue;
+      const { workedMs, ...fresh } = counted.fresh;
+      measurements.push({ class: name, ...fresh, workedMs: Math.round(workedMs) });
+      counted.fresh = undefined;
+    }
+    return measurements;
+  }
+
+  #of(className: string): Counted {
+    const known = this.#classes.get(className);
+    if (known !== undefined) return known;
+    const isOwn = this.#classes.size < MOST_CLASSES && className.length <= LONGEST_NAME;
+    const name = isOwn ? className : OTHERS;
+    let counted = this.#classes.get(name);
+    if (counted === undefined) this.#classes.set(name, counted = newCounted());
+    return counted;
+  }
+}
+
+function newCounted(): Counted {
+  const endings = { done: 0, retried: 0, dead: 0, discarded: 0, cancelled: 0, snoozed: 0, expired: 0 };
+  return { endings, workedMs: 0, fresh: undefined };
+}
+
+function newFresh(): Fresh {
+  return { processed: 0, failed: 0, workedMs: 0, histogram: new Array(RUN_BOUNDS_MS.length + 1).fill(0) };
 }

@@ -12,6 +12,7 @@ import type { Log } from "../../src/log.ts";
 import type { PushMiddleware } from "../../src/middleware/chain.ts";
 import { CronDesk } from "../../src/server/cron_desk.ts";
 import { CronReporter } from "../../src/server/cron_reporter.ts";
+import { Tally } from "../../src/server/tally.ts";
 import { Scheduler } from "../../src/server/scheduler.ts";
 import type { CronStore } from "../../src/store/cron.ts";
 import type { OpenStore } from "../../src/store/open.ts";
@@ -48,7 +49,7 @@ export class Lab implements AsyncDisposable {
     const said: string[] = [];
     const local: NewJob[] = [];
     const log = recorder(said);
-    const report = new CronReporter(log);
+    const report = new CronReporter(log, new Tally());
     const client = new Client({ store, clock: this.clock, middleware });
     const isRunning = (jid: string | undefined) => local.some((job) => job.jid === jid);
     const desk = new CronDesk({ client, report, local: { isRunning, start: (job) => void local.push(job) } });

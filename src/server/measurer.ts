@@ -1,0 +1,66 @@
+/**
+ * The measurer: writes down what was measured of each class once a minute, and at the end. What it cannot write is gone:
+ * the numbers of a minute, and nothing else.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import { StoreError } from "../store/errors.ts";
+import type { MeasureStore } from "../store/measures.ts";
+import type { LoopBody } from "./service.ts";
+import type { Totals } from "./totals.ts";
+
+const MINUTE_MS = 60_000;
+/** It writes in the last seconds of a minute, so that what it writes belongs to it; not all processes in the same one. */
+const EARLIEST_MS = 50_000;
+const LATEST_MS = 59_000;
+/** The end is held up for no longer. */
+const LAST_MS = 1_000;
+
+/** Its loop's task is `measurer`. */
+export class Measurer implements LoopBody<void> {
+  readonly name = "measurer";
+  readonly #store: MeasureStore;
+  readonly #totals: Pick<Totals, "drain">;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #phaseMs = EARLIEST_MS + Math.random() * (LATEST_MS - EARLIEST_MS);
+  #failing = false;
+
+  constructor(options: { store: MeasureStore; totals: Pick<Totals, "drain">; clock: Clock; log: Log }) {
+    this.#store = options.store;
+    this.#totals = options.totals;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /** Writes down what there is. */
+  async step(): Promise<void> {
+    const measurements = this.#totals.drain();
+    if (measurements.length === 0) return;
+    try {
+      await this.#store.measure(measurements);
+      if (this.#failing) this.#log.info("Measures of classes are written again");
+      this.#failing = false;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (!this.#failing) this.#log.warn("Measures of classes not written, and gone", { error: error.message });
+      this.#failing = true;
+    }
+  }
+
+  /** Until this minute is nearly over. */
+  async rest(_: void, signal: AbortSignal): Promise<void> {
+    const left = this.#phaseMs - this.#clock.now() % MINUTE_MS;
+    await this.#clock.sleep(left > 0 ? left : left + MINUTE_MS, signal);
+  }
+
+  /** Writes down the rest, once its loop has stopped; gives up where that takes long. */
+  async close(stopLoop: () => Promise<void>): Promise<void> {
+    const over = new AbortController();
+    const last = stopLoop().then(() => this.step());
+    await Promise.race([last, this.#clock.sleep(LAST_MS, over.signal)]);
+    over.abort();
+  }
+}

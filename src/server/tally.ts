@@ -1,0 +1,71 @@
+/**
+ * The tally: what this process has seen happen that is no job's own doing, for `/metrics`. Those who see it count it here;
+ * who wants to know asks the launcher.
+ *
+ * @module
+ */
+import type { CronRecord } from "../cron/occurrence.ts";
+import type { HorseCounts } from "../handlers/horses.ts";
+import type { Endings } from "./totals.ts";
+
+/** How late occurrences are enqueued, in seconds; the last one is open. */
+export const LATENESS_BOUNDS: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 3_600];
+
+/** Everything that a server counts, since it started. */
+export interface ServerCounts {
+  /** How tries ended, by class; the number of classes has a bound. */
+  readonly endings: ReadonlyMap<string, Endings>;
+  /** What became of crontab occurrences that this process decided on. */
+  readonly occurrences: Readonly<Record<CronRecord["outcome"], number>>;
+  /** How late those were enqueued: counts by bound, each by itself, and all together in seconds. */
+  readonly lateness: { readonly bounds: readonly number[]; readonly counts: readonly number[]; readonly sum: number };
+  /** Leases of dead processes that this one gave back. */
+  readonly rescued: number;
+  /** Jobs that it buried because their processes died too often. */
+  readonly buried: number;
+  /** Leases that it had lost when it settled them: it had been taken for dead. */
+  readonly leasesLost: number;
+  /** Dead jobs dropped because there were too many, or they were too old. */
+  readonly deadDropped: number;
+  /** For how long the event loop kept the last beat's question waiting. */
+  readonly loopDelayMs: number;
+  /** Absent when nothing runs in horses. */
+  readonly horses: HorseCounts | undefined;
+}
+
+/** Counts. */
+export class Tally {
+  /** Leases of dead processes that this one gave back. */
+  rescued = 0;
+  /** Jobs that it buried because their processes died too often. */
+  buried = 0;
+  /** Leases that it had lost when it settled them. */
+  leasesLost = 0;
+  /** Dead jobs dropped because there were too many, or they were too old. */
+  deadDropped = 0;
+  readonly #occurrences = { enqueued: 0, waiting: 0, skipped: 0, replaced: 0, missed: 0, manual: 0 };
+  readonly #lateness: number[] = new Array(LATENESS_BOUNDS.length + 1).fill(0);
+  #lateMs = 0;
+
+  /** Counts what became of an occurrence. */
+  occurrence({ outcome, count, decidedAt, scheduledAt }: CronRecord): void {
+    this.#occurrences[outcome] += count ?? 1;
+    if (outcome !== "enqueued") return;
+    const lateMs = Math.max(0, decidedAt - scheduledAt);
+    const at = LATENESS_BOUNDS.findIndex((bound) => lateMs / 1_000 <= bound);
+    this.#lateness[at < 0 ? LATENESS_BOUNDS.length : at]!++;
+    this.#lateMs += lateMs;
+  }
+
+  /** The counts, as of now. */
+  counts(): Omit<ServerCounts, "endings" | "loopDelayMs" | "horses"> {
+    return {
+      occurrences: this.#occurrences,
+      lateness: { bounds: LATENESS_BOUNDS, counts: this.#lateness, sum: this.#lateMs / 1_000 },
+      rescued: this.rescued,
+      buried: this.buried,
+      leasesLost: this.leasesLost,
+      deadDropped: this.deadDropped,
+    };
+  }
+}
