@@ -22,6 +22,8 @@ export interface ConfigSources {
   /** The environment's name: chooses the file's section under `environments`. Default: `JOBS_ENV`, else `development`. */
   readonly environment?: string | undefined;
   readonly env: (name: string) => string | undefined;
+  /** The names of all environment variables, to find the misspelt among them; default none. */
+  readonly envNames?: readonly string[];
   /** Values given as flags, as text or as lists of text. */
   readonly flags?: Partial<Record<SettingName, unknown>>;
 }
@@ -34,6 +36,8 @@ export interface LoadedConfig {
   readonly environment: string;
   /** The file that was read, if any. */
   readonly file: string | undefined;
+  /** What may be a mistake, and is no error: one line each. */
+  readonly warnings: readonly string[];
 }
 
 const FILE_NAMES = ["jobs.json", "jobs.jsonc", "jobs.yml", "jobs.yaml"];
@@ -78,7 +82,20 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
       }s; wanted: deadAfter at least 3 heartbeats, or a live process is taken for dead`,
     );
   }
-  return { settings: loaded, origins, environment, file };
+  return { settings: loaded, origins, environment, file, warnings: unknownVariables(sources.envNames ?? []) };
+}
+
+/** What a server tells its members, its horses, and the programs that it starts; and what Kubernetes says of a service `jobs`. */
+const OTHERS_VARIABLES = /^JOBS_(ENV|MEMBER|HORSE|JID|CLASS|QUEUE|ATTEMPT|(SERVICE|PORT)(_.*)?)$/;
+
+/** Environment variables that look like settings, and are none. Their values are not looked at. */
+function unknownVariables(names: readonly string[]): string[] {
+  const known: string[] = [...Object.values(SETTINGS).map(({ env }) => env), "JOBS_ENV"];
+  const unknown = names.filter((name) => /^JOBS_[A-Z]/.test(name) && !known.includes(name));
+  return unknown.filter((name) => !OTHERS_VARIABLES.test(name)).map((name) => {
+    const meant = nearest(name, known);
+    return `Environment variable ${name} sets nothing${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  });
 }
 
 /**

@@ -2,7 +2,7 @@
  * The command line: argv → a subcommand → the exit code. Each subcommand is a file with its help text, loaded when it is
  * asked for: `jobs push` never reads the server.
  *
- * Exit codes: 0 done, 1 failed, 2 wrong usage.
+ * Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C before its end.
  *
  * @module
  */
@@ -23,7 +23,8 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   run: ["process jobs until told to stop", () => import("./run.ts")],
   push: ["enqueue a job, now or later", () => import("./push.ts")],
   show: ["show one job", () => import("./show.ts")],
-  list: ["list queues, a queue, scheduled, retry, dead or busy", () => import("./list.ts")],
+  find: ["find jobs by any text in them", () => import("./find.ts")],
+  list: ["list queues, a queue, scheduled, retry, dead, busy or done", () => import("./list.ts")],
   cron: ["list, run, pause, add and check what is enqueued by the clock", () => import("./cron.ts")],
   ps: ["list the running processes", () => import("./ps.ts")],
   stats: ["count everything", () => import("./stats.ts")],
@@ -31,6 +32,7 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   kill: ["move jobs to dead", () => import("./kill.ts")],
   delete: ["delete jobs", () => import("./delete.ts")],
   cancel: ["remove jobs that wait, abort those that run", () => import("./cancel.ts")],
+  clear: ["delete the jobs of a queue", () => import("./clear.ts")],
   pause: ["let no jobs be taken from a queue, or from any", () => import("./pause.ts")],
   resume: ["end a pause", () => import("./resume.ts")],
   quiet: ["let a process finish and take nothing more", () => import("./quiet.ts")],
@@ -115,6 +117,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   LogError: 1,
   StoreError: 1,
   MoveError: 1,
+  Interrupted: 130,
 };
 
 function explain(error: unknown): number {

@@ -5,8 +5,9 @@ import { describeSchedule } from "../cron/schedule_spec.ts";
 import { loadHandlers } from "../handlers/load.ts";
 import { Registry } from "../handlers/registry.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
-import { print, printJson, printTable, remark } from "./output.ts";
+import { print, printJson, remark } from "./output.ts";
 import { loadSettings } from "./store.ts";
+import { printTable } from "./table.ts";
 
 /** Checks the crontab of the configuration, against the handlers where there are any. Exit 1 when something is wrong. */
 export async function check(argv: readonly string[]): Promise<number> {

@@ -6,7 +6,18 @@ import { describeSchedule, type ScheduleSpec } from "../cron/schedule_spec.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { countOf, oneName, withCrontab } from "./cron_store.ts";
 import { relative } from "./entries.ts";
-import { printJson, printTable } from "./output.ts";
+import { printJson } from "./output.ts";
+import { type Column, printTable } from "./table.ts";
+
+const LIST_COLUMNS: readonly Column[] = [
+  { heading: "name", is: "whole" },
+  "when",
+  { heading: "next", is: "whole" },
+  { heading: "utc", is: "optional" },
+  { heading: "last", is: "optional" },
+  "job",
+  { heading: "memo", is: "optional" },
+];
 
 /** Lists the crontab. */
 export async function list(argv: readonly string[]): Promise<number> {
@@ -17,7 +28,7 @@ export async function list(argv: readonly string[]): Promise<number> {
   else {
     const now = systemClock.now();
     printTable(
-      ["name", "when", "next", "utc", "last", "job", "memo"],
+      LIST_COLUMNS,
       entries.map((entry) => [
         entry.name,
         entry.definition ? describeSchedule(entry.definition.schedule) : "",
@@ -58,7 +69,11 @@ export async function history(argv: readonly string[]): Promise<number> {
   if (flags.json) printJson(records.map(recordJson));
   else {
     const rows = records.map((record) => [utc(record.scheduledAt), outcomeOf(record), late(record), record.jid ?? ""]);
-    printTable(["scheduled", "outcome", "late", "job"], rows, `Nothing became of "${name}" yet`);
+    printTable(
+      [{ heading: "scheduled", is: "whole" }, "outcome", "late", { heading: "job", is: "whole" }],
+      rows,
+      `Nothing became of "${name}" yet`,
+    );
   }
   return 0;
 }
@@ -116,6 +131,5 @@ function utc(at: number): string {
 
 function call(name: string, args: readonly unknown[]): string {
   const text = args.map((arg) => JSON.stringify(arg, (_, inner) => typeof inner === "bigint" ? String(inner) : inner));
-  const all = `${name}(${text.join(", ")})`;
-  return all.length > 60 ? `${all.slice(0, 60)}…` : all;
+  return `${name}(${text.join(", ")})`;
 }

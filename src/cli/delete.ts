@@ -11,5 +11,5 @@ Deletes jobs, for good. A running job is not touched.`;
 /** Deletes jobs. */
 export function run(argv: readonly string[]): Promise<number> {
   const all = ["scheduled", "retry", "dead", "queue:NAME"];
-  return runEdit({ name: "delete", edit: "delete", all, done: "deleted" }, argv);
+  return runEdit({ name: "delete", edit: "delete", all, doing: "Deleting", done: "deleted" }, argv);
 }

@@ -1,56 +1,68 @@
 /** `jobs doctor`. @module */
 import { type Setting, type SettingName, SETTINGS } from "../config.ts";
 import type { LoadedConfig } from "../config_load.ts";
-import { loadHandlers } from "../handlers/load.ts";
-import { Registry } from "../handlers/registry.ts";
-import { hidePassword, type OpenStore, openStore } from "../store/open.ts";
-import { checkConfigured } from "./cron_check.ts";
+import { formatDuration } from "../job/duration.ts";
+import { hidePassword } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
-import { print, printJson, printTable, remark } from "./output.ts";
+import type { Finding } from "./doctor_finding.ts";
+import { checkCron, checkFiles, checkHandlers, checkSettings } from "./doctor_local.ts";
+import { checkStore } from "./doctor_store.ts";
+import { plain, print, printJson, remark } from "./output.ts";
 import { whyNotReady } from "./ready.ts";
-import { type ConfigFlags, loadSettings, storeOptions, storeUrl, withStore } from "./store.ts";
+import { type ConfigFlags, loadSettings, storeUrl, withStore } from "./store.ts";
+import { coloured, printTable } from "./table.ts";
+import { cutText } from "./text_width.ts";
 
 /** What `--help` prints. */
 export const help = `
 Usage: jobs doctor [HANDLERS …] [--json]
        jobs doctor --ready
 
-Checks that the settings can be read, the handlers load, the store opens, and every queue with jobs has a process that
-takes it; each finding comes with its cure. Then prints the settings and where each came from. Exit 1 when something
-does not work.
+Checks what goes wrong most often, and says of each finding what to do: settings and environment variables, handlers, the
+crontab, files that must be writable; the store: whether it opens, its version, what it keeps in a power cut, its clock;
+processes that died and what they still hold, paused queues, queues that no process takes, jobs that no process performs.
+Then prints the settings and where each came from. Exit 1 when something does not work.
 
   --ready   only this, for health checks: the store answers, and a process on this machine (in this container) is alive
             and takes jobs. Says in one line why not, with exit 1; a process that is quiet is not ready`;
-
-/** One thing that was looked at. */
-interface Finding {
-  readonly check: string;
-  readonly state: "ok" | "warning" | "failed";
-  /** What was found, and its cure. */
-  readonly message: string;
-}
 
 /** Looks at everything. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("doctor", argv, { ...COMMON_FLAGS, ready: { takes: "switch" } });
   if (flags.ready) return await checkReady(flags);
   const config = await loadSettings(flags, { handlers: args.length > 0 ? args : undefined });
-  const findings: Finding[] = [
-    { check: "settings", state: "ok", message: config.file ? `read from ${config.file}` : "no file: defaults" },
-    await checkHandlers(config),
+  const handlers = await checkHandlers(config);
+  const findings: readonly Finding[] = [
+    ...checkSettings(config),
+    handlers.finding,
     ...await checkCron(config),
-    ...await checkStore(config),
+    ...await checkFiles(config),
+    ...await checkStore(config, handlers.classes),
   ];
-  if (flags.json) {
-    printJson({ findings, settings: settingRows(config).map(([key, value, origin]) => ({ key, value, origin })) });
-  } else {
-    printTable(["check", "state", "finding"], findings.map((one) => [one.check, one.state, one.message]), "");
+  const settings = settingRows(config);
+  if (flags.json) printJson({ findings, settings: settings.map(({ key, value, origin }) => ({ key, value, origin })) });
+  else {
+    for (const finding of findings) print(findingText(finding));
     print("");
-    const rows = settingRows(config).map(([key, value, origin]) => [key, shorten(JSON.stringify(value) ?? ""), origin]);
-    printTable(["setting", "value", "from"], rows, "");
+    printTable(
+      [{ heading: "setting", is: "whole" }, "value", { heading: "from", is: "optional" }],
+      settings.map(({ key, shown, origin }) => [key, cutText(shown, LONGEST_VALUE), origin]),
+      "",
+    );
   }
   return findings.some((one) => one.state === "failed") ? 1 : 0;
 }
+
+/** What was found must be read whole: it is no table. */
+function findingText({ check, state, message, cure }: Finding): string {
+  const shown = Deno.stdout.isTerminal() ? coloured(state.padEnd(7)) : state.padEnd(7);
+  const lines = [`${shown}  ${check.padEnd(9)}  ${plain(message)}`];
+  if (cure !== undefined) lines.push(`${" ".repeat(20)}→ ${plain(cure)}`);
+  return lines.join("\n");
+}
+
+/** A crontab is long; `--json` has it whole. */
+const LONGEST_VALUE = 80;
 
 async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Promise<number> {
   const why = await withStore(flags, (store) => whyNotReady(store, Deno.hostname()));
@@ -60,78 +72,28 @@ async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Prom
   return why === undefined ? 0 : 1;
 }
 
-async function checkHandlers({ settings }: LoadedConfig): Promise<Finding> {
-  const registry = new Registry();
-  try {
-    await loadHandlers(settings.handlers, registry);
-  } catch (error) {
-    return { check: "handlers", state: "failed", message: (error as Error).message };
-  }
-  const classes = registry.classes();
-  return classes.length > 0
-    ? { check: "handlers", state: "ok", message: classes.join(", ") }
-    : { check: "handlers", state: "warning", message: "none named: pass modules here and to jobs run" };
+interface SettingRow {
+  readonly key: string;
+  readonly value: unknown;
+  /** As people write it. */
+  readonly shown: string;
+  readonly origin: string;
 }
 
-/** Nothing where there is no crontab, or the handlers cannot be loaded, which has been said. */
-async function checkCron(config: LoadedConfig): Promise<Finding[]> {
-  if (config.settings.cron.length === 0) return [];
-  try {
-    const { active, inactive, problems } = await checkConfigured(config);
-    if (problems.length > 0) return problems.map(({ message }) => ({ check: "cron", state: "failed", message }));
-    return [{ check: "cron", state: "ok", message: `${active.length} entries, ${inactive.length} switched off` }];
-  } catch {
-    return [];
-  }
+function settingRows({ settings, origins }: LoadedConfig): SettingRow[] {
+  return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
+    const { key, secret, kind }: Setting<unknown> = SETTINGS[name];
+    const value = name === "store"
+      ? hidePassword(storeUrl(settings))
+      : secret && origins[name] !== "default"
+      ? "***"
+      : settings[name];
+    return { key, value, shown: shownValue(value, kind.wanted), origin: origins[name] };
+  });
 }
 
-async function checkStore({ settings }: LoadedConfig): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  try {
-    await using store = await openStore(storeUrl(settings), {
-      ...storeOptions(settings),
-      log: (level, message) => level === "info" || findings.push({ check: "store", state: "warning", message }),
-    });
-    findings.push({ check: "store", state: "ok", message: store.url });
-    findings.push(...await checkProcesses(store));
-  } catch (error) {
-    findings.push({ check: "store", state: "failed", message: (error as Error).message });
-  }
-  return findings;
-}
-
-async function checkProcesses(store: OpenStore): Promise<Finding[]> {
-  const processes = await store.processes();
-  const live = processes.filter((process) => process.alive);
-  const takers = new Set(live.filter((process) => !process.quiet).flatMap((process) => process.queues));
-  const orphans = (await store.queues()).filter((queue) => queue.size > 0 && !takers.has(queue.name));
-  return [
-    live.length > 0
-      ? { check: "processes", state: "ok", message: `${live.length} live` }
-      : { check: "processes", state: "warning", message: "none live: start one with jobs run" },
-    ...processes.filter((process) => !process.alive).map(({ identity }): Finding => ({
-      check: "processes",
-      state: "warning",
-      message: `${identity} is dead; any running process gives its jobs back`,
-    })),
-    ...orphans.map(({ name, size }): Finding => ({
-      check: "queues",
-      state: "warning",
-      message: `"${name}" has ${size} jobs and no process takes it: jobs run -q ${name}`,
-    })),
-  ];
-}
-
-function settingRows({ settings, origins }: LoadedConfig): [key: string, value: unknown, origin: string][] {
-  const shown = (name: SettingName) => {
-    const { secret }: Setting<unknown> = SETTINGS[name];
-    if (name === "store") return hidePassword(storeUrl(settings));
-    return secret && origins[name] !== "default" ? "***" : settings[name];
-  };
-  return (Object.keys(SETTINGS) as SettingName[]).map((name) => [SETTINGS[name].key, shown(name), origins[name]]);
-}
-
-/** A crontab is long. */
-function shorten(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+function shownValue(value: unknown, wanted: string): string {
+  // What is a duration says so in what it wants; inside, it is milliseconds.
+  if (typeof value === "number" && value > 0 && wanted.startsWith("a duration")) return formatDuration(value);
+  return typeof value === "string" ? value : JSON.stringify(value) ?? "";
 }

@@ -7,6 +7,7 @@ import type { Edit, Place, SetName, StoreAdmin } from "../store/admin.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { print, printJson, remark } from "./output.ts";
 import { placeName } from "./entries.ts";
+import { Interrupted, LongWork, number } from "./progress.ts";
 import { withStore } from "./store.ts";
 
 /** At most so many in one step of the store. */
@@ -18,6 +19,8 @@ export interface EditCommand {
   readonly edit: Edit;
   /** The places whose jobs `--all` may name. */
   readonly all: readonly string[];
+  /** What it is doing, in a word: `Deleting`. */
+  readonly doing: string;
   /** Completes "3 jobs …". */
   readonly done: string;
 }
@@ -36,7 +39,7 @@ export async function runEdit(command: EditCommand, argv: readonly string[]): Pr
   return await withStore(flags, async (store) => {
     const result = place === undefined
       ? await editByJid(store, command.edit, jids)
-      : { edited: await editAll(store, command.edit, place), missed: [] };
+      : { edited: await editAll(store, place, command), missed: [] };
     for (const { jid, why } of result.missed) remark(`jobs: "${jid}" ${why}`);
     if (flags.json) printJson({ [command.name]: result.edited, missed: result.missed.map(({ jid }) => jid) });
     else print(`${result.edited} ${result.edited === 1 ? "job" : "jobs"} ${command.done}`);
@@ -73,11 +76,39 @@ async function editByJid(store: StoreAdmin, edit: Edit, jids: readonly string[])
   return { edited, missed };
 }
 
-async function editAll(store: StoreAdmin, edit: Edit, place: Place): Promise<number> {
+/**
+ * Edits the jobs that are in a place now, earliest first, in batches: what comes there meanwhile is left alone.
+ *
+ * @param most at most so many; default as many as are there
+ * @returns how many were edited
+ * @throws {Interrupted} when it is asked to stop; what is done by then stays done
+ */
+export async function editAll(
+  store: StoreAdmin,
+  place: Place,
+  { edit, doing, done }: Pick<EditCommand, "edit" | "doing" | "done">,
+  most?: number,
+): Promise<number> {
+  const total = most ?? await countIn(store, place);
+  using work = new LongWork(doing);
   let edited = 0;
-  for (;;) {
-    const count = await store.editSome(place, edit, BATCH);
-    if (count === 0) return edited;
+  while (edited < total) {
+    if (work.signal.aborted) {
+      const left = number(total - edited);
+      throw new Interrupted(
+        `Stopped: ${number(edited)} of ${number(total)} jobs ${done}, ${left} are left as they were`,
+      );
+    }
+    const count = await store.editSome(place, edit, Math.min(BATCH, total - edited));
+    if (count === 0) break;
     edited += count;
+    work.at({ done: edited, total });
   }
+  return edited;
+}
+
+/** How many jobs are in a place now. */
+export async function countIn(store: StoreAdmin, place: Place): Promise<number> {
+  if (place.in === "queue") return (await store.queues()).find(({ name }) => name === place.queue)?.size ?? 0;
+  return (await store.stats())[place.in];
 }

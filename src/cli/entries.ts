@@ -38,12 +38,18 @@ export function shownClass(payload: Payload): string {
   return String(payload.display_class ?? payload.wrapped ?? payload.class);
 }
 
-/** `HardJob("bob", 5)`, cut to a length. */
-export function call(entry: Entry, most = 60): string {
+/** `HardJob("bob", 5)`. */
+export function call(entry: Entry): string {
   const payload = readable(entry);
-  if (payload === undefined) return `(unreadable) ${plain(entry.payload).slice(0, most)}`;
-  const args = argsText(payload);
-  return plain(`${shownClass(payload)}(${args.length > most ? `${args.slice(0, most)}…` : args})`);
+  return plain(
+    payload === undefined ? `(unreadable) ${entry.payload}` : `${shownClass(payload)}(${argsText(payload)})`,
+  );
+}
+
+/** `TypeError: no such account`: what a job failed with; empty where it did not. */
+export function failure(entry: Entry): string {
+  const payload = readable(entry);
+  return payload?.error_class ? `${payload.error_class}: ${payload.error_message}` : "";
 }
 
 /** `in 5m`, `3s ago`: a moment, from now. */

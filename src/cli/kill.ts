@@ -10,8 +10,6 @@ Moves jobs to dead: they do not run, and can be looked at and retried by hand. A
 
 /** Moves jobs to dead. */
 export function run(argv: readonly string[]): Promise<number> {
-  return runEdit(
-    { name: "kill", edit: "kill", all: ["scheduled", "retry", "queue:NAME"], done: "moved to dead" },
-    argv,
-  );
+  const all = ["scheduled", "retry", "queue:NAME"];
+  return runEdit({ name: "kill", edit: "kill", all, doing: "Killing", done: "moved to dead" }, argv);
 }

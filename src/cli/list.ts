@@ -3,11 +3,12 @@ import { systemClock } from "../clock.ts";
 import { nearest } from "../nearest.ts";
 import type { Entry, Place, SetName, StoreAdmin } from "../store/admin.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
-import { call, entryJson, readable, relative } from "./entries.ts";
+import { call, entryJson, failure, readable, relative } from "./entries.ts";
 import { listDone } from "./list_done.ts";
-import { faint, print, printJson, printTable } from "./output.ts";
-import { queueRows } from "./pause_queues.ts";
+import { faint, print, printJson } from "./output.ts";
+import { QUEUE_COLUMNS, queueRows } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
+import { type Column, printTable } from "./table.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -72,7 +73,7 @@ async function listQueues(store: StoreAdmin, json: boolean): Promise<number> {
   if (json) printJson(queues);
   else {
     printTable(
-      ["queue", "size", "latency", ""],
+      QUEUE_COLUMNS,
       queueRows(queues),
       "No queues yet: jobs push CLASS makes one",
     );
@@ -98,16 +99,19 @@ function printEntries(what: string, entries: readonly Entry[], next: string | un
       ...(what === "queue" ? [] : [relative(entry.at, now), payload?.queue ?? ""]),
       ...(what === "busy" ? [entry.owner ?? ""] : []),
       call(entry),
-      ...(failed ? [payload?.error_class ? `${payload.error_class}: ${payload.error_message}` : ""] : []),
+      ...(failed ? [failure(entry)] : []),
     ];
   });
-  const headings = [
-    "jid",
-    ...(what === "queue" ? [] : [TIME_HEADING[what]!, "queue"]),
+  const columns: Column[] = [
+    { heading: "jid", is: "whole" },
+    ...(what === "queue" ? [] : [
+      { heading: TIME_HEADING[what]!, is: "whole" } as const,
+      { heading: "queue", is: "optional" } as const,
+    ]),
     ...(what === "busy" ? ["process"] : []),
     "job",
     ...(failed ? ["error"] : []),
   ];
-  printTable(headings, rows, `No jobs in ${what}`);
+  printTable(columns, rows, `No jobs in ${what}`);
   if (next !== undefined) print(faint(`more: --cursor ${next}`));
 }

@@ -9,7 +9,17 @@ import { type EndedJob, readEnded } from "../job/ended.ts";
 import { stringifyLossless } from "../job/json.ts";
 import type { OpenStore } from "../store/open.ts";
 import { relative } from "./entries.ts";
-import { faint, print, printJson, printTable } from "./output.ts";
+import { faint, print, printJson } from "./output.ts";
+import { type Column, printTable, STATE_COLOURS } from "./table.ts";
+
+const COLUMNS: readonly Column[] = [
+  { heading: "ended", is: "whole" },
+  { heading: "state", is: "whole", colours: STATE_COLOURS },
+  { heading: "took", is: "optional" },
+  { heading: "jid", is: "whole" },
+  "class",
+  "came to",
+];
 
 /** A page of the history, or what is found in it. */
 export async function listDone(
@@ -32,7 +42,7 @@ export async function listDone(
   }
   const now = systemClock.now();
   printTable(
-    ["ended", "state", "took", "jid", "class", "came to"],
+    COLUMNS,
     ended.map((job) => [
       relative(job.ended_at, now),
       job.state,
@@ -47,6 +57,7 @@ export async function listDone(
   return 0;
 }
 
-function cameTo({ error, result }: EndedJob): string {
-  return (error ? `${error.class}: ${error.message}` : stringifyLossless(result) ?? "").slice(0, 80);
+/** In a few words, what it came to. */
+export function cameTo({ error, result }: EndedJob): string {
+  return (error ? `${error.class}: ${error.message}` : stringifyLossless(result)) ?? "";
 }

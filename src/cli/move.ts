@@ -1,9 +1,9 @@
 /** `jobs move --from URL --to URL`. @module */
-import { moveStore } from "../store/move.ts";
+import { type MoveProgress, moveStore } from "../store/move.ts";
 import { openStore } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { print, printJson } from "./output.ts";
-import { drawProgress } from "./progress.ts";
+import { Interrupted, LongWork, number } from "./progress.ts";
 import { loadSettings, storeOptions } from "./store.ts";
 
 /** What `--help` prints. */
@@ -26,9 +26,19 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { settings } = await loadSettings({ ...flags, store: undefined });
   await using source = await openStore(from, storeOptions(settings));
   await using target = await openStore(to, storeOptions(settings));
-  const moved = await moveStore(source, target, {
-    onProgress: ({ moved, total }) => drawProgress("Moving", moved, total),
+  using work = new LongWork("Moving");
+  let far = { moved: 0, total: 0 };
+  const onProgress = (now: MoveProgress) => {
+    far = now;
+    work.at({ done: now.moved, total: now.total });
+  };
+  const moved = await moveStore(source, target, { onProgress, signal: work.signal }).catch((error) => {
+    if (error !== work.signal.reason) throw error;
+    throw new Interrupted(
+      `Stopped: ${number(far.moved)} of ${number(far.total)} jobs are moved; run it again to go on`,
+    );
   });
+  work.clear();
   if (flags.json) printJson(moved);
   else print(`${moved.jobs} jobs and ${moved.cron} crontab entries moved to ${target.url}`);
   return 0;

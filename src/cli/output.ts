@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { bold, dim } from "@std/fmt/colors";
+import { dim } from "@std/fmt/colors";
 
 const encoder = new TextEncoder();
 
@@ -39,26 +39,9 @@ export function remark(text: string): void {
   }
 }
 
-/**
- * Prints rows under their headings, in aligned columns; numbers to the right. On a terminal, rows are cut to its width.
- *
- * @param none what to print when there are no rows
- */
-export function printTable(headings: readonly string[], rows: readonly (readonly unknown[])[], none: string): void {
-  if (rows.length === 0) return print(none);
-  const cells = rows.map((row) => row.map((cell) => plain(cell === undefined ? "" : String(cell))));
-  const widths = headings.map((heading, i) => Math.max(heading.length, ...cells.map((row) => row[i]?.length ?? 0)));
-  const right = headings.map((_, i) => rows.every((row) => typeof row[i] === "number"));
-  const terminal = Deno.stdout.isTerminal();
-  const columns = terminal && Deno.consoleSize().columns || Infinity; // a terminal that does not know says 0
-  const line = (row: readonly string[]) => {
-    const text = row.map((cell, i) =>
-      right[i] ? cell.padStart(widths[i]!) : i === row.length - 1 ? cell : cell.padEnd(widths[i]!)
-    ).join("  ").trimEnd();
-    return text.slice(0, columns);
-  };
-  const head = line(headings);
-  print([terminal ? bold(head) : head, ...cells.map(line)].join("\n"));
+/** How many columns the terminal has on which results are printed; undefined where that is none, or it does not know. */
+export function terminalColumns(): number | undefined {
+  return Deno.stdout.isTerminal() ? Deno.consoleSize().columns || undefined : undefined;
 }
 
 /** Text set back, on a terminal. */
@@ -77,11 +60,29 @@ function write(to: { writeSync(bytes: Uint8Array): number }, text: string): void
   while (bytes.length > 0) bytes = bytes.subarray(to.writeSync(bytes));
 }
 
-/**
- * Writes over the last line on stderr, where that is a terminal.
- *
- * @param last whether a line break follows: nothing is written over it any more
- */
-export function redraw(text: string, last: boolean): void {
-  if (Deno.stderr.isTerminal()) write(Deno.stderr, `\r\x1b[K${text}${last ? "\n" : ""}`);
+/** The line that is written over on stderr, where that is a terminal, and how wide it may be; else undefined. */
+export function statusColumns(): number | undefined {
+  return Deno.stderr.isTerminal() ? Deno.consoleSize().columns || 80 : undefined;
+}
+
+/** Writes over the last line on stderr; for terminals. Where it cannot be seen, that stops nothing. */
+export function redraw(text: string): void {
+  try {
+    write(Deno.stderr, `\r\x1b[K${text}`);
+  } catch {
+    // There is nobody left to look.
+  }
+}
+
+/** Asks on stderr, and reads a line from standard input; undefined when that has ended. */
+export function ask(question: string): string | undefined {
+  write(Deno.stderr, question);
+  const bytes: number[] = [];
+  const one = new Uint8Array(1);
+  for (;;) {
+    const read = Deno.stdin.readSync(one);
+    if (read === null) return bytes.length === 0 ? undefined : new TextDecoder().decode(Uint8Array.from(bytes));
+    if (one[0] === 10) return new TextDecoder().decode(Uint8Array.from(bytes)).trim();
+    bytes.push(one[0]!);
+  }
 }

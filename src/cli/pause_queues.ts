@@ -8,6 +8,7 @@ import { formatDuration } from "../job/duration.ts";
 import type { QueueInfo, StoreAdmin } from "../store/admin.ts";
 import { ALL_QUEUES } from "../store/pauses.ts";
 import { UsageError } from "./args.ts";
+import type { Column } from "./table.ts";
 import { print, printJson } from "./output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
@@ -41,6 +42,12 @@ export function pausedQueues(queues: readonly QueueInfo[]): string | undefined {
   );
   return paused.length === 0 ? undefined : paused.join(", ");
 }
+
+/** The columns of {@linkcode queueRows}. */
+export const QUEUE_COLUMNS: readonly Column[] = ["queue", "size", "latency", {
+  heading: "",
+  colours: { paused: "yellow" },
+}];
 
 /** Queues as rows of a table: name, size, latency, and whether and for how long it is paused. */
 export function queueRows(queues: readonly QueueInfo[]): (string | number)[][] {

@@ -4,9 +4,10 @@ import { formatDuration } from "../job/duration.ts";
 import type { ProcessInfo } from "../store/admin.ts";
 import type { ClassTotals } from "../store/store.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
-import { printJson, printTable, remark } from "./output.ts";
+import { printJson, remark } from "./output.ts";
 import { pausedQueues } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
+import { type Column, printTable, STATE_COLOURS } from "./table.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -15,6 +16,20 @@ Usage: jobs ps [--json]
 Lists the processes that take jobs from the store: identity, busy and all processors, queues, memory, how long each has
 been up, what it has done (jobs done, failures, time that jobs took), and when it last said that it is alive. --json has
 what it has done by class.`;
+
+const COLUMNS: readonly Column[] = [
+  { heading: "process", is: "whole" },
+  { heading: "tag", is: "optional" },
+  { heading: "busy", is: "whole" },
+  "queues",
+  { heading: "memory", is: "optional" },
+  { heading: "up", is: "optional" },
+  { heading: "done", is: "optional" },
+  { heading: "failed", is: "optional" },
+  { heading: "worked", is: "optional" },
+  { heading: "beat", is: "optional" },
+  { heading: "state", colours: STATE_COLOURS },
+];
 
 /** Lists the processes. */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -29,7 +44,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   const now = systemClock.now();
   printTable(
-    ["process", "tag", "busy", "queues", "memory", "up", "done", "failed", "worked", "beat", "state"],
+    COLUMNS,
     processes.map((process) => [
       process.identity,
       [process.tag, ...process.labels].filter(Boolean).join(" "),

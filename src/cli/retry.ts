@@ -11,5 +11,6 @@ retries.`;
 
 /** Runs jobs now. */
 export function run(argv: readonly string[]): Promise<number> {
-  return runEdit({ name: "retry", edit: "requeue", all: ["scheduled", "retry", "dead"], done: "put into queue" }, argv);
+  const all = ["scheduled", "retry", "dead"];
+  return runEdit({ name: "retry", edit: "requeue", all, doing: "Retrying", done: "put into queue" }, argv);
 }

@@ -22,7 +22,7 @@ import { remark } from "./output.ts";
  * @param argv what stands after `jobs run`
  * @returns the exit code
  */
-export async function runMany({ settings }: LoadedConfig, argv: readonly string[]): Promise<number> {
+export async function runMany({ settings, warnings }: LoadedConfig, argv: readonly string[]): Promise<number> {
   using log = openLog({ level: settings.logLevel, format: settings.logFormat, file: settings.logFile });
   const say = logger("supervisor");
   await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
@@ -31,6 +31,7 @@ export async function runMany({ settings }: LoadedConfig, argv: readonly string[
   using _signals = listenToSignals(inbox);
   if (Deno.stderr.isTerminal()) remark(banner(Deno.noColor));
   const { processes: count, maxMemoryBytes } = settings;
+  for (const warning of warnings) say.warn(warning);
   say.info("Starting processes", { version: VERSION, count });
   const supervisor = new Supervisor({
     count,

@@ -1,8 +1,9 @@
 /** `jobs stats`. @module */
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
-import { print, printJson, printTable } from "./output.ts";
-import { queueRows } from "./pause_queues.ts";
+import { print, printJson } from "./output.ts";
+import { QUEUE_COLUMNS, queueRows } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
+import { printTable } from "./table.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -23,11 +24,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(10)} ${count}`);
   if (queues.length > 0) {
     print("");
-    printTable(
-      ["queue", "size", "latency", ""],
-      queueRows(queues),
-      "",
-    );
+    printTable(QUEUE_COLUMNS, queueRows(queues), "");
   }
   return 0;
 }

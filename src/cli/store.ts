@@ -29,6 +29,7 @@ export function loadSettings(
     file: flags.config,
     environment: flags.environment,
     env: (name) => Deno.env.get(name),
+    envNames: Object.keys(Deno.env.toObject()),
     flags: { ...more, store: flags.store },
   });
 }

@@ -7,6 +7,7 @@
  * @module
  */
 import type { Adopter } from "./admin_adopt.ts";
+import type { HealthReader } from "./admin_health.ts";
 import type { Auditor } from "./admin_audit.ts";
 import type { HistoryReader } from "./admin_history.ts";
 import type { MeasureReader } from "./measures.ts";
@@ -102,7 +103,7 @@ export interface ProcessInfo extends ProcessRecord {
 export type Edit = "requeue" | "kill" | "delete";
 
 /** The store, to people. */
-export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReader, MeasureReader {
+export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReader, MeasureReader, HealthReader {
   /** The counts of everything. */
   stats(): Promise<Stats>;
   /** Every queue that has jobs, had some, or is paused; by name. */

@@ -9,6 +9,7 @@ import type { OpenStore, StoreOptions } from "../open.ts";
 import { parseAddress, type RedisAddress } from "./address.ts";
 import { Connection, type DialOptions } from "./connection.ts";
 import { BLOCK_S, type Context } from "./context.ts";
+import { readInfo } from "./info.ts";
 import { TYPES } from "./keys.ts";
 import { Link, type LinkOptions } from "./link.ts";
 import { findMaster } from "./sentinel.ts";
@@ -131,21 +132,4 @@ async function inspect(link: Link, log: StoreOptions["log"]): Promise<void> {
       `Redis at "${link.shown}" may throw jobs away when its memory is full: its maxmemory-policy is "${policy}", set it to "noeviction"`,
     );
   }
-}
-
-/** The server's description of itself; empty when this user may not read it. */
-async function readInfo(link: Link): Promise<Map<string, string>> {
-  let text: string;
-  try {
-    text = await link.call(["INFO"]) as string;
-  } catch (error) {
-    if (error instanceof StoreError && error.code === "denied") return new Map();
-    throw error;
-  }
-  return new Map(
-    text.split("\r\n").map((line) => {
-      const colon = line.indexOf(":");
-      return [line.slice(0, colon), line.slice(colon + 1)] as const;
-    }),
-  );
 }

@@ -7,6 +7,7 @@ import type { Adopted } from "../admin_adopt.ts";
 import type { Act, ActPage } from "../admin_audit.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
+import type { Health } from "../admin_health.ts";
 import type { DayCount } from "../admin_history.ts";
 import type { DeclaredClass } from "../classes.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
@@ -34,6 +35,7 @@ import { Cron } from "./cron.ts";
 import { DueWatch } from "./due_watch.ts";
 import { edit, editSome } from "./editor.ts";
 import { entryOf } from "./entries.ts";
+import { health } from "./health.ts";
 import { Holdings } from "./holdings.ts";
 import { WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
@@ -140,6 +142,10 @@ export class RedisStore implements OpenStore {
 
   reply(id: string, text: string): Promise<void> {
     return this.#processes.reply(id, text);
+  }
+
+  health(): Promise<Health> {
+    return health(this.#context);
   }
 
   stats(): Promise<Stats> {

@@ -7,6 +7,7 @@ import type { Adopted } from "../admin_adopt.ts";
 import type { Act, ActPage } from "../admin_audit.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
+import type { Health } from "../admin_health.ts";
 import type { DayCount } from "../admin_history.ts";
 import type { DeclaredClass } from "../classes.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
@@ -35,6 +36,7 @@ import { Counts } from "./counts.ts";
 import { Cron } from "./cron.ts";
 import { Editor } from "./editor.ts";
 import { Entries, toEntry } from "./entries.ts";
+import { health } from "./health.ts";
 import { Intake } from "./intake.ts";
 import { Jobs } from "./jobs.ts";
 import { Leases } from "./leases.ts";
@@ -153,6 +155,10 @@ export class SqliteStore implements OpenStore {
 
   reply(id: string, text: string): Promise<void> {
     return this.#commands.reply(id, text);
+  }
+
+  health(): Promise<Health> {
+    return health(this.#context);
   }
 
   stats(): Promise<Stats> {

@@ -1,0 +1,176 @@
+/**
+ * What `jobs doctor` looks at in the store: whether it opens, how it is, and what waits there in vain.
+ *
+ * @module
+ */
+import { systemClock } from "../clock.ts";
+import type { LoadedConfig } from "../config_load.ts";
+import { formatDuration } from "../job/duration.ts";
+import { parsePayload } from "../job/job.ts";
+import type { ProcessInfo } from "../store/admin.ts";
+import { hidePassword, type OpenStore, openStore } from "../store/open.ts";
+import type { Finding } from "./doctor_finding.ts";
+import { shownQueue } from "./pause_queues.ts";
+import { storeOptions, storeUrl } from "./store.ts";
+
+/** A clock that is off by more is worth a word: times that are shown, and those of `--at`, are off by as much. */
+const MOST_SKEW_MS = 2_000;
+/** So many jobs of each queue are looked at. */
+const LOOKED_AT = 200;
+/** A lease of a dead process is given back within `deadAfter` and a heartbeat, where anybody is alive. */
+const PAGE = 1_000;
+
+/**
+ * Looks at the store.
+ *
+ * @param classes those for which there are handlers here
+ */
+export async function checkStore({ settings }: LoadedConfig, classes: readonly string[]): Promise<Finding[]> {
+  const url = storeUrl(settings);
+  try {
+    await using store = await openStore(url, storeOptions(settings));
+    return [
+      ...await checkHealth(store, settings.durability),
+      ...await checkProcesses(store),
+      ...await checkQueues(store),
+      ...await checkClasses(store, classes),
+    ];
+  } catch (error) {
+    const cure = url.startsWith("sqlite:")
+      ? "see that this user may write the file and its folder; --store or JOBS_STORE names another"
+      : "see that the server runs and can be reached from here; --store or JOBS_STORE names another";
+    return [{ check: "store", state: "failed", message: (error as Error).message, cure }];
+  }
+}
+
+async function checkHealth(store: OpenStore, wanted: "full" | "normal"): Promise<Finding[]> {
+  const asked = systemClock.now();
+  const { version, durability, now, findings } = await store.health();
+  const skew = now - (asked + systemClock.now()) / 2;
+  const kept = durability === undefined ? "" : `, ${KEPT[durability]}`;
+  return [
+    { check: "store", state: "ok", message: `${hidePassword(store.url)}, ${version}${kept}` },
+    ...durabilityFindings(store.url, durability, wanted),
+    ...findings.map((one): Finding => ({ check: "store", state: "warning", ...one })),
+    ...(Math.abs(skew) < MOST_SKEW_MS ? [] : [
+      {
+        check: "clock",
+        state: "warning",
+        message: `the store's clock is ${formatDuration(Math.abs(skew))} ${
+          skew > 0 ? "ahead of" : "behind"
+        } this machine's`,
+        cure: "let NTP set both; jobs go by the store's, --at by what you say",
+      } as const,
+    ]),
+  ];
+}
+
+const KEPT = {
+  full: "keeps every push in a power cut",
+  normal: "may lose the last moments' pushes in a power cut",
+  none: "may lose much in a power cut",
+};
+
+function durabilityFindings(url: string, is: keyof typeof KEPT | undefined, wanted: "full" | "normal"): Finding[] {
+  if (url.startsWith("sqlite:")) {
+    return is === undefined || is === wanted || url.includes("durability=") ? [] : [{
+      check: "store",
+      state: "warning",
+      message: `durability is "${is}", and "${wanted}" in the configuration`,
+      cure: "name a file; what is in memory is gone with the process",
+    }];
+  }
+  if (is !== "none") return [];
+  return [{
+    check: "store",
+    state: "warning",
+    message: "Redis keeps no append-only file: a crash loses what was pushed since its last snapshot",
+    cure: "redis-cli CONFIG SET appendonly yes, and the same in redis.conf (docs/redis.md)",
+  }];
+}
+
+async function checkProcesses(store: OpenStore): Promise<Finding[]> {
+  const processes = await store.processes();
+  const live = processes.filter((process) => process.alive);
+  const stuck = await stuckLeases(store, live);
+  return [
+    live.length > 0 ? { check: "processes", state: "ok", message: `${live.length} live` } : {
+      check: "processes",
+      state: "warning",
+      message: "none is live: nothing is performed",
+      cure: "start one: jobs run HANDLERS.js",
+    },
+    ...processes.filter((process) => !process.alive).map(({ identity, beatAt }): Finding => ({
+      check: "processes",
+      state: "warning",
+      message: `${identity} has not said for ${
+        formatDuration(Math.max(0, systemClock.now() - beatAt))
+      } that it is alive`,
+      cure: "the next process that looks gives its jobs back: jobs run starts one",
+    })),
+    ...(stuck === 0 ? [] : [
+      {
+        check: "jobs",
+        state: "warning",
+        message: `${stuck === 1 ? "1 job is" : `${stuck} jobs are`} held by processes that are not alive`,
+        cure: "any live process gives them back within seconds: jobs run starts one",
+      } as const,
+    ]),
+  ];
+}
+
+/** How many jobs the dead hold. */
+async function stuckLeases(store: OpenStore, live: readonly ProcessInfo[]): Promise<number> {
+  const alive = new Set(live.map(({ identity }) => identity));
+  let stuck = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await store.page({ in: "leased" }, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    stuck += page.entries.filter(({ owner }) => owner === undefined || !alive.has(owner)).length;
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return stuck;
+}
+
+async function checkQueues(store: OpenStore): Promise<Finding[]> {
+  const [queues, processes] = await Promise.all([store.queues(), store.processes()]);
+  const takers = processes.filter((process) => process.alive && !process.quiet);
+  const taken = new Set(takers.flatMap((process) => process.queues));
+  const paused = queues.filter((queue) => queue.paused);
+  const orphans = queues.filter((queue) => queue.size > 0 && !taken.has(queue.name));
+  return [
+    ...paused.map(({ name, pausedForMs }): Finding => ({
+      check: "queues",
+      state: "warning",
+      message: `${shownQueue(name)} paused${pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`}`,
+      cure: shownQueue(name) === name ? `jobs resume ${name}` : "jobs resume",
+    })),
+    ...orphans.map(({ name, size }): Finding => ({
+      check: "queues",
+      state: "warning",
+      message: `"${name}" has ${size} ${size === 1 ? "job" : "jobs"} and no process takes it`,
+      cure: `jobs run -q ${name}`,
+    })),
+  ];
+}
+
+/** Classes of jobs that wait and that nobody performs: neither a process that was started here, nor the handlers at hand. */
+async function checkClasses(store: OpenStore, classes: readonly string[]): Promise<Finding[]> {
+  const known = new Set([...classes, ...(await store.declaredClasses()).map(({ name }) => name)]);
+  if (known.size === 0) return []; // then nobody has said anything, and that is said elsewhere
+  const waiting = new Map<string, string>();
+  for (const { name, size } of await store.queues()) {
+    if (size === 0) continue;
+    const { entries } = await store.page({ in: "queue", queue: name }, { limit: LOOKED_AT });
+    for (const { payload } of entries) {
+      const job = parsePayload(payload);
+      if (job !== undefined && !known.has(job.class)) waiting.set(job.class, name);
+    }
+  }
+  return [...waiting].map(([name, queue]) => ({
+    check: "jobs",
+    state: "warning",
+    message: `jobs of class ${name} wait in "${queue}", and no process has ever said that it performs them`,
+    cure: `start one that does: jobs run HANDLERS.js with a handler ${name}`,
+  }));
+}

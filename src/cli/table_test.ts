@@ -1,0 +1,67 @@
+import { assert, assertEquals } from "@std/assert";
+import { type Column, tableLines } from "./table.ts";
+import { cutText, textWidth } from "./text_width.ts";
+
+const JID = "1a1fd5150c39f4ae2f200001";
+const COLUMNS: readonly Column[] = [
+  { heading: "jid", is: "whole" },
+  { heading: "died", is: "whole" },
+  { heading: "queue", is: "optional" },
+  "job",
+  { heading: "state", colours: { dead: "red" } },
+  "error",
+];
+const ROWS = [
+  [
+    JID,
+    "8s ago",
+    "default",
+    'Doomed("日本語テキスト日本語テキスト", 5)',
+    "dead",
+    "TypeError: There is no such account",
+  ],
+  [JID, "in 2h5m", "low", `Long("${"x".repeat(200)}")`, "retry", "naïve é 👨‍👩‍👧"],
+];
+
+Deno.test("a table is never wider than the terminal, and the jid in it is whole", () => {
+  for (const width of [60, 80, 120, 200]) {
+    const lines = tableLines(COLUMNS, ROWS, { width, painted: false });
+    for (const line of lines) assert(textWidth(line) <= width, `${width}: ${line}`);
+    assert(lines.slice(1).every((line) => line.startsWith(JID)), lines.join("\n"));
+    assert(lines[2]!.includes("…"), lines.join("\n"));
+  }
+});
+
+Deno.test("columns are aligned by what a terminal shows, not by characters", () => {
+  const rows = [["日本", 1, "x"], ["a", 22, "y"], ["é", 3, "z"], ["👍🏽", 4, "w"]];
+  assertEquals(tableLines(["name", "n", "last"], rows, { width: 80, painted: false }), [
+    "name   n  last",
+    "日本   1  x",
+    "a     22  y",
+    "é      3  z",
+    "👍🏽     4  w",
+  ]);
+});
+
+Deno.test("what is not for a terminal has everything, without colours", () => {
+  const lines = tableLines(COLUMNS, ROWS, { width: Infinity, painted: false });
+  for (const cell of ROWS.flat()) assert(lines.some((line) => line.includes(cell)), cell);
+  assertEquals(lines.join("").includes("\x1b"), false);
+});
+
+Deno.test("a column that a reader can do without goes before others are cut to nothing", () => {
+  const [narrow] = tableLines(COLUMNS, ROWS, { width: 70, painted: false });
+  const [wide] = tableLines(COLUMNS, ROWS, { width: 200, painted: false });
+  assertEquals([narrow!.includes("queue"), wide!.includes("queue")], [false, true]);
+});
+
+Deno.test("a payload cannot speak to the terminal", () => {
+  const lines = tableLines(["a"], [["\x1b[2J\u202ehidden\n"]], { width: 80, painted: true });
+  assertEquals(lines[1], "[2J hidden".padStart(11));
+});
+
+Deno.test("what is cut says so, and is never too wide", () => {
+  assertEquals([cutText("abcdef", 6), cutText("abcdef", 5)], ["abcdef", "abcd…"]);
+  assertEquals([cutText("日本語", 6), cutText("日本語", 5), cutText("日本語", 4)], ["日本語", "日本…", "日…"]);
+  assertEquals([textWidth("👨‍👩‍👧"), textWidth("e\u0301"), textWidth("ﾊﾛｰ"), textWidth("한글")], [2, 1, 3, 4]);
+});
