@@ -32,13 +32,14 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "config": "log job nearest",
   "client": "store middleware cron job clock",
   "handlers": "client middleware log job clock",
-  "server": "client handlers middleware cron store store/open config log version job clock",
+  "tracing": "client handlers middleware version job clock",
+  "server": "tracing client handlers middleware cron store store/open config log version job clock",
   "web": "client store store/admin store/open cron config log version job clock",
   "cli":
-    "web server client handlers middleware cron store store/admin store/open store/move config log version job clock nearest",
+    "web server tracing client handlers middleware cron store store/admin store/open store/move config log version job clock nearest",
 
   // The two front doors: for programs, and for people.
-  "mod": "server client handlers middleware cron store store/admin store/open config log version job clock",
+  "mod": "server tracing client handlers middleware cron store store/admin store/open config log version job clock",
   "main": "cli",
 };
 
@@ -56,6 +57,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:sqlite": ["src/store/sqlite/"],
   "node:timers": ["src/clock.ts"],
   "node:timers/promises": ["src/clock.ts"],
+  "@opentelemetry/": ["src/tracing/"],
 };
 
 /** The parts that are files of the store's folder rather than its ports. */

@@ -297,6 +297,13 @@ export const SETTINGS = {
     default: 0,
     about: "how long every finished job is kept for jobs list done; at most 100,000 are",
   }),
+  traceStyle: setting<"link" | "child">({
+    key: "traceStyle",
+    env: "JOBS_TRACE_STYLE",
+    kind: oneOf("link", "child"),
+    default: "link",
+    about: "with OpenTelemetry, the span of a perform is linked to that of its push, or its child in the same trace",
+  }),
   logLevel: setting<"debug" | "info" | "warn" | "error">({
     key: "log.level",
     env: "JOBS_LOG_LEVEL",

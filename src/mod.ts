@@ -22,7 +22,7 @@ export type {
   PerformMiddleware,
 } from "./handlers/handler.ts";
 export { HandlerError, Registry } from "./handlers/registry.ts";
-export type { ContextServices, JobContext, Progress } from "./handlers/context.ts";
+export type { ContextServices, JobContext, JobTrace, Progress } from "./handlers/context.ts";
 export { type Server, type ServerOptions, startServer } from "./server/start.ts";
 export type { Hooks } from "./server/hooks.ts";
 export { type CronEntryInput, defineCron } from "./cron/entry.ts";
@@ -44,5 +44,6 @@ export * from "./store/errors.ts";
 export { type Setting, type SettingName, SETTINGS, type Settings } from "./config.ts";
 export type { Kind, QueueWeight } from "./config_parse.ts";
 export { type Clock, systemClock } from "./clock.ts";
+export { type Carrier, openTracing, type Tracing, type TracingOptions } from "./tracing/tracing.ts";
 export type { Program } from "./job/program.ts";
 export type { Log, LogFields, LogLevel } from "./log.ts";

@@ -7,16 +7,19 @@ import { Client } from "../client/client.ts";
 import { Crontab } from "../client/crontab.ts";
 import { UsageError } from "./args.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
+import { traced } from "./traced.ts";
 
 /** Opens the command's store for its crontab. */
 export async function withCrontab<Result>(
   flags: ConfigFlags,
   use: (crontab: Crontab) => Promise<Result>,
 ): Promise<Result> {
-  return await withStore(
-    flags,
-    (store, { maxPayloadBytes, sidekiqWire }) =>
-      use(new Crontab({ store, client: new Client({ store, maxPayloadBytes, sidekiqWire }) })),
+  return await traced((tracing) =>
+    withStore(
+      flags,
+      (store, { maxPayloadBytes, sidekiqWire }) =>
+        use(new Crontab({ store, client: new Client({ store, maxPayloadBytes, sidekiqWire, ...tracing }) })),
+    )
   );
 }
 

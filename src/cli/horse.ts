@@ -1,6 +1,7 @@
 /** `jobs __horse`: what `jobs run` starts to perform jobs in a process of their own. Not for people. @module */
 import { runHorse } from "../handlers/horse_main.ts";
 import { ignoreSignals } from "../server/signals.ts";
+import { openTracing } from "../tracing/tracing.ts";
 import { UsageError } from "./args.ts";
 
 /** What `--help` prints. */
@@ -9,6 +10,7 @@ export const help = "Started by jobs run, to perform jobs in a process of their 
 /** Performs jobs until the parent is gone. */
 export async function run(): Promise<number> {
   ignoreSignals();
-  if (!await runHorse()) throw new UsageError(help);
+  // What keeps spans from being exported, the parent tells.
+  if (!await runHorse(() => openTracing({ brief: true }))) throw new UsageError(help);
   return 0;
 }

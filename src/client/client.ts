@@ -12,7 +12,7 @@ import type { JobClass } from "../job/definition.ts";
 import { type EndedJob, readEnded } from "../job/ended.ts";
 import { describeError, InvalidPayload } from "../job/errors.ts";
 import type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
-import { compose, type PushMiddleware } from "../middleware/chain.ts";
+import { type BatchMiddleware, compose, type PushMiddleware } from "../middleware/chain.ts";
 import type { EnqueueResult, NewJob, Store } from "../store/store.ts";
 import { JobBuilder } from "./builder.ts";
 import { BATCH, BulkInterrupted, type BulkOptions, heldBy, inBatches, type PushResult, spreader } from "./bulk.ts";
@@ -36,6 +36,8 @@ export interface ClientOptions {
   readonly clock?: Clock;
   /** Around each push; the first one is the outermost. */
   readonly middleware?: readonly PushMiddleware[];
+  /** Around each batch of a bulk push where there is `middleware`. */
+  readonly batchMiddleware?: readonly BatchMiddleware[];
   /** A larger payload is refused; default 1 MiB. */
   readonly maxPayloadBytes?: number;
   /** How times are written; default 7, seconds with a fraction. */
@@ -58,6 +60,7 @@ export class Client {
   readonly #clock: Clock;
   readonly #builder: JobBuilder;
   readonly #middleware: PushMiddleware | undefined;
+  readonly #aroundBatch: BatchMiddleware;
   readonly #classes: ClassOptionsKnown;
 
   /** A client of one store. */
@@ -65,6 +68,7 @@ export class Client {
     this.#store = options.store;
     this.#clock = options.clock ?? systemClock;
     this.#middleware = options.middleware?.length ? compose(options.middleware) : undefined;
+    this.#aroundBatch = compose(options.batchMiddleware ?? []);
     this.#classes = new ClassOptionsKnown({
       own: options.classOptions ?? (() => undefined),
       store: options.store,
@@ -225,8 +229,11 @@ export class Client {
     let batch: T[] = [];
     const flush = async () => {
       const gather = new Gather(this.#store, this.#clock);
-      const results = await Promise.all(batch.map((item) => this.#pushThrough(request(item), gather, later())));
-      if (gather.failure) throw new BulkInterrupted(gather.failure.error, done);
+      let results: PushResult[] = [];
+      await this.#aroundBatch({ count: batch.length }, async () => {
+        results = await Promise.all(batch.map((item) => this.#pushThrough(request(item), gather, later())));
+        if (gather.failure) throw new BulkInterrupted(gather.failure.error, done);
+      });
       done += results.length;
       batch = [];
       return results;

@@ -27,6 +27,16 @@ export interface Progress {
   readonly note: string | undefined;
 }
 
+/** The span that a job is performed in. */
+export interface JobTrace {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** 16 hex digits. */
+  readonly spanId: string;
+  /** What tells another process of it: `traceparent`, `tracestate`, `baggage`. */
+  readonly carrier: Readonly<Record<string, string>>;
+}
+
 /** Of a note and of each line so many characters are kept. */
 const LONGEST_NOTE = 200;
 /** So many lines are kept, the latest. */
@@ -46,6 +56,8 @@ export class JobContext {
   readonly payload: Payload;
   /** The payload's text, as it is stored. */
   readonly raw: string;
+  /** The span it is performed in; undefined unless traces are on. For what performs it elsewhere, and for the log. */
+  trace: JobTrace | undefined;
   readonly #services: ContextServices;
   #abort: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
@@ -77,7 +89,10 @@ export class JobContext {
   /** Logs with the job's class, jid and queue on every line. */
   get log(): Log {
     this.#log ??= this.#remembering(
-      this.#services.log.with({ class: this.class, jid: this.jid, queue: this.queue, attempt: this.attempt }),
+      this.#services.log.with({
+        ...{ class: this.class, jid: this.jid, queue: this.queue, attempt: this.attempt },
+        ...traceFields(this),
+      }),
     );
     return this.#log;
   }
@@ -152,4 +167,11 @@ export class JobContext {
       with: (fields) => this.#remembering(log.with(fields)),
     };
   }
+}
+
+/** What the log says of the span that a job is performed in, by OpenTelemetry's names. */
+export function traceFields(
+  { trace }: Pick<JobContext, "trace">,
+): { readonly trace_id?: string; readonly span_id?: string } {
+  return trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
 }

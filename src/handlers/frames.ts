@@ -26,9 +26,17 @@ export type ToHorse =
   /** The first: which modules to load, and whether debug lines are wanted. */
   | { readonly kind: "start"; readonly modules: readonly string[]; readonly debug: boolean }
   /** The payload is its text: nothing is lost on the way. */
-  | { readonly kind: "perform"; readonly queue: string; readonly payload: string }
+  | {
+    readonly kind: "perform";
+    readonly queue: string;
+    readonly payload: string;
+    /** Tells of the span that it is performed in. */
+    readonly trace?: Readonly<Record<string, string>>;
+  }
   /** Aborts the signal of the job under way. */
   | { readonly kind: "abort"; readonly error: ErrorFrame }
+  /** There will be no more jobs; ends it as soon as its spans are exported. */
+  | { readonly kind: "retire" }
   /** The answer to `enqueue`. */
   | {
     readonly kind: "enqueued";

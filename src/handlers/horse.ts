@@ -23,6 +23,9 @@ export const HORSE_COMMAND = "__horse";
 /** The variable that tells a horse where its parent listens, who that is, and the horse's token. */
 export const HORSE_VARIABLE = "JOBS_HORSE";
 
+/** It has so long to export its spans. */
+const RETIRE_MS = 1_000;
+
 /** What a horse is made with. */
 export interface HorseOptions {
   /** The socket on which its parent waits for it. */
@@ -54,6 +57,8 @@ export class Horse {
   #connection: FrameConnection<FromHorse, ToHorse> | undefined;
   #work: Work | undefined;
   #dead = false;
+  /** Whether it may have spans to export. */
+  #traced = false;
   #performed = 0;
   /** Why we killed it, if we did. */
   #reason: unknown;
@@ -123,7 +128,13 @@ export class Horse {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#work = { job, resolve, reject, ended };
     if (this.#dead) this.#end(await this.#child.status);
-    this.#connection!.send({ kind: "perform", queue: job.queue, payload: job.raw });
+    this.#connection!.send({
+      kind: "perform",
+      queue: job.queue,
+      payload: job.raw,
+      ...(job.trace && { trace: job.trace.carrier }),
+    });
+    this.#traced ||= job.trace !== undefined;
     if (job.signal.aborted) onAbort();
     else job.signal.addEventListener("abort", onAbort, { once: true });
     return await promise;
@@ -139,6 +150,22 @@ export class Horse {
     this.#dead = true;
     this.#reason = reason;
     killGroup(this.pid, "SIGKILL");
+  }
+
+  /**
+   * Ends it, once the spans of its jobs are exported or a moment has passed. It takes no job any more.
+   *
+   * @param reason what the job that it still performs fails with; there is no waiting then
+   */
+  async retire(reason: unknown): Promise<void> {
+    if (this.#dead || !this.#traced || this.busy) return this.kill(reason);
+    this.#dead = true;
+    this.#reason = reason;
+    this.#connection!.send({ kind: "retire" });
+    const ended = new AbortController();
+    void this.#child.status.then(() => ended.abort());
+    await this.#options.clock.sleep(RETIRE_MS, ended.signal);
+    if (!ended.signal.aborted) killGroup(this.pid, "SIGKILL");
   }
 
   async #abort(reason: unknown, ended: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Client } from "../client/client.ts";
+import { Client, type ClientOptions } from "../client/client.ts";
 import { parsePayload } from "../job/job.ts";
 import { stringifyLossless } from "../job/json.ts";
 import type { Log, LogFields, LogLevel } from "../log.ts";
@@ -15,12 +15,24 @@ import { dieWithParent } from "./parent_death.ts";
 import { Registry } from "./registry.ts";
 import { errorFrame, RemoteError } from "./remote_error.ts";
 
+/** What a horse needs to trace. Disposing of it exports its spans. */
+export interface HorseTracing extends AsyncDisposable {
+  /** For the client of its handlers. */
+  readonly client: Pick<ClientOptions, "middleware" | "batchMiddleware">;
+  /** Runs something as part of a span of the parent's. */
+  within<Result>(carrier: Readonly<Record<string, string>>, run: () => Result): Result;
+}
+
+/** Sets tracing up, where it is on. */
+export type OpenTracing = () => Promise<HorseTracing | undefined>;
+
 /**
  * Performs jobs until the parent is gone.
  *
+ * @param openTracing where traces are on, it sets them up
  * @returns false when it was not started by one
  */
-export async function runHorse(): Promise<boolean> {
+export async function runHorse(openTracing: OpenTracing): Promise<boolean> {
   const told = Deno.env.get(HORSE_VARIABLE);
   if (told === undefined) return false;
   // What a handler starts is no horse.
@@ -29,27 +41,28 @@ export async function runHorse(): Promise<boolean> {
   if (!dieWithParent(parent)) return true;
   const socket = await Deno.connect({ transport: "unix", path: address });
   await socket.write(new TextEncoder().encode(token));
-  await new HorseMain(new FrameConnection<ToHorse, FromHorse>(socket)).run();
+  await using horse = new HorseMain(new FrameConnection<ToHorse, FromHorse>(socket), openTracing);
+  await horse.run();
   return true;
 }
 
 type Enqueued = Extract<ToHorse, { kind: "enqueued" }>;
 
-class HorseMain {
+class HorseMain implements AsyncDisposable {
   readonly #parent: FrameConnection<ToHorse, FromHorse>;
   readonly #registry = new Registry();
-  readonly #client: Client;
+  #client: Client;
   readonly #asked = new Map<number, (answer: Enqueued) => void>();
   #lastAsked = 0;
+  readonly #openTracing: OpenTracing;
+  #tracing: HorseTracing | undefined;
   #job: JobContext | undefined;
   #log: Log = new FrameLog((frame) => this.#parent.send(frame), false, {});
 
-  constructor(parent: FrameConnection<ToHorse, FromHorse>) {
+  constructor(parent: FrameConnection<ToHorse, FromHorse>, openTracing: OpenTracing) {
     this.#parent = parent;
-    this.#client = new Client({
-      store: { enqueue: (jobs) => this.#enqueue(jobs) },
-      classOptions: (name) => this.#registry.get(name)?.options,
-    });
+    this.#openTracing = openTracing;
+    this.#client = this.#newClient();
   }
 
   async run(): Promise<void> {
@@ -72,6 +85,10 @@ class HorseMain {
       case "perform":
         void this.#perform(frame);
         break;
+      case "retire":
+        // Reading ends with it, and then everything.
+        this.#parent[Symbol.dispose]();
+        break;
       case "abort":
         this.#job?.abort(new RemoteError(frame.error));
         break;
@@ -89,13 +106,16 @@ class HorseMain {
     this.#log = new FrameLog((frame) => this.#parent.send(frame), debug, {});
     try {
       await loadHandlers(modules, this.#registry);
+      // Not before: handlers may bring a tracer provider of their own.
+      this.#tracing = await this.#openTracing();
+      this.#client = this.#newClient();
       this.#parent.send({ kind: "ready" });
     } catch (error) {
       this.#parent.send({ kind: "ready", refused: errorFrame(error).message });
     }
   }
 
-  async #perform({ queue, payload }: Extract<ToHorse, { kind: "perform" }>): Promise<void> {
+  async #perform({ queue, payload, trace }: Extract<ToHorse, { kind: "perform" }>): Promise<void> {
     try {
       const job = parsePayload(payload)!;
       const context = this.#job = new JobContext({ ...job, queue }, {
@@ -104,7 +124,8 @@ class HorseMain {
         onProgress: ({ done, note }) =>
           this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
       });
-      const value = await this.#registry.get(job.class)!.perform(context, ...job.args);
+      const call = () => this.#registry.get(job.class)!.perform(context, ...job.args);
+      const value = await (trace && this.#tracing ? this.#tracing.within(trace, call) : call());
       const result = resultText(value, context);
       this.#parent.send(result === undefined ? { kind: "done" } : { kind: "done", result });
     } catch (error) {
@@ -112,6 +133,19 @@ class HorseMain {
     } finally {
       this.#job = undefined;
     }
+  }
+
+  #newClient(): Client {
+    return new Client({
+      store: { enqueue: (jobs) => this.#enqueue(jobs) },
+      classOptions: (name) => this.#registry.get(name)?.options,
+      ...this.#tracing?.client,
+    });
+  }
+
+  /** Exports what it traced. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#tracing?.[Symbol.asyncDispose]();
   }
 
   /** The parent has the store. */

@@ -107,7 +107,7 @@ export class Horses {
     this.#listener?.close();
     this.#listener = undefined;
     const horses = [...this.#horses.values()];
-    for (const horse of horses) horse.kill(new ProcessLost("Stopped", "The server stopped"));
+    for (const horse of horses) void horse.retire(new ProcessLost("Stopped", "The server stopped"));
     await Promise.all(horses.map((horse) => horse.gone));
   }
 
@@ -120,7 +120,7 @@ export class Horses {
     if (!horse.alive || this.#stop.signal.aborted) return;
     const { maxJobs } = this.#options;
     if (maxJobs > 0 && horse.performed >= maxJobs) this.#retired.add(horse);
-    if (this.#retired.has(horse)) return horse.kill(undefined);
+    if (this.#retired.has(horse)) return void horse.retire(undefined);
     this.#idle.push(horse);
   }
 

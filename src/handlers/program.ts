@@ -1,7 +1,8 @@
 /**
  * A job as a program, in any language: the configuration says which command performs which class.
  *
- * The payload is its stdin, as JSON; `JOBS_JID`, `JOBS_CLASS`, `JOBS_QUEUE` and `JOBS_ATTEMPT` are in its environment.
+ * The payload is its stdin, as JSON; `JOBS_JID`, `JOBS_CLASS`, `JOBS_QUEUE` and `JOBS_ATTEMPT` are in its environment, and
+ * `TRACEPARENT` where traces are on.
  * What it prints is the result, stderr goes to the job's log, and its exit code says how the job went. Never a shell, and
  * never a command that came from a store: whoever can push jobs must not be able to run commands.
  *
@@ -93,6 +94,7 @@ class ProgramRun {
           JOBS_CLASS: job.class,
           JOBS_QUEUE: job.queue,
           JOBS_ATTEMPT: String(job.attempt),
+          ...traceVariables(job),
         },
         stdin: "piped",
         stdout: "piped",
@@ -167,6 +169,11 @@ class ProgramRun {
       return text;
     }
   }
+}
+
+/** `TRACEPARENT` and the like, by which the program can make its spans part of the job's. */
+function traceVariables({ trace }: JobContext): Record<string, string> {
+  return Object.fromEntries(Object.entries(trace?.carrier ?? {}).map(([name, value]) => [name.toUpperCase(), value]));
 }
 
 /** Gives it the payload. A program need not read it. */

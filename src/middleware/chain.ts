@@ -12,6 +12,12 @@ export type Middleware<Context, Result> = (context: Context, next: () => Promise
 export type PushMiddleware = Middleware<{ job: JobRequest }, string | undefined>;
 
 /**
+ * Around each batch of a bulk push, outside the push middleware of its jobs. What `next` resolves with is to be handed
+ * on.
+ */
+export type BatchMiddleware = Middleware<{ readonly count: number }, unknown>;
+
+/**
  * Makes one layer of several; of none it makes one that costs nothing.
  *
  * The one made rejects when a layer calls `next` twice: the job would be done twice.

@@ -8,7 +8,7 @@ import type { Settings } from "../config.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
-import type { PushMiddleware } from "../middleware/chain.ts";
+import type { BatchMiddleware, PushMiddleware } from "../middleware/chain.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import type { Hooks } from "./hooks.ts";
@@ -24,6 +24,7 @@ export interface LauncherOptions {
   readonly settings: Settings;
   readonly clock?: Clock;
   readonly pushMiddleware?: readonly PushMiddleware[];
+  readonly batchMiddleware?: readonly BatchMiddleware[];
   readonly performMiddleware?: readonly PerformMiddleware[];
   readonly hooks?: Hooks;
   /** Crontab entries beside those of the settings. */

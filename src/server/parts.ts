@@ -107,6 +107,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     sidekiqWire: settings.sidekiqWire,
     classOptions: (name) => registry.get(name)?.options,
     ...(options.pushMiddleware && { middleware: options.pushMiddleware }),
+    ...(options.batchMiddleware && { batchMiddleware: options.batchMiddleware }),
   });
   const lateErrors = new LateErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
   const settler = new Settler({ store, owner, clock, log: log("settler"), tally });

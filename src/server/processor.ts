@@ -8,7 +8,7 @@
  */
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../clock.ts";
-import { JobContext } from "../handlers/context.ts";
+import { JobContext, traceFields } from "../handlers/context.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { Cancelled, HandlerMissing } from "../job/errors.ts";
@@ -200,7 +200,14 @@ export class Processor implements Service {
 
   #fields(context: JobContext): Record<string, unknown> {
     const { jid, queue, attempt } = context;
-    return { task: this.name, class: context.class, jid, queue, ...(attempt > 1 && { attempt }) };
+    return {
+      task: this.name,
+      class: context.class,
+      jid,
+      queue,
+      ...(attempt > 1 && { attempt }),
+      ...traceFields(context),
+    };
   }
 }
 

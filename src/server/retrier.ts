@@ -7,7 +7,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Settings } from "../config.ts";
-import type { JobContext } from "../handlers/context.ts";
+import { type JobContext, traceFields } from "../handlers/context.ts";
 import type { HandlerOptions } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { decide, type Decision } from "../job/backoff.ts";
@@ -52,7 +52,7 @@ export class Retrier {
           error: describeError(optionError),
         }),
     });
-    this.#say(job, lease, error, decision);
+    this.#say(job, lease, context, error, decision);
     if (decision.kind !== "snooze") await this.#callHooks(job, context, error, decision);
     return this.#settle(lease, job, error, options, decision);
   }
@@ -89,9 +89,10 @@ export class Retrier {
       : { kind: "bury", token, payload, ...lockOf(job) };
   }
 
-  #say(job: Job, lease: Lease, error: unknown, decision: Decision): void {
+  #say(job: Job, lease: Lease, context: JobContext, error: unknown, decision: Decision): void {
     const { class: errorClass, message, stack } = describeError(error);
-    const fields = { class: job.class, jid: job.jid, queue: lease.queue, attempt: job.attempt };
+    const { queue } = lease;
+    const fields = { class: job.class, jid: job.jid, queue, attempt: job.attempt, ...traceFields(context) };
     if (decision.kind === "snooze") return this.#log.info("Snoozed", { ...fields, againInMs: decision.delayMs });
     const what = { ...fields, error: `${errorClass}: ${message}`, at: stack[0] };
     if (decision.kind === "retry") return this.#log.warn("Failed", { ...what, retryInMs: decision.delayMs });

@@ -13,6 +13,7 @@ import { openStore, type StoreOptions } from "../store/open.ts";
 import type { Hooks } from "./hooks.ts";
 import { Launcher } from "./launcher.ts";
 import { listenToSignals } from "./signals.ts";
+import { openServerTracing, traced } from "./traced.ts";
 
 /** What {@linkcode startServer} is told. */
 export interface ServerOptions {
@@ -76,17 +77,19 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     sidekiqWire: settings.sidekiqWire,
     ...options.storeOptions,
   };
+  const tracing = await openServerTracing(settings);
   const environment = options.environment ?? (Deno.env.get("JOBS_ENV") || "development");
   const store = await openStore(options.store, storeOptions);
   let signals: Disposable | undefined;
   const close = async () => {
     signals?.[Symbol.dispose]();
     await store[Symbol.asyncDispose]();
+    await tracing?.[Symbol.asyncDispose]();
   };
   let launcher: Launcher;
   try {
     const more = { store, storeUrl: options.store, storeOptions, registry, settings, environment };
-    launcher = new Launcher({ ...options, ...more });
+    launcher = new Launcher({ ...options, ...more, ...traced(tracing, options) });
     if (options.signals) signals = listenToSignals(launcher.inbox);
     await launcher.start();
   } catch (error) {

@@ -1,0 +1,44 @@
+/**
+ * What spans say, by OpenTelemetry's semantic conventions for messaging
+ * (https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/).
+ *
+ * The system is `jobs` on either store: it says which program's attributes these are. What has no name in the
+ * conventions stands under `messaging.jobs.`, as they ask for.
+ *
+ * @module
+ */
+import type { Attributes, Span } from "@opentelemetry/api";
+import { describeError } from "../job/errors.ts";
+
+/** The value of `SpanStatusCode.ERROR`. */
+const ERROR = 2;
+
+/** Of a span for one job. */
+export function jobAttributes(
+  operation: "send" | "process",
+  job: { readonly class: unknown; readonly jid?: unknown; readonly queue: unknown },
+): Attributes {
+  return {
+    ...operationAttributes(operation),
+    "messaging.destination.name": String(job.queue),
+    "messaging.message.id": String(job.jid),
+    "messaging.jobs.class": String(job.class),
+  };
+}
+
+/** Of any span. */
+export function operationAttributes(operation: "send" | "process"): Attributes {
+  return {
+    "messaging.system": "jobs",
+    "messaging.operation.name": operation,
+    "messaging.operation.type": operation,
+  };
+}
+
+/** Notes on a span what it ended with. */
+export function recordFailure(span: Span, thrown: unknown): void {
+  const { class: name, message, stack } = describeError(thrown);
+  span.recordException({ name, message, stack: [`${name}: ${message}`, ...stack].join("\n") });
+  span.setAttribute("error.type", name);
+  span.setStatus({ code: ERROR, message: `${name}: ${message}` });
+}

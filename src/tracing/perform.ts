@@ -1,0 +1,88 @@
+/**
+ * The span of a perform: from before the handler to its end. It is the active one meanwhile, so that what the handler
+ * traces is its child, and the jobs it pushes are in its trace.
+ *
+ *  1. It is linked to the span of the push, in a trace of its own; or, if asked, that span's child. Each try has a span.
+ *  2. What runs elsewhere, in a horse or as a program, learns of it by the job's context.
+ *  3. A job that was cancelled, given back or snoozed has not failed.
+ *
+ * @module
+ */
+import {
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  type TextMapGetter,
+  trace,
+  type Tracer,
+} from "@opentelemetry/api";
+import type { JobContext } from "../handlers/context.ts";
+import type { PerformMiddleware } from "../handlers/handler.ts";
+import { describeError, verdictOf } from "../job/errors.ts";
+import type { Payload } from "../job/job.ts";
+import { jobAttributes, recordFailure } from "./attributes.ts";
+
+/** A payload may hold anything. */
+const FROM_PAYLOAD: TextMapGetter<Payload> = {
+  keys: (payload) => Object.keys(payload),
+  get: (payload, key) => {
+    const value = Object.hasOwn(payload, key) ? payload[key] : undefined;
+    return typeof value === "string" ? value : undefined;
+  },
+};
+
+/**
+ * The middleware around performing.
+ *
+ * @returns with it, what ends the spans of the jobs that did not: they were given back
+ */
+export function performSpans(tracer: Tracer, style: "link" | "child"): { middleware: PerformMiddleware; end(): void } {
+  const open = new Set<Span>();
+  const finish = (span: Span, outcome: string) => {
+    if (!open.delete(span)) return;
+    span.setAttribute("messaging.jobs.outcome", outcome).end();
+  };
+  const middleware: PerformMiddleware = async (job, next) => {
+    const sent = propagation.extract(ROOT_CONTEXT, job.payload, FROM_PAYLOAD);
+    const push = trace.getSpanContext(sent);
+    const span = tracer.startSpan(`process ${job.queue}`, {
+      kind: SpanKind.CONSUMER,
+      attributes: { ...jobAttributes("process", job), "messaging.jobs.attempt": job.attempt },
+      ...(style === "link" && { root: true, links: push === undefined ? [] : [{ context: push }] }),
+    }, sent);
+    open.add(span);
+    const within = trace.setSpan(sent, span);
+    job.trace = traceOf(span, (carrier) => propagation.inject(within, carrier));
+    try {
+      const result = await context.with(within, next);
+      job.throwIfAborted();
+      finish(span, "done");
+      return result;
+    } catch (error) {
+      const thrown = job.abortedBy ?? error;
+      const outcome = outcomeOf(thrown);
+      // Given back at the end, it may still come to an end of its own.
+      if (outcome === "failed" && open.has(span)) recordFailure(span, thrown);
+      finish(span, outcome);
+      throw error;
+    }
+  };
+  return { middleware, end: () => open.forEach((span) => finish(span, "released")) };
+}
+
+function traceOf(span: Span, inject: (carrier: Record<string, string>) => void): NonNullable<JobContext["trace"]> {
+  const { traceId, spanId } = span.spanContext();
+  const carrier: Record<string, string> = {};
+  inject(carrier);
+  return { traceId, spanId, carrier };
+}
+
+/** What a job came to that did not end well. */
+function outcomeOf(thrown: unknown): string {
+  const name = describeError(thrown).class;
+  if (name === "Shutdown") return "released";
+  if (name === "Cancelled") return "cancelled";
+  return verdictOf(thrown)?.kind === "snooze" ? "snoozed" : "failed";
+}
