@@ -8,16 +8,18 @@ import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { plain, print, printJson, remark } from "./output.ts";
 import { pushLines } from "./push_bulk.ts";
 import { withStore } from "./store.ts";
+import { type ClientTracing, traced } from "./traced.ts";
 
 /** What `--help` prints. */
 export const help = `
 Usage: jobs push CLASS [ARG …] [OPTION …]
        jobs push [CLASS] --bulk FILE.ndjson|- [OPTION …]
 
-Enqueues a job and prints its jid. An ARG that is JSON is that value, else it is a text: jobs push HardJob bob 5.
+Enqueues a job and prints its jid. What it does not say (queue, retries, timeout, lock), the class says, as the servers
+that perform it told the store. An ARG that is JSON is that value, else it is a text: jobs push HardJob bob 5.
 What begins with a dash stands after --: jobs push Add -- -1 2.
 
-  -q, --queue NAME       default: default
+  -q, --queue NAME       default: what the class says, else default
       --in DURATION      run it in 90 (seconds), 30s, 5m, 2h, 1d
       --at TIME          run it at an ISO 8601 time or epoch seconds; a time past is now
       --retry N|false    how often a failure is tried again (25)
@@ -33,7 +35,11 @@ What begins with a dash stands after --: jobs push Add -- -1 2.
                          with class, args, queue, at …; prints a jid for each`;
 
 /** Enqueues. */
-export async function run(argv: readonly string[]): Promise<number> {
+export function run(argv: readonly string[]): Promise<number> {
+  return traced((tracing) => push(argv, tracing));
+}
+
+async function push(argv: readonly string[], tracing: ClientTracing): Promise<number> {
   const { flags, args: [name, ...rest] } = parseCommand("push", argv, {
     ...COMMON_FLAGS,
     queue: { takes: "text", short: "q" },
@@ -66,15 +72,16 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (flags.args !== undefined || rest.length > 0) throw new UsageError("With --bulk, arguments stand in the file");
     const file = flags.bulk;
     return await withStore(flags, async (store, settings) => {
-      const code = await pushLines(clientOf(store, settings), file, request, flags.json);
-      await remarkIfIdle(store, undefined);
+      const code = await pushLines(clientOf(store, settings, tracing), file, request, flags.json);
+      await remarkIfIdle(store);
       return code;
     });
   }
   if (name === undefined) throw new UsageError("A CLASS is wanted: jobs push CLASS [ARG …]");
   const args = flags.args === undefined ? rest.map(parseArgument) : parseArgs(flags.args);
   return await withStore(flags, async (store, settings) => {
-    const client = clientOf(store, settings);
+    const client = clientOf(store, settings, tracing);
+    const queueOf = async () => request.queue ?? String((await client.optionsOf(name))["queue"] ?? "default");
     // Whatever becomes of it must be known for as long as it takes to hear of it.
     const jid = await client.push({ ...request, ...(flags.wait && WAITED_FOR), class: name, args });
     if (jid === undefined) {
@@ -82,12 +89,12 @@ export async function run(argv: readonly string[]): Promise<number> {
       return 1;
     }
     if (flags.wait) {
-      await remarkIfIdle(store, request.queue ?? "default");
+      await remarkIfIdle(store, { class: name, queue: await queueOf() });
       return printEnded(await client.result(jid), flags.json);
     }
     if (flags.json) printJson({ jid });
     else print(jid);
-    await remarkIfIdle(store, request.queue ?? "default");
+    await remarkIfIdle(store, { class: name, queue: await queueOf() });
     return 0;
   });
 }
@@ -104,20 +111,28 @@ function printEnded(ended: EndedJob | undefined, json: boolean): number {
   return ended?.state === "done" ? 0 : 1;
 }
 
-function clientOf(store: OpenStore, settings: Settings): Client {
+function clientOf(store: OpenStore, settings: Settings, tracing: ClientTracing): Client {
   return new Client({
     store,
     maxPayloadBytes: settings.maxPayloadBytes,
     sidekiqWire: settings.sidekiqWire,
+    ...tracing,
   });
 }
 
 /** Says so when nobody would perform the job. */
-async function remarkIfIdle(store: OpenStore, queue: string | undefined): Promise<void> {
+async function remarkIfIdle(store: OpenStore, job?: { readonly class: string; readonly queue: string }): Promise<void> {
   const live = (await store.processes()).filter((process) => process.alive);
   if (live.length === 0) remark("jobs: stored, and waits: no process takes jobs from this store now (jobs run)");
-  else if (queue !== undefined && !live.some((process) => process.queues.includes(queue))) {
+  if (live.length === 0 || job === undefined) return;
+  const { class: name, queue } = job;
+  const takers = live.filter((process) => process.queues.includes(queue));
+  if (takers.length === 0) {
     remark(`jobs: stored, and waits: no process takes queue "${queue}" now (jobs run -q ${queue})`);
+  } else if (takers.every(({ classes }) => classes !== undefined && !classes.includes(name))) {
+    remark(
+      `jobs: stored, and will fail: no process that takes queue "${queue}" has a handler for class "${plain(name)}"`,
+    );
   }
 }
 

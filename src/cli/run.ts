@@ -8,6 +8,7 @@ import { Launcher } from "../server/launcher.ts";
 import { type MemberTold, readMembership, sayReady } from "../server/membership.ts";
 import { writePidfile } from "../server/pidfile.ts";
 import { listenToSignals } from "../server/signals.ts";
+import { openServerTracing, traced } from "../server/traced.ts";
 import { Systemd } from "../server/systemd.ts";
 import { openStore } from "../store/open.ts";
 import { VERSION } from "../version.ts";
@@ -119,6 +120,7 @@ async function serve(
   await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
   const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
   const meter = web?.newMeter();
+  await using tracing = await openServerTracing(settings);
   await using store = await openStore(url, {
     ...storeOptions(settings),
     log: (level, message) => logger("store")[level](message),
@@ -132,7 +134,7 @@ async function serve(
     settings,
     environment: config.environment,
     catchAllErrors: true,
-    ...(meter && { performMiddleware: [meter.around] }),
+    ...traced(tracing, meter && { performMiddleware: [meter.around] }),
     hooks: {
       // Before the first job is taken: one that computes would hold up the word, and with it the other processes.
       startup: () => member && sayReady(member, () => launcher.inbox.put({ verb: "stop", by: "end of the parent" })),
@@ -161,6 +163,7 @@ async function serve(
     concurrency: settings.concurrency,
     handlers: launcher.classes.join(" "),
   });
+  if (member === undefined) { for (const warning of config.warnings) say.warn(warning); }
   if (launcher.classes.length === 0) {
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
