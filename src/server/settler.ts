@@ -82,11 +82,11 @@ export class Settler {
       try {
         return this.#report(await this.#store.settle(this.#owner, batch));
       } catch (error) {
+        // Whoever gave up has said so.
+        if (this.#abandoned) return;
         const transient = error instanceof StoreError && error.transient;
         if (failures === 0) {
           this.#log.warn("Outcomes not stored, trying again", { count: batch.length, error: (error as Error).message });
-        // Whoever gave up has said so.
-        if (this.#abandoned) return;
         }
         if (!transient && batch.length > 1) {
           // One that cannot be stored must not hold up the others.
