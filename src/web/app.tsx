@@ -5,10 +5,11 @@
  */
 import { type Context, Hono, type Next } from "hono";
 import { StoreError } from "../store/errors.ts";
+import { isSuspended } from "../store/pauses.ts";
 import { apiRoutes } from "./api/routes.ts";
 import { ASSETS } from "./assets.ts";
 import { equal } from "./auth/accounts.ts";
-import { Hosts, senderOf } from "./auth/origin.ts";
+import { Hosts, isReadFromElsewhere, senderOf } from "./auth/origin.ts";
 import { Refusal } from "./body.ts";
 import type { Desk, WebEnv } from "./desk.ts";
 import { formOf } from "./forms.ts";
@@ -66,7 +67,7 @@ export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
   });
   app.get("/healthz", (c) => c.text("ok\n"));
   app.get("/readyz", async (c) => {
-    const problem = desk.notReady() ?? await storeProblem(desk);
+    const problem = desk.notReady?.() ?? await storeProblem(desk);
     return problem === undefined ? c.text("ready\n") : c.text(`${problem}\n`, 503);
   });
   loginRoutes(app, desk);
@@ -85,11 +86,15 @@ export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
 /** How long the store may take to say that it is there. */
 const READY_MS = 2_000;
 
-async function storeProblem({ store, clock }: Desk): Promise<string | undefined> {
+/** Whoever only shows the store is ready when that answers: while all is paused, more than ever. */
+async function storeProblem({ store, clock, notReady }: Desk): Promise<string | undefined> {
   const over = new AbortController();
   const late = clock.sleep(READY_MS, over.signal).then(() => "The store does not answer");
   try {
-    return await Promise.race([store.stats().then(() => undefined), late]);
+    const look = store.queues().then((queues) =>
+      notReady && isSuspended(queues) ? "Suspended: all queues are paused; jobs resume ends it" : undefined
+    );
+    return await Promise.race([look, late]);
   } catch (error) {
     return (error as Error).message;
   } finally {
@@ -115,9 +120,12 @@ async function admit(desk: Desk, c: Context<WebEnv>, next: Next): Promise<Respon
   return refuse(desk, c, 401, "A login is wanted: a token (Authorization: Bearer …), or a name and a password");
 }
 
-/** An action comes from our own page, or from a program that named itself; and from somebody who may act. */
+/** What is read, and all the more an action, comes from our own page or a program; an action, from one who may act. */
 async function guardActions(desk: Desk, c: Context<WebEnv>, next: Next): Promise<Response | void> {
-  if (c.req.method === "GET" || c.req.method === "HEAD") return await next();
+  if (c.req.method === "GET" || c.req.method === "HEAD") {
+    if (!isReadFromElsewhere(c.req.raw.headers)) return await next();
+    throw new Refusal(403, "Another site asks for this: it is read from our own pages, and by programs");
+  }
   if (c.req.method !== "POST") return refuse(desk, c, 405, "Only GET and POST are answered");
   const visitor = c.get("visitor");
   const sender = senderOf(c.req.raw.headers);

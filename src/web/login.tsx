@@ -30,15 +30,16 @@ export function loginRoutes(app: Hono<WebEnv>, desk: Desk): void {
     const form = await formOf(c, desk);
     const next = localPath(form.get("next") ?? undefined);
     const peer = c.env?.peer ?? "";
+    const address = desk.gate.addressOf(c, peer);
     const user = await desk.gate.logIn(c, peer, form.get("name")?.trim() ?? "", form.get("password") ?? "");
     if ("refused" in user) {
-      desk.audit.warn("Login refused", { user: form.get("name"), address: peer, why: user.refused });
+      desk.audit.warn("Login refused", { user: form.get("name")?.slice(0, 64), address, why: user.refused });
       if (user.refused === "unknown") return c.html(page(c, next, "Name or password is wrong."), 401);
       const seconds = Math.ceil(user.waitMs / 1_000);
       c.header("retry-after", String(seconds));
       return c.html(page(c, next, `Too many attempts: wait ${seconds} s.`), 429);
     }
-    desk.audit.info("Logged in", { user: user.name, address: peer });
+    desk.audit.info("Logged in", { user: user.name, address });
     setCookie(c, SESSION_COOKIE, desk.gate.sessions.begin(user.name), cookieOptions(c, desk));
     return c.redirect(desk.prefix + next, 303);
   });

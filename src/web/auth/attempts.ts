@@ -35,6 +35,19 @@ export interface Guesser {
   readonly name: string;
 }
 
+/** No account's name is longer: what is remembered of a guess has a bound too. */
+const LONGEST = 64;
+
+/** What failures are counted under. Whoever has one IPv6 address has its 2^64 neighbours: they count as one. */
+function keyOf(kind: "address" | "name", guesser: Guesser): string {
+  const text = guesser[kind].slice(0, LONGEST);
+  if (kind === "name" || !text.includes(":") || !URL.canParse(`http://[${text}]/`)) return text;
+  const [head = "", tail] = new URL(`http://[${text}]/`).hostname.slice(1, -1).split("::") as [string, string?];
+  const groups = (half: string | undefined) => (half ? half.split(":") : []);
+  const zeros = tail === undefined ? 0 : 8 - groups(head).length - groups(tail).length;
+  return [...groups(head), ...Array<string>(zeros).fill("0"), ...groups(tail)].slice(0, 4).join(":") + "::/64";
+}
+
 /** The failures of late. */
 export class Attempts {
   readonly #clock: Clock;
@@ -49,7 +62,7 @@ export class Attempts {
   waitMs(guesser: Guesser): number {
     const now = this.#clock.monotonic();
     return Math.max(...(["address", "name"] as const).map((kind) => {
-      const failures = this.#failures[kind].get(guesser[kind]);
+      const failures = this.#failures[kind].get(keyOf(kind, guesser));
       if (failures === undefined || now - failures.last > FORGOTTEN_MS) return 0;
       const { free, mostMs } = PATIENCE[kind];
       if (failures.count < free) return 0;
@@ -62,16 +75,17 @@ export class Attempts {
     const last = this.#clock.monotonic();
     for (const kind of ["address", "name"] as const) {
       const known = this.#failures[kind];
-      const before = known.get(guesser[kind]);
+      const key = keyOf(kind, guesser);
+      const before = known.get(key);
       const count = before === undefined || last - before.last > FORGOTTEN_MS ? 1 : before.count + 1;
-      known.delete(guesser[kind]);
-      known.set(guesser[kind], { count, last });
+      known.delete(key);
+      known.set(key, { count, last });
       if (known.size > MOST_KEYS) known.delete(known.keys().next().value!);
     }
   }
 
   /** It was right: the address starts anew. */
-  succeeded({ address }: Guesser): void {
-    this.#failures.address.delete(address);
+  succeeded(guesser: Guesser): void {
+    this.#failures.address.delete(keyOf("address", guesser));
   }
 }

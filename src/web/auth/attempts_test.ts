@@ -37,3 +37,21 @@ Deno.test("Many addresses fill no memory: the oldest are forgotten", () => {
   for (let i = 0; i < 10_000; i++) attempts.failed({ address: `a${i}`, name: `n${i}` });
   assertEquals(attempts.waitMs(ANN), 0);
 });
+
+Deno.test("The addresses of one IPv6 network count as one, however they are written", () => {
+  const attempts = new Attempts(new FakeClock());
+  for (let i = 0; i < 5; i++) attempts.failed({ address: `2001:db8:0:7::${i}`, name: `n${i}` });
+  const waits = (address: string) => attempts.waitMs({ address, name: "someone" }) > 0;
+  for (const address of ["2001:db8:0:7::99", "2001:DB8::7:1:2:3:4", "2001:db8:0:7:0:0:0:1", "2001:db8:0:7:a:b:c:d"]) {
+    assertEquals(waits(address), true, address);
+  }
+  for (const address of ["2001:db8:0:8::1", "2001:db8::7", "10.0.0.1", "::1", "no address:"]) {
+    assertEquals(waits(address), false, address);
+  }
+});
+
+Deno.test("A guess is remembered by no more than the length of a name", () => {
+  const attempts = new Attempts(new FakeClock());
+  for (let i = 0; i < 5; i++) attempts.failed({ address: `${"a".repeat(64)}${i}`, name: "ann" });
+  assertEquals(attempts.waitMs({ address: "a".repeat(64), name: "bob" }), 1_000);
+});

@@ -80,7 +80,7 @@ export class Gate {
 
   /** Who is asking; `peer` is the address at the other end of the connection. */
   async admit(c: Context, peer: string): Promise<Admission> {
-    const address = this.#addressOf(c, peer);
+    const address = this.addressOf(c, peer);
     const visitor = (user: User, by: Visitor["by"], session?: string): Visitor => ({
       name: user.name,
       role: this.#options.readOnly ? "reader" : user.role,
@@ -104,7 +104,13 @@ export class Gate {
 
   /** Logs in with a name and a password, or with a token and no name. */
   async logIn(c: Context, peer: string, name: string, password: string): Promise<User | Exclude<Admission, Visitor>> {
-    return await this.#attempt(name, password, this.#addressOf(c, peer));
+    return await this.#attempt(name, password, this.addressOf(c, peer));
+  }
+
+  /** The visitor's own address: where a proxy stands between, what the proxy says. */
+  addressOf(c: Context, peer: string): string {
+    const forwarded = this.#options.proxies.includes(peer) ? c.req.header("x-forwarded-for") : undefined;
+    return forwarded?.split(",").at(-1)?.trim().slice(0, 64) || peer;
   }
 
   async #withCredentials(scheme: string, credentials: string, address: string) {
@@ -120,11 +126,14 @@ export class Gate {
 
   async #attempt(name: string, secret: string, address: string): Promise<User | Exclude<Admission, Visitor>> {
     const guesser = { address, name };
+    // Nobody guesses a token: one that is right counts whatever others at its address have tried, and forgives nothing.
+    const bearer = name === "" ? this.#accounts.withToken(secret) : undefined;
+    if (bearer) return bearer;
     const waitMs = this.#attempts.waitMs(guesser);
     if (waitMs > 0) return { refused: "wait", waitMs };
     let user: User | undefined;
     try {
-      user = name === "" ? this.#accounts.withToken(secret) : await this.#accounts.withPassword(name, secret);
+      user = name === "" ? undefined : await this.#accounts.withPassword(name, secret);
     } catch {
       return { refused: "wait", waitMs: 1_000 };
     }
@@ -146,12 +155,6 @@ export class Gate {
     if (!name) return undefined;
     const role: Role = (this.#accounts.named(name) ?? this.#accounts.named("*"))?.role ?? "reader";
     return { name: name.slice(0, 64), role };
-  }
-
-  /** The visitor's own address: where a proxy stands between, what the proxy says. */
-  #addressOf(c: Context, peer: string): string {
-    const forwarded = this.#options.proxies.includes(peer) ? c.req.header("x-forwarded-for") : undefined;
-    return forwarded?.split(",").at(-1)?.trim().slice(0, 64) || peer;
   }
 }
 

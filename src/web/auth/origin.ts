@@ -30,3 +30,12 @@ export function senderOf(headers: Headers): "us" | "other" | "silent" {
   if (origin === null) return "silent";
   return URL.canParse(origin) && new URL(origin).host === headers.get("host")?.toLowerCase() ? "us" : "other";
 }
+
+/**
+ * Whether another site's page reads this, rather than leads its visitor here. Browsers keep the answer from it; but it
+ * would cost us the work, and a stream of events would stay.
+ */
+export function isReadFromElsewhere(headers: Headers): boolean {
+  const site = headers.get("sec-fetch-site");
+  return (site === "cross-site" || site === "same-site") && headers.get("sec-fetch-mode") !== "navigate";
+}
