@@ -1,6 +1,6 @@
 /**
- * What an operator does, for pages and API alike: each action is one function, checks what it is given, and leaves a
- * line in the audit log that says who did what to how many.
+ * What an operator does, for pages and API alike: each action is one function, checks what it is given, and is written
+ * down: who did what to how many, and what came of it.
  *
  * @module
  */
@@ -9,6 +9,8 @@ import { InvalidPayload } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
 import type { JobRequest } from "../job/payload.ts";
 import type { Edit, Entry, Place } from "../store/admin.ts";
+import { ALL_QUEUES } from "../store/pauses.ts";
+import { writeDown } from "./audit.ts";
 import type { Visitor } from "./auth/gate.ts";
 import { Refusal } from "./body.ts";
 import type { Desk } from "./desk.ts";
@@ -33,6 +35,9 @@ const BATCH = 1_000;
 /** A visitor waits so long for an action on many jobs. */
 const PATIENCE_MS = 1_500;
 const MOST_REFS = 10_000;
+const MOST_NAMES = 5;
+/** What came of asking a process that is gone. */
+const NOBODY = "no live process";
 
 /**
  * Does something with jobs.
@@ -52,8 +57,11 @@ export async function actOnJobs(
   if ("refs" in selection) {
     const { refs } = selection;
     if (refs.length > MOST_REFS) throw new Refusal(422, `${refs.length} jobs named; wanted: at most ${MOST_REFS}`);
+    const target = await namesOf(desk, refs);
     const changed = refs.length === 0 ? 0 : await desk.store.edit(refs, EDITS[action], to);
-    writeDown(desk, visitor, { ...note, jobs: refs.length, changed, refs: refs.slice(0, 20).join(" ") });
+    const named = refs.slice(0, 20).join(" ");
+    const deed = { target, ...(to !== undefined && { details: `to queue ${to}` }), count: changed };
+    await writeDown(desk, visitor, { ...note, jobs: refs.length, changed, refs: named }, deed);
     return { changed };
   }
   const { place, filter } = selection;
@@ -61,14 +69,35 @@ export async function actOnJobs(
     throw new Refusal(422, `Jobs in ${placeName(place)} cannot be dealt with by "${action}"`);
   }
   const total = sizeOf(place, await desk.store.stats());
-  writeDown(desk, visitor, { ...note, all: placeName(place), filter: describeFilter(filter) || undefined, total });
+  const details = [
+    isEmpty(filter) ? "" : `with ${describeFilter(filter)}`,
+    to === undefined ? "" : `to queue ${to}`,
+  ].filter(Boolean).join(" ");
+  const deed = { target: `all in ${placeName(place)}`, ...(details !== "" && { details }) };
+  const line = { ...note, all: placeName(place), filter: describeFilter(filter) || undefined };
+  // Before it is done, so that it is known whatever happens; and once more at its end.
+  await writeDown(desk, visitor, { ...line, total }, { ...deed, count: total, outcome: "begun" });
   const label = `${action} all ${isEmpty(filter) ? "" : "matching "}in ${placeName(place)}`;
   const changed = await desk.operations.run(
     { label, total, patienceMs: PATIENCE_MS },
-    (progress) =>
-      isEmpty(filter) && action !== "move"
-        ? changeAll(desk, place, EDITS[action], total, progress)
-        : changeMatching(desk, { place, filter, edit: EDITS[action], to, total }, progress),
+    async (progress) => {
+      let changed = 0;
+      const count = (more: number) => {
+        changed += more;
+        progress(more);
+      };
+      let outcome: string | undefined;
+      try {
+        await (isEmpty(filter) && action !== "move"
+          ? changeAll(desk, place, EDITS[action], total, count)
+          : changeMatching(desk, { place, filter, edit: EDITS[action], to, total }, count));
+      } catch (error) {
+        outcome = `ended early: ${(error as Error).message}`;
+        throw error;
+      } finally {
+        await writeDown(desk, visitor, { ...line, changed }, { ...deed, count: changed, ...(outcome && { outcome }) });
+      }
+    },
   );
   return changed === undefined ? {} : { changed };
 }
@@ -117,7 +146,9 @@ export async function pushJob(desk: Desk, visitor: Visitor, request: JobRequest,
     throw error;
   }
   if (jid === undefined) throw new Refusal(409, "Not pushed: a job with the same class, queue and arguments is there");
-  writeDown(desk, visitor, { action, class: request.class, jid });
+  // Programs push by the thousand: of theirs the log has a line, and the store's audit log none.
+  const deed = visitor.by === "token" ? undefined : { target: jid, details: String(request.class), count: 1 };
+  await writeDown(desk, visitor, { action, class: request.class, jid }, deed);
   return jid;
 }
 
@@ -130,7 +161,8 @@ export async function pushJobs(desk: Desk, visitor: Visitor, requests: readonly 
   const results: PushResult[] = [];
   for await (const result of desk.client.pushMany(requests)) results.push(result);
   const pushed = results.filter((result) => result.jid !== undefined).length;
-  writeDown(desk, visitor, { action: "push", jobs: requests.length, changed: pushed });
+  const deed = visitor.by === "token" ? undefined : { count: pushed };
+  await writeDown(desk, visitor, { action: "push", jobs: requests.length, changed: pushed }, deed);
   return results;
 }
 
@@ -171,11 +203,12 @@ export async function pushAgain(
   return jid;
 }
 
-/** Pauses or resumes a queue. */
+/** Pauses or resumes a queue; `*` is all of them. */
 export async function setPaused(desk: Desk, visitor: Visitor, queue: string, paused: boolean): Promise<void> {
-  checkQueue(queue);
+  if (queue !== ALL_QUEUES) checkQueue(queue);
   await (paused ? desk.store.pause(queue) : desk.store.resume(queue));
-  writeDown(desk, visitor, { action: paused ? "pause" : "resume", queue });
+  const target = queue === ALL_QUEUES ? "all queues" : `queue:${queue}`;
+  await writeDown(desk, visitor, { action: paused ? "pause" : "resume", queue }, { target });
 }
 
 /**
@@ -185,7 +218,8 @@ export async function setPaused(desk: Desk, visitor: Visitor, queue: string, pau
  */
 export async function cancelRunning(desk: Desk, visitor: Visitor, jid: string, identity: string): Promise<void> {
   const heard = await desk.store.send(identity, { verb: "cancel", jid });
-  writeDown(desk, visitor, { action: "cancel", jid, process: identity, asked: Number(heard) });
+  const deed = { target: jid, details: `at ${identity}`, count: Number(heard), ...(!heard && { outcome: NOBODY }) };
+  await writeDown(desk, visitor, { action: "cancel", jid, process: identity, asked: Number(heard) }, deed);
   if (!heard) throw new Refusal(404, `No live process "${identity}"`);
 }
 
@@ -208,7 +242,8 @@ export async function askProcess(
     : [identity];
   const heard = await Promise.all(meant.map((one) => desk.store.send(one, { verb })));
   const asked = heard.filter(Boolean).length;
-  writeDown(desk, visitor, { action: verb, process: identity ?? "all", asked });
+  const deed = { target: identity ?? "all processes", count: asked, ...(asked === 0 && { outcome: NOBODY }) };
+  await writeDown(desk, visitor, { action: verb, process: identity ?? "all", asked }, deed);
   if (identity !== undefined && asked === 0) throw new Refusal(404, `No live process "${identity}"`);
   return asked;
 }
@@ -223,7 +258,7 @@ export async function dumpProcess(desk: Desk, visitor: Visitor, identity: string
   if (!await desk.store.send(identity, { verb: "dump", id })) {
     throw new Refusal(404, `No live process "${identity}"`);
   }
-  writeDown(desk, visitor, { action: "dump", process: identity });
+  await writeDown(desk, visitor, { action: "dump", process: identity }, { target: identity });
   void desk.clock.sleep(DUMP_PATIENCE_MS, over.signal).then(() => patience.abort());
   try {
     return await desk.store.awaitReply(id, patience.signal);
@@ -232,6 +267,12 @@ export async function dumpProcess(desk: Desk, visitor: Visitor, identity: string
   }
 }
 
-function writeDown(desk: Desk, visitor: Visitor, fields: Readonly<Record<string, unknown>>): void {
-  desk.audit.info("Acted", { user: visitor.name, by: visitor.by, address: visitor.address, ...fields });
+/** The jids of the first few: what the audit log calls them. */
+async function namesOf(desk: Desk, refs: readonly string[]): Promise<string> {
+  const entries = await Promise.all(refs.slice(0, MOST_NAMES).map((ref) => desk.store.get(ref)));
+  const names = entries.flatMap((entry) =>
+    entry === undefined ? [] : parsePayload(entry.payload)?.jid || "(unreadable)"
+  );
+  const more = refs.length - MOST_NAMES;
+  return names.join(" ") + (more > 0 ? ` and ${more} more` : "");
 }

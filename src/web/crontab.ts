@@ -4,6 +4,7 @@
  * @module
  */
 import { CrontabError } from "../cron/crontab.ts";
+import { writeDown } from "./audit.ts";
 import type { Visitor } from "./auth/gate.ts";
 import { Refusal } from "./body.ts";
 import type { Desk } from "./desk.ts";
@@ -23,19 +24,14 @@ export async function changeCron(
   name: string,
   verb: CronVerb,
 ): Promise<string | undefined> {
+  const action = `cron ${verb}`;
   try {
     const jid = await desk.crontab[verb](name) ?? undefined;
-    desk.audit.info("Acted", {
-      user: visitor.name,
-      by: visitor.by,
-      address: visitor.address,
-      action: `cron ${verb}`,
-      name,
-      jid,
-    });
+    await writeDown(desk, visitor, { action, name, jid }, { target: name, ...(jid && { details: `job ${jid}` }) });
     return jid;
   } catch (error) {
-    if (error instanceof CrontabError) throw new Refusal(422, error.message);
-    throw error;
+    if (!(error instanceof CrontabError)) throw error;
+    await writeDown(desk, visitor, { action, name }, { target: name, outcome: `refused: ${error.message}` });
+    throw new Refusal(422, error.message);
   }
 }

@@ -68,6 +68,11 @@ export async function endedJob(desk: Desk, jid: string): Promise<EndedJob | unde
   return record === undefined ? undefined : show(record, desk)[0];
 }
 
+/** The lines it logged, if its record has any. */
+export function logOf(job: EndedJob | undefined): readonly string[] {
+  return Array.isArray(job?.log) ? job.log.filter((line) => typeof line === "string").slice(-1_000) : [];
+}
+
 function show(record: string, { mask }: Desk): EndedJob[] {
   return read(record).map((job) => mask.value(job) as EndedJob);
 }

@@ -6,8 +6,9 @@
 import { getField } from "../job/raw.ts";
 import type { Entry, Place, ProcessInfo, Stats } from "../store/admin.ts";
 import type { Desk } from "./desk.ts";
-import type { JobDetail } from "./pages/job.tsx";
-import { backtraceOf, showEntry } from "./shown.ts";
+import { endedJob, logOf } from "./ended.ts";
+import { FAR, type JobDetail } from "./pages/job.tsx";
+import { backtraceOf, showEntry, type ShownJob, showRunning } from "./shown.ts";
 import { whyNotRunning } from "./standing.ts";
 import { relative } from "./view.tsx";
 
@@ -19,15 +20,35 @@ export async function lookUp(
 ): Promise<JobDetail[]> {
   const now = desk.clock.now();
   const surroundings = { ...around, now, relative: (at: number) => relative(at, now) };
-  return (await findEntries(desk, jid, ref)).map((entry) => {
+  const entries = await findEntries(desk, jid, ref);
+  return await Promise.all(entries.map(async (entry) => {
     const job = showEntry(entry, desk.mask);
+    const running = entry.place.in === "leased" ? runningJob(desk, job.jid, around.processes) : undefined;
+    const ended = entry.place.in === "dead" ? await endedJob(desk, job.jid) : undefined;
     return {
       entry,
       job,
+      progress: running?.progress,
+      log: running?.log ?? logOf(ended),
+      before: await desk.store.before(entry.ref, FAR),
       reasons: whyNotRunning(entry, job, surroundings),
       backtrace: job.payload ? backtraceOf(job.payload, desk.mask) : [],
     };
-  });
+  }));
+}
+
+/** What a job that runs says of itself, as its process told at its last heartbeat. */
+function runningJob(desk: Desk, jid: string, processes: readonly ProcessInfo[]): ShownJob | undefined {
+  const work = processes.flatMap((process) => process.work).find(({ payload }) => getJid(payload) === jid);
+  return work && showRunning(work, desk.mask);
+}
+
+function getJid(payload: string): unknown {
+  try {
+    return getField(payload, "jid");
+  } catch {
+    return undefined;
+  }
 }
 
 /** The entries of a job: what the ref names, if it is there still; else all with the jid. */
@@ -39,7 +60,7 @@ export async function findEntries(desk: Desk, jid: string, ref: string | undefin
 
 const SEEN_PER_PLACE = 100;
 
-/** Classes to choose from: those performed here, and those of the jobs that are there. */
+/** Classes to choose from: those that servers have told of, those performed here, and those of the jobs that are there. */
 export async function knownClasses(desk: Desk): Promise<string[]> {
   const { queues } = await desk.store.stats();
   const places: Place[] = [
@@ -48,6 +69,7 @@ export async function knownClasses(desk: Desk): Promise<string[]> {
     { in: "dead" },
     ...queues.slice(0, 10).map(({ name }): Place => ({ in: "queue", queue: name })),
   ];
+  const declared = await desk.store.declaredClasses();
   const pages = await Promise.all(places.map((place) => desk.store.page(place, { limit: SEEN_PER_PLACE })));
   const seen = pages.flatMap((page) => page.entries).map((entry) => {
     try {
@@ -56,5 +78,11 @@ export async function knownClasses(desk: Desk): Promise<string[]> {
       return undefined;
     }
   });
-  return [...new Set([...desk.classes, ...seen.filter((name) => typeof name === "string")])].sort();
+  return [
+    ...new Set([
+      ...declared.map(({ name }) => name),
+      ...desk.classes,
+      ...seen.filter((name) => typeof name === "string"),
+    ]),
+  ].sort();
 }

@@ -32,6 +32,8 @@ export interface ShownJob {
   /** What a running one last said of itself. */
   readonly progress?: string;
   readonly lastLine?: string;
+  /** The last lines it logged, that one included. */
+  readonly log?: readonly string[];
   /** Masked; undefined when it cannot be read. */
   readonly payload?: Payload;
 }
@@ -57,6 +59,7 @@ export function showRunning(job: RunningJob, mask: Mask): ShownJob {
     at: job.since,
     ...(job.progress === undefined ? {} : { progress: mask.text(job.progress) }),
     ...(job.lastLine === undefined ? {} : { lastLine: mask.text(job.lastLine) }),
+    ...(job.log === undefined ? {} : { log: job.log.map((line) => mask.text(line)) }),
   };
 }
 

@@ -3,8 +3,10 @@
  *
  * @module
  */
-import type { ProcessInfo, Stats } from "../store/admin.ts";
+import { parsePayload } from "../job/job.ts";
+import type { ProcessInfo, QueueInfo, Stats } from "../store/admin.ts";
 import type { Entry } from "../store/admin.ts";
+import { ALL_QUEUES } from "../store/pauses.ts";
 import type { ShownJob } from "./shown.ts";
 
 /** What is to be known of the surroundings. */
@@ -22,7 +24,7 @@ export function whyNotRunning(entry: Entry, job: ShownJob, around: Surroundings)
   if (place.in === "leased") return [];
   if (place.in === "dead") return ["It failed for good. “Retry” puts it back into its queue."];
   const waits = waiting(entry, around);
-  return [...waits, ...queueReasons(job.queue, place.in === "queue", around)];
+  return [...waits, ...queueReasons(job.queue, parsePayload(entry.payload)?.class, place.in === "queue", around)];
 }
 
 function waiting({ place, at }: Entry, { now, relative }: Surroundings): string[] {
@@ -34,19 +36,40 @@ function waiting({ place, at }: Entry, { now, relative }: Surroundings): string[
   ];
 }
 
-function queueReasons(queue: string, inQueue: boolean, { stats, processes }: Surroundings): string[] {
+/** @param className whose handler would perform it; undefined when it cannot be read */
+function queueReasons(
+  queue: string,
+  className: string | undefined,
+  inQueue: boolean,
+  around: Surroundings,
+): string[] {
+  const { stats, processes } = around;
   const info = stats.queues.find((one) => one.name === queue);
   const live = processes.filter((process) => process.alive);
   const takers = live.filter((process) => process.queues.includes(queue));
   const awake = takers.filter((process) => !process.quiet);
   const reasons: string[] = [];
-  if (info?.paused) reasons.push(`Queue ${queue} is paused.`);
+  const all = stats.queues.find((one) => one.name === ALL_QUEUES);
+  if (all?.paused) reasons.push(`All queues are paused${untilWhen(all, around)}`);
+  if (info?.paused) reasons.push(`Queue ${queue} is paused${untilWhen(info, around)}`);
   if (live.length === 0) reasons.push("No process runs.");
   else if (takers.length === 0) reasons.push(`No process takes queue ${queue}: jobs run -q ${queue} would.`);
   else if (awake.length === 0) reasons.push(`All processes that take queue ${queue} are quiet.`);
   else if (inQueue && awake.every((process) => process.busy >= process.concurrency)) {
     reasons.push("All processors of the processes that take its queue are busy.");
   }
+  if (
+    className !== undefined && awake.length > 0 && awake.every(({ classes }) => classes && !classes.includes(className))
+  ) {
+    reasons.push(`No process that takes queue ${queue} has a handler for ${className}: it would fail.`);
+  }
   if (inQueue && reasons.length === 0) reasons.push("Nothing stands in its way: its turn comes.");
   return reasons;
+}
+
+/** ` until 2027-01-31 08:00:00 UTC, in 5m.`; or that somebody has to end it. */
+function untilWhen({ pausedForMs }: QueueInfo, { now, relative }: Surroundings): string {
+  if (pausedForMs === undefined) return ", until somebody resumes it.";
+  const until = new Date(now + pausedForMs).toISOString().slice(0, 19).replace("T", " ");
+  return ` until ${until} UTC, ${relative(now + pausedForMs)}.`;
 }

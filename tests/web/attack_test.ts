@@ -18,6 +18,7 @@ const PAGES = [
   "/cron",
   "/classes",
   "/processes",
+  "/audit",
   "/settings",
   "/push",
   "/metrics",
@@ -26,6 +27,8 @@ const PAGES = [
   "/jobs/x",
   "/api/v1/stats",
   "/api/v1/jobs?in=dead",
+  "/api/v1/history",
+  "/api/v1/audit",
 ];
 
 const XSS = `"'><x-attack onfocus=alert(1)>\${1}</title></script><x-attack>&lt;\u2028`;
@@ -44,6 +47,7 @@ onBothStores("Nothing of a payload, a process or an address is markup on any pag
     created_at: XSS,
     enqueued_at: XSS,
     retried_at: 1e300,
+    errors: [{ at: 1.7e9, error_class: XSS, error_message: XSS }, { at: 1e300, error_class: "", error_message: XSS }],
     retry_count: XSS,
     [XSS]: XSS,
   };
@@ -67,10 +71,27 @@ onBothStores("Nothing of a payload, a process or an address is markup on any pag
     quiet: false,
     busy: 1,
     rss: 1,
-    work: [{ task: XSS, queue: XSS, payload: JSON.stringify({ jid: XSS, ...hostile }), since: 0 }],
+    work: [{
+      task: XSS,
+      queue: XSS,
+      payload: JSON.stringify({ jid: XSS, ...hostile }),
+      since: 0,
+      progress: XSS,
+      lastLine: XSS,
+      log: [XSS, XSS],
+    }],
   }, 60_000);
   const ended = { jid: XSS, class: XSS, queue: XSS, state: XSS, error: { class: XSS, message: XSS, stack: [XSS] } };
-  const body = JSON.stringify({ ...ended, result: XSS, ended_at: XSS, process: XSS, last_line: XSS, payload: hostile });
+  const body = JSON.stringify({
+    ...ended,
+    result: XSS,
+    ended_at: XSS,
+    attempt: XSS,
+    process: XSS,
+    last_line: XSS,
+    log: [XSS, 1],
+    payload: hostile,
+  });
   await store.keepResult({ jid: XSS, ttlMs: 60_000, body });
   await store.keepResult({ jid: "ended", ttlMs: 60_000, body });
   const crontab = new Crontab({ store, client: new Client({ store }) });
@@ -78,6 +99,16 @@ onBothStores("Nothing of a payload, a process or an address is markup on any pag
     .catch(() =>
       crontab.add({ name: "plain", class: XSS, args: [XSS], rule: "0 3 * * *", timezone: "UTC", memo: XSS })
     );
+  await store.audit({
+    user: XSS,
+    by: XSS,
+    from: XSS,
+    action: XSS,
+    target: XSS,
+    outcome: XSS,
+    details: XSS,
+    count: 1e300,
+  });
   const someone = visitor();
   const cronName = (await crontab.list())[0]!.name;
   const [entry] = (await store.page({ in: "dead" })).entries;
@@ -92,6 +123,8 @@ onBothStores("Nothing of a payload, a process or an address is markup on any pag
     "/jobs/ended",
     `/cron/${encodeURIComponent(cronName)}`,
     `/done?q=${query}`,
+    `/audit?cursor=${query}&limit=${query}`,
+    `/?days=${query}`,
     `/queues/${query}`,
     `/push?class=${query}`,
     `/login?next=${query}`,

@@ -4,11 +4,14 @@
  * @module
  */
 import type { ProcessInfo } from "../../store/admin.ts";
+import { ALL_QUEUES } from "../../store/pauses.ts";
+import { actsOf } from "../acts.ts";
 import { actOnJobs, askProcess, dumpProcess, setPaused } from "../actions.ts";
 import { Refusal } from "../body.ts";
 import { classStats } from "../class_stats.ts";
 import type { Desk } from "../desk.ts";
 import { recentEnded } from "../ended.ts";
+import { lastDays, parseDays } from "../history.ts";
 import { checkQueue } from "../places.ts";
 import { showRunning } from "../shown.ts";
 import { isoTime } from "./json.ts";
@@ -28,6 +31,62 @@ export const stateRoutes: readonly ApiRoute[] = [
   },
   {
     method: "GET",
+    path: "/history",
+    about: "Counts the jobs finished and failed on each of the last days, by UTC, the earliest first",
+    query: { days: "how many days, today included, 1 to 1825; default 90" },
+    answer: {
+      type: "object",
+      properties: {
+        days: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: {
+              day: { type: "string", format: "date" },
+              processed: { type: "integer" },
+              failed: { type: "integer" },
+            },
+          },
+        },
+      },
+    },
+    run: async (c, desk) => ({ value: { days: await lastDays(desk, parseDays(c.req.query("days"), 90)) } }),
+  },
+  {
+    method: "GET",
+    path: "/audit",
+    about: "Lists what people did, the latest first; the last 10,000 acts are kept",
+    query: { cursor: "from the page before", limit: "1 to 1000; default 50" },
+    answer: {
+      type: "object",
+      properties: {
+        acts: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: {
+              at: { type: "string", format: "date-time" },
+              user: { type: "string" },
+              by: { type: "string", description: "how that is known: cookie, token, …, command line" },
+              from: { type: "string", description: "an address, or a machine" },
+              action: { type: "string" },
+              target: { type: "string" },
+              count: { type: "integer", description: "how many jobs or processes" },
+              outcome: { type: "string", description: "absent: it was done" },
+              details: { type: "string" },
+            },
+          },
+        },
+        next: { type: "string", description: "cursor of the next page; absent on the last" },
+      },
+    },
+    run: async (c, desk) => {
+      const { acts, next } = await actsOf(desk, c);
+      return { value: { acts: acts.map((act) => ({ ...act, at: isoTime(act.at) })), next } };
+    },
+  },
+  {
+    method: "GET",
     path: "/queues",
     about: "Lists the queues with their sizes and latencies",
     answer: { type: "object", properties: { queues: OBJECTS } },
@@ -42,6 +101,16 @@ export const stateRoutes: readonly ApiRoute[] = [
       const queue = checkQueue(c.req.param("name") ?? "");
       await setPaused(desk, c.get("visitor"), queue, verb === "pause");
       return { value: { queue, paused: verb === "pause" } };
+    },
+  })),
+  ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
+    method: "POST",
+    path: `/${verb}`,
+    about: verb === "pause" ? "Lets nothing be taken from any queue" : "Ends that; queues paused by name stay so",
+    answer: { type: "object", properties: { paused: { type: "boolean" } } },
+    run: async (c, desk) => {
+      await setPaused(desk, c.get("visitor"), ALL_QUEUES, verb === "pause");
+      return { value: { paused: verb === "pause" } };
     },
   })),
   {

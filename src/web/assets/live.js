@@ -98,6 +98,10 @@ async function refresh() {
       const other = fresh.getElementById(part.id);
       if (other === null || isBusy(part) || other.innerHTML === part.dataset.was) continue;
       part.dataset.was = other.innerHTML;
+      // What somebody has opened stays open.
+      for (const { id } of $$("details[open][id]", part)) {
+        other.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
+      }
       part.replaceChildren(...other.childNodes);
       showTimes(part);
     }

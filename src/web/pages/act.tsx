@@ -27,6 +27,7 @@ import { knownClasses } from "../lookup.ts";
 import { cookieOptions, logOut } from "../login.tsx";
 import { checkQueue, type JobAction, parsePlace, placeName, sizeOf } from "../places.ts";
 import type { Place } from "../../store/admin.ts";
+import { ALL_QUEUES } from "../../store/pauses.ts";
 import { localPath } from "../requests.ts";
 import { countMatching } from "../scan.ts";
 import { jobs, number } from "../view.tsx";
@@ -58,6 +59,11 @@ export function actRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.post("/jobs/:jid/edit", (c) => pushForm(desk, c));
 
   for (const verb of ["pause", "resume"] as const) {
+    app.post(`/queues/${verb}`, async (c) => {
+      await setPaused(desk, c.get("visitor"), ALL_QUEUES, verb === "pause");
+      const text = verb === "pause" ? "All queues are paused: nothing is taken." : "Queues are taken from again.";
+      return await back(desk, c, { kind: "ok", text });
+    });
     app.post(`/queues/:name/${verb}`, async (c) => {
       const name = checkQueue(c.req.param("name"));
       await setPaused(desk, c.get("visitor"), name, verb === "pause");

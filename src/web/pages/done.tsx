@@ -6,9 +6,13 @@
 import { formatDuration } from "../../job/duration.ts";
 import type { EndedJob } from "../../job/ended.ts";
 import type { EndedList } from "../ended.ts";
+import { readWireTime } from "../../job/raw.ts";
+import { logOf } from "../ended.ts";
 import { document, text } from "../shown.ts";
 import { Empty, link, Time, type View } from "../view.tsx";
+import { type Attempt, Attempts, attemptsOf, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
+import { StateDiagram } from "./states.tsx";
 
 /** Those that have ended. */
 export function DonePage({ view, list }: { readonly view: View; readonly list: EndedList }) {
@@ -104,6 +108,25 @@ function resultOf({ result, result_dropped: dropped }: EndedJob): string {
   return dropped !== undefined ? `(${dropped})` : result === undefined ? "" : document(result);
 }
 
+function EndedStates({ view, job }: { readonly view: View; readonly job: EndedJob }) {
+  const { created_at: createdAt, enqueued_at: enqueuedAt } = job.payload ?? {};
+  const end = job.error || job.state === "dead" ? "dead" : "done";
+  const notes = {
+    created: { at: readWireTime(createdAt) },
+    queue: { at: readWireTime(enqueuedAt) },
+    ...(job.started_at !== undefined && { running: { at: job.started_at, note: took(job) } }),
+    ...((job.attempt ?? 1) > 1 && { retry: { note: `try ${job.attempt}` } }),
+    [end]: { at: job.ended_at },
+  };
+  return <StateDiagram view={view} now={end} names={{ [end]: text(job.state) }} notes={notes} />;
+}
+
+/** The failures before its last try, and that one's. */
+function failuresOf({ payload, attempt = 1, error, ended_at: at }: EndedJob): readonly Attempt[] {
+  const before = attemptsOf(payload ?? {}, attempt - 1);
+  return error ? [{ number: attempt, at, error: `${text(error.class)}: ${text(error.message)}` }, ...before] : before;
+}
+
 /** One that has ended. */
 export function EndedPage({ view, job }: { readonly view: View; readonly job: EndedJob }) {
   const rows: [string, unknown][] = [
@@ -122,16 +145,7 @@ export function EndedPage({ view, job }: { readonly view: View; readonly job: En
           <State job={job} />
           <span class="note mono">{job.jid}</span>
         </div>
-        <ol class="way" aria-label="Its way">
-          {job.started_at !== undefined && (
-            <li>
-              <span>started</span> <Time at={job.started_at} now={view.now} />
-            </li>
-          )}
-          <li class={`now ${job.error ? "dead" : ""}`} aria-current="step">
-            <span>{text(job.state)}</span> <Time at={job.ended_at} now={view.now} />
-          </li>
-        </ol>
+        <EndedStates view={view} job={job} />
         {job.error && (
           <section>
             <h2>Error</h2>
@@ -143,6 +157,8 @@ export function EndedPage({ view, job }: { readonly view: View; readonly job: En
             )}
           </section>
         )}
+        <Attempts view={view} attempts={failuresOf(job)} />
+        <LogTail lines={logOf(job)} />
         {resultOf(job) !== "" && (
           <section>
             <h2>Result</h2>

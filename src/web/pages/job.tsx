@@ -1,5 +1,5 @@
 /**
- * `/jobs/JID`: one job, where it is and why, what it was given, how it failed; and the form to push it again, changed.
+ * `/jobs/JID`: one job, where it is and why, what it was given, how each try failed, what it logged; and the form to push it again, changed.
  *
  * @module
  */
@@ -7,9 +7,14 @@ import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin.ts";
 import { actionsIn, placeName } from "../places.ts";
 import { document, type ShownJob, text } from "../shown.ts";
-import { ActionButton, Empty, Hidden, link, Time, type View } from "../view.tsx";
+import { ActionButton, Empty, Hidden, link, number, type View } from "../view.tsx";
+import { Attempts, attemptsOf, LogTail } from "./attempts.tsx";
 import { actionLabel, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
+import { StateDiagram } from "./states.tsx";
+
+/** Jobs that are taken before one are counted so far. */
+export const FAR = 10_000;
 
 /** One place where the job is. Usually it is in one. */
 export interface JobDetail {
@@ -17,6 +22,12 @@ export interface JobDetail {
   readonly job: ShownJob;
   readonly reasons: readonly string[];
   readonly backtrace: readonly string[];
+  /** How many are taken before it, counted up to {@linkcode FAR}; undefined when it is in no queue. */
+  readonly before: number | undefined;
+  /** What it last said of how far it is. */
+  readonly progress: string | undefined;
+  /** The last lines it logged. */
+  readonly log: readonly string[];
 }
 
 /** The page. */
@@ -40,7 +51,7 @@ export function JobPage({ view, jid, details }: {
 }
 
 function Detail({ view, detail }: { readonly view: View; readonly detail: JobDetail }) {
-  const { entry, job, reasons, backtrace } = detail;
+  const { entry, job, reasons, backtrace, log } = detail;
   return (
     <article>
       <div class="heading">
@@ -50,7 +61,7 @@ function Detail({ view, detail }: { readonly view: View; readonly detail: JobDet
         <span class="grow"></span>
         <JobActions view={view} detail={detail} />
       </div>
-      <Way view={view} detail={detail} />
+      <States view={view} detail={detail} />
       {reasons.length > 0 && (
         <section class="reasons">
           <h2>Why it is not running</h2>
@@ -68,6 +79,8 @@ function Detail({ view, detail }: { readonly view: View; readonly detail: JobDet
           )}
         </section>
       )}
+      {job.payload !== undefined && <Attempts view={view} attempts={attemptsOf(job.payload, job.failures)} />}
+      <LogTail lines={log} live={entry.place.in === "leased"} />
       <section>
         <h2>Arguments</h2>
         {job.payload === undefined
@@ -124,42 +137,40 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
   );
 }
 
-/** The way of the job so far, step by step. */
-function Way({ view, detail: { entry, job } }: { readonly view: View; readonly detail: JobDetail }) {
-  const { payload } = job;
-  const failed = readWireTime(payload?.failed_at);
-  const retried = readWireTime(payload?.retried_at);
-  const steps: { label: string; at: number | undefined; kind?: string }[] = [
-    { label: "created", at: job.createdAt },
-    ...(failed === undefined ? [] : [{ label: "first failed", at: failed, kind: "bad" }]),
-    ...(retried === undefined ? [] : [{ label: `failed ${job.failures} times`, at: retried, kind: "bad" }]),
-    ...(job.enqueuedAt === undefined || entry.place.in === "dead" ? [] : [{ label: "enqueued", at: job.enqueuedAt }]),
-  ];
-  const last = {
-    queue: "waits in its queue",
-    scheduled: "due",
-    retry: "next try",
-    dead: "dead",
-    leased: "running since",
+/** Where the job is, where it was, and where it may go. */
+function States({ view, detail: { entry, job, before, progress } }: {
+  readonly view: View;
+  readonly detail: JobDetail;
+}) {
+  const failed = readWireTime(job.payload?.retried_at) ?? readWireTime(job.payload?.failed_at);
+  const state = entry.place.in === "leased" ? "running" : entry.place.in;
+  const wasRun = job.failures > 0 || state === "dead";
+  const notes = {
+    created: { at: job.createdAt },
+    ...((state === "running" || state === "queue" || wasRun) && { queue: { at: job.enqueuedAt } }),
+    ...(wasRun && { running: { note: job.failures > 0 ? `failed ${times(job.failures)}` : undefined, at: failed } }),
+    ...(job.failures > 1 && { retry: { note: times(job.failures - 1) } }),
+    [state]: {
+      at: entry.at ?? (state === "queue" ? job.enqueuedAt : undefined),
+      note: noteOf(entry, before, progress),
+    },
   };
-  return (
-    <ol class="way" aria-label="Its way so far">
-      {steps.map(({ label, at, kind = "" }) => (
-        <li class={kind}>
-          <span>{label}</span> <Time at={at} now={view.now} />
-        </li>
-      ))}
-      <li class={`now ${entry.place.in}`} aria-current="step">
-        <span>{last[entry.place.in]}</span> {entry.at !== undefined && <Time at={entry.at} now={view.now} />}
-        {entry.owner !== undefined && <span class="mono">{entry.owner}</span>}
-      </li>
-    </ol>
-  );
+  return <StateDiagram view={view} now={state} notes={notes} />;
+}
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${number(count)} times`;
+}
+
+function noteOf(entry: Entry, before: number | undefined, progress: string | undefined): string | undefined {
+  if (before === 0) return "next";
+  if (before !== undefined) return before < FAR ? `${number(before)} before it` : `more than ${number(FAR)} before it`;
+  return progress ?? entry.owner;
 }
 
 const TIMES = new Set(["created_at", "enqueued_at", "failed_at", "retried_at", "discarded_at"]);
 /** They stand elsewhere on the page. */
-const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_backtrace"]);
+const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_backtrace", "errors"]);
 
 function Fields({ job }: { readonly job: ShownJob }) {
   const rows = Object.entries(job.payload ?? {}).filter(([name]) => !ELSEWHERE.has(name)).slice(0, 200);

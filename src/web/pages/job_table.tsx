@@ -4,6 +4,7 @@
  * @module
  */
 import type { Place } from "../../store/admin.ts";
+import { ALL_QUEUES } from "../../store/pauses.ts";
 import { type Filter, FILTERS, isEmpty } from "../filter.ts";
 import { actionsIn, type JobAction, placeName, placePath } from "../places.ts";
 import type { ShownJob } from "../shown.ts";
@@ -237,7 +238,9 @@ function Paging({ view, list }: { readonly view: View; readonly list: JobList })
 export function QueueNames({ view }: { readonly view: View }) {
   return (
     <datalist id="queue-names">
-      {view.stats.queues.slice(0, 200).map(({ name }) => <option value={name}></option>)}
+      {view.stats.queues.filter(({ name }) => name !== ALL_QUEUES).slice(0, 200).map(({ name }) => (
+        <option value={name}></option>
+      ))}
     </datalist>
   );
 }

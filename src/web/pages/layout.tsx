@@ -22,6 +22,7 @@ const PAGES: readonly { path: string; label: string; key: string; count?: keyof 
   { path: "/classes", label: "Classes", key: "l" },
   { path: "/cron", label: "Cron", key: "c" },
   { path: "/processes", label: "Processes", key: "p", count: "processes" },
+  { path: "/audit", label: "Audit", key: "a" },
   { path: "/settings", label: "Settings", key: "," },
 ];
 

@@ -5,9 +5,12 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import type { ProcessInfo, Stats } from "../../store/admin.ts";
+import { ALL_QUEUES } from "../../store/pauses.ts";
+import type { DayCount } from "../../store/admin_history.ts";
 import type { Sample } from "../feed.ts";
 import { link, Live, number, type View } from "../view.tsx";
 import { chart } from "./chart.tsx";
+import { HistoryChart } from "./history.tsx";
 import { Layout } from "./layout.tsx";
 import { ProcessTable } from "./processes.tsx";
 import { QueueTable } from "./queues.tsx";
@@ -23,10 +26,11 @@ const TILES: readonly { name: Exclude<keyof Stats, "queues">; label: string; pat
 ];
 
 /** The overview. */
-export function Overview({ view, processes, samples }: {
+export function Overview({ view, processes, samples, days }: {
   readonly view: View;
   readonly processes: readonly ProcessInfo[];
   readonly samples: readonly Sample[];
+  readonly days: readonly DayCount[];
 }) {
   const concerns = attention(view.stats, processes, view.now);
   return (
@@ -60,6 +64,7 @@ export function Overview({ view, processes, samples }: {
         <h2 id="rate-title">Jobs a second</h2>
         {chart(samples, view.now)}
       </section>
+      <HistoryChart view={view} days={days} />
       <section aria-labelledby="queues-title">
         <h2 id="queues-title">Queues</h2>
         <div id="queues" data-live>
@@ -103,6 +108,9 @@ export function attention(
     concerns.push({ text: "Jobs wait, and no process runs", path: "/processes" });
   } else if (live.length > 0 && live.every((process) => process.quiet)) {
     concerns.push({ text: "All processes are quiet: nothing is taken", path: "/processes" });
+  }
+  if (stats.queues.some(({ name, paused }) => name === ALL_QUEUES && paused)) {
+    concerns.push({ text: "All queues are paused: nothing is taken", path: "/queues" });
   }
   for (const { name, size, paused, latencyMs } of stats.queues) {
     if (size === 0 || concerns.length > 12) continue;

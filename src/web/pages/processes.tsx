@@ -192,6 +192,12 @@ export function BusyPage({ view, processes, running }: {
                     <JobName view={view} job={job} />
                     {job.progress !== undefined && <span class="tag">{job.progress}</span>}
                     {job.lastLine !== undefined && <div class="line">{job.lastLine}</div>}
+                    {job.log !== undefined && job.log.length > 1 && (
+                      <details id={`log-${process.identity}-${task}`} class="log">
+                        <summary>Log</summary>
+                        <pre class="document" tabindex={0} aria-label={`Log of ${job.jid}`}>{job.log.join("\n")}</pre>
+                      </details>
+                    )}
                   </td>
                   <td data-label="Where">
                     <span class="mono">{process.hostname}:{process.pid}</span> <span class="note">{task}</span>

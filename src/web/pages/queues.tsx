@@ -5,6 +5,7 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import type { ProcessInfo, QueueInfo } from "../../store/admin.ts";
+import { ALL_QUEUES } from "../../store/pauses.ts";
 import { ActionButton, Empty, jobs, link, number, type View } from "../view.tsx";
 import { type JobList, JobListView, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
@@ -13,7 +14,11 @@ import { Layout } from "./layout.tsx";
 export function QueuesPage({ view }: { readonly view: View }) {
   return (
     <Layout view={view} title="Queues">
-      <h1>Queues</h1>
+      <div class="heading">
+        <h1>Queues</h1>
+        <span class="grow"></span>
+        <PauseAll view={view} />
+      </div>
       <div id="queues" data-live>
         <QueueTable view={view} queues={view.stats.queues} />
       </div>
@@ -21,9 +26,28 @@ export function QueuesPage({ view }: { readonly view: View }) {
   );
 }
 
+/** Pausing everything, and resuming. */
+function PauseAll({ view }: { readonly view: View }) {
+  const all = view.stats.queues.find((queue) => queue.name === ALL_QUEUES);
+  return all?.paused
+    ? (
+      <>
+        <span class="badge warn">all paused{pausedFor(all)}</span>
+        <ActionButton view={view} path="/queues/resume" label="Resume all" kind="primary" />
+      </>
+    )
+    : <ActionButton view={view} path="/queues/pause" label="Pause all" kind="danger" />;
+}
+
+/** For how long still, if that is known. */
+function pausedFor({ pausedForMs }: QueueInfo): string {
+  return pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`;
+}
+
 /** The rows. */
 export function QueueTable({ view, queues }: { readonly view: View; readonly queues: readonly QueueInfo[] }) {
-  if (queues.length === 0) return <Empty>No queues yet. A push makes one.</Empty>;
+  const named = queues.filter((queue) => queue.name !== ALL_QUEUES);
+  if (named.length === 0) return <Empty>No queues yet. A push makes one.</Empty>;
   const largest = Math.max(1, ...queues.map((queue) => queue.size));
   return (
     <table class="list">
@@ -41,11 +65,11 @@ export function QueueTable({ view, queues }: { readonly view: View; readonly que
         </tr>
       </thead>
       <tbody>
-        {queues.map((queue) => (
+        {named.map((queue) => (
           <tr>
             <td data-label="Queue">
               <a class="class" href={link(view, `/queues/${encodeURIComponent(queue.name)}`)}>{queue.name}</a>
-              {queue.paused && <span class="badge warn">paused</span>}
+              {queue.paused && <span class="badge warn">paused{pausedFor(queue)}</span>}
             </td>
             <td class="num" data-label="Jobs">{number(queue.size)}</td>
             <td class="bar-cell" aria-hidden="true">
@@ -102,7 +126,10 @@ export function QueuePage({ view, queue, takers, list }: {
     <Layout view={view} title={`Queue ${queue.name}`}>
       <div class="heading">
         <h1>{queue.name}</h1>
-        {queue.paused && <span class="badge warn">paused</span>}
+        {queue.paused && <span class="badge warn">paused{pausedFor(queue)}</span>}
+        {view.stats.queues.some(({ name, paused }) => name === ALL_QUEUES && paused) && (
+          <span class="badge warn">all queues paused</span>
+        )}
         <span class="note">
           {jobs(queue.size)}
           {queue.size > 0 && `, oldest ${formatDuration(queue.latencyMs)}`}

@@ -5,18 +5,22 @@
  */
 import type { Hono } from "hono";
 import type { SetName } from "../../store/admin.ts";
+import { actsOf } from "../acts.ts";
 import { Refusal } from "../body.ts";
 import { classStats } from "../class_stats.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { endedJob, endedOf, recentEnded } from "../ended.ts";
+import { lastDays } from "../history.ts";
 import { knownClasses, lookUp } from "../lookup.ts";
 import { checkQueue } from "../places.ts";
 import { listOf } from "../requests.ts";
 import { searchEverywhere } from "../search.ts";
 import { document, showRunning } from "../shown.ts";
+import { AuditPage } from "./audit.tsx";
 import { ClassesPage } from "./classes.tsx";
 import { DonePage, EndedPage } from "./done.tsx";
 import { html, viewOf } from "./flow.tsx";
+import { spanOf } from "./history.tsx";
 import { JobPage, type PushForm, PushPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchPage, SettingsPage } from "./plain.tsx";
@@ -35,8 +39,12 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
   const { store, mask } = desk;
 
   app.get("/", async (c) => {
-    const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
-    return html(c, <Overview view={view} processes={processes} samples={desk.feed.samples} />);
+    const [view, processes, days] = await Promise.all([
+      viewOf(desk, c),
+      store.processes(),
+      lastDays(desk, spanOf(c.req.query("days"))),
+    ]);
+    return html(c, <Overview view={view} processes={processes} samples={desk.feed.samples} days={days} />);
   });
 
   app.get("/busy", async (c) => {
@@ -102,6 +110,11 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.get("/classes", async (c) => {
     const [view, recent] = await Promise.all([viewOf(desk, c), recentEnded(desk)]);
     return html(c, <ClassesPage view={view} recent={recent} classes={classStats(recent.rows)} />);
+  });
+
+  app.get("/audit", async (c) => {
+    const [view, page] = await Promise.all([viewOf(desk, c), actsOf(desk, c)]);
+    return html(c, <AuditPage view={view} page={page} cursor={c.req.query("cursor")} />);
   });
 
   app.get("/processes", async (c) => {

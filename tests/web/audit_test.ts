@@ -1,0 +1,85 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { newToken, passwordSecret } from "../../src/web/auth/accounts.ts";
+import { bury, onBothStores, openSite, push, refsOf } from "./site.ts";
+
+onBothStores("Every action is in the audit log: who, from where, what, how many, and what came of it", async (site) => {
+  const { store, visitor } = site;
+  const someone = visitor("10.0.0.9");
+  for (const jid of ["d1", "d2", "d3"]) await bury(store, jid);
+  await someone.submit("/jobs/act", { in: "dead", do: "retry:ticked", ref: await refsOf(store, "d1") }, "/dead");
+  await someone.submit("/jobs/act", { in: "dead", do: "delete:all", class: "hard", confirmed: "yes" }, "/dead");
+  await someone.submit("/push", { class: "Greet", args: "[]" });
+  await someone.submit("/queues/default/pause", {}, "/queues");
+  await someone.submit("/queues/pause", {}, "/queues");
+  await someone.submit("/processes/nobody:1:x/quiet", {}, "/processes");
+  await someone.api("POST", "/cron/nothing/run");
+  const { acts } = await store.acts();
+  assertEquals(
+    acts.map(({ action, target, count, outcome }) => [action, target, count, outcome?.split(":")[0]]),
+    [
+      ["cron run", "nothing", undefined, "refused"],
+      ["quiet", "nobody:1:x", 0, "no live process"],
+      ["pause", "all queues", undefined, undefined],
+      ["pause", "queue:default", undefined, undefined],
+      ["push", acts[4]!.target, 1, undefined],
+      ["delete", "all in dead", 2, undefined],
+      ["delete", "all in dead", 2, "begun"],
+      ["retry", "d1", 1, undefined],
+    ],
+  );
+  assert(acts.every(({ user, by, from }) => user === "local" && by === "open" && from === "10.0.0.9"));
+  const { text } = await someone.visit("/audit");
+  for (const shown of ["10.0.0.9", "all in dead", "with class &quot;hard&quot;", "no live process", "cron run"]) {
+    assertStringIncludes(text, shown);
+  }
+  const api = (await someone.api("GET", "/audit?limit=3")).value;
+  assertEquals([api.acts.length, api.acts[2].target], [3, "all queues"]);
+  const rest = (await someone.api("GET", `/audit?limit=100&cursor=${encodeURIComponent(api.next)}`)).value;
+  assertEquals([rest.acts.length, rest.next], [5, undefined]);
+});
+
+onBothStores("The audit log has pages, the latest first", async ({ store, visitor }) => {
+  for (let i = 0; i < 120; i++) {
+    await store.audit({ user: "ann", by: "cookie", from: "here", action: "retry", target: `target-${i}.` });
+  }
+  const someone = visitor();
+  const seen: string[] = [];
+  for (let path: string | undefined = "/audit"; path !== undefined;) {
+    const { text } = await someone.visit(path);
+    seen.push(...text.match(/target-\d+\./g)!);
+    path = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+  }
+  assertEquals(seen, Array.from({ length: 120 }, (_, i) => `target-${119 - i}.`));
+});
+
+Deno.test("Readers see the audit log; what programs push by token is not kept in it", async () => {
+  const { token, secret } = newToken();
+  const users = [`ann:reader:${await passwordSecret("correct horse")}`, `ci:operator:${secret}`];
+  await using site = await openSite("sqlite", { users });
+  const program = { authorization: `Bearer ${token}` };
+  assertEquals((await site.visitor().api("POST", "/jobs", { class: "A" }, program)).status, 201);
+  assertEquals((await site.visitor().api("POST", "/jobs", [{ class: "A" }], program)).status, 201);
+  assertEquals((await site.visitor().api("POST", "/queues/default/clear", {}, program)).status, 200);
+  const reader = { authorization: `Basic ${btoa("ann:correct horse")}` };
+  const { acts } = (await site.visitor().api("GET", "/audit", undefined, reader)).value;
+  assertEquals(acts.map(({ user, by, action }: Record<string, string>) => [user, by, action]), [
+    ["ci", "token", "delete"],
+    ["ci", "token", "delete"],
+  ]);
+  assertEquals((await site.visitor().send("/audit", { headers: reader })).status, 200);
+  assertEquals((await site.visitor().visit("/audit")).status, 303);
+});
+
+onBothStores("An action stands though it cannot be written down", async ({ store, visitor }) => {
+  await push(store, "q1");
+  const real = store.audit;
+  store.audit = () => Promise.reject(new Error("disk full"));
+  try {
+    const { text } = await visitor().submit("/queues/default/pause", {}, "/queues");
+    assertStringIncludes(text, "Queue default is paused.");
+  } finally {
+    store.audit = real;
+  }
+  assertEquals((await store.queues()).map(({ paused }) => paused), [true]);
+  assertEquals((await store.acts()).acts, []);
+});
