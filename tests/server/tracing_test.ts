@@ -1,0 +1,316 @@
+/** OpenTelemetry, with real processes and a real collector. */
+import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { startServer } from "../../src/server/start.ts";
+import { openTracing } from "../../src/tracing/tracing.ts";
+import { Bench } from "../support/bench.ts";
+import { Collector, type Span } from "../support/collector.ts";
+import { jobs } from "../support/process.ts";
+import { freePort, startRedis } from "../support/redis.ts";
+
+const HANDLERS = new URL("../support/tracing_handlers.js", import.meta.url).pathname;
+const PRODUCER = 4;
+const CONSUMER = 5;
+const ERROR = 2;
+
+/** Pushes by the command line, with traces on; returns the jid. */
+async function push(bench: Bench, collector: Collector, args: string[], env: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await jobs(["push", ...args, "--store", bench.url], {
+    env: { ...collector.env, ...env },
+  });
+  assertEquals(code, 0, stderr);
+  return stdout.trim();
+}
+
+/** The spans of one job's tries. */
+async function performs(collector: Collector, jid: string, count = 1): Promise<Span[]> {
+  return await collector.received(
+    (span) => span.kind === CONSUMER && span.attributes["messaging.message.id"] === jid,
+    count,
+  );
+}
+
+function linkTo({ traceId, spanId }: Span): { traceId: string; spanId: string }[] {
+  return [{ traceId, spanId }];
+}
+
+function linksOf({ links }: Span): { traceId: string; spanId: string }[] {
+  return links.map(({ traceId, spanId }) => ({ traceId, spanId }));
+}
+
+for (const kind of ["SQLite", "Redis"]) {
+  Deno.test(`on ${kind}, the span of a perform is linked to that of its push, and both say which job it is`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using collector = new Collector();
+    await using server = await bench.server([HANDLERS], { ...collector.env, OTEL_SERVICE_NAME: "shop" });
+    const jid = await push(bench, collector, ["Traced"]);
+    const send = await collector.span("send default", jid);
+    const [process] = await performs(collector, jid) as [Span];
+    assertEquals([send.kind, process.kind, process.name], [PRODUCER, CONSUMER, "process default"]);
+    assertEquals(linksOf(process), linkTo(send));
+    assertNotEquals(process.traceId, send.traceId);
+    const common = {
+      "messaging.system": "jobs",
+      "messaging.destination.name": "default",
+      "messaging.message.id": jid,
+      "messaging.jobs.class": "Traced",
+    };
+    assertEquals(send.attributes, {
+      ...common,
+      "messaging.operation.name": "send",
+      "messaging.operation.type": "send",
+    });
+    assertEquals(process.attributes, {
+      ...common,
+      "messaging.operation.name": "process",
+      "messaging.operation.type": "process",
+      "messaging.jobs.attempt": 1,
+      "messaging.jobs.outcome": "done",
+    });
+    assertEquals([send.status.code ?? 0, process.status.code ?? 0], [0, 0]);
+    assertEquals([send.resource["service.name"], process.resource["service.name"]], ["jobs", "shop"]);
+
+    const inner = await collector.span("inner");
+    assertEquals([inner.traceId, inner.parentSpanId], [process.traceId, process.spanId]);
+    const said = { jid, trace_id: process.traceId, span_id: process.spanId };
+    await server.logged("Within a span", said);
+    await server.logged("Done", said);
+  });
+
+  Deno.test(`on ${kind}, each failed try has a span with the error, linked to the one push`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using collector = new Collector();
+    await using server = await bench.server([], collector.env);
+    const jid = await push(bench, collector, ["Fail", "no luck at all"]);
+    const send = await collector.span("send default", jid);
+    const tries = await performs(collector, jid, 3);
+    assertEquals(tries.map((span) => span.attributes["messaging.jobs.attempt"]), [1, 2, 3]);
+    for (const span of tries) {
+      assertEquals(linksOf(span), linkTo(send));
+      assertEquals(span.attributes["error.type"], "RangeError");
+      assertEquals(span.attributes["messaging.jobs.outcome"], "failed");
+      assertEquals(span.status, { code: ERROR, message: "RangeError: no luck at all" });
+      assertEquals(span.events.map(({ name }) => name), ["exception"]);
+      assertEquals(span.events[0]!.attributes["exception.message"], "no luck at all");
+      assertMatch(String(span.events[0]!.attributes["exception.stacktrace"]), /at .*Fail .*handlers\.js/);
+    }
+    await server.logged("Failed for good, moved to dead", { jid, trace_id: tries[2]!.traceId });
+  });
+
+  Deno.test(`on ${kind}, a bulk push has one span for all of its jobs`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using collector = new Collector();
+    await using _server = await bench.server([], collector.env);
+    const file = `${bench.folder}/bulk.ndjson`;
+    await Deno.writeTextFile(file, "[]\n".repeat(7));
+    const jids = (await push(bench, collector, ["Noop", "--bulk", file])).split("\n");
+    assertEquals(jids.length, 7);
+    const performed = await collector.received((span) => span.kind === CONSUMER, 7);
+    const [send, ...more] = collector.spans.filter((span) => span.kind === PRODUCER) as [Span];
+    assertEquals([send.name, more.length], ["send default", 0]);
+    assertEquals(send.attributes["messaging.batch.message_count"], 7);
+    for (const span of performed) assertEquals(linksOf(span), linkTo(send));
+  });
+}
+
+Deno.test("what a handler traces in a process of its own is part of its job's span, also when that process ends at once", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  // Nothing is exported in between: what arrives was sent because the process was about to end.
+  const env = { ...collector.env, OTEL_BSP_SCHEDULE_DELAY: "3600000" };
+  await using server = await bench.server([HANDLERS], env);
+  const jid = await push(bench, collector, ["TracedApart"]);
+  await server.logged("Done", { jid });
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
+  const [process] = await performs(collector, jid) as [Span];
+  const apart = await collector.span("apart");
+  assertEquals([apart.traceId, apart.parentSpanId], [process.traceId, process.spanId]);
+  assertNotEquals(apart.resource["process.pid"], process.resource["process.pid"]);
+  const [pushed] = await collector.received((span) => span.parentSpanId === process.spanId && span.kind === PRODUCER);
+  assertEquals([pushed!.traceId, pushed!.name], [process.traceId, "send default"]);
+});
+
+Deno.test("a job that a handler pushes is in its trace, and linked to it", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  await using _server = await bench.server([HANDLERS], collector.env);
+  const [outer] = await performs(collector, await push(bench, collector, ["PushMore"])) as [Span];
+  const [send] = await collector.received((span) => span.parentSpanId === outer.spanId) as [Span];
+  assertEquals([send.kind, send.traceId], [PRODUCER, outer.traceId]);
+  const [inner] = await performs(collector, String(send.attributes["messaging.message.id"])) as [Span];
+  assertEquals(linksOf(inner), linkTo(send));
+});
+
+Deno.test("a program learns of its job's span by TRACEPARENT, and what it pushes with jobs push is in its trace", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  const script = `${bench.folder}/program.sh`;
+  await Deno.writeTextFile(script, `#!/bin/sh\necho "$TRACEPARENT" > ${bench.notes}\n`, { mode: 0o755 });
+  const exec = JSON.stringify([{ class: "Program", exec: [script] }]);
+  await using _server = await bench.server([], { ...collector.env, JOBS_EXEC: exec });
+  const [process] = await performs(collector, await push(bench, collector, ["Program"])) as [Span];
+  const traceparent = `00-${process.traceId}-${process.spanId}-01`;
+  assertEquals(await bench.readNotes(), [traceparent]);
+  const jid = await push(bench, collector, ["Noop"], { TRACEPARENT: traceparent });
+  const send = await collector.span("send default", jid);
+  assertEquals([send.traceId, send.parentSpanId], [process.traceId, process.spanId]);
+});
+
+Deno.test("with traceStyle child, push and perform are in one trace", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  await using _server = await bench.server([], { ...collector.env, JOBS_TRACE_STYLE: "child" });
+  const jid = await push(bench, collector, ["Noop"]);
+  const send = await collector.span("send default", jid);
+  const [process] = await performs(collector, jid) as [Span];
+  assertEquals([process.traceId, process.parentSpanId, process.links.length], [send.traceId, send.spanId, 0]);
+});
+
+Deno.test("a job enqueued by the crontab has both spans", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  const config = `${bench.folder}/jobs.json`;
+  await Deno.writeTextFile(config, JSON.stringify({ cron: [{ name: "often", rule: "* * * * * *", class: "Noop" }] }));
+  await using _server = await bench.server(["-C", config], collector.env);
+  const [process] = await collector.received((span) => span.kind === CONSUMER) as [Span];
+  const send = await collector.span("send default", String(process.attributes["messaging.message.id"]));
+  assertEquals(linksOf(process), linkTo(send));
+});
+
+Deno.test("a context that a job brings, as Ruby's Sidekiq writes it, is kept and linked to; nonsense there harms nobody", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  await using _server = await bench.server([], collector.env);
+  const [traceId, spanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
+  const brought = await bench.push("Noop", [], { traceparent: `00-${traceId}-${spanId}-01` });
+  const [process] = await performs(collector, brought) as [Span];
+  assertEquals(linksOf(process), [{ traceId, spanId }]);
+  for (const nonsense of ["00-zz", 5, null, ["a"], "0".repeat(100_000)]) {
+    const jid = await bench.push("Noop", [], { traceparent: nonsense, tracestate: nonsense, baggage: nonsense });
+    assertEquals((await performs(collector, jid))[0]!.links, []);
+  }
+});
+
+Deno.test("a wish is no failure: a snoozed job's span has no error", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  const horses = new URL("../support/horse_handlers.js", import.meta.url).pathname;
+  await using _server = await bench.server([horses], collector.env);
+  const [snoozed] = await performs(collector, await bench.push("Verdict", ["Snooze"])) as [Span];
+  assertEquals([snoozed.attributes["messaging.jobs.outcome"], snoozed.status.code ?? 0], ["snoozed", 0]);
+  const [killed] = await performs(collector, await bench.push("Verdict", ["Kill"])) as [Span];
+  assertEquals([killed.attributes["error.type"], killed.status.code], ["Kill", ERROR]);
+});
+
+Deno.test("jobs that a stop gave back have spans that say so", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  await using server = await bench.server(["-t", "100ms"], collector.env);
+  const hung = await bench.push("Hang", [bench.notes]);
+  await bench.noted(`start ${hung}`);
+  server.kill("SIGTERM");
+  await server.status();
+  const [process] = await performs(collector, hung) as [Span];
+  assertEquals([process.attributes["messaging.jobs.outcome"], process.status.code ?? 0], ["released", 0]);
+});
+
+Deno.test("with the collector down, jobs run as ever, it is said once, and nothing waits for long", async () => {
+  await using bench = await Bench.open();
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${freePort()}`,
+    OTEL_EXPORTER_OTLP_TIMEOUT: "500",
+    OTEL_BSP_SCHEDULE_DELAY: "10",
+  };
+  const pushed = await jobs(["push", "Noop", "--store", bench.url], { env });
+  assertEquals(pushed.code, 0);
+  assertMatch(pushed.stderr, /^jobs: Traces cannot be exported, jobs go on: .*ECONNREFUSED.*$/m);
+  await using server = await bench.server([], env);
+  const [warning] = [
+    await server.logged(
+      "Traces cannot be exported, jobs go on: connect ECONNREFUSED " + env.OTEL_EXPORTER_OTLP_ENDPOINT.slice(7),
+    ),
+  ];
+  assertEquals([warning.level, warning.name], ["warn", "tracing"]);
+  for (let i = 0; i < 20; i++) await server.logged("Done", { jid: await bench.push("Noop", []) });
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
+  assertEquals(server.lines.filter((line) => line.level === "warn").length, 1, JSON.stringify(server.lines));
+});
+
+Deno.test("off, a payload has nothing of it, and no package of OpenTelemetry is loaded", async () => {
+  await using bench = await Bench.open();
+  for (const env of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_SDK_DISABLED: "true" }]) {
+    const { stdout } = await jobs(["push", "Sleep", "--store", bench.url], { env });
+    const { payload } = (await bench.store.find(stdout.trim()))[0]!;
+    assert(!/trace|baggage/.test(payload), payload);
+  }
+  const graph = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", "src/mod.ts"] }).output();
+  const { modules } = JSON.parse(new TextDecoder().decode(graph.stdout)) as {
+    modules: { specifier: string; dependencies?: { specifier: string; isDynamic?: boolean }[] }[];
+  };
+  const eager = modules.flatMap(({ specifier, dependencies = [] }) =>
+    /\/src\/tracing\/(?!tracing)/.test(specifier) ? [] : dependencies.filter(({ isDynamic }) => !isDynamic)
+  ).map(({ specifier }) => specifier);
+  assert(eager.length > 20, "the graph was read");
+  assertEquals(eager.filter((one) => /opentelemetry|tracing\/(?!tracing)/.test(one)), []);
+});
+
+Deno.test("a setting that cannot be is named, and the default holds", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  const { stderr } = await jobs(["push", "Noop", "--store", bench.url], {
+    env: { ...collector.env, OTEL_TRACES_SAMPLER: "sometimes", OTEL_EXPORTER_OTLP_HEADERS: "x-team=blue" },
+  });
+  assertMatch(stderr, /^jobs: OTEL_TRACES_SAMPLER is "sometimes"; wanted: always_on, always_off or traceidratio/);
+  await collector.span("send default");
+  assertEquals(collector.headers[0]!.get("x-team"), "blue");
+});
+
+Deno.test("always_off samples nothing, and says so to whoever performs the job", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  const jid = await push(bench, collector, ["Noop"], { OTEL_TRACES_SAMPLER: "always_off" });
+  const payload = JSON.parse((await bench.store.find(jid))[0]!.payload);
+  assertMatch(payload.traceparent, /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+  assertEquals(collector.spans, []);
+});
+
+Deno.test("with Deno's own OpenTelemetry on, the spans are Deno's", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  const env = { ...collector.env, OTEL_DENO: "true", OTEL_SERVICE_NAME: "native" };
+  await using _server = await bench.server([], env);
+  const jid = await push(bench, collector, ["Noop"], env);
+  const send = await collector.span("send default", jid);
+  const [process] = await performs(collector, jid) as [Span];
+  assertEquals(linksOf(process), linkTo(send));
+  assertEquals([send.resource["service.name"], send.resource["telemetry.sdk.language"]], ["native", "deno-rust"]);
+});
+
+Deno.test("a program of one's own traces, too: its client, and its server", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  const before = Object.keys(collector.env).map((name) => [name, Deno.env.get(name)] as const);
+  for (const [name, value] of Object.entries(collector.env)) Deno.env.set(name, value);
+  try {
+    await using tracing = await openTracing();
+    const client = new Client({ store: bench.store, ...tracing?.client });
+    const jid = (await client.push("Greet", ["bob"]))!;
+    const [first, second] = await client.pushBulk({ class: "Greet", args: [["eve"], ["joe"]] });
+    assert(first?.jid !== undefined && second?.jid !== undefined);
+    await using _server = await startServer({
+      store: bench.url,
+      jobs: [Object.assign(() => {}, { class: "Greet", options: {} })],
+    });
+    const send = await collector.span("send default", jid);
+    assertEquals(linksOf((await performs(collector, jid))[0]!), linkTo(send));
+    const [batch] = await collector.received((span) => "messaging.batch.message_count" in span.attributes) as [Span];
+    assertEquals(linksOf((await performs(collector, second.jid))[0]!), linkTo(batch));
+  } finally {
+    for (const [name, value] of before) value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
+  }
+});
