@@ -14,6 +14,7 @@ import type { QueueWeight } from "../config_parse.ts";
 import { type Log, logger } from "../log.ts";
 import type { ProcessRecord } from "../store/store.ts";
 import { VERSION } from "../version.ts";
+import { declareClasses } from "./class_declaration.ts";
 import { control, type Controls } from "./control.ts";
 import { readCrontab } from "./crontab.ts";
 import { dumpTasks, formatDump } from "./dump.ts";
@@ -27,6 +28,9 @@ import { chooseQueues, queueOrder } from "./queue_order.ts";
 import type { Service } from "./service.ts";
 import { Inbox } from "./signals.ts";
 import type { ServerCounts } from "./tally.ts";
+
+/** With more classes than this a process does not list them in every beat. */
+const MOST_CLASSES = 1_000;
 
 /** A server: takes jobs and performs them until stopped. */
 export class Launcher implements Controls {
@@ -102,6 +106,7 @@ export class Launcher implements Controls {
       await claimName(this.#options.store, this.#options.settings.name, this.identity);
       await this.#hooks.startup?.();
       this.#parts.horses?.start();
+      await declareClasses(this.#options.store, this.#parts.registry, this.#log);
     } catch (error) {
       await this.stop();
       throw error;
@@ -192,6 +197,7 @@ export class Launcher implements Controls {
       busy: this.#parts.manager.busy,
       rss: Deno.memoryUsage().rss,
       work: this.#parts.manager.running(),
+      ...(this.classes.length <= MOST_CLASSES && { classes: this.classes }),
       totals: this.#parts.totals.byClass(),
     };
   }
@@ -232,7 +238,7 @@ export class Launcher implements Controls {
     const steps: [string, () => Promise<unknown>][] = [
       ["bounds", async () => await this.#parts.bounding?.stop()],
       ["manager", () => this.#endJobs(parting)],
-      ["measurer", () => this.#parts.measurer.close(() => this.#parts.measuring.stop())],
+      ["measurer", () => parting.within(this.#parts.measurer.close(() => this.#parts.measuring.stop()))],
       ["horses", async () => await this.#parts.horses?.stop()],
       [
         "shutdown",

@@ -1,0 +1,46 @@
+/**
+ * What handlers say about their jobs holds for pushes from everywhere, with and without a server at the time.
+ *
+ * @module
+ */
+import { assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+const HANDLERS = `
+export function Careful() {}
+Careful.options = { queue: "slow", retry: 2, tags: ["files"], unique_for: "1h", retryIn: () => 5 };
+export function Strange() {}
+Strange.options = {};
+Strange.options.self = Strange.options;
+`;
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`jobs push honours what a handler says, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const handlers = `${bench.folder}/careful.js`;
+    await Deno.writeTextFile(handlers, HANDLERS);
+    const push = (...args: string[]) => jobs(["push", ...args, "--store", bench.url]);
+    const pushed = async (jid: string) => JSON.parse((await bench.store.find(jid.trim()))[0]!.payload);
+
+    const early = await pushed((await push("Careful", "0")).stdout);
+    assertEquals([early.queue, early.retry], ["default", true]);
+    const server = await bench.server([handlers, "-q", "other"]);
+    await server.logged("What a class says about its jobs cannot be told to those who push them elsewhere");
+
+    const first = await push("Careful", "1");
+    assertMatch(first.stderr, /no process takes queue "slow"/);
+    const payload = await pushed(first.stdout);
+    assertEquals([payload.queue, payload.retry, payload.tags, payload.unique_for], ["slow", 2, ["files"], 3_600]);
+    assertEquals((await push("Careful", "1")).code, 1, "the lock holds");
+    assertEquals((await pushed((await push("Careful", "1", "-q", "mine", "--retry", "9")).stdout)).queue, "mine");
+    assertMatch((await push("Nobody", "-q", "other")).stderr, /will fail: .*no process .* handler for class "Nobody"/);
+
+    server.kill("SIGTERM");
+    await server.status();
+    const late = await pushed((await push("Careful", "2")).stdout);
+    assertEquals([late.queue, late.retry], ["slow", 2]);
+  });
+}
