@@ -5,19 +5,22 @@
  */
 import type { ProcessInfo } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
+import { isSuspended } from "../store/pauses.ts";
 
 /**
  * Why this machine is not ready; undefined when it is: the store answers, and a process on this machine (in this
- * container) has said lately that it is alive, and takes jobs.
+ * container) has said lately that it is alive, and takes jobs, of which not all are paused.
  *
  * Whoever is quiet is on the way out: not ready, and that is all. What a failed check leads to is for the one who asks.
  */
 export async function whyNotReady(
-  store: Pick<OpenStore, "processes">,
+  store: Pick<OpenStore, "processes" | "queues">,
   hostname: string,
 ): Promise<string | undefined> {
   const here = (await store.processes()).filter((process) => process.hostname === hostname);
-  if (here.some((process) => process.alive && !process.quiet)) return undefined;
+  if (here.some((process) => process.alive && !process.quiet)) {
+    return isSuspended(await store.queues()) ? "all queues are paused; jobs resume ends it" : undefined;
+  }
   return here.some((process) => process.alive)
     ? `${names(here, true)} on "${hostname}" is quiet: it takes no more jobs`
     : here.length > 0

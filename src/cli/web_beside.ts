@@ -33,6 +33,7 @@ export async function openBeside(
   return await openWeb(config, addressOf(config.settings.webListen!), {
     meter,
     classes,
+    counts: () => launcher.counts(),
     notReady: () => launcher.describe().quiet ? "Quiet: it takes no jobs" : undefined,
   });
 }

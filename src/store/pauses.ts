@@ -6,3 +6,8 @@
 
 /** No queue can have this name. */
 export const ALL_QUEUES = "*";
+
+/** Whether nothing is taken from any queue. */
+export function isSuspended(queues: readonly { readonly name: string; readonly paused: boolean }[]): boolean {
+  return queues.some(({ name, paused }) => name === ALL_QUEUES && paused);
+}

@@ -13,6 +13,7 @@ import type { Feed } from "./feed.ts";
 import type { Mask } from "./mask.ts";
 import type { Meter } from "./meter.ts";
 import type { Operations } from "./operations.ts";
+import type { ServerCounts } from "./server_metrics.ts";
 
 /** One setting as it was loaded. */
 export interface SettingRow {
@@ -42,8 +43,10 @@ export interface Desk {
   readonly classes: readonly string[];
   /** What this process measured of its own jobs, if it performs any. */
   readonly meter: Meter | undefined;
-  /** Why this process takes no jobs now; undefined when it does, or is none that would. */
-  readonly notReady: () => string | undefined;
+  /** What this process counts of its own doing, if it performs jobs. */
+  readonly counts: (() => ServerCounts) | undefined;
+  /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */
+  readonly notReady: (() => string | undefined) | undefined;
   /** What stands before every path: empty, or `/jobs`. */
   readonly prefix: string;
   readonly maxPayloadBytes: number;

@@ -5,41 +5,66 @@
  * @module
  */
 import type { ProcessInfo, QueueInfo, Stats } from "../store/admin.ts";
+import { StoreError } from "../store/errors.ts";
+import { ALL_QUEUES, isSuspended } from "../store/pauses.ts";
 import { VERSION } from "../version.ts";
 import type { Desk } from "./desk.ts";
 import { BOUNDS, type ClassMeasure, type Histogram } from "./meter.ts";
-
-/** One line. */
-interface Sample {
-  /** Completes the family's name: `_bucket`. */
-  readonly suffix?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-type Kind = "counter" | "gauge" | "histogram";
+import { family, one, type Sample } from "./metrics_text.ts";
+import { serverFamilies } from "./server_metrics.ts";
 
 const MOST_QUEUES = 200;
 /** The content type that Prometheus asks for. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** All of it. */
+/** The store may take so long: Prometheus waits 10 s unless told otherwise, and "down" is an answer too. */
+const PATIENCE_MS = 5_000;
+
+/** All of it; without what the store would tell, when that does not answer. */
 export async function metricsText(desk: Desk): Promise<string> {
-  const start = desk.clock.monotonic();
-  const stats = await desk.store.stats();
-  const roundTripMs = desk.clock.monotonic() - start;
-  const processes = await desk.store.processes();
+  const fromStore = await storeFamiliesInTime(desk);
   return [
-    family("jobs_build_info", "gauge", "The version that answers", [{ labels: { version: VERSION }, value: 1 }]),
-    ...storeFamilies(stats),
-    ...processFamilies(processes, desk.clock.now()),
-    one("jobs_store_round_trip_seconds", "gauge", "Time the store took to answer this scrape", roundTripMs / 1_000),
+    family("jobs_build_info", "gauge", "What answers", [{ labels: buildLabels(desk.store.url), value: 1 }]),
+    one("jobs_store_up", "gauge", "Whether the store answers", Number(fromStore !== undefined)),
+    ...fromStore ?? [],
     ...(desk.meter ? classFamilies(desk.meter.classes) : []),
+    ...(desk.counts ? serverFamilies(desk.counts()) : []),
   ].join("\n") + "\n";
 }
 
+/** Undefined when the store does not answer. */
+async function storeFamiliesInTime(desk: Desk): Promise<string[] | undefined> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([
+      readStore(desk),
+      desk.clock.sleep(PATIENCE_MS, over.signal).then(() => undefined),
+    ]);
+  } catch (error) {
+    if (error instanceof StoreError) return undefined;
+    throw error;
+  } finally {
+    over.abort();
+  }
+}
+
+async function readStore({ store, clock }: Desk): Promise<string[]> {
+  const start = clock.monotonic();
+  const stats = await store.stats();
+  const roundTripMs = clock.monotonic() - start;
+  return [
+    ...storeFamilies(stats),
+    ...processFamilies(await store.processes(), clock.now()),
+    one("jobs_store_round_trip_seconds", "gauge", "Time the store took to answer this scrape", roundTripMs / 1_000),
+  ];
+}
+
+function buildLabels(storeUrl: string): Record<string, string> {
+  return { version: VERSION, deno: Deno.version.deno, store: storeUrl.slice(0, storeUrl.indexOf(":")) };
+}
+
 function storeFamilies(stats: Stats): string[] {
-  const queues = boundQueues(stats.queues);
+  const queues = boundQueues(stats.queues.filter(({ name }) => name !== ALL_QUEUES));
   const perQueue = (value: (queue: QueueInfo) => number) =>
     queues.map((queue) => ({ labels: { queue: queue.name }, value: value(queue) }));
   const sets = (["scheduled", "retry", "dead"] as const).map((set) => ({ labels: { set }, value: stats[set] }));
@@ -56,6 +81,7 @@ function storeFamilies(stats: Stats): string[] {
       perQueue((queue) => queue.latencyMs / 1_000),
     ),
     family("jobs_queue_paused", "gauge", "Whether nothing is taken from it", perQueue((queue) => Number(queue.paused))),
+    one("jobs_suspended", "gauge", "Whether nothing is taken from any queue", Number(isSuspended(stats.queues))),
   ];
 }
 
@@ -111,23 +137,4 @@ function boundQueues(queues: readonly QueueInfo[]): readonly QueueInfo[] {
     latencyMs: Math.max(...rest.map((queue) => queue.latencyMs)),
     paused: false,
   }];
-}
-
-function one(name: string, kind: Kind, about: string, value: number): string {
-  return family(name, kind, about, [{ value }]);
-}
-
-function family(name: string, kind: Kind, about: string, samples: readonly Sample[]): string {
-  return [
-    `# HELP ${name} ${about}.`,
-    `# TYPE ${name} ${kind}`,
-    ...samples.map(({ suffix = "", labels = {}, value }) => `${name}${suffix}${labelText(labels)} ${value}`),
-  ].join("\n");
-}
-
-function labelText(labels: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(labels).map(([name, value]) =>
-    `${name}="${value.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n")}"`
-  );
-  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }

@@ -16,6 +16,7 @@ import { Feed } from "./feed.ts";
 import { Mask } from "./mask.ts";
 import type { Meter } from "./meter.ts";
 import { Operations } from "./operations.ts";
+import type { ServerCounts } from "./server_metrics.ts";
 
 /** How the web is set up. */
 export interface WebOptions {
@@ -42,7 +43,9 @@ export interface WebOptions {
   readonly classes?: readonly string[];
   /** What this process measures of its own jobs. */
   readonly meter?: Meter;
-  /** Why this process takes no jobs now; undefined when it does, or is none that would. */
+  /** What this process counts of its own doing. */
+  readonly counts?: () => ServerCounts;
+  /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */
   readonly notReady?: () => string | undefined;
   /** Default 1 MiB. */
   readonly maxPayloadBytes?: number;
@@ -94,7 +97,8 @@ export function createWeb(options: WebOptions): Web {
     settings: options.settings ?? [],
     classes: options.classes ?? [],
     meter: options.meter,
-    notReady: options.notReady ?? (() => undefined),
+    counts: options.counts,
+    notReady: options.notReady,
   };
   const app = newApp(desk, options.hosts ?? []);
   desk.feed.start();

@@ -1,0 +1,184 @@
+/** What a server tells Prometheus, and what is in `packaging/` for that: read by Prometheus' own tools. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { parse } from "@std/yaml";
+import { ALL_QUEUES } from "../../src/store/pauses.ts";
+import { Bench } from "../support/bench.ts";
+import { jobs, JobsProcess } from "../support/process.ts";
+import { freePort } from "../support/redis.ts";
+import { onBothStores, openSite } from "./site.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const HANDLERS = `
+export { Fail, Noop, Note } from "${ROOT}tests/support/handlers.js";
+export { Exit, WhichProcess } from "${ROOT}tests/support/horse_handlers.js";
+`;
+
+async function promtool(args: readonly string[], input = ""): Promise<string> {
+  const child = new Deno.Command("promtool", { args: [...args], stdin: "piped", stdout: "piped", stderr: "piped" })
+    .spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(input));
+  await writer.close();
+  const { success, stdout, stderr } = await child.output();
+  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert(success, said);
+  return said;
+}
+
+/** The names of the samples that a text declares. */
+function sampleNames(text: string): Set<string> {
+  const names = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, kind]) =>
+    kind === "histogram" ? ["_bucket", "_sum", "_count"].map((suffix) => name! + suffix) : [name!]
+  );
+  return new Set(names);
+}
+
+/** The labels of each sample that a text has. */
+function labelsOf(text: string): Map<string, Set<string>> {
+  const labels = new Map<string, Set<string>>();
+  for (const [, name, inside] of text.matchAll(/^([a-z]\w*)\{(.*)\} /gm)) {
+    const known = labels.get(name!) ?? new Set();
+    for (const [, label] of inside!.matchAll(/(\w+)="/g)) known.add(label!);
+    labels.set(name!, known);
+  }
+  return labels;
+}
+
+interface Panel {
+  readonly title: string;
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+Deno.test("A server counts what becomes of jobs, crontab, leases and horses; dashboard and alerts ask for nothing else", async () => {
+  await using bench = await Bench.open();
+  const web = `http://127.0.0.1:${freePort()}/`;
+  const config = `${bench.folder}/jobs.json`;
+  await Deno.writeTextFile(config, JSON.stringify({ cron: [{ name: "tick", class: "Noop", every: "1s" }] }));
+  const handlers = `${bench.folder}/handlers.js`;
+  await Deno.writeTextFile(handlers, HANDLERS);
+  const args = [handlers, "-C", config, "-c", "4", "--web", web.slice(7, -1)];
+  await using server = new JobsProcess({ store: bench.url, args, env: { JOBS_HORSE_JOBS: "1" } });
+  await server.logged("Ready");
+  await bench.push("Fail", []);
+  await bench.push("Fail", [], { retry: false });
+  await bench.push("Exit", [3]);
+  await bench.push("WhichProcess", [bench.notes]);
+  await bench.push("Note", [bench.notes], { queue: "default", expires_in: 0.001, in: 0.1 });
+  {
+    await using doomed = await bench.server(["-q", "doomed", "-c", "1"]);
+    const jid = await bench.push("Hang", [bench.notes], { queue: "doomed" });
+    await bench.noted(`start ${jid}`);
+    doomed.kill("SIGKILL");
+  }
+  const scrape = async () => await (await fetch(`${web}metrics`)).text();
+  const wanted = [
+    'jobs_ended_total{class="Fail",outcome="retried"} 2',
+    'jobs_ended_total{class="Fail",outcome="dead"} 1',
+    'jobs_ended_total{class="Fail",outcome="discarded"} 1',
+    'jobs_ended_total{class="Exit",outcome="dead"} 1',
+    'jobs_ended_total{class="Note",outcome="expired"} 1',
+    "jobs_rescued_total 1",
+    "jobs_buried_total 0",
+    "jobs_leases_lost_total 0",
+    "jobs_horses_killed_total 1",
+    "jobs_horses_renewed_total 1",
+    "jobs_store_up 1",
+    "jobs_suspended 0",
+  ];
+  await bench.until(async () => {
+    const text = await scrape();
+    return wanted.every((line) => text.includes(`${line}\n`)) && !text.includes("jobs_cron_lateness_seconds_count 0\n");
+  }, "all of it is counted").catch(async (error) => {
+    const text = await scrape();
+    throw new Error(`${error.message}: missing ${wanted.filter((line) => !text.includes(line)).join("; ")}`);
+  });
+  const text = await scrape();
+  assertEquals(await promtool(["check", "metrics"], text), "");
+
+  const names = sampleNames(text);
+  const labels = labelsOf(text);
+  const dashboard = JSON.parse(await Deno.readTextFile(`${ROOT}packaging/grafana/jobs.json`));
+  // deno-lint-ignore no-explicit-any -- a document of someone else's form
+  const rules = (parse(await Deno.readTextFile(`${ROOT}packaging/prometheus/alerts.yml`)) as any).groups[0].rules;
+  const panels = (dashboard.panels as Panel[]).flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ title, expr }))
+  );
+  const alerts = rules.map((rule: { alert: string; expr: string }) => ({ title: rule.alert, expr: rule.expr }));
+  assert(panels.length > 25 && alerts.length > 6);
+  for (const { title, expr } of [...panels, ...alerts]) {
+    const asked = [...expr.matchAll(/\bjobs_\w+/g)].map(([name]) => name);
+    assert(asked.length > 0, title);
+    assertEquals(asked.filter((name) => !names.has(name)), [], title);
+    // What is grouped by, and asked for, are labels that one of the samples has, or that Prometheus adds.
+    const known = new Set(["job", "instance", ...asked.flatMap((name) => [...labels.get(name) ?? []])]);
+    const used = [...expr.matchAll(/\b(?:by|on) \(([^)]*)\)|[{,](\w+)=/g)]
+      .flatMap(([, group, label]) => label ?? group!.split(/,\s*/));
+    assertEquals(used.filter((label) => !known.has(label)), [], title);
+  }
+});
+
+Deno.test("Prometheus accepts the alerts and the scrape example, and the alerts fire when they should", async () => {
+  const folder = `${ROOT}packaging/prometheus`;
+  assertStringIncludes(await promtool(["check", "rules", `${folder}/alerts.yml`]), "SUCCESS");
+  assertStringIncludes(await promtool(["check", "config", "--syntax-only", `${folder}/scrape.yml`]), "SUCCESS");
+  assertStringIncludes(await promtool(["test", "rules", `${ROOT}tests/web/alerts.yml`]), "SUCCESS");
+});
+
+Deno.test("Without its store a process still tells of itself, and that the store is away", async () => {
+  await using site = await openSite("redis", { counts: () => NOTHING });
+  const someone = site.visitor();
+  assertStringIncludes((await someone.visit("/metrics")).text, "jobs_store_up 1\n");
+  await site.store[Symbol.asyncDispose]();
+  const { status, text } = await someone.visit("/metrics");
+  assertEquals(status, 200);
+  assertStringIncludes(text, "jobs_store_up 0\n");
+  assertStringIncludes(text, "jobs_rescued_total 0\n");
+  assert(!text.includes("jobs_set_size"));
+  assertEquals(await promtool(["check", "metrics"], text), "");
+});
+
+const NOTHING = {
+  endings: new Map(),
+  occurrences: {},
+  lateness: { bounds: [1], counts: [0, 0], sum: 0 },
+  rescued: 0,
+  buried: 0,
+  leasesLost: 0,
+  deadDropped: 0,
+  loopDelayMs: 0,
+  horses: undefined,
+};
+
+onBothStores("Who performs jobs is not ready while all queues are paused", async ({ store, visitor }) => {
+  const ready = async () => {
+    const { status, text } = await visitor().visit("/readyz");
+    return [status, text];
+  };
+  await store.pause("mail");
+  assertEquals(await ready(), [200, "ready\n"]);
+  await store.pause(ALL_QUEUES);
+  assertEquals(await ready(), [503, "Suspended: all queues are paused; jobs resume ends it\n"]);
+  assertStringIncludes((await visitor().visit("/metrics")).text, "jobs_suspended 1\n");
+  await store.resume(ALL_QUEUES);
+  assertEquals(await ready(), [200, "ready\n"]);
+}, { notReady: () => undefined });
+
+onBothStores(
+  "The dashboard alone stays ready while all queues are paused: it is how they are resumed",
+  async (site) => {
+    await site.store.pause(ALL_QUEUES);
+    assertEquals((await site.visitor().visit("/readyz")).status, 200);
+  },
+);
+
+Deno.test("jobs doctor --ready says that all queues are paused", async () => {
+  await using bench = await Bench.open();
+  await using _server = await bench.server();
+  const ready = async () => {
+    const { code, stdout, stderr } = await jobs(["doctor", "--ready", "--store", bench.url]);
+    return [code, stdout, stderr];
+  };
+  assertEquals(await ready(), [0, "ready\n", ""]);
+  await bench.store.pause(ALL_QUEUES);
+  assertEquals(await ready(), [1, "", "jobs: not ready: all queues are paused; jobs resume ends it\n"]);
+});
