@@ -89,7 +89,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let launcher: Launcher;
   try {
     const more = { store, storeUrl: options.store, storeOptions, registry, settings, environment };
-    launcher = new Launcher({ ...options, ...more, ...traced(tracing, options) });
+    launcher = new Launcher({ ...options, ...traced(tracing, options), ...more });
     if (options.signals) signals = listenToSignals(launcher.inbox);
     await launcher.start();
   } catch (error) {
