@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   cron: ["list, run, pause, add and check what is enqueued by the clock", () => import("./cron.ts")],
   ps: ["list the running processes", () => import("./ps.ts")],
   stats: ["count everything", () => import("./stats.ts")],
+  top: ["watch everything live, and act on it", () => import("./top.ts")],
   retry: ["run scheduled, failed or dead jobs now", () => import("./retry.ts")],
   kill: ["move jobs to dead", () => import("./kill.ts")],
   delete: ["delete jobs", () => import("./delete.ts")],
@@ -40,6 +41,7 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   dump: ["print what every task of a process is doing", () => import("./dump.ts")],
   move: ["move everything to another store", () => import("./move.ts")],
   web: ["show the dashboard", () => import("./web.ts")],
+  bench: ["measure what this machine and the store can do", () => import("./bench.ts")],
   doctor: ["check the settings and the store", () => import("./doctor.ts")],
   completions: [
     "print completions for a shell",

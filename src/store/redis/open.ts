@@ -76,7 +76,8 @@ function offsetOf(clock: StoreOptions["clock"]): () => string {
   return () => `${Math.round(clock.now() - systemClock.now())}`;
 }
 
-async function readTls({ tls, shown }: RedisAddress): Promise<{ ca?: string } | undefined> {
+/** The certificate that the address names; undefined without TLS. */
+export async function readTls({ tls, shown }: RedisAddress): Promise<{ ca?: string } | undefined> {
   if (tls?.ca === undefined) return tls;
   try {
     return { ca: await Deno.readTextFile(tls.ca) };
@@ -89,7 +90,8 @@ async function readTls({ tls, shown }: RedisAddress): Promise<{ ca?: string } | 
   }
 }
 
-async function connect(
+/** Connects to the server, wherever it is by now. */
+export async function connect(
   { server, login, database }: RedisAddress,
   options: Pick<DialOptions, "name" | "silenceMs" | "tls">,
   signal: AbortSignal,

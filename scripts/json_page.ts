@@ -1,0 +1,44 @@
+/**
+ * docs/json.md, made from the table in src/cli/json_shapes.ts: `deno task docs` writes it anew, and a test fails while it
+ * differs.
+ *
+ * @module
+ */
+import { type Shape, SHAPES } from "../src/cli/json_shapes.ts";
+
+/** The page. */
+export const PAGE: URL = new URL("../docs/json.md", import.meta.url);
+
+const HEAD = `# Output for programs
+
+<!-- Written by \`deno task docs\` from src/cli/json_shapes.ts -->
+
+With \`--json\`, every command that prints a result prints it as JSON on standard output, and nothing else there; remarks and
+errors stay on standard error, and the exit code says how it went (\`jobs help exit-codes\`).
+
+- A field that is listed here keeps its name and its meaning. New ones may be added: ignore what you do not know.
+- A field with a \`?\` is left out where there is nothing to say. No field is \`null\`.
+- \`time\` is a text of ISO 8601 in UTC, \`ms\` a number of milliseconds since 1970; durations are milliseconds.
+- \`any\` is not described further: a payload or a result is what was pushed or returned. Integers beyond 2^53 in
+  a payload are texts.
+- \`entries[].jid\` is the field \`jid\` of each element of \`entries\`; \`{}\` is each value of an object by name.
+- \`jobs run --json\` logs in JSON, a line for each record.
+`;
+
+/** The page as it has to be. */
+export function page(): string {
+  return `${HEAD}\n${SHAPES.map(section).join("\n\n")}\n`;
+}
+
+function section({ command, prints, fields, note }: Shape): string {
+  const rows = Object.entries(fields).map((
+    [path, [type, about]],
+  ) => [`\`${path}\``, type, about.replaceAll("|", "\\|")]);
+  const all = [["field", "type", "meaning"], ...rows];
+  const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => row[column]!.length)));
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(" | ")} |`;
+  const table = [line(all[0]!), line(widths.map((width) => "-".repeat(width))), ...all.slice(1).map(line)];
+  return [`## ${command}`, "", `Prints ${prints}.${note ? ` ${note}` : ""}`, "", ...table].join("\n");
+}
+
+if (import.meta.main) await Deno.writeTextFile(PAGE, page());
