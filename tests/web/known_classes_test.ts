@@ -1,0 +1,56 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { OpenStore } from "../../src/store/open.ts";
+import { onBothStores, push } from "./site.ts";
+
+const MINUTE_MS = 60_000;
+
+/** A live process that takes queue `default`, with these classes; one of Sidekiq's says none. */
+async function beat(store: OpenStore, identity: string, classes?: readonly string[]): Promise<void> {
+  await store.beat({
+    identity,
+    hostname: "web1",
+    pid: 7,
+    tag: "",
+    labels: [],
+    queues: ["default"],
+    weights: { default: 0 },
+    concurrency: 1,
+    version: "0",
+    startedAt: 0,
+    quiet: false,
+    busy: 0,
+    rss: 1,
+    work: [],
+    ...(classes && { classes }),
+  }, MINUTE_MS);
+}
+
+onBothStores(
+  "A job for which no process has a handler says so, unless a process does not tell its classes",
+  async (site) => {
+    await push(site.store, "q1"); // of class Hard
+    const someone = site.visitor();
+    const why = async () =>
+      [...(await someone.visit("/jobs/q1")).text.matchAll(/<li>(.*?)<\/li>/gs)].map(([, reason]) => reason);
+    await beat(site.store, "web1:7:abc", ["Other"]);
+    assertEquals(await why(), ["No process that takes queue default has a handler for Hard: it would fail."]);
+    await beat(site.store, "web1:8:abc", ["Hard"]);
+    assertEquals(await why(), ["Nothing stands in its way: its turn comes."]);
+    await site.store.deregister("web1:8:abc");
+    await beat(site.store, "ruby1:9:abc");
+    assertEquals(await why(), ["Nothing stands in its way: its turn comes."]);
+  },
+);
+
+onBothStores(
+  "A new job may be of any class that servers have told of, and what they said of it holds",
+  async (site) => {
+    await site.store.declareClasses([{ name: "Told", options: '{"queue":"slow","retry":3}' }]);
+    const someone = site.visitor();
+    assertStringIncludes((await someone.visit("/push")).text, '<option value="Told"');
+    const { value } = await someone.api("POST", "/jobs", { class: "Told", args: [] });
+    const [entry] = await site.store.find((value as { jid: string }).jid);
+    const { queue, retry } = JSON.parse(entry!.payload);
+    assertEquals([queue, retry], ["slow", 3]);
+  },
+);
