@@ -8,6 +8,7 @@ import { type SettingName, SETTINGS } from "../config.ts";
 import type { LoadedConfig } from "../config_load.ts";
 import { logger } from "../log.ts";
 import { openStore } from "../store/open.ts";
+import { openTracing } from "../tracing/tracing.ts";
 import type { SettingRow } from "../web/desk.ts";
 import { type Address, serve, urlOf } from "../web/serve.ts";
 import { createWeb, type WebOptions } from "../web/web.ts";
@@ -33,6 +34,8 @@ export async function openWeb(
 ): Promise<OpenWeb> {
   const { settings } = config;
   await using stack = new AsyncDisposableStack();
+  const log = logger("tracing");
+  const tracing = stack.use(await openTracing({ warn: (message) => log.warn(message) }));
   const store = stack.use(
     await openStore(storeUrl(settings), {
       ...storeOptions(settings),
@@ -53,6 +56,7 @@ export async function openWeb(
       settings: settingRows(config),
       maxPayloadBytes: settings.maxPayloadBytes,
       sidekiqWire: settings.sidekiqWire,
+      ...(tracing && { tracing }),
       ...more,
     }));
     const server = stack.use(await serve(web, address));

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Client } from "../client/client.ts";
+import { Client, type ClientOptions } from "../client/client.ts";
 import { Crontab } from "../client/crontab.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { logger } from "../log.ts";
@@ -51,6 +51,15 @@ export interface WebOptions {
   readonly maxPayloadBytes?: number;
   /** How times are written into payloads; default 7. */
   readonly sidekiqWire?: 7 | 8;
+  /** Where traces are on. */
+  readonly tracing?: WebTracing;
+}
+
+/** What the web needs to trace what it pushes. */
+export interface WebTracing {
+  readonly client: Pick<ClientOptions, "middleware" | "batchMiddleware">;
+  /** Runs something as part of a span that was begun elsewhere. */
+  within<Result>(carrier: Readonly<Record<string, string>>, run: () => Result): Result;
 }
 
 /** The web. */
@@ -80,7 +89,13 @@ export function createWeb(options: WebOptions): Web {
     readOnly: options.readOnly ?? false,
     clock,
   });
-  const client = new Client({ store, clock, maxPayloadBytes, sidekiqWire: options.sidekiqWire ?? 7 });
+  const client = new Client({
+    store,
+    clock,
+    maxPayloadBytes,
+    sidekiqWire: options.sidekiqWire ?? 7,
+    ...options.tracing?.client,
+  });
   const desk: Desk = {
     store,
     client,
@@ -104,9 +119,21 @@ export function createWeb(options: WebOptions): Web {
   desk.feed.start();
   return {
     open: gate.open,
-    handle: async (request, peer) => await app.fetch(request, { peer }),
+    handle: async (request, peer) => {
+      const answer = () => app.fetch(request, { peer });
+      const asked = options.tracing && carrierOf(request.headers);
+      return await (asked ? options.tracing!.within(asked, answer) : answer());
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all([desk.feed.close(), desk.operations.close()]);
     },
   };
+}
+
+/** Of which span a request says that it is part; undefined when it says nothing. */
+function carrierOf(headers: Headers): Record<string, string> | undefined {
+  const traceparent = headers.get("traceparent");
+  if (traceparent === null) return undefined;
+  const tracestate = headers.get("tracestate");
+  return { traceparent, ...(tracestate !== null && { tracestate }) };
 }

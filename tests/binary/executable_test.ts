@@ -1,6 +1,7 @@
 /** The executable: what is in it, and what it does that the sources might not. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
+import { Collector } from "../support/collector.ts";
 import { pinnedDeno, runHere, useExecutable } from "../support/command.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
 import { freePort, startRedis } from "../support/redis.ts";
@@ -40,7 +41,7 @@ Deno.test("the version names the commit", async () => {
   assertEquals(JSON.parse((await jobs(["version", "--json"])).stdout).commit, commit);
 });
 
-Deno.test("jobs push loads neither the other store's client, nor the server, nor the logger", async () => {
+Deno.test("jobs push loads neither the other store's client, nor the server, nor the logger, nor what traces", async () => {
   const graph = JSON.parse(await runHere(Deno.execPath(), ["info", "--json", "main.ts"])) as ModuleGraph;
   const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
   const roots = graph.modules.map((module) => module.specifier).filter((specifier) =>
@@ -54,7 +55,9 @@ Deno.test("jobs push loads neither the other store's client, nor the server, nor
     }
   }
   assert(loaded.size > 20, "the graph was read");
-  const costly = [...loaded].filter((one) => /redis|logtape|hono|croner|yaml|\/server\/|\/web\/|\/log\.ts/.test(one));
+  const costly = [...loaded].filter((one) =>
+    /redis|logtape|opentelemetry|hono|croner|yaml|\/server\/|\/web\/|\/log\.ts/.test(one)
+  );
   assertEquals(costly, []);
 });
 
@@ -93,6 +96,26 @@ Deno.test("the dashboard comes out of it with all that its pages link to", async
     const answer = await fetch(new URL(link, String(web)));
     assertEquals([answer.status, (await answer.text()).length > 100], [200, true], link);
   }
+});
+
+Deno.test("traces come out of it, in either protocol", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  await using _server = await bench.server(["--isolate", "Noop"], collector.env);
+  const pushed = await jobs(["push", "Noop", "--store", bench.url], { env: collector.env });
+  const send = await collector.span("send default", pushed.stdout.trim());
+  const process = await collector.span("process default", pushed.stdout.trim());
+  assertEquals(process.links.map(({ spanId }) => spanId), [send.spanId]);
+
+  const { promise: taken, resolve } = Promise.withResolvers<string>();
+  await using other = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+    resolve(`${request.headers.get("content-type")} ${await request.text()}`);
+    return new Response(null, { headers: { "content-type": "application/x-protobuf" } });
+  });
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${other.addr.port}` };
+  const { stderr } = await jobs(["push", "Noop", "--store", bench.url], { env });
+  assert(!stderr.includes("Traces"), stderr);
+  assertMatch(await taken, /^application\/x-protobuf [^]*send default[^]*messaging\.message\.id/);
 });
 
 Deno.test("handlers in TypeScript load, or it says in one line why not and how to bundle them", async () => {

@@ -314,3 +314,20 @@ Deno.test("a program of one's own traces, too: its client, and its server", asyn
     for (const [name, value] of before) value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
   }
 });
+
+Deno.test("a job pushed over the dashboard's API is part of the trace that the request is part of", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  await using server = await bench.server(["--web", `127.0.0.1:${freePort()}`], collector.env);
+  const { web } = await server.logged("Ready");
+  const [traceId, spanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
+  const answer = await fetch(new URL("/api/v1/jobs", String(web)), {
+    method: "POST",
+    headers: { "content-type": "application/json", traceparent: `00-${traceId}-${spanId}-01` },
+    body: JSON.stringify({ class: "Noop", args: [] }),
+  });
+  const { jid } = await answer.json();
+  const send = await collector.span("send default", jid);
+  assertEquals([send.traceId, send.parentSpanId], [traceId, spanId]);
+  assertEquals(linksOf((await performs(collector, jid))[0]!), linkTo(send));
+});
