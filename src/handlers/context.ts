@@ -79,7 +79,10 @@ export class JobContext {
     this.#services = services;
   }
 
-  /** Aborts when the job shall end: the server stops, or the job is cancelled or out of time. Pass it on to `fetch`. */
+  /**
+   * Aborts when the job shall end: the server stops, the job is cancelled, out of time, or another process's by now
+   * ({@linkcode LeaseLost}). Pass it on to `fetch`.
+   */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.#aborted && !this.#abort.signal.aborted) this.#abort.abort(this.#aborted.reason);

@@ -71,6 +71,24 @@ export class Shutdown extends Error {
   override readonly name = "Shutdown";
 }
 
+/**
+ * What a job's signal aborts with when this process has lost the job: it was frozen, or cut off from the store, counted as
+ * dead, and the job was given to another. What the handler still does does not count.
+ */
+export class LeaseLost extends Error {
+  /** Told apart by name. */
+  override readonly name = "LeaseLost";
+
+  /**
+   * A loss.
+   *
+   * @param message default: how it came about
+   */
+  constructor(message = "This process was taken for dead, and the job was given back; it runs again elsewhere") {
+    super(message);
+  }
+}
+
 /** The failure of a job that ran longer than it may; its signal aborts with it. */
 export class Timeout extends Error {
   /** Told apart by name. */

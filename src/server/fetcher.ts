@@ -125,6 +125,20 @@ export class Fetcher implements LoopBody<boolean> {
     return i < 0 ? undefined : this.#ready.splice(i, 1)[0];
   }
 
+  /** The tokens of what waits here. */
+  get tokens(): string[] {
+    return this.#ready.slice(this.#head).map((lease) => lease.token);
+  }
+
+  /** Drops what waits here and is another's now. */
+  lose(tokens: ReadonlySet<string>): void {
+    const left = this.#ready.slice(this.#head).filter((lease) => !tokens.has(lease.token));
+    this.#left += this.waiting - left.length;
+    this.#ready = left;
+    this.#head = 0;
+    this.#wake.ring();
+  }
+
   /** Takes nothing more, and gives back what has not started. */
   goQuiet(): void {
     this.#quiet = true;

@@ -12,7 +12,7 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { StoreOptions } from "../store/open.ts";
-import type { Command, ProcessRecord, Store } from "../store/store.ts";
+import type { Beat, Command, ProcessRecord, Store } from "../store/store.ts";
 import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
 import type { Service } from "./service.ts";
 import type { Tasks } from "./tasks.ts";
@@ -27,7 +27,7 @@ export interface HeartbeatOptions {
   readonly describe: () => ProcessRecord;
   readonly onCommands: (commands: readonly Command[]) => void;
   /** Called after each beat that the store took. */
-  readonly onBeat: () => void;
+  readonly onBeat: (beat: Pick<Beat, "lapsed">) => void;
   readonly intervalMs: number;
   readonly ttlMs: number;
   readonly clock: Clock;
@@ -72,9 +72,9 @@ export class Heartbeat implements Service {
   /** One beat from this side. */
   async step(): Promise<void> {
     const { store, describe, ttlMs, onCommands, onBeat } = this.#options;
-    const commands = await store.beat(describe(), ttlMs);
-    if (commands.length > 0) onCommands(commands);
-    onBeat();
+    const beat = await store.beat(describe(), ttlMs);
+    if (beat.commands.length > 0) onCommands(beat.commands);
+    onBeat(beat);
   }
 
   /** Ends beating; the registration stays until `deregister` or its time is over. */
@@ -134,7 +134,7 @@ export class Heartbeat implements Service {
         if (this.#failing) log.info("Heartbeat reaches the store again");
         this.#failing = false;
         if (message.commands.length > 0) onCommands(message.commands);
-        onBeat();
+        onBeat(message);
         break;
       case "blocked":
         log.warn("Event loop was blocked: a handler did not yield", { blockedMs: Math.round(message.ms) });

@@ -5,7 +5,7 @@
  */
 import { systemClock } from "../clock.ts";
 import { openStore, type StoreOptions } from "../store/open.ts";
-import type { Command, ProcessRecord, Store } from "../store/store.ts";
+import type { Beat, ProcessRecord, Store } from "../store/store.ts";
 
 /** To the Worker. */
 export type ToHeartbeat =
@@ -23,7 +23,7 @@ export type ToHeartbeat =
 /** From the Worker. */
 export type FromHeartbeat =
   | { readonly kind: "ask" }
-  | { readonly kind: "beat"; readonly commands: readonly Command[]; readonly loopDelayMs: number }
+  | Beat & { readonly kind: "beat"; readonly loopDelayMs: number }
   | { readonly kind: "blocked"; readonly ms: number }
   | { readonly kind: "failed"; readonly error: string }
   | { readonly kind: "stopped" };
@@ -70,7 +70,7 @@ async function beatOn(
     const loopDelayMs = await ask();
     try {
       store ??= await openStore(storeUrl, storeOptions);
-      scope.postMessage({ kind: "beat", commands: await store.beat(known, ttlMs), loopDelayMs });
+      scope.postMessage({ kind: "beat", ...await store.beat(known, ttlMs), loopDelayMs });
     } catch (error) {
       scope.postMessage({ kind: "failed", error: (error as Error).message });
     }

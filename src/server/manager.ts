@@ -67,6 +67,18 @@ export class Manager implements Service {
     );
   }
 
+  /** The tokens of the leases whose jobs run. */
+  get tokens(): string[] {
+    return this.#all().flatMap(({ token }) => token ?? []);
+  }
+
+  /** Aborts those jobs that are another process's now; their outcome does not count. */
+  lose(tokens: ReadonlySet<string>, reason: Error): void {
+    for (const processor of this.#all()) {
+      if (processor.token !== undefined && tokens.has(processor.token)) processor.lose(reason);
+    }
+  }
+
   start(): void {
     this.resize(this.#concurrency);
   }

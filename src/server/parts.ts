@@ -22,6 +22,7 @@ import { LateErrors } from "./late_errors.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { Listener } from "./listener.ts";
 import { LocalRuns } from "./local_runs.ts";
+import { Losses } from "./losses.ts";
 import { Manager } from "./manager.ts";
 import { Measurer } from "./measurer.ts";
 import { Poller } from "./poller.ts";
@@ -110,7 +111,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     ...(options.batchMiddleware && { batchMiddleware: options.batchMiddleware }),
   });
   const lateErrors = new LateErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
-  const settler = new Settler({ store, owner, clock, log: log("settler"), tally });
+  const settler = new Settler({ store, owner, clock, log: log("settler"), tally, onLost: () => losses.suspect() });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
   const fetcher = new Fetcher({ store, owner, clock, settler, order, maxJobs: settings.maxJobs });
   const services = {
@@ -129,6 +130,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     log: log("processor"),
   };
   const manager = new Manager(services, { concurrency: settings.concurrency, log: log("manager") });
+  const losses = new Losses({ store, owner, holders: [fetcher, manager], log: log("losses"), tally });
   const localRuns = new LocalRuns(services);
   const report = new CronReporter(log("scheduler"), tally);
   const desk = new CronDesk({ client, report, local: localRuns });
@@ -141,7 +143,10 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     storeOptions: options.storeOptions ?? {},
     describe: whole.describe,
     onCommands: (commands) => listener.hear(commands),
-    onBeat: () => hooks.heartbeat && void callHook(log("launcher"), "heartbeat", hooks.heartbeat),
+    onBeat: ({ lapsed }) => {
+      losses.beat(lapsed);
+      if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
+    },
     intervalMs: settings.heartbeatMs,
     ttlMs: settings.deadAfterMs,
     clock,

@@ -11,7 +11,7 @@ import type { Clock } from "../clock.ts";
 import { JobContext, traceFields } from "../handlers/context.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
-import { Cancelled, HandlerMissing } from "../job/errors.ts";
+import { Cancelled, HandlerMissing, LeaseLost } from "../job/errors.ts";
 import { isExpired } from "../job/expiry.ts";
 import { type Job, lockOf, parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
@@ -82,6 +82,11 @@ export class Processor implements Service {
     return this.#running;
   }
 
+  /** The token of the lease that it works on; undefined when it has none, or none any more. */
+  get token(): string | undefined {
+    return this.#running?.lease.token || undefined;
+  }
+
   start(): void {
     this.#loop ??= this.#run();
   }
@@ -94,10 +99,17 @@ export class Processor implements Service {
 
   /** Gives its unfinished job back to the front of the queue; what the handler does after that no longer counts. */
   giveBack(): boolean {
-    if (!this.#running) return false;
-    this.#services.settler.add({ kind: "release", token: this.#running.lease.token });
-    this.#running = { ...this.#running, lease: { ...this.#running.lease, token: GIVEN_BACK } };
+    const { token } = this;
+    if (token === undefined) return false;
+    this.#services.settler.add({ kind: "release", token });
+    this.#disown();
     return true;
+  }
+
+  /** Its job is another's now: aborts it; what the handler does after that no longer counts. */
+  lose(reason: Error): void {
+    this.#disown();
+    this.abort(reason);
   }
 
   /** Aborts the job that it performs; the outcome is then the reason's. */
@@ -167,6 +179,10 @@ export class Processor implements Service {
     return limitMs === undefined ? run() : this.#services.deadlines.within(limitMs, context, run);
   }
 
+  #disown(): void {
+    if (this.#running) this.#running = { ...this.#running, lease: { ...this.#running.lease, token: GIVEN_BACK } };
+  }
+
   get #givenBack(): boolean {
     return this.#running?.lease.token === GIVEN_BACK;
   }
@@ -187,7 +203,11 @@ export class Processor implements Service {
     this.#ended?.abort();
     this.#ended = undefined;
     if (givenBack || outcome === undefined) {
-      log.info("Ended after it was given back; it runs again", { ...this.#fields(context), elapsedMs: round(elapsed) });
+      const isLost = context.abortedBy instanceof LeaseLost;
+      const what = isLost
+        ? "Ended after it was lost; it counts where it runs again"
+        : "Ended after it was given back; it runs again";
+      log.info(what, { ...this.#fields(context), elapsedMs: round(elapsed) });
       return;
     }
     settler.add(outcome);
@@ -220,7 +240,7 @@ const ENDINGS: Readonly<Record<Outcome["kind"], Ending>> = {
   release: "snoozed",
 };
 
-/** Stands in for the token of a job that was given back: it settles nothing any more. */
+/** Stands in for the token of a job that was given back or lost: it settles nothing any more. */
 const GIVEN_BACK = "";
 
 /** Milliseconds with a fraction worth reading. */

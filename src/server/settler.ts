@@ -28,18 +28,23 @@ export class Settler {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #tally: Tally;
+  readonly #onLost: () => void;
   #pending: Outcome[] = [];
   #underWay = 0;
   #flushing: Promise<void> | undefined;
   #abandoned = false;
   readonly #giveUp = new AbortController();
 
-  constructor(options: { store: Store; owner: string; clock: Clock; log: Log; tally: Tally }) {
+  /** @param options.onLost called when an outcome came too late: its lease was another's by then */
+  constructor(
+    options: { store: Store; owner: string; clock: Clock; log: Log; tally: Tally; onLost?: () => void },
+  ) {
     this.#store = options.store;
     this.#owner = options.owner;
     this.#clock = options.clock;
     this.#log = options.log;
     this.#tally = options.tally;
+    this.#onLost = options.onLost ?? (() => {});
   }
 
   /** Outcomes that are not stored yet. */
@@ -113,6 +118,7 @@ export class Settler {
         count: result.lost.length,
         tokens: result.lost.slice(0, 10),
       });
+      this.#onLost();
     }
     if (result.dropped > 0) {
       this.#log.warn("Dead jobs dropped: over the limit of number or age", { count: result.dropped });

@@ -197,6 +197,17 @@ export interface Command {
   readonly jid?: string;
 }
 
+/** What a beat brought. */
+export interface Beat {
+  /** What others asked of the process by Sidekiq's own signal list (Redis; else empty). */
+  readonly commands: readonly Command[];
+  /**
+   * Whether the process counted as dead before this beat and leases that it had may have been given back: `held` tells
+   * which it still has. After this beat no more of them can be, until it lapses again. May be true for the first beat.
+   */
+  readonly lapsed: boolean;
+}
+
 /** What a rescue did. */
 export interface RescueResult {
   /** Leases given back to the front of their queues. */
@@ -232,9 +243,12 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
 
   /**
    * Says that a process is alive and what it is doing; the first beat registers it. Without another beat within
-   * `ttlMs` it counts as dead. Returns what others asked of it by Sidekiq's own signal list (Redis; else empty).
+   * `ttlMs` it counts as dead.
    */
-  beat(process: ProcessRecord, ttlMs: number): Promise<Command[]>;
+  beat(process: ProcessRecord, ttlMs: number): Promise<Beat>;
+
+  /** Which of these leases `owner` still has, by their tokens. */
+  held(owner: string, tokens: readonly string[]): Promise<string[]>;
 
   /** Ends a process's registration. Leases that it still has are given back to the front of their queues. */
   deregister(identity: string): Promise<void>;

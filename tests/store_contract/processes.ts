@@ -5,7 +5,7 @@
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { type Cases, SLACK_MS } from "./harness.ts";
-import { job, LAPSE_MS, processRecord, register, TTL_MS } from "./jobs.ts";
+import { job, jobs, LAPSE_MS, processRecord, register, takeUpTo, TTL_MS } from "./jobs.ts";
 
 export const processes: Cases = {
   "the first beat registers; others see what the process said, and when": async (open) => {
@@ -18,7 +18,7 @@ export const processes: Cases = {
       busy: 1,
       work: [{ task: "processor-3", queue: "high", payload: job(1).payload, since: 1_700_000_000_000 }],
     });
-    assertEquals(await t.store.beat(record, TTL_MS), []);
+    assertEquals((await t.store.beat(record, TTL_MS)).commands, []);
     const other = await t.another();
     const seen = await other.processes();
     assertEquals(seen.length, 1);
@@ -45,6 +45,65 @@ export const processes: Cases = {
     const seen = (await t.store.processes()).filter((one) => one.alive).map((one) => one.identity);
     assertEquals(seen, ["host:2:bbbbbbbbbbbb"]);
     assertEquals((await t.store.stats()).processes, 1);
+  },
+
+  "a beat in time has not lapsed, and the process holds what it took": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue(jobs(1, 3));
+    const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
+    await (await t.another()).rescue(100, 3);
+    assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, false);
+    assertEquals(await t.store.held(owner, tokens), tokens);
+  },
+
+  "the first beat after leases were given to others tells so, once; held tells which are left": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue(jobs(1, 3));
+    const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
+    t.advance(LAPSE_MS);
+    const other = await t.another();
+    assertEquals((await other.rescue(2, 3)).rescued, 2);
+    assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, true);
+    const held = await t.store.held(owner, tokens);
+    assertEquals(held.length, 1, "of three");
+    assertEquals((await other.rescue(100, 3)).rescued, 0, "after its beat it keeps what it has");
+    assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, false);
+    assertEquals(await t.store.held(owner, tokens), held);
+    const another = await register(other, "host:2:bbbbbbbbbbbb");
+    await takeUpTo(other, another);
+    assertEquals(await t.store.held(owner, tokens), held, "what another has taken again is not held here");
+  },
+
+  "the second time leases are given away it is told again": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const other = await t.another();
+    await t.store.enqueue([job(1)]);
+    const past: string[] = [];
+    for (let i = 0; i < 2; i++) {
+      const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
+      assertEquals(await t.store.held(owner, past), [], "the job's new lease is not its old one");
+      past.push(...tokens);
+      t.advance(LAPSE_MS);
+      await other.rescue(100, 9);
+      assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, true);
+      assertEquals(await t.store.held(owner, tokens), []);
+    }
+  },
+
+  "held knows settled leases, those of others and nonsense for what they are": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const other = await register(t.store, "host:2:bbbbbbbbbbbb");
+    await t.store.enqueue(jobs(1, 3));
+    const [settled, kept] = await takeUpTo(t.store, owner, 2);
+    const [foreign] = await takeUpTo(t.store, other, 1);
+    await t.store.settle(owner, [{ kind: "ack", token: settled!.token }]);
+    const asked = [settled!.token, kept!.token, foreign!.token, "", "no token"];
+    assertEquals(await t.store.held(owner, asked), [kept!.token]);
+    assertEquals(await t.store.held(owner, []), []);
   },
 
   "one that was forgotten is back with its next beat": async (open) => {

@@ -23,6 +23,19 @@ export async function Wait(ctx, file) {
   await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
 }
 
+/** Notes its start, then its end, when there is a file `go` beside the notes, or what its signal aborted with. */
+export async function Listen(ctx, file) {
+  Note(ctx, file, `start ${ctx.jid}`);
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (ctx.signal.aborted) return Note(ctx, file, `${ctx.signal.reason.name} ${ctx.jid}`);
+    const go = await Deno.stat(`${file}.go`).catch(() => undefined);
+    if (go !== undefined) break;
+  }
+  Note(ctx, file, `end ${ctx.jid}`);
+  return "done";
+}
+
 /** Notes its start and never ends at all. */
 export async function Hang(ctx, file) {
   Note(ctx, file, `start ${ctx.jid}`);

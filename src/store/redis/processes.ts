@@ -5,9 +5,10 @@
  */
 import { systemClock } from "../../clock.ts";
 import type { ProcessInfo } from "../admin.ts";
-import type { Command, ProcessRecord } from "../store.ts";
-import { BLOCK_S, type Context, serverTime } from "./context.ts";
+import type { Beat, Command, ProcessRecord } from "../store.ts";
+import { BLOCK_S, type Context, insist, serverTime } from "./context.ts";
 import { commandsKey, leasesKey, OWNERS, PROCESSES, replyKey, signalsKey } from "./keys.ts";
+import { isUnknown } from "./refusals.ts";
 import { infoOf, readProcess, workOf } from "./process_keys.ts";
 import { SCRIPTS } from "./script.ts";
 
@@ -26,6 +27,8 @@ export class Processes {
   /** How long the last beat took, shown in Sidekiq's pages. */
   #roundTripUs = 0;
   #ttlMs = 0;
+  /** The answer to a beat was lost: it may have told of a lapse. */
+  #unsure = false;
 
   constructor(context: Context) {
     this.#context = context;
@@ -37,11 +40,19 @@ export class Processes {
   }
 
   /** See `Store.beat`. */
-  async beat(process: ProcessRecord, ttlMs: number): Promise<Command[]> {
+  async beat(process: ProcessRecord, ttlMs: number): Promise<Beat> {
     this.#ttlMs = ttlMs;
-    const { link, offset } = this.#context;
     const start = systemClock.monotonic();
-    const signals = await link.run(SCRIPTS.beat, [], [
+    const [lapsed, ...signals] = await insist(this.#context, () => this.#beat(process, ttlMs));
+    this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);
+    const told = { commands: signals.flatMap(readSignal), lapsed: lapsed === 1 || this.#unsure };
+    this.#unsure = false;
+    return told;
+  }
+
+  async #beat(process: ProcessRecord, ttlMs: number): Promise<[lapsed: number, ...signals: string[]]> {
+    const { link, offset } = this.#context;
+    const args = [
       process.identity,
       offset(),
       `${Math.ceil(ttlMs)}`,
@@ -52,9 +63,13 @@ export class Processes {
       `${process.quiet}`,
       `${Math.round(process.rss / 1024)}`,
       ...process.work.flatMap((job) => [job.task, workOf(job)]),
-    ]) as string[];
-    this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);
-    return signals.flatMap(readSignal);
+    ];
+    try {
+      return await link.run(SCRIPTS.beat, [], args, { repeatable: false }) as [number, ...string[]];
+    } catch (error) {
+      if (isUnknown(error)) this.#unsure = true;
+      throw error;
+    }
   }
 
   /** See `Store.deregister`. */

@@ -20,6 +20,7 @@ import deregister from "./lua/deregister.lua" with { type: "text" };
 import due from "./lua/due.lua" with { type: "text" };
 import endLive from "./lua/end_live.lua" with { type: "text" };
 import enqueue from "./lua/enqueue.lua" with { type: "text" };
+import held from "./lua/held.lua" with { type: "text" };
 import keepRecord from "./lua/keep_record.lua" with { type: "text" };
 import measure from "./lua/measure.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
@@ -62,6 +63,7 @@ export const SCRIPTS = {
   due: script(due),
   enqueue: script(enqueue, add),
   measure: script(measure),
+  held: script(held),
   move: script(move, add + trimDead + unlock + endLive),
   orphans: script(orphans),
   reconcile: script(reconcile),

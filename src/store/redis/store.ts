@@ -15,6 +15,7 @@ import type { Measured, Measurement, MeasureWindow } from "../measures.ts";
 import type { OpenStore } from "../open.ts";
 import type { NewRecord, RecordPage } from "../results.ts";
 import type {
+  Beat,
   Command,
   EnqueueResult,
   Lease,
@@ -37,7 +38,7 @@ import { edit, editSome } from "./editor.ts";
 import { entryOf } from "./entries.ts";
 import { health } from "./health.ts";
 import { Holdings } from "./holdings.ts";
-import { WAKE_CHANNEL } from "./keys.ts";
+import { leasesKey, WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
 import { measure, measured } from "./measures.ts";
 import { readPage } from "./pages.ts";
@@ -105,8 +106,15 @@ export class RedisStore implements OpenStore {
     return result;
   }
 
-  beat(process: ProcessRecord, ttlMs: number): Promise<Command[]> {
+  beat(process: ProcessRecord, ttlMs: number): Promise<Beat> {
     return this.#processes.beat(process, ttlMs);
+  }
+
+  async held(owner: string, tokens: readonly string[]): Promise<string[]> {
+    const held = await this.#context.link.run(SCRIPTS.held, [leasesKey(owner)], tokens) as string[];
+    const left = new Set(held);
+    this.#holdings.remove(owner, tokens.filter((token) => !left.has(token)).map((token) => ({ token })));
+    return held;
   }
 
   async deregister(identity: string): Promise<void> {

@@ -19,8 +19,8 @@ interface Token {
   readonly take: string;
 }
 
-/** A lease that has just ended. */
-interface Ended {
+/** A lease. */
+interface Held {
   readonly take: string;
   readonly queue: number;
 }
@@ -88,17 +88,17 @@ export class Leases {
     }, outcomes.length);
   }
 
+  /** See `Store.held`. */
+  held(owner: string, tokens: readonly string[]): string[] {
+    const parsed = tokens.map(parseToken);
+    const held = this.#find(owner, parsed.filter((token) => token !== undefined));
+    return tokens.filter((_, i) => parsed[i] !== undefined && held.get(parsed[i].job)?.take === parsed[i].take);
+  }
+
   /** Ends those leases that are there; the jobs are in no place then. */
-  #end(owner: string, tokens: readonly Token[]): Map<number, Ended> {
-    const held = new Map<number, Ended>();
-    inLists(tokens.map((token) => token.job), (jobs, marks) => {
-      const rows = this.#context.sql(`SELECT job, take, queue FROM lease WHERE job IN (${marks}) AND owner = ?`)
-        .all(...jobs, owner);
-      for (const { job, take, queue } of rows) {
-        held.set(job as number, { take: take as string, queue: queue as number });
-      }
-    });
-    const ended = new Map<number, Ended>();
+  #end(owner: string, tokens: readonly Token[]): Map<number, Held> {
+    const held = this.#find(owner, tokens);
+    const ended = new Map<number, Held>();
     for (const { job, take } of tokens) {
       const lease = held.get(job);
       if (lease?.take === take) ended.set(job, lease);
@@ -107,6 +107,19 @@ export class Leases {
       this.#context.sql(`DELETE FROM lease WHERE job IN (${marks})`).run(...jobs);
     });
     return ended;
+  }
+
+  /** The leases that `owner` has on these jobs, by job. */
+  #find(owner: string, tokens: readonly Token[]): Map<number, Held> {
+    const held = new Map<number, Held>();
+    inLists(tokens.map((token) => token.job), (jobs, marks) => {
+      const rows = this.#context.sql(`SELECT job, take, queue FROM lease WHERE job IN (${marks}) AND owner = ?`)
+        .all(...jobs, owner);
+      for (const { job, take, queue } of rows) {
+        held.set(job as number, { take: take as string, queue: queue as number });
+      }
+    });
+    return held;
   }
 
   #move(

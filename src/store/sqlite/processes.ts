@@ -4,7 +4,7 @@
  * @module
  */
 import type { ProcessInfo } from "../admin.ts";
-import type { ProcessRecord } from "../store.ts";
+import type { Beat, ProcessRecord } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { Queues } from "./queues.ts";
 
@@ -19,13 +19,17 @@ export class Processes {
   }
 
   /** See `Store.beat`. */
-  beat(process: ProcessRecord, ttlMs: number): Promise<void> {
+  beat(process: ProcessRecord, ttlMs: number): Promise<Beat> {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
-      this.#context.sql(
+      const { sql } = this.#context;
+      const before = sql("SELECT deadline FROM process WHERE identity = ?").get(process.identity);
+      sql(
         `INSERT INTO process (identity, record, beat_at, deadline) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (identity) DO UPDATE SET record = ?2, beat_at = ?3, deadline = ?4`,
       ).run(process.identity, JSON.stringify(process), now, Math.round(now + ttlMs));
+      // One that is on no list was found dead and forgotten.
+      return { commands: [], lapsed: before === undefined || Number(before.deadline) <= now };
     });
   }
 

@@ -15,6 +15,7 @@ import type { Measured, Measurement, MeasureWindow } from "../measures.ts";
 import type { OpenStore } from "../open.ts";
 import type { NewRecord, RecordPage } from "../results.ts";
 import type {
+  Beat,
   Command,
   EnqueueResult,
   Lease,
@@ -120,9 +121,12 @@ export class SqliteStore implements OpenStore {
     return this.#promotion.promote(limit);
   }
 
-  async beat(process: ProcessRecord, ttlMs: number): Promise<Command[]> {
-    await this.#processes.beat(process, ttlMs);
-    return [];
+  beat(process: ProcessRecord, ttlMs: number): Promise<Beat> {
+    return this.#processes.beat(process, ttlMs);
+  }
+
+  held(owner: string, tokens: readonly string[]): Promise<string[]> {
+    return this.#context.read(() => this.#leases.held(owner, tokens));
   }
 
   deregister(identity: string): Promise<void> {

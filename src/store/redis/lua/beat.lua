@@ -4,7 +4,8 @@
 -- ARGV     identity, offset of the clock in ms, time to live in ms,
 --          info (JSON), concurrency, busy, rtt_us, quiet ("true" or "false"), rss in kB,
 --          then per running job: label of its task, JSON
--- Result   the signals that were sent to it in Sidekiq's way, oldest first
+-- Result   1 if its time was over and leases were taken away from it, else 0;
+--          then the signals that were sent to it in Sidekiq's way, oldest first
 -- O(N) for N running jobs
 
 local call = redis.call
@@ -13,6 +14,10 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
 local identity = ARGV[1]
 local seconds = math.max(60, math.ceil(ARGV[3] / 1000))
 
+local deadline = call('ZSCORE', 'jobs:owners', identity)
+local lapsed = not deadline or tonumber(deadline) <= now
+-- A server that has lost its memory has given nothing away.
+if lapsed then lapsed = call('EXISTS', 'jobs:robbed:' .. identity) == 1 end
 call('ZADD', 'jobs:owners', now + ARGV[3], identity)
 call('SADD', 'processes', identity)
 call('HSET', identity, 'info', ARGV[4], 'concurrency', ARGV[5], 'busy', ARGV[6],
@@ -26,4 +31,4 @@ for _, work in ipairs({ identity .. ':work', identity .. ':workers' }) do
     call('EXPIRE', work, seconds)
   end
 end
-return call('RPOP', identity .. '-signals', 16) or {}
+return { lapsed and 1 or 0, unpack(call('RPOP', identity .. '-signals', 16) or {}) }

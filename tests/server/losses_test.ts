@@ -1,0 +1,95 @@
+/** A process that was taken for dead and lives on lets go of the jobs it has lost. */
+import { assertEquals } from "@std/assert";
+import { type Holder, Losses } from "../../src/server/losses.ts";
+import { Tally } from "../../src/server/tally.ts";
+import { StoreError } from "../../src/store/errors.ts";
+import { Bench } from "../support/bench.ts";
+import { KeptLog } from "../support/log.ts";
+import { startRedis } from "../support/redis.ts";
+
+const LOST = "Leases lost: this process was taken for dead, and these jobs run again elsewhere";
+
+/** A process is frozen past its heartbeat while it performs a job; another performs it; the first wakes up. */
+async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<void> {
+  await using frozen = await bench.server(["-c", "2", ...args]);
+  const jid = await bench.push("Listen", [bench.notes], { result_ttl: 60 });
+  await bench.noted(`start ${jid}`);
+  frozen.kill("SIGSTOP");
+  await using other = await bench.server(["-c", "2"]);
+  await other.logged("Rescued the jobs of dead processes");
+  await bench.until(async () => (await bench.readNotes()).length === 2, "it runs a second time");
+  frozen.kill("SIGCONT");
+  // The other one still performs it: it is not by its outcome that the first finds out.
+  await bench.noted(`LeaseLost ${jid}`);
+  await frozen.logged(LOST, { count: 1 });
+  await frozen.logged("Ended after it was lost; it counts where it runs again", { jid });
+
+  await Deno.writeTextFile(`${bench.notes}.go`, "");
+  await other.logged("Done", { jid });
+  assertEquals(await bench.readNotes(), [`start ${jid}`, `start ${jid}`, `LeaseLost ${jid}`, `end ${jid}`]);
+  await bench.until(async () => (await bench.store.stats()).processed === 1, "it is settled");
+  const { failed, leased, retry, dead } = await bench.store.stats();
+  assertEquals({ failed, leased, retry, dead }, { failed: 0, leased: 0, retry: 0, dead: 0 });
+  const { records } = await bench.store.results();
+  assertEquals(records.length, 1, "one record");
+
+  // It goes on with what it takes from now on.
+  other.kill("SIGTERM");
+  await other.status();
+  const next = await bench.push("Note", [bench.notes]);
+  await frozen.logged("Done", { jid: next });
+  assertEquals(frozen.lines.filter(({ msg }) => msg === LOST).length, 1, "said once");
+  assertEquals(frozen.lines.filter(({ msg, jid: of }) => msg === "Done" && of === jid), []);
+}
+
+Deno.test("SQLite: a process that was frozen past its heartbeat aborts what it lost, and the other's run counts", async () => {
+  await using bench = await Bench.open();
+  await freezeAndThaw(bench, []);
+});
+
+Deno.test("Redis: a process that was frozen past its heartbeat aborts what it lost, and the other's run counts", async () => {
+  await using redis = await startRedis();
+  await using bench = await Bench.open(redis.url);
+  await freezeAndThaw(bench, []);
+});
+
+Deno.test("a job that was lost is aborted in its horse, too", async () => {
+  await using bench = await Bench.open();
+  await freezeAndThaw(bench, ["--isolate", "Listen"]);
+});
+
+/** Holders that note what they lose, and a store that says what it is told to. */
+function lab(tokens: string[]) {
+  const lost: string[] = [];
+  const holder: Holder = { tokens, lose: (gone) => void lost.push(...gone) };
+  const answers: (string[] | StoreError)[] = [];
+  let asked = 0;
+  const held = (): Promise<string[]> => {
+    asked++;
+    const answer = answers.shift() ?? tokens;
+    return answer instanceof StoreError ? Promise.reject(answer) : Promise.resolve(answer);
+  };
+  const log = new KeptLog();
+  const losses = new Losses({ store: { held }, owner: "host:1:a", holders: [holder], log, tally: new Tally() });
+  return { losses, answers, lost, asked: () => asked };
+}
+
+Deno.test("the store is asked after a lapse and once more at the next beat, and then no longer", async () => {
+  const t = lab(["a", "b"]);
+  for (const lapsed of [false, true, false, false, false]) {
+    t.losses.beat(lapsed);
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  assertEquals(t.asked(), 2);
+  assertEquals(t.lost, []);
+});
+
+Deno.test("a store that cannot be asked is asked again at the next beat", async () => {
+  const t = lab(["a", "b"]);
+  t.answers.push(new StoreError("unavailable", "away"), new StoreError("unavailable", "away"), ["b"]);
+  for (const lapsed of [true, false, false]) {
+    t.losses.beat(lapsed);
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  assertEquals(t.lost, ["a"]);
+});
