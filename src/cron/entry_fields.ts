@@ -4,6 +4,7 @@
  * @module
  */
 import { parseDuration } from "../job/duration.ts";
+import { stringifyLossless } from "../job/json.ts";
 
 /** Something wrong with an entry. */
 export interface CronProblem {
@@ -156,6 +157,6 @@ export function isInstant(value: unknown): value is string {
 
 /** A value as messages quote it. */
 export function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = stringifyLossless(value) ?? String(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

@@ -17,6 +17,7 @@ import { loginRoutes } from "./login.tsx";
 import { METRICS_TYPE, metricsText } from "./metrics.ts";
 import { actRoutes } from "./pages/act.tsx";
 import { cronRoutes } from "./pages/cron.tsx";
+import { cronFormRoutes } from "./pages/cron_form.tsx";
 import { ErrorPage } from "./pages/plain.tsx";
 import { readRoutes } from "./pages/read.tsx";
 import { herePath } from "./requests.ts";
@@ -78,6 +79,7 @@ export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
   readRoutes(app, desk);
   actRoutes(app, desk);
   cronRoutes(app, desk);
+  cronFormRoutes(app, desk);
   app.notFound((c) => refuse(desk, c, 404, "No such page"));
   app.onError((error, c) => explain(desk, c, error));
   return app;

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
+import { parseLossless } from "../job/json.ts";
 import { readBody, Refusal } from "./body.ts";
 import type { Desk, WebEnv } from "./desk.ts";
 
@@ -31,4 +32,20 @@ async function read(c: Context<WebEnv>, desk: Desk): Promise<URLSearchParams> {
     throw new Refusal(415, "The request has no form; wanted: application/x-www-form-urlencoded");
   }
   return new URLSearchParams(await readBody(c.req.raw, 2 * desk.maxPayloadBytes + ROOM, desk.clock));
+}
+
+/**
+ * Arguments as somebody typed them.
+ *
+ * @throws {Refusal} when they are no JSON array
+ */
+export function parseArgs(text: string): unknown[] {
+  let args: unknown;
+  try {
+    args = parseLossless(text || "[]");
+  } catch (error) {
+    throw new Refusal(422, `The arguments are no JSON: ${(error as Error).message}`);
+  }
+  if (!Array.isArray(args)) throw new Refusal(422, 'The arguments are no array; wanted: such as ["bob", 5]');
+  return args;
 }

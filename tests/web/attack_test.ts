@@ -122,6 +122,8 @@ onBothStores("Nothing of a payload, a process or an address is markup on any pag
     `/jobs/x/edit?ref=${encodeURIComponent(entry!.ref)}`,
     "/jobs/ended",
     `/cron/${encodeURIComponent(cronName)}`,
+    `/cron/${encodeURIComponent(cronName)}/edit`,
+    "/cron-new",
     `/done?q=${query}`,
     `/audit?cursor=${query}&limit=${query}`,
     `/?days=${query}`,
@@ -140,6 +142,10 @@ onBothStores("Nothing of a payload, a process or an address is markup on any pag
   assert(!(await someone.visit("/")).text.includes("<x-attack"));
   const refused = await someone.submit("/push", { class: XSS, args: XSS, queue: XSS }, "/push");
   assert(!refused.text.includes("<x-attack"));
+  const typed = { name: XSS, rule: XSS, every: XSS, timezone: XSS, class: XSS, args: XSS, queue: XSS };
+  for (const more of [{}, { args: "[]", every: "" }, { args: "[]", every: "", rule: "* * * * *", queue: "" }]) {
+    assert(!(await someone.submit("/cron-new", { ...typed, ...more }, "/cron-new")).text.includes("<x-attack"));
+  }
 });
 
 onBothStores(

@@ -4,15 +4,42 @@
  * @module
  */
 import type { CrontabEntry } from "../../client/crontab.ts";
+import type { CronEntryInput } from "../../cron/entry.ts";
+import { entryInput } from "../../cron/entry_input.ts";
 import { describeSchedule } from "../../cron/schedule_spec.ts";
 import { Refusal } from "../body.ts";
-import { changeCron } from "../crontab.ts";
+import { addCron, changeCron, definitionOf, editCron, previewCron } from "../crontab.ts";
 import type { Desk } from "../desk.ts";
-import { isoTime } from "./json.ts";
+import { isoTime, objectOf } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 
 const OBJECT = { type: "object" };
 const HISTORY = 100;
+const TEXT = { type: "string" };
+const ENTRY = {
+  type: "object",
+  required: ["name", "class"],
+  description: "either rule or every; what else an entry can say: docs/cron.md",
+  properties: {
+    name: TEXT,
+    rule: { type: "string", description: "five fields, six with seconds first, or @daily and the like" },
+    timezone: { type: "string", description: "of the rule; default UTC" },
+    every: { type: ["string", "number"], description: "seconds, or 30s, 5m, 2h, 1d" },
+    class: TEXT,
+    args: { type: "array", items: {} },
+    queue: TEXT,
+    overlap: { enum: ["allow", "skip", "queue-one", "replace"] },
+    catchUp: { enum: ["none", "last", "all"] },
+    memo: TEXT,
+  },
+};
+const WHEN = {
+  type: "object",
+  properties: {
+    when: { type: "string", description: "in plain words" },
+    next: { type: "array", items: { type: "string", format: "date-time" } },
+  },
+};
 
 /** The routes. */
 export const cronRoutes: readonly ApiRoute[] = [
@@ -37,6 +64,30 @@ export const cronRoutes: readonly ApiRoute[] = [
       return { value: { entry: entryJson(entry, desk), history: await desk.crontab.history(name, HISTORY) } };
     },
   },
+  {
+    method: "POST",
+    path: "/cron",
+    about: "Adds an entry; processes that run take it up at once",
+    body: ENTRY,
+    answer: WHEN,
+    run: async (c, desk) => {
+      const input = await objectOf(c, desk) as unknown as CronEntryInput;
+      await addCron(desk, c.get("visitor"), input);
+      return { value: whenJson(desk, input), status: 201 };
+    },
+  },
+  {
+    method: "POST",
+    path: "/cron/{name}/edit",
+    about: "Changes an entry that was added before: what the body says; the rest stays",
+    body: { ...ENTRY, required: [] },
+    answer: WHEN,
+    run: async (c, desk) => {
+      const name = c.req.param("name") ?? "";
+      await editCron(desk, c.get("visitor"), name, await objectOf(c, desk) as Partial<CronEntryInput>);
+      return { value: whenJson(desk, entryInput(await definitionOf(desk, name))) };
+    },
+  },
   ...(["run", "pause", "resume", "remove"] as const).map((verb): ApiRoute => ({
     method: "POST",
     path: `/cron/{name}/${verb}`,
@@ -52,6 +103,11 @@ export const cronRoutes: readonly ApiRoute[] = [
     }),
   })),
 ];
+
+function whenJson(desk: Desk, input: CronEntryInput) {
+  const { words, times } = previewCron(desk, input);
+  return { when: words, next: times.map(isoTime) };
+}
 
 function entryJson({ name, definition, state, next, live, isCarried, last }: CrontabEntry, desk: Desk) {
   return {

@@ -7,7 +7,6 @@
 import type { Context, Hono } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
 import { formatDuration, parseDuration } from "../../job/duration.ts";
-import { parseLossless } from "../../job/json.ts";
 import type { JobRequest } from "../../job/payload.ts";
 import {
   actOnJobs,
@@ -22,7 +21,7 @@ import {
 import { Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { describeFilter, type Filter, isEmpty, parseFilter } from "../filter.ts";
-import { formOf } from "../forms.ts";
+import { formOf, parseArgs } from "../forms.ts";
 import { knownClasses } from "../lookup.ts";
 import { cookieOptions, logOut } from "../login.tsx";
 import { checkQueue, type JobAction, parsePlace, placeName, sizeOf } from "../places.ts";
@@ -221,17 +220,6 @@ async function pushForm(desk: Desk, c: Context<WebEnv>): Promise<Response> {
       422,
     ) as Response;
   }
-}
-
-function parseArgs(text: string): unknown[] {
-  let args: unknown;
-  try {
-    args = parseLossless(text || "[]");
-  } catch (error) {
-    throw new Refusal(422, `The arguments are no JSON: ${(error as Error).message}`);
-  }
-  if (!Array.isArray(args)) throw new Refusal(422, 'The arguments are no array; wanted: such as ["bob", 5]');
-  return args;
 }
 
 /** `in 5m`, `5m`, `at 2027-…`, or nothing for now. */

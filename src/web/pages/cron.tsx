@@ -58,12 +58,14 @@ function CronPage({ view, entries }: { readonly view: View; readonly entries: re
       <div class="heading">
         <h1>Cron</h1>
         <span class="note">{number(entries.length)} {entries.length === 1 ? "entry" : "entries"}</span>
+        <span class="grow"></span>
+        {view.canAct && <a class="button" href={link(view, "/cron-new")}>New entry</a>}
       </div>
       <div id="rows" data-live>
         {entries.length === 0
           ? (
             <Empty>
-              No entries: write “cron” into the configuration, or <code>jobs cron add</code>.
+              No entries: write “cron” into the configuration, or add one here or by <code>jobs cron add</code>.
             </Empty>
           )
           : <CronTable view={view} entries={entries} />}
@@ -167,6 +169,9 @@ function CronEntryPage({ view, entry, times, records }: {
         <span class="note">{definition && describeSchedule(definition.schedule)}</span>
         <span class="grow"></span>
         {view.canAct && <CronActions view={view} entry={entry} />}
+        {view.canAct && definition?.source === "runtime" && (
+          <a class="button" href={link(view, `/cron/${encodeURIComponent(name)}/edit`)}>Change</a>
+        )}
         {definition?.source === "runtime" && (
           <ActionButton view={view} path={`/cron/${encodeURIComponent(name)}/remove`} label="Remove" kind="danger" />
         )}

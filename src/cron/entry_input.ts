@@ -1,0 +1,37 @@
+/**
+ * An entry as its author could have written it: what a form for changing it is filled with.
+ *
+ * @module
+ */
+import { formatDuration, parseDuration } from "../job/duration.ts";
+import type { CronEntry, CronEntryInput } from "./entry.ts";
+import { PUSH_OPTIONS } from "./entry_fields.ts";
+
+/** What is written to get this entry. */
+export function entryInput(entry: CronEntry): CronEntryInput {
+  const { name, schedule, class: className, args, options, memo, overlap, catchUp, everyProcess } = entry;
+  const isKnown = ([field]: [string, unknown]) => PUSH_OPTIONS.includes(field);
+  const further = Object.entries(options).filter((option) => !isKnown(option));
+  return {
+    name,
+    ...("rule" in schedule ? schedule : { every: durationText(schedule.everyMs), ...anchorOf(schedule.anchor) }),
+    class: className,
+    args,
+    ...Object.fromEntries(Object.entries(options).filter(isKnown)),
+    ...(further.length > 0 && { options: Object.fromEntries(further) }),
+    ...(memo !== undefined && { memo }),
+    overlap,
+    catchUp: catchUp.policy,
+    ...(catchUp.policy !== "none" && { catchUpWindow: durationText(catchUp.windowMs) }),
+    everyProcess,
+  };
+}
+
+function durationText(ms: number): string {
+  const text = formatDuration(ms);
+  return parseDuration(text) === ms ? text : `${ms}ms`;
+}
+
+function anchorOf(anchor: number): { anchor?: string } {
+  return anchor === 0 ? {} : { anchor: Temporal.Instant.fromEpochMilliseconds(anchor).toString() };
+}

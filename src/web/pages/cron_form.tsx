@@ -1,0 +1,173 @@
+/**
+ * The form for a new entry of the crontab, or for one that was added before: looked at first, if wanted, in plain words
+ * and with its next times.
+ *
+ * @module
+ */
+import type { Context, Hono } from "hono";
+import type { CronDefinition } from "../../cron/definition.ts";
+import type { CronEntryInput } from "../../cron/entry.ts";
+import { entryInput } from "../../cron/entry_input.ts";
+import { Refusal } from "../body.ts";
+import { addCron, type CronPreview, definitionOf, editCron, previewCron } from "../crontab.ts";
+import type { Desk, WebEnv } from "../desk.ts";
+import { formOf, parseArgs } from "../forms.ts";
+import { knownClasses } from "../lookup.ts";
+import { document, text } from "../shown.ts";
+import { Hidden, link, Time, type View } from "../view.tsx";
+import { back, html, viewOf } from "./flow.tsx";
+import { QueueNames } from "./job_table.tsx";
+import { Layout } from "./layout.tsx";
+
+/** What the form is filled with. */
+export interface CronFields {
+  readonly name: string;
+  readonly rule: string;
+  readonly every: string;
+  readonly timezone: string;
+  readonly class: string;
+  readonly args: string;
+  readonly queue: string;
+}
+
+const FIELDS = ["name", "rule", "every", "timezone", "class", "args", "queue"] as const;
+const EMPTY: CronFields = { name: "", rule: "", every: "", timezone: "", class: "", args: "[]", queue: "" };
+
+/** The forms. */
+export function cronFormRoutes(app: Hono<WebEnv>, desk: Desk): void {
+  app.get("/cron-new", async (c) => {
+    const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
+    return html(c, <CronFormPage view={view} fields={EMPTY} classes={classes} />);
+  });
+  app.post("/cron-new", (c) => keep(desk, c, undefined));
+  app.get("/cron/:name/edit", async (c) => {
+    const definition = await definitionOf(desk, c.req.param("name"));
+    const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
+    const fields = fieldsOf(definition, desk);
+    return html(c, <CronFormPage view={view} fields={fields} classes={classes} editing={definition.name} />);
+  });
+  app.post("/cron/:name/edit", (c) => keep(desk, c, c.req.param("name")));
+}
+
+function fieldsOf(definition: CronDefinition, desk: Desk): CronFields {
+  const { name, rule, every, timezone, args, queue } = desk.mask.value(entryInput(definition)) as CronEntryInput;
+  return {
+    name,
+    rule: rule ?? "",
+    every: text(every),
+    timezone: timezone ?? "",
+    class: definition.class,
+    args: document(args),
+    queue: queue ?? "",
+  };
+}
+
+/** Keeps what was sent; or shows it again, with what is wrong with it, or what it comes to. */
+async function keep(desk: Desk, c: Context<WebEnv>, editing: string | undefined): Promise<Response> {
+  const form = await formOf(c, desk);
+  const fields = Object.fromEntries(
+    FIELDS.map((name) => [name, (form.get(name) ?? "").trim()]),
+  ) as unknown as CronFields;
+  let problem: string | undefined;
+  let preview: CronPreview | undefined;
+  try {
+    const input = inputOf(editing === undefined ? fields : { ...fields, name: editing });
+    preview = previewCron(desk, input);
+    if (form.get("do") !== "check") {
+      const visitor = c.get("visitor");
+      if (editing === undefined) await addCron(desk, visitor, input);
+      else await editCron(desk, visitor, editing, input);
+      const said = { kind: "ok", text: `Cron entry ${input.name} occurs ${preview.words}.` } as const;
+      return await back(desk, c, said, `/cron/${encodeURIComponent(input.name)}`);
+    }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    problem = error.message;
+  }
+  const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
+  const shown = { fields, classes, editing, problem, preview };
+  return html(c, <CronFormPage view={view} {...shown} />, problem === undefined ? 200 : 422) as Response;
+}
+
+/** What stands in the form. What is empty is not said, in place of what was said before. */
+function inputOf({ args, ...fields }: CronFields): CronEntryInput {
+  const said = Object.entries(fields).map(([name, value]) => [name, value === "" ? undefined : value]);
+  return { ...Object.fromEntries(said), args: parseArgs(args) };
+}
+
+function CronFormPage({ view, fields, classes, editing, problem, preview }: {
+  readonly view: View;
+  readonly fields: CronFields;
+  readonly classes: readonly string[];
+  /** The entry that is changed; undefined: a new one. */
+  readonly editing?: string | undefined;
+  readonly problem?: string | undefined;
+  readonly preview?: CronPreview | undefined;
+}) {
+  const title = editing === undefined ? "New cron entry" : `Change ${editing}`;
+  const path = editing === undefined ? "/cron-new" : `/cron/${encodeURIComponent(editing)}/edit`;
+  return (
+    <Layout view={view} title={title}>
+      <h1>{title}</h1>
+      {problem !== undefined && (
+        <div class="flash bad" role="alert">{problem.split("\n").map((line) => <div>{line}</div>)}</div>
+      )}
+      {preview !== undefined && <Preview view={view} preview={preview} />}
+      <form method="post" action={link(view, path)} class="sheet">
+        <Hidden view={view} />
+        {editing === undefined && (
+          <label>
+            Name
+            <input name="name" value={fields.name} required maxlength={200} autocomplete="off" />
+          </label>
+        )}
+        <label>
+          Rule <span class="note">minute hour day month weekday, with seconds first if you like; or @daily</span>
+          <input name="rule" value={fields.rule} placeholder="30 3 * * *" autocomplete="off" class="mono" />
+        </label>
+        <label>
+          Time zone <span class="note">in which the rule is read; UTC unless named</span>
+          <input name="timezone" value={fields.timezone} placeholder="Europe/London" autocomplete="off" />
+        </label>
+        <label>
+          Or every <span class="note">so often, instead of a rule: 30s, 5m, 2h, 1d</span>
+          <input name="every" value={fields.every} autocomplete="off" />
+        </label>
+        <label>
+          Class
+          <input name="class" value={fields.class} required list="class-names" autocomplete="off" spellcheck={false} />
+        </label>
+        <datalist id="class-names">{classes.map((name) => <option value={name}></option>)}</datalist>
+        <label>
+          Arguments <span class="note">a JSON array</span>
+          <textarea name="args" rows={4} spellcheck={false} class="mono">{fields.args}</textarea>
+        </label>
+        <label>
+          Queue
+          <input name="queue" value={fields.queue} list="queue-names" placeholder="default" autocomplete="off" />
+        </label>
+        <QueueNames view={view} />
+        <div class="buttons">
+          <button type="submit" class="primary">{editing === undefined ? "Add" : "Save"}</button>
+          <button type="submit" name="do" value="check">Check</button>
+        </div>
+      </form>
+    </Layout>
+  );
+}
+
+function Preview({ view, preview: { words, times } }: { readonly view: View; readonly preview: CronPreview }) {
+  return (
+    <section>
+      <h2>It would occur {words}</h2>
+      <ol class="times">
+        {times.map((at) => (
+          <li>
+            <span class="mono">{new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC</span>{" "}
+            <Time at={at} now={view.now} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

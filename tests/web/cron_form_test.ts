@@ -1,0 +1,162 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
+import { entryInput } from "../../src/cron/entry_input.ts";
+import { onBothStores } from "./site.ts";
+
+onBothStores(
+  "An entry is looked at, added and changed in a form; what is wrong is said beside what was typed",
+  async (site) => {
+    const { store, visitor } = site;
+    const crontab = new Crontab({ store, client: new Client({ store }) });
+    const someone = visitor();
+    assertStringIncludes((await someone.visit("/cron")).text, 'href="/cron-new"');
+    const fields = {
+      name: "nightly",
+      rule: "30 3 * * *",
+      timezone: "Europe/London",
+      class: "Report",
+      args: '["a"]',
+      queue: "low",
+    };
+
+    const wrong = await someone.submit(
+      "/cron-new",
+      { ...fields, rule: "61 3 * * *", queue: "a b", args: "[" },
+      "/cron-new",
+    );
+    assertEquals(wrong.status, 422);
+    assertStringIncludes(wrong.text, "The arguments are no JSON");
+    const wrongRule = await someone.submit("/cron-new", { ...fields, rule: "61 3 * * *", every: "5m" }, "/cron-new");
+    assertStringIncludes(wrongRule.text, "wanted: one of them");
+    assertStringIncludes(wrongRule.text, 'value="61 3 * * *"');
+    assertStringIncludes(
+      (await someone.submit("/cron-new", { ...fields, rule: "61 3 * * *" }, "/cron-new")).text,
+      "61",
+    );
+
+    const looked = await someone.submit("/cron-new", { ...fields, do: "check" }, "/cron-new");
+    assertEquals(looked.status, 200);
+    assertStringIncludes(looked.text, "It would occur at 03:30 every day");
+    assertEquals(looked.text.match(/<li><span class="mono">\d{4}-\d\d-\d\d 0[23]:30:00 UTC/g)?.length, 5);
+    assertStringIncludes(looked.text, 'value="nightly"');
+    assertEquals(await crontab.list(), []);
+
+    const added = await someone.submit("/cron-new", fields, "/cron-new");
+    assertStringIncludes(added.text, "Cron entry nightly occurs at 03:30 every day");
+    assertStringIncludes(added.text, 'href="/cron/nightly/edit"');
+    const again = await someone.submit("/cron-new", fields, "/cron-new");
+    assertEquals(again.status, 422);
+    assertStringIncludes(again.text, "is there already");
+
+    const form = (await someone.visit("/cron/nightly/edit")).text;
+    for (const shown of ['value="0 30 3 * * *"', 'value="Europe/London"', 'value="Report"', 'value="low"']) {
+      assertStringIncludes(form, shown);
+    }
+    const every = { ...fields, rule: "", timezone: "", every: "90s", queue: "" };
+    const changed = await someone.submit("/cron/nightly/edit", every, "/cron/nightly/edit");
+    assertStringIncludes(changed.text, "Cron entry nightly occurs every 90 seconds");
+    const [entry] = await crontab.list();
+    const input = entryInput(entry!.definition!);
+    assertEquals([input.every, input.rule, input.queue, input.args], ["1m30s", undefined, undefined, ["a"]]);
+    assertEquals(
+      (await store.acts()).acts.map(({ action, target, outcome }) => [action, target, outcome?.split(":")[0]]),
+      [
+        ["cron edit", "nightly", undefined],
+        ["cron add", "nightly", "refused"],
+        ["cron add", "nightly", undefined],
+      ],
+    );
+    assertEquals((await someone.visit("/cron/nobody/edit")).status, 404);
+  },
+);
+
+onBothStores(
+  "The API adds an entry, and changes of it what it says; the rest stays, secrets too",
+  async ({ store, visitor }) => {
+    const crontab = new Crontab({ store, client: new Client({ store }) });
+    const someone = visitor();
+    const entry = {
+      name: "sync",
+      every: "5m",
+      class: "Sync",
+      args: [{ password: "hunter2", table: "a" }],
+      queue: "low",
+      overlap: "skip",
+      options: { tenant: 7 },
+      memo: "for Ann",
+    };
+    const added = await someone.api("POST", "/cron", entry);
+    assertEquals([added.status, added.value.when, added.value.next.length], [201, "every 5 minutes", 5]);
+    assertEquals((await someone.api("POST", "/cron", entry)).status, 422);
+    const shown = (await someone.api("GET", "/cron/sync")).value.entry;
+    assertEquals(shown.args, [{ password: "••••••", table: "a" }]);
+    const args = [{ ...shown.args[0], table: "b" }];
+    const changed = await someone.api("POST", "/cron/sync/edit", { rule: "0 3 * * *", args });
+    assertEquals([changed.status, changed.value.when], [200, "at 03:00 every day, UTC"]);
+    const { definition } = (await crontab.get("sync"))!;
+    const { catchUp: _, catchUpWindow: __, everyProcess: ___, ...input } = entryInput(definition!);
+    const { every: ____, ...rest } = entry;
+    assertEquals<unknown>(input, {
+      ...rest,
+      rule: "0 0 3 * * *",
+      timezone: "UTC",
+      args: [{ password: "hunter2", table: "b" }],
+    });
+    const refused: [unknown, string][] = [
+      [{ name: "x", class: "A" }, "neither"],
+      [{ name: "x", class: "A", every: "5m", rule: "* * * * *" }, "both"],
+      [{ name: "x", class: "A", rule: "61 * * * *" }, "61"],
+      [{ name: 7, class: "A", every: "5m" }, '"name" is 7'],
+      [{ name: "x", class: "A", every: "5m", enable: false }, "enable"],
+      [{ name: "x", class: "A", every: "5m", nonsense: 1 }, 'unknown field "nonsense"'],
+      [{ class: "A", every: "5m" }, '"name"'],
+    ];
+    for (const [body, why] of refused) {
+      const { status, value } = await someone.api("POST", "/cron", body);
+      assertEquals(status, 422, why);
+      assertStringIncludes(value.error, why);
+    }
+    assertEquals((await someone.api("POST", "/cron/nobody/edit", {})).status, 404);
+    const lossless = await someone.send("/api/v1/cron", {
+      method: "POST",
+      body: '{"name":12345678901234567890,"class":"A","every":"5m","args":[12345678901234567890]}',
+      headers: { "content-type": "application/json" },
+    });
+    assertEquals(lossless.status, 422);
+    const document = (await someone.api("GET", "/openapi.json")).value;
+    assert(document.paths["/cron"].post && document.paths["/cron/{name}/edit"].post);
+  },
+);
+
+onBothStores(
+  "What a configuration says is not changed here, and readers change nothing",
+  async ({ store, visitor }) => {
+    const definition = JSON.stringify({
+      name: "fixed",
+      schedule: { rule: "0 0 3 * * *", timezone: "UTC" },
+      class: "A",
+      args: [],
+      options: {},
+      overlap: "allow",
+      catchUp: { policy: "last", windowMs: 1 },
+      everyProcess: false,
+      source: "config",
+    });
+    await store.cronWrite([{
+      name: "fixed",
+      version: 0,
+      definition,
+      state: "{}",
+      jobs: [],
+      awaited: false,
+      records: [],
+    }]);
+    const someone = visitor();
+    const answer = await someone.visit("/cron/fixed/edit");
+    assertEquals(answer.status, 422);
+    assertStringIncludes(answer.text, "is in a configuration");
+    assertEquals((await someone.api("POST", "/cron/fixed/edit", { every: "5m" })).status, 422);
+    assertEquals((await someone.api("POST", "/cron", { name: "fixed", class: "A", every: "5m" })).status, 422);
+  },
+);
