@@ -94,6 +94,7 @@ export interface JobDefinition<Args extends readonly any[]> extends HandlerFunct
  * @param name the class's name, as in payloads
  * @param perform what performs it
  * @param options how its jobs are pushed and treated
+ * @throws {TypeError} when `perform` is a generator
  */
 // deno-lint-ignore no-explicit-any -- as above
 export function defineJob<Args extends readonly any[]>(
@@ -101,6 +102,16 @@ export function defineJob<Args extends readonly any[]>(
   perform: (ctx: JobContext, ...args: Args) => unknown,
   options: HandlerOptions = {},
 ): JobDefinition<Args> {
+  if (isGenerator(perform)) {
+    throw new TypeError(
+      `Job "${name}" is a generator (function*), and calling it runs nothing of it; wanted: an async function`,
+    );
+  }
   const definition = (ctx: JobContext, ...args: Args) => perform(ctx, ...args);
   return Object.assign(definition, { class: name, options }) as JobDefinition<Args>;
+}
+
+/** A call of one makes an iterator, which nobody would ask for anything: its jobs would be done without a trace. */
+export function isGenerator(value: object): boolean {
+  return /^\[object (Async)?GeneratorFunction\]$/.test(Object.prototype.toString.call(value));
 }

@@ -154,6 +154,27 @@ Deno.test("what a module lacks is named, with what is wanted", async () => {
   }
 });
 
+Deno.test("a generator is refused: calling it would run nothing", async () => {
+  const wanted = "wanted: an async function, or do not export it";
+  for (const declared of ["function*", "async function*"]) {
+    assertEquals(
+      await refusal({ "handlers.js": `export ${declared} Steps() { yield 1; }` }),
+      `Class "Steps" in handlers.js is a generator (function*), and calling it runs nothing of it; ${wanted}`,
+    );
+  }
+  assertMatch(
+    await refusal({ "handlers.js": `export const handlers = { "A::B": function* () {} };` }),
+    /is a generator/,
+  );
+  const defined = new URL("./handler.ts", import.meta.url).href;
+  assertMatch(
+    await refusal({
+      "handlers.js": `import { defineJob } from "${defined}"; export const job = defineJob("Steps", function* () {});`,
+    }),
+    /is a generator/,
+  );
+});
+
 Deno.test("a module that cannot be imported says why and where, in one line", async () => {
   assertEquals(
     await refusal({ "a.js": "export function A(ctx) {\n  return 1 +;\n}\n" }),

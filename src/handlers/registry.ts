@@ -4,7 +4,14 @@
  * @module
  */
 import { parseDuration } from "../job/duration.ts";
-import type { Handler, HandlerExport, HandlerFunction, HandlerOptions, JobDefinition } from "./handler.ts";
+import {
+  type Handler,
+  type HandlerExport,
+  type HandlerFunction,
+  type HandlerOptions,
+  isGenerator,
+  type JobDefinition,
+} from "./handler.ts";
 
 /** Two handlers for one class, or one that is no function. The message is one line for people. */
 export class HandlerError extends Error {
@@ -21,7 +28,7 @@ export class Registry {
    *
    * @param options default: those on the function
    * @param source where it comes from, for people
-   * @throws {HandlerError} when the class has a handler already, or its timeout is no duration
+   * @throws {HandlerError} when the class has a handler already, it is a generator, or its timeout is no duration
    */
   add(
     name: string,
@@ -36,6 +43,11 @@ export class Registry {
     }
     if (typeof perform !== "function") {
       throw new HandlerError(`Class "${name}" in ${source} has no function to perform it; wanted: (ctx, …args) => …`);
+    }
+    if (isGenerator(perform)) {
+      throw new HandlerError(
+        `Class "${name}" in ${source} is a generator (function*), and calling it runs nothing of it; wanted: an async function, or do not export it`,
+      );
     }
     const known = this.#handlers.get(name);
     if (known !== undefined) {
