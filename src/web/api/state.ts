@@ -4,10 +4,12 @@
  * @module
  */
 import type { ProcessInfo } from "../../store/admin.ts";
+import { RUN_BOUNDS_MS } from "../../store/measures.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
 import { actsOf } from "../acts.ts";
 import { actOnJobs, askProcess, dumpProcess, setPaused } from "../actions.ts";
 import { Refusal } from "../body.ts";
+import { measuredClasses, windowOf } from "../class_measures.ts";
 import { classStats } from "../class_stats.ts";
 import type { Desk } from "../desk.ts";
 import { recentEnded } from "../ended.ts";
@@ -161,11 +163,17 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/classes",
-    about: "Sums up how each class has fared, from the records of the jobs that ended last; milliseconds",
-    answer: { type: "object", properties: { classes: OBJECTS, records: { type: "integer" } } },
-    run: async (_c, desk) => {
-      const { rows } = await recentEnded(desk);
-      return { value: { classes: classStats(rows), records: rows.length } };
+    about: "Sums up how each class has fared: all jobs over a window, and the records of those that ended last",
+    query: { over: "1h, 8h or 72h; default 1h" },
+    answer: {
+      type: "object",
+      properties: { measured: OBJECT, classes: OBJECTS, records: { type: "integer" } },
+    },
+    run: async (c, desk) => {
+      const window = windowOf(c.req.query("over"));
+      const [{ rows }, all] = await Promise.all([recentEnded(desk), desk.store.measured(window)]);
+      const measured = { ...measuredClasses(window, all), boundsMs: RUN_BOUNDS_MS };
+      return { value: { measured, classes: classStats(rows), records: rows.length } };
     },
   },
   {

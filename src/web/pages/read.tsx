@@ -7,6 +7,7 @@ import type { Hono } from "hono";
 import type { SetName } from "../../store/admin.ts";
 import { actsOf } from "../acts.ts";
 import { Refusal } from "../body.ts";
+import { measuredClasses, windowOf } from "../class_measures.ts";
 import { classStats } from "../class_stats.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { endedJob, endedOf, recentEnded } from "../ended.ts";
@@ -108,8 +109,10 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
   });
 
   app.get("/classes", async (c) => {
-    const [view, recent] = await Promise.all([viewOf(desk, c), recentEnded(desk)]);
-    return html(c, <ClassesPage view={view} recent={recent} classes={classStats(recent.rows)} />);
+    const window = windowOf(c.req.query("over"));
+    const [view, recent, all] = await Promise.all([viewOf(desk, c), recentEnded(desk), store.measured(window)]);
+    const measured = measuredClasses(window, all);
+    return html(c, <ClassesPage view={view} measured={measured} recent={recent} classes={classStats(recent.rows)} />);
   });
 
   app.get("/audit", async (c) => {

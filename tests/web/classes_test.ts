@@ -1,0 +1,31 @@
+/** The page of the classes, from what was measured. */
+import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
+import { RUN_BOUNDS_MS, runBucket } from "../../src/store/measures.ts";
+import { onBothStores } from "./site.ts";
+
+onBothStores("Classes that leave no records are shown with throughput, failures and run times", async (site) => {
+  const { store, visitor } = site;
+  const someone = visitor();
+  assertStringIncludes((await someone.visit("/classes")).text, "No job was performed");
+  const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
+  histogram[runBucket(120)] = 1_200;
+  const hostile = '<script>alert("1")</script>';
+  await store.measure([
+    { class: "Thumb::Nail", processed: 1_500, failed: 300, workedMs: 144_000, histogram },
+    { class: hostile, processed: 1, failed: 1, workedMs: 0, histogram: histogram.map(() => 0) },
+  ]);
+  for (const [over, perMinute] of [["1h", "25.0"], ["8h", "3.1"], ["72h", "0.3"], ["nonsense", "25.0"]] as const) {
+    const { text } = await someone.visit(`/classes?over=${over}`);
+    for (const shown of ["Thumb::Nail", "1,500", perMinute, "300 (20 %)", "2m24s", "120ms", "1,200 up to 150ms"]) {
+      assertStringIncludes(text, shown, over);
+    }
+    assert(!text.includes(hostile));
+    assert(!text.includes("From records"));
+  }
+  const { measured } = (await someone.api("GET", "/classes?over=8h")).value;
+  assertEquals([measured.window, measured.more, measured.boundsMs.length], ["8h", 0, 25]);
+  const [first] = measured.classes;
+  assertEquals([first.class, first.processed, first.failed, first.meanMs], ["Thumb::Nail", 1_500, 300, 120]);
+  assertAlmostEquals(first.p95Ms, 147.5, 0.001);
+  assertEquals(first.series.length, 48);
+});
