@@ -18,13 +18,13 @@ export function Spin(_ctx, file) {
 Spin.options = { isolate: true, retry: 0 };
 
 /** Notes its process, and waits for its signal. */
-export async function Listen(ctx, file) {
+export async function ListenAway(ctx, file) {
   note(file, `listen ${Deno.pid}`);
   await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
   note(file, `heard ${ctx.signal.reason.name}`);
   throw ctx.signal.reason;
 }
-Listen.options = { isolate: true, retry: 0 };
+ListenAway.options = { isolate: true, retry: 0 };
 
 /** Notes its process, and waits to be killed. */
 export async function Linger(_ctx, file) {
@@ -74,3 +74,16 @@ export function Verdict(_ctx, verdict) {
   throw Object.assign(new Error("said so"), { name: verdict });
 }
 Verdict.options = { isolate: true };
+
+/** Runs inline and looks at the clock every few milliseconds until it is cancelled; notes the longest it was kept waiting. */
+export async function Pulse(ctx, file) {
+  note(file, "pulse");
+  let longest = 0;
+  for (let last = performance.now(); !ctx.signal.aborted;) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  }
+  note(file, `longest ${longest}`);
+}
