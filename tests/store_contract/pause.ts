@@ -52,6 +52,17 @@ export const pause: Cases = {
     assertEquals((await t.store.queues()).filter((queue) => queue.paused), []);
   },
 
+  "what stands for all queues is listed while they are paused, and is no queue else": async (open) => {
+    await using t = await open();
+    await t.store.pause(ALL_QUEUES);
+    assertEquals((await t.store.queues()).map(({ name, paused }) => [name, paused]), [[ALL_QUEUES, true]]);
+    await t.store.resume(ALL_QUEUES);
+    assertEquals(await t.store.queues(), []);
+    await t.store.pause(ALL_QUEUES, HOUR_MS);
+    t.advance(2 * HOUR_MS);
+    assertEquals(await t.store.queues(), []);
+  },
+
   "all queues can be paused, those to come included; what was paused by name stays so afterwards": async (open) => {
     await using t = await open();
     const other = await t.another();

@@ -5,6 +5,7 @@
  */
 import { getField, readWireTime } from "../../job/raw.ts";
 import type { QueueInfo, Stats } from "../admin.ts";
+import { ALL_QUEUES } from "../pauses.ts";
 import type { Context } from "./context.ts";
 import type { Processes } from "./processes.ts";
 import type { Sets } from "./sets.ts";
@@ -58,6 +59,6 @@ export class Counts {
         paused: isPaused,
         ...(isPaused && until !== null && { pausedForMs: Number(until) - now() }),
       };
-    });
+    }).filter(({ name, paused }) => paused || name !== ALL_QUEUES); // its row stays, but it is no queue
   }
 }
