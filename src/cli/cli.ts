@@ -47,6 +47,7 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
     "print completions for a shell",
     async () => (await import("./completions.ts")).completionsOf(COMMANDS),
   ],
+  man: ["print the manual page", async () => (await import("./man.ts")).manOf(COMMANDS)],
   version: ["print the version", () => import("./version.ts")],
 };
 
@@ -67,12 +68,12 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
 async function dispatch(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined) {
-    remark(overview());
+    remark(await overview());
     return 2;
   }
   if (name === "help" || name === "--help" || name === "-h") {
     const topic = name === "help" ? rest[0] : undefined;
-    print(topic === undefined ? overview() : (await load(topic)).help.trim());
+    print(topic === undefined ? await overview() : await helpOn(topic));
     return 0;
   }
   if (name === "--version" || name === "-V") return await dispatch(["version"]);
@@ -85,6 +86,19 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   return await command.run(rest);
 }
 
+/** A command's help, a topic's text, or, where both have the name, the one after the other. */
+async function helpOn(name: string): Promise<string> {
+  const { TOPICS } = await import("./topics.ts");
+  const texts: string[] = [];
+  if (Object.hasOwn(COMMANDS, name)) texts.push((await COMMANDS[name]![1]()).help.trim());
+  if (Object.hasOwn(TOPICS, name)) texts.push((await TOPICS[name]![1]()).trim());
+  if (texts.length > 0) return texts.join("\n\n");
+  const meant = nearest(name, [...Object.keys(COMMANDS), ...Object.keys(TOPICS)]);
+  throw new UsageError(
+    `There is no help on "${name}"${meant ? `; did you mean jobs help ${meant}?` : "; jobs help names what there is"}`,
+  );
+}
+
 function load(name: string): Promise<Command> {
   const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (known) return known[1]();
@@ -93,7 +107,8 @@ function load(name: string): Promise<Command> {
   throw new UsageError(`Unknown command "${name}"${meant ? `; did you mean jobs ${meant}?` : "; see jobs --help"}`);
 }
 
-function overview(): string {
+async function overview(): Promise<string> {
+  const { TOPICS } = await import("./topics.ts");
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
   return [
     "jobs: background jobs in one executable",
@@ -101,6 +116,10 @@ function overview(): string {
     "Usage: jobs COMMAND [ARGUMENT …] [--store URL] [--json] [--help]",
     "",
     ...Object.entries(COMMANDS).map(([name, [about]]) => `  ${name.padEnd(width)}  ${about}`),
+    "",
+    "jobs help TOPIC tells of more than one command:",
+    "",
+    ...Object.entries(TOPICS).map(([name, [about]]) => `  ${name.padEnd(13)}  ${about}`),
     "",
     "The store is --store URL, else JOBS_STORE, else REDIS_URL, else the configuration file's, else",
     "sqlite:~/.local/state/jobs/jobs.db. jobs COMMAND --help tells more.",

@@ -47,7 +47,9 @@ Deno.test("what is wrong is said in one line on stderr, with the exit code for i
     [["frobnicate"], 2, 'jobs: Unknown command "frobnicate"; see jobs --help'],
     [["constructor"], 2, 'jobs: Unknown command "constructor"; see jobs --help'],
     [["a\nb\x1b[2J"], 2, 'jobs: Unknown command "a b [2J"; see jobs --help'],
-    [["help", "stat"], 2, 'jobs: Unknown command "stat"; did you mean jobs stats?'],
+    [["help", "stat"], 2, 'jobs: There is no help on "stat"; did you mean jobs help stats?'],
+    [["help", "retris"], 2, 'jobs: There is no help on "retris"; did you mean jobs help retries?'],
+    [["help", "constructor"], 2, 'jobs: There is no help on "constructor"; jobs help names what there is'],
     [
       ["stats", "--jsn"],
       2,
@@ -95,12 +97,15 @@ Deno.test("without a command, the overview is on stderr and the usage is wrong; 
 Deno.test("every command has a help text that begins with its usage", async () => {
   await using place = await workplace();
   const { stdout } = await jobs(place.path, ["help"]);
-  const names = [...stdout.matchAll(/^ {2}(\w+) +\S/gm)].map(([, name]) => name!);
+  const [commands, topics] = stdout.split("jobs help TOPIC");
+  const names = [...commands!.matchAll(/^ {2}(\w+) +\S/gm)].map(([, name]) => name!);
   assert(names.includes("run") && names.includes("push") && names.includes("version"), names.join(" "));
   for (const name of names) {
     const { code, stdout } = await jobs(place.path, ["help", name]);
     assertEquals([code, stdout.startsWith(`Usage: jobs ${name}`)], [0, true], name);
   }
+  const { TOPICS } = await import("./topics.ts");
+  assertEquals([...topics!.matchAll(/^ {2}([\w-]+) +\S/gm)].map(([, name]) => name!), Object.keys(TOPICS));
 });
 
 Deno.test("a command's help is printed wherever --help stands, but not after --", async () => {
@@ -168,4 +173,30 @@ Deno.test("a remark that nobody hears stops nothing", async () => {
   await child.stderr.cancel();
   assertMatch(await new Response(child.stdout).text(), /^[0-9a-f]{24}\n$/);
   assertEquals((await child.status).code, 0);
+});
+
+Deno.test("every topic has a text that fits a terminal; one that is a command too has both", async () => {
+  const { TOPICS } = await import("./topics.ts");
+  for (const [name, [, load]] of Object.entries(TOPICS)) {
+    const text = await load();
+    assert(text.trim().length > 100, name);
+    const long = text.split("\n").filter((line) => line.length > 124);
+    if (name !== "settings") assertEquals(long, [], name);
+  }
+  await using place = await workplace();
+  const { stdout } = await jobs(place.path, ["help", "cron"]);
+  assert(stdout.startsWith("Usage: jobs cron list") && stdout.includes("day of week"), stdout);
+  const settings = (await jobs(place.path, ["help", "environment"])).stdout;
+  for (const name of ["JOBS_STORE", "JOBS_WEB_USERS", "NO_COLOR"]) assertStringIncludes(settings, name);
+});
+
+Deno.test("a variable that is nearly a setting is a warning, of doctor and of a server", async () => {
+  await using place = await workplace();
+  const env = { JOBS_CONCURENCY: "3", JOBS_PORT_80_TCP: "tcp://10.0.0.1", JOBS_JID: "x" };
+  const { stdout } = await jobs(place.path, ["doctor", "--json"], env);
+  const warned = (JSON.parse(stdout).findings as { check: string; state: string; message: string }[])
+    .filter(({ check, state }) => check === "settings" && state === "warning").map(({ message }) => message);
+  assertEquals(warned, ["Environment variable JOBS_CONCURENCY sets nothing; did you mean JOBS_CONCURRENCY?"]);
+  const { stderr } = await jobs(place.path, ["run", "--burst", "--json"], env);
+  assertStringIncludes(stderr, warned[0]!);
 });

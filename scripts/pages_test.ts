@@ -1,0 +1,26 @@
+import { assertEquals } from "@std/assert";
+import { PAGE, page } from "./json_page.ts";
+
+const ROOT = new URL("../", import.meta.url).pathname;
+const MANUAL = `${ROOT}packaging/man/jobs.1`;
+
+Deno.test("docs/json.md has what the commands print: if not, run deno task docs", async () => {
+  assertEquals(await Deno.readTextFile(PAGE), page());
+});
+
+Deno.test("the manual page is the commands' own help: if not, run deno task docs", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-prompt", "--config", `${ROOT}deno.json`, `${ROOT}main.ts`, "man"],
+  }).output();
+  assertEquals(await Deno.readTextFile(MANUAL), new TextDecoder().decode(stdout));
+});
+
+Deno.test("man understands the manual page", async () => {
+  const args = ["-man", "-ww", "-Tutf8", "-P-cbou", MANUAL]; // without bold, which is written twice
+  const { stdout, stderr } = await new Deno.Command("groff", { args }).output();
+  assertEquals(new TextDecoder().decode(stderr), "");
+  const text = new TextDecoder().decode(stdout);
+  for (const part of ["jobs push — enqueue a job", "--unique-for DURATION", "EXIT CODES", "until told to stop"]) {
+    assertEquals(text.includes(part), true, part);
+  }
+});

@@ -1,0 +1,147 @@
+/** What the commands print with `--json` has the fields of the table that docs/json.md is made from, and no others. */
+import { assert, assertEquals } from "@std/assert";
+import { SHAPES } from "../../src/cli/json_shapes.ts";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+
+/** What was printed, by the command of the table. */
+const seen = new Set<string>();
+
+/** Runs a command, and checks what it prints against the table. */
+async function check(bench: Bench, command: string, args: readonly string[], code = 0): Promise<unknown> {
+  const shape = SHAPES.find((shape) => shape.command === command);
+  assert(shape !== undefined, `"${command}" is not in the table`);
+  seen.add(command);
+  const env = { JOBS_STORE: bench.url };
+  const ended = await jobs([...args, "--json"], { cwd: bench.folder, env, stdin: "a long password\n" });
+  assertEquals(ended.code, code, `${args.join(" ")}: ${ended.stderr}`);
+  const values = shape.prints === "an object a line"
+    ? ended.stdout.trim().split("\n").map((line) => JSON.parse(line))
+    : [JSON.parse(ended.stdout)].flat();
+  if (shape.prints.startsWith("a list")) assert(Array.isArray(JSON.parse(ended.stdout)), command);
+  assert(values.length > 0, `"${command}" printed nothing to look at`);
+  for (const value of values) checkFields(value, shape.fields, command);
+  return shape.prints.startsWith("a list") ? values : values[0];
+}
+
+function checkFields(value: unknown, fields: (typeof SHAPES)[number]["fields"], command: string): void {
+  const known = new Map(Object.entries(fields).map(([path, about]) => [path.replace(/\?$/, ""), about]));
+  const found = new Set<string>();
+  const visit = (inner: unknown, path: string) => {
+    if (path !== "") {
+      const entry = known.get(path) ?? (path.includes(".") ? undefined : known.get("{}") ?? known.get("*"));
+      assert(entry !== undefined, `"${command}" prints "${path}", which is not in the table`);
+      found.add(path);
+      const wrong = !isOfType(inner, entry[0]);
+      assert(!wrong, `"${command}" prints "${path}" as ${JSON.stringify(inner)}, the table says ${entry[0]}`);
+      if (entry[0] !== "object" && entry[0] !== "list") return;
+    }
+    if (Array.isArray(inner)) inner.forEach((one) => visitFields(one, `${path}[]`));
+    else visitFields(inner, path);
+  };
+  const visitFields = (object: unknown, path: string) => {
+    for (const [name, inner] of Object.entries(object as object)) visit(inner, path === "" ? name : `${path}.${name}`);
+  };
+  visitFields(value, "");
+  for (const path of Object.keys(fields)) {
+    if (/\?$|\[\]|\{\}/.test(path)) continue;
+    assert(found.has(path), `"${command}" does not print "${path}", which is in the table`);
+  }
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  switch (type) {
+    case "any":
+      return value !== null;
+    case "text":
+      return typeof value === "string";
+    case "time":
+      return typeof value === "string" && /^\d{4}-\d\d-\d\dT.*Z$/.test(value);
+    case "number":
+    case "ms":
+      return typeof value === "number" && (type !== "ms" || value > 1e12);
+    case "boolean":
+      return typeof value === "boolean";
+    case "list":
+      return Array.isArray(value);
+    case "list of texts":
+      return Array.isArray(value) && value.every((one) => typeof one === "string");
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    default:
+      throw new Error(`The table has a type "${type}" that the test does not know`);
+  }
+}
+
+Deno.test("every command prints with --json the fields that docs/json.md lists", async () => {
+  await using bench = await Bench.open();
+  const push = async (...args: string[]) =>
+    (await check(bench, "jobs push CLASS", ["push", ...args]) as { jid: string }).jid;
+  await Deno.writeTextFile(`${bench.folder}/bulk`, "[1]\n[2]\n[3]\n");
+  await Deno.writeTextFile(
+    `${bench.folder}/h.js`,
+    `export const JsonNoop = () => ({ well: true });
+     export const JsonFail = () => { throw new TypeError("no such account"); };
+     export const JsonHold = (ctx) => new Promise((resolve) => {
+       ctx.log.info("holding"); ctx.progress(1, "hold"); ctx.signal.addEventListener("abort", resolve);
+     });`,
+  );
+  await check(bench, "jobs push --bulk FILE", ["push", "Bulk", "--bulk", "bulk", "-q", "low"]);
+  const queued = await push("Bulk", "9007199254740993", "-q", "low");
+  const scheduled = await push("Later", "--in", "1h");
+  await push("Again", "--in", "1h");
+  await check(bench, "jobs show JID", ["show", queued]);
+  await check(bench, "jobs pause", ["pause", "low", "--for", "1h"]);
+  await check(bench, "jobs list queues", ["list", "queues"]);
+  await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "queue", "low", "-n", "1"]);
+  await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "scheduled"]);
+  await check(bench, "jobs stats", ["stats"]);
+  await check(bench, "jobs resume", ["resume", "low"]);
+  await check(bench, "jobs kill", ["kill", scheduled]);
+  await check(bench, "jobs retry", ["retry", "--all", "dead"]);
+  await check(bench, "jobs delete", ["delete", "--all", "scheduled"]);
+  await check(bench, "jobs delete", ["delete", "unknown"], 1);
+  await check(bench, "jobs cancel JID …", ["cancel", queued]);
+  await check(bench, "jobs clear QUEUE", ["clear", "low", "--yes"]);
+  await check(bench, "jobs clear QUEUE", ["clear", "default", "--yes"]);
+
+  await check(bench, "jobs cron add NAME CLASS", ["cron", "add", "often", "Noop", "--every", "1h"]);
+  await check(bench, "jobs cron run NAME", ["cron", "run", "often"]);
+  await check(bench, "jobs cron next NAME", ["cron", "next", "often"]);
+  await check(bench, "jobs cron history NAME", ["cron", "history", "often"]);
+  await check(bench, "jobs cron pause NAME", ["cron", "pause", "often"]);
+  await check(bench, "jobs cron resume NAME", ["cron", "resume", "often"]);
+  await check(bench, "jobs cron list", ["cron", "list"]);
+  await check(bench, "jobs cron check", ["cron", "check"]);
+  await check(bench, "jobs cron remove NAME", ["cron", "remove", "often"]);
+
+  {
+    await using server = await bench.server([`${bench.folder}/h.js`], {
+      JOBS_DONE_TTL: "1h",
+    });
+    const held = await push("JsonHold", "1");
+    await bench.until(async () => (await bench.store.processes()).some(({ work }) => work[0]?.lastLine !== undefined));
+    await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "busy"]);
+    await check(bench, "jobs show JID", ["show", held]);
+    await check(bench, "jobs ps", ["ps"]);
+    await check(bench, "jobs dump", ["dump", "--all"]);
+    await check(bench, "jobs doctor --ready", ["doctor", "--ready"]);
+    await check(bench, "jobs cancel JID …", ["cancel", held]);
+    await check(bench, "jobs push CLASS --wait", ["push", "JsonNoop", "--wait"]);
+    await check(bench, "jobs push CLASS --wait", ["push", "JsonFail", "--retry", "false", "--wait"], 1);
+    await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "dead"]);
+    await check(bench, "jobs list done", ["list", "done"]);
+    await check(bench, "jobs find TEXT", ["find", "no such account"]);
+    await check(bench, "jobs quiet|stop", ["stop", "--all"]);
+    await server.status();
+  }
+  await check(bench, "jobs doctor --ready", ["doctor", "--ready"], 1);
+  await check(bench, "jobs find TEXT", ["find", "nothing at all"], 1);
+  await check(bench, "jobs doctor", ["doctor", "h.js"]);
+  await check(bench, "jobs bench", ["bench", "-n", "100"]);
+  await check(bench, "jobs move", ["move", "--from", bench.url, "--to", `sqlite:${bench.folder}/to.db`]);
+  await check(bench, "jobs web --new-user NAME", ["web", "--new-user", "bob"]);
+  await check(bench, "jobs web --new-token NAME", ["web", "--new-token", "bob"]);
+  await check(bench, "jobs version", ["version"]);
+  assertEquals(SHAPES.map(({ command }) => command).filter((command) => !seen.has(command)), []);
+});
