@@ -6,6 +6,7 @@
 import type { ProcessInfo } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
 import { COMMON_FLAGS, type Flag, parseCommand, UsageError } from "./args.ts";
+import { fewOf, writeDown } from "./audit.ts";
 import { print, printJson } from "./output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
@@ -65,6 +66,9 @@ export async function runAsk(verb: "quiet" | "stop", argv: readonly string[], do
     for (const { identity } of await chooseProcesses(store, asked)) {
       if (await store.send(identity, { verb })) identities.push(identity);
     }
+    const count = identities.length;
+    const met = count === 0 ? { outcome: "no live process" } : { target: fewOf(identities) };
+    await writeDown(store, { action: verb, count, ...met });
     if (asked.flags.json) printJson({ asked: identities });
     else print(identities.length === 0 ? "No live processes" : identities.map((one) => `${one} ${done}`).join("\n"));
     return 0;

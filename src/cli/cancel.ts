@@ -5,6 +5,7 @@ import { parsePayload } from "../job/job.ts";
 import type { Entry } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { fewOf, writeDown } from "./audit.ts";
 import { print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 
@@ -29,6 +30,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   return await withStore(flags, async (store) => {
     const results: Record<string, Cancelled> = {};
     for (const jid of jids) results[jid] = await cancel(store, jid);
+    const count = Object.values(results).filter(isCancelled).length;
+    await writeDown(store, { action: "cancel", target: fewOf(jids), count });
     if (flags.json) printJson(results);
     else {
       for (const [jid, result] of Object.entries(results)) {

@@ -15,6 +15,8 @@ Deletes the jobs that wait in a queue, for good. It asks before; --yes says so b
 asked. Jobs that are pushed there meanwhile stay, and so does what is running, scheduled or to be retried. Ctrl-C stops it
 between two batches of 1,000. Exit 1 when there is no such queue, or the answer is no.`;
 
+const DELETING = { edit: "delete", doing: "Deleting", done: "deleted" } as const;
+
 /** Clears a queue. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args: [queue, ...more] } = parseCommand("clear", argv, { ...COMMON_FLAGS, yes: { takes: "switch" } });
@@ -31,7 +33,7 @@ export async function run(argv: readonly string[]): Promise<number> {
       return 1;
     }
     const place = { in: "queue", queue } as const;
-    const cleared = await editAll(store, place, { edit: "delete", doing: "Deleting", done: "deleted" }, found.size);
+    const cleared = await editAll(store, place, { name: "clear", ...DELETING }, found.size);
     if (flags.json) printJson({ queue, cleared });
     else print(`${number(cleared)} ${cleared === 1 ? "job" : "jobs"} deleted from queue ${queue}`);
     return 0;

@@ -3,6 +3,7 @@ import type { Crontab } from "../client/crontab.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import { parseLossless } from "../job/json.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { writeDown } from "./audit.ts";
 import { oneName, withCrontab } from "./cron_store.ts";
 import { print, printJson } from "./output.ts";
 
@@ -10,7 +11,11 @@ import { print, printJson } from "./output.ts";
 export async function runNow(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("cron run", argv, COMMON_FLAGS);
   const name = oneName("run", args);
-  const jid = await withCrontab(flags, (crontab) => crontab.run(name));
+  const jid = await withCrontab(flags, async (crontab, store) => {
+    const jid = await crontab.run(name);
+    await writeDown(store, { action: "cron run", target: name, details: `job ${jid}` });
+    return jid;
+  });
   if (flags.json) printJson({ jid });
   else print(jid);
   return 0;
@@ -39,7 +44,10 @@ async function change(
 ): Promise<number> {
   const { flags, args } = parseCommand(`cron ${command}`, argv, COMMON_FLAGS);
   const name = oneName(command, args);
-  await withCrontab(flags, (crontab) => make(crontab, name));
+  await withCrontab(flags, async (crontab, store) => {
+    await make(crontab, name);
+    await writeDown(store, { action: `cron ${command}`, target: name });
+  });
   if (flags.json) printJson({ [done]: name });
   else print(`"${name}" ${done}`);
   return 0;
@@ -87,8 +95,11 @@ export async function add(argv: readonly string[]): Promise<number> {
     }
     : parseEntry(flags.entry);
   // Whatever is wrong with it is said by the check.
-  await withCrontab(flags, (crontab) => crontab.add(input as unknown as CronEntryInput, { replace: flags.replace }));
-  const added = String((input as { name: unknown }).name);
+  const added = String((input as { name?: unknown } | null)?.name);
+  await withCrontab(flags, async (crontab, store) => {
+    await crontab.add(input as unknown as CronEntryInput, { replace: flags.replace });
+    await writeDown(store, { action: "cron add", target: added });
+  });
   if (flags.json) printJson({ added });
   else print(`"${added}" added`);
   return 0;

@@ -5,6 +5,7 @@
  */
 import { Client } from "../client/client.ts";
 import { Crontab } from "../client/crontab.ts";
+import type { OpenStore } from "../store/open.ts";
 import { UsageError } from "./args.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 import { traced } from "./traced.ts";
@@ -12,13 +13,13 @@ import { traced } from "./traced.ts";
 /** Opens the command's store for its crontab. */
 export async function withCrontab<Result>(
   flags: ConfigFlags,
-  use: (crontab: Crontab) => Promise<Result>,
+  use: (crontab: Crontab, store: OpenStore) => Promise<Result>,
 ): Promise<Result> {
   return await traced((tracing) =>
     withStore(
       flags,
       (store, { maxPayloadBytes, sidekiqWire }) =>
-        use(new Crontab({ store, client: new Client({ store, maxPayloadBytes, sidekiqWire, ...tracing }) })),
+        use(new Crontab({ store, client: new Client({ store, maxPayloadBytes, sidekiqWire, ...tracing }) }), store),
     )
   );
 }

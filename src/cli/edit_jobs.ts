@@ -5,6 +5,7 @@
  */
 import type { Edit, Place, SetName, StoreAdmin } from "../store/admin.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { fewOf, writeDown } from "./audit.ts";
 import { print, printJson, remark } from "./output.ts";
 import { placeName } from "./entries.ts";
 import { Interrupted, LongWork, number } from "./progress.ts";
@@ -38,7 +39,7 @@ export async function runEdit(command: EditCommand, argv: readonly string[]): Pr
   const place = all === undefined ? undefined : parsePlace(command, all);
   return await withStore(flags, async (store) => {
     const result = place === undefined
-      ? await editByJid(store, command.edit, jids)
+      ? await editByJid(store, command, jids)
       : { edited: await editAll(store, place, command), missed: [] };
     for (const { jid, why } of result.missed) remark(`jobs: "${jid}" ${why}`);
     if (flags.json) printJson({ [command.name]: result.edited, missed: result.missed.map(({ jid }) => jid) });
@@ -59,7 +60,7 @@ interface Missed {
   readonly why: string;
 }
 
-async function editByJid(store: StoreAdmin, edit: Edit, jids: readonly string[]) {
+async function editByJid(store: StoreAdmin, { name, edit }: EditCommand, jids: readonly string[]) {
   const missed: Missed[] = [];
   let edited = 0;
   for (const jid of jids) {
@@ -73,6 +74,7 @@ async function editByJid(store: StoreAdmin, edit: Edit, jids: readonly string[])
       edited += count;
     }
   }
+  await writeDown(store, { action: name, target: fewOf(jids), count: edited });
   return { edited, missed };
 }
 
@@ -86,15 +88,19 @@ async function editByJid(store: StoreAdmin, edit: Edit, jids: readonly string[])
 export async function editAll(
   store: StoreAdmin,
   place: Place,
-  { edit, doing, done }: Pick<EditCommand, "edit" | "doing" | "done">,
+  { name, edit, doing, done }: Pick<EditCommand, "name" | "edit" | "doing" | "done">,
   most?: number,
 ): Promise<number> {
   const total = most ?? await countIn(store, place);
+  const act = { action: name, target: `all in ${place.in === "queue" ? `queue:${place.queue}` : place.in}` };
+  // Before it is done, so that it is known whatever happens; and once more at its end.
+  await writeDown(store, { ...act, count: total, outcome: "begun" });
   using work = new LongWork(doing);
   let edited = 0;
   while (edited < total) {
     if (work.signal.aborted) {
       const left = number(total - edited);
+      await writeDown(store, { ...act, count: edited, outcome: "interrupted" });
       throw new Interrupted(
         `Stopped: ${number(edited)} of ${number(total)} jobs ${done}, ${left} are left as they were`,
       );
@@ -104,6 +110,7 @@ export async function editAll(
     edited += count;
     work.at({ done: edited, total });
   }
+  await writeDown(store, { ...act, count: edited });
   return edited;
 }
 

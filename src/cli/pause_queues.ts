@@ -8,6 +8,7 @@ import { formatDuration } from "../job/duration.ts";
 import type { QueueInfo, StoreAdmin } from "../store/admin.ts";
 import { ALL_QUEUES } from "../store/pauses.ts";
 import { UsageError } from "./args.ts";
+import { writeDown } from "./audit.ts";
 import type { Column } from "./table.ts";
 import { print, printJson } from "./output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
@@ -25,7 +26,10 @@ export async function changePauses(
   }
   const queues = names.length > 0 ? names : [ALL_QUEUES];
   return await withStore(flags, async (store) => {
-    for (const queue of queues) await change(store, queue);
+    for (const queue of queues) {
+      await change(store, queue);
+      await writeDown(store, { action: verb, target: queue === ALL_QUEUES ? "all queues" : `queue:${queue}` });
+    }
     if (flags.json) printJson({ [verb]: queues });
     else {
       for (const queue of queues) print(`${shownQueue(queue)} ${verb === "pause" ? "paused" : "resumed"}`);

@@ -1,23 +1,36 @@
 /** `jobs stats`. @module */
-import { COMMON_FLAGS, parseCommand } from "./args.ts";
+import { systemClock } from "../clock.ts";
+import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { print, printJson } from "./output.ts";
 import { QUEUE_COLUMNS, queueRows } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
 import { printTable } from "./table.ts";
 
+const DAY_MS = 24 * 3_600_000;
+/** The store keeps no more. */
+const MOST_DAYS = 1_825;
+const HISTORY_COLUMNS = ["day", "processed", "failed"] as const;
+
 /** What `--help` prints. */
 export const help = `
-Usage: jobs stats [--json]
+Usage: jobs stats [--history DAYS] [--json]
 
 Counts: jobs processed and failed since the beginning, jobs in each set and queue, jobs that processes have taken, and
-live processes.`;
+live processes; with --history, also how many jobs were processed and failed on each of the last days (UTC).`;
 
 /** Prints the counts. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags } = parseCommand("stats", argv, COMMON_FLAGS);
-  const stats = await withStore(flags, (store) => store.stats());
+  const { flags } = parseCommand("stats", argv, { ...COMMON_FLAGS, history: { takes: "text" } });
+  const days = flags.history === undefined ? undefined : daysOf(flags.history);
+  const [stats, history] = await withStore(flags, async (store) => {
+    const now = systemClock.now();
+    return await Promise.all([
+      store.stats(),
+      days === undefined ? undefined : store.history(now - (days - 1) * DAY_MS, now),
+    ]);
+  });
   if (flags.json) {
-    printJson(stats);
+    printJson({ ...stats, ...(history && { history }) });
     return 0;
   }
   const { queues, ...counts } = stats;
@@ -26,5 +39,15 @@ export async function run(argv: readonly string[]): Promise<number> {
     print("");
     printTable(QUEUE_COLUMNS, queueRows(queues), "");
   }
+  if (history !== undefined) {
+    print("");
+    printTable(HISTORY_COLUMNS, history.map(({ day, processed, failed }) => [day, processed, failed]), "");
+  }
   return 0;
+}
+
+function daysOf(text: string): number {
+  const days = Number(text);
+  if (Number.isInteger(days) && days >= 1 && days <= MOST_DAYS) return days;
+  throw new UsageError(`Option --history is "${text}"; wanted: a number of days from 1 to ${MOST_DAYS}`);
 }

@@ -1,0 +1,61 @@
+/** What is done at the command line is in the audit log, on both stores. */
+import { assert, assertEquals } from "@std/assert";
+import { openStore } from "../../src/store/open.ts";
+import { jobs, temporaryFolder } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+const push = async (store: string, ...args: string[]) =>
+  (await jobs(["push", "--store", store, "A", ...args])).stdout.trim();
+
+for (const kind of ["sqlite", "redis"] as const) {
+  Deno.test(`what is done at the command line is in the audit log: who, what, to how many (${kind})`, async () => {
+    await using folder = await temporaryFolder();
+    await using redis = kind === "redis" ? await startRedis() : undefined;
+    const url = redis?.url ?? `sqlite:${folder.path}/jobs.db`;
+    const one = await push(url, "--in", "1h");
+    await push(url);
+    const run = async (...args: string[]) => {
+      const [command = "", ...rest] = args;
+      await jobs([...command.split(" "), "--store", url, ...rest]);
+    };
+    await run("retry", one);
+    await run("kill", "--all", "queue:default");
+    await run("cancel", one, "nobody");
+    await run("pause", "mail");
+    await run("resume");
+    await run("stop", "--all");
+    await run("cron add", "x", "A", "--every", "1h");
+    await run("cron pause", "x");
+    await run("cron run", "nothing");
+    await run("clear", "default", "--yes");
+    await using store = await openStore(url);
+    const { acts } = await store.acts();
+    assertEquals(acts.map(({ action, target, count, outcome }) => [action, target, count, outcome]).reverse(), [
+      ["retry", one, 1, undefined],
+      ["kill", "all in queue:default", 2, "begun"],
+      ["kill", "all in queue:default", 2, undefined],
+      ["cancel", `${one} nobody`, 0, undefined],
+      ["pause", "queue:mail", undefined, undefined],
+      ["resume", "all queues", undefined, undefined],
+      ["stop", undefined, 0, "no live process"],
+      ["cron add", "x", undefined, undefined],
+      ["cron pause", "x", undefined, undefined],
+      ["clear", "all in queue:default", 0, "begun"],
+      ["clear", "all in queue:default", 0, undefined],
+    ]);
+    assert(acts.every(({ user, by, from }) => user !== "" && by === "command line" && from === Deno.hostname()));
+    // Two days, so that it does not matter when the day changes.
+    const { history } = JSON.parse((await jobs(["stats", "--store", url, "--history", "2", "--json"])).stdout);
+    assertEquals(history.map(({ processed }: { processed: number }) => processed), [0, 0]);
+  });
+}
+
+Deno.test("jobs stats --history wants a number of days", async () => {
+  for (const wrong of ["0", "1826", "week"]) {
+    const { code, stderr } = await jobs(["stats", "--store", "sqlite::memory:", "--history", wrong]);
+    assertEquals([code, stderr.trim()], [
+      2,
+      `jobs: Option --history is "${wrong}"; wanted: a number of days from 1 to 1825`,
+    ]);
+  }
+});
