@@ -73,9 +73,10 @@ for (const kind of ["SQLite", "Redis"]) {
 
     const inner = await collector.span("inner");
     assertEquals([inner.traceId, inner.parentSpanId], [process.traceId, process.spanId]);
-    const said = { jid, trace_id: process.traceId, span_id: process.spanId };
-    await server.logged("Within a span", said);
-    await server.logged("Done", said);
+    for (const message of ["Within a span", "Done"]) {
+      const { trace_id, span_id } = await server.logged(message, { jid });
+      assertEquals([trace_id, span_id], [process.traceId, process.spanId], message);
+    }
   });
 
   Deno.test(`on ${kind}, each failed try has a span with the error, linked to the one push`, async () => {
@@ -96,7 +97,8 @@ for (const kind of ["SQLite", "Redis"]) {
       assertEquals(span.events[0]!.attributes["exception.message"], "no luck at all");
       assertMatch(String(span.events[0]!.attributes["exception.stacktrace"]), /at .*Fail .*handlers\.js/);
     }
-    await server.logged("Failed for good, moved to dead", { jid, trace_id: tries[2]!.traceId });
+    const { trace_id } = await server.logged("Failed for good, moved to dead", { jid });
+    assertEquals(trace_id, tries[2]!.traceId);
   });
 
   Deno.test(`on ${kind}, a bulk push has one span for all of its jobs`, async () => {
@@ -186,9 +188,18 @@ Deno.test("a context that a job brings, as Ruby's Sidekiq writes it, is kept and
   await using collector = new Collector();
   await using _server = await bench.server([], collector.env);
   const [traceId, spanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
-  const brought = await bench.push("Noop", [], { traceparent: `00-${traceId}-${spanId}-01` });
-  const [process] = await performs(collector, brought) as [Span];
-  assertEquals(linksOf(process), [{ traceId, spanId }]);
+  const traceparent = `00-${traceId}-${spanId}-01`;
+  const file = `${bench.folder}/bulk.ndjson`;
+  await Deno.writeTextFile(file, JSON.stringify({ class: "Noop", args: [], traceparent }));
+  for (
+    const jid of [
+      await bench.push("Noop", [], { traceparent }), // by a program that traces nothing
+      await push(bench, collector, ["--bulk", file]), // by one that does
+    ]
+  ) {
+    const [process] = await performs(collector, jid) as [Span];
+    assertEquals(linksOf(process), [{ traceId, spanId }]);
+  }
   for (const nonsense of ["00-zz", 5, null, ["a"], "0".repeat(100_000)]) {
     const jid = await bench.push("Noop", [], { traceparent: nonsense, tracestate: nonsense, baggage: nonsense });
     assertEquals((await performs(collector, jid))[0]!.links, []);

@@ -1,5 +1,5 @@
 /** Handlers that trace, for the tests: as a program's own handlers do, by OpenTelemetry's API. */
-import { trace } from "npm:@opentelemetry/api@1.10.0";
+import { trace } from "@opentelemetry/api";
 
 async function inner(ctx, name) {
   const span = trace.getTracer("handlers").startSpan(name);
