@@ -72,7 +72,7 @@ onBothStores("A failed job shows each try with its error, its states with their 
   assertMatch(created!, /^past created (59m|1h)/);
   assertMatch(queue!, /^past in queue (now|\ds ago)$/);
   assertMatch(running!, /^past running [89]m.* ago failed 12 times$/);
-  assertEquals(retry, "past to be retried 11 times");
+  assertEquals(retry, "past retry 11 times");
   assertMatch(dead!, /^now dead (now|\ds ago)$/);
 });
 
@@ -151,7 +151,7 @@ onBothStores("An ended job shows its states, every try and what it logged", asyn
   assertStringIncludes(done, "began\nended");
   assertMatch(states(done).done!, /^now done (now|\ds ago)$/);
   assertMatch(states(done).running!, /^past running .*1\.2s$/);
-  assertEquals(states(done).retry, "past to be retried try 2");
+  assertEquals(states(done).retry, "past retry try 2");
   const failed = (await someone.visit("/jobs/e2")).text;
   assertMatch(states(failed).dead!, /^now failed /);
   const tries = [...failed.matchAll(/data-label="Try">(\S+?)<.*?class="error"[^>]*>(.*?)</gs)];

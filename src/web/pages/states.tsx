@@ -23,7 +23,7 @@ const LABELS: Readonly<Record<State, string>> = {
   scheduled: "scheduled",
   queue: "in queue",
   running: "running",
-  retry: "to be retried",
+  retry: "retry",
   done: "done",
   dead: "dead",
 };
