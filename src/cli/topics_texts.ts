@@ -55,7 +55,7 @@ A handler is an exported function of a JavaScript or TypeScript module; its name
     }
     return { rows };                       // kept for a while: jobs show, jobs push --wait
   }
-  ImportFile.options = { queue: "low", retry: 5, timeout: "10m", logLevel: "warn" };
+  ImportFile.options = { queue: "low", retry: 5, timeout: "10m", log_level: "warn" };
 
   jobs run handlers.js                     or folders of modules, or "handlers" in the configuration
   jobs doctor handlers.js                  whether they load, and which classes they perform

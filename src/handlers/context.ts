@@ -6,8 +6,10 @@
 import type { Client } from "../client/client.ts";
 import type { Payload } from "../job/job.ts";
 import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
-import type { Log } from "../log.ts";
+import type { Log, LogLevel } from "../log.ts";
 import { asText } from "../log_value.ts";
+import { firstLevel, isAtLeast } from "./log_level.ts";
+import type { Registry } from "./registry.ts";
 
 /** What the server offers to every job's context. */
 export interface ContextServices {
@@ -15,6 +17,8 @@ export interface ContextServices {
   readonly log: Log;
   /** With which jobs push more jobs. */
   readonly client: Client;
+  /** What classes say of their jobs. */
+  readonly registry?: Pick<Registry, "get">;
   /** Told of every progress. */
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -64,6 +68,7 @@ export class JobContext {
   #log: Log | undefined;
   #progress: Progress | undefined;
   #lines: readonly string[] | undefined;
+  #leastLevel: LogLevel | undefined;
 
   /** Made by the server. */
   constructor(
@@ -87,6 +92,13 @@ export class JobContext {
     this.#abort ??= new AbortController();
     if (this.#aborted && !this.#abort.signal.aborted) this.#abort.abort(this.#aborted.reason);
     return this.#abort.signal;
+  }
+
+  /** Whether lines of this level are logged for this job: where it or its class says `log_level`, only those from it on. */
+  logs(level: LogLevel): boolean {
+    this.#leastLevel ??=
+      firstLevel(this.payload["log_level"], this.#services.registry?.get(this.class)?.options["log_level"]) ?? "debug";
+    return isAtLeast(level, this.#leastLevel);
   }
 
   /** Logs with the job's class, jid and queue on every line. */
@@ -157,6 +169,7 @@ export class JobContext {
 
   #remembering(log: Log): Log {
     const through = (level: "debug" | "info" | "warn" | "error"): Log[typeof level] => (message, fields) => {
+      if (!this.logs(level)) return;
       const text = asText(message);
       this.#lines = [...(this.#lines ?? []).slice(1 - MOST_LINES), text.slice(0, LONGEST_NOTE)];
       log[level](text, fields);
@@ -166,7 +179,7 @@ export class JobContext {
       info: through("info"),
       warn: through("warn"),
       error: through("error"),
-      enabled: (level) => log.enabled(level),
+      enabled: (level) => this.logs(level) && log.enabled(level),
       with: (fields) => this.#remembering(log.with(fields)),
     };
   }

@@ -1,6 +1,7 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { jobContext } from "../../tests/support/job.ts";
 import { KeptLog } from "../../tests/support/log.ts";
+import { Registry } from "./registry.ts";
 
 Deno.test("a job's log has its fields on every line, and the last line is remembered", () => {
   const log = new KeptLog();
@@ -67,4 +68,19 @@ Deno.test("the signal aborts with the reason, whether it was asked for before or
     assertStrictEquals(assertThrows(() => ctx.throwIfAborted()), reason);
   }
   assertStrictEquals(before.signal, signal);
+});
+
+Deno.test("a job's level drops what is below it: what the push says, else what the class says", () => {
+  const registry = new Registry().add("HardJob", () => {}, { log_level: "warn" });
+  const said = (payload: Record<string, unknown>) => {
+    const log = new KeptLog();
+    const ctx = jobContext({ log, registry, payload });
+    for (const level of ["debug", "info", "warn", "error"] as const) ctx.log.with({ part: 1 })[level](level);
+    assertEquals(ctx.lastLines?.length, log.lines.length);
+    return log.lines.map(({ level }) => level);
+  };
+  assertEquals(said({}), ["warn", "error"]);
+  assertEquals(said({ log_level: "error" }), ["error"]);
+  assertEquals(said({ log_level: "debug" }), ["debug", "info", "warn", "error"]);
+  assertEquals(said({ log_level: "loud" }), ["warn", "error"]);
 });

@@ -43,6 +43,8 @@ export interface HandlerOptions {
   readonly result_ttl?: number | string;
   /** The same for how it failed for good. Default: a day. */
   readonly failure_ttl?: number | string;
+  /** Lines of the log below it are dropped, its own and the server's about it: `debug`, `info`, `warn` or `error`. */
+  readonly log_level?: string;
   /** Words shown with the job. */
   readonly tags?: readonly string[];
   /**

@@ -121,6 +121,7 @@ class HorseMain implements AsyncDisposable {
       const context = this.#job = new JobContext({ ...job, queue }, {
         log: this.#log,
         client: this.#client,
+        registry: this.#registry,
         onProgress: ({ done, note }) =>
           this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
       });

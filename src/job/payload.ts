@@ -188,6 +188,9 @@ function fieldText(field: string, value: unknown): string | undefined {
     case "backtrace":
       if (typeof value === "boolean" || isCount(value)) break;
       throw new InvalidPayload(field, value, "true, false, or a number of lines");
+    case "log_level":
+      if (value === "debug" || value === "info" || value === "warn" || value === "error") break;
+      throw new InvalidPayload(field, value, "debug, info, warn or error");
     case "dead":
       if (typeof value === "boolean") break;
       throw new InvalidPayload(field, value, "true or false");

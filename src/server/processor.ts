@@ -191,7 +191,7 @@ export class Processor implements Service {
     const since = this.#task?.perform(context) ?? this.#services.clock.monotonic();
     this.#running = { lease, context, since };
     const { log } = this.#services;
-    if (log.enabled("debug")) log.debug("Start", this.#fields(context));
+    if (log.enabled("debug") && context.logs("debug")) log.debug("Start", this.#fields(context));
     return since;
   }
 
@@ -213,7 +213,7 @@ export class Processor implements Service {
     settler.add(outcome);
     if (context.abortedBy instanceof Cancelled) return totals.add(context.class, "cancelled", elapsed);
     totals.add(context.class, ENDINGS[outcome.kind], elapsed);
-    if (outcome.kind === "ack" && log.enabled("info")) {
+    if (outcome.kind === "ack" && log.enabled("info") && context.logs("info")) {
       log.info("Done", { ...this.#fields(context), elapsedMs: round(elapsed) });
     }
   }

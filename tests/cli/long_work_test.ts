@@ -1,0 +1,244 @@
+/** Commands that work through many jobs: what they leave alone, what they say, and Ctrl-C in the middle. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { OpenStore } from "../../src/store/open.ts";
+import { Bench, benchOn } from "../support/bench.ts";
+import { jobsCommand } from "../support/command.ts";
+import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+const sqlite = (folder: string) => `sqlite:${folder}/jobs.db`;
+
+/** Runs a command on the bench's store. */
+function on(bench: Bench, args: readonly string[], stdin?: string) {
+  return jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder, ...(stdin !== undefined && { stdin }) });
+}
+
+/** Runs a command in a terminal so wide, and presses keys when it asks. */
+async function inTerminal(bench: Bench, args: readonly string[], keys = "", columns = 80): Promise<string> {
+  const command = [...jobsCommand(), ...args].map((word) => `'${word}'`).join(" ");
+  const child = new Deno.Command("script", {
+    args: ["-qec", `stty cols ${columns}; exec ${command}`, "/dev/null"],
+    env: { JOBS_STORE: bench.url, TERM: "xterm" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  let text = "";
+  for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    if (keys !== "" && text.includes("[y/N]")) {
+      await writer.write(new TextEncoder().encode(keys));
+      keys = "";
+    }
+  }
+  await writer.close().catch(() => {});
+  await child.status;
+  return text;
+}
+
+async function sizes(store: OpenStore): Promise<Record<string, number>> {
+  return Object.fromEntries((await store.queues()).map(({ name, size }) => [name, size]));
+}
+
+for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] as const) {
+  Deno.test(`clear deletes the jobs of one queue, and nothing else (${name})`, async () => {
+    await using redis = await openRedis?.();
+    benchOn(() => redis?.url ?? "");
+    if (!redis) benchOn(sqlite);
+    await using bench = await Bench.open();
+    await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 2_500 }, (_, i) => [i]) });
+    await bench.push("A", [], { queue: "high" });
+    await bench.push("A", [], { queue: "low", in: "1h" });
+
+    const asked = await on(bench, ["clear", "low"], "");
+    assertEquals([asked.code, asked.stdout], [2, ""]);
+    assertMatch(asked.stderr, /Clearing deletes 2,500 jobs for good; where nobody can be asked, say --yes/);
+    const none = await on(bench, ["clear", "lo", "--yes"]);
+    assertEquals([none.code, none.stderr], [1, 'jobs: no queue "lo" here; did you mean "low"?\n']);
+    assertEquals(await sizes(bench.store), { high: 1, low: 2_500 });
+
+    const cleared = await on(bench, ["clear", "low", "--yes"]);
+    assertEquals(cleared, { code: 0, stdout: "2,500 jobs deleted from queue low\n", stderr: "" });
+    assertEquals((await sizes(bench.store))["high"], 1);
+    assertEquals((await bench.store.stats()).scheduled, 1);
+  });
+
+  Deno.test(`find looks everywhere, at jobs that have ended too (${name})`, async () => {
+    await using redis = await openRedis?.();
+    benchOn(redis ? () => redis.url : sqlite);
+    await using bench = await Bench.open();
+    const queued = await bench.push("Invoice", [{ customer: "Müller" }]);
+    const scheduled = await bench.push("Invoice", ["müller"], { in: "1h" });
+    await bench.push("Invoice", ["other"]);
+    await bench.store.keepResult({
+      jid: "ended1",
+      ttlMs: 60_000,
+      body: JSON.stringify({
+        ...{ jid: "ended1", class: "Report", queue: "low", state: "failed", ended_at: 1 },
+        error: { class: "TypeError", message: "No Müller" },
+      }),
+    });
+    const { code, stdout } = await on(bench, ["find", "müller"]);
+    assertEquals(code, 0);
+    for (const part of [queued, "scheduled", scheduled, "ended1", "TypeError: No Müller"]) {
+      assertStringIncludes(stdout, part);
+    }
+    assertEquals(stdout.includes("other"), false);
+    const { entries, ended, more } = JSON.parse((await on(bench, ["find", "müller", "-n", "1", "--json"])).stdout);
+    assertEquals([entries.length, ended.length, more], [1, 1, true]);
+    assertEquals((await on(bench, ["find", "nobody"])).code, 1);
+  });
+}
+
+Deno.test("clear asks on a terminal; anything but yes leaves all as it is", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  await bench.push("A", [], { queue: "low" });
+  assertStringIncludes(await inTerminal(bench, ["clear", "low"], "n\n"), "nothing is deleted");
+  assertEquals(await sizes(bench.store), { low: 1 });
+  assertStringIncludes(await inTerminal(bench, ["clear", "low"], "y\n"), "1 job deleted");
+  assertEquals(await sizes(bench.store), { low: 0 });
+});
+
+Deno.test("--all does it to those that are there when it begins, not to those that come back", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  await using server = await bench.server();
+  for (let i = 0; i < 5; i++) await bench.push("Fail", ["no"], { retry: 0 });
+  await bench.until(async () => (await bench.store.stats()).dead === 5);
+  // Each fails again at once: without an end, this would go on for ever.
+  const { code, stdout } = await on(bench, ["retry", "--all", "dead"]);
+  assertEquals([code, stdout], [0, "5 jobs put into queue\n"]);
+  server.kill("SIGTERM");
+});
+
+Deno.test("in bulk, refused lines are named, the others are stored, and it is said", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  const lines = Array.from({ length: 60 }, (_, i) => i % 2 === 0 ? `[${i}]` : `{ "class": "A", "args": ${i} }`);
+  const { code, stdout, stderr } = await on(bench, ["push", "A", "--bulk", "-"], lines.join("\n"));
+  assertEquals([code, stdout.trim().split("\n").length], [1, 30]);
+  assertEquals(stderr.match(/^jobs: line \d+ refused: args is/gm)?.length, 20);
+  assertStringIncludes(stderr, "jobs: line 2 refused: args is 1;");
+  assertStringIncludes(stderr, "jobs: 30 lines are refused (the first 20 are named above); 30 lines are stored");
+  assertEquals((await bench.store.stats()).enqueued, 30);
+});
+
+Deno.test("Ctrl-C in a bulk push: what is told is stored, and it says from which line on nothing is", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  const [program, ...first] = jobsCommand();
+  const child = new Deno.Command(program, {
+    args: [...first, "push", "A", "--bulk", "-"],
+    env: { JOBS_STORE: bench.url },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(Array.from({ length: 1_500 }, (_, i) => `[${i}]\n`).join("")));
+  // The first batch is stored; the rest waits for more lines that never come.
+  await bench.until(async () => (await bench.store.stats()).enqueued >= 1_000);
+  child.kill("SIGINT");
+  const [{ code }, stdout, stderr] = await Promise.all([
+    child.status,
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  await writer.abort().catch(() => {});
+  const told = stdout.trim().split("\n").length;
+  assertEquals(code, 130);
+  const [, stored, from] = /Stopped: ([\d,]+) lines are stored, none from line (\d+) on/.exec(stderr) ?? [];
+  assertEquals([stored?.replace(",", ""), Number(from)], [String(told), told + 1], stderr);
+  assertEquals((await bench.store.stats()).enqueued, told);
+});
+
+Deno.test("Ctrl-C in a deletion: it says how many are deleted and how many are left", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  const total = 60_000;
+  await bench.client.pushBulk({ class: "A", args: Array.from({ length: total }, (_, i) => [i]) });
+  const [program, ...first] = jobsCommand();
+  const child = new Deno.Command(program, {
+    args: [...first, "clear", "default", "--yes"],
+    env: { JOBS_STORE: bench.url },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  await bench.until(async () => (await bench.store.stats()).enqueued < total);
+  child.kill("SIGINT");
+  const { code, stderr, stdout } = await child.output();
+  const text = new TextDecoder().decode(stderr);
+  const [, deleted, left] = /Stopped: ([\d,]+) of 60,000 jobs deleted, ([\d,]+) are left/.exec(text) ?? [];
+  assertEquals([code, new TextDecoder().decode(stdout)], [130, ""], text);
+  const count = Number(left!.replaceAll(",", ""));
+  assertEquals(count, total - Number(deleted!.replaceAll(",", "")));
+  assertEquals((await bench.store.stats()).enqueued, count);
+});
+
+Deno.test("on a terminal long work is drawn with a rate; elsewhere nothing is", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  const args = Array.from({ length: 60_000 }, (_, i) => [i]);
+  await bench.client.pushBulk({ class: "A", args });
+  const text = await inTerminal(bench, ["delete", "--all", "queue:default"], "", 100);
+  assertMatch(text, /Deleting █+░* \d+ % {2}[\d,]+ of 60,000 {2}[\d,]+\/s/);
+  await bench.client.pushBulk({ class: "A", args });
+  assertEquals((await on(bench, ["delete", "--all", "queue:default"])).stderr, "");
+});
+
+Deno.test("tables fit the terminal, and have colours only there", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  const jid = await bench.push("HardJob", ["日本語".repeat(40)], { queue: "low" });
+  await bench.store.pause("low");
+  for (const columns of [60, 80, 200]) {
+    const text = await inTerminal(bench, ["list", "queue", "low"], "", columns);
+    assertStringIncludes(text, jid);
+    assertStringIncludes(text, "…");
+    assertStringIncludes(text, "\x1b[1m");
+  }
+  assertStringIncludes(await inTerminal(bench, ["list", "queues"]), "\x1b[33mpaused");
+  const { stdout } = await on(bench, ["list", "queue", "low"]);
+  assertStringIncludes(stdout, "日本語".repeat(40));
+  assert(!stdout.includes("\x1b"));
+});
+
+Deno.test("bench leaves the store as it was, also when it is stopped (SQLite, Redis)", async () => {
+  await using redis = await startRedis();
+  for (const url of [sqlite, () => redis.url]) {
+    benchOn(url);
+    await using bench = await Bench.open();
+    await bench.push("A", [], { queue: "jobs-bench" });
+    const counts = async () => {
+      const { queues, ...stats } = await bench.store.stats();
+      return JSON.stringify([stats, queues.map(({ name, size }) => [name, size])]);
+    };
+    const before = await counts();
+    const ended = await on(bench, ["bench", "-n", "500"]);
+    assertEquals(ended.code, 0, ended.stderr);
+    assertMatch(ended.stdout, /perform, in one process +[\d,]+/);
+    const [program, ...first] = jobsCommand();
+    const child = new Deno.Command(program, {
+      args: [...first, "bench", "-n", "2000000"],
+      env: { JOBS_STORE: bench.url },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const scratch = async () =>
+      url === sqlite
+        ? [...Deno.readDirSync(bench.folder)].some(({ name }) => name.startsWith("jobs-bench-"))
+        : (await redis.cli("INFO", "keyspace")).includes("db15");
+    await bench.until(scratch, "it has a store of its own");
+    child.kill("SIGINT");
+    const { code, stderr } = await child.output();
+    assertEquals([code, new TextDecoder().decode(stderr)], [
+      130,
+      "jobs: Stopped; what was made for it is away again\n",
+    ]);
+    assertEquals([await scratch(), await counts()], [false, before]);
+  }
+});
