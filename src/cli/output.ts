@@ -86,3 +86,16 @@ export function ask(question: string): string | undefined {
     bytes.push(one[0]!);
   }
 }
+
+/**
+ * Writes to the terminal as it is, sequences included: for who has the whole screen (`top/`).
+ *
+ * @throws {OutputClosed} when the terminal is gone
+ */
+export function draw(sequences: string): void {
+  try {
+    write(Deno.stdout, sequences);
+  } catch (error) {
+    throw new OutputClosed("The terminal is closed", { cause: error });
+  }
+}

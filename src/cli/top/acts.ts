@@ -1,0 +1,90 @@
+/**
+ * What keys do to the store: the same as the commands of these names, by the same code.
+ *
+ * @module
+ */
+import type { Edit, StoreAdmin } from "../../store/admin.ts";
+import type { OpenStore } from "../../store/open.ts";
+import { cancel, cancelledText, isCancelled } from "../cancel.ts";
+import { dumpOf, silentText } from "../dump.ts";
+import { shownQueue } from "../pause_queues.ts";
+import { jobLines, unknownText } from "../show.ts";
+
+/** One thing to do. */
+export type Act =
+  | { readonly do: "pause" | "resume"; readonly queue: string }
+  | { readonly do: Edit; readonly ref: string; readonly jid: string }
+  | { readonly do: "cancel"; readonly jid: string }
+  | { readonly do: "tell"; readonly verb: "quiet" | "resume" | "stop"; readonly identity: string };
+
+/** What came of it, in a line. */
+export interface Report {
+  readonly text: string;
+  readonly bad: boolean;
+}
+
+const EDITED: Readonly<Record<Edit, string>> = {
+  requeue: "put into its queue",
+  kill: "moved to dead",
+  delete: "deleted",
+};
+
+const TOLD = { quiet: "asked to be quiet", resume: "asked to take jobs again", stop: "asked to stop" } as const;
+
+/**
+ * Does it.
+ *
+ * @throws {StoreError}
+ */
+export async function perform(store: OpenStore, act: Act): Promise<Report> {
+  switch (act.do) {
+    case "pause":
+    case "resume":
+      await store[act.do](act.queue);
+      return good(`${shownQueue(act.queue)} ${act.do}d`);
+    case "cancel": {
+      const became = await cancel(store, act.jid);
+      return { text: cancelledText(act.jid, became), bad: !isCancelled(became) };
+    }
+    case "tell":
+      return await store.send(act.identity, { verb: act.verb })
+        ? good(`${act.identity} ${TOLD[act.verb]}`)
+        : bad(`${act.identity} is no longer alive`);
+    default:
+      return await edit(store, act.do, act.ref, act.jid);
+  }
+}
+
+/** By the entry itself rather than by its jid: an unreadable job has none, and several may have the same. */
+async function edit(store: StoreAdmin, edit: Edit, ref: string, jid: string): Promise<Report> {
+  return await store.edit([ref], edit) > 0
+    ? good(`${jid} ${EDITED[edit]}`)
+    : bad(`${jid} moved meanwhile, or is running`);
+}
+
+/** Longer is no reading any more; a payload may be megabytes. */
+const LONGEST_LINE = 20_000;
+
+/** A job for people, as `jobs show` tells of it. */
+export async function readJob(store: OpenStore, jid: string): Promise<string[]> {
+  const lines = await jobLines(store, jid);
+  return lines?.map(cutLine) ?? [unknownText(jid)];
+}
+
+/** What every task of a process is doing, as `jobs dump` tells of it. */
+export async function readDump(store: OpenStore, identity: string): Promise<string[]> {
+  return (await dumpOf(store, identity) ?? silentText(identity)).split("\n").map(cutLine);
+}
+
+/** The line, or its beginning and how long it is. */
+export function cutLine(line: string): string {
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}… (${line.length} characters)` : line;
+}
+
+function good(text: string): Report {
+  return { text, bad: false };
+}
+
+function bad(text: string): Report {
+  return { text, bad: true };
+}

@@ -1,0 +1,245 @@
+/**
+ * The whole screen as lines: from a snapshot, its history and the state of the keys, and from nothing else.
+ *
+ * @module
+ */
+import { VERSION } from "../../version.ts";
+import { pausedQueues } from "../pause_queues.ts";
+import { columnsOf, number, type Surroundings } from "./columns.ts";
+import type { History } from "./history.ts";
+import { GAP, type LaidColumn, layColumns, sharePanes } from "./layout.ts";
+import { type Room, wrapAll } from "./press.ts";
+import { indexOf, type ListName, PANES, type Row, rowsOf, type Thing } from "./rows.ts";
+import { isSameList, placeKey, type Snapshot } from "./snapshot.ts";
+import { sparkline } from "./spark.ts";
+import type { State } from "./state.ts";
+import { textWidth } from "../text_width.ts";
+import { fitTo, type Line, type Span } from "./text.ts";
+
+/** What is to be shown. */
+export interface Shown {
+  readonly state: State;
+  /** Undefined before the store's first answer. */
+  readonly snapshot: Snapshot | undefined;
+  readonly history: History;
+  /** What is wrong with the store, if anything is. */
+  readonly problem: string | undefined;
+  readonly columns: number;
+  readonly rows: number;
+  /** Whether there are keys to press: not for one screen as text. */
+  readonly live: boolean;
+}
+
+/** Under so many rows, every one counts. */
+const SHORT = 20;
+const TITLES: Readonly<Record<ListName, string>> = {
+  processes: "Processes",
+  queues: "Queues",
+  running: "Running",
+  sets: "Sets",
+  entries: "Jobs",
+};
+
+/** The lines of the screen, from the top; at most as many as it has rows. */
+export function frame(shown: Shown): Line[] {
+  const head = headLines(shown);
+  const foot = shown.live ? footLines(shown) : [];
+  const room = shown.rows - head.length - foot.length;
+  const body = room <= 0 ? [] : bodyLines(shown, room);
+  const fill = shown.live ? Array.from({ length: Math.max(0, room - body.length) }, (): Line => []) : [];
+  return [...head, ...body, ...fill, ...foot].slice(0, Math.max(0, shown.rows));
+}
+
+/** What is left of the screen for one list or text: without what is around it. */
+export function roomIn({ columns, rows }: { readonly columns: number; readonly rows: number }): Room {
+  return { columns, rows: Math.max(1, rows - headHeight(rows) - FOOT - 1) };
+}
+
+/** How many lines one screen needs to show everything. */
+export function heightOf(snapshot: Snapshot): number {
+  return PANES.reduce((sum, pane) => sum + 1 + Math.max(1, rowsOf(pane, snapshot).length), headHeight(Infinity));
+}
+
+const FOOT = 2;
+
+function headHeight(rows: number): number {
+  return rows < SHORT ? 2 : 3;
+}
+
+function headLines({ snapshot, history, problem, rows, columns }: Shown): Line[] {
+  if (snapshot === undefined) {
+    const first: Line = [
+      [`jobs ${VERSION}`, "title"],
+      ["  "],
+      problem ? [problem, "bad"] : ["Asking the store …", "dim"],
+    ];
+    return [first, ...Array.from({ length: headHeight(rows) - 1 }, (): Line => [])];
+  }
+  const { stats, processes, url } = snapshot;
+  const { rates } = history;
+  const paused = pausedQueues(stats.queues);
+  const slots = processes.filter(({ alive }) => alive).reduce((sum, { concurrency }) => sum + concurrency, 0);
+  const rate = (value: number | undefined) => value === undefined ? "" : ` (${perSecond(value)}/s)`;
+  const title: Line = [
+    [`jobs ${VERSION}  `, "title"],
+    ...(problem !== undefined ? [[problem, "bad"] as Span] : [[url, "dim"] as Span]),
+    ...(problem === undefined && paused !== undefined ? [[`  paused: ${paused}`, "warn"] as Span] : []),
+  ];
+  const counts: Line = [
+    ["processed "],
+    [number(stats.processed), "title"],
+    [`${rate(rates?.processed)}  failed `],
+    [number(stats.failed), stats.failed > 0 ? "bad" : "title"],
+    [`${rate(rates?.failed)}  enqueued `],
+    [number(stats.enqueued), "title"],
+    ["  taken "],
+    [`${number(stats.leased)}/${number(slots)}`, "title"],
+    ["  processes "],
+    [number(stats.processes), stats.processes === 0 ? "bad" : "title"],
+  ];
+  if (headHeight(rows) === 2) return [title, counts];
+  const highest = Math.max(0, ...history.throughput);
+  const after = history.throughput.length === 0 ? "" : ` up to ${perSecond(highest)}`;
+  const spark = sparkline(history.throughput, Math.min(60, Math.max(10, columns - 22)));
+  return [title, counts, [["jobs/s "], [spark, "good"], [after, "dim"]]];
+}
+
+function perSecond(value: number): string {
+  return value >= 100 ? number(Math.round(value)) : value.toFixed(1);
+}
+
+function bodyLines(shown: Shown, height: number): Line[] {
+  const { state, snapshot, columns } = shown;
+  if (state.text !== undefined) return textLines(state.text, columns, height);
+  if (snapshot === undefined) return [];
+  if (state.list !== undefined) return entryLines(shown, snapshot, height);
+  const panes = PANES.map((list) => ({ list, rows: rowsOf(list, snapshot, state.filter) }));
+  const shares = sharePanes(
+    panes.map(({ list, rows }) => ({ lines: 1 + Math.max(1, rows.length), active: list === state.pane })),
+    height,
+  );
+  return panes.flatMap(({ list, rows }, i) => {
+    const all = rowsOf(list, snapshot).length;
+    if (list === "sets" && shares[i] === 1) return listLines(shown, snapshot, list, rows, setsTitle(snapshot), 1);
+    const count = list === "sets" ? "" : rows.length === all ? ` ${all}` : ` ${rows.length} of ${all}`;
+    return listLines(shown, snapshot, list, rows, `${TITLES[list]}${count}`, shares[i]!);
+  });
+}
+
+/** The sets in one line, where there is no room for their rows. */
+function setsTitle({ stats }: Snapshot): string {
+  return `Sets: ${number(stats.scheduled)} scheduled, ${number(stats.retry)} retry, ${number(stats.dead)} dead`;
+}
+
+function textLines({ title, lines, top }: NonNullable<State["text"]>, columns: number, height: number): Line[] {
+  const all = lines === undefined ? ["Asking …"] : wrapAll(lines, columns);
+  const room = height - 1;
+  const from = Math.min(top, Math.max(0, all.length - room));
+  const part = all.length <= room ? "" : `  ${from + 1}–${from + room} of ${all.length}`;
+  return [
+    [[title, "title"], [part, "dim"]],
+    ...all.slice(from, from + room).map((line): Line => [[line]]),
+  ].slice(0, height) as Line[];
+}
+
+function entryLines(shown: Shown, snapshot: Snapshot, height: number): Line[] {
+  const open = shown.state.list!;
+  const page = open.cursors.length === 0 ? "" : `, page ${open.cursors.length + 1}`;
+  const title = `Jobs in ${placeKey(open.place)}${page}`;
+  if (!isSameList(snapshot.list, open)) return [[[`  ${title}`, "title"]], [["  Asking …", "dim"]]];
+  const rows = rowsOf("entries", snapshot, shown.state.filter);
+  const all = snapshot.list!.page.entries.length;
+  const count = rows.length === all ? ` ${all}` : ` ${rows.length} of the ${all} on this page`;
+  const more = snapshot.list!.page.next === undefined ? "" : ", n: more";
+  return listLines(shown, snapshot, "entries", rows, `${title}:${count}${more}`, height);
+}
+
+const NONE: Readonly<Record<ListName, string>> = {
+  processes: "No processes: jobs run starts one",
+  queues: "No queues yet: jobs push CLASS makes one",
+  running: "Nothing runs",
+  sets: "",
+  entries: "No jobs here",
+};
+
+/** A list with its title and headings in one line, and the part of its rows that has the chosen one. */
+function listLines(
+  shown: Shown,
+  snapshot: Snapshot,
+  list: ListName,
+  rows: readonly Row[],
+  title: string,
+  height: number,
+): Line[] {
+  if (height <= 0) return [];
+  const active = list === "entries" || list === shown.state.pane;
+  const marked = shown.live;
+  const width = shown.columns - 2;
+  const laid = layColumns(columnsOf(list), width);
+  const around: Surroundings = { history: shown.history, now: snapshot.at };
+  const mark: Span = [marked && active ? "▸ " : "  ", "title"];
+  // The list of a set has the whole screen, and a title that may be long; a pane's stands over its first column.
+  const head: Line[] = list === "entries"
+    ? [[mark, [title, "title"]], [["  "], [headings(laid, 0), "dim"]]]
+    : [[mark, [title, "title"], [headings(laid, textWidth(title) + 1), "dim"]]];
+  const room = height - head.length;
+  if (rows.length === 0 && room > 0) {
+    const none = shown.state.filter === "" ? NONE[list] : `Nothing here contains "${shown.state.filter}"`;
+    return [...head, [[`  ${none}`, "dim"]]];
+  }
+  const chosen = indexOf(rows, shown.state.chosen[list]);
+  const from = Math.max(0, Math.min(chosen - Math.floor(room / 2), rows.length - room));
+  return [
+    ...head,
+    ...rows.slice(from, from + Math.max(0, room)).map((row, i): Line => {
+      const cells = laid.map(({ column, width }): Span => {
+        const [text, style] = column.cell(row.thing, around);
+        return [fitTo(text, width, column.right), style];
+      });
+      const isChosen = marked && active && from + i === chosen;
+      if (isChosen) return [[fitTo(`› ${cells.map(([text]) => text).join(" ")}`, shown.columns), "chosen"]];
+      return [["  "], ...cells.flatMap((cell, i): Span[] => i === 0 ? [cell] : [[" "], cell])];
+    }),
+  ].slice(0, height);
+}
+
+/** The headings over their columns, from the column `from` of the terminal on: those that begin before are left out. */
+function headings(laid: readonly LaidColumn<Thing>[], from: number): string {
+  let line = "";
+  for (const { column: { heading, right }, width } of laid) {
+    const begins = line.length + (right ? width - heading.length : 0);
+    line += fitTo(begins < from ? "" : heading, width, right) + " ".repeat(GAP);
+  }
+  return line.slice(Math.max(0, from - 1)).trimEnd();
+}
+
+function footLines({ state, rows }: Shown): Line[] {
+  const happened: Line = state.question !== undefined
+    ? [[`${state.question.text} y/n`, "warn"]]
+    : state.typing
+    ? [["/", "title"], [`${state.filter}█`]]
+    : state.status !== undefined
+    ? [[state.status.text, state.status.bad ? "bad" : "good"]]
+    : state.filter !== ""
+    ? [["filter: ", "dim"], [state.filter], ["  Esc ends it", "dim"]]
+    : [];
+  return rows < 8 ? [happened] : [happened, [[keysOf(state), "dim"]]];
+}
+
+/** The keys that do something where the choice is. */
+function keysOf(state: State): string {
+  if (state.typing) return "Enter keeps the filter  Esc ends it";
+  if (state.text !== undefined) {
+    const { jid, ref, identity, dump } = state.text.of ?? {};
+    const job = [jid && "  c cancel", ref && "  r retry  x delete  K kill"].filter(Boolean).join("");
+    return `q back  j k scroll${job}${identity ? dump ? "  d dump again" : "  d dump" : ""}`;
+  }
+  if (state.list !== undefined) return "q back  Enter show  r retry  c cancel  x delete  K kill  / filter  ? help";
+  const own = {
+    processes: "Enter show  d dump  Q quiet  S stop",
+    queues: "Enter jobs  p pause/resume",
+    running: "Enter show  c cancel",
+    sets: "Enter jobs",
+  }[state.pane];
+  return `q quit  ${own}  Tab pane  / filter  ? help`;
+}

@@ -1,0 +1,37 @@
+/**
+ * A process in full, line by line.
+ *
+ * @module
+ */
+import { formatDuration } from "../../job/duration.ts";
+import type { ProcessInfo } from "../../store/admin.ts";
+import { relative } from "../entries.ts";
+import { number } from "./columns.ts";
+import { jidOf } from "./rows.ts";
+
+/** What is known of it, as of `now`. */
+export function processLines(process: ProcessInfo, now: number): string[] {
+  const { totals = {} } = process;
+  const queues = process.queues.map((queue) => process.weights[queue] ? `${queue},${process.weights[queue]}` : queue);
+  const rows: [string, string][] = [
+    ["process", process.identity],
+    ["tag", [process.tag, ...process.labels].filter(Boolean).join(" ")],
+    ["state", process.alive ? process.quiet ? "quiet: takes nothing new" : "running" : "dead, not yet cleared"],
+    ["busy", `${process.busy} of ${process.concurrency}`],
+    ["queues", queues.join(" ")],
+    ["memory", `${Math.round(process.rss / 1024 / 1024)} MB`],
+    ["version", process.version],
+    ["started", `${relative(process.startedAt, now)} (${new Date(process.startedAt).toISOString()})`],
+    ["beat", relative(process.beatAt, now)],
+    ...process.work.map((job, i): [string, string] => [
+      i === 0 ? "runs" : "",
+      `${job.task} ${jidOf(job.payload) ?? ""} ${relative(job.since, now)} ${job.progress ?? ""}`.trimEnd(),
+    ]),
+    ...Object.entries(totals).map(([name, { done, failed, cancelled, expired, workedMs }], i): [string, string] => [
+      i === 0 ? "done" : "",
+      `${name}: ${number(done)} done, ${number(failed)} failed, ${number(cancelled)} cancelled, ` +
+      `${number(expired)} expired, worked ${formatDuration(workedMs)}`,
+    ]),
+  ];
+  return rows.filter(([, value]) => value !== "").map(([name, value]) => `${name.padEnd(8)} ${value}`);
+}

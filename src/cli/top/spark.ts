@@ -1,0 +1,26 @@
+/**
+ * Small pictures out of block characters.
+ *
+ * @module
+ */
+
+const BARS = "▁▂▃▄▅▆▇█";
+
+/**
+ * The last `width` values as bars from 0 to the highest of them, the latest to the right; a space where nothing is known.
+ */
+export function sparkline(values: readonly number[], width: number): string {
+  const shown = width > 0 ? values.slice(-width) : [];
+  const highest = Math.max(1e-9, ...shown);
+  const bars = shown.map((value) =>
+    value <= 0 ? BARS[0] : BARS[Math.max(1, Math.ceil(value / highest * (BARS.length - 1)))]
+  );
+  return bars.join("").padStart(width);
+}
+
+/** How much of `whole` is taken, as a bar of `width` characters. */
+export function meter(part: number, whole: number, width: number): string {
+  const share = whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0;
+  const filled = part > 0 ? Math.max(1, Math.round(share * width)) : 0;
+  return "■".repeat(filled).padEnd(width, "·");
+}

@@ -1,0 +1,79 @@
+/**
+ * Lines of styled text for a screen: cut to a width, and harmless. Everything that is shown goes through
+ * {@linkcode paintLine}: what jobs bring along may be hostile to a terminal.
+ *
+ * @module
+ */
+import { plain } from "../output.ts";
+import { cutText, textWidth } from "../text_width.ts";
+
+/** What a piece of text means to the reader. */
+export type Style = "title" | "dim" | "good" | "warn" | "bad" | "chosen";
+
+/** A piece of text, and how it is shown. */
+export type Span = readonly [text: string, style?: Style | undefined];
+
+/** One line of the screen. */
+export type Line = readonly Span[];
+
+/** How each style looks, as the parameters of the terminal's SGR sequence. */
+export type Palette = Readonly<Partial<Record<Style, string>>>;
+
+/** On a terminal with colours. */
+export const COLOURS: Palette = { title: "1", dim: "2", good: "32", warn: "33", bad: "31", chosen: "7" };
+/** Where NO_COLOR is set: brightness alone. */
+export const NO_COLOURS: Palette = { title: "1", chosen: "7" };
+/** For what is no terminal. */
+export const NOTHING: Palette = {};
+
+/** The text without what moves a cursor, hides or reverses text. */
+export function harmless(text: string): string {
+  return plain(text).replace(/[\p{Cf}\p{Cs}\p{Co}]/gu, " ");
+}
+
+/** At most `width` columns of it; `…` stands for the rest. */
+export function cutTo(text: string, width: number): string {
+  // What combines takes no column, and a job may bring any amount of it: nothing legible has more than this.
+  return width <= 0 ? "" : cutText(text.slice(0, width * 8), width);
+}
+
+/** Exactly `width` columns of it: cut, or filled with spaces. */
+export function fitTo(text: string, width: number, right = false): string {
+  const cut = cutTo(harmless(text), width);
+  const fill = " ".repeat(Math.max(0, width - textWidth(cut)));
+  return right ? fill + cut : cut + fill;
+}
+
+/**
+ * The text as lines of at most `width` columns. Beyond the alphabets of Europe and its neighbours, every character is
+ * taken for a wide one: a line that ends early is legible.
+ */
+export function wrapTo(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  let taken = 0;
+  for (const point of harmless(text)) {
+    const more = point < "\u1100" ? 1 : 2;
+    if (taken + more > width && line !== "") {
+      lines.push(line);
+      [line, taken] = ["", 0];
+    }
+    line += point;
+    taken += more;
+  }
+  return [...lines, line];
+}
+
+/** What to write for the line; its text takes at most `width` columns. */
+export function paintLine(line: Line, width: number, palette: Palette): string {
+  let painted = "";
+  let left = width;
+  for (const [text, style] of line) {
+    if (left <= 0) break;
+    const cut = cutTo(harmless(text), left);
+    left -= textWidth(cut);
+    const look = style && palette[style];
+    painted += look && cut !== "" ? `\x1b[${look}m${cut}\x1b[0m` : cut;
+  }
+  return painted;
+}

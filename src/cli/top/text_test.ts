@@ -1,0 +1,29 @@
+import { assertEquals } from "@std/assert";
+import { textWidth } from "../text_width.ts";
+import { COLOURS, fitTo, NOTHING, paintLine, wrapTo } from "./text.ts";
+
+Deno.test("a text is fitted to so many columns, whatever its characters are", () => {
+  assertEquals(fitTo("abc", 5), "abc  ");
+  assertEquals(fitTo("abc", 5, true), "  abc");
+  assertEquals(fitTo("abcdef", 4), "abc…");
+  assertEquals(fitTo("abc", 0), "");
+  for (const text of ["漢字漢字漢字", "🙂🙂🙂🙂", "a漢b漢c漢", "e\u0301".repeat(20), "\u0301".repeat(5_000), "👨‍👩‍👧"]) {
+    for (const width of [1, 2, 3, 7, 8]) assertEquals(textWidth(fitTo(text, width)), width, `${text} in ${width}`);
+  }
+});
+
+Deno.test("what is hostile to a terminal does not get through, and styles do not count as width", () => {
+  const hostile = "a\x1b[2J\x1b]0;title\x07\r\nb\u202ec\u200bd\u009b31m\u{e0001}e";
+  const painted = paintLine([[hostile, "bad"], ["rest"]], 200, NOTHING);
+  // deno-lint-ignore no-control-regex -- that is what must not be there
+  assertEquals(/[\u0000-\u001f\u007f-\u009f\p{Cf}]/u.test(painted), false, JSON.stringify(painted));
+  assertEquals(paintLine([["abc", "bad"], ["def"], ["ghi", "good"]], 5, COLOURS), "\x1b[31mabc\x1b[0md…");
+  assertEquals(paintLine([["abc", "bad"]], 5, NOTHING), "abc");
+});
+
+Deno.test("long lines go on in the next", () => {
+  assertEquals(wrapTo("abcdefg", 3), ["abc", "def", "g"]);
+  assertEquals(wrapTo("", 3), [""]);
+  assertEquals(wrapTo("漢字漢", 4), ["漢字", "漢"]);
+  assertEquals(wrapTo("漢", 1), ["漢"]);
+});

@@ -1,0 +1,85 @@
+/**
+ * What `jobs top` shows, made by hand.
+ *
+ * @module
+ */
+import { History } from "../../src/cli/top/history.ts";
+import { FIRST_STATE } from "../../src/cli/top/state.ts";
+import type { Shown } from "../../src/cli/top/frame.ts";
+import type { Snapshot } from "../../src/cli/top/snapshot.ts";
+import type { ProcessInfo, QueueInfo, Stats } from "../../src/store/admin.ts";
+
+/** The moment of all that is made here. */
+export const NOW: number = Date.UTC(2026, 0, 1, 12);
+
+/** Counts of a store with nothing in it, but for `more`. */
+export function someStats(more: Partial<Stats> = {}): Stats {
+  return {
+    processed: 0,
+    failed: 0,
+    enqueued: 0,
+    scheduled: 0,
+    retry: 0,
+    dead: 0,
+    leased: 0,
+    processes: 0,
+    queues: [],
+    ...more,
+  };
+}
+
+/** A queue. */
+export function someQueue(name: string, more: Partial<QueueInfo> = {}): QueueInfo {
+  return { name, size: 0, latencyMs: 0, paused: false, ...more };
+}
+
+/** A live process that performs these jobs, each since a second. */
+export function someProcess(
+  identity: string,
+  payloads: readonly string[] = [],
+  more: Partial<ProcessInfo> = {},
+): ProcessInfo {
+  return {
+    identity,
+    hostname: "web1",
+    pid: 1,
+    tag: "",
+    labels: [],
+    queues: ["default"],
+    weights: {},
+    concurrency: 10,
+    version: "0.1.0",
+    startedAt: NOW - 60_000,
+    quiet: false,
+    busy: payloads.length,
+    rss: 100 * 1024 * 1024,
+    work: payloads.map((payload, i) => ({ task: `processor-${i}`, queue: "default", payload, since: NOW - 1_000 })),
+    beatAt: NOW,
+    alive: true,
+    ...more,
+  };
+}
+
+/** A payload. */
+export function somePayload(jid: string, name = "Import", args: unknown[] = []): string {
+  return JSON.stringify({ class: name, args, jid, queue: "default", retry: true });
+}
+
+/** A snapshot. */
+export function someSnapshot(more: Partial<Snapshot> = {}): Snapshot {
+  return { at: NOW, url: "sqlite:jobs.db", stats: someStats(), processes: [], ...more };
+}
+
+/** A screen with this snapshot on it. */
+export function someScreen(more: Partial<Shown> = {}): Shown {
+  return {
+    state: FIRST_STATE,
+    snapshot: someSnapshot(),
+    history: new History(),
+    problem: undefined,
+    columns: 100,
+    rows: 30,
+    live: true,
+    ...more,
+  };
+}
