@@ -14,6 +14,7 @@ import { edit } from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import { exactlyOnce } from "./exactly_once.ts";
 import type { Cases, OpenTestStore } from "./harness.ts";
+import { measures } from "./measures.ts";
 import { pages } from "./pages.ts";
 import { pause } from "./pause.ts";
 import { processes } from "./processes.ts";
@@ -47,6 +48,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   audit,
   results,
   classes,
+  measures,
   "exactly once": exactlyOnce,
 };
 
