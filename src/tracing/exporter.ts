@@ -19,6 +19,10 @@ const ONE_TRY_MS = 750;
  */
 export function newExporter({ protocol, timeoutMs }: SdkSettings, brief: boolean): SpanExporter | undefined {
   if (protocol === undefined) return undefined;
-  const options = { timeoutMillis: brief ? Math.min(timeoutMs, ONE_TRY_MS) : timeoutMs };
+  const options = {
+    timeoutMillis: brief ? Math.min(timeoutMs, ONE_TRY_MS) : timeoutMs,
+    // Batches are seconds apart; and in Deno 2.6.10, node:http sends nothing when a connection is used again.
+    httpAgentOptions: { keepAlive: false },
+  };
   return protocol === "http/json" ? new JsonExporter(options) : new ProtobufExporter(options);
 }
