@@ -83,8 +83,9 @@ export class Client {
   }
 
   /**
-   * Waits until a job has ended, and tells how. That is known of a job that returned something or failed for good, and of
-   * any that was pushed with `result_ttl` (and `failure_ttl`), for so long; for others it waits until `signal` aborts.
+   * Waits until a job has ended, and tells how. That is known for some time of a job that returned something or failed for
+   * good, and of any that was pushed with `result_ttl` (and `failure_ttl`). Of those that return nothing, a server that does
+   * very many remembers some; for one that it does not, this waits until `signal` aborts.
    *
    * @returns undefined when `signal` aborted first
    * @throws {Error} where there is no store to ask: within an isolated job

@@ -1,6 +1,9 @@
 /**
- * Records: what is kept of jobs that have ended, and for how long. A job that returns nothing leaves nothing, unless it
- * or its class says `result_ttl`, or finished jobs are kept anyway (`retention.done`).
+ * Records: what is kept of jobs that have ended, and for how long.
+ *
+ * A job that returns nothing is remembered too, while there are not too many of them: somebody who looks after one job
+ * finds it, and a server that does tens of thousands a second does not write as many records. One that says `result_ttl`
+ * itself, or by its class, is always remembered, and so is every one where `retention.done` is set.
  *
  * @module
  */
@@ -15,11 +18,15 @@ import type { Job } from "../job/job.ts";
 import { stringifyLossless } from "../job/json.ts";
 import type { NewRecord } from "../store/results.ts";
 import type { Outcome } from "../store/store.ts";
+import { TokenBucket } from "./token_bucket.ts";
 
 /** A larger payload is not kept with the record. */
 const LARGEST_PAYLOAD = 16 * 1024;
 /** Lines of a failure's stack that are kept. */
 const STACK_LINES = 20;
+/** Of jobs that return nothing, so many a second are remembered; a thousand at once after a quiet time. */
+const NOTHING_PER_SECOND = 100;
+const NOTHING_AT_ONCE = 1_000;
 
 /** Makes records. */
 export class Records {
@@ -27,19 +34,23 @@ export class Records {
   readonly #settings: Settings;
   readonly #registry: Registry;
   readonly #owner: string;
+  readonly #nothings: TokenBucket;
 
   constructor(options: { clock: Clock; settings: Settings; registry: Registry; owner: string }) {
     this.#clock = options.clock;
     this.#settings = options.settings;
     this.#registry = options.registry;
     this.#owner = options.owner;
+    const { clock } = options;
+    this.#nothings = new TokenBucket({ clock, perSecond: NOTHING_PER_SECOND, most: NOTHING_AT_ONCE });
   }
 
   /** Of a job that is done; undefined when nothing is kept. */
   done(context: JobContext, result: unknown, since: number): { readonly record: NewRecord } | undefined {
     const asked = this.#asked(context.payload.result_ttl, context.class, "result_ttl");
     const { doneTtlMs, resultTtlMs } = this.#settings;
-    const ttlMs = Math.max(doneTtlMs, asked ?? (result === undefined ? 0 : resultTtlMs));
+    const usual = () => result !== undefined || (resultTtlMs > 0 && this.#nothings.take()) ? resultTtlMs : 0;
+    const ttlMs = Math.max(doneTtlMs, asked ?? (doneTtlMs >= resultTtlMs ? 0 : usual()));
     if (!(ttlMs > 0)) return undefined;
     return this.#record(context, ttlMs, { state: "done", since, ...this.#shown(result) });
   }

@@ -16,7 +16,7 @@ export function Flaky(ctx) {
   if (ctx.attempt < 3) throw new RangeError("no luck " + ctx.attempt);
   return "at last";
 }
-Flaky.options = { retry_in: () => 0 };
+Flaky.options = { retryIn: () => 0.01 };
 export function Gone() { throw new TypeError("no way"); }
 Gone.options = { retry: false };
 export function Kept() { return 1; }
@@ -73,6 +73,9 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals([failed.code, failed.stdout, failed.stderr], [1, "", "jobs: failed: TypeError: no way\n"]);
     const nothing = await jobs(["push", "Noop", "--wait", "--store", bench.url]);
     assertEquals([nothing.code, nothing.stdout], [0, ""]);
+    const usual = await bench.push("Noop", []);
+    assertEquals((await bench.client.result(usual))?.state, "done");
+    assertMatch((await jobs(["show", usual, "--store", bench.url])).stdout, /^state +done /m);
   });
 }
 
@@ -130,14 +133,14 @@ Deno.test("a result that is too large or no JSON is not kept, and that is said; 
   assertEquals([odd?.state, odd?.result_dropped], ["done", "a function is no JSON"]);
 });
 
-Deno.test("how long is as the push, the class or the configuration says; by default nothing is kept of nothing", async () => {
+Deno.test("how long is as the push, the class or the configuration says", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server([await withModule(bench), "-c", "1"]);
   const kept = await bench.push("Noop", [], { result_ttl: -1 });
   const brief = await bench.push("Add", [1, 1], { result_ttl: 0 });
   const classSays = await bench.push("Kept", []);
   const pushSays = await bench.push("Kept", [], { result_ttl: 60 });
-  const nothing = await bench.push("Noop", []);
+  const nothing = await bench.push("Noop", [], { result_ttl: 0 });
   const last = await bench.push("Add", [1, 1]);
   await bench.client.result(last);
   const known = await Promise.all(
