@@ -12,7 +12,7 @@ import { StoreError, type StoreErrorCode } from "../src/store/errors.ts";
 import { openSqlite } from "../src/store/sqlite/open.ts";
 import { HOUR_MS, job, jobs, numbersIn, register, takeUpTo } from "./store_contract/jobs.ts";
 import { FakeClock } from "./support/clock.ts";
-import { sqliteFolder } from "./support/stores.ts";
+import { ShiftedClock, sqliteFolder } from "./support/stores.ts";
 
 Deno.test("SQLite: what it makes is for its user alone: the folder, the file and those beside it", async () => {
   await using folder = await sqliteFolder();
@@ -152,6 +152,25 @@ Deno.test("SQLite: durability by option or by address", async () => {
     const store = await folder.open(open);
     assertEquals(await store.enqueue([job(1)]), [{ stored: true }]);
   }
+});
+
+Deno.test("SQLite: measures are dropped when their time is over", async () => {
+  await using folder = await sqliteFolder();
+  const clock = new ShiftedClock();
+  const store = await folder.open({ clock });
+  const one = { class: "Hard", processed: 1, failed: 0, workedMs: 1, histogram: new Array(26).fill(0) };
+  const rows = () => {
+    using database = new DatabaseSync(folder.file);
+    return Number(database.prepare("SELECT count(*) AS n FROM measure").get()!.n);
+  };
+  await store.measure([one]);
+  assertEquals(rows(), 2);
+  clock.advance(9 * HOUR_MS);
+  await store.measure([one]);
+  assertEquals(rows(), 3, "the first minute is gone, its ten minutes are not");
+  clock.advance(73 * HOUR_MS);
+  await store.measure([one]);
+  assertEquals(rows(), 2);
 });
 
 async function refused(act: () => Promise<unknown>, code: StoreErrorCode, words: string): Promise<StoreError> {

@@ -24,7 +24,8 @@ processes that died and what they still hold, paused queues, queues that no proc
 Then prints the settings and where each came from. Exit 1 when something does not work.
 
   --ready   only this, for health checks: the store answers, and a process on this machine (in this container) is alive
-            and takes jobs. Says in one line why not, with exit 1; a process that is quiet is not ready`;
+            and takes jobs. Says in one line why not, with exit 1; a process that is quiet is not ready,
+            and none is while all queues are paused`;
 
 /** Looks at everything. */
 export async function run(argv: readonly string[]): Promise<number> {
