@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { Client } from "../../src/client/client.ts";
-import { Crontab } from "../../src/client/crontab.ts";
 import { newToken, passwordSecret } from "../../src/web/auth/accounts.ts";
 import { readBody, type Refusal } from "../../src/web/body.ts";
 import { FakeClock } from "../support/clock.ts";
+import { fillHostile, XSS } from "./hostile.ts";
 import { bury, onBothStores, openSite, placeOf, push } from "./site.ts";
 
 const PAGES = [
@@ -31,86 +30,9 @@ const PAGES = [
   "/api/v1/audit",
 ];
 
-const XSS = `"'><x-attack onfocus=alert(1)>\${1}</title></script><x-attack>&lt;\u2028`;
-
 onBothStores("Nothing of a payload, a process or an address is markup on any page", async ({ store, visitor }) => {
-  const hostile = {
-    class: XSS,
-    args: [XSS, { [XSS]: [XSS] }],
-    display_class: XSS,
-    wrapped: XSS,
-    tags: [XSS],
-    error_class: XSS,
-    error_message: XSS,
-    error_backtrace: XSS,
-    failed_at: XSS,
-    created_at: XSS,
-    enqueued_at: XSS,
-    retried_at: 1e300,
-    errors: [{ at: 1.7e9, error_class: XSS, error_message: XSS }, { at: 1e300, error_class: "", error_message: XSS }],
-    retry_count: XSS,
-    [XSS]: XSS,
-  };
-  await bury(store, "d1", hostile);
-  await bury(store, XSS, { ...hostile, error_backtrace: "eJyLVnIrzUsuyczPU4rVUUrOzy0oSi0uTk1RigUAiqkJNA==" });
-  await push(store, "q1", hostile);
-  await push(store, "q2", { ...hostile, class: "Plain", tags: XSS, error_class: { [XSS]: 1 } });
-  await push(store, "s1", hostile, 60_000);
-  await store.enqueue([{ jid: "r1", queue: "default", payload: `${XSS} no JSON` }]).catch(() => {});
-  await store.beat({
-    identity: `${XSS}:1:x`,
-    hostname: XSS,
-    pid: 1,
-    tag: XSS,
-    labels: [XSS],
-    queues: [XSS, "default"],
-    weights: { [XSS]: 1, default: 1 },
-    concurrency: 1,
-    version: XSS,
-    startedAt: 0,
-    quiet: false,
-    busy: 1,
-    rss: 1,
-    work: [{
-      task: XSS,
-      queue: XSS,
-      payload: JSON.stringify({ jid: XSS, ...hostile }),
-      since: 0,
-      progress: XSS,
-      lastLine: XSS,
-      log: [XSS, XSS],
-    }],
-  }, 60_000);
-  const ended = { jid: XSS, class: XSS, queue: XSS, state: XSS, error: { class: XSS, message: XSS, stack: [XSS] } };
-  const body = JSON.stringify({
-    ...ended,
-    result: XSS,
-    ended_at: XSS,
-    attempt: XSS,
-    process: XSS,
-    last_line: XSS,
-    log: [XSS, 1],
-    payload: hostile,
-  });
-  await store.keepResult({ jid: XSS, ttlMs: 60_000, body });
-  await store.keepResult({ jid: "ended", ttlMs: 60_000, body });
-  const crontab = new Crontab({ store, client: new Client({ store }) });
-  await crontab.add({ name: XSS.replace(/[\u2028]/g, ""), class: XSS, rule: "0 3 * * *", timezone: "UTC", memo: XSS })
-    .catch(() =>
-      crontab.add({ name: "plain", class: XSS, args: [XSS], rule: "0 3 * * *", timezone: "UTC", memo: XSS })
-    );
-  await store.audit({
-    user: XSS,
-    by: XSS,
-    from: XSS,
-    action: XSS,
-    target: XSS,
-    outcome: XSS,
-    details: XSS,
-    count: 1e300,
-  });
+  const cronName = await fillHostile(store, XSS);
   const someone = visitor();
-  const cronName = (await crontab.list())[0]!.name;
   const [entry] = (await store.page({ in: "dead" })).entries;
   const query = encodeURIComponent(XSS);
   const addresses = [

@@ -5,6 +5,7 @@
  */
 import type { OpenStore } from "../../src/store/open.ts";
 import { openStore } from "../../src/store/open.ts";
+import type { ProcessRecord } from "../../src/store/store.ts";
 import { createWeb, type Web, type WebOptions } from "../../src/web/web.ts";
 import { startRedis } from "../support/redis.ts";
 
@@ -155,6 +156,43 @@ export async function bury(
   });
   const [entry] = await store.find(jid);
   await store.edit([entry!.ref], "kill");
+}
+
+/** A process as it registers itself. */
+export function processRecord(identity: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
+  return {
+    identity,
+    hostname: "web1",
+    pid: 7,
+    tag: "",
+    labels: [],
+    queues: ["default"],
+    weights: { default: 0 },
+    concurrency: 2,
+    version: "0",
+    startedAt: 0,
+    quiet: false,
+    busy: 0,
+    rss: 1,
+    work: [],
+    ...more,
+  };
+}
+
+/** Puts a job into `retry`, due in an hour: a process has taken it and failed. */
+export async function fail(
+  store: OpenStore,
+  jid: string,
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  const owner = `web1:7:${jid}`;
+  const failed = { error_class: "RangeError", error_message: "no luck", retry_count: 0, failed_at: 1.7e9, ...fields };
+  await push(store, jid, { ...failed, queue: "failing" });
+  await store.beat(processRecord(owner), 60_000);
+  const [lease] = await store.take({ queues: ["failing"], limit: 1, owner });
+  const payload = JSON.stringify({ class: "Hard", args: [], jid, queue: "default", ...failed });
+  await store.settle(owner, [{ kind: "retry", token: lease!.token, delayMs: 3_600_000, payload }]);
+  await store.deregister(owner);
 }
 
 /** Where a job is: `dead`, `queue:default`, … or nothing. */

@@ -143,7 +143,7 @@ function CronActions({ view, entry }: { readonly view: View; readonly entry: Cro
   const pausing = entry.state?.paused ? "resume" : "pause";
   return (
     <>
-      <ActionButton view={view} path={`${path}/run`} label="Run now" title={`Run ${entry.name} now`} />
+      <ActionButton view={view} path={`${path}/run`} label="Run now" title={`Run now: ${entry.name}`} />
       <ActionButton
         view={view}
         path={`${path}/${pausing}`}

@@ -43,6 +43,8 @@ export function html(c: Context, page: Child, status: 200 | 400 | 422 = 200): Re
 }
 
 function takeFlash(desk: Desk, c: Context): Flash | undefined {
+  // A live page that asks for itself once more, while its visitor is on the way to the next, would take it from that.
+  if (c.req.header("x-live") !== undefined) return undefined;
   const [kind, ...words] = (getCookie(c, FLASH_COOKIE) ?? "").split(" ");
   if (kind !== "ok" && kind !== "bad") return undefined;
   deleteCookie(c, FLASH_COOKIE, { path: desk.prefix || "/" });

@@ -110,6 +110,15 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
           kind={action === "delete" ? "danger" : action === "retry" ? "primary" : ""}
         />
       ))}
+      {entry.owner !== undefined && (
+        <ActionButton
+          view={view}
+          path="/jobs/cancel"
+          fields={{ jid: job.jid, process: entry.owner }}
+          label="Cancel"
+          kind="danger"
+        />
+      )}
       {entry.place.in !== "leased" && job.payload !== undefined && (
         <a class="button" href={link(view, `/jobs/${encodeURIComponent(job.jid || "-")}/edit`, { ref: entry.ref })}>
           Edit and push again

@@ -1,0 +1,113 @@
+/**
+ * A store whose every text is hostile: what a payload, a process, a record, a crontab and an audit log can hold.
+ *
+ * @module
+ */
+import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
+import type { OpenStore } from "../../src/store/open.ts";
+import { bury, fail, push } from "./site.ts";
+
+/** Ends whatever it stands in, and is an element and a handler there. */
+export const XSS = `"'><x-attack onfocus=alert(1)>\${1}</title></script><x-attack>&lt;\u2028`;
+/** The same, and what a browser would run. */
+export const LIVE_XSS =
+  `"'></title></textarea></pre><x-attack></x-attack><img src=x onerror=alert(1)><script>alert(2)</script>` +
+  `<svg onload=alert(3)><a href="javascript:alert(4)" autofocus onfocus=alert(5)>`;
+
+/** Fills the store with it; returns the name of the cron entry. */
+export async function fillHostile(store: OpenStore, text: string): Promise<string> {
+  const hostile = {
+    class: text,
+    args: [text, { [text]: [text] }],
+    display_class: text,
+    wrapped: text,
+    tags: [text],
+    error_class: text,
+    error_message: text,
+    error_backtrace: text,
+    failed_at: text,
+    created_at: text,
+    enqueued_at: text,
+    retried_at: 1e300,
+    errors: [{ at: 1.7e9, error_class: text, error_message: text }, {
+      at: 1e300,
+      error_class: "",
+      error_message: text,
+    }],
+    retry_count: text,
+    [text]: text,
+  };
+  await bury(store, "d1", hostile);
+  await bury(store, text, { ...hostile, error_backtrace: "eJyLVnIrzUsuyczPU4rVUUrOzy0oSi0uTk1RigUAiqkJNA==" });
+  await push(store, "q1", hostile);
+  await push(store, "q2", { ...hostile, class: "Plain", tags: text, error_class: { [text]: 1 } });
+  await push(store, "s1", hostile, 60_000);
+  await store.enqueue([{ jid: "r1", queue: "default", payload: `${text} no JSON` }]).catch(() => {});
+  await store.beat({
+    identity: `${text}:1:x`,
+    hostname: text,
+    pid: 1,
+    tag: text,
+    labels: [text],
+    queues: [text, "default"],
+    weights: { [text]: 1, default: 1 },
+    concurrency: 1,
+    version: text,
+    startedAt: 0,
+    quiet: false,
+    busy: 1,
+    rss: 1,
+    work: [{
+      task: text,
+      queue: text,
+      payload: JSON.stringify({ jid: text, ...hostile }),
+      since: 0,
+      progress: text,
+      lastLine: text,
+      log: [text, text],
+    }],
+  }, 60_000);
+  const ended = {
+    jid: text,
+    class: text,
+    queue: text,
+    state: text,
+    error: { class: text, message: text, stack: [text] },
+  };
+  const body = JSON.stringify({
+    ...ended,
+    result: text,
+    ended_at: text,
+    attempt: text,
+    process: text,
+    last_line: text,
+    log: [text, 1],
+    payload: hostile,
+  });
+  await store.keepResult({ jid: text, ttlMs: 60_000, body });
+  await store.keepResult({ jid: "ended", ttlMs: 60_000, body });
+  await fail(store, "f1", { ...hostile, queue: "default" });
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  await crontab.add({
+    name: text.replace(/[\u2028]/g, ""),
+    class: text,
+    rule: "0 3 * * *",
+    timezone: "UTC",
+    memo: text,
+  })
+    .catch(() =>
+      crontab.add({ name: "plain", class: text, args: [text], rule: "0 3 * * *", timezone: "UTC", memo: text })
+    );
+  await store.audit({
+    user: text,
+    by: text,
+    from: text,
+    action: text,
+    target: text,
+    outcome: text,
+    details: text,
+    count: 1e300,
+  });
+  return (await crontab.list())[0]!.name;
+}
