@@ -133,8 +133,9 @@ function time(ms: number | undefined): string {
   return ms === undefined ? "–" : formatDuration(ms);
 }
 
-/** What is beyond the last bound is known only to be that. */
+/** What is below the first bound, or beyond the last, is known only to be that. */
 function estimate(ms: number | undefined): string {
+  if (ms !== undefined && ms <= RUN_BOUNDS_MS[0]!) return `< ${time(RUN_BOUNDS_MS[0])}`;
   const beyond = ms === RUN_BOUNDS_MS.at(-1);
   return `${beyond ? "> " : ""}${time(ms)}`;
 }
