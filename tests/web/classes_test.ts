@@ -17,7 +17,18 @@ onBothStores("Classes that leave no records are shown with throughput, failures 
   ]);
   for (const [over, perMinute] of [["1h", "25.0"], ["8h", "3.1"], ["72h", "0.3"], ["nonsense", "25.0"]] as const) {
     const { text } = await someone.visit(`/classes?over=${over}`);
-    for (const shown of ["Thumb::Nail", "1,500", perMinute, "300 (20 %)", "2m24s", "120ms", "1,200 up to 150ms", "&lt; 20ms"]) {
+    for (
+      const shown of [
+        "Thumb::Nail",
+        "1,500",
+        perMinute,
+        "300 (20 %)",
+        "2m24s",
+        "120ms",
+        "1,200 up to 150ms",
+        "&lt; 20ms",
+      ]
+    ) {
       assertStringIncludes(text, shown, over);
     }
     assert(!text.includes(hostile));

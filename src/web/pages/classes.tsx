@@ -41,16 +41,16 @@ export function ClassesPage({ view, measured, recent, classes }: {
         ? <Empty>No job was performed. What is performed is written down once a minute.</Empty>
         : <MeasuresTable view={view} measured={measured} />}
       {recent.rows.length > 0 && (
-        <>
+        <section aria-labelledby="records-title">
           <div class="heading">
-            <h2>From records</h2>
+            <h2 id="records-title">From records</h2>
             <span class="note">
               the last {number(recent.rows.length)} jobs that left one{recent.whole ? "" : " (there are more)"},{" "}
               the oldest <Time at={since} now={view.now} />
             </span>
           </div>
           <Table view={view} classes={classes} />
-        </>
+        </section>
       )}
     </Layout>
   );
