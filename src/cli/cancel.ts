@@ -12,6 +12,7 @@ import { withStore } from "./store.ts";
 /** What `--help` prints. */
 export const help = `
 Usage: jobs cancel JID …
+       jobs cancel --all scheduled|retry|busy|queue:NAME
 
 Cancels jobs. One that waits (queued, scheduled or to be retried) is removed. One that runs is aborted, wherever it runs:
 its signal aborts; one that runs in a process of its own is killed if it does not end. That is not a failure, and it is
@@ -25,8 +26,15 @@ export type Cancelled = "removed" | "aborted" | "dead" | "absent";
 
 /** Cancels jobs. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: jids } = parseCommand("cancel", argv, COMMON_FLAGS);
-  if (jids.length === 0) throw new UsageError("JIDs are wanted: jobs cancel JID …");
+  const { flags, args: jids } = parseCommand("cancel", argv, { ...COMMON_FLAGS, all: { takes: "text" } });
+  const { all } = flags;
+  if ((all === undefined) === (jids.length === 0)) {
+    throw new UsageError("JIDs or --all SET are wanted: jobs cancel JID … | --all scheduled|retry|busy|queue:NAME");
+  }
+  if (all !== undefined) {
+    const { cancelAll } = await import("./cancel_all.ts");
+    return await withStore(flags, (store) => cancelAll(store, all, flags.json));
+  }
   return await withStore(flags, async (store) => {
     const results: Record<string, Cancelled> = {};
     for (const jid of jids) results[jid] = await cancel(store, jid);

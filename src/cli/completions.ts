@@ -7,6 +7,7 @@
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import type { Command } from "./cli.ts";
 import { print } from "./output.ts";
+import { TOPICS } from "./topics.ts";
 
 const help = `
 Usage: jobs completions bash|zsh|fish
@@ -47,10 +48,12 @@ export function completionsOf(commands: Commands): Command {
             `; wanted: jobs completions ${Object.keys(SHELLS).join("|")}`,
         );
       }
-      const known = Object.entries(commands).map(async ([name, [about, load]]) =>
-        completed(name, about, (await load()).help)
+      const known = await Promise.all(
+        Object.entries(commands).map(async ([name, [about, load]]) => completed(name, about, (await load()).help)),
       );
-      print(SHELLS[shell]!(await Promise.all(known)));
+      const topics = [...new Set([...Object.keys(commands), ...Object.keys(TOPICS)])];
+      const help: Completed = { name: "help", about: "tell of a command or a topic", flags: [], words: topics };
+      print(SHELLS[shell]!([...known, help]));
       return 0;
     },
   };
@@ -75,7 +78,7 @@ function bash(commands: readonly Completed[]): string {
     words="${commands.map(({ name }) => name).join(" ")}"
   else
     case \${COMP_WORDS[COMP_CWORD - 1]} in
-      -q | --queue | queue) words=$(${QUEUES}) ;;
+      -q | --queue | queue | clear | pause | resume) words=$(${QUEUES}) ;;
       *)
         case \${COMP_WORDS[1]} in
 ${commands.map((command) => `          ${command.name}) words="${wordsOf(command)}" ;;`).join("\n")}
@@ -99,7 +102,7 @@ ${commands.map(({ name, about }) => `      ${quoted(`${name}:${about}`)}`).join(
     return
   fi
   case $words[CURRENT-1] in
-    -q|--queue|queue) compadd -- $(${QUEUES}); return ;;
+    -q|--queue|queue|clear|pause|resume) compadd -- $(${QUEUES}); return ;;
   esac
   case $words[2] in
 ${commands.map((command) => `    ${command.name}) compadd -- ${wordsOf(command)} ;;`).join("\n")}
@@ -122,7 +125,7 @@ function fish(commands: readonly Completed[]): string {
         `complete -c jobs ${after(name)} -l ${flag}${flag === "queue" ? " -s q -x -a '(__jobs_queues)'" : ""}`
       ),
     ]),
-    `complete -c jobs ${after("queue")} -f -a '(__jobs_queues)'`,
+    `complete -c jobs ${after("queue clear pause resume")} -f -a '(__jobs_queues)'`,
   ].join("\n");
 }
 

@@ -233,6 +233,11 @@ export const SHAPES: readonly Shape[] = [
     fields: { "{}": ["text", "`removed`, `aborted`, `dead` or `absent`"] },
   },
   {
+    command: "jobs cancel --all SET",
+    prints: "an object",
+    fields: { "cancel": ["number", "how many were cancelled"] },
+  },
+  {
     command: "jobs clear QUEUE",
     prints: "an object",
     fields: { "queue": ["text", "the queue"], "cleared": ["number", "how many jobs were deleted"] },

@@ -126,7 +126,7 @@ Deno.test("every command prints with --json the fields that docs/json.md lists",
     await check(bench, "jobs ps", ["ps"]);
     await check(bench, "jobs dump", ["dump", "--all"]);
     await check(bench, "jobs doctor --ready", ["doctor", "--ready"]);
-    await check(bench, "jobs cancel JID …", ["cancel", held]);
+    await check(bench, "jobs cancel --all SET", ["cancel", "--all", "busy"]);
     await check(bench, "jobs push CLASS --wait", ["push", "JsonNoop", "--wait"]);
     await check(bench, "jobs push CLASS --wait", ["push", "JsonFail", "--retry", "false", "--wait"], 1);
     await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "dead"]);

@@ -113,6 +113,17 @@ Deno.test("--all does it to those that are there when it begins, not to those th
   server.kill("SIGTERM");
 });
 
+Deno.test("cancel --all removes what waits in one place, and aborts what runs", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 1_200 }, (_, i) => [i]) });
+  const kept = await bench.push("A", [], { queue: "high" });
+  assertEquals((await on(bench, ["cancel", "--all", "queue:low"])).stdout, "1,200 jobs cancelled\n");
+  assertEquals(await sizes(bench.store), { high: 1, low: 0 });
+  assertEquals((await bench.store.find(kept)).length, 1);
+  assertEquals((await on(bench, ["cancel", "--all", "dead"])).code, 2);
+});
+
 Deno.test("in bulk, refused lines are named, the others are stored, and it is said", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
