@@ -24,6 +24,9 @@ export interface ProcessOptions {
   readonly cwd?: string;
 }
 
+/** A line that ought to come at once is waited for so long before the test fails. */
+const PATIENCE_MS = 60_000;
+
 /** A running `jobs run`. */
 export class JobsProcess implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
@@ -70,22 +73,25 @@ export class JobsProcess implements AsyncDisposable {
   /**
    * Waits until it has logged a line with this message (and these fields).
    *
-   * @throws {Error} when it ends without having logged it
+   * @throws {Error} when it ends without having logged it, or does not for a minute
    */
   logged(msg: string, fields: Readonly<Record<string, unknown>> = {}, count = 1): Promise<LoggedLine> {
     const fits = (line: LoggedLine) =>
       line.msg === msg && Object.entries(fields).every(([name, value]) => line[name] === value);
     return new Promise((resolve, reject) => {
+      const fail = (what: string) =>
+        reject(new Error(`${what} "${msg}":\n${this.#lines.map((line) => JSON.stringify(line)).join("\n")}`));
+      let isLate = false;
       const look = () => {
         const found = this.#lines.filter(fits);
         if (found.length >= count) resolve(found[count - 1]!);
-        else if (this.#ended) {
-          reject(
-            new Error(`Ended without logging "${msg}":\n${this.#lines.map((line) => JSON.stringify(line)).join("\n")}`),
-          );
-        } else return;
+        else if (this.#ended) fail("Ended without logging");
+        else if (isLate) fail("Has not logged for a minute");
+        else return;
+        clearTimeout(patience);
         this.#waiters.delete(look);
       };
+      const patience = setTimeout(() => (isLate = true, look()), PATIENCE_MS);
       this.#waiters.add(look);
       look();
     });
