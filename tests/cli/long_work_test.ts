@@ -1,5 +1,6 @@
 /** Commands that work through many jobs: what they leave alone, what they say, and Ctrl-C in the middle. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { editAll } from "../../src/cli/edit_jobs.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
@@ -101,16 +102,25 @@ Deno.test("clear asks on a terminal; anything but yes leaves all as it is", asyn
   assertEquals(await sizes(bench.store), { low: 0 });
 });
 
-Deno.test("--all does it to those that are there when it begins, not to those that come back", async () => {
+Deno.test("--all does it to those that are there when it begins, not to those that come meanwhile", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
-  await using server = await bench.server();
-  for (let i = 0; i < 5; i++) await bench.push("Fail", ["no"], { retry: 0 });
-  await bench.until(async () => (await bench.store.stats()).dead === 5);
-  // Each fails again at once: without an end, this would go on for ever.
-  const { code, stdout } = await on(bench, ["retry", "--all", "dead"]);
-  assertEquals([code, stdout], [0, "5 jobs put into queue\n"]);
-  server.kill("SIGTERM");
+  for (let i = 0; i < 3; i++) await bench.push("A", [i]);
+  let late = 0;
+  const place = { in: "queue", queue: "default" } as const;
+  const busy = {
+    queues: () => bench.store.queues(),
+    audit: (act: Parameters<OpenStore["audit"]>[0]) => bench.store.audit(act),
+    async editSome(...request: Parameters<OpenStore["editSome"]>) {
+      const [where, edit, limit] = request;
+      const count = await bench.store.editSome(where, edit, Math.min(limit, 2));
+      if (++late < 10) await bench.push("Late", []);
+      return count;
+    },
+  } as unknown as OpenStore;
+  const edited = await editAll(busy, place, { name: "delete", edit: "delete", doing: "Deleting", done: "deleted" });
+  const { entries } = await bench.store.page(place);
+  assertEquals([edited, entries.map(({ payload }) => JSON.parse(payload).class)], [3, ["Late", "Late"]]);
 });
 
 Deno.test("cancel --all removes what waits in one place, and aborts what runs", async () => {
