@@ -22,7 +22,9 @@ export const COARSE: Steps = { stepMs: 10 * MINUTE_MS, keptMs: 72 * 60 * MINUTE_
 
 /** How finely measures are kept, and for how long. */
 export interface Steps {
+  /** The length of a step. */
   readonly stepMs: number;
+  /** For so long a step is kept. */
   readonly keptMs: number;
 }
 
@@ -38,9 +40,11 @@ export type MeasureWindow = keyof typeof WINDOWS;
 
 /** Sums over jobs of one class. */
 export interface Measurement {
+  /** The class. */
   readonly class: string;
   /** Performed, failed ones too; each try counts. */
   readonly processed: number;
+  /** Those that failed; each try counts. */
   readonly failed: number;
   /** Time of those that did not fail, in whole milliseconds: failures end at any moment and say nothing. */
   readonly workedMs: number;
@@ -91,7 +95,11 @@ export class MeasuredSums {
     series: number[];
   }>();
 
-  /** @param steps how many there are */
+  /**
+   * Nothing yet.
+   *
+   * @param steps how many there are
+   */
   constructor(steps: number) {
     this.#steps = steps;
   }

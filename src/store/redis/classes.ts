@@ -24,5 +24,8 @@ export async function declaredClasses(
   }
   if (names.length === 0) return [];
   const found = await link.call(["HMGET", CLASSES, ...names]) as (string | null)[];
-  return names.flatMap((name, i) => found[i] == null ? [] : [{ name, options: found[i] }]);
+  return names.flatMap((name, i) => {
+    const options = found[i];
+    return typeof options === "string" ? [{ name, options }] : [];
+  });
 }
