@@ -36,6 +36,7 @@ export interface PastAct extends Act {
 
 /** One page of acts, the latest first. */
 export interface ActPage {
+  /** Newest first. */
   readonly acts: readonly PastAct[];
   /** Pass it to get the next page; absent on the last. */
   readonly next?: string;
