@@ -4,7 +4,7 @@
 .PHONY: help deno demo run check test bench fmt compile image clean
 
 # What the tests drive, as PACKAGE[:COMMAND].
-TEST_NEEDS = redis-server ruby-sidekiq:sidekiq chromium prometheus:promtool zsh fish logrotate systemd:systemd-analyze
+TEST_NEEDS = redis-server ruby-sidekiq:sidekiq chromium prometheus:promtool zsh fish logrotate systemd:systemd-analyze tmux
 
 DENO = deno=$$(scripts/deno.sh) || exit 1; "$$deno"
 

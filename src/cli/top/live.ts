@@ -195,9 +195,9 @@ class Live {
 
   get #problem(): string | undefined {
     const silentMs = this.#clock.monotonic() - this.#answeredAt;
-    if (this.#failure !== undefined) return `${this.#failure}; trying again (as of ${ago(silentMs)})`;
+    if (this.#failure !== undefined) return `Trying again; shown as of ${ago(silentMs)}: ${this.#failure}`;
     return silentMs > Math.max(SILENT_MS, SILENT_INTERVALS * this.#intervalMs)
-      ? `The store does not answer; waiting (as of ${ago(silentMs)})`
+      ? `Waiting; shown as of ${ago(silentMs)}: the store does not answer`
       : undefined;
   }
 

@@ -1,0 +1,173 @@
+/** `jobs top` in a real terminal, on both stores. Its screen as such is tested beside its files. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobsCommand } from "../support/command.ts";
+import { until } from "../support/eventually.ts";
+import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+import { Terminal } from "../support/tmux.ts";
+
+/** What is typed to start it. */
+function top(bench: Bench, ...more: string[]): string {
+  return [...jobsCommand(), "top", "--interval", "100ms", "--store", bench.url, ...more].map((word) => `'${word}'`)
+    .join(" ");
+}
+
+/** Opens a terminal, notes how it is set, and starts it there. */
+async function open(bench: Bench, columns = 110, rows = 30): Promise<Terminal> {
+  const terminal = await Terminal.open(columns, rows);
+  await terminal.press(`stty -g >${bench.folder}/before`, "Enter", top(bench), "Enter");
+  await terminal.sees(/▸ Processes/);
+  assertEquals(await terminal.isAlternate(), true);
+  return terminal;
+}
+
+/** The shell is there again, and the terminal as it was. */
+async function isGivenBack(terminal: Terminal, bench: Bench): Promise<void> {
+  await until(async () => !await terminal.isAlternate(), "the shell's screen");
+  await terminal.press(`stty -g >${bench.folder}/after; echo back ag'ain'`, "Enter");
+  await terminal.sees(/^(\$ )?back again$/m);
+  const [before, after] = ["before", "after"].map((name) => Deno.readTextFileSync(`${bench.folder}/${name}`));
+  assertEquals(after, before);
+  assertEquals(await terminal.hasCursor(), true);
+}
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`jobs top shows what there is, and acts on it, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using server = await bench.server(["-q", "default", "-q", "mail", "--tag", "blue"], {
+      JOBS_DEAD_AFTER: "30s", // whatever else the machine does
+    });
+    const waits = await bench.push("Wait", [bench.notes]);
+    await bench.noted(`start ${waits}`);
+    await bench.store.pause("later");
+    const doomed = await bench.push("Fail", ["\x1b[2Jhostile \u202e 漢字 🙂"], { retry: 0 });
+    await bench.until(async () => (await bench.store.stats()).dead === 1);
+    for (let i = 0; i < 3; i++) await bench.push("Noop", [i], { queue: "later" });
+    await using terminal = await open(bench);
+
+    const screen = await terminal.sees(/Running 1/);
+    assertMatch(screen, /^› \S+:\d+:\S+ +blue +■\S* +1\/10 default mail +\d+ MB .*running$/m);
+    assertMatch(screen, new RegExp(`Wait\\(".* ${waits} default .* 40 percent`));
+    assertMatch(screen, /later +3 .*paused$/m);
+
+    await terminal.press("Tab", "/", "mail", "Enter");
+    await terminal.sees(/^▸ Queues 0 of/m); // it has had no job yet
+    await terminal.press("Escape", "Home");
+    await terminal.sees(/^› default/m);
+    await terminal.press("p");
+    await terminal.sees(/default paused/);
+    assertEquals((await bench.store.queues()).find(({ name }) => name === "default")?.paused, true);
+    await terminal.press("p");
+    await terminal.sees(/default resumed/);
+    assertEquals((await bench.store.queues()).find(({ name }) => name === "default")?.paused, false);
+
+    await terminal.press("Down", "Enter");
+    await terminal.sees(/Jobs in queue later: 3[^]*Noop\(2\)/);
+    await terminal.press("q", "BTab", "d");
+    const dump = await terminal.sees(/Dump of [^]*processor-1 +performing/);
+    assertMatch(dump, /fetcher/);
+    await terminal.press("q", "Tab", "Tab", "Enter");
+    await terminal.sees(new RegExp(`Job ${waits}[^]*last line Waiting for the end`));
+    await terminal.press("c");
+    await terminal.sees(new RegExp(`Cancel ${waits}\\? y/n`));
+    await terminal.press("n");
+    await terminal.sees(/Nothing done/);
+    await terminal.press("q", "c", "y");
+    await terminal.sees(/is running: asked to end[^]*|Nothing runs/);
+    await server.logged("Cancelled", { jid: waits });
+    await terminal.sees(/Nothing runs/);
+
+    await terminal.press("Tab", "End", "Enter");
+    await terminal.sees(new RegExp(`› ${doomed} .*Fail\\("`));
+    await terminal.press("r");
+    await terminal.sees(new RegExp(`${doomed} put into its queue`));
+    await bench.until(async () => (await bench.store.stats()).failed >= 2);
+    await terminal.press("q", "Tab", "Q");
+    await terminal.sees(/asked to be quiet/);
+    await server.logged("Quiet: taking no more jobs");
+    await terminal.sees(/ quiet$/m);
+    await terminal.press("S", "y");
+    assertEquals((await server.status()).code, 0);
+    await terminal.sees(/No processes: jobs run starts one/);
+    await terminal.press("q");
+    await isGivenBack(terminal, bench);
+  });
+}
+
+Deno.test("the terminal is given back on Ctrl-C, TERM and when it is stopped, and taken again by fg", async () => {
+  await using bench = await Bench.open();
+  await using terminal = await open(bench);
+  await terminal.press("C-c");
+  await isGivenBack(terminal, bench);
+
+  await terminal.press(`${top(bench)} & sleep 0; fg`, "Enter");
+  await terminal.sees(/▸ Processes/);
+  await terminal.press("C-z");
+  await isGivenBack(terminal, bench);
+  await terminal.press("fg", "Enter");
+  await terminal.sees(/▸ Processes/);
+  assertEquals(await terminal.isAlternate(), true);
+  await terminal.press("?");
+  await terminal.sees(/Ctrl-Z/);
+  await terminal.press("C-z");
+  await isGivenBack(terminal, bench);
+  await terminal.press("kill %1; fg", "Enter");
+  await isGivenBack(terminal, bench);
+});
+
+Deno.test("it fits the terminal, also after that became smaller", async () => {
+  await using bench = await Bench.open();
+  await bench.push("Noop", [], { queue: "mail" });
+  await using terminal = await open(bench, 120, 40);
+  await terminal.sees(/mail .*nobody$/m);
+  await terminal.resize(60, 15);
+  const small = await terminal.sees(/^▸ Processes 0 +memory/m);
+  assertEquals(small.split("\n").filter((line) => line.startsWith("q quit")).length, 1);
+  await terminal.resize(100, 30);
+  await terminal.sees(/scheduled +0 .*to run later/);
+  await terminal.press("q");
+  await isGivenBack(terminal, bench);
+});
+
+Deno.test("a store that goes away is said to be away, and shown again when it is back", async () => {
+  await using redis = await startRedis({ aof: "always" });
+  await using bench = await Bench.open(redis.url);
+  await bench.push("Noop", [], { queue: "mail" });
+  await using terminal = await open(bench);
+  await terminal.sees(/mail +1 /);
+  await redis.kill();
+  await terminal.sees(/Trying again; shown as of \d+\w* ago: Redis at [^]*mail +1 /);
+  await terminal.press("Tab", "p");
+  await terminal.sees(/Redis .*\n[^\n]*q quit/);
+  await redis.start();
+  await bench.until(() => bench.push("Noop", [], { queue: "mail" }).then(() => true, () => false));
+  await terminal.sees(/^jobs \S+ +redis:[^]*mail +2 /m);
+  redis.signal("SIGSTOP");
+  await terminal.sees(/^jobs \S+ +(Waiting|Trying again); shown as of \d/m);
+  redis.signal("SIGCONT");
+  await terminal.sees(/^jobs \S+ +redis:/m);
+  await terminal.press("q");
+  await isGivenBack(terminal, bench);
+});
+
+Deno.test("without a terminal it says what is wanted; --once prints one screen as text", async () => {
+  await using bench = await Bench.open();
+  await bench.push("Noop", [], { queue: "mail" });
+  const run = (...args: string[]) => jobs(["top", "--store", bench.url, ...args], { env: { COLUMNS: "70" } });
+  const without = await run();
+  assertEquals([without.code, without.stdout], [2, ""]);
+  assertMatch(without.stderr, /^jobs: jobs top wants a terminal.*--once.*\n$/);
+  const once = await run("--once");
+  assertEquals([once.code, once.stderr, once.stdout.includes("\x1b")], [0, "", false]);
+  assertMatch(once.stdout, /^ {2}mail +1 .*nobody$/m);
+  assertEquals(Math.max(...once.stdout.split("\n").map((line) => [...line].length)) <= 70, true);
+  const json = JSON.parse((await run("--once", "--json")).stdout);
+  assertEquals([json.stats.enqueued, json.processes], [1, []]);
+  for (const wrong of [["--interval", "1ms"], ["--interval", "soon"], ["--json"], ["more"]]) {
+    const { code, stderr } = await run(...wrong);
+    assertEquals(code, 2);
+    assertMatch(stderr, /^jobs: .*wanted|goes with --once/);
+  }
+});
