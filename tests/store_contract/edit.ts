@@ -19,6 +19,7 @@ import {
   numbersIn,
   register,
   takeUpTo,
+  woken,
 } from "./jobs.ts";
 
 const QUEUE: Place = { in: "queue", queue: "default" };
@@ -71,19 +72,45 @@ export const edit: Cases = {
     assertEquals(await t.store.edit([unreadable!.ref], "delete"), 1);
   },
 
-  "requeue: to a queue of the operator's choice, which the payload then names": async (open) => {
+  "requeue: to a queue of the operator's choice, which the payload then names, from every place": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
     await inDead(t.store, owner, [job(3)]);
-    for (const n of [1, 2, 3]) {
+    await inRetry(t.store, owner, [job(4, { payload: setFields(job(4).payload, { retry_count: "2" }) })], HOUR_MS);
+    await t.store.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
+    for (const n of [1, 2, 3, 4]) {
       const found = await t.store.find(job(n).jid);
       assertEquals(await t.store.edit(found.map((entry) => entry.ref), "requeue", "slow"), 1);
     }
     const queued = await entries(t.store, { in: "queue", queue: "slow" });
-    assertEquals(numbers(queued), [1, 2, 3]);
-    assertEquals(queued.map((entry) => getField(entry.payload, "queue")), ["slow", "slow", "slow"]);
+    assertEquals(numbers(queued), [1, 2, 3, 4]);
+    assertEquals(queued.map((entry) => getField(entry.payload, "queue")), ["slow", "slow", "slow", "slow"]);
+    assertEquals(getField(queued[3]!.payload, "retry_count"), 1);
+    for (const { payload } of queued) {
+      assertAlmostEquals(readWireTime(getField(payload, "enqueued_at"))!, t.now(), SLACK_MS);
+    }
+    const restOf = (payload: string) => setFields(payload, { queue: undefined });
+    assertSamePayload(restOf(queued[2]!.payload), restOf(job(3).payload));
     assertEquals(await numbersIn(t.store, QUEUE), []);
+    assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["slow"])), [1, 2, 3, 4]);
+  },
+
+  "requeue: to another queue moves what is readable, once, and wakes who waits there": async (open) => {
+    await using t = await open();
+    await t.store.enqueue([job(1)]);
+    await t.pushRaw("default", "{not json");
+    const [first, raw] = await entries(t.store, QUEUE);
+    await woken(
+      (signal) => t.store.waitForWork(["slow"], signal),
+      async () => assertEquals(await t.store.edit([first!.ref, raw!.ref, first!.ref], "requeue", "slow"), 1),
+    );
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "slow" }), [1]);
+    assertEquals((await entries(t.store, QUEUE)).map((entry) => entry.payload), ["{not json"]);
+    assertEquals(await t.store.edit([first!.ref], "requeue", "slow"), 0);
+    const [moved] = await entries(t.store, { in: "queue", queue: "slow" });
+    assertEquals(await t.store.edit([moved!.ref], "requeue", "slow"), 1);
+    const sizes = (await t.store.queues()).filter(({ size }) => size > 0).map(({ name, size }) => [name, size]);
+    assertEquals(sizes, [["default", 1], ["slow", 1]]);
   },
 
   "requeue: one that waits in a queue goes to its back": async (open) => {
@@ -147,19 +174,42 @@ export const edit: Cases = {
     assertEquals(await numbersIn(t.store, QUEUE), [4, 6]);
   },
 
-  "one entry is read by its ref, as long as it is where the ref says": async (open) => {
+  "one entry is read by its ref, in every place, and nothing else of its jid": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1), job(2), job(3, { delayMs: HOUR_MS })]);
+    await inRetry(t.store, owner, [job(1)], HOUR_MS);
+    await inDead(t.store, owner, [job(2)]);
+    await t.store.enqueue([job(3), job(4), job(4, { queue: "mail" }), job(5, { delayMs: HOUR_MS })]);
     await takeUpTo(t.store, owner, 1);
-    for (const place of [QUEUE, { in: "leased" }, { in: "scheduled" }] as const) {
-      const [entry] = await entries(t.store, place);
+    const places = [QUEUE, { in: "leased" }, { in: "scheduled" }, { in: "retry" }, { in: "dead" }] as const;
+    for (const [i, n] of [4, 3, 5, 1, 2].entries()) {
+      const [entry] = await entries(t.store, places[i]!);
+      assertEquals(numbers([entry!]), [n]);
       assertEquals(await t.store.get(entry!.ref), entry);
+      assertEquals(await (await t.another()).get(entry!.ref), entry, "for every connection");
     }
-    const [queued] = await entries(t.store, QUEUE);
-    await takeUpTo(t.store, owner, 1);
-    assertEquals(await t.store.get(queued!.ref), undefined);
-    assertEquals(await t.store.get("nonsense"), undefined);
+  },
+
+  "one entry is read by its ref only as long as it is where the ref says": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
+    await inRetry(t.store, owner, [job(3)], HOUR_MS);
+    await inDead(t.store, owner, [job(4)]);
+    const refs: string[] = [];
+    for (const place of [QUEUE, { in: "scheduled" }, { in: "retry" }, { in: "dead" }] as const) {
+      refs.push((await entries(t.store, place))[0]!.ref);
+    }
+    const [lease] = await takeUpTo(t.store, owner, 1);
+    const leased = (await entries(t.store, { in: "leased" }))[0]!.ref;
+    await t.store.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    t.advance(2 * HOUR_MS);
+    await t.store.promote(10);
+    assertEquals(await t.store.edit([refs[3]!], "requeue"), 1);
+    for (const ref of [...refs, leased]) assertEquals(await t.store.get(ref), undefined, ref);
+    for (const ref of ["", "nonsense", "q:1", "9".repeat(30), "\0", "*"]) {
+      assertEquals(await t.store.get(ref), undefined);
+    }
   },
 
   "only what is still where its ref says": async (open) => {
