@@ -56,7 +56,7 @@ Deno.test("doctor looks at files: the log that cannot be written, the store that
   assertStringIncludes(one(found, "cannot be written: there is no such folder").cure!, '"log.file"');
   assertStringIncludes(one(found, "may read the jobs").cure!, "chmod 600");
   one(found, "keeps every push in a power cut");
-  assertEquals([...Deno.readDirSync(bench.folder)].filter(({ name }) => name.includes("doctor")), []);
+  assertEquals((await Array.fromAsync(Deno.readDir(bench.folder))).filter(({ name }) => name.includes("doctor")), []);
 });
 
 Deno.test("doctor says what Redis keeps, evicts, and thinks of the time", async () => {

@@ -251,7 +251,7 @@ Deno.test("bench leaves the store as it was, also when it is stopped (SQLite, Re
     }).spawn();
     const scratch = async () =>
       url === sqlite
-        ? [...Deno.readDirSync(bench.folder)].some(({ name }) => name.startsWith("jobs-bench-"))
+        ? (await Array.fromAsync(Deno.readDir(bench.folder))).some(({ name }) => name.startsWith("jobs-bench-"))
         : (await redis.cli("INFO", "keyspace")).includes("db15");
     await bench.until(scratch, "it has a store of its own");
     child.kill("SIGINT");
