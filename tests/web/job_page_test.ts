@@ -94,6 +94,8 @@ onBothStores("A waiting job shows its position, and everything that holds it up"
   assertMatch(states((await someone.visit("/jobs/q3")).text).queue!, /^now in queue (now|\ds ago) 2 before it$/);
   assertMatch(states((await someone.visit("/jobs/q1")).text).queue!, / next$/);
   assertEquals(await why("q1"), ["No process runs."]);
+  const [shown] = ((await someone.api("GET", "/jobs/q3")).value as { jobs: Record<string, unknown>[] }).jobs;
+  assertEquals([shown!["before"], shown!["whyNotRunning"]], [2, ["No process runs."]]);
   await beat(store, 1);
   assertEquals(await why("q1"), ["All processors of the processes that take its queue are busy."]);
   await beat(store, 0);
@@ -125,6 +127,9 @@ onBothStores("A running job shows how far it is and what it logs, on its page an
   const { text } = await someone.visit("/jobs/r1");
   assertMatch(states(text).running!, /^now running (now|\ds ago) 3 of 9$/);
   assertStringIncludes(text, "At row 1\nUsing Bearer ••••••\nAt row 3");
+  const [shown] = ((await someone.api("GET", "/jobs/r1")).value as { jobs: Record<string, unknown>[] }).jobs;
+  assertEquals(shown!["log"], ["At row 1", "Using Bearer ••••••", "At row 3"]);
+  assertEquals([shown!["progress"], shown!["whyNotRunning"], shown!["before"]], ["3 of 9", [], undefined]);
   const busy = (await someone.visit("/busy")).text;
   assertMatch(busy, /<details id="log-web1:7:abc-processor-1"[^>]*><summary>Log<\/summary>/);
   assertStringIncludes(busy, "At row 1\nUsing Bearer ••••••\nAt row 3");

@@ -11,7 +11,7 @@ import { Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { endedJob, endedOf } from "../ended.ts";
 import { FILTERS, parseFilter } from "../filter.ts";
-import { findEntries } from "../lookup.ts";
+import { findEntries, lookUp } from "../lookup.ts";
 import { type JobAction, parsePlace } from "../places.ts";
 import { scanOf } from "../requests.ts";
 import { bodyOf, jobJson, objectOf, textIn } from "./json.ts";
@@ -78,8 +78,16 @@ export const jobRoutes: readonly ApiRoute[] = [
     },
     run: async (c, desk) => {
       const jid = c.req.param("jid") ?? "";
-      const entries = await findEntries(desk, jid, c.req.query("ref"));
-      return { value: { jobs: entries.map((entry) => jobJson(entry, desk)), ended: await endedJob(desk, jid) } };
+      const [stats, processes] = await Promise.all([desk.store.stats(), desk.store.processes()]);
+      const found = await lookUp(desk, { jid, ref: c.req.query("ref") }, { stats, processes });
+      const jobs = found.map(({ entry, before, reasons, progress, log }) => ({
+        ...jobJson(entry, desk),
+        before,
+        whyNotRunning: reasons,
+        progress,
+        log,
+      }));
+      return { value: { jobs, ended: await endedJob(desk, jid) } };
     },
   },
   ...ACTIONS.map((action): ApiRoute => ({

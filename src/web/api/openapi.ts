@@ -22,6 +22,17 @@ const SCHEMAS = {
       failures: { type: "integer" },
       error: { type: "string" },
       payload: { description: "the payload; a text when it cannot be read" },
+      before: {
+        type: "integer",
+        description: "asked for by jid, queued: how many are taken before it; 10000 says that many or more",
+      },
+      whyNotRunning: {
+        type: "array",
+        items: { type: "string" },
+        description: "asked for by jid: what stands in its way, in words; empty when it runs",
+      },
+      progress: { type: "string", description: "asked for by jid, running: what it last said of itself" },
+      log: { type: "array", items: { type: "string" }, description: "asked for by jid: the last lines it logged" },
     },
   },
   Push: {
