@@ -224,6 +224,14 @@ export const SHAPES: readonly Shape[] = [
       "history[].failed?": ["number", "of those, how many failed"],
     },
   },
+  {
+    command: "jobs top --once",
+    prints: "an object",
+    fields: {
+      "stats": ["any", "as `jobs stats` prints it"],
+      "processes": ["any", "as `jobs ps` prints it"],
+    },
+  },
   { command: "jobs retry", prints: "an object", fields: edited("retry") },
   { command: "jobs kill", prints: "an object", fields: edited("kill") },
   { command: "jobs delete", prints: "an object", fields: edited("delete") },

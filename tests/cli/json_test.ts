@@ -96,6 +96,7 @@ Deno.test("every command prints with --json the fields that docs/json.md lists",
   await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "queue", "low", "-n", "1"]);
   await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "scheduled"]);
   await check(bench, "jobs stats", ["stats"]);
+  await check(bench, "jobs top --once", ["top", "--once"]);
   await check(bench, "jobs resume", ["resume", "low"]);
   await check(bench, "jobs kill", ["kill", scheduled]);
   await check(bench, "jobs retry", ["retry", "--all", "dead"]);

@@ -61,7 +61,7 @@ Deno.test("Q quiets a process or ends that; S, c, x and K ask, and only y does i
 
 Deno.test("what is pasted does nothing, but in a filter", () => {
   assertEquals(pressed(["S", "paste:y"]).effects, []);
-  assertEquals(pressed(["paste:Q"]).effects, []);
+  assertEquals(pressed(["paste:Q"]), { state: FIRST_STATE, effects: [] });
   assertEquals(pressed(["/", "w", "paste:eb1\nq", "backspace", "enter"]).state.filter, "we" + "b");
 });
 
