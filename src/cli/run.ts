@@ -180,5 +180,5 @@ async function serve(
     await launcher.stop();
     throw error;
   }
-  return 0;
+  return launcher.failure === undefined ? 0 : 1;
 }

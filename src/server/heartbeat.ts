@@ -11,6 +11,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import { StoreError } from "../store/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { Beat, Command, ProcessRecord, Store } from "../store/store.ts";
 import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
@@ -28,6 +29,8 @@ export interface HeartbeatOptions {
   readonly onCommands: (commands: readonly Command[]) => void;
   /** Called after each beat that the store took. */
   readonly onBeat: (beat: Pick<Beat, "lapsed">) => void;
+  /** Ends the server: the store is gone. */
+  readonly onGone: (error: StoreError) => void;
   readonly intervalMs: number;
   readonly ttlMs: number;
   readonly clock: Clock;
@@ -124,7 +127,7 @@ export class Heartbeat implements Service {
   }
 
   #receive(worker: Worker, message: FromHeartbeat): void {
-    const { log, onBeat, onCommands, describe } = this.#options;
+    const { log, onBeat, onCommands, onGone, describe } = this.#options;
     switch (message.kind) {
       case "ask":
         worker.postMessage({ kind: "process", process: describe() } satisfies ToHeartbeat);
@@ -138,6 +141,9 @@ export class Heartbeat implements Service {
         break;
       case "blocked":
         log.warn("Event loop was blocked: a handler did not yield", { blockedMs: Math.round(message.ms) });
+        break;
+      case "gone":
+        onGone(new StoreError("gone", message.error));
         break;
       case "failed":
         if (!this.#failing) log.warn("Heartbeat does not reach the store", { error: message.error });

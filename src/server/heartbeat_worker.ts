@@ -4,6 +4,7 @@
  * @module
  */
 import { systemClock } from "../clock.ts";
+import { isGone } from "../store/errors.ts";
 import { openStore, type StoreOptions } from "../store/open.ts";
 import type { Beat, ProcessRecord, Store } from "../store/store.ts";
 
@@ -25,7 +26,7 @@ export type FromHeartbeat =
   | { readonly kind: "ask" }
   | Beat & { readonly kind: "beat"; readonly loopDelayMs: number }
   | { readonly kind: "blocked"; readonly ms: number }
-  | { readonly kind: "failed"; readonly error: string }
+  | { readonly kind: "failed" | "gone"; readonly error: string }
   | { readonly kind: "stopped" };
 
 /** The main side is given so long to say what it is doing. */
@@ -64,6 +65,8 @@ scope.onmessage = ({ data }) => {
 async function beatOn(
   { storeUrl, storeOptions, intervalMs, ttlMs }: Extract<ToHeartbeat, { kind: "start" }>,
 ): Promise<void> {
+  // At once, so that a file which is replaced later is missed here, too. What fails now is said with the first beat.
+  store = await openStore(storeUrl, storeOptions).catch(() => undefined);
   for (;;) {
     await systemClock.sleep(intervalMs, stopping.signal);
     if (stopping.signal.aborted) return;
@@ -72,7 +75,7 @@ async function beatOn(
       store ??= await openStore(storeUrl, storeOptions);
       scope.postMessage({ kind: "beat", ...await store.beat(known, ttlMs), loopDelayMs });
     } catch (error) {
-      scope.postMessage({ kind: "failed", error: (error as Error).message });
+      scope.postMessage({ kind: isGone(error) ? "gone" : "failed", error: (error as Error).message });
     }
   }
 }

@@ -12,6 +12,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { QueueWeight } from "../config_parse.ts";
 import { type Log, logger } from "../log.ts";
+import type { StoreError } from "../store/errors.ts";
 import type { ProcessRecord } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 import { declareClasses } from "./class_declaration.ts";
@@ -54,6 +55,7 @@ export class Launcher implements Controls {
   readonly #cold = new AbortController();
   #stopping: Promise<void> | undefined;
   #finished: Promise<void> = Promise.resolve();
+  #failure: StoreError | undefined;
 
   constructor(options: LauncherOptions) {
     const { settings } = options;
@@ -68,6 +70,7 @@ export class Launcher implements Controls {
       clock: this.#clock,
       inbox: this.inbox,
       describe: () => this.describe(),
+      fail: (error) => this.#fail(error),
       end: (why) => void (this.#stopping || this.inbox.put({ verb: "stop", by: why })),
     });
     this.#queues = chooseQueues(settings.queues, this.#parts.registry.queues());
@@ -92,6 +95,11 @@ export class Launcher implements Controls {
   /** Resolves when it has stopped, however that came about. */
   get finished(): Promise<void> {
     return this.#finished;
+  }
+
+  /** Why it stopped by itself before its time, if it did. */
+  get failure(): StoreError | undefined {
+    return this.#failure;
   }
 
   /**
@@ -257,7 +265,7 @@ export class Launcher implements Controls {
       // One part that cannot stop must not keep the others from it.
       await step().catch((error) => this.#log.error("Could not stop cleanly", { part: name, error: error.message }));
     }
-    if (parting.failed) this.#sayUntold();
+    if (parting.failed && !this.#failure) this.#sayUntold();
     this.#log.info("Stopped");
   }
 
@@ -273,6 +281,14 @@ export class Launcher implements Controls {
     if (await parting.within(this.#takingEnded)) await quieted;
     // What the last taking brought goes back.
     if (!await parting.within(this.#parts.settler.flush())) this.#parts.settler.abandon();
+  }
+
+  /** It cannot go on: says why, once, and stops. */
+  #fail(error: StoreError): void {
+    if (this.#failure) return;
+    this.#failure = error;
+    this.#log.error(error.message);
+    this.inbox.put({ verb: "stop", by: "the launcher" });
   }
 
   #sayUntold(): void {

@@ -10,6 +10,7 @@ import { programHandler } from "../handlers/program.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { chooseWays } from "../handlers/ways.ts";
 import { logger } from "../log.ts";
+import type { StoreError } from "../store/errors.ts";
 import type { ProcessRecord } from "../store/store.ts";
 import { Bounds } from "./bounds.ts";
 import { CronDesk } from "./cron_desk.ts";
@@ -49,6 +50,8 @@ export interface Whole {
   readonly describe: () => ProcessRecord;
   /** Ends the server, unless that is under way. */
   readonly end: (why: string) => void;
+  /** The same, because it cannot go on. */
+  readonly fail: (error: StoreError) => void;
 }
 
 /** The parts. */
@@ -84,10 +87,10 @@ export interface Parts {
 /** Builds the parts of a server. */
 export function buildParts(options: LauncherOptions, whole: Whole): Parts {
   const { store, settings } = options;
-  const { identity: owner, clock, inbox } = whole;
+  const { identity: owner, clock, inbox, fail } = whole;
   const log = (name: string) => logger(name, clock);
   const tasks = new Tasks(clock);
-  const loop = <Result>(body: LoopBody<Result>) => new Loop(body, { clock, tasks, log: log(body.name) });
+  const loop = <Result>(body: LoopBody<Result>) => new Loop(body, { clock, tasks, log: log(body.name), fail });
   const { graceMs, maxResultBytes } = settings;
   const { registry, modules } = chooseWays(options.registry, {
     isolate: settings.isolate,
@@ -111,7 +114,15 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     ...(options.batchMiddleware && { batchMiddleware: options.batchMiddleware }),
   });
   const lateErrors = new LateErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
-  const settler = new Settler({ store, owner, clock, log: log("settler"), tally, onLost: () => losses.suspect() });
+  const settler = new Settler({
+    store,
+    owner,
+    clock,
+    log: log("settler"),
+    tally,
+    fail,
+    onLost: () => losses.suspect(),
+  });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
   const fetcher = new Fetcher({ store, owner, clock, settler, order, maxJobs: settings.maxJobs });
   const services = {
@@ -147,6 +158,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
       losses.beat(lapsed);
       if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
     },
+    onGone: fail,
     intervalMs: settings.heartbeatMs,
     ttlMs: settings.deadAfterMs,
     clock,

@@ -9,7 +9,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { StoreError } from "../store/errors.ts";
+import { isGone, StoreError } from "../store/errors.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** A moving part. */
@@ -36,6 +36,8 @@ export interface LoopServices {
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly log: Log;
+  /** Ends the server: the store is gone, and trying again cannot help. */
+  readonly fail?: (error: StoreError) => void;
 }
 
 /** After the n-th failure in a row a loop waits this long, doubled each time, with jitter. */
@@ -82,7 +84,8 @@ export class Loop<Result> implements Service {
         failures++;
         const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1)) * (0.5 + Math.random());
         // A store that is away is said once by the store itself; a fault of ours each time, with its stack.
-        if (!(error instanceof StoreError)) {
+        if (isGone(error)) this.#services.fail?.(error);
+        else if (!(error instanceof StoreError)) {
           log.error("Failed, trying again", { error, stack: (error as Error)?.stack });
         } else if (failures === 1) log.warn("Store failed, trying again", { error: error.message });
         task.enter("backing-off");

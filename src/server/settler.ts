@@ -9,7 +9,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { StoreError } from "../store/errors.ts";
+import { isGone, StoreError } from "../store/errors.ts";
 import type { Outcome, Store } from "../store/store.ts";
 import type { Tally } from "./tally.ts";
 
@@ -29,15 +29,27 @@ export class Settler {
   readonly #log: Log;
   readonly #tally: Tally;
   readonly #onLost: () => void;
+  readonly #fail: (error: StoreError) => void;
   #pending: Outcome[] = [];
   #underWay = 0;
   #flushing: Promise<void> | undefined;
   #abandoned = false;
   readonly #giveUp = new AbortController();
 
-  /** @param options.onLost called when an outcome came too late: its lease was another's by then */
+  /**
+   * @param options.onLost called when an outcome came too late: its lease was another's by then
+   * @param options.fail called when the store is gone, and with it the leases
+   */
   constructor(
-    options: { store: Store; owner: string; clock: Clock; log: Log; tally: Tally; onLost?: () => void },
+    options: {
+      store: Store;
+      owner: string;
+      clock: Clock;
+      log: Log;
+      tally: Tally;
+      onLost?: () => void;
+      fail?: (error: StoreError) => void;
+    },
   ) {
     this.#store = options.store;
     this.#owner = options.owner;
@@ -45,6 +57,7 @@ export class Settler {
     this.#log = options.log;
     this.#tally = options.tally;
     this.#onLost = options.onLost ?? (() => {});
+    this.#fail = options.fail ?? (() => {});
   }
 
   /** Outcomes that are not stored yet. */
@@ -89,6 +102,7 @@ export class Settler {
       } catch (error) {
         // Whoever gave up has said so.
         if (this.#abandoned) return;
+        if (isGone(error)) return this.#fail(error);
         const transient = error instanceof StoreError && error.transient;
         if (failures === 0) {
           this.#log.warn("Outcomes not stored, trying again", { count: batch.length, error: (error as Error).message });

@@ -48,7 +48,7 @@ export interface Server extends AsyncDisposable {
   readonly identity: string;
   /** Pushes jobs. */
   readonly client: Client;
-  /** Resolves when it has stopped. */
+  /** Resolves when it has stopped; rejects when it had to stop by itself: its store is gone. */
   readonly finished: Promise<void>;
   /** Takes nothing more. */
   quiet(): Promise<void>;
@@ -96,7 +96,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     await close();
     throw error;
   }
-  const finished = launcher.finished.then(close);
+  const finished = launcher.finished.then(close).then(() => {
+    if (launcher.failure) throw launcher.failure;
+  });
   const stop = () => {
     launcher.inbox.put({ verb: "stop", by: "program" });
     return finished;

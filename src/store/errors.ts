@@ -17,6 +17,8 @@ export type StoreErrorCode =
   | "denied"
   /** It is something else: not a database, a wrong type of key, a mode we do not work with. */
   | "wrong"
+  /** It is no longer where it was opened; programs that open it now get another. */
+  | "gone"
   /** It is damaged. */
   | "corrupt"
   /** Made by a newer version of this program. */
@@ -45,4 +47,9 @@ export class StoreError extends Error {
   get transient(): boolean {
     return this.code === "unavailable" || this.code === "locked" || this.code === "full";
   }
+}
+
+/** Whether the store is no longer what was opened: whoever has it open can only start anew. */
+export function isGone(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.code === "gone";
 }

@@ -25,21 +25,26 @@ export class Committer {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #patience: Patience;
+  readonly #onBegin: () => void;
   readonly #onCommit: () => void;
   readonly #begin: StatementSync;
   readonly #end: StatementSync;
   #waiting: Operation[] = [];
   #running: Promise<void> | undefined;
 
-  /** @param options.onCommit called after each transaction that was committed */
+  /**
+   * @param options.onBegin called before each transaction; when it throws, there is none
+   * @param options.onCommit called after each transaction that was committed
+   */
   constructor(
     database: DatabaseSync,
-    options: { path: string; clock: Clock; patience: Patience; onCommit: () => void },
+    options: { path: string; clock: Clock; patience: Patience; onBegin?: () => void; onCommit: () => void },
   ) {
     this.#database = database;
     this.#path = options.path;
     this.#clock = options.clock;
     this.#patience = options.patience;
+    this.#onBegin = options.onBegin ?? (() => {});
     this.#onCommit = options.onCommit;
     // IMMEDIATE: the lock is had or not had at the start, never half way.
     this.#begin = database.prepare("BEGIN IMMEDIATE");
@@ -85,6 +90,7 @@ export class Committer {
 
   async #commit(group: readonly Operation[]): Promise<void> {
     try {
+      this.#onBegin();
       await this.#patience.try(() => this.#begin.run());
     } catch (error) {
       // It is nobody's fault in particular, and to wait again for each would take too long.

@@ -11,6 +11,7 @@ import { type Context, statementCache } from "./context.ts";
 import { openDatabase } from "./database.ts";
 import { translate } from "./errors.ts";
 import { Patience } from "./patience.ts";
+import { SameFile } from "./same_file.ts";
 import { SqliteStore } from "./store.ts";
 import { Watch } from "./watch.ts";
 
@@ -33,7 +34,14 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<Op
   });
   const database = await openDatabase(path, durability ?? options.durability ?? "full", patience);
   const watch = new Watch(database);
-  const commit = new Committer(database, { path, clock: systemClock, patience, onCommit: () => watch.changed() });
+  const file = new SameFile(path, systemClock);
+  const commit = new Committer(database, {
+    path,
+    clock: systemClock,
+    patience,
+    onBegin: () => file.check(),
+    onCommit: () => watch.changed(),
+  });
   const clock = options.clock ?? systemClock;
   const context: Context = {
     database,
@@ -44,6 +52,7 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<Op
     turn: () => systemClock.turn(),
     read: async (run) => {
       try {
+        file.check();
         return await patience.try(run);
       } catch (error) {
         throw translate(error, path);
