@@ -4,7 +4,7 @@
 .PHONY: help deno demo run check test bench fmt compile image clean
 
 # What the tests drive, as PACKAGE[:COMMAND].
-TEST_NEEDS = redis-server ruby-sidekiq:sidekiq chromium prometheus:promtool zsh fish logrotate systemd:systemd-analyze tmux
+TEST_NEEDS = redis-server ruby-sidekiq:sidekiq chromium prometheus:promtool zsh fish logrotate systemd:systemd-analyze tmux groff-base:groff bsdutils:script
 
 DENO = deno=$$(scripts/deno.sh) || exit 1; "$$deno"
 

@@ -77,6 +77,7 @@ Deno.test("every setting is read from the file and from its environment variable
     [1_000, "1000"],
     [8, "8"],
     ["normal", "normal"],
+    ["child", "child"],
     ["warn", "warn"],
     ["json", "json"],
     [true, "true"],

@@ -6,7 +6,6 @@ import { parseLossless, stringifyLossless } from "../job/json.ts";
 import type { OpenStore } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { plain, print, printJson, remark } from "./output.ts";
-import { pushLines } from "./push_bulk.ts";
 import { withStore } from "./store.ts";
 import { type ClientTracing, traced } from "./traced.ts";
 
@@ -72,6 +71,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     if (flags.args !== undefined || rest.length > 0) throw new UsageError("With --bulk, arguments stand in the file");
     const file = flags.bulk;
     return await withStore(flags, async (store, settings) => {
+      const { pushLines } = await import("./push_bulk.ts");
       const code = await pushLines(clientOf(store, settings, tracing), file, request, flags.json);
       await remarkIfIdle(store);
       return code;
