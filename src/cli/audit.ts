@@ -10,12 +10,22 @@ import { remark } from "./output.ts";
 /** Jids that are named one by one; the others are counted. */
 const MOST_NAMES = 5;
 
-/** Writes an act down. What is done is done: that it cannot be written down is said, and no more. */
-export async function writeDown(store: Auditor, act: Omit<Act, "user" | "by" | "from">): Promise<void> {
+/**
+ * Writes an act down. What is done is done: that it cannot be written down is said, and no more.
+ *
+ * @param by the part of the command line through which it was done
+ * @param say where it is said
+ */
+export async function writeDown(
+  store: Auditor,
+  act: Omit<Act, "user" | "by" | "from">,
+  by = "command line",
+  say = (why: string): void => remark(`jobs: ${why}`),
+): Promise<void> {
   try {
-    await store.audit({ user: userName(), by: "command line", from: Deno.hostname(), ...act });
+    await store.audit({ user: userName(), by, from: Deno.hostname(), ...act });
   } catch (error) {
-    remark(`jobs: this is not in the audit log: ${(error as Error).message}`);
+    say(`this is not in the audit log: ${(error as Error).message}`);
   }
 }
 

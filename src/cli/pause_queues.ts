@@ -28,7 +28,7 @@ export async function changePauses(
   return await withStore(flags, async (store) => {
     for (const queue of queues) {
       await change(store, queue);
-      await writeDown(store, { action: verb, target: queue === ALL_QUEUES ? "all queues" : `queue:${queue}` });
+      await writeDown(store, { action: verb, target: placeOf(queue) });
     }
     if (flags.json) printJson({ [verb]: queues });
     else {
@@ -66,4 +66,9 @@ export function queueRows(queues: readonly QueueInfo[]): (string | number)[][] {
 /** A queue's name for people. */
 export function shownQueue(name: string): string {
   return name === ALL_QUEUES ? "all queues" : name;
+}
+
+/** What a pause is about, as the audit log names it. */
+export function placeOf(queue: string): string {
+  return queue === ALL_QUEUES ? "all queues" : `queue:${queue}`;
 }

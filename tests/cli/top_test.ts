@@ -62,6 +62,10 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await terminal.press("p");
     await terminal.sees(/default resumed/);
     assertEquals((await bench.store.queues()).find(({ name }) => name === "default")?.paused, false);
+    assertEquals((await bench.store.acts()).acts.map(({ by, action, target }) => `${by}: ${action} ${target}`), [
+      "jobs top: resume queue:default",
+      "jobs top: pause queue:default",
+    ]);
 
     await terminal.press("Down", "Enter");
     await terminal.sees(/Jobs in queue later: 3[^]*Noop\(2\)/);

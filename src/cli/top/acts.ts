@@ -5,9 +5,10 @@
  */
 import type { Edit, StoreAdmin } from "../../store/admin.ts";
 import type { OpenStore } from "../../store/open.ts";
+import { writeDown } from "../audit.ts";
 import { cancel, cancelledText, isCancelled } from "../cancel.ts";
 import { dumpOf, silentText } from "../dump.ts";
-import { shownQueue } from "../pause_queues.ts";
+import { placeOf, shownQueue } from "../pause_queues.ts";
 import { jobLines, unknownText } from "../show.ts";
 
 /** One thing to do. */
@@ -32,11 +33,33 @@ const EDITED: Readonly<Record<Edit, string>> = {
 const TOLD = { quiet: "asked to be quiet", resume: "asked to take jobs again", stop: "asked to stop" } as const;
 
 /**
- * Does it.
+ * Does it, and writes it down in the audit log.
  *
  * @throws {StoreError}
  */
 export async function perform(store: OpenStore, act: Act): Promise<Report> {
+  const report = await carryOut(store, act);
+  if (report.bad) return report;
+  let unwritten = "";
+  await writeDown(store, writtenDown(act), "jobs top", (why) => unwritten = `; ${why}`);
+  return { ...report, text: report.text + unwritten };
+}
+
+function writtenDown(act: Act): Parameters<typeof writeDown>[1] {
+  switch (act.do) {
+    case "pause":
+    case "resume":
+      return { action: act.do, target: placeOf(act.queue) };
+    case "cancel":
+      return { action: "cancel", target: act.jid, count: 1 };
+    case "tell":
+      return { action: act.verb, target: act.identity };
+    default:
+      return { action: act.do === "requeue" ? "retry" : act.do, target: act.jid, count: 1 };
+  }
+}
+
+async function carryOut(store: OpenStore, act: Act): Promise<Report> {
   switch (act.do) {
     case "pause":
     case "resume":
