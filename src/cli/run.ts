@@ -1,4 +1,5 @@
 /** `jobs run`. @module */
+import { systemClock } from "../clock.ts";
 import type { LoadedConfig } from "../config_load.ts";
 import type { SettingName } from "../config.ts";
 import { loadHandlers } from "../handlers/load.ts";
@@ -9,6 +10,7 @@ import { type MemberTold, readMembership, sayReady } from "../server/membership.
 import { writePidfile } from "../server/pidfile.ts";
 import { listenToSignals } from "../server/signals.ts";
 import { openServerTracing, traced } from "../server/traced.ts";
+import { Starting } from "../server/starting.ts";
 import { Systemd } from "../server/systemd.ts";
 import { openStore } from "../store/open.ts";
 import { VERSION } from "../version.ts";
@@ -121,10 +123,12 @@ async function serve(
   const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
   const meter = web?.newMeter();
   await using tracing = await openServerTracing(settings);
-  await using store = await openStore(url, {
+  const starting = new Starting({ clock: systemClock, log: say });
+  const opening = openStore(url, {
     ...storeOptions(settings),
     log: (level, message) => logger("store")[level](message),
   });
+  await using store = await starting.step("store", opening);
   await using systemd = Systemd.fromEnvironment(logger("systemd"));
   const launcher: Launcher = new Launcher({
     store,
@@ -168,7 +172,7 @@ async function serve(
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
   await using dashboard = await web?.openBeside(config, { meter: meter!, launcher, classes: registry.classes() });
-  const paused = pausedQueues(await store.queues());
+  const paused = pausedQueues(await starting.step("queues", store.queues()));
   if (paused !== undefined) say.warn("Paused: no jobs are taken from there until jobs resume", { queues: paused });
   await launcher.start();
   try {

@@ -28,6 +28,7 @@ import { buildParts, type Parts } from "./parts.ts";
 import { chooseQueues, queueOrder } from "./queue_order.ts";
 import type { Service } from "./service.ts";
 import { Inbox } from "./signals.ts";
+import { Starting } from "./starting.ts";
 import type { ServerCounts } from "./tally.ts";
 
 /** With more classes than this a process does not list them in every beat. */
@@ -108,13 +109,15 @@ export class Launcher implements Controls {
    * @throws {StoreError} when the process cannot be registered
    */
   async start(): Promise<void> {
+    const { store, settings } = this.#options;
+    const starting = new Starting({ clock: this.#clock, log: this.#log });
     this.#parts.lateErrors.start();
     try {
-      await this.#parts.heartbeat.start();
-      await claimName(this.#options.store, this.#options.settings.name, this.identity);
-      await this.#hooks.startup?.();
+      await starting.step("heartbeat", this.#parts.heartbeat.start());
+      await starting.step("name", claimName(store, settings.name, this.identity));
+      await starting.step("startup hook", this.#hooks.startup?.());
       this.#parts.horses?.start();
-      await declareClasses(this.#options.store, this.#parts.registry, this.#log);
+      await starting.step("classes", declareClasses(store, this.#parts.registry, this.#log));
     } catch (error) {
       await this.stop();
       throw error;
