@@ -42,7 +42,7 @@ Deno.test.beforeAll(async () => {
 });
 Deno.test.afterAll(() => browser.close());
 
-/** A test with a visitor of its own, on each store. */
+/** A test with a visitor of its own, on each store at the same time. */
 export function browserTest(
   name: string,
   test: (tools: Tools) => Promise<void>,
@@ -61,10 +61,19 @@ export function browserTest(
       await visitor.close();
     }
   };
-  for (const kind of kinds) {
-    // Playwright keeps a pipe to the browser that Deno's sanitizers take for a leak of the test.
-    Deno.test({ name: `${name} (${kind})`, sanitizeOps: false, sanitizeResources: false, fn: () => open(kind) });
-  }
+  const onAll = () =>
+    Promise.all(kinds.map((kind) =>
+      open(kind).catch((error) => {
+        throw new Error(`On ${kind}: ${(error as Error).message}`, { cause: error });
+      })
+    ));
+  // Playwright keeps a pipe to the browser that Deno's sanitizers take for a leak of the test.
+  Deno.test({
+    name: `${name} (${kinds.join(", ")})`,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: async () => void await onAll(),
+  });
 }
 
 function toolsOf(page: Page, site: Site, base: string, browser: Browser): Tools {

@@ -122,7 +122,7 @@ browserTest("Dark where the system is, and light or dark where the viewer says s
 
 browserTest("axe finds nothing on any page, light or dark, and nothing is wider than 360 pixels", accessible, {
   kinds: ["sqlite"],
-  context: { viewport: { width: 360, height: 740 }, bypassCSP: true },
+  context: { viewport: { width: 360, height: 740 }, bypassCSP: true, reducedMotion: "reduce" },
 });
 
 async function accessible({ page, site: { store }, base, go, press }: Tools): Promise<void> {
