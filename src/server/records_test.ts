@@ -12,8 +12,8 @@ Deno.test("Jobs that return nothing are remembered while they are few; what asks
   const settings = defaultSettings();
   const records = (more = {}) =>
     new Records({ clock, settings: { ...settings, ...more }, registry, owner: "web1:7:abc" });
-  const kept = (of: Records, times: number, name = "Noop", result?: unknown) =>
-    Array.from({ length: times }, () => of.done(jobContext({ class: name }), result, now)?.record.ttlMs)
+  const kept = (of: Records, times: number, name?: string, result?: unknown) =>
+    Array.from({ length: times }, () => of.done(jobContext({ class: name ?? "Noop" }), result, now)?.record.ttlMs)
       .filter((ttlMs) => ttlMs !== undefined);
 
   const some = records();
