@@ -56,9 +56,11 @@ export function sharePanes(wishes: readonly Wish[], height: number): number[] {
     shares[i]! += more;
     left -= more;
   });
+  // The active one has had some already: its turn is last.
+  const turns = [...wishes.entries()].sort(([, a], [, b]) => Number(a.active) - Number(b.active));
   for (let given = -1; left > 0 && given !== 0;) {
     given = 0;
-    for (const [i, { lines }] of wishes.entries()) {
+    for (const [i, { lines }] of turns) {
       if (left === 0 || shares[i]! >= lines) continue;
       shares[i]!++;
       left--;
