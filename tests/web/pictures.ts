@@ -3,16 +3,22 @@
  *
  *   deno run -A tests/web/pictures.ts [FOLDER]
  */
+import { DatabaseSync } from "node:sqlite";
 import { chromium } from "playwright-core";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
-import type { OpenStore } from "../../src/store/open.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { RUN_BOUNDS_MS } from "../../src/store/measures.ts";
+import { type OpenStore, openStore } from "../../src/store/open.ts";
 import type { Lease } from "../../src/store/store.ts";
 import { serve } from "../../src/web/serve.ts";
 import { openSite } from "./site.ts";
 
 const FOLDER = Deno.args[0] ?? new URL("../../docs/pictures", import.meta.url).pathname;
 const CLASSES = ["ImportFile", "Mailer::Welcome", "Billing::InvoiceJob", "Thumbnail", "SearchIndex"];
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
 /** What the process performs at the moment. */
 let running: Lease[] = [];
@@ -21,6 +27,7 @@ await Deno.mkdir(FOLDER, { recursive: true });
 await using site = await openSite("sqlite");
 const { store } = site;
 const client = new Client({ store });
+await past(site.url);
 await fill(store, client);
 await work(store, client);
 await using server = await serve(site.web, { host: "127.0.0.1", port: 0 });
@@ -39,7 +46,7 @@ try {
   await light.screenshot({ path: `${FOLDER}/overview.png` });
   await phone.goto(`${base}/retries`);
   await phone.screenshot({ path: `${FOLDER}/phone.png` });
-  const pages = { dead: "/dead", classes: "/classes", cron: "/cron", done: "/done", busy: "/busy" };
+  const pages = { dead: "/dead", classes: "/classes", cron: "/cron", done: "/done", busy: "/busy", audit: "/audit" };
   for (const [name, path] of Object.entries(pages)) {
     await light.goto(base + path);
     await light.screenshot({ path: `${FOLDER}/${name}.png` });
@@ -50,6 +57,38 @@ try {
   await dark.screenshot({ path: `${FOLDER}/job.png` });
 } finally {
   await browser.close();
+}
+
+/** What was before: a month of days, and an hour of what the classes took. */
+async function past(url: string): Promise<void> {
+  using database = new DatabaseSync(url.slice("sqlite:".length), { timeout: 5_000 });
+  const add = database.prepare("INSERT OR REPLACE INTO total (name, count) VALUES (?, ?)");
+  for (let ago = 1; ago < 90; ago++) {
+    const day = new Date(Date.now() - ago * DAY_MS);
+    const isWeekend = [0, 6].includes(day.getUTCDay());
+    const processed = Math.round((isWeekend ? 400 : 1_900) * (1 + 0.3 * Math.sin(ago * 1.7)) + 3 * (90 - ago));
+    const failed = Math.round(processed * (ago === 11 ? 0.4 : 0.04));
+    add.run(`processed:${day.toISOString().slice(0, 10)}`, processed);
+    add.run(`failed:${day.toISOString().slice(0, 10)}`, failed);
+  }
+  for (let ago = 59; ago > 0; ago--) {
+    const clock: Clock = {
+      now: () => Date.now() - ago * MINUTE_MS,
+      monotonic: () => systemClock.monotonic(),
+      sleep: (ms, signal) => systemClock.sleep(ms, signal),
+      turn: () => systemClock.turn(),
+    };
+    await using store = await openStore(url, { clock });
+    await store.measure(CLASSES.map((name, i) => {
+      const processed = Math.round((8 + 5 * Math.sin(ago / 6 + i)) * (5 - i) + 2);
+      const failed = i === 2 && ago % 9 === 0 ? 3 : 0;
+      const histogram = RUN_BOUNDS_MS.map((bound) => {
+        const distance = Math.log(bound / (25 * 4 ** i));
+        return Math.round((processed - failed) * Math.exp(-distance * distance));
+      });
+      return { class: name, processed, failed, workedMs: processed * 25 * 4 ** i, histogram: [...histogram, 0] };
+    }));
+  }
 }
 
 async function fill(store: OpenStore, client: Client): Promise<void> {
@@ -64,6 +103,25 @@ async function fill(store: OpenStore, client: Client): Promise<void> {
   await crontab.add({ name: "sync stock", class: "StockSync", every: "5m" });
   await crontab.add({ name: "invoices", class: "Billing::InvoiceJob", rule: "30 6 1 * *", timezone: "UTC" });
   await crontab.pause("invoices");
+  await crontab.run("sync stock");
+  const ann = { user: "ann", by: "cookie", from: "10.0.3.17" };
+  await store.audit({ ...ann, action: "retry", target: "all in dead", details: 'with class "ImportFile"', count: 212 });
+  await store.audit({ ...ann, action: "pause", target: "queue:mail" });
+  await store.audit({
+    user: "deploy",
+    by: "token",
+    from: "10.0.0.4",
+    action: "quiet",
+    target: "all processes",
+    count: 3,
+  });
+  await store.audit({
+    ...ann,
+    action: "cancel",
+    target: "1a200560633749ddc0f007ba",
+    details: "at web1:4711:8c5a",
+    count: 1,
+  });
   await store.pause("mail");
 }
 
@@ -111,8 +169,12 @@ async function work(store: OpenStore, client: Client, count = 150): Promise<void
       const failed = JSON.stringify({
         ...job,
         ...error,
-        failed_at: Date.now() / 1_000 + 0.5,
-        retry_count: i % 4,
+        created_at: Date.now() / 1_000 - 3_602 + 0.5,
+        enqueued_at: Date.now() / 1_000 - 62 + 0.5,
+        failed_at: Date.now() / 1_000 - 3_600 + 0.5,
+        retried_at: Date.now() / 1_000 - 60 + 0.5,
+        retry_count: 2,
+        errors: [3_600, 2_400, 60].map((ago) => ({ at: Math.round(Date.now() / 1_000) - ago, ...error })),
         tags: ["night"],
       });
       if (i % 23 === 7) return { token, kind: "retry", delayMs: 20_000 * i, payload: failed };

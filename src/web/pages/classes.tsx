@@ -207,7 +207,13 @@ function Bars({ counts, words, wide = 9, label }: {
     return count === 0 ? "" : `M${i * wide} 24V${top.toFixed(1)}h${wide - (wide > 4 ? 2 : 1)}V24z`;
   };
   return (
-    <svg class="bars" viewBox={`0 0 ${counts.length * wide} 24`} role="img" aria-label={text}>
+    <svg
+      class="bars"
+      viewBox={`0 0 ${counts.length * wide} 24`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={text}
+    >
       <path d={`M0 23h${counts.length * wide}v1H0z${counts.map(bar).join("")}`} />
       <title>{text}</title>
     </svg>
