@@ -76,21 +76,26 @@ export function tableLines(
     const about = typeof column === "string" ? { heading: column } : column;
     const values = rows.map((row) => row[i]);
     const cells = values.map((value) => plain(value === undefined ? "" : String(value)));
+    const widths = cells.map(textWidth);
     return {
       ...about,
       cells,
+      widths,
       right: values.every((value) => typeof value === "number"),
-      width: Math.max(...[about.heading, ...cells].map(textWidth)),
+      width: widths.reduce((widest, cell) => Math.max(widest, cell), textWidth(about.heading)),
     };
   });
   const laid = fit(all, width);
-  const line = (cell: (column: Laid) => string, paint: (text: string, column: Laid) => string) =>
+  const line = (cell: (column: Laid) => Cell, paint: (text: string, column: Laid) => string) =>
     laid.map((column, i) => paint(pad(cell(column), column, i === laid.length - 1), column)).join(GAP).trimEnd();
-  const head = line(({ heading }) => heading, (text) => text);
+  const head = line(({ heading }) => ({ text: heading, taken: textWidth(heading) }), (text) => text);
   return [
     painted ? bold(head) : head,
     ...rows.map((_, i) =>
-      line(({ cells }) => cells[i]!, (text, column) => painted ? coloured(text, column.colours ?? {}) : text)
+      line(
+        ({ cells, widths }) => ({ text: cells[i]!, taken: widths[i]! }),
+        (text, column) => painted ? coloured(text, column.colours ?? {}) : text,
+      )
     ),
   ];
 }
@@ -101,8 +106,16 @@ interface Laid {
   readonly is?: "whole" | "optional";
   readonly colours?: Readonly<Record<string, Colour>>;
   readonly cells: readonly string[];
+  /** How many columns of the terminal each cell takes. */
+  readonly widths: readonly number[];
   readonly right: boolean;
   readonly width: number;
+}
+
+/** A text, and how many columns of the terminal it takes. */
+interface Cell {
+  readonly text: string;
+  readonly taken: number;
 }
 
 /** Leaves columns out, then narrows others, until all have room, or no more can be done. */
@@ -133,8 +146,9 @@ function fit(columns: readonly Laid[], width: number): Laid[] {
   }
 }
 
-function pad(text: string, { width, right }: Laid, last: boolean): string {
-  const shown = cutText(text, width);
-  const blanks = " ".repeat(Math.max(0, width - textWidth(shown)));
+function pad({ text, taken }: Cell, { width, right }: Laid, last: boolean): string {
+  const fits = taken <= width;
+  const shown = fits ? text : cutText(text, width);
+  const blanks = " ".repeat(Math.max(0, width - (fits ? taken : textWidth(shown))));
   return right ? blanks + shown : last ? shown : shown + blanks;
 }

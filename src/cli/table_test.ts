@@ -65,3 +65,20 @@ Deno.test("what is cut says so, and is never too wide", () => {
   assertEquals([cutText("日本語", 6), cutText("日本語", 5), cutText("日本語", 4)], ["日本語", "日本…", "日…"]);
   assertEquals([textWidth("👨‍👩‍👧"), textWidth("e\u0301"), textWidth("ﾊﾛｰ"), textWidth("한글")], [2, 1, 3, 4]);
 });
+
+Deno.test("a table may have any number of rows, and each cell is measured with one segmenter", () => {
+  const { Segmenter } = Intl;
+  let made = 0;
+  Intl.Segmenter = class extends Segmenter {
+    constructor() {
+      super();
+      made++;
+    }
+  };
+  try {
+    const lines = tableLines(["name"], Array.from({ length: 150_000 }, () => ["é"]), { width: 80, painted: false });
+    assertEquals([lines.length, made], [150_001, 0]);
+  } finally {
+    Intl.Segmenter = Segmenter;
+  }
+});

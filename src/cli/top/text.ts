@@ -5,7 +5,7 @@
  * @module
  */
 import { plain } from "../output.ts";
-import { cutText, textWidth } from "../text_width.ts";
+import { cutText, textWidth, wrapText } from "../text_width.ts";
 
 /** What a piece of text means to the reader. */
 export type Style = "title" | "dim" | "good" | "warn" | "bad" | "chosen";
@@ -44,24 +44,9 @@ export function fitTo(text: string, width: number, right = false): string {
   return right ? fill + cut : cut + fill;
 }
 
-/**
- * The text as lines of at most `width` columns. Beyond the alphabets of Europe and its neighbours, every character is
- * taken for a wide one: a line that ends early is legible.
- */
+/** The text as lines of at most `width` columns. */
 export function wrapTo(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  let taken = 0;
-  for (const point of harmless(text)) {
-    const more = point < "\u1100" ? 1 : 2;
-    if (taken + more > width && line !== "") {
-      lines.push(line);
-      [line, taken] = ["", 0];
-    }
-    line += point;
-    taken += more;
-  }
-  return [...lines, line];
+  return wrapText(harmless(text), width);
 }
 
 /** What to write for the line; its text takes at most `width` columns. */

@@ -26,4 +26,6 @@ Deno.test("long lines go on in the next", () => {
   assertEquals(wrapTo("", 3), [""]);
   assertEquals(wrapTo("漢字漢", 4), ["漢字", "漢"]);
   assertEquals(wrapTo("漢", 1), ["漢"]);
+  assertEquals(wrapTo("→→→", 2), ["→→", "→"]);
+  assertEquals(wrapTo("e\u0301".repeat(3), 2), ["e\u0301".repeat(2), "e\u0301"]);
 });
