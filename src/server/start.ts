@@ -48,7 +48,10 @@ export interface Server extends AsyncDisposable {
   readonly identity: string;
   /** Pushes jobs. */
   readonly client: Client;
-  /** Resolves when it has stopped; rejects when it had to stop by itself: its store is gone. */
+  /**
+   * Resolves when it has stopped; rejects when it had to stop by itself: its store is gone. Nobody need wait for it: the
+   * log says so, too.
+   */
   readonly finished: Promise<void>;
   /** Takes nothing more. */
   quiet(): Promise<void>;
@@ -77,28 +80,20 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     sidekiqWire: settings.sidekiqWire,
     ...options.storeOptions,
   };
-  const tracing = await openServerTracing(settings);
   const environment = options.environment ?? (Deno.env.get("JOBS_ENV") || "development");
-  const store = await openStore(options.store, storeOptions);
-  let signals: Disposable | undefined;
-  const close = async () => {
-    signals?.[Symbol.dispose]();
-    await store[Symbol.asyncDispose]();
-    await tracing?.[Symbol.asyncDispose]();
-  };
-  let launcher: Launcher;
-  try {
-    const more = { store, storeUrl: options.store, storeOptions, registry, settings, environment };
-    launcher = new Launcher({ ...options, ...traced(tracing, options), ...more });
-    if (options.signals) signals = listenToSignals(launcher.inbox);
-    await launcher.start();
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  const finished = launcher.finished.then(close).then(() => {
+  await using stack = new AsyncDisposableStack();
+  const tracing = stack.use(await openServerTracing(settings));
+  const store = stack.use(await openStore(options.store, storeOptions));
+  const more = { store, storeUrl: options.store, storeOptions, registry, settings, environment };
+  const launcher = new Launcher({ ...options, ...traced(tracing, options), ...more });
+  if (options.signals) stack.use(listenToSignals(launcher.inbox));
+  await launcher.start();
+  const open = stack.move();
+  const finished = launcher.finished.then(() => open.disposeAsync()).then(() => {
     if (launcher.failure) throw launcher.failure;
   });
+  // A program that does not wait for the end must not die of it: why it came is in the log.
+  finished.catch(() => {});
   const stop = () => {
     launcher.inbox.put({ verb: "stop", by: "program" });
     return finished;

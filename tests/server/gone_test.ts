@@ -1,7 +1,8 @@
 /** The file of a SQLite store is taken away from under a running server. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { job } from "../store_contract/jobs.ts";
+import { Child } from "../support/child.ts";
 import { jobs } from "../support/process.ts";
 import { StoreError } from "../../src/store/errors.ts";
 
@@ -58,4 +59,14 @@ Deno.test("a push into a file that was deleted is refused, not lost", async () =
     return refused !== undefined;
   }, "the push is refused");
   assertEquals(refused instanceof StoreError && refused.code, "gone");
+});
+
+Deno.test("a program whose server had to stop by itself lives on, though nobody waits for that; whoever asks is told", async () => {
+  await using bench = await Bench.open();
+  await using program = new Child("./embedding_child.ts", [bench.url]);
+  assertEquals(await program.line(), "started");
+  await beaten(bench);
+  await takeAway(bench);
+  assertEquals(await program.line(), "failed: gone");
+  assert(await program.ended());
 });

@@ -1,8 +1,9 @@
 /** OpenTelemetry, with real processes and a real collector. */
-import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { startServer } from "../../src/server/start.ts";
-import { openTracing } from "../../src/tracing/tracing.ts";
+import { StoreError } from "../../src/store/errors.ts";
+import { hasProvider, openTracing } from "../../src/tracing/tracing.ts";
 import { Bench } from "../support/bench.ts";
 import { Collector, type Span } from "../support/collector.ts";
 import { jobs } from "../support/process.ts";
@@ -308,6 +309,9 @@ Deno.test("a program of one's own traces, too: its client, and its server", asyn
   const before = Object.keys(collector.env).map((name) => [name, Deno.env.get(name)] as const);
   for (const [name, value] of Object.entries(collector.env)) Deno.env.set(name, value);
   try {
+    // A start that failed leaves nothing behind that the next one would take for somebody else's.
+    await assertRejects(() => startServer({ store: `${bench.url}/inside-a-file.db` }), StoreError);
+    assert(!hasProvider());
     await using tracing = await openTracing();
     const client = new Client({ store: bench.store, ...tracing?.client });
     const jid = (await client.push("Greet", ["bob"]))!;

@@ -1,0 +1,18 @@
+/**
+ * A program with a server inside that does not wait for the server's end: `embedding_child.ts STORE`. It ends when the
+ * server has, and says then what `finished` came to.
+ *
+ * @module
+ */
+import { startServer } from "../../src/mod.ts";
+
+const server = await startServer({ store: Deno.args[0]!, settings: { heartbeatMs: 50 } });
+console.log("started");
+
+let isAsked = false;
+globalThis.addEventListener("beforeunload", (event) => {
+  if (isAsked) return;
+  isAsked = true;
+  event.preventDefault();
+  server.finished.then(() => console.log("finished"), ({ code }) => console.log(`failed: ${code}`));
+});
