@@ -7,8 +7,8 @@
  */
 import type { Clock } from "../clock.ts";
 import { parseLossless } from "../job/json.ts";
-import type { ClassOptions } from "../job/payload.ts";
-import type { ClassStore } from "../store/classes.ts";
+import { checkClassOptions, type ClassOptions } from "../job/payload.ts";
+import type { ClassStore, DeclaredClass } from "../store/classes.ts";
 
 /** After so long the store is asked again: a server may have come with another version of the class. */
 const FRESH_MS = 30_000;
@@ -60,19 +60,19 @@ export class ClassOptionsKnown {
     const [declared] = await this.#sources.store.declaredClasses!([name]);
     if (this.#told.size >= MOST_NAMES) this.#told.clear();
     this.#told.set(name, {
-      options: declared && readOptions(declared.options),
+      options: declared && readOptions(declared),
       until: this.#sources.clock.monotonic() + FRESH_MS,
     });
   }
 }
 
-/** What was declared; undefined when that is no object: somebody else wrote it. */
-function readOptions(text: string): ClassOptions | undefined {
+/** What was declared; undefined when no server of ours can have said it: servers check it before they tell. */
+function readOptions({ name, options }: DeclaredClass): ClassOptions | undefined {
   try {
-    const options = parseLossless(text);
-    return typeof options === "object" && options !== null && !Array.isArray(options)
-      ? options as ClassOptions
-      : undefined;
+    const said = parseLossless(options);
+    if (typeof said !== "object" || said === null || Array.isArray(said)) return undefined;
+    checkClassOptions(name, said as ClassOptions);
+    return said as ClassOptions;
   } catch {
     return undefined;
   }

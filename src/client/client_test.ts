@@ -314,8 +314,10 @@ Deno.test("Through middleware too, of two jobs that are the same one is told who
   const { client } = recorded({ middleware: [(_context, next) => next()] });
   const results = await client.pushBulk({ class: "A", args: [[1], [2], [1]], unique_for: 60 });
   const [first, second, again] = results;
-  assertEquals([typeof first?.jid, typeof second?.jid], ["string", "string"]);
-  assertEquals(again?.refused?.startsWith(`job "${first?.jid}" is there already`), true);
+  assertEquals(typeof second?.jid, "string");
+  // They go through the middleware at the same time: either may be first.
+  const [holder, refused] = first?.jid === undefined ? [again, first] : [first, again];
+  assertEquals(refused?.refused?.startsWith(`job "${holder?.jid}" is there already`), true);
 });
 
 Deno.test("Through middleware too, a store that fails is told", async () => {
@@ -378,13 +380,14 @@ Deno.test("The store is asked again after half a minute, and not about classes k
   assertEquals(store.payloads.map(({ queue }) => queue).sort(), ["later", "own", "told", "told"]);
 });
 
-Deno.test("What a store says of a class and is no object is nothing; a store that cannot be asked is an error", async () => {
+Deno.test("What a store says of a class that no server can have said is nothing; a store that cannot be asked is an error", async () => {
   const store = new Telling();
-  for (const options of ["[1]", "null", "nonsense"]) {
+  const useless = ["[1]", "null", "nonsense", '{"queue":5}', '{"queue":"a","retry":"lots"}', '{"queue":"a","jid":"x"}'];
+  for (const options of useless) {
     store.options = options;
     await new Client({ store, clock }).push("Told", [options]);
   }
-  assertEquals(store.payloads.map(({ queue }) => queue), ["default", "default", "default"]);
+  assertEquals(store.payloads.map(({ queue }) => queue), useless.map(() => "default"));
   const away = Object.assign(new Recorder(), { declaredClasses: () => Promise.reject(new Error("away")) });
   await assertRejects(() => new Client({ store: away, clock }).push("Told", []), Error, "away");
   const interrupted = all(new Client({ store: away, clock }).pushMany([{ class: "Told", args: [] }]));

@@ -6,11 +6,11 @@
  *
  * @module
  */
-import type { ClientOptions } from "../client/client.ts";
+import type { ClientStore } from "../client/client.ts";
 import type { LogFields, LogLevel } from "../log.ts";
 
-/** Stores what handlers push. */
-export type Enqueue = ClientOptions["store"]["enqueue"];
+/** What the client in a horse needs of a store; the parent has one. */
+export type ParentStore = Required<Pick<ClientStore, "enqueue" | "declaredClasses">>;
 
 /** An error as it travels; see `remote_error.ts`. */
 export interface ErrorFrame {
@@ -37,13 +37,8 @@ export type ToHorse =
   | { readonly kind: "abort"; readonly error: ErrorFrame }
   /** There will be no more jobs; ends it as soon as its spans are exported. */
   | { readonly kind: "retire" }
-  /** The answer to `enqueue`. */
-  | {
-    readonly kind: "enqueued";
-    readonly id: number;
-    readonly results?: Awaited<ReturnType<Enqueue>>;
-    readonly error?: ErrorFrame;
-  };
+  /** The answer to `call`. */
+  | { readonly kind: "answer"; readonly id: number; readonly value?: unknown; readonly error?: ErrorFrame };
 
 /** From a horse. */
 export type FromHorse =
@@ -54,8 +49,18 @@ export type FromHorse =
   | { readonly kind: "failed"; readonly error: ErrorFrame }
   | { readonly kind: "log"; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: "progress"; readonly done: number; readonly note?: string }
-  /** The handler pushes jobs. */
-  | { readonly kind: "enqueue"; readonly id: number; readonly jobs: Parameters<Enqueue>[0] };
+  /** The handler's client asks something of the store. */
+  | StoreCall;
+
+/** One call of the parent's store. */
+export type StoreCall = {
+  readonly [Verb in keyof ParentStore]: {
+    readonly kind: "call";
+    readonly id: number;
+    readonly verb: Verb;
+    readonly args: Parameters<ParentStore[Verb]>;
+  };
+}[keyof ParentStore];
 
 /** One end of the socket. */
 export class FrameConnection<In, Out> implements Disposable {

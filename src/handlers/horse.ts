@@ -12,7 +12,7 @@ import type { Clock } from "../clock.ts";
 import { parseLossless } from "../job/json.ts";
 import type { Log } from "../log.ts";
 import type { JobContext } from "./context.ts";
-import { type Enqueue, FrameConnection, type FromHorse, type ToHorse } from "./frames.ts";
+import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type ToHorse } from "./frames.ts";
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
 import { HandlerError } from "./registry.ts";
@@ -33,8 +33,8 @@ export interface HorseOptions {
   /** Proves that who connects is this horse. */
   readonly token: string;
   readonly modules: readonly string[];
-  /** Stores what its handlers push. */
-  readonly enqueue: Enqueue;
+  /** For what its handlers push. */
+  readonly store: ParentStore;
   /** An aborted job has so long to end. */
   readonly graceMs: number;
   readonly clock: Clock;
@@ -190,8 +190,8 @@ export class Horse {
       case "progress":
         work?.job.progress(frame.done, frame.note);
         break;
-      case "enqueue":
-        void this.#enqueue(frame);
+      case "call":
+        void this.#answer(frame);
         break;
       case "ready":
         if (frame.refused === undefined) this.#ready.resolve();
@@ -203,12 +203,14 @@ export class Horse {
     }
   }
 
-  async #enqueue({ id, jobs }: Extract<FromHorse, { kind: "enqueue" }>): Promise<void> {
+  async #answer(call: StoreCall): Promise<void> {
+    const { store } = this.#options;
+    const { id } = call;
     try {
-      const results = await this.#options.enqueue(jobs);
-      this.#connection?.send({ kind: "enqueued", id, results });
+      const value = await (call.verb === "enqueue" ? store.enqueue(...call.args) : store.declaredClasses(...call.args));
+      this.#connection?.send({ kind: "answer", id, value });
     } catch (error) {
-      this.#connection?.send({ kind: "enqueued", id, error: errorFrame(error) });
+      this.#connection?.send({ kind: "answer", id, error: errorFrame(error) });
     }
   }
 

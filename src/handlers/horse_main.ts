@@ -8,7 +8,7 @@ import { parsePayload } from "../job/job.ts";
 import { stringifyLossless } from "../job/json.ts";
 import type { Log, LogFields, LogLevel } from "../log.ts";
 import { JobContext } from "./context.ts";
-import { type Enqueue, FrameConnection, type FromHorse, type ToHorse } from "./frames.ts";
+import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type ToHorse } from "./frames.ts";
 import { HORSE_VARIABLE } from "./horse.ts";
 import { loadHandlers } from "./load.ts";
 import { dieWithParent } from "./parent_death.ts";
@@ -46,13 +46,19 @@ export async function runHorse(openTracing: OpenTracing): Promise<boolean> {
   return true;
 }
 
-type Enqueued = Extract<ToHorse, { kind: "enqueued" }>;
+type Answer = Extract<ToHorse, { kind: "answer" }>;
 
 class HorseMain implements AsyncDisposable {
   readonly #parent: FrameConnection<ToHorse, FromHorse>;
   readonly #registry = new Registry();
   #client: Client;
-  readonly #asked = new Map<number, (answer: Enqueued) => void>();
+  /** The parent's. */
+  readonly #store: ParentStore = {
+    enqueue: (...args) => this.#call({ verb: "enqueue", args }) as ReturnType<ParentStore["enqueue"]>,
+    declaredClasses: (...args) =>
+      this.#call({ verb: "declaredClasses", args }) as ReturnType<ParentStore["declaredClasses"]>,
+  };
+  readonly #asked = new Map<number, (answer: Answer) => void>();
   #lastAsked = 0;
   readonly #openTracing: OpenTracing;
   #tracing: HorseTracing | undefined;
@@ -92,7 +98,7 @@ class HorseMain implements AsyncDisposable {
       case "abort":
         this.#job?.abort(new RemoteError(frame.error));
         break;
-      case "enqueued":
+      case "answer":
         this.#asked.get(frame.id)?.(frame);
         this.#asked.delete(frame.id);
         break;
@@ -138,7 +144,7 @@ class HorseMain implements AsyncDisposable {
 
   #newClient(): Client {
     return new Client({
-      store: { enqueue: (jobs) => this.#enqueue(jobs) },
+      store: this.#store,
       classOptions: (name) => this.#registry.get(name)?.options,
       ...this.#tracing?.client,
     });
@@ -149,15 +155,14 @@ class HorseMain implements AsyncDisposable {
     await this.#tracing?.[Symbol.asyncDispose]();
   }
 
-  /** The parent has the store. */
-  async #enqueue(jobs: Parameters<Enqueue>[0]): ReturnType<Enqueue> {
+  async #call(call: Pick<StoreCall, "verb" | "args">): Promise<unknown> {
     const id = ++this.#lastAsked;
-    const answer = await new Promise<Enqueued>((resolve) => {
+    const answer = await new Promise<Answer>((resolve) => {
       this.#asked.set(id, resolve);
-      this.#parent.send({ kind: "enqueue", id, jobs });
+      this.#parent.send({ kind: "call", id, ...call } as StoreCall);
     });
     if (answer.error) throw new RemoteError(answer.error);
-    return answer.results!;
+    return answer.value;
   }
 }
 

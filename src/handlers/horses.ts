@@ -13,7 +13,7 @@ import type { Clock } from "../clock.ts";
 import { formatBytes } from "../job/bytes.ts";
 import type { Log } from "../log.ts";
 import type { JobContext } from "./context.ts";
-import { type Enqueue, readToken } from "./frames.ts";
+import { type ParentStore, readToken } from "./frames.ts";
 import { Horse } from "./horse.ts";
 import { memoryOf } from "./process_group.ts";
 import { ProcessLost } from "./remote_error.ts";
@@ -22,8 +22,8 @@ import { ProcessLost } from "./remote_error.ts";
 export interface HorsesOptions {
   /** Modules with the handlers. */
   readonly modules: readonly string[];
-  /** Stores what handlers push. */
-  readonly enqueue: Enqueue;
+  /** For what handlers push. */
+  readonly store: ParentStore;
   /** An aborted job has so long to end before its horse is killed. */
   readonly graceMs: number;
   /** A horse that uses more memory is killed; 0 for no limit. */

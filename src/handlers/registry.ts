@@ -4,6 +4,8 @@
  * @module
  */
 import { parseDuration } from "../job/duration.ts";
+import { describeError } from "../job/errors.ts";
+import { checkClassOptions } from "../job/payload.ts";
 import {
   type Handler,
   type HandlerExport,
@@ -28,7 +30,7 @@ export class Registry {
    *
    * @param options default: those on the function
    * @param source where it comes from, for people
-   * @throws {HandlerError} when the class has a handler already, it is a generator, or its timeout is no duration
+   * @throws {HandlerError} when the class has a handler already, it is a generator, or its options are not as they should be
    */
   add(
     name: string,
@@ -55,12 +57,14 @@ export class Registry {
         `Class "${name}" has two handlers: in ${known.source} and in ${source}; rename one of them`,
       );
     }
+    const timeoutMs = timeoutOf(name, options.timeout);
+    checkOptions(name, options, source);
     this.#handlers.set(name, {
       class: name,
       perform: perform as HandlerFunction,
       options,
       source,
-      timeoutMs: timeoutOf(name, options.timeout),
+      timeoutMs,
     });
     return this;
   }
@@ -94,6 +98,15 @@ export class Registry {
   /** The queues that handlers name in their options. */
   queues(): string[] {
     return [...new Set(this.list().map((handler) => handler.options.queue ?? "default"))];
+  }
+}
+
+/** What is wrong is said here, once, and not to everybody who pushes. */
+function checkOptions(name: string, options: HandlerOptions, source: string): void {
+  try {
+    checkClassOptions(name, options);
+  } catch (error) {
+    throw new HandlerError(`Options of class "${name}" in ${source}: ${describeError(error).message}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { defineJob, type HandlerExport } from "./handler.ts";
+import { defineJob, type HandlerExport, type HandlerOptions } from "./handler.ts";
 import { HandlerError, Registry } from "./registry.ts";
 
 Deno.test("a registry knows its handlers by class", () => {
@@ -66,4 +66,19 @@ Deno.test("jobs from defineJob are registered with their names and options", () 
   assertEquals(registry.classes(), ["Greet", "Other"]);
   assertEquals(registry.get("Greet")?.options, { queue: "low" });
   assertThrows(() => registry.define(greet), HandlerError, "two handlers");
+});
+
+Deno.test("Options that no push could go through with are refused when the class is registered", () => {
+  const refused = (options: HandlerOptions, message: string) => {
+    assertThrows(() => new Registry().add("A", () => {}, options, "a.js"), HandlerError, message);
+  };
+  refused({ queue: "b@d" }, 'Options of class "A" in a.js: queue is "b@d"; wanted: a name of letters');
+  refused({ retry: "lots" } as unknown as HandlerOptions, 'retry is "lots"');
+  refused({ jid: "x" }, 'jid is "x"; wanted: nothing: it is for each push to say');
+  refused({ at: "2030-01-01" }, "at is");
+  refused({ meta: { call: () => {} } }, "meta.call");
+  const cyclic: Record<string, unknown> = {};
+  cyclic["self"] = cyclic;
+  refused(cyclic, "self");
+  assertEquals(new Registry().add("A", () => {}, { retryIn: () => 5, isolate: true, queue: "low" }).queues(), ["low"]);
 });

@@ -137,6 +137,23 @@ export function prepare(request: JobOptions & { readonly class: string }, option
   };
 }
 
+/** Fields that belong to one job: no class can say them for all of its jobs. */
+const OF_ONE_JOB = ["class", "args", "jid", "in", "at", "created_at", "enqueued_at", "unique_key"] as const;
+
+/**
+ * Checks what a class says about its jobs: with it, any push could go through.
+ *
+ * @throws {InvalidPayload}
+ */
+export function checkClassOptions(className: string, options: ClassOptions): void {
+  for (const field of OF_ONE_JOB) {
+    if (options[field] !== undefined) {
+      throw new InvalidPayload(field, options[field], "nothing: it is for each push to say");
+    }
+  }
+  prepare({ class: className }, options);
+}
+
 /**
  * Checks arguments and returns their text.
  *

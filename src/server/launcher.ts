@@ -15,7 +15,6 @@ import { type Log, logger } from "../log.ts";
 import type { StoreError } from "../store/errors.ts";
 import type { ProcessRecord } from "../store/store.ts";
 import { VERSION } from "../version.ts";
-import { declareClasses } from "./class_declaration.ts";
 import { control, type Controls } from "./control.ts";
 import { readCrontab } from "./crontab.ts";
 import { dumpTasks, formatDump } from "./dump.ts";
@@ -117,7 +116,8 @@ export class Launcher implements Controls {
       await starting.step("name", claimName(store, settings.name, this.identity));
       await starting.step("startup hook", this.#hooks.startup?.());
       this.#parts.horses?.start();
-      await starting.step("classes", declareClasses(store, this.#parts.registry, this.#log));
+      this.#parts.declaring.start();
+      await starting.step("classes", this.#parts.declarer.attempted);
     } catch (error) {
       await this.stop();
       throw error;
@@ -249,6 +249,7 @@ export class Launcher implements Controls {
     const steps: [string, () => Promise<unknown>][] = [
       ["bounds", async () => await this.#parts.bounding?.stop()],
       ["manager", () => this.#endJobs(parting)],
+      ["class-declarer", () => parting.within(this.#parts.declaring.stop())],
       ["measurer", () => parting.within(this.#parts.measurer.close(() => this.#parts.measuring.stop()))],
       ["horses", async () => await this.#parts.horses?.stop()],
       [

@@ -44,16 +44,16 @@ export class Losses {
     this.#tally = options.tally;
   }
 
-  /** Hears of each beat that the store took. */
-  beat(lapsed: boolean): void {
+  /** Hears of each beat that the store took; resolves when it has looked, if that was due. Never rejects. */
+  async beat(lapsed: boolean): Promise<void> {
     if (lapsed) this.#looks = 2;
-    if (this.#looks > 0) void this.look();
+    if (this.#looks > 0) await this.look();
   }
 
-  /** An outcome came too late: others may be lost, too. */
-  suspect(): void {
+  /** An outcome came too late: others may be lost, too. Resolves when it has looked; never rejects. */
+  suspect(): Promise<void> {
     this.#looks = Math.max(this.#looks, 1);
-    void this.look();
+    return this.look();
   }
 
   /** Asks which leases are left, and drops the others. Never rejects: what cannot be asked now is with the next beat. */
@@ -62,14 +62,25 @@ export class Losses {
   }
 
   async #look(): Promise<void> {
-    const tokens = this.#holders.flatMap((holder) => holder.tokens);
+    const tokens = this.#tokens();
     try {
       const held = new Set(tokens.length > 0 ? await this.#store.held(this.#owner, tokens) : []);
       this.#looks--;
-      this.#drop(tokens.filter((token) => !held.has(token)));
+      // What was settled or given back while the store was asked is not held either, and no loss.
+      const current = new Set(this.#tokens());
+      this.#drop(tokens.filter((token) => !held.has(token) && current.has(token)));
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
+      // That the store is away, it says itself.
+      if (error instanceof StoreError) return;
+      this.#log.error("Could not find out which leases are left, asking again", {
+        error,
+        stack: (error as Error)?.stack,
+      });
     }
+  }
+
+  #tokens(): string[] {
+    return this.#holders.flatMap((holder) => holder.tokens);
   }
 
   #drop(lost: readonly string[]): void {

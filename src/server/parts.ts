@@ -13,6 +13,7 @@ import { logger } from "../log.ts";
 import type { StoreError } from "../store/errors.ts";
 import type { ProcessRecord } from "../store/store.ts";
 import { Bounds } from "./bounds.ts";
+import { ClassDeclarer, declaredWithin } from "./class_declarer.ts";
 import { CronDesk } from "./cron_desk.ts";
 import { CronReporter } from "./cron_reporter.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -61,6 +62,8 @@ export interface Parts {
   readonly tasks: Tasks;
   readonly totals: Totals;
   readonly tally: Tally;
+  readonly declarer: ClassDeclarer;
+  readonly declaring: Service;
   readonly measurer: Measurer;
   readonly measuring: Service;
   readonly client: Client;
@@ -98,9 +101,10 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     programs: settings.programs,
     asProgram: (command) => programHandler(command, { clock, graceMs, maxResultBytes }),
   });
-  const horses = modules.length > 0 ? newHorses(options, modules, clock) : undefined;
+  const horses = modules.length > 0 ? newHorses(options, modules, registry, clock) : undefined;
   const totals = new Totals();
   const tally = new Tally();
+  const declarer = new ClassDeclarer({ store, registry, clock });
   const measurer = new Measurer({ store, totals, clock, log: log("measurer") });
   const hooks = options.hooks ?? {};
 
@@ -121,7 +125,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     log: log("settler"),
     tally,
     fail,
-    onLost: () => losses.suspect(),
+    onLost: () => void losses.suspect(),
   });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
   const fetcher = new Fetcher({ store, owner, clock, settler, order, maxJobs: settings.maxJobs });
@@ -155,7 +159,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     describe: whole.describe,
     onCommands: (commands) => listener.hear(commands),
     onBeat: ({ lapsed }) => {
-      losses.beat(lapsed);
+      void losses.beat(lapsed);
       if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
     },
     onGone: fail,
@@ -176,6 +180,8 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     tasks,
     totals,
     tally,
+    declarer,
+    declaring: loop(declarer),
     measurer,
     measuring: loop(measurer),
     client,
@@ -212,10 +218,15 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
   };
 }
 
-function newHorses({ store, settings }: LauncherOptions, modules: readonly string[], clock: Clock): Horses {
+function newHorses(
+  { store, settings }: LauncherOptions,
+  modules: readonly string[],
+  registry: Registry,
+  clock: Clock,
+): Horses {
   return new Horses({
     modules,
-    enqueue: (jobs) => store.enqueue(jobs),
+    store: { enqueue: (jobs) => store.enqueue(jobs), declaredClasses: declaredWithin(registry, store) },
     graceMs: settings.graceMs,
     maxMemoryBytes: settings.maxMemoryBytes,
     maxJobs: settings.horseJobs,

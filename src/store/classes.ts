@@ -13,9 +13,15 @@ export interface DeclaredClass {
   readonly options: string;
 }
 
+/** A class that is gone from the code is forgotten after so long. */
+export const FORGOTTEN_AFTER_MS: number = 90 * 86_400_000;
+
 /** What the store does for classes. */
 export interface ClassStore {
-  /** Remembers classes, each instead of what was said of it before. The last one to say something is right. */
+  /**
+   * Remembers classes, each instead of what was said of it before: the last one to say something is right. What nobody has
+   * said for {@linkcode FORGOTTEN_AFTER_MS} is forgotten.
+   */
   declareClasses(classes: readonly DeclaredClass[]): Promise<void>;
 
   /** What is known of these classes, in no order; of all of them when no names are given. */

@@ -11,9 +11,8 @@ import { startRedis } from "../support/redis.ts";
 const HANDLERS = `
 export function Careful() {}
 Careful.options = { queue: "slow", retry: 2, tags: ["files"], unique_for: "1h", retryIn: () => 5 };
-export function Strange() {}
-Strange.options = {};
-Strange.options.self = Strange.options;
+export async function Apart(ctx) { for (const name of ["Careful", "Elsewhere"]) await ctx.client.push(name, ["apart"]); }
+Apart.options = { isolate: true, queue: "other" };
 `;
 
 for (const kind of ["SQLite", "Redis"] as const) {
@@ -28,7 +27,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const early = await pushed((await push("Careful", "0")).stdout);
     assertEquals([early.queue, early.retry], ["default", true]);
     const server = await bench.server([handlers, "-q", "other"]);
-    await server.logged("What a class says about its jobs cannot be told to those who push them elsewhere");
+    await bench.store.declareClasses([{ name: "Elsewhere", options: '{"queue":"far"}' }]);
 
     const first = await push("Careful", "1");
     assertMatch(first.stderr, /no process takes queue "slow"/);
@@ -37,6 +36,14 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals((await push("Careful", "1")).code, 1, "the lock holds");
     assertEquals((await pushed((await push("Careful", "1", "-q", "mine", "--retry", "9")).stdout)).queue, "mine");
     assertMatch((await push("Nobody", "-q", "other")).stderr, /will fail: .*no process .* handler for class "Nobody"/);
+
+    // A handler in a process of its own knows what its server knows, and what others have told.
+    await push("Apart");
+    await bench.until(async () => (await bench.store.queues()).some(({ name, size }) => name === "far" && size === 1));
+    const [far] = (await bench.store.page({ in: "queue", queue: "far" })).entries;
+    assertEquals(JSON.parse(far!.payload).class, "Elsewhere");
+    const slow = (await bench.store.page({ in: "queue", queue: "slow" })).entries.map(({ payload }) => payload);
+    assertEquals(slow.filter((payload) => payload.includes('"apart"')).length, 1);
 
     server.kill("SIGTERM");
     await server.status();

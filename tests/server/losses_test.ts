@@ -1,5 +1,5 @@
 /** A process that was taken for dead and lives on lets go of the jobs it has lost. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { type Holder, Losses } from "../../src/server/losses.ts";
 import { Tally } from "../../src/server/tally.ts";
 import { StoreError } from "../../src/store/errors.ts";
@@ -61,38 +61,57 @@ Deno.test("a job that was lost is aborted in its horse, too", async () => {
   await freezeAndThaw(bench, ["--isolate", "Listen"]);
 });
 
-/** Holders that note what they lose, and a store that says what it is told to. */
-function lab(tokens: string[]) {
+/** A holder that notes what it loses, and a store that says what it is told to. */
+function lab(...tokens: string[]) {
   const lost: string[] = [];
   const holder: Holder = { tokens, lose: (gone) => void lost.push(...gone) };
-  const answers: (string[] | StoreError)[] = [];
+  const answers: (string[] | Error)[] = [];
   let asked = 0;
-  const held = (): Promise<string[]> => {
-    asked++;
-    const answer = answers.shift() ?? tokens;
-    return answer instanceof StoreError ? Promise.reject(answer) : Promise.resolve(answer);
+  const store = {
+    held: (): Promise<string[]> => {
+      asked++;
+      const answer = answers.shift() ?? [...tokens];
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
   };
   const log = new KeptLog();
-  const losses = new Losses({ store: { held }, owner: "host:1:a", holders: [holder], log, tally: new Tally() });
-  return { losses, answers, lost, asked: () => asked };
+  const tally = new Tally();
+  const losses = new Losses({ store, owner: "host:1:a", holders: [holder], log, tally });
+  return { losses, tokens, answers, lost, log, tally, asked: () => asked };
 }
 
 Deno.test("the store is asked after a lapse and once more at the next beat, and then no longer", async () => {
-  const t = lab(["a", "b"]);
-  for (const lapsed of [false, true, false, false, false]) {
-    t.losses.beat(lapsed);
-    await new Promise((resolve) => setTimeout(resolve));
-  }
+  const t = lab("a", "b");
+  for (const lapsed of [false, true, false, false, false]) await t.losses.beat(lapsed);
   assertEquals(t.asked(), 2);
   assertEquals(t.lost, []);
 });
 
 Deno.test("a store that cannot be asked is asked again at the next beat", async () => {
-  const t = lab(["a", "b"]);
+  const t = lab("a", "b");
   t.answers.push(new StoreError("unavailable", "away"), new StoreError("unavailable", "away"), ["b"]);
-  for (const lapsed of [true, false, false]) {
-    t.losses.beat(lapsed);
-    await new Promise((resolve) => setTimeout(resolve));
-  }
+  for (const lapsed of [true, false, false]) await t.losses.beat(lapsed);
+  assertEquals(t.lost, ["a"]);
+  assertEquals(t.log.said, [`warn ${LOST}`]);
+});
+
+Deno.test("a job that is settled while the store is asked is not lost", async () => {
+  const t = lab("lost", "settled");
+  t.answers.push([]);
+  const looked = t.losses.beat(true);
+  t.tokens.splice(1);
+  await looked;
+  assertEquals(t.lost, ["lost"]);
+  assertEquals(t.tally.leasesLost, 1);
+  assertEquals(t.log.lines.map(({ fields }) => fields), [{ count: 1, tokens: ["lost"] }]);
+});
+
+Deno.test("a fault while the store is asked is logged with its stack, and the store asked again", async () => {
+  const t = lab("a", "b");
+  t.answers.push(new TypeError("a fault of ours"), ["b"]);
+  await t.losses.beat(true);
+  await t.losses.suspect();
+  assertEquals(t.log.said, ["error Could not find out which leases are left, asking again", `warn ${LOST}`]);
+  assertMatch(String(t.log.lines[0]!.fields["stack"]), /TypeError: a fault of ours\n +at /);
   assertEquals(t.lost, ["a"]);
 });

@@ -4,7 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import type { DeclaredClass } from "../../src/store/classes.ts";
+import { type DeclaredClass, FORGOTTEN_AFTER_MS } from "../../src/store/classes.ts";
 import type { Cases } from "./harness.ts";
 
 const LOW: DeclaredClass = { name: "Low", options: '{"queue":"low"}' };
@@ -24,6 +24,17 @@ export const classes: Cases = {
     assertEquals(await t.store.declaredClasses(["Low"]), [LOW]);
     assertEquals(sorted(await t.store.declaredClasses(["Nobody", "__proto__", "Low"])), [LOW, ODD]);
     assertEquals(await t.store.declaredClasses([]), []);
+  },
+
+  "what nobody has said for long is forgotten; what is said again is not": async (open) => {
+    await using t = await open();
+    await t.store.declareClasses([LOW, ODD]);
+    t.advance(FORGOTTEN_AFTER_MS - 60_000);
+    await t.store.declareClasses([LOW]);
+    assertEquals(sorted(await t.store.declaredClasses()), [LOW, ODD]);
+    t.advance(120_000);
+    await t.store.declareClasses([]);
+    assertEquals(await t.store.declaredClasses(), [LOW]);
   },
 
   "the last to declare a class is right, and says nothing of the others": async (open) => {

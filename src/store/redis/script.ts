@@ -16,6 +16,7 @@ import count from "./lua/count.lua" with { type: "text" };
 import cronRead from "./lua/cron_read.lua" with { type: "text" };
 import cronRemove from "./lua/cron_remove.lua" with { type: "text" };
 import cronWrite from "./lua/cron_write.lua" with { type: "text" };
+import declare from "./lua/declare.lua" with { type: "text" };
 import deregister from "./lua/deregister.lua" with { type: "text" };
 import due from "./lua/due.lua" with { type: "text" };
 import endLive from "./lua/end_live.lua" with { type: "text" };
@@ -59,6 +60,7 @@ export const SCRIPTS = {
   cronRead: script(cronRead),
   cronRemove: script(cronRemove),
   cronWrite: script(cronWrite),
+  declare: script(declare),
   deregister: script(deregister),
   due: script(due),
   enqueue: script(enqueue, add),

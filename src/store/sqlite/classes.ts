@@ -3,8 +3,10 @@
  *
  * @module
  */
-import type { DeclaredClass } from "../classes.ts";
+import { type DeclaredClass, FORGOTTEN_AFTER_MS } from "../classes.ts";
 import type { Context } from "./context.ts";
+
+const DAY_MS = 86_400_000;
 
 /** Keeps the declarations. */
 export class Classes {
@@ -16,14 +18,17 @@ export class Classes {
 
   /** See `ClassStore.declareClasses`. */
   declare(classes: readonly DeclaredClass[]): Promise<void> {
+    const { sql, now } = this.#context;
     return this.#context.commit.run(() => {
       for (const { name, options } of classes) {
-        // What is said again is not written again: a start costs no page.
-        this.#context.sql(
-          `INSERT INTO class (name, options) VALUES (?1, ?2)
-           ON CONFLICT (name) DO UPDATE SET options = ?2 WHERE options <> ?2`,
-        ).run(name, options);
+        // What is said again the same day is not written again: a start costs no page.
+        sql(
+          `INSERT INTO class (name, options, declared_at) VALUES (?1, ?2, ?3)
+           ON CONFLICT (name) DO UPDATE SET options = ?2, declared_at = ?3
+           WHERE options <> ?2 OR declared_at < ?3 - ?4`,
+        ).run(name, options, now(), DAY_MS);
       }
+      sql("DELETE FROM class WHERE declared_at < ?").run(now() - FORGOTTEN_AFTER_MS);
     }, classes.length);
   }
 
