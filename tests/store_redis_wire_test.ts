@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
+import { systemClock } from "../src/clock.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
 import { startRedis } from "./support/redis.ts";
 import { job, processRecord, register, takeUpTo, TTL_MS } from "./store_contract/jobs.ts";
@@ -355,3 +356,16 @@ function wholeSecond() {
     turn: () => Promise.resolve(),
   };
 }
+
+Deno.test("redis wire: a foreign key named as Sidekiq 7 names a histogram stays, and for as long as it was to stay", async () => {
+  // The beginning of a minute, which it will not leave.
+  const at = Date.UTC(2026, 2, 21, 23, 3, 1);
+  const shift = at - Date.now();
+  await using store = await openEmpty({ clock: { ...systemClock, now: () => Date.now() + shift } });
+  const key = "Foo-21-23:3";
+  await redis.cli("LPUSH", key, "another's");
+  const said = { processed: 1, failed: 0, workedMs: 1, histogram: [1, ...new Array(25).fill(0)] };
+  await store.measure([{ class: "Foo", ...said }, { class: "Bar", ...said }]);
+  assertEquals([await redis.cli("LRANGE", key, "0", "-1"), await redis.cli("TTL", key)], ["another's", "-1"]);
+  assertAlmostEquals(Number(await redis.cli("TTL", "Bar-21-23:3")), 8 * 3_600, 60);
+});

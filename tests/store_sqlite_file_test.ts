@@ -6,6 +6,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { systemClock } from "../src/clock.ts";
 import schema1 from "../src/store/sqlite/schema/1.sql" with { type: "text" };
 import type { DayCount } from "../src/store/admin_history.ts";
 import { StoreError, type StoreErrorCode } from "../src/store/errors.ts";
@@ -109,9 +110,11 @@ Deno.test("SQLite: a file that another program holds locked is waited for withou
   const store = await folder.open();
   using other = new DatabaseSync(folder.file);
   other.exec("BEGIN IMMEDIATE");
-  const push = store.enqueue([job(1)]);
-  // The loop turns all the while: the lock is let go of from it.
-  await new Promise<void>((resolve) => setTimeout(resolve, 20));
+  let waits = true;
+  const push = store.enqueue([job(1)]).finally(() => waits = false);
+  // The loop turns all the while, and it has tried more than once: the lock is let go of from here.
+  for (let turns = 0; turns < 100; turns++) await systemClock.turn();
+  assertEquals(waits, true);
   other.exec("ROLLBACK");
   assertEquals(await push, [{ stored: true }]);
 });

@@ -9,14 +9,15 @@ import { InvalidPayload } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
 import type { JobRequest } from "../job/payload.ts";
 import type { Edit, Entry, Place } from "../store/admin.ts";
+import { changeAll, editSteps } from "../store/admin_change_all.ts";
+import { placeName, sizeOf } from "../store/admin_places.ts";
 import { ALL_QUEUES } from "../store/pauses.ts";
 import { writeDown } from "./audit.ts";
 import type { Visitor } from "./auth/gate.ts";
 import { Refusal } from "./body.ts";
 import type { Desk } from "./desk.ts";
 import { describeFilter, type Filter, isEmpty } from "./filter.ts";
-import type { Progress } from "./operations.ts";
-import { actionsIn, checkQueue, type JobAction, placeName, sizeOf } from "./places.ts";
+import { actionsIn, checkQueue, type JobAction } from "./places.ts";
 import { windows } from "./scan.ts";
 
 /** Jobs one by one, or all of a place that pass a filter. */
@@ -30,8 +31,6 @@ export interface ActionResult {
 }
 
 const EDITS: Readonly<Record<JobAction, Edit>> = { retry: "requeue", kill: "kill", delete: "delete", move: "requeue" };
-/** So many are changed in one step of the store. */
-const BATCH = 1_000;
 /** A visitor waits so long for an action on many jobs. */
 const PATIENCE_MS = 1_500;
 const MOST_REFS = 10_000;
@@ -75,42 +74,26 @@ export async function actOnJobs(
   ].filter(Boolean).join(" ");
   const deed = { target: `all in ${placeName(place)}`, ...(details !== "" && { details }) };
   const line = { ...note, all: placeName(place), filter: describeFilter(filter) || undefined };
-  // Before it is done, so that it is known whatever happens; and once more at its end.
-  await writeDown(desk, visitor, { ...line, total }, { ...deed, count: total, outcome: "begun" });
   const label = `${action} all ${isEmpty(filter) ? "" : "matching "}in ${placeName(place)}`;
-  const changed = await desk.operations.run(
-    { label, total, patienceMs: PATIENCE_MS },
-    async (progress) => {
-      let changed = 0;
-      const count = (more: number) => {
-        changed += more;
+  const edit = EDITS[action];
+  const steps = isEmpty(filter) && action !== "move"
+    ? editSteps(desk.store, { place, edit, total })
+    : matchingSteps(desk, { place, filter, edit, to, total });
+  const changed = await desk.operations.run({ label, total, patienceMs: PATIENCE_MS }, async (progress) => {
+    await changeAll({
+      total,
+      steps,
+      progress: async (more) => {
         progress(more);
-      };
-      let outcome: string | undefined;
-      try {
-        await (isEmpty(filter) && action !== "move"
-          ? changeAll(desk, place, EDITS[action], total, count)
-          : changeMatching(desk, { place, filter, edit: EDITS[action], to, total }, count));
-      } catch (error) {
-        outcome = `ended early: ${(error as Error).message}`;
-        throw error;
-      } finally {
-        await writeDown(desk, visitor, { ...line, changed }, { ...deed, count: changed, ...(outcome && { outcome }) });
-      }
-    },
-  );
+        await desk.clock.turn();
+      },
+      writeDown: ({ count, outcome }) => {
+        const many = outcome === "begun" ? { total } : { changed: count };
+        return writeDown(desk, visitor, { ...line, ...many }, { ...deed, count, ...(outcome && { outcome }) });
+      },
+    });
+  });
   return changed === undefined ? {} : { changed };
-}
-
-/** No more than there were at the start: what fails again meanwhile comes back behind, and would never end. */
-async function changeAll(desk: Desk, place: Place, edit: Edit, total: number, progress: Progress): Promise<void> {
-  for (let left = total; left > 0;) {
-    const changed = await desk.store.editSome(place, edit, Math.min(BATCH, left));
-    if (changed === 0) return;
-    left -= changed;
-    progress(changed);
-    await desk.clock.turn();
-  }
 }
 
 interface Matching {
@@ -121,11 +104,11 @@ interface Matching {
   readonly total: number;
 }
 
-async function changeMatching(desk: Desk, { place, filter, edit, to, total }: Matching, progress: Progress) {
+async function* matchingSteps(desk: Desk, { place, filter, edit, to, total }: Matching): AsyncGenerator<number> {
   if (place.in === "queue" && place.queue === to) throw new Refusal(422, `They are in queue "${to}" already`);
   let looked = 0;
   for await (const window of windows(desk, { place, filter })) {
-    progress(await desk.store.edit(window.entries.map((entry) => entry.ref), edit, to));
+    yield await desk.store.edit(window.entries.map((entry) => entry.ref), edit, to);
     looked += window.looked;
     if (looked >= total) return;
   }
@@ -166,7 +149,10 @@ export async function pushJobs(desk: Desk, visitor: Visitor, requests: readonly 
   return results;
 }
 
-/** Fields that belong to a job's past, not to a new one like it. */
+/**
+ * Fields that belong to a job's past, not to a new one like it: nor is a new one the crontab's, nor linked to the trace of
+ * the old one's push.
+ */
 const PAST = [
   "jid",
   "at",
@@ -182,6 +168,10 @@ const PAST = [
   "rescues",
   "unique_key",
   "discarded_at",
+  "occurrence",
+  "traceparent",
+  "tracestate",
+  "baggage",
 ];
 
 /**

@@ -14,6 +14,7 @@ import { edit } from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import { exactlyOnce } from "./exactly_once.ts";
 import type { Cases, OpenTestStore } from "./harness.ts";
+import { health } from "./health.ts";
 import { measures } from "./measures.ts";
 import { pages } from "./pages.ts";
 import { pause } from "./pause.ts";
@@ -49,6 +50,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   results,
   classes,
   measures,
+  health,
   "exactly once": exactlyOnce,
 };
 

@@ -114,6 +114,28 @@ onBothStores("A job is changed and pushed again; what was masked stays as it was
   assert(jid !== "old");
 });
 
+onBothStores(
+  "A job pushed again is a new one: neither the crontab's, nor of the old one's trace, nor failed before",
+  async ({ store, visitor }) => {
+    const past = {
+      occurrence: { name: "nightly", scheduledAt: "2026-01-01T00:00:00.000Z", lateMs: 0 },
+      traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-01`,
+      tracestate: "a=b",
+      baggage: "user=1",
+      errors: [{ class: "RangeError" }],
+      rescues: 2,
+    };
+    const own = { tags: ["x"], timeout: 30, expires_in: 60 };
+    await bury(store, "old", { ...past, ...own });
+    const [ref] = await refsOf(store, "old");
+    await visitor().submit("/jobs/old/edit", { ref: ref!, class: "Hard", queue: "low", args: "[1]" });
+    const [entry] = (await store.page({ in: "queue", queue: "low" })).entries;
+    const { jid, created_at, enqueued_at, ...rest } = JSON.parse(entry!.payload);
+    assert(jid !== "old" && created_at > 1.7e9 && enqueued_at > 1.7e9);
+    assertEquals(rest, { class: "Hard", args: [1], queue: "low", retry: true, ...own });
+  },
+);
+
 onBothStores("A process is asked to be quiet, to resume, to stop, and for its dump", async ({ store, visitor }) => {
   const someone = visitor();
   const identity = "web1:7:abc";

@@ -23,9 +23,9 @@ for at = 3, #ARGV, 7 do
   end
   for i = at + 4, at + 5 do
     if ARGV[i] ~= '' and #field > 2 then
-      -- A key that is something else stays what it is.
-      redis.pcall('BITFIELD', ARGV[i], unpack(field))
-      call('EXPIRE', ARGV[i], fine)
+      -- A key that is something else stays what it is, for as long as it was to stay.
+      local written = redis.pcall('BITFIELD', ARGV[i], unpack(field))
+      if not written.err then call('EXPIRE', ARGV[i], fine) end
     end
   end
 end

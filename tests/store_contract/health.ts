@@ -1,0 +1,40 @@
+/**
+ * How a store is.
+ *
+ * @module
+ */
+import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { HOUR_MS, jobs } from "./jobs.ts";
+
+export const health: Cases = {
+  "says what it runs on, what survives a power cut, and what there is to do": async (open) => {
+    await using t = await open();
+    const { version, durability, findings } = await t.store.health();
+    assertMatch(version, /^(SQLite|Redis) \d+\.\d+(\.\d+)?$/);
+    assert([undefined, "full", "normal", "none"].includes(durability), durability);
+    for (const { message, cure } of findings) {
+      for (const text of [message, cure]) assertMatch(text, /^\S.*[^\s.]$/, "one line, without a full stop");
+    }
+  },
+
+  "says what time it has, which is its own": async (open) => {
+    await using t = await open();
+    const { now } = await t.store.health();
+    assertAlmostEquals(now, t.now(), SLACK_MS);
+    t.advance(HOUR_MS);
+    const later = await (await t.another()).health();
+    assertAlmostEquals(later.now - now, HOUR_MS, SLACK_MS);
+  },
+
+  "is asked of a store at work, and changes nothing": async (open) => {
+    await using t = await open();
+    const [, , ...answers] = await Promise.all([
+      t.store.enqueue(jobs(1, 3)),
+      t.store.enqueue(jobs(4, 6)),
+      ...Array.from({ length: 5 }, () => t.store.health()),
+    ]);
+    assertEquals(new Set(answers.map(({ version }) => version)).size, 1);
+    assertEquals((await t.store.stats()).enqueued, 6);
+  },
+};
