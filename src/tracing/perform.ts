@@ -4,7 +4,7 @@
  *
  *  1. It is linked to the span of the push, in a trace of its own; or, if asked, that span's child. Each try has a span.
  *  2. What runs elsewhere, in a horse or as a program, learns of it by the job's context.
- *  3. A job that was cancelled, given back or snoozed has not failed.
+ *  3. A job that was cancelled, given back, lost or snoozed has not failed.
  *
  * @module
  */
@@ -81,8 +81,13 @@ function traceOf(span: Span, inject: (carrier: Record<string, string>) => void):
 
 /** What a job came to that did not end well. */
 function outcomeOf(thrown: unknown): string {
-  const name = describeError(thrown).class;
-  if (name === "Shutdown") return "released";
-  if (name === "Cancelled") return "cancelled";
-  return verdictOf(thrown)?.kind === "snooze" ? "snoozed" : "failed";
+  const wish = NO_FAILURES.get(describeError(thrown).class);
+  return wish ?? (verdictOf(thrown)?.kind === "snooze" ? "snoozed" : "failed");
 }
+
+/** What a signal aborts with that is no failure of the job. */
+const NO_FAILURES: ReadonlyMap<string, string> = new Map([
+  ["Shutdown", "released"],
+  ["Cancelled", "cancelled"],
+  ["LeaseLost", "lost"],
+]);

@@ -230,6 +230,29 @@ Deno.test("jobs that a stop gave back have spans that say so", async () => {
   assertEquals([process.attributes["messaging.jobs.outcome"], process.status.code ?? 0], ["released", 0]);
 });
 
+Deno.test("the span of a job that was lost says so and has no error; that of its next run counts", async () => {
+  await using bench = await Bench.open();
+  await using collector = new Collector();
+  await using server = await bench.server([], collector.env);
+  const jid = await bench.push("Listen", [bench.notes]);
+  await bench.noted(`start ${jid}`);
+  // As if it had counted as dead: what it held goes back.
+  const [{ identity }] = await bench.store.processes() as [{ identity: string }];
+  await bench.store.deregister(identity);
+  await server.logged("Ended after it was lost; it counts where it runs again", { jid });
+  await Deno.writeTextFile(`${bench.notes}.go`, "");
+  await collector.received((span) => span.attributes["messaging.jobs.outcome"] === "done");
+  const [lost, ...later] = (await performs(collector, jid)).map(({ attributes, status, events }) => [
+    attributes["messaging.jobs.outcome"],
+    attributes["error.type"],
+    status.code ?? 0,
+    events.length,
+  ]);
+  assertEquals(lost, ["lost", undefined, 0, 0]);
+  // One that was taken before the process was registered again is lost once more.
+  assertEquals(later.at(-1), ["done", undefined, 0, 0]);
+});
+
 Deno.test("with the collector down, jobs run as ever, it is said once, and nothing waits for long", async () => {
   await using bench = await Bench.open();
   const env = {
