@@ -21,6 +21,8 @@ const UNWATCHED_MS = 15_000;
 /** Ten minutes of samples, when watched. */
 const MOST_SAMPLES = 300;
 const MOST_WATCHERS = 200;
+/** Of these, so many from one address: an office may share one. */
+const MOST_OF_ONE = 50;
 
 /** Reads the counts, and tells those who watch. */
 export class Feed {
@@ -29,6 +31,8 @@ export class Feed {
   readonly #log: Log;
   readonly #watchers = new Set<(stats: Stats, sample: Sample) => void>();
   readonly #enders = new Set<() => void>();
+  /** How many watch from an address. */
+  readonly #from = new Map<string, number>();
   readonly #end = new AbortController();
   #samples: readonly Sample[] = [];
   #wake = new AbortController();
@@ -62,10 +66,14 @@ export class Feed {
   /**
    * A stream of server-sent events, until its reader goes or the feed ends.
    *
+   * @param address whose it is
    * @throws {RangeError} when too many watch
    */
-  watch(): ReadableStream<Uint8Array> {
+  watch(address: string): ReadableStream<Uint8Array> {
+    const others = this.#from.get(address) ?? 0;
     if (this.#watchers.size >= MOST_WATCHERS) throw new RangeError("Too many watch already");
+    if (others >= MOST_OF_ONE) throw new RangeError(`${others} watch from ${address} already`);
+    this.#from.set(address, others + 1);
     const encoder = new TextEncoder();
     let stop = () => {};
     return new ReadableStream<Uint8Array>({
@@ -81,8 +89,9 @@ export class Feed {
           controller.close();
         };
         stop = () => {
-          this.#watchers.delete(tell);
+          if (!this.#watchers.delete(tell)) return;
           this.#enders.delete(end);
+          this.#leave(address);
         };
         controller.enqueue(encoder.encode("retry: 3000\n\n"));
         this.#watchers.add(tell);
@@ -98,6 +107,12 @@ export class Feed {
     this.#end.abort();
     for (const end of [...this.#enders]) end();
     await this.#looping;
+  }
+
+  #leave(address: string): void {
+    const left = this.#from.get(address)! - 1;
+    if (left > 0) this.#from.set(address, left);
+    else this.#from.delete(address);
   }
 
   async #loop(): Promise<void> {

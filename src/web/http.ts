@@ -27,7 +27,7 @@ export interface Patience {
   readonly silentMs: number;
   /** Connections at once. */
   readonly connections: number;
-  /** Of these, so many from one address: one alone cannot take them all. */
+  /** Of these, so many from one address: one alone cannot take them all. A proxy may: behind it is everybody. */
   readonly perAddress: number;
 }
 
@@ -58,15 +58,17 @@ export interface HttpServer {
 /**
  * Listens.
  *
+ * @param proxies addresses that stand for many visitors
  * @param patience what differs from the usual
  * @throws {Error} of Node's, with a `code` such as `EADDRINUSE`
  */
 export async function listen(
   handler: Handler,
-  { host, port, clock, patience = {} }: {
+  { host, port, clock, proxies, patience = {} }: {
     readonly host: string;
     readonly port: number;
     readonly clock: Clock;
+    readonly proxies: readonly string[];
     readonly patience?: Partial<Patience>;
   },
 ): Promise<HttpServer> {
@@ -83,7 +85,7 @@ export async function listen(
   );
   server.maxConnections = connections;
   server.setTimeout(silentMs);
-  server.on("connection", shareOut(perAddress));
+  server.on("connection", shareOut(perAddress, proxies));
   server.listen(port, host);
   await once(server, "listening");
   return {
@@ -101,11 +103,12 @@ export async function listen(
   };
 }
 
-/** Turns away whoever has so many connections already. */
-function shareOut(most: number): (socket: Socket) => void {
+/** Turns away whoever has so many connections already, unless it is a proxy. */
+function shareOut(most: number, proxies: readonly string[]): (socket: Socket) => void {
   const open = new Map<string, number>();
   return (socket) => {
-    const address = socket.remoteAddress ?? "";
+    const address = peerOf(socket);
+    if (proxies.includes(address)) return;
     const count = open.get(address) ?? 0;
     if (count >= most) return void socket.destroy();
     open.set(address, count + 1);
@@ -126,7 +129,7 @@ async function answer(handler: Handler, incoming: IncomingMessage, outgoing: Ser
       outgoing.writeHead(400, { "content-type": "text/plain", "connection": "close" }).end("No such request\n");
       return;
     }
-    await send(await handler(request, peerOf(incoming)), outgoing, gone.signal);
+    await send(await handler(request, peerOf(incoming.socket)), outgoing, gone.signal);
   } catch {
     // The handler answers whatever happens; what fails here is the connection.
     outgoing.destroy();
@@ -134,8 +137,8 @@ async function answer(handler: Handler, incoming: IncomingMessage, outgoing: Ser
 }
 
 /** An IPv4 address is written as one, also where a socket for both kinds took it. */
-function peerOf({ socket }: IncomingMessage): string {
-  return (socket.remoteAddress ?? "").replace(/^::ffff:(?=[\d.]+$)/, "");
+function peerOf({ remoteAddress = "" }: Socket): string {
+  return remoteAddress.replace(/^::ffff:(?=[\d.]+$)/, "");
 }
 
 /** The request, if it names one host and a path; undefined when it is something else. */

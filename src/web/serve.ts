@@ -56,6 +56,7 @@ export async function serve(web: Web, { host, port }: Address, patience?: Partia
     host,
     port,
     clock: systemClock,
+    proxies: web.proxies,
     ...(patience && { patience }),
   }).catch((error: Error & { readonly code?: string }) => {
     throw new RangeError(`Cannot listen on ${urlOf({ host, port }, "")}: ${reasonOf(error)}`);

@@ -66,6 +66,8 @@ export interface WebTracing {
 export interface Web extends AsyncDisposable {
   /** Whether anybody is let in without a login. */
   readonly open: boolean;
+  /** Addresses of proxies. */
+  readonly proxies: readonly string[];
   /** Answers a request; `peer` is the address at the other end of the connection. Never rejects. */
   handle(request: Request, peer: string): Promise<Response>;
 }
@@ -82,10 +84,11 @@ export function createWeb(options: WebOptions): Web {
   }
   const log = logger("web", clock);
   const maxPayloadBytes = options.maxPayloadBytes ?? 1024 * 1024;
+  const proxies = options.proxies ?? ["127.0.0.1", "::1"];
   const gate = new Gate({
     users: options.users ?? [],
     proxyHeader: options.proxyHeader,
-    proxies: options.proxies ?? ["127.0.0.1", "::1"],
+    proxies,
     readOnly: options.readOnly ?? false,
     clock,
   });
@@ -119,6 +122,7 @@ export function createWeb(options: WebOptions): Web {
   desk.feed.start();
   return {
     open: gate.open,
+    proxies,
     handle: async (request, peer) => {
       const answer = () => app.fetch(request, { peer });
       const asked = options.tracing && carrierOf(request.headers);

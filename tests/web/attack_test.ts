@@ -337,12 +337,31 @@ Deno.test("Every answer carries its policy, and no page needs more than it allow
 
 Deno.test("Those who watch have a bound, and end with the dashboard", async () => {
   const site = await openSite("sqlite");
-  const watch = () => site.web.handle(new Request("http://localhost/events"), "127.0.0.1");
-  const streams = await Promise.all(Array.from({ length: 200 }, watch));
+  const watch = (peer = "10.0.0.5", headers = {}) =>
+    site.web.handle(new Request("http://localhost/events", { headers }), peer);
+  const streams = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => watch("127.0.0.1", { "x-forwarded-for": `10.0.0.${i % 4}` })),
+  );
   assertEquals((await watch()).status, 503);
   const last = streams.pop()!.text();
   for (const { body } of streams) await body!.cancel();
   assertEquals(await watch().then((response) => response.body!.cancel().then(() => response.status)), 200);
   await site[Symbol.asyncDispose]();
   assertStringIncludes(await last, "retry: 3000");
+});
+
+Deno.test("One visitor cannot watch in everybody's place, through a proxy either", async () => {
+  await using site = await openSite("sqlite");
+  const watch = (from: string) =>
+    site.web.handle(new Request("http://localhost/events", { headers: { "x-forwarded-for": from } }), "127.0.0.1");
+  const streams = await Promise.all(Array.from({ length: 50 }, () => watch("10.0.0.1")));
+  const refused = await watch("10.0.0.1");
+  assertEquals(refused.status, 503);
+  assertStringIncludes(await refused.text(), "50 watch from 10.0.0.1 already");
+  const other = await watch("10.0.0.2");
+  assertEquals(other.status, 200);
+  await streams.pop()!.body!.cancel();
+  const again = await watch("10.0.0.1");
+  assertEquals(again.status, 200);
+  for (const { body } of [...streams, other, again]) await body!.cancel();
 });

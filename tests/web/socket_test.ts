@@ -14,8 +14,9 @@ const HASTY: Partial<Patience> = { headMs: 200, requestMs: 400, idleMs: 200 };
 async function onSocket(
   test: (tools: { site: Site; port: number; base: string }) => Promise<void>,
   patience?: Partial<Patience>,
+  proxies: readonly string[] = [],
 ): Promise<void> {
-  await using site = await openSite("sqlite");
+  await using site = await openSite("sqlite", { proxies });
   await using server = await serve(site.web, { host: "127.0.0.1", port: 0 }, patience);
   const { port } = server.address;
   await test({ site, port, base: `http://127.0.0.1:${port}` });
@@ -117,6 +118,24 @@ Deno.test("One address cannot take all connections", () =>
       return wire.text.startsWith("HTTP/1.1 200");
     });
   }, { perAddress: 3 }));
+
+Deno.test("Behind a proxy is everybody: only the bound for all holds for its connections", () =>
+  onSocket(
+    async ({ port }) => {
+      await using stack = new AsyncDisposableStack();
+      const wires = [];
+      for (let i = 0; i < 3; i++) wires.push(stack.use(await Wire.open(port)));
+      for (const wire of wires) {
+        wire.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        await until(() => wire.text.startsWith("HTTP/1.1 200"), "An answer");
+      }
+      await using fourth = await Wire.open(port);
+      await fourth.ended;
+      assertEquals(fourth.text, "");
+    },
+    { perAddress: 1, connections: 3 },
+    ["127.0.0.1"],
+  ));
 
 Deno.test("Who does not read what was asked for is dropped", () =>
   onSocket(async ({ site, port }) => {

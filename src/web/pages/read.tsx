@@ -139,7 +139,7 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.get("/events", (c) => {
     let stream: ReadableStream<Uint8Array>;
     try {
-      stream = desk.feed.watch();
+      stream = desk.feed.watch(c.get("visitor").address);
     } catch (error) {
       throw new Refusal(503, (error as Error).message);
     }
