@@ -82,8 +82,8 @@ export async function cancel(store: OpenStore, jid: string): Promise<Cancelled> 
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** So that `jobs show`, and whoever waits for it, knows. */
-async function remember(store: OpenStore, jid: string, { payload: raw }: Entry): Promise<void> {
+/** Leaves a record of it, so that `jobs show`, and whoever waits for it, knows. */
+export async function remember(store: OpenStore, jid: string, { payload: raw }: Entry): Promise<void> {
   const job = parsePayload(raw);
   if (job === undefined) return;
   const { payload } = job;

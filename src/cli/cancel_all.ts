@@ -3,15 +3,14 @@
  *
  * @module
  */
-import type { Entry, Place, SetName } from "../store/admin.ts";
+import type { Entry, Page, Place } from "../store/admin.ts";
+import { sizeOf } from "../store/admin_places.ts";
 import type { OpenStore } from "../store/open.ts";
-import { UsageError } from "./args.ts";
-import { writeDown } from "./audit.ts";
-import { cancel, isCancelled } from "./cancel.ts";
-import { countIn } from "./edit_jobs.ts";
+import { cancel, isCancelled, remember } from "./cancel.ts";
+import { changeAllOf, parseAll } from "./change_all.ts";
 import { readable } from "./entries.ts";
 import { print, printJson } from "./output.ts";
-import { Interrupted, LongWork, number } from "./progress.ts";
+import { number } from "./progress.ts";
 
 const PLACES = ["scheduled", "retry", "busy", "queue:NAME"];
 const PAGE = 500;
@@ -24,41 +23,49 @@ const PAGE = 500;
  * @throws {Interrupted} when it is asked to stop; what is cancelled by then stays so
  */
 export async function cancelAll(store: OpenStore, all: string, json: boolean): Promise<number> {
-  const place = parsePlace(all);
-  const total = place.in === "leased" ? (await store.stats()).leased : await countIn(store, place);
-  using work = new LongWork("Cancelling");
-  let [seen, cancelled] = [0, 0];
-  for await (const jid of jidsIn(store, place, total)) {
-    if (work.signal.aborted) {
-      await writeDown(store, { action: "cancel", target: all, count: cancelled, outcome: "interrupted" });
-      throw new Interrupted(`Stopped: ${number(cancelled)} of ${number(total)} jobs cancelled, the rest is as it was`);
-    }
-    if (jid !== undefined && isCancelled(await cancel(store, jid))) cancelled++;
-    work.at({ done: ++seen, total });
-  }
-  work.clear();
-  await writeDown(store, { action: "cancel", target: all, count: cancelled });
+  const place = parseAll(all, PLACES);
+  const total = sizeOf(place, await store.stats());
+  const words = { name: "cancel", doing: "Cancelling", done: "cancelled" };
+  const cancelled = await changeAllOf(store, { ...words, place, total, steps: cancelSteps(store, place, total) });
   if (json) printJson({ cancel: cancelled });
   else print(`${number(cancelled)} ${cancelled === 1 ? "job" : "jobs"} cancelled`);
   return 0;
 }
 
-function parsePlace(all: string): Place {
-  if (all.startsWith("queue:")) return { in: "queue", queue: all.slice("queue:".length) };
-  if (all === "busy") return { in: "leased" };
-  if (PLACES.includes(all)) return { in: all as SetName };
-  throw new UsageError(`--all is "${all}"; wanted: one of ${PLACES.join(", ")}`);
-}
-
-/** The jids in a place, at most so many; a page is read before any of its jobs leaves. */
-async function* jidsIn(store: OpenStore, place: Place, total: number): AsyncGenerator<string | undefined> {
+/** The steps, a page each, that is read before any of its jobs leaves: so many were cancelled. */
+export async function* cancelSteps(store: OpenStore, place: Place, total: number): AsyncGenerator<number> {
   let cursor: string | undefined;
   for (let left = total; left > 0;) {
-    const request = { limit: Math.min(PAGE, left), ...(cursor !== undefined && { cursor }) };
-    const { entries, next }: { entries: readonly Entry[]; next?: string } = await store.page(place, request);
-    for (const entry of entries) yield readable(entry)?.jid;
+    const { entries, next }: Page = await store.page(place, {
+      limit: Math.min(PAGE, left),
+      ...(cursor !== undefined && { cursor }),
+    });
+    yield await cancelPage(store, entries);
     left -= entries.length;
     cursor = next;
     if (next === undefined) return;
   }
+}
+
+/** How many of them are cancelled. Each is looked for where it was seen; only what moved meanwhile, in the whole store. */
+async function cancelPage(store: OpenStore, entries: readonly Entry[]): Promise<number> {
+  const named = entries.flatMap((entry) => {
+    const jid = readable(entry)?.jid;
+    return jid === undefined ? [] : [{ entry, jid }];
+  });
+  const there = await Promise.all(named.map(({ entry, jid }) => cancelThere(store, entry, jid)));
+  let count = there.filter(Boolean).length;
+  for (const [i, { jid }] of named.entries()) {
+    if (!there[i] && isCancelled(await cancel(store, jid))) count++;
+  }
+  return count;
+}
+
+/** Cancels a job where it was seen; false when it is there no longer. */
+async function cancelThere(store: OpenStore, entry: Entry, jid: string): Promise<boolean> {
+  if (entry.owner !== undefined) return await store.send(entry.owner, { verb: "cancel", jid });
+  // One by one, as for each that was removed there is to be a record; together they are a few round trips.
+  if (await store.edit([entry.ref], "delete") === 0) return false;
+  await remember(store, jid, entry);
+  return true;
 }

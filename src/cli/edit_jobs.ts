@@ -3,16 +3,15 @@
  *
  * @module
  */
-import type { Edit, Place, SetName, StoreAdmin } from "../store/admin.ts";
+import type { Edit, Place, StoreAdmin } from "../store/admin.ts";
+import { editSteps } from "../store/admin_change_all.ts";
+import { sizeOf } from "../store/admin_places.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { fewOf, writeDown } from "./audit.ts";
-import { print, printJson, remark } from "./output.ts";
+import { changeAllOf, parseAll } from "./change_all.ts";
 import { placeName } from "./entries.ts";
-import { Interrupted, LongWork, number } from "./progress.ts";
+import { print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
-
-/** At most so many in one step of the store. */
-const BATCH = 1_000;
 
 /** One of the three commands. */
 export interface EditCommand {
@@ -36,7 +35,7 @@ export async function runEdit(command: EditCommand, argv: readonly string[]): Pr
   if ((all === undefined) === (jids.length === 0)) {
     throw new UsageError(`JIDs or --all SET are wanted: jobs ${command.name} JID … | --all ${command.all.join("|")}`);
   }
-  const place = all === undefined ? undefined : parsePlace(command, all);
+  const place = all === undefined ? undefined : parseAll(all, command.all);
   return await withStore(flags, async (store) => {
     const result = place === undefined
       ? await editByJid(store, command, jids)
@@ -46,13 +45,6 @@ export async function runEdit(command: EditCommand, argv: readonly string[]): Pr
     else print(`${result.edited} ${result.edited === 1 ? "job" : "jobs"} ${command.done}`);
     return result.missed.length === 0 ? 0 : 1;
   });
-}
-
-function parsePlace(command: EditCommand, all: string): Place {
-  if (!command.all.includes(all.startsWith("queue:") ? "queue:NAME" : all)) {
-    throw new UsageError(`--all is "${all}"; wanted: one of ${command.all.join(", ")}`);
-  }
-  return all.startsWith("queue:") ? { in: "queue", queue: all.slice("queue:".length) } : { in: all as SetName };
 }
 
 interface Missed {
@@ -91,31 +83,7 @@ export async function editAll(
   { name, edit, doing, done }: Pick<EditCommand, "name" | "edit" | "doing" | "done">,
   most?: number,
 ): Promise<number> {
-  const total = most ?? await countIn(store, place);
-  const act = { action: name, target: `all in ${place.in === "queue" ? `queue:${place.queue}` : place.in}` };
-  // Before it is done, so that it is known whatever happens; and once more at its end.
-  await writeDown(store, { ...act, count: total, outcome: "begun" });
-  using work = new LongWork(doing);
-  let edited = 0;
-  while (edited < total) {
-    if (work.signal.aborted) {
-      const left = number(total - edited);
-      await writeDown(store, { ...act, count: edited, outcome: "interrupted" });
-      throw new Interrupted(
-        `Stopped: ${number(edited)} of ${number(total)} jobs ${done}, ${left} are left as they were`,
-      );
-    }
-    const count = await store.editSome(place, edit, Math.min(BATCH, total - edited));
-    if (count === 0) break;
-    edited += count;
-    work.at({ done: edited, total });
-  }
-  await writeDown(store, { ...act, count: edited });
-  return edited;
-}
-
-/** How many jobs are in a place now. */
-export async function countIn(store: StoreAdmin, place: Place): Promise<number> {
-  if (place.in === "queue") return (await store.queues()).find(({ name }) => name === place.queue)?.size ?? 0;
-  return (await store.stats())[place.in];
+  const total = most ?? sizeOf(place, await store.stats());
+  const steps = editSteps(store, { place, edit, total });
+  return await changeAllOf(store, { name, doing, done, place, total, steps });
 }

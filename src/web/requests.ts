@@ -3,12 +3,12 @@
  *
  * @module
  */
+import { sizeOf } from "../store/admin_places.ts";
 import type { Context } from "hono";
 import type { Place } from "../store/admin.ts";
 import type { WebEnv } from "./desk.ts";
 import type { Desk } from "./desk.ts";
 import { type Filter, parseFilter } from "./filter.ts";
-import { sizeOf } from "./places.ts";
 import { type Scan, scan } from "./scan.ts";
 import { showEntry } from "./shown.ts";
 import type { JobList } from "./pages/job_table.tsx";

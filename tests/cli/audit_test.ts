@@ -21,6 +21,7 @@ for (const kind of ["sqlite", "redis"] as const) {
     await run("retry", one);
     await run("kill", "--all", "queue:default");
     await run("cancel", one, "nobody");
+    await run("cancel", "--all", "busy");
     await run("pause", "mail");
     await run("resume");
     await run("stop", "--all");
@@ -35,6 +36,8 @@ for (const kind of ["sqlite", "redis"] as const) {
       ["kill", "all in queue:default", 2, "begun"],
       ["kill", "all in queue:default", 2, undefined],
       ["cancel", `${one} nobody`, 0, undefined],
+      ["cancel", "all in running", 0, "begun"],
+      ["cancel", "all in running", 0, undefined],
       ["pause", "queue:mail", undefined, undefined],
       ["resume", "all queues", undefined, undefined],
       ["stop", undefined, 0, "no live process"],

@@ -6,9 +6,9 @@
 import type { Context } from "hono";
 import { parseLossless } from "../../job/json.ts";
 import type { Entry } from "../../store/admin.ts";
+import { placeName } from "../../store/admin_places.ts";
 import { readBody, Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
-import { placeName } from "../places.ts";
 import { showEntry } from "../shown.ts";
 
 /** A body may hold many jobs. */

@@ -24,8 +24,9 @@ import { describeFilter, type Filter, isEmpty, parseFilter } from "../filter.ts"
 import { formOf, parseArgs } from "../forms.ts";
 import { knownClasses } from "../lookup.ts";
 import { cookieOptions, logOut } from "../login.tsx";
-import { checkQueue, type JobAction, parsePlace, placeName, sizeOf } from "../places.ts";
+import { checkQueue, type JobAction, parsePlace } from "../places.ts";
 import type { Place } from "../../store/admin.ts";
+import { placeName, sizeOf } from "../../store/admin_places.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
 import { localPath } from "../requests.ts";
 import { countMatching } from "../scan.ts";

@@ -5,7 +5,8 @@
  */
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin.ts";
-import { actionsIn, placeName } from "../places.ts";
+import { placeName } from "../../store/admin_places.ts";
+import { actionsIn } from "../places.ts";
 import { document, type ShownJob, text } from "../shown.ts";
 import { ActionButton, Empty, Hidden, link, number, type View } from "../view.tsx";
 import { Attempts, attemptsOf, LogTail } from "./attempts.tsx";

@@ -4,9 +4,10 @@
  * @module
  */
 import type { Place } from "../../store/admin.ts";
+import { placeName } from "../../store/admin_places.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
 import { type Filter, FILTERS, isEmpty } from "../filter.ts";
-import { actionsIn, type JobAction, placeName, placePath } from "../places.ts";
+import { actionsIn, type JobAction, placePath } from "../places.ts";
 import type { ShownJob } from "../shown.ts";
 import { Empty, Hidden, jobs, link, number, Time, type View } from "../view.tsx";
 

@@ -1,0 +1,61 @@
+/**
+ * Changing all jobs of a place at the command line: `--all SET`, how far it is, and Ctrl-C.
+ *
+ * @module
+ */
+import type { Place, StoreAdmin } from "../store/admin.ts";
+import { changeAll } from "../store/admin_change_all.ts";
+import { placeName, readPlace } from "../store/admin_places.ts";
+import { UsageError } from "./args.ts";
+import { writeDown } from "./audit.ts";
+import { Interrupted, LongWork, number } from "./progress.ts";
+
+/**
+ * The place that `--all` names.
+ *
+ * @param wanted the places that it may name
+ * @throws {UsageError} when it names none of them
+ */
+export function parseAll(all: string, wanted: readonly string[]): Place {
+  const place = readPlace(all);
+  if (place !== undefined && wanted.includes(place.in === "queue" ? "queue:NAME" : all)) return place;
+  throw new UsageError(`--all is "${all}"; wanted: one of ${wanted.join(", ")}`);
+}
+
+/** A change, in the words of its command. */
+export interface Change {
+  /** As the audit log calls it: `delete`. */
+  readonly name: string;
+  /** What it is doing, in a word: `Deleting`. */
+  readonly doing: string;
+  /** Completes "3 jobs …". */
+  readonly done: string;
+  readonly place: Place;
+  /** How many are there when it begins. */
+  readonly total: number;
+  readonly steps: AsyncIterable<number>;
+}
+
+/**
+ * Makes the change.
+ *
+ * @returns how many jobs were changed
+ * @throws {Interrupted} when it is asked to stop; what is done by then stays done
+ */
+export async function changeAllOf(store: StoreAdmin, { name, doing, done, place, total, steps }: Change) {
+  using work = new LongWork(doing);
+  let changed = 0;
+  const { interrupted } = await changeAll({
+    total,
+    steps,
+    signal: work.signal,
+    progress: (more) => work.at({ done: changed += more, total }),
+    writeDown: (how) => {
+      work.clear();
+      return writeDown(store, { action: name, target: `all in ${placeName(place)}`, ...how });
+    },
+  });
+  if (!interrupted) return changed;
+  const left = number(total - changed);
+  throw new Interrupted(`Stopped: ${number(changed)} of ${number(total)} jobs ${done}, ${left} are left as they were`);
+}
