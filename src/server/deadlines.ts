@@ -8,6 +8,7 @@ import type { Clock } from "../clock.ts";
 import type { JobContext } from "../handlers/context.ts";
 import { Timeout } from "../job/errors.ts";
 import type { Log } from "../log.ts";
+import { logAbout } from "./job_line.ts";
 
 /** After the grace period a horse is killed; only what has not ended by then is reported. */
 const PATIENCE_MS = 1_000;
@@ -47,11 +48,12 @@ export class Deadlines {
     job.abort(reason);
     await this.#clock.sleep(this.#graceMs + PATIENCE_MS, ended);
     if (ended.aborted) return;
-    this.#log.warn("Handler does not listen to its signal and runs on; only isolate: true could end it", {
+    const message = "Handler does not listen to its signal and runs on; only isolate: true could end it";
+    logAbout(job, this.#log, "warn", message, () => ({
       class: job.class,
       jid: job.jid,
       queue: job.queue,
       reason: reason.message,
-    });
+    }));
   }
 }

@@ -8,7 +8,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import type { JobContext } from "../handlers/context.ts";
+import { JobContext } from "../handlers/context.ts";
 import { Cancelled, Shutdown } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
@@ -107,7 +107,8 @@ export class Manager implements Service {
     const job = waiting && parsePayload(waiting.payload);
     if (job) {
       const record = this.#services.records.unstarted(job, waiting.queue, "cancelled");
-      this.#settler.add({ ...this.#services.retrier.cancelled(waiting, job), ...record });
+      const context = new JobContext({ ...job, queue: waiting.queue }, this.#services);
+      this.#settler.add({ ...this.#services.retrier.cancelled(waiting, job, context), ...record });
       this.#services.totals.addUnstarted(job.class, "cancelled");
     }
     const processors = this.#all().filter(({ running }) => running?.context.jid === jid);

@@ -16,12 +16,13 @@ import { isExpired } from "../job/expiry.ts";
 import { type Job, lockOf, parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
 import { compose } from "../middleware/chain.ts";
-import type { Lease, Outcome } from "../store/store.ts";
+import type { Lease } from "../store/store.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Fetcher } from "./fetcher.ts";
+import { logAbout } from "./job_line.ts";
 import type { LateErrors } from "./late_errors.ts";
 import type { Records } from "./records.ts";
-import type { Retrier } from "./retrier.ts";
+import type { Retrier, TryOutcome } from "./retrier.ts";
 import type { Service } from "./service.ts";
 import type { Settler } from "./settler.ts";
 import type { Task, Tasks } from "./tasks.ts";
@@ -127,10 +128,10 @@ export class Processor implements Service {
       this.#services.settler.add({ kind: "bury", token: lease.token, payload: lease.payload });
       return;
     }
-    if (isExpired(job.payload, this.#services.clock.now())) return this.#drop(lease, job);
     const context = new JobContext({ ...job, queue: lease.queue }, this.#services);
+    if (isExpired(job.payload, this.#services.clock.now())) return this.#drop(lease, job, context);
     const since = this.#begin(lease, context);
-    let outcome: Outcome | undefined;
+    let outcome: TryOutcome | undefined;
     try {
       const result = await this.#perform(context, job);
       context.throwIfAborted();
@@ -142,16 +143,17 @@ export class Processor implements Service {
     this.#end(outcome, context, since);
   }
 
-  async #failed(lease: Lease, job: Job, error: unknown, since: number): Promise<Outcome> {
+  async #failed(lease: Lease, job: Job, error: unknown, since: number): Promise<TryOutcome> {
     const { context } = this.#running!;
     const outcome = await this.#services.retrier.outcome(lease, job, context, error);
     return this.#services.records.failed(outcome, context, error, since);
   }
 
   /** It has not started in time. */
-  #drop(lease: Lease, job: Job): void {
+  #drop(lease: Lease, job: Job, context: JobContext): void {
     const { log, settler, totals } = this.#services;
-    log.info("Expired, dropped", { class: job.class, jid: job.jid, queue: lease.queue });
+    const { class: name, jid, queue } = context;
+    logAbout(context, log, "info", "Expired, dropped", () => ({ class: name, jid, queue }));
     totals.addUnstarted(job.class, "expired");
     const record = this.#services.records.unstarted(job, lease.queue, "expired");
     settler.add({ kind: "ack", token: lease.token, ...lockOf(job), ...record });
@@ -190,12 +192,11 @@ export class Processor implements Service {
   #begin(lease: Lease, context: JobContext): number {
     const since = this.#task?.perform(context) ?? this.#services.clock.monotonic();
     this.#running = { lease, context, since };
-    const { log } = this.#services;
-    if (log.enabled("debug") && context.logs("debug")) log.debug("Start", this.#fields(context));
+    logAbout(context, this.#services.log, "debug", "Start", () => this.#fields(context));
     return since;
   }
 
-  #end(outcome: Outcome | undefined, context: JobContext, since: number): void {
+  #end(outcome: TryOutcome | undefined, context: JobContext, since: number): void {
     const { log, settler, totals, clock } = this.#services;
     const elapsed = (this.#task?.rest() ?? clock.monotonic()) - since;
     const givenBack = this.#givenBack;
@@ -207,15 +208,13 @@ export class Processor implements Service {
       const what = isLost
         ? "Ended after it was lost; it counts where it runs again"
         : "Ended after it was given back; it runs again";
-      log.info(what, { ...this.#fields(context), elapsedMs: round(elapsed) });
-      return;
+      return logAbout(context, log, "info", what, () => ({ ...this.#fields(context), elapsedMs: round(elapsed) }));
     }
     settler.add(outcome);
     if (context.abortedBy instanceof Cancelled) return totals.add(context.class, "cancelled", elapsed);
     totals.add(context.class, ENDINGS[outcome.kind], elapsed);
-    if (outcome.kind === "ack" && log.enabled("info") && context.logs("info")) {
-      log.info("Done", { ...this.#fields(context), elapsedMs: round(elapsed) });
-    }
+    if (outcome.kind !== "ack") return;
+    logAbout(context, log, "info", "Done", () => ({ ...this.#fields(context), elapsedMs: round(elapsed) }));
   }
 
   #fields(context: JobContext): Record<string, unknown> {
@@ -231,13 +230,12 @@ export class Processor implements Service {
   }
 }
 
-const ENDINGS: Readonly<Record<Outcome["kind"], Ending>> = {
+const ENDINGS: Readonly<Record<TryOutcome["kind"], Ending>> = {
   ack: "done",
   discard: "discarded",
   retry: "retried",
   snooze: "snoozed",
   bury: "dead",
-  release: "snoozed",
 };
 
 /** Stands in for the token of a job that was given back or lost: it settles nothing any more. */

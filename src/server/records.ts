@@ -56,7 +56,7 @@ export class Records {
   }
 
   /** Adds the record to what a job's failure, or its cancellation, came to; a job that goes on has none. */
-  failed(outcome: Outcome, context: JobContext, error: unknown, since: number): Outcome {
+  failed<Any extends Outcome>(outcome: Any, context: JobContext, error: unknown, since: number): Any {
     const state = STATES[outcome.kind];
     if (state === undefined) return outcome;
     const { class: name, message, stack } = describeError(error);

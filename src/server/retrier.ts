@@ -15,9 +15,13 @@ import { Cancelled, describeError } from "../job/errors.ts";
 import { failedPayload } from "../job/failure.ts";
 import { type Job, lockOf } from "../job/job.ts";
 import { setFields } from "../job/raw.ts";
-import type { Log } from "../log.ts";
+import type { Log, LogFields, LogLevel } from "../log.ts";
 import type { Lease, Outcome } from "../store/store.ts";
 import { callHook, type Hooks } from "./hooks.ts";
+import { logAbout } from "./job_line.ts";
+
+/** What a try can come to by itself; only a server that stops releases it. */
+export type TryOutcome = Exclude<Outcome, { readonly kind: "release" }>;
 
 /** Turns failures into outcomes. */
 export class Retrier {
@@ -36,8 +40,8 @@ export class Retrier {
   }
 
   /** What becomes of a job that threw. Never rejects. */
-  async outcome(lease: Lease, job: Job, context: JobContext, error: unknown): Promise<Outcome> {
-    if (error instanceof Cancelled) return this.cancelled(lease, job);
+  async outcome(lease: Lease, job: Job, context: JobContext, error: unknown): Promise<TryOutcome> {
+    if (error instanceof Cancelled) return this.cancelled(lease, job, context);
     const options: HandlerOptions = this.#registry.get(job.class)?.options ?? {};
     const decision = decide({
       payload: job.payload,
@@ -52,18 +56,18 @@ export class Retrier {
           error: describeError(optionError),
         }),
     });
-    this.#say(job, lease, context, error, decision);
+    this.#say(context, error, decision);
     if (decision.kind !== "snooze") await this.#callHooks(job, context, error, decision);
     return this.#settle(lease, job, error, options, decision);
   }
 
   /** Somebody's wish is no failure. */
-  cancelled(lease: Lease, job: Job): Outcome {
-    this.#log.info("Cancelled", { class: job.class, jid: job.jid, queue: lease.queue, attempt: job.attempt });
+  cancelled(lease: Lease, job: Job, context: JobContext): TryOutcome {
+    logAbout(context, this.#log, "info", "Cancelled", () => fieldsOf(context));
     return { kind: "ack", token: lease.token, ...lockOf(job) };
   }
 
-  #settle(lease: Lease, job: Job, error: unknown, options: HandlerOptions, decision: Decision): Outcome {
+  #settle(lease: Lease, job: Job, error: unknown, options: HandlerOptions, decision: Decision): TryOutcome {
     const { token } = lease;
     if (decision.kind === "snooze") {
       return {
@@ -89,17 +93,17 @@ export class Retrier {
       : { kind: "bury", token, payload, ...lockOf(job) };
   }
 
-  #say(job: Job, lease: Lease, context: JobContext, error: unknown, decision: Decision): void {
-    const { class: errorClass, message, stack } = describeError(error);
-    const { queue } = lease;
-    const fields = { class: job.class, jid: job.jid, queue, attempt: job.attempt, ...traceFields(context) };
-    if (decision.kind === "snooze") return this.#log.info("Snoozed", { ...fields, againInMs: decision.delayMs });
-    const what = { ...fields, error: `${errorClass}: ${message}`, at: stack[0] };
-    if (decision.kind === "retry") return this.#log.warn("Failed", { ...what, retryInMs: decision.delayMs });
-    this.#log.error(
-      decision.kind === "dead" && decision.keep ? "Failed for good, moved to dead" : "Failed, dropped",
-      what,
-    );
+  #say(context: JobContext, error: unknown, decision: Decision): void {
+    const say = (level: LogLevel, message: string, fields: () => LogFields) =>
+      logAbout(context, this.#log, level, message, () => ({ ...fieldsOf(context), ...fields() }));
+    if (decision.kind === "snooze") return say("info", "Snoozed", () => ({ againInMs: decision.delayMs }));
+    const what = () => {
+      const { class: errorClass, message, stack } = describeError(error);
+      return { error: `${errorClass}: ${message}`, at: stack[0] };
+    };
+    if (decision.kind === "retry") return say("warn", "Failed", () => ({ ...what(), retryInMs: decision.delayMs }));
+    const isKept = decision.kind === "dead" && decision.keep;
+    say("error", isKept ? "Failed for good, moved to dead" : "Failed, dropped", what);
   }
 
   async #callHooks(job: Job, context: JobContext, error: unknown, decision: Decision): Promise<void> {
@@ -107,4 +111,9 @@ export class Retrier {
     if (onError) await callHook(this.#log, "error", () => onError(error, context));
     if (death && decision.kind !== "retry") await callHook(this.#log, "death", () => death(job.payload, error));
   }
+}
+
+function fieldsOf(context: JobContext): LogFields {
+  const { class: name, jid, queue, attempt } = context;
+  return { class: name, jid, queue, attempt, ...traceFields(context) };
 }

@@ -1,6 +1,10 @@
 /** A level of the log for one job, as a class or a push says it. */
 import { assertEquals } from "@std/assert";
+import type { JobRequest } from "../../src/client/client.ts";
 import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+
+const DEAF = "Handler does not listen to its signal and runs on; only isolate: true could end it";
 
 Deno.test("a job that says so leaves no line below its level, a horse's neither; others do", async () => {
   await using bench = await Bench.open();
@@ -27,4 +31,66 @@ Deno.test("a job that says so leaves no line below its level, a horse's neither;
   const said = (jid: string) => server.lines.filter((line) => line["jid"] === jid).map(({ msg }) => msg);
   assertEquals(said(loud!), ["said", "warned", "Done"]);
   for (const jid of [calm, apart, pushed]) assertEquals(said(jid!), ["warned"]);
+});
+
+const MODULE = `
+import { Listen } from "HANDLERS";
+let release;
+const released = new Promise((resolve) => release = resolve);
+const act = (ctx, how, file) => {
+  if (how === "listen") return Listen(ctx, file);
+  if (how === "deaf") return released;
+  throw Object.assign(new Error("no"), { name: how, delayMs: 3_600_000 });
+};
+export const Loud = (...args) => act(...args);
+Loud.options = { retry: 5 };
+export const Hushed = (...args) => act(...args);
+Hushed.options = { retry: 5, log_level: "error" };
+export const Release = () => release();
+`;
+
+Deno.test("what the server says about a job is dropped below the job's level, too; what buries it is an error and stays", async () => {
+  await using bench = await Bench.open();
+  const file = `${bench.folder}/h.js`;
+  await Deno.writeTextFile(file, MODULE.replace("HANDLERS", bench.handlers));
+  const kinds: [name: string, more: Partial<JobRequest>][] = [
+    ["Loud", {}],
+    ["Hushed", {}],
+    ["Loud", { log_level: "error" }],
+  ];
+  const onEach = (how: string, options: Partial<JobRequest> = {}) =>
+    Promise.all(kinds.map(([name, more]) => bench.push(name, [how, bench.notes], { ...more, ...options })));
+  const expired = await onEach("Oops", { expires_in: 0.001 });
+  const [failed, snoozed, buried, deaf, cancelled, givenBack] = [
+    await onEach("Oops"),
+    await onEach("Snooze"),
+    await onEach("Kill"),
+    await onEach("deaf", { timeout: 0.05 }),
+    await onEach("listen"),
+    await onEach("listen"),
+  ];
+  // Enough for those that stay, and the one that releases.
+  await using server = await bench.server([file, "-c", "11", "-t", "100ms"], { JOBS_GRACE: "1ms" });
+  for (const jid of [...cancelled, ...givenBack]) await bench.noted(`start ${jid}`);
+  await jobs(["cancel", ...cancelled, "--store", bench.url]);
+  for (const jid of cancelled) await bench.noted(`Cancelled ${jid}`);
+  await server.logged(DEAF, { jid: deaf[0]! });
+  await bench.push("Release", []);
+  await bench.until(async () => {
+    const { retry, scheduled, dead } = await bench.store.stats();
+    return retry === 6 && scheduled === 3 && dead === 3;
+  });
+  server.kill("SIGTERM");
+  await server.status();
+
+  const said = (jids: readonly string[]) =>
+    jids.map((jid) => server.lines.filter((line) => line["jid"] === jid).map(({ level, msg }) => `${level} ${msg}`));
+  assertEquals(said(failed), [["warn Failed"], [], []]);
+  assertEquals(said(snoozed), [["info Snoozed"], [], []]);
+  assertEquals(said(expired), [["info Expired, dropped"], [], []]);
+  assertEquals(said(deaf), [[`warn ${DEAF}`, "warn Failed"], [], []]);
+  assertEquals(said(cancelled), [["info Cancelled"], [], []]);
+  assertEquals(said(givenBack), [["info Ended after it was given back; it runs again"], [], []]);
+  const burial = "error Failed for good, moved to dead";
+  assertEquals(said(buried), [[burial], [burial], [burial]]);
 });
