@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { systemClock } from "../clock.ts";
 import type { Place, StoreAdmin } from "../store/admin.ts";
 import { changeAll } from "../store/admin_change_all.ts";
 import { placeName, readPlace } from "../store/admin_places.ts";
@@ -49,7 +50,11 @@ export async function changeAllOf(store: StoreAdmin, { name, doing, done, place,
     total,
     steps,
     signal: work.signal,
-    progress: (more) => work.at({ done: changed += more, total }),
+    progress: async (more) => {
+      work.at({ done: changed += more, total });
+      // Long enough to hear of a signal: on SQLite a step waits for nothing, and dozens of turns may pass before one is seen.
+      await systemClock.sleep(1);
+    },
     writeDown: (how) => {
       work.clear();
       return writeDown(store, { action: name, target: `all in ${placeName(place)}`, ...how });

@@ -1,6 +1,9 @@
 /** Commands that work through many jobs: what they leave alone, what they say, and Ctrl-C in the middle. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { cancelSteps } from "../../src/cli/cancel_all.ts";
 import { editAll } from "../../src/cli/edit_jobs.ts";
+import { StoreError } from "../../src/store/errors.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
@@ -109,7 +112,7 @@ Deno.test("--all does it to those that are there when it begins, not to those th
   let late = 0;
   const place = { in: "queue", queue: "default" } as const;
   const busy = {
-    queues: () => bench.store.queues(),
+    stats: () => bench.store.stats(),
     audit: (act: Parameters<OpenStore["audit"]>[0]) => bench.store.audit(act),
     async editSome(...request: Parameters<OpenStore["editSome"]>) {
       const [where, edit, limit] = request;
@@ -132,6 +135,58 @@ Deno.test("cancel --all removes what waits in one place, and aborts what runs", 
   assertEquals(await sizes(bench.store), { high: 1, low: 0 });
   assertEquals((await bench.store.find(kept)).length, 1);
   assertEquals((await on(bench, ["cancel", "--all", "dead"])).code, 2);
+});
+
+Deno.test("cancel --all leaves a record of each job, and reads the queue once, not once a job", async () => {
+  await using redis = await startRedis();
+  benchOn(() => redis.url);
+  await using bench = await Bench.open();
+  const args = Array.from({ length: 2_000 }, (_, i) => [i]);
+  await bench.client.pushBulk({ class: "A", queue: "low", args });
+  const last = await bench.push("A", [], { queue: "low" });
+  const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await redis.cli("INFO", "stats"))![1]);
+  const before = await sent();
+  assertEquals((await on(bench, ["cancel", "--all", "queue:low"])).stdout, "2,001 jobs cancelled\n");
+  const each = (await sent() - before) / 2_001;
+  assert(each < 3_000, `${each} bytes read for each job`);
+  assertEquals((await sizes(bench.store))["low"], 0);
+  assertEquals(JSON.parse((await on(bench, ["show", last, "--json"])).stdout).state, "cancelled");
+});
+
+Deno.test("cancel --all finds a job that moves while it is at it", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  const [moved] = [await bench.push("A", []), await bench.push("A", [])];
+  const place = { in: "queue", queue: "default" } as const;
+  const busy = new Proxy(bench.store, {
+    get(store, name: keyof OpenStore) {
+      if (name !== "page") return typeof store[name] === "function" ? store[name].bind(store) : store[name];
+      return async (...request: Parameters<OpenStore["page"]>) => {
+        const page = await store.page(...request);
+        await store.edit((await store.find(moved)).map(({ ref }) => ref), "requeue", "other");
+        return page;
+      };
+    },
+  });
+  assertEquals(await Array.fromAsync(cancelSteps(busy, place, 2)), [2]);
+  assertEquals(await sizes(bench.store), { default: 0, other: 0 });
+});
+
+Deno.test("when the store fails on the way, it is written down how far it came", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  for (let i = 0; i < 3; i++) await bench.push("A", [i]);
+  let steps = 0;
+  const failing = {
+    stats: () => bench.store.stats(),
+    audit: (act: Parameters<OpenStore["audit"]>[0]) => bench.store.audit(act),
+    editSome: (...[place, edit]: Parameters<OpenStore["editSome"]>) =>
+      ++steps < 3 ? bench.store.editSome(place, edit, 1) : Promise.reject(new StoreError("full", "No room")),
+  } as unknown as OpenStore;
+  const words = { name: "delete", edit: "delete", doing: "Deleting", done: "deleted" } as const;
+  await assertRejects(() => editAll(failing, { in: "queue", queue: "default" }, words), StoreError, "No room");
+  const { acts } = await bench.store.acts();
+  assertEquals(acts.map(({ count, outcome }) => [count, outcome]), [[2, "ended early: No room"], [3, "begun"]]);
 });
 
 Deno.test("in bulk, refused lines are named, the others are stored, and it is said", async () => {
@@ -188,8 +243,12 @@ Deno.test("Ctrl-C in a deletion: it says how many are deleted and how many are l
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  await bench.until(async () => (await bench.store.stats()).enqueued < total);
+  // Held where it is, so that it cannot be through before the signal is there.
+  using other = new DatabaseSync(`${bench.folder}/jobs.db`, { timeout: 10_000 });
+  other.exec("BEGIN IMMEDIATE");
+  while ((await bench.store.stats()).enqueued === total) other.exec("COMMIT; BEGIN IMMEDIATE");
   child.kill("SIGINT");
+  other.exec("COMMIT");
   const { code, stderr, stdout } = await child.output();
   const text = new TextDecoder().decode(stderr);
   const [, deleted, left] = /Stopped: ([\d,]+) of 60,000 jobs deleted, ([\d,]+) are left/.exec(text) ?? [];
