@@ -13,6 +13,7 @@ import type { Feed } from "./feed.ts";
 import type { Mask } from "./mask.ts";
 import type { Meter } from "./meter.ts";
 import type { Operations } from "./operations.ts";
+import type { RecentMeasures } from "./recent_measures.ts";
 import type { ServerCounts } from "./server_metrics.ts";
 
 /** One setting as it was loaded. */
@@ -33,6 +34,7 @@ export interface Desk {
   readonly mask: Mask;
   readonly gate: Gate;
   readonly feed: Feed;
+  readonly measures: RecentMeasures;
   readonly operations: Operations;
   /** Where every action is written. */
   readonly audit: Log;

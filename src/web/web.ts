@@ -16,6 +16,7 @@ import { Feed } from "./feed.ts";
 import { Mask } from "./mask.ts";
 import type { Meter } from "./meter.ts";
 import { Operations } from "./operations.ts";
+import { RecentMeasures } from "./recent_measures.ts";
 import type { ServerCounts } from "./server_metrics.ts";
 
 /** How the web is set up. */
@@ -111,6 +112,7 @@ export function createWeb(options: WebOptions): Web {
     audit: logger("audit", clock),
     mask: new Mask(options.mask),
     feed: new Feed(store, clock, log),
+    measures: new RecentMeasures(store, clock),
     operations: new Operations(clock, log),
     settings: options.settings ?? [],
     classes: options.classes ?? [],

@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
 import { type Measurement, type MeasureWindow, RUN_BOUNDS_MS, runBucket, WINDOWS } from "../../src/store/measures.ts";
 import type { Cases } from "./harness.ts";
 import { HOUR_MS } from "./jobs.ts";
@@ -40,6 +41,31 @@ export const measures: Cases = {
       assertEquals([second!.class, second!.failed, second!.processed, second!.workedMs], ["Never", 2, 2, 0]);
       assertEquals([third!.class, third!.processed, third!.histogram[5]], [odd, 1, 1]);
       assertEquals(more, []);
+    }
+  },
+
+  "of many classes in many steps are added up whole, others have their turn meanwhile": async (open) => {
+    await using t = await open();
+    const names = Array.from({ length: 500 }, (_, i) => `Job${String(i).padStart(3, "0")}`);
+    for (let step = 0; step < 10; step++) {
+      await t.store.measure(names.map((name) => measurement(name, [25])));
+      t.advance(HOUR_MS / 6);
+    }
+    let [turns, isDone] = [0, false];
+    const counting = (async () => {
+      while (!isDone) {
+        await systemClock.turn();
+        turns++;
+      }
+    })();
+    const all = await t.store.measured("72h");
+    isDone = true;
+    await counting;
+    assert(turns >= 3, `${turns} turns`);
+    assertEquals(all.map((one) => one.class), names);
+    for (const { processed, workedMs, histogram, series } of all) {
+      assertEquals([processed, workedMs, histogram[1]], [10, 250, 10]);
+      assertEquals(series.filter((count) => count > 0), new Array(10).fill(1));
     }
   },
 

@@ -20,6 +20,8 @@ import { SCRIPTS } from "./script.ts";
 
 /** Classes in one step of Redis. */
 const BATCH = 50;
+/** Steps that are read at the same time. */
+const STEPS_AT_ONCE = 8;
 /** Keys read by one command. */
 const READ_AT_ONCE = 600;
 
@@ -54,21 +56,22 @@ export async function measured(context: Context, window: MeasureWindow): Promise
   const fine = WINDOWS[window].stepMs === FINE.stepMs;
   const sums = new MeasuredSums(steps.length);
   const readHash = async (key: string) => Object.entries(await link.call(["HGETALL", key]) as Record<string, string>);
-  await Promise.all(steps.map(async (at, step) => {
+  const readStep = async (at: number, step: number) => {
     for (const [field, text] of await readHash(fine ? fineKey(at) : coarseKey(at))) {
       const end = field.lastIndexOf("|");
       addCount(sums, field.slice(0, end), field.slice(end + 1), Number(text), step);
     }
-  }));
-  if (fine) await readFine(context, sums, steps);
-  else {
-    await Promise.all(steps.map(async (at) => {
-      for (const [field, text] of await readHash(ownKey(at))) {
-        const end = field.indexOf("|");
-        sums.of(field.slice(end + 1)).histogram[Number(field.slice(0, end))]! += Number(text);
-      }
-    }));
+    if (fine) return;
+    for (const [field, text] of await readHash(ownKey(at))) {
+      const end = field.indexOf("|");
+      sums.of(field.slice(end + 1)).histogram[Number(field.slice(0, end))]! += Number(text);
+    }
+  };
+  // A few steps at a time: others have their turn between.
+  for (let from = 0; from < steps.length; from += STEPS_AT_ONCE) {
+    await Promise.all(steps.slice(from, from + STEPS_AT_ONCE).map((at, i) => readStep(at, from + i)));
   }
+  if (fine) await readFine(context, sums, steps);
   return sums.list();
 }
 

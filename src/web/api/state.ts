@@ -171,7 +171,7 @@ export const stateRoutes: readonly ApiRoute[] = [
     },
     run: async (c, desk) => {
       const window = windowOf(c.req.query("over"));
-      const [{ rows }, all] = await Promise.all([recentEnded(desk), desk.store.measured(window)]);
+      const [{ rows }, all] = await Promise.all([recentEnded(desk), desk.measures.read(window)]);
       const measured = { ...measuredClasses(window, all), boundsMs: RUN_BOUNDS_MS };
       return { value: { measured, classes: classStats(rows), records: rows.length } };
     },

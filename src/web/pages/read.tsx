@@ -110,7 +110,7 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
 
   app.get("/classes", async (c) => {
     const window = windowOf(c.req.query("over"));
-    const [view, recent, all] = await Promise.all([viewOf(desk, c), recentEnded(desk), store.measured(window)]);
+    const [view, recent, all] = await Promise.all([viewOf(desk, c), recentEnded(desk), desk.measures.read(window)]);
     const measured = measuredClasses(window, all);
     return html(c, <ClassesPage view={view} measured={measured} recent={recent} classes={classStats(recent.rows)} />);
   });
