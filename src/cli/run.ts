@@ -121,7 +121,6 @@ async function serve(
   const url = storeUrl(settings);
   await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
   const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
-  const meter = web?.newMeter();
   await using tracing = await openServerTracing(settings);
   const starting = new Starting({ clock: systemClock, log: say });
   const opening = openStore(url, {
@@ -138,7 +137,7 @@ async function serve(
     settings,
     environment: config.environment,
     catchAllErrors: true,
-    ...traced(tracing, meter && { performMiddleware: [meter.around] }),
+    ...traced(tracing),
     hooks: {
       // Before the first job is taken: one that computes would hold up the word, and with it the other processes.
       startup: () => member && sayReady(member, () => launcher.inbox.put({ verb: "stop", by: "end of the parent" })),
@@ -171,7 +170,7 @@ async function serve(
   if (launcher.classes.length === 0) {
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
-  await using dashboard = await web?.openBeside(config, { meter: meter!, launcher, classes: registry.classes() });
+  await using dashboard = await web?.openBeside(config, { launcher, classes: registry.classes() });
   const paused = pausedQueues(await starting.step("queues", store.queues()));
   if (paused !== undefined) say.warn("Paused: no jobs are taken from there until jobs resume", { queues: paused });
   await launcher.start();

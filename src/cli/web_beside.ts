@@ -3,18 +3,11 @@
  *
  * @module
  */
-import { systemClock } from "../clock.ts";
 import type { LoadedConfig } from "../config_load.ts";
 import type { Launcher } from "../server/launcher.ts";
-import { Meter } from "../web/meter.ts";
 import { parseAddress } from "../web/serve.ts";
 import { UsageError } from "./args.ts";
 import { type OpenWeb, openWeb } from "./web_open.ts";
-
-/** What counts the jobs of this process. */
-export function newMeter(): Meter {
-  return new Meter(systemClock);
-}
 
 /**
  * Opens the dashboard of a server.
@@ -24,14 +17,12 @@ export function newMeter(): Meter {
  */
 export async function openBeside(
   config: LoadedConfig,
-  { meter, launcher, classes }: {
-    readonly meter: Meter;
+  { launcher, classes }: {
     readonly launcher: Launcher;
     readonly classes: readonly string[];
   },
 ): Promise<OpenWeb> {
   return await openWeb(config, addressOf(config.settings.webListen!), {
-    meter,
     classes,
     counts: () => launcher.counts(),
     notReady: () => launcher.describe().quiet ? "Quiet: it takes no jobs" : undefined,

@@ -218,7 +218,7 @@ export class Launcher implements Controls {
     const { totals, tally, heartbeat, horses } = this.#parts;
     return {
       ...tally.counts(),
-      endings: totals.endings(),
+      classes: totals.classes,
       loopDelayMs: heartbeat.loopDelayMs,
       horses: horses?.counts,
     };

@@ -14,6 +14,7 @@ import type { Registry } from "../handlers/registry.ts";
 import { Cancelled, HandlerMissing, LeaseLost } from "../job/errors.ts";
 import { isExpired } from "../job/expiry.ts";
 import { type Job, lockOf, parsePayload } from "../job/job.ts";
+import { readWireTime } from "../job/raw.ts";
 import type { Log } from "../log.ts";
 import { compose } from "../middleware/chain.ts";
 import type { Lease } from "../store/store.ts";
@@ -190,8 +191,11 @@ export class Processor implements Service {
   }
 
   #begin(lease: Lease, context: JobContext): number {
-    const since = this.#task?.perform(context) ?? this.#services.clock.monotonic();
+    const { clock, totals } = this.#services;
+    const since = this.#task?.perform(context) ?? clock.monotonic();
     this.#running = { lease, context, since };
+    const enqueuedAt = readWireTime(context.payload.enqueued_at);
+    if (enqueuedAt !== undefined) totals.addWait(context.class, clock.now() - enqueuedAt);
     logAbout(context, this.#services.log, "debug", "Start", () => this.#fields(context));
     return since;
   }

@@ -6,19 +6,20 @@
  */
 import type { CronRecord } from "../cron/occurrence.ts";
 import type { HorseCounts } from "../handlers/horses.ts";
-import type { Endings } from "./totals.ts";
+import { type Durations, Histogram } from "../job/histogram.ts";
+import type { ClassCounts } from "./totals.ts";
 
-/** How late occurrences are enqueued, in seconds; the last one is open. */
-export const LATENESS_BOUNDS: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 3_600];
+/** How late occurrences are enqueued, in seconds. */
+const LATENESS_BOUNDS: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 3_600];
 
 /** Everything that a server counts, since it started. */
 export interface ServerCounts {
-  /** How tries ended, by class; the number of classes has a bound. */
-  readonly endings: ReadonlyMap<string, Endings>;
+  /** How tries ended, ran and had waited, by class; the number of classes has a bound. */
+  readonly classes: ReadonlyMap<string, ClassCounts>;
   /** What became of crontab occurrences that this process decided on. */
   readonly occurrences: Readonly<Record<CronRecord["outcome"], number>>;
-  /** How late those were enqueued: counts by bound, each by itself, and all together in seconds. */
-  readonly lateness: { readonly bounds: readonly number[]; readonly counts: readonly number[]; readonly sum: number };
+  /** How late those were enqueued. */
+  readonly lateness: Durations;
   /** Leases of dead processes that this one gave back. */
   readonly rescued: number;
   /** Jobs that it buried because their processes died too often. */
@@ -44,24 +45,20 @@ export class Tally {
   /** Dead jobs dropped because there were too many, or they were too old. */
   deadDropped = 0;
   readonly #occurrences = { enqueued: 0, waiting: 0, skipped: 0, replaced: 0, missed: 0, manual: 0 };
-  readonly #lateness: number[] = new Array(LATENESS_BOUNDS.length + 1).fill(0);
-  #lateMs = 0;
+  readonly #lateness = new Histogram(LATENESS_BOUNDS);
 
   /** Counts what became of an occurrence. */
   occurrence({ outcome, count, decidedAt, scheduledAt }: CronRecord): void {
     this.#occurrences[outcome] += count ?? 1;
     if (outcome !== "enqueued") return;
-    const lateMs = Math.max(0, decidedAt - scheduledAt);
-    const at = LATENESS_BOUNDS.findIndex((bound) => lateMs / 1_000 <= bound);
-    this.#lateness[at < 0 ? LATENESS_BOUNDS.length : at]!++;
-    this.#lateMs += lateMs;
+    this.#lateness.add(decidedAt - scheduledAt);
   }
 
   /** The counts, as of now. */
-  counts(): Omit<ServerCounts, "endings" | "loopDelayMs" | "horses"> {
+  counts(): Omit<ServerCounts, "classes" | "loopDelayMs" | "horses"> {
     return {
       occurrences: this.#occurrences,
-      lateness: { bounds: LATENESS_BOUNDS, counts: this.#lateness, sum: this.#lateMs / 1_000 },
+      lateness: this.#lateness,
       rescued: this.rescued,
       buried: this.buried,
       leasesLost: this.leasesLost,

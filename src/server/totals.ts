@@ -1,11 +1,11 @@
 /**
  * What this process has done, by class: shown with it in `jobs ps` and in `/metrics`, and, since the last writing, what
- * the measurer writes down. One look-up and some additions per job; classes beyond {@linkcode MOST_CLASSES} are counted
+ * the measurer writes down. Two look-ups and some additions per job; classes beyond {@linkcode MOST_CLASSES} are counted
  * together.
  *
  * @module
  */
-
+import { type Durations, Histogram } from "../job/histogram.ts";
 import { type Measurement, RUN_BOUNDS_MS, runBucket } from "../store/measures.ts";
 import type { ClassTotals } from "../store/store.ts";
 
@@ -14,14 +14,25 @@ export type Ending = "done" | "retried" | "dead" | "discarded" | "cancelled" | "
 /** How many tries ended how; `expired` never began. */
 export type Endings = Readonly<Record<Ending | "expired", number>>;
 
+/** What is counted of a class, for `/metrics`. */
+export interface ClassCounts {
+  readonly endings: Endings;
+  /** How long those ran that ended well or failed: neither snoozed nor cancelled. */
+  readonly run: Durations;
+  /** How long those that began had waited in their queue, as far as their payloads say since when. */
+  readonly wait: Durations;
+}
+
 /** Classes of which each is counted by itself: a name can be anything that somebody pushes. */
 const MOST_CLASSES = 200;
 const LONGEST_NAME = 200;
 const OTHERS = "(other)";
 
 /** What is counted of one class. */
-interface Counted {
+interface Counted extends ClassCounts {
   readonly endings: { -readonly [Name in keyof Endings]: number };
+  readonly run: Histogram;
+  readonly wait: Histogram;
   workedMs: number;
   /** Since the last writing. */
   fresh: Fresh | undefined;
@@ -39,13 +50,19 @@ interface Fresh {
 export class Totals {
   readonly #classes = new Map<string, Counted>();
 
-  /** Counts one try. */
+  /** Counts how long a job had waited that begins. */
+  addWait(className: string, ms: number): void {
+    this.#of(className).wait.add(ms);
+  }
+
+  /** Counts one try that has ended. */
   add(className: string, ending: Ending, ms: number): void {
     const counted = this.#of(className);
     counted.endings[ending]++;
     // It has only been put off.
     if (ending === "snoozed") return;
     counted.workedMs += ms;
+    if (ending !== "cancelled") counted.run.add(ms);
     const fresh = counted.fresh ??= newFresh();
     fresh.processed++;
     if (ending === "retried" || ending === "dead" || ending === "discarded") fresh.failed++;
@@ -69,9 +86,9 @@ export class Totals {
     }));
   }
 
-  /** How tries ended, by class, as of now. */
-  endings(): ReadonlyMap<string, Endings> {
-    return new Map([...this.#classes].map(([name, { endings }]) => [name, endings]));
+  /** All that is counted, by class, as of now. */
+  get classes(): ReadonlyMap<string, ClassCounts> {
+    return this.#classes;
   }
 
   /** What was counted since it was last asked for. */
@@ -99,7 +116,7 @@ export class Totals {
 
 function newCounted(): Counted {
   const endings = { done: 0, retried: 0, dead: 0, discarded: 0, cancelled: 0, snoozed: 0, expired: 0 };
-  return { endings, workedMs: 0, fresh: undefined };
+  return { endings, run: new Histogram(), wait: new Histogram(), workedMs: 0, fresh: undefined };
 }
 
 function newFresh(): Fresh {

@@ -16,7 +16,9 @@ Deno.test("a failure counts as processed and failed, and its time is not measure
   assertEquals(totals.byClass(), {
     Hard: { done: 1, failed: 3, cancelled: 1, expired: 1, workedMs: 527_025 },
   });
-  assertEquals(totals.endings().get("Hard"), {
+  // Neither snoozed nor cancelled.
+  assertEquals(totals.classes.get("Hard")!.run.counts, [0, 1, 0, 0, 0, 0, 3, 0, 0, 0]);
+  assertEquals(totals.classes.get("Hard")!.endings, {
     done: 1,
     retried: 1,
     dead: 1,

@@ -4,8 +4,8 @@
  * @module
  */
 import type { EndedJob } from "../job/ended.ts";
+import { Histogram } from "../job/histogram.ts";
 import { readWireTime } from "../job/raw.ts";
-import { Histogram } from "./meter.ts";
 
 /** Milliseconds, from the shortest to the longest. */
 export interface Spread {
@@ -25,7 +25,7 @@ export interface ClassStats {
   readonly run: Spread | undefined;
   /** How long they had waited in their queue; undefined when none says. */
   readonly wait: Spread | undefined;
-  /** How many ran how long, by the bounds of `meter.ts`. */
+  /** How many ran how long, by the bounds of `job/histogram.ts`. */
   readonly histogram: readonly number[];
 }
 

@@ -11,7 +11,6 @@ import type { OpenStore } from "../store/open.ts";
 import type { Gate, Visitor } from "./auth/gate.ts";
 import type { Feed } from "./feed.ts";
 import type { Mask } from "./mask.ts";
-import type { Meter } from "./meter.ts";
 import type { Operations } from "./operations.ts";
 import type { RecentMeasures } from "./recent_measures.ts";
 import type { ServerCounts } from "./server_metrics.ts";
@@ -43,8 +42,6 @@ export interface Desk {
   readonly settings: readonly SettingRow[];
   /** Classes that this process has handlers for; empty when it has none of its own. */
   readonly classes: readonly string[];
-  /** What this process measured of its own jobs, if it performs any. */
-  readonly meter: Meter | undefined;
   /** What this process counts of its own doing, if it performs jobs. */
   readonly counts: (() => ServerCounts) | undefined;
   /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */

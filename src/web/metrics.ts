@@ -1,5 +1,5 @@
 /**
- * `/metrics`: the state of the store, and what this process measured, as text for Prometheus. The number of series has a
+ * `/metrics`: the state of the store, and what this process counts, as text for Prometheus. The number of series has a
  * bound: queues and classes beyond it are counted together.
  *
  * @module
@@ -9,8 +9,7 @@ import { StoreError } from "../store/errors.ts";
 import { ALL_QUEUES, isSuspended } from "../store/pauses.ts";
 import { VERSION } from "../version.ts";
 import type { Desk } from "./desk.ts";
-import { BOUNDS, type ClassMeasure, type Histogram } from "./meter.ts";
-import { family, one, type Sample } from "./metrics_text.ts";
+import { family, one } from "./metrics_text.ts";
 import { serverFamilies } from "./server_metrics.ts";
 
 const MOST_QUEUES = 200;
@@ -27,7 +26,6 @@ export async function metricsText(desk: Desk): Promise<string> {
     family("jobs_build_info", "gauge", "What answers", [{ labels: buildLabels(desk.store.url), value: 1 }]),
     one("jobs_store_up", "gauge", "Whether the store answers", Number(fromStore !== undefined)),
     ...fromStore ?? [],
-    ...(desk.meter ? classFamilies(desk.meter.classes) : []),
     ...(desk.counts ? serverFamilies(desk.counts()) : []),
   ].join("\n") + "\n";
 }
@@ -98,32 +96,6 @@ function processFamilies(processes: readonly ProcessInfo[], now: number): string
     one("jobs_processes_resident_memory_bytes", "gauge", "Memory of the live processes", total((one) => one.rss)),
     one("jobs_heartbeat_age_seconds", "gauge", "Age of the oldest heartbeat", oldest),
   ];
-}
-
-function classFamilies(classes: ReadonlyMap<string, ClassMeasure>): string[] {
-  const rows = [...classes];
-  const performed = rows.flatMap(([name, { ok, failed }]) => [
-    { labels: { class: name, outcome: "ok" }, value: ok },
-    { labels: { class: name, outcome: "failed" }, value: failed },
-  ]);
-  const histogram = (pick: (measure: ClassMeasure) => Histogram) =>
-    rows.flatMap(([name, measure]) => histogramSamples(name, pick(measure)));
-  return [
-    family("jobs_performed_total", "counter", "Jobs this process performed, by class and outcome", performed),
-    family("jobs_run_seconds", "histogram", "How long this process performed jobs", histogram((one) => one.run)),
-    family("jobs_wait_seconds", "histogram", "How long jobs had waited in their queue", histogram((one) => one.wait)),
-  ];
-}
-
-function histogramSamples(name: string, { counts, sum }: Histogram): Sample[] {
-  let count = 0;
-  const buckets = counts.map((one, i) => {
-    count += one;
-    const le = i < BOUNDS.length ? String(BOUNDS[i]) : "+Inf";
-    return { suffix: "_bucket", labels: { class: name, le }, value: count };
-  });
-  const labels = { class: name };
-  return [...buckets, { suffix: "_sum", labels, value: sum }, { suffix: "_count", labels, value: count }];
 }
 
 /** The largest queues by name, the others as one. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Durations } from "../job/histogram.ts";
 
 /** One line. */
 export interface Sample {
@@ -18,6 +19,23 @@ export type Kind = "counter" | "gauge" | "histogram";
 /** A family of one sample. */
 export function one(name: string, kind: Kind, about: string, value: number): string {
   return family(name, kind, about, [{ value }]);
+}
+
+/** The samples of a histogram; buckets hold what the shorter ones do. */
+export function histogramSamples(
+  { bounds, counts, sum }: Durations,
+  labels: Readonly<Record<string, string>> = {},
+): Sample[] {
+  let count = 0;
+  const buckets = counts.map((own, i) => {
+    count += own;
+    return {
+      suffix: "_bucket",
+      labels: { ...labels, le: i < bounds.length ? String(bounds[i]) : "+Inf" },
+      value: count,
+    };
+  });
+  return [...buckets, { suffix: "_sum", labels, value: sum }, { suffix: "_count", labels, value: count }];
 }
 
 /** A family. */

@@ -1,17 +1,28 @@
 /**
- * The part of `/metrics` that a server counts of itself: how tries ended, rescues, leases lost, crontab, horses.
+ * The part of `/metrics` that a server counts of itself: tries by class, rescues, leases lost, crontab, horses.
  *
  * @module
  */
-import { family, one, type Sample } from "./metrics_text.ts";
+import type { Durations } from "../job/histogram.ts";
+import { family, histogramSamples, one } from "./metrics_text.ts";
+
+/** Endings for which `jobs_performed_total` does not stand, or only as `failed`. */
+const ENDINGS = ["retried", "dead", "discarded", "cancelled", "expired", "snoozed"] as const;
+
+/** What a server counts of one class. */
+export interface ClassCounts {
+  readonly endings: Readonly<Record<"done" | typeof ENDINGS[number], number>>;
+  readonly run: Durations;
+  readonly wait: Durations;
+}
 
 /** What a server counts, since it started. The server knows nothing of the web: who opens both hands it over. */
 export interface ServerCounts {
-  /** How tries ended, by class; the number of classes has a bound. */
-  readonly endings: ReadonlyMap<string, Readonly<Record<string, number>>>;
+  /** How tries ended, ran and had waited, by class; the number of classes has a bound. */
+  readonly classes: ReadonlyMap<string, ClassCounts>;
   readonly occurrences: Readonly<Record<string, number>>;
-  /** How late occurrences were enqueued: counts by bound in seconds, each by itself, the last one open. */
-  readonly lateness: { readonly bounds: readonly number[]; readonly counts: readonly number[]; readonly sum: number };
+  /** How late occurrences were enqueued. */
+  readonly lateness: Durations;
   readonly rescued: number;
   readonly buried: number;
   readonly leasesLost: number;
@@ -23,20 +34,12 @@ export interface ServerCounts {
     | undefined;
 }
 
-/** Endings for which `jobs_performed_total` does not stand. */
-const ENDINGS = ["retried", "dead", "discarded", "cancelled", "expired", "snoozed"] as const;
-
 /** The families. */
 export function serverFamilies(counts: ServerCounts): string[] {
   const { horses, lateness } = counts;
-  const endings = [...counts.endings].flatMap(([name, endings]) =>
-    ENDINGS.flatMap((outcome) =>
-      endings[outcome] ? [{ labels: { class: name, outcome }, value: endings[outcome] }] : []
-    )
-  );
   const occurrences = Object.entries(counts.occurrences).map(([outcome, value]) => ({ labels: { outcome }, value }));
   return [
-    family("jobs_ended_total", "counter", "Tries that did not end well, by class and what came of the job", endings),
+    ...classFamilies([...counts.classes]),
     one("jobs_rescued_total", "counter", "Jobs of dead processes that this process gave back", counts.rescued),
     one("jobs_buried_total", "counter", "Jobs that it buried: their processes died too often", counts.buried),
     one("jobs_leases_lost_total", "counter", "Leases it lost: it was taken for dead", counts.leasesLost),
@@ -48,7 +51,7 @@ export function serverFamilies(counts: ServerCounts): string[] {
       counts.loopDelayMs / 1_000,
     ),
     family("jobs_cron_occurrences_total", "counter", "Occurrences that this process decided on", occurrences),
-    family("jobs_cron_lateness_seconds", "histogram", "How late occurrences were enqueued", latenessSamples(lateness)),
+    family("jobs_cron_lateness_seconds", "histogram", "How late occurrences were enqueued", histogramSamples(lateness)),
     ...(horses
       ? [
         one("jobs_horses", "gauge", "Horses that run", horses.running),
@@ -60,11 +63,22 @@ export function serverFamilies(counts: ServerCounts): string[] {
   ];
 }
 
-function latenessSamples({ bounds, counts, sum }: ServerCounts["lateness"]): Sample[] {
-  let count = 0;
-  const buckets = counts.map((own, i) => {
-    count += own;
-    return { suffix: "_bucket", labels: { le: i < bounds.length ? String(bounds[i]) : "+Inf" }, value: count };
-  });
-  return [...buckets, { suffix: "_sum", value: sum }, { suffix: "_count", value: count }];
+function classFamilies(classes: readonly (readonly [string, ClassCounts])[]): string[] {
+  const performed = classes.flatMap(([name, { endings: { done, retried, dead, discarded } }]) => [
+    { labels: { class: name, outcome: "ok" }, value: done },
+    { labels: { class: name, outcome: "failed" }, value: retried + dead + discarded },
+  ]);
+  const ended = classes.flatMap(([name, { endings }]) =>
+    ENDINGS.flatMap((outcome) =>
+      endings[outcome] ? [{ labels: { class: name, outcome }, value: endings[outcome] }] : []
+    )
+  );
+  const histogram = (what: "run" | "wait") =>
+    classes.flatMap(([name, counted]) => histogramSamples(counted[what], { class: name }));
+  return [
+    family("jobs_performed_total", "counter", "Jobs this process performed, by class and outcome", performed),
+    family("jobs_run_seconds", "histogram", "How long this process performed jobs", histogram("run")),
+    family("jobs_wait_seconds", "histogram", "How long jobs had waited in their queue", histogram("wait")),
+    family("jobs_ended_total", "counter", "Tries that did not end well, by class and what came of the job", ended),
+  ];
 }

@@ -14,7 +14,6 @@ import { Gate } from "./auth/gate.ts";
 import type { Desk, SettingRow } from "./desk.ts";
 import { Feed } from "./feed.ts";
 import { Mask } from "./mask.ts";
-import type { Meter } from "./meter.ts";
 import { Operations } from "./operations.ts";
 import { RecentMeasures } from "./recent_measures.ts";
 import type { ServerCounts } from "./server_metrics.ts";
@@ -42,8 +41,6 @@ export interface WebOptions {
   readonly settings?: readonly SettingRow[];
   /** Classes that can be performed here. */
   readonly classes?: readonly string[];
-  /** What this process measures of its own jobs. */
-  readonly meter?: Meter;
   /** What this process counts of its own doing. */
   readonly counts?: () => ServerCounts;
   /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */
@@ -116,7 +113,6 @@ export function createWeb(options: WebOptions): Web {
     operations: new Operations(clock, log),
     settings: options.settings ?? [],
     classes: options.classes ?? [],
-    meter: options.meter,
     counts: options.counts,
     notReady: options.notReady,
   };

@@ -9,8 +9,9 @@ import { onBothStores, openSite } from "./site.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const HANDLERS = `
-export { Fail, Noop, Note } from "${ROOT}tests/support/handlers.js";
+export { Fail, Noop, Note, Wait } from "${ROOT}tests/support/handlers.js";
 export { Exit, WhichProcess } from "${ROOT}tests/support/horse_handlers.js";
+export const Later = () => { throw Object.assign(new Error("later"), { name: "Snooze", delayMs: 3_600_000 }); };
 `;
 
 async function promtool(args: readonly string[], input = ""): Promise<string> {
@@ -65,6 +66,10 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
   await bench.push("Fail", [], { retry: false });
   await bench.push("Exit", [3]);
   await bench.push("WhichProcess", [bench.notes]);
+  await bench.push("Later", []);
+  const cancelled = await bench.push("Wait", [bench.notes]);
+  await bench.noted(`start ${cancelled}`);
+  await jobs(["cancel", cancelled, "--store", bench.url]);
   {
     await using doomed = await bench.server(["-q", "doomed", "-c", "1"]);
     const jid = await bench.push("Hang", [bench.notes], { queue: "doomed" });
@@ -78,6 +83,17 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
     'jobs_ended_total{class="Fail",outcome="discarded"} 1',
     'jobs_ended_total{class="Exit",outcome="dead"} 1',
     'jobs_ended_total{class="Note",outcome="expired"} 1',
+    'jobs_performed_total{class="WhichProcess",outcome="ok"} 1',
+    'jobs_performed_total{class="Fail",outcome="ok"} 0',
+    'jobs_performed_total{class="Fail",outcome="failed"} 4',
+    'jobs_run_seconds_count{class="Fail"} 4',
+    'jobs_wait_seconds_count{class="Fail"} 4',
+    // To be put off, or cancelled, is no failure.
+    'jobs_ended_total{class="Later",outcome="snoozed"} 1',
+    'jobs_performed_total{class="Later",outcome="failed"} 0',
+    'jobs_run_seconds_count{class="Later"} 0',
+    'jobs_ended_total{class="Wait",outcome="cancelled"} 1',
+    'jobs_performed_total{class="Wait",outcome="failed"} 0',
     "jobs_rescued_total 1",
     "jobs_buried_total 0",
     "jobs_leases_lost_total 0",
@@ -139,7 +155,7 @@ Deno.test("Without its store a process still tells of itself, and that the store
 });
 
 const NOTHING = {
-  endings: new Map(),
+  classes: new Map(),
   occurrences: {},
   lateness: { bounds: [1], counts: [0, 0], sum: 0 },
   rescued: 0,

@@ -4,11 +4,11 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
+import { JOB_BOUNDS } from "../../job/histogram.ts";
 import { RUN_BOUNDS_MS, WINDOWS } from "../../store/measures.ts";
 import type { ClassMeasures, MeasuredClasses } from "../class_measures.ts";
 import type { ClassStats, Spread } from "../class_stats.ts";
 import type { RecentEnded } from "../ended.ts";
-import { BOUNDS } from "../meter.ts";
 import { Empty, link, number, Time, type View } from "../view.tsx";
 import { Layout } from "./layout.tsx";
 
@@ -170,7 +170,10 @@ function Table({ view, classes }: { readonly view: View; readonly classes: reado
             <td class="num" data-label="Longest">{shown(one.run, "longest")}</td>
             <td class="num" data-label="Waited">{shown(one.wait, "p95")}</td>
             <td data-label="Run times">
-              <Bars counts={one.histogram} words={(count, i) => runWords(count, BOUNDS[i] && BOUNDS[i] * 1_000)} />
+              <Bars
+                counts={one.histogram}
+                words={(count, i) => runWords(count, JOB_BOUNDS[i] && JOB_BOUNDS[i] * 1_000)}
+              />
             </td>
           </tr>
         ))}
