@@ -14,10 +14,8 @@ import type { QueueWeight } from "../config_parse.ts";
 import { type Log, logger } from "../log.ts";
 import type { StoreError } from "../store/errors.ts";
 import type { ProcessRecord } from "../store/store.ts";
-import { VERSION } from "../version.ts";
 import { control, type Controls } from "./control.ts";
 import { readCrontab } from "./crontab.ts";
-import { dumpTasks, formatDump } from "./dump.ts";
 import { callHook, type Hooks } from "./hooks.ts";
 import { newIdentity } from "./identity.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
@@ -28,10 +26,8 @@ import { chooseQueues, queueOrder } from "./queue_order.ts";
 import type { Service } from "./service.ts";
 import { Inbox } from "./signals.ts";
 import { Starting } from "./starting.ts";
+import { Status } from "./status.ts";
 import type { ServerCounts } from "./tally.ts";
-
-/** With more classes than this a process does not list them in every beat. */
-const MOST_CLASSES = 1_000;
 
 /** A server: takes jobs and performs them until stopped. */
 export class Launcher implements Controls {
@@ -44,7 +40,7 @@ export class Launcher implements Controls {
   readonly #log: Log;
   readonly #hooks: Hooks;
   readonly #parts: Parts;
-  readonly #startedAt: number;
+  readonly #status: Status;
   /** What takes jobs out of the store, or moves them to where they are taken. */
   #taking: Service[] = [];
   #queues: readonly QueueWeight[];
@@ -61,7 +57,6 @@ export class Launcher implements Controls {
     const { settings } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#startedAt = this.#clock.now();
     this.#log = logger("launcher", this.#clock);
     this.#hooks = options.hooks ?? {};
     this.#timeoutMs = settings.timeoutMs;
@@ -72,6 +67,13 @@ export class Launcher implements Controls {
       describe: () => this.describe(),
       fail: (error) => this.#fail(error),
       end: (why) => void (this.#stopping || this.inbox.put({ verb: "stop", by: why })),
+    });
+    this.#status = new Status({
+      identity: this.identity,
+      clock: this.#clock,
+      settings,
+      parts: this.#parts,
+      standing: () => ({ quiet: this.#quiet, queues: this.#queues }),
     });
     this.#queues = chooseQueues(settings.queues, this.#parts.registry.queues());
     this.#carryCrontab(settings);
@@ -158,17 +160,7 @@ export class Launcher implements Controls {
 
   /** What every task is doing, and the counts: lines of text. */
   dump(): string[] {
-    return formatDump(dumpTasks(this.#parts.tasks, this.#clock), {
-      identity: this.identity,
-      concurrency: this.#parts.manager.concurrency,
-      busy: this.#parts.manager.busy,
-      leases: this.#parts.manager.busy + this.#parts.fetcher.waiting + this.#parts.settler.unsettled,
-      waiting: this.#parts.fetcher.waiting,
-      unsettled: this.#parts.settler.unsettled,
-      loopDelayMs: this.#parts.heartbeat.loopDelayMs,
-      lateErrors: this.#parts.lateErrors.count,
-      quiet: this.#quiet,
-    });
+    return this.#status.dump();
   }
 
   /** Reopens the log: what USR2 asks for. */
@@ -192,36 +184,12 @@ export class Launcher implements Controls {
 
   /** What this process is and does, as of now. */
   describe(): ProcessRecord {
-    const { settings } = this.#options;
-    return {
-      identity: this.identity,
-      hostname: this.identity.slice(0, this.identity.indexOf(":")),
-      pid: Deno.pid,
-      tag: settings.name ?? settings.tag ?? "",
-      labels: settings.labels,
-      queues: [...new Set(this.#queues.map((queue) => queue.name))],
-      weights: Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.weight])),
-      concurrency: this.#parts.manager.concurrency,
-      version: VERSION,
-      startedAt: this.#startedAt,
-      quiet: this.#quiet,
-      busy: this.#parts.manager.busy,
-      rss: Deno.memoryUsage().rss,
-      work: this.#parts.manager.running(),
-      ...(this.classes.length <= MOST_CLASSES && { classes: this.classes }),
-      totals: this.#parts.totals.byClass(),
-    };
+    return this.#status.describe();
   }
 
   /** What it has counted since it started. */
   counts(): ServerCounts {
-    const { totals, tally, heartbeat, horses } = this.#parts;
-    return {
-      ...tally.counts(),
-      classes: totals.classes,
-      loopDelayMs: heartbeat.loopDelayMs,
-      horses: horses?.counts,
-    };
+    return this.#status.counts();
   }
 
   /** @throws {CrontabError} when it is not usable: then it stays as it was */
@@ -245,12 +213,12 @@ export class Launcher implements Controls {
 
   async #stop(): Promise<void> {
     this.#options.onStopping?.();
-    const parting = new Parting(this.#clock);
+    const parting = new Parting(this.#clock, this.#options.partingMs);
     const steps: [string, () => Promise<unknown>][] = [
       ["bounds", async () => await this.#parts.bounding?.stop()],
       ["manager", () => this.#endJobs(parting)],
       ["class-declarer", () => parting.within(this.#parts.declaring.stop())],
-      ["measurer", () => parting.within(this.#parts.measurer.close(() => this.#parts.measuring.stop()))],
+      ["measurer", () => this.#endMeasuring(parting)],
       ["horses", async () => await this.#parts.horses?.stop()],
       [
         "shutdown",
@@ -285,6 +253,11 @@ export class Launcher implements Controls {
     if (await parting.within(this.#takingEnded)) await quieted;
     // What the last taking brought goes back.
     if (!await parting.within(this.#parts.settler.flush())) this.#parts.settler.abandon();
+  }
+
+  async #endMeasuring(parting: Parting): Promise<void> {
+    const { measurer, measuring } = this.#parts;
+    if (!await parting.within(measuring.stop().then(() => measurer.step()))) measurer.abandon();
   }
 
   /** It cannot go on: says why, once, and stops. */

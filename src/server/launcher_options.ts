@@ -23,6 +23,8 @@ export interface LauncherOptions {
   readonly registry: Registry;
   readonly settings: Settings;
   readonly clock?: Clock;
+  /** How long a stop waits for a store that does not answer, in all; default 5 seconds. */
+  readonly partingMs?: number;
   readonly pushMiddleware?: readonly PushMiddleware[];
   readonly batchMiddleware?: readonly BatchMiddleware[];
   readonly performMiddleware?: readonly PerformMiddleware[];

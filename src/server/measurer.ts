@@ -15,8 +15,6 @@ const MINUTE_MS = 60_000;
 /** It writes in the last seconds of a minute, so that what it writes belongs to it; not all processes in the same one. */
 const EARLIEST_MS = 50_000;
 const LATEST_MS = 59_000;
-/** The end is held up for no longer. */
-const LAST_MS = 1_000;
 
 /** Its loop's task is `measurer`. */
 export class Measurer implements LoopBody<void> {
@@ -27,6 +25,7 @@ export class Measurer implements LoopBody<void> {
   readonly #log: Log;
   readonly #phaseMs = EARLIEST_MS + Math.random() * (LATEST_MS - EARLIEST_MS);
   #failing = false;
+  #isWriting = false;
 
   constructor(options: { store: MeasureStore; totals: Pick<Totals, "drain">; clock: Clock; log: Log }) {
     this.#store = options.store;
@@ -39,14 +38,16 @@ export class Measurer implements LoopBody<void> {
   async step(): Promise<void> {
     const measurements = this.#totals.drain();
     if (measurements.length === 0) return;
+    this.#isWriting = true;
     try {
       await this.#store.measure(measurements);
       if (this.#failing) this.#log.info("Measures of classes are written again");
       this.#failing = false;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (!this.#failing) this.#log.warn("Measures of classes not written, and gone", { error: error.message });
-      this.#failing = true;
+      this.#sayGone(error.message);
+    } finally {
+      this.#isWriting = false;
     }
   }
 
@@ -56,11 +57,13 @@ export class Measurer implements LoopBody<void> {
     await this.#clock.sleep(left > 0 ? left : left + MINUTE_MS, signal);
   }
 
-  /** Writes down the rest, once its loop has stopped; gives up where that takes long. */
-  async close(stopLoop: () => Promise<void>): Promise<void> {
-    const over = new AbortController();
-    const last = stopLoop().then(() => this.step());
-    await Promise.race([last, this.#clock.sleep(LAST_MS, over.signal)]);
-    over.abort();
+  /** The end no longer waits for what is being written. */
+  abandon(): void {
+    if (this.#isWriting) this.#sayGone("The store did not answer");
+  }
+
+  #sayGone(error: string): void {
+    if (!this.#failing) this.#log.warn("Measures of classes not written, and gone", { error });
+    this.#failing = true;
   }
 }

@@ -13,12 +13,18 @@ export const PARTING_MS = 5_000;
 /** Waits for what needs the store, and no longer than the bound in all. */
 export class Parting {
   readonly #clock: Clock;
-  #leftMs = PARTING_MS;
+  #leftMs: number;
   #failed = false;
 
-  /** @param clock measures the waiting */
-  constructor(clock: Clock) {
+  /**
+   * Nothing is waited for yet.
+   *
+   * @param clock measures the waiting
+   * @param mostMs the bound; default {@linkcode PARTING_MS}
+   */
+  constructor(clock: Clock, mostMs = PARTING_MS) {
     this.#clock = clock;
+    this.#leftMs = mostMs;
   }
 
   /** Whether something could not be said, in time or at all. */

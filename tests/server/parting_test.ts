@@ -8,11 +8,12 @@ import { PARTING_MS } from "../../src/server/parting.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
 import { Bench } from "../support/bench.ts";
 import { FakeClock } from "../support/clock.ts";
+import { JobsProcess } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 const UNTOLD = "Store did not answer at the end: what it was not told of runs again when this process counts as dead";
-/** Nobody is to be taken for dead meanwhile. */
-const PATIENT = { JOBS_DEAD_AFTER: "30s" };
+/** So long real processes wait for the store here; by default it is {@linkcode PARTING_MS}. */
+const PATIENCE_MS = 300;
 
 /** A store that can stop answering. */
 function mutable(store: OpenStore): { store: OpenStore; mute: () => void } {
@@ -56,34 +57,50 @@ Deno.test("a store that never answers holds up a stop by one bound beyond the de
   await stopped;
 });
 
-Deno.test("Redis gone for good: the process says what it could not tell, and ends as if it were there", async () => {
-  await using redis = await startRedis();
-  await using bench = await Bench.open(redis.url);
-  await using server = await bench.server(["-c", "1", "-t", "1"], PATIENT);
+/** A process that performs a job, with less patience at its end, and has performed another. */
+async function performing(bench: Bench): Promise<{ server: JobsProcess; jid: string }> {
+  const program = new URL("../support/launcher_child.ts", import.meta.url).pathname;
+  const deno = [Deno.execPath(), "run", "-A", "--config", new URL("../../deno.json", import.meta.url).pathname];
+  const command = [...deno, program, bench.url, String(PATIENCE_MS), bench.handlers];
+  const server = new JobsProcess({ store: bench.url, command });
+  await server.logged("Done", { jid: await bench.push("Note", [bench.notes]) });
+  await bench.until(async () => (await bench.store.stats()).processed === 1, "it is settled");
   const jid = await bench.push("Wait", [bench.notes]);
   await bench.noted(`start ${jid}`);
-  await redis.kill();
-  server.kill("SIGTERM");
+  return { server, jid };
+}
+
+/** That it said what the store does not know, and ended well. */
+async function assertUntold(server: JobsProcess): Promise<void> {
   const { code } = await server.status();
   assertEquals(code, 0);
   const said = server.lines.filter(({ msg }) => msg === UNTOLD);
   assertEquals(said.map(({ level, outcomes, running }) => ({ level, outcomes, running })), [
     { level: "error", outcomes: 1, running: 0 },
   ]);
+  await server.logged("Measures of classes not written, and gone");
   assertEquals(server.lines.at(-1)?.msg, "Stopped");
+}
+
+Deno.test("Redis gone for good: the process says what it could not tell, and ends as if it were there", async () => {
+  await using redis = await startRedis();
+  await using bench = await Bench.open(redis.url);
+  const { server } = await performing(bench);
+  await using _server = server;
+  await redis.kill();
+  server.kill("SIGTERM");
+  await assertUntold(server);
 });
 
 Deno.test("a SQLite file that another program holds locked: the process says what it could not tell, and ends", async () => {
   await using bench = await Bench.open();
-  await using server = await bench.server(["-c", "1", "-t", "1"], PATIENT);
-  const jid = await bench.push("Wait", [bench.notes]);
-  await bench.noted(`start ${jid}`);
+  const { server, jid } = await performing(bench);
+  await using _server = server;
   using other = new DatabaseSync(bench.url.slice("sqlite:".length), { timeout: 5_000 });
   other.exec("BEGIN IMMEDIATE");
   server.kill("SIGTERM");
-  const { code } = await server.status();
-  assertEquals(code, 0, "while the file is still locked");
-  await server.logged(UNTOLD, { outcomes: 1, running: 0 });
+  // While the file is still locked.
+  await assertUntold(server);
   other.exec("ROLLBACK");
   const [entry] = await bench.store.find(jid);
   assertEquals(entry?.place.in, "leased", "left to the rescuer");

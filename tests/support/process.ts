@@ -22,6 +22,8 @@ export interface ProcessOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** The whole command, of a program that logs as `jobs run` does; then neither store nor arguments are added. */
+  readonly command?: readonly string[];
 }
 
 /** A line that ought to come at once is waited for so long before the test fails. */
@@ -36,10 +38,10 @@ export class JobsProcess implements AsyncDisposable {
   #ended = false;
 
   /** Starts `jobs run` with a JSON log; does not wait for it. */
-  constructor({ store, args = [], env = {}, cwd }: ProcessOptions) {
-    const [program, ...first] = jobsCommand();
-    this.#child = new Deno.Command(program, {
-      args: [...first, "run", "--store", store, ...args],
+  constructor({ store, args = [], env = {}, cwd, command }: ProcessOptions) {
+    const [program, ...rest] = command ?? [...jobsCommand(), "run", "--store", store, ...args];
+    this.#child = new Deno.Command(program!, {
+      args: rest,
       env: { JOBS_LOG_FORMAT: "json", JOBS_HEARTBEAT: "200ms", JOBS_DEAD_AFTER: "700ms", ...env },
       stdin: "null",
       stdout: "null",

@@ -1,0 +1,30 @@
+/**
+ * A server as `jobs run` has it, but for the time that a stop waits for its store: `launcher_child.ts STORE PARTING_MS
+ * HANDLERS`. One processor; running jobs get a tenth of a second; nobody is to be taken for dead meanwhile.
+ *
+ * @module
+ */
+import { defaultSettings } from "../../src/config.ts";
+import { loadHandlers } from "../../src/handlers/load.ts";
+import { Registry } from "../../src/handlers/registry.ts";
+import { logger, openLog } from "../../src/log.ts";
+import { Launcher } from "../../src/server/launcher.ts";
+import { listenToSignals } from "../../src/server/signals.ts";
+import { openStore } from "../../src/store/open.ts";
+
+const [storeUrl, partingMs, handlers] = Deno.args as [string, string, string];
+const registry = new Registry();
+await loadHandlers([handlers], registry);
+using _log = openLog({ format: "json" });
+await using store = await openStore(storeUrl);
+const launcher = new Launcher({
+  store,
+  storeUrl,
+  registry,
+  settings: { ...defaultSettings(), concurrency: 1, timeoutMs: 100 },
+  partingMs: Number(partingMs),
+});
+using _signals = listenToSignals(launcher.inbox);
+await launcher.start();
+logger("run").info("Ready");
+await launcher.finished;
