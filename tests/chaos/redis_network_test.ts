@@ -153,7 +153,7 @@ Deno.test("redis chaos: where bytes vanish without a word, the connection is giv
   let isOver = false;
   void waiting.then(() => isOver = true);
   // The one that blocks would notice by itself too, but much later.
-  await until(() => isOver, "The wait's end", 500);
+  await until(() => isOver, "The wait's end", 5_000);
   patience.abort();
   assertEquals(await jidsIn(t.direct), jobs(1, 1).map((job) => job.jid));
 });

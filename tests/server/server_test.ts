@@ -13,6 +13,7 @@ import {
   Snooze,
   startServer,
 } from "../../src/mod.ts";
+import { until } from "../support/eventually.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { ShiftedClock } from "../support/stores.ts";
 
@@ -46,11 +47,8 @@ async function open(
 }
 
 /** Waits until the store's counts are so. */
-async function until(store: OpenStore, isSo: (stats: Awaited<ReturnType<OpenStore["stats"]>>) => boolean) {
-  for (let i = 0; !isSo(await store.stats()); i++) {
-    if (i > 2_000) throw new Error(`Waited in vain: ${JSON.stringify(await store.stats())}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+async function counted(store: OpenStore, isSo: (stats: Awaited<ReturnType<OpenStore["stats"]>>) => boolean) {
+  await until(async () => isSo(await store.stats()), async () => JSON.stringify(await store.stats()));
 }
 
 Deno.test("at the deadline a job is back in its queue before its signal aborts", async () => {
@@ -94,7 +92,7 @@ Deno.test("the program is told of its life, in order, and of every failure", asy
       },
     });
     await t.server.client.push("Act", ["no"]);
-    await until(t.store, ({ dead }) => dead === 1);
+    await counted(t.store, ({ dead }) => dead === 1);
   }
   assertEquals(told, ["startup", "error no 1", "error no 2", "death Act no", "quiet", "shutdown"]);
 });
@@ -120,7 +118,7 @@ Deno.test("Discard, Kill, Snooze and retry: false", async () => {
   const killed = await client.push("Act", ["kill"]);
   const snoozed = await client.push("Act", ["snooze"]);
   await client.push("Act", ["fail"], { retry: false });
-  await until(t.store, ({ processed, scheduled }) => processed === 3 && scheduled === 1);
+  await counted(t.store, ({ processed, scheduled }) => processed === 3 && scheduled === 1);
   assertEquals((await t.store.find(killed!)).map((entry) => entry.place.in), ["dead"]);
   const [entry] = await t.store.find(snoozed!);
   assertEquals([entry!.place.in, "retry_count" in JSON.parse(entry!.payload)], ["scheduled", false]);
@@ -135,7 +133,7 @@ Deno.test("what we did not write is kept, byte for byte, through failure, retry 
   const odd = '{ "class":"Act","args":[1.0, 12345678901234567890, {"b": 1e2}],"jid":"aaaaaaaaaaaaaaaaaaaaaaaa",' +
     '"queue":"default" , "unknown": {"x" : [ ]}, "retry": 2}';
   await t.store.enqueue([{ jid: "aaaaaaaaaaaaaaaaaaaaaaaa", queue: "default", payload: odd }]);
-  await until(t.store, ({ dead }) => dead === 1);
+  await counted(t.store, ({ dead }) => dead === 1);
   const [entry] = await t.store.find("aaaaaaaaaaaaaaaaaaaaaaaa");
   assert(entry!.payload.startsWith(odd.slice(0, -1)), entry!.payload);
   assertEquals(JSON.parse(entry!.payload).retry_count, 2);
@@ -153,7 +151,7 @@ Deno.test("what cannot be read goes to dead as it is", async () => {
   for (const payload of ["{not json}", '{"class":5,"args":[]}', '"text"']) {
     await t.store.enqueue([{ jid: "x", queue: "default", payload }]);
   }
-  await until(t.store, ({ dead }) => dead === 3);
+  await counted(t.store, ({ dead }) => dead === 3);
   const { entries } = await t.store.page({ in: "dead" });
   assert(entries.some((entry) => entry.payload.startsWith("{not json")));
 });
@@ -172,10 +170,10 @@ Deno.test("middleware is an onion around perform, and what it throws is a failur
   };
   await using t = await open(() => void told.push("act"), { middleware: [layer("a"), guard, layer("b")] });
   await t.server.client.push("Act", []);
-  await until(t.store, ({ processed }) => processed === 1);
+  await counted(t.store, ({ processed }) => processed === 1);
   assertEquals(told, ["a in", "b in", "act", "b out", "a out"]);
   await t.server.client.push("Act", ["refuse"], { retry: 0 });
-  await until(t.store, ({ dead }) => dead === 1);
+  await counted(t.store, ({ dead }) => dead === 1);
 });
 
 Deno.test("a scheduled job runs when its time has come, and an earlier one that came later wakes the poller", async () => {
@@ -185,7 +183,7 @@ Deno.test("a scheduled job runs when its time has come, and an earlier one that 
   const second = await t.server.client.push("Act", ["second"], { in: "60ms" });
   await t.server.client.push("Act", ["first"], { in: "20ms" });
   assertEquals((await t.store.find(second!)).map((entry) => entry.place.in), ["scheduled"]);
-  await until(t.store, ({ processed }) => processed === 2);
+  await counted(t.store, ({ processed }) => processed === 2);
   assertEquals(ran, ["first", "second"]);
   assertEquals((await t.store.stats()).scheduled, 1);
 });
@@ -196,7 +194,7 @@ Deno.test("quiet takes nothing, resume takes again", async () => {
   await t.server.client.push("Act", []);
   assertEquals((await t.store.stats()).enqueued, 1);
   t.server.resume();
-  await until(t.store, ({ processed }) => processed === 1);
+  await counted(t.store, ({ processed }) => processed === 1);
 });
 
 Deno.test("dead keeps so many, and retry_queue and tags are honoured", async () => {
@@ -204,7 +202,7 @@ Deno.test("dead keeps so many, and retry_queue and tags are honoured", async () 
     throw new Error("no");
   }, { options: { retry_queue: "again", tags: ["slow"], queue: "first" } });
   const jid = await t.server.client.push("Act", []);
-  await until(t.store, ({ retry }) => retry === 1);
+  await counted(t.store, ({ retry }) => retry === 1);
   const payload = JSON.parse((await t.store.find(jid!))[0]!.payload);
   assertEquals([payload.queue, payload.tags, payload.error_class], ["again", ["slow"], "Error"]);
 });

@@ -6,10 +6,8 @@
  */
 import { Client, type JobRequest } from "../../src/client/client.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { until } from "./eventually.ts";
 import { JobsProcess } from "./process.ts";
-
-/** A thing that ought to happen at once is waited for so long before the test fails. */
-const PATIENCE_MS = 30_000;
 
 /** The address of a new, empty store. */
 let newStoreUrl = (folder: string): string => `sqlite:${folder}/jobs.db`;
@@ -83,15 +81,9 @@ export class Bench implements AsyncDisposable {
     await this.until(async () => (await this.readNotes()).includes(line), `a handler notes "${line}"`);
   }
 
-  /** Waits until it is so. */
-  async until(isSo: () => boolean | Promise<boolean>, what = "it is so"): Promise<void> {
-    const end = performance.now() + PATIENCE_MS;
-    while (!await isSo()) {
-      if (performance.now() > end) {
-        throw new Error(`Waited in vain until ${what}: ${JSON.stringify(await this.store.stats())}`);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+  /** Waits until it is so; says what is in the store when it is not. */
+  until(isSo: () => boolean | Promise<boolean>, what = "it is so"): Promise<void> {
+    return until(isSo, async () => `${what}; ${JSON.stringify(await this.store.stats())}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,21 +1,28 @@
 /**
- * For what happens outside this process, where there is nothing to await.
+ * The one way to wait for what happens where there is nothing to await: in another process, in a store.
  *
  * @module
  */
 
-const TRIES = 1_000;
+/** What ought to happen at once is waited for so long before the test fails. */
+const PATIENCE_MS = 30_000;
+const PAUSE_MS = 10;
 
 /**
- * Resolves when the condition holds.
+ * Resolves when the condition holds; looks again and again.
  *
- * @param tries how often to look, every 10 ms
- * @throws when it does not hold by then
+ * @param what said when it does not come about; asked then, where it is a function
+ * @param patienceMs how long to look
+ * @throws when it does not hold by then, or what the condition throws
  */
-export async function until(condition: () => boolean | Promise<boolean>, what = "It", tries = TRIES): Promise<void> {
-  for (let i = 0; i < tries; i++) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string | (() => string | Promise<string>) = "it is so",
+  patienceMs = PATIENCE_MS,
+): Promise<void> {
+  const end = performance.now() + patienceMs;
+  while (!await condition()) {
+    if (performance.now() > end) throw new Error(`Waited in vain: ${typeof what === "string" ? what : await what()}`);
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
-  throw new Error(`${what} did not come about`);
 }

@@ -5,9 +5,6 @@
  */
 import { until } from "./eventually.ts";
 
-/** Between two looks are 10 ms and the start of a `tmux`. */
-const LOOKS = 1_500;
-
 /** A terminal with a shell. */
 export class Terminal implements AsyncDisposable {
   readonly #folder: string;
@@ -45,7 +42,7 @@ export class Terminal implements AsyncDisposable {
    */
   async sees(what: RegExp): Promise<string> {
     let screen = "";
-    await until(async () => what.test(screen = await this.screen()), `${what}`, LOOKS).catch((error) => {
+    await until(async () => what.test(screen = await this.screen()), `${what}`).catch((error) => {
       throw new Error(`${error.message}:\n${screen}`);
     });
     return screen;
