@@ -1,9 +1,6 @@
 /** `jobs cancel JID…`. @module */
 import { systemClock } from "../clock.ts";
-import { endedText } from "../job/ended.ts";
-import { parsePayload } from "../job/job.ts";
-import type { Entry } from "../store/admin.ts";
-import type { OpenStore } from "../store/open.ts";
+import { cancelJob, type Cancelled, isCancelled } from "../store/admin_cancel.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { fewOf, writeDown } from "./audit.ts";
 import { print, printJson, remark } from "./output.ts";
@@ -18,12 +15,6 @@ Cancels jobs. One that waits (queued, scheduled or to be retried) is removed. On
 its signal aborts; one that runs in a process of its own is killed if it does not end. That is not a failure, and it is
 not tried again. Exit 1 when a job is not there, or has failed for good.`;
 
-/** A job may move on between looking and acting: then look again. */
-const TRIES = 5;
-
-/** What became of one job. */
-export type Cancelled = "removed" | "aborted" | "dead" | "absent";
-
 /** Cancels jobs. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args: jids } = parseCommand("cancel", argv, { ...COMMON_FLAGS, all: { takes: "text" } });
@@ -37,7 +28,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   return await withStore(flags, async (store) => {
     const results: Record<string, Cancelled> = {};
-    for (const jid of jids) results[jid] = await cancel(store, jid);
+    for (const jid of jids) results[jid] = await cancelJob(store, jid, systemClock.now());
     const count = Object.values(results).filter(isCancelled).length;
     await writeDown(store, { action: "cancel", target: fewOf(jids), count });
     if (flags.json) printJson(results);
@@ -51,49 +42,10 @@ export async function run(argv: readonly string[]): Promise<number> {
   });
 }
 
-/** Whether it is, or soon will be, as was asked. */
-export function isCancelled(result: Cancelled): boolean {
-  return result === "removed" || result === "aborted";
-}
-
 /** What became of it, for people. */
 export function cancelledText(jid: string, result: Cancelled): string {
   if (result === "removed") return `${jid} removed`;
   if (result === "aborted") return `${jid} is running: asked to end`;
   if (result === "dead") return `"${jid}" has failed for good; jobs delete removes it`;
   return `no job "${jid}" here: it is done, was deleted, or is in another store`;
-}
-
-/** Cancels one job, wherever it is. */
-export async function cancel(store: OpenStore, jid: string): Promise<Cancelled> {
-  for (let i = 0; i < TRIES; i++) {
-    const [entry] = await store.find(jid);
-    if (entry === undefined) return "absent";
-    if (entry.place.in === "dead") return "dead";
-    if (entry.place.in !== "leased") {
-      if (await store.edit([entry.ref], "delete") > 0) {
-        await remember(store, jid, entry);
-        return "removed";
-      }
-    } else if (entry.owner !== undefined && await store.send(entry.owner, { verb: "cancel", jid })) return "aborted";
-  }
-  return "absent";
-}
-
-const DAY_MS = 24 * 3600 * 1000;
-
-/** Leaves a record of it, so that `jobs show`, and whoever waits for it, knows. */
-export async function remember(store: OpenStore, jid: string, { payload: raw }: Entry): Promise<void> {
-  const job = parsePayload(raw);
-  if (job === undefined) return;
-  const { payload } = job;
-  const body = endedText({
-    jid,
-    class: job.class,
-    queue: payload.queue,
-    state: "cancelled",
-    ended_at: systemClock.now(),
-    payload,
-  });
-  await store.keepResult({ jid, ttlMs: DAY_MS, body });
 }

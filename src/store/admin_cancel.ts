@@ -1,14 +1,120 @@
 /**
- * Cancelling a job wherever it is.
+ * Cancelling jobs, wherever they are: one that waits is removed and leaves a record, so that whoever waits for it knows;
+ * the process that performs one is asked to abort it. The same for the command line, the dashboard and the crontab.
  *
  * @module
  */
-import type { StoreAdmin } from "./admin.ts";
+import { endedText } from "../job/ended.ts";
+import { parsePayload } from "../job/job.ts";
+import type { Entry, Page, Place, StoreAdmin } from "./admin.ts";
 
-/** Deletes the job, or, where it is performed, asks that process to cancel it. A dead one stays. */
-export async function cancelJob(store: Pick<StoreAdmin, "find" | "edit" | "send">, jid: string): Promise<void> {
-  for (const { ref, place, owner } of await store.find(jid)) {
-    if (owner !== undefined) await store.send(owner, { verb: "cancel", jid });
-    else if (place.in !== "dead") await store.edit([ref], "delete");
+/** What became of one job. */
+export type Cancelled = "removed" | "aborted" | "dead" | "absent";
+
+/** What it needs of a store. */
+export type CancelStore = Pick<StoreAdmin, "find" | "edit" | "send" | "keepResult">;
+
+/** A job may move on between looking and acting: then look again. */
+const TRIES = 5;
+/** So many are cancelled in one step. */
+const PAGE = 500;
+/** The record of one that was removed is kept so long. */
+const KEPT_MS = 24 * 3_600 * 1_000;
+
+/** Whether it is, or soon will be, as was asked. */
+export function isCancelled(result: Cancelled): boolean {
+  return result === "removed" || result === "aborted";
+}
+
+/**
+ * Cancels one job, wherever it is. A dead one stays.
+ *
+ * @param now epoch milliseconds
+ */
+export async function cancelJob(store: CancelStore, jid: string, now: number): Promise<Cancelled> {
+  for (let i = 0; i < TRIES; i++) {
+    const found = await store.find(jid);
+    if (found.length === 0) return "absent";
+    const living = found.filter(({ place }) => place.in !== "dead");
+    if (living.length === 0) return "dead";
+    const done = await Promise.all(living.map((entry) => cancelThere(store, entry, jid, now)));
+    const cancelled = done.find((one) => one !== undefined);
+    if (cancelled !== undefined) return cancelled;
   }
+  return "absent";
+}
+
+/**
+ * Cancels jobs that were seen somewhere. Each is looked for where it was; only what moved meanwhile, in the whole store.
+ * What is dead or cannot be read is left alone.
+ *
+ * @param now epoch milliseconds
+ * @returns how many are cancelled
+ */
+export async function cancelEntries(store: CancelStore, entries: readonly Entry[], now: number): Promise<number> {
+  const named = entries.flatMap((entry) => {
+    const jid = parsePayload(entry.payload)?.payload.jid;
+    return typeof jid !== "string" || entry.place.in === "dead" ? [] : [{ entry, jid }];
+  });
+  const there = await Promise.all(named.map(({ entry, jid }) => cancelThere(store, entry, jid, now)));
+  let count = there.filter((one) => one !== undefined).length;
+  for (const [i, { jid }] of named.entries()) {
+    if (there[i] === undefined && isCancelled(await cancelJob(store, jid, now))) count++;
+  }
+  return count;
+}
+
+/**
+ * The steps that cancel the jobs of a place, a page each, that is read before any of its jobs leaves: so many were
+ * cancelled. No more than `total` are looked at: what comes there meanwhile is left alone.
+ *
+ * @param now epoch milliseconds, by the caller's clock
+ */
+export async function* cancelSteps(
+  store: CancelStore & Pick<StoreAdmin, "page">,
+  { place, total, now }: { readonly place: Place; readonly total: number; readonly now: () => number },
+): AsyncGenerator<number> {
+  let cursor: string | undefined;
+  for (let left = total; left > 0;) {
+    const { entries, next }: Page = await store.page(place, {
+      limit: Math.min(PAGE, left),
+      ...(cursor !== undefined && { cursor }),
+    });
+    yield await cancelEntries(store, entries, now());
+    left -= entries.length;
+    cursor = next;
+    if (next === undefined) return;
+  }
+}
+
+/** Cancels a job where it was seen; undefined when it is there no longer. */
+async function cancelThere(
+  store: CancelStore,
+  entry: Entry,
+  jid: string,
+  now: number,
+): Promise<"removed" | "aborted" | undefined> {
+  if (entry.place.in === "leased") {
+    const asked = entry.owner !== undefined && await store.send(entry.owner, { verb: "cancel", jid });
+    return asked ? "aborted" : undefined;
+  }
+  // One by one, as for each that was removed there is to be a record; together they are a few round trips.
+  if (await store.edit([entry.ref], "delete") === 0) return undefined;
+  await remember(store, entry, jid, now);
+  return "removed";
+}
+
+async function remember(store: CancelStore, { payload: raw }: Entry, jid: string, now: number): Promise<void> {
+  const job = parsePayload(raw);
+  if (job === undefined) return;
+  const { payload } = job;
+  const body = endedText({
+    jid,
+    class: job.class,
+    queue: payload.queue,
+    state: "cancelled",
+    ended_at: now,
+    payload,
+  });
+  await store.keepResult({ jid, ttlMs: KEPT_MS, body });
 }

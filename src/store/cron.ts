@@ -76,8 +76,8 @@ export interface CronStore {
   cronHistory(name: string, limit: number): Promise<string[]>;
 
   /**
-   * Ends a job: one that nobody performs yet is deleted; of one that is performed, its process is asked to cancel it.
-   * A dead one stays.
+   * Ends a job: one that nobody performs yet is removed, and leaves a record that it was cancelled; of one that is
+   * performed, its process is asked to cancel it. A dead one stays.
    */
   cronCancel(jid: string): Promise<void>;
 

@@ -9,6 +9,7 @@ import { InvalidPayload } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
 import type { JobRequest } from "../job/payload.ts";
 import type { Edit, Entry, Place } from "../store/admin.ts";
+import { cancelEntries, cancelSteps } from "../store/admin_cancel.ts";
 import { changeAll, editSteps } from "../store/admin_change_all.ts";
 import { placeName, sizeOf } from "../store/admin_places.ts";
 import { ALL_QUEUES } from "../store/pauses.ts";
@@ -30,10 +31,16 @@ export interface ActionResult {
   readonly changed?: number;
 }
 
-const EDITS: Readonly<Record<JobAction, Edit>> = { retry: "requeue", kill: "kill", delete: "delete", move: "requeue" };
+const EDITS: Readonly<Record<Exclude<JobAction, "cancel">, Edit>> = {
+  retry: "requeue",
+  kill: "kill",
+  delete: "delete",
+  move: "requeue",
+};
 /** A visitor waits so long for an action on many jobs. */
 const PATIENCE_MS = 1_500;
 const MOST_REFS = 10_000;
+const CANCELLED_AT_ONCE = 500;
 const MOST_NAMES = 5;
 /** What came of asking a process that is gone. */
 const NOBODY = "no live process";
@@ -57,7 +64,7 @@ export async function actOnJobs(
     const { refs } = selection;
     if (refs.length > MOST_REFS) throw new Refusal(422, `${refs.length} jobs named; wanted: at most ${MOST_REFS}`);
     const target = await namesOf(desk, refs);
-    const changed = refs.length === 0 ? 0 : await desk.store.edit(refs, EDITS[action], to);
+    const changed = await editRefs(desk, action, refs, to);
     const named = refs.slice(0, 20).join(" ");
     const deed = { target, ...(to !== undefined && { details: `to queue ${to}` }), count: changed };
     await writeDown(desk, visitor, { ...note, jobs: refs.length, changed, refs: named }, deed);
@@ -75,10 +82,7 @@ export async function actOnJobs(
   const deed = { target: `all in ${placeName(place)}`, ...(details !== "" && { details }) };
   const line = { ...note, all: placeName(place), filter: describeFilter(filter) || undefined };
   const label = `${action} all ${isEmpty(filter) ? "" : "matching "}in ${placeName(place)}`;
-  const edit = EDITS[action];
-  const steps = isEmpty(filter) && action !== "move"
-    ? editSteps(desk.store, { place, edit, total })
-    : matchingSteps(desk, { place, filter, edit, to, total });
+  const steps = stepsOf(desk, { action, place, filter, to, total });
   const changed = await desk.operations.run({ label, total, patienceMs: PATIENCE_MS }, async (progress) => {
     await changeAll({
       total,
@@ -96,19 +100,42 @@ export async function actOnJobs(
   return changed === undefined ? {} : { changed };
 }
 
-interface Matching {
+/** How many of them were changed. */
+async function editRefs(desk: Desk, action: JobAction, refs: readonly string[], to?: string): Promise<number> {
+  if (refs.length === 0) return 0;
+  if (action !== "cancel") return await desk.store.edit(refs, EDITS[action], to);
+  let changed = 0;
+  for (let from = 0; from < refs.length; from += CANCELLED_AT_ONCE) {
+    const some = refs.slice(from, from + CANCELLED_AT_ONCE);
+    const entries = await Promise.all(some.map((ref) => desk.store.get(ref)));
+    changed += await cancelEntries(desk.store, entries.filter((entry) => entry !== undefined), desk.clock.now());
+  }
+  return changed;
+}
+
+interface AllOf {
+  readonly action: JobAction;
   readonly place: Place;
   readonly filter: Filter;
-  readonly edit: Edit;
   readonly to: string | undefined;
   readonly total: number;
 }
 
-async function* matchingSteps(desk: Desk, { place, filter, edit, to, total }: Matching): AsyncGenerator<number> {
+/** The steps that do it to all of a place that pass: so many were changed. */
+function stepsOf(desk: Desk, all: AllOf): AsyncIterable<number> {
+  const { action, place, filter, total } = all;
+  if (!isEmpty(filter) || action === "move") return matchingSteps(desk, all);
+  if (action === "cancel") return cancelSteps(desk.store, { place, total, now: () => desk.clock.now() });
+  return editSteps(desk.store, { place, edit: EDITS[action], total });
+}
+
+async function* matchingSteps(desk: Desk, { action, place, filter, to, total }: AllOf): AsyncGenerator<number> {
   if (place.in === "queue" && place.queue === to) throw new Refusal(422, `They are in queue "${to}" already`);
   let looked = 0;
   for await (const window of windows(desk, { place, filter })) {
-    yield await desk.store.edit(window.entries.map((entry) => entry.ref), edit, to);
+    yield action === "cancel"
+      ? await cancelEntries(desk.store, window.entries, desk.clock.now())
+      : await desk.store.edit(window.entries.map((entry) => entry.ref), EDITS[action], to);
     looked += window.looked;
     if (looked >= total) return;
   }

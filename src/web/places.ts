@@ -8,8 +8,8 @@ import type { Place } from "../store/admin.ts";
 import { readPlace } from "../store/admin_places.ts";
 import { Refusal } from "./body.ts";
 
-/** What can be done with a job. */
-export type JobAction = "retry" | "kill" | "delete" | "move";
+/** What can be done with a job. Cancelled and deleted it is gone; cancelled, whoever asks or waits for it is told. */
+export type JobAction = "retry" | "kill" | "cancel" | "delete" | "move";
 
 /**
  * The place of that name.
@@ -53,10 +53,10 @@ export function actionsIn(place: Place): readonly JobAction[] {
     case "leased":
       return [];
     case "queue":
-      return ["move", "kill", "delete"];
+      return ["move", "kill", "cancel", "delete"];
     case "dead":
       return ["retry", "move", "delete"];
     default:
-      return ["retry", "move", "kill", "delete"];
+      return ["retry", "move", "kill", "cancel", "delete"];
   }
 }

@@ -269,13 +269,16 @@ export const cron: Cases = {
     await woken((signal) => t.store.waitForCron(signal), () => Promise.resolve());
   },
 
-  "cancel: a job that waits is deleted, one that is performed is its process's to end": async (open) => {
+  "cancel: a job that waits is removed, which is told; one that is performed is its process's to end": async (open) => {
     await using t = await open();
     await withLive(t.store);
     await t.store.cronCancel(jid(1));
     assertEquals(await entries(t.store, DEFAULT), []);
     const { version, live } = (await read(t.store))!;
     assertEquals(live, undefined);
+    const ended = JSON.parse((await t.store.result(jid(1)))!);
+    assertEquals([ended.state, ended.class, ended.payload.jid], ["cancelled", "HardJob", jid(1)]);
+    assertAlmostEquals(ended.ended_at, t.now(), SLACK_MS);
 
     await write(t.store, { version, jobs: [job(2)] });
     const owner = "host:1:aaaaaaaaaaaa";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { bury, onBothStores, placeOf, push, refsOf } from "./site.ts";
+import { bury, onBothStores, placeOf, processRecord, push, refsOf } from "./site.ts";
 
 onBothStores("One job and ticked ones are retried, killed, deleted and moved", async ({ store, visitor }) => {
   const someone = visitor();
@@ -30,6 +30,75 @@ onBothStores("One job and ticked ones are retried, killed, deleted and moved", a
   assertStringIncludes(late.text, "0 jobs put into their queues. 1 job had moved on meanwhile.");
   const none = await someone.submit("/jobs/act", { in: "dead", do: "retry:ticked" }, "/dead");
   assertStringIncludes(none.text, "Nothing is ticked.");
+});
+
+onBothStores("Jobs that wait are cancelled, which their records tell; dead and unreadable ones stay", async (site) => {
+  const { store, visitor } = site;
+  const someone = visitor();
+  const stateOf = async (jid: string) => {
+    const record = await store.result(jid);
+    return record === undefined ? undefined : JSON.parse(record).state;
+  };
+  for (let i = 0; i < 6; i++) await push(store, `s${i}`, { class: i % 3 ? "Mail" : "Report" }, 60_000);
+  const act = (fields: Record<string, string | string[]>) =>
+    someone.submit("/jobs/act", { in: "scheduled", ...fields }, "/scheduled");
+  const ref = await refsOf(store, "s1", "s2");
+  assertStringIncludes((await act({ do: "cancel:ticked", ref })).text, "Cancel 2 jobs for good?");
+  assertEquals(await placeOf(store, "s1"), "scheduled");
+  assertStringIncludes((await act({ do: "cancel:ticked", ref, confirmed: "yes" })).text, "2 jobs cancelled.");
+  assertStringIncludes((await act({ do: "cancel:all", class: "mail" })).text, "Cancel 2 jobs in scheduled with class");
+  await act({ do: "cancel:all", class: "mail", confirmed: "yes" });
+  assertEquals(await Promise.all(["s0", "s1", "s2", "s3", "s4", "s5"].map(stateOf)), [
+    undefined,
+    "cancelled",
+    "cancelled",
+    undefined,
+    "cancelled",
+    "cancelled",
+  ]);
+  assertStringIncludes((await act({ do: "cancel:all", confirmed: "yes" })).text, "2 jobs cancelled.");
+  assertEquals([(await store.stats()).scheduled, await stateOf("s0")], [0, "cancelled"]);
+  assertStringIncludes((await someone.visit("/done")).text, "cancelled");
+
+  await bury(store, "gone");
+  const dead = await refsOf(store, "gone");
+  await someone.submit("/jobs/act", { in: "dead", do: "cancel:ticked", ref: dead, confirmed: "yes" }, "/dead");
+  assertEquals([await placeOf(store, "gone"), await stateOf("gone")], ["dead", undefined]);
+  await store.enqueue([{ jid: "odd", queue: "default", payload: "[1]" }]);
+  const [odd] = (await store.page({ in: "queue", queue: "default" })).entries;
+  const form = { in: "queue:default", do: "cancel:ticked", ref: odd!.ref, confirmed: "yes" };
+  const left = await someone.submit("/jobs/act", form, "/queues/default");
+  assertStringIncludes(left.text, "0 jobs cancelled. 1 job had moved on meanwhile, or cannot be read.");
+  assertEquals((await store.stats()).enqueued, 1);
+});
+
+onBothStores("The API cancels a job wherever it is: one that waits, one that runs, not a dead one", async (site) => {
+  const { store, visitor } = site;
+  const someone = visitor();
+  const owner = "web1:7:abc";
+  await store.beat(processRecord(owner), 60_000);
+  await push(store, "runs");
+  await store.take({ queues: ["default"], limit: 1, owner });
+  await push(store, "waits");
+  await bury(store, "dead", { queue: "default" });
+  assertEquals(await someone.api("POST", "/jobs/waits/cancel"), { status: 200, value: { changed: 1 } });
+  assertEquals([await placeOf(store, "waits"), JSON.parse((await store.result("waits"))!).state], [
+    undefined,
+    "cancelled",
+  ]);
+  assertEquals(await someone.api("POST", "/jobs/runs/cancel"), { status: 200, value: { asked: 1 } });
+  const [command] = await store.receive(owner, new AbortController().signal);
+  assertEquals([command!.verb, command!.jid], ["cancel", "runs"]);
+  const refused = await someone.api("POST", "/jobs/dead/cancel");
+  assertEquals([refused.status, await placeOf(store, "dead")], [404, "dead"]);
+  assertStringIncludes(refused.value.error, "a dead one is deleted");
+  assertEquals((await someone.api("POST", "/jobs/nobody/cancel")).status, 404);
+  for (let i = 0; i < 3; i++) await push(store, `all${i}`);
+  const all = { action: "cancel", all: { in: "queue:default" } };
+  assertEquals(await someone.api("POST", "/actions", all), { status: 200, value: { changed: 3 } });
+  assertEquals(JSON.parse((await store.result("all2"))!).state, "cancelled");
+  const { acts } = await store.acts();
+  assertEquals(acts.filter(({ action }) => action === "cancel").length, 4);
 });
 
 onBothStores("All matching are changed, after the count was confirmed, and no others", async ({ store, visitor }) => {

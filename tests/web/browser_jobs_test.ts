@@ -17,12 +17,14 @@ const PUT: Readonly<Record<string, (store: OpenStore, jid: string, fields: Recor
 const SAID: Readonly<Record<JobAction, string>> = {
   retry: "put into their queues",
   kill: "moved to dead",
+  cancel: "cancelled",
   delete: "deleted",
   move: "moved",
 };
 const LEADS_TO: Readonly<Record<JobAction, string | undefined>> = {
   retry: "queue:default",
   kill: "dead",
+  cancel: undefined,
   delete: undefined,
   move: "queue:elsewhere",
 };
@@ -30,7 +32,7 @@ const LEADS_TO: Readonly<Record<JobAction, string | undefined>> = {
 /** What the button is called. */
 function nameOf(action: JobAction, place: string): string {
   if (action === "retry" && place === "scheduled") return "Run now";
-  return { retry: "Retry", kill: "Kill", delete: "Delete", move: "Move" }[action];
+  return { retry: "Retry", kill: "Kill", cancel: "Cancel", delete: "Delete", move: "Move" }[action];
 }
 
 for (const place of Object.keys(PUT)) {
@@ -66,7 +68,7 @@ async function act(
   await press({ one: name, ticked: `${name} ticked`, matching: `${name} all matching`, all: `${name} all 3` }[scope]);
   const meant = { one: [a], ticked: [a, b], matching: [a], all: jids }[scope];
   const jobs = meant.length === 1 ? "1 job" : `${meant.length} jobs`;
-  if (action === "delete" || scope === "matching" || scope === "all") {
+  if (action === "delete" || action === "cancel" || scope === "matching" || scope === "all") {
     await page.locator("h1", { hasText: jobs }).waitFor();
     for (const jid of jids) assertEquals(await placeOf(store, jid), place, `${what} is asked for first`);
     await press(`Yes, ${action}`);
@@ -74,6 +76,9 @@ async function act(
   await says(`${jobs} ${SAID[action]}.`);
   for (const jid of jids) {
     assertEquals(await placeOf(store, jid), meant.includes(jid) ? LEADS_TO[action] : place, `${what}: ${jid}`);
+    const record = await store.result(jid);
+    const state = record === undefined ? undefined : JSON.parse(record).state;
+    assertEquals(state, action === "cancel" && meant.includes(jid) ? "cancelled" : undefined, `${what}: ${jid}`);
   }
   for (const { name: queue } of await store.queues()) await store.editSome({ in: "queue", queue }, "delete", 100);
   for (const set of ["scheduled", "retry", "dead"] as const) await store.editSome({ in: set }, "delete", 100);

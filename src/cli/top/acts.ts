@@ -3,10 +3,12 @@
  *
  * @module
  */
+import { systemClock } from "../../clock.ts";
 import type { Edit, StoreAdmin } from "../../store/admin.ts";
+import { cancelJob, isCancelled } from "../../store/admin_cancel.ts";
 import type { OpenStore } from "../../store/open.ts";
 import { writeDown } from "../audit.ts";
-import { cancel, cancelledText, isCancelled } from "../cancel.ts";
+import { cancelledText } from "../cancel.ts";
 import { dumpOf, silentText } from "../dump.ts";
 import { placeOf, shownQueue } from "../pause_queues.ts";
 import { jobLines, unknownText } from "../show.ts";
@@ -66,7 +68,7 @@ async function carryOut(store: OpenStore, act: Act): Promise<Report> {
       await store[act.do](act.queue);
       return good(`${shownQueue(act.queue)} ${act.do}d`);
     case "cancel": {
-      const became = await cancel(store, act.jid);
+      const became = await cancelJob(store, act.jid, systemClock.now());
       return { text: cancelledText(act.jid, became), bad: !isCancelled(became) };
     }
     case "tell":

@@ -30,7 +30,7 @@ import type {
 import { adopt, forget } from "./adoption.ts";
 import { addAct, readActs } from "./audit.ts";
 import { declareClasses, declaredClasses } from "./classes.ts";
-import type { Context } from "./context.ts";
+import { type Context, serverTime } from "./context.ts";
 import { readHistory, readStats } from "./counts.ts";
 import { Cron } from "./cron.ts";
 import { DueWatch } from "./due_watch.ts";
@@ -235,8 +235,8 @@ export class RedisStore implements OpenStore {
     return this.#cron.history(name, limit);
   }
 
-  cronCancel(jid: string): Promise<void> {
-    return cancelJob(this, jid);
+  async cronCancel(jid: string): Promise<void> {
+    await cancelJob(this, jid, await serverTime(this.#context));
   }
 
   waitForCron(signal: AbortSignal): Promise<void> {

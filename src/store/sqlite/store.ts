@@ -240,8 +240,8 @@ export class SqliteStore implements OpenStore {
     return this.#cron.history(name, limit);
   }
 
-  cronCancel(jid: string): Promise<void> {
-    return cancelJob(this, jid);
+  async cronCancel(jid: string): Promise<void> {
+    await cancelJob(this, jid, this.#context.now());
   }
 
   waitForCron(signal: AbortSignal): Promise<void> {

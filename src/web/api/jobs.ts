@@ -23,7 +23,9 @@ const CHANGED = {
   type: "object",
   properties: { changed: { type: "integer", description: "absent with status 202: it goes on, see /operations" } },
 };
-const ACTIONS = ["retry", "kill", "delete", "move"] as const;
+/** What is done with one job, and with many; to cancel one, it may run. */
+const ACTIONS_ON_ONE = ["retry", "kill", "delete", "move"] as const;
+const ACTIONS = [...ACTIONS_ON_ONE, "cancel"] as const;
 const MOST_AT_ONCE = 10_000;
 
 /** The routes. */
@@ -90,7 +92,7 @@ export const jobRoutes: readonly ApiRoute[] = [
       return { value: { jobs, ended: await endedJob(desk, jid) } };
     },
   },
-  ...ACTIONS.map((action): ApiRoute => ({
+  ...ACTIONS_ON_ONE.map((action): ApiRoute => ({
     method: "POST",
     path: `/jobs/{jid}/${action}`,
     about: {
@@ -108,8 +110,15 @@ export const jobRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/jobs/{jid}/cancel",
-    about: "Aborts a job that runs; it has not failed, and is not tried again",
-    answer: { type: "object", properties: { asked: { type: "integer" } } },
+    about:
+      "Cancels a job: one that runs is aborted, one that waits is removed, which its record tells; not tried again",
+    answer: {
+      type: "object",
+      properties: {
+        asked: { type: "integer", description: "of one that runs: processes asked to abort it" },
+        changed: { type: "integer", description: "of one that waits: removed" },
+      },
+    },
     run: cancel,
   },
   {
@@ -196,11 +205,20 @@ async function actOnOne(c: Context<WebEnv>, desk: Desk, action: JobAction): Prom
 }
 
 async function cancel(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
+  const body = await objectOf(c, desk);
   const jid = c.req.param("jid") ?? "";
-  const running = (await desk.store.find(jid)).filter((entry) => entry.owner !== undefined);
-  if (running.length === 0) throw new Refusal(404, `No job "${jid.slice(0, 80)}" that runs; one that waits is deleted`);
-  for (const { owner } of running) await cancelRunning(desk, c.get("visitor"), jid, owner!);
-  return { value: { asked: running.length } };
+  const found = await findEntries(desk, jid, textIn(body, "ref"));
+  const living = found.filter(({ place }) => place.in !== "dead");
+  if (living.length === 0) {
+    const why = found.length > 0 ? "that has not failed for good; a dead one is deleted" : "that runs or waits";
+    throw new Refusal(404, `No job "${jid.slice(0, 80)}" ${why}`);
+  }
+  const running = living.flatMap(({ owner }) => owner ?? []);
+  for (const owner of running) await cancelRunning(desk, c.get("visitor"), jid, owner);
+  const refs = living.filter(({ owner }) => owner === undefined).map(({ ref }) => ref);
+  if (refs.length === 0) return { value: { asked: running.length } };
+  const { changed } = await actOnJobs(desk, c.get("visitor"), "cancel", { refs });
+  return { value: { ...(running.length > 0 && { asked: running.length }), changed } };
 }
 
 async function again(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {

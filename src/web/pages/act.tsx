@@ -39,8 +39,16 @@ import { back, html, THEME_COOKIE, viewOf } from "./flow.tsx";
 const DONE: Readonly<Record<JobAction, string>> = {
   retry: "put into their queues",
   kill: "moved to dead",
+  cancel: "cancelled",
   delete: "deleted",
   move: "moved",
+};
+const VERBS: Readonly<Record<JobAction, string>> = {
+  retry: "Retry",
+  kill: "Kill",
+  cancel: "Cancel",
+  delete: "Delete",
+  move: "Move",
 };
 /** Counting for a confirmation takes no longer. */
 const COUNT_MS = 1_000;
@@ -103,10 +111,10 @@ async function actOnJobsForm(desk: Desk, c: Context<WebEnv>): Promise<Response> 
   const queue = form.get("queue_to")?.trim() ?? "";
   if (action === "move") checkQueue(queue);
   if (scope === "ticked" && refs.length === 0) return await back(desk, c, { kind: "bad", text: "Nothing is ticked." });
-  if (form.get("confirmed") !== "yes" && (scope === "all" || action === "delete")) {
+  if (form.get("confirmed") !== "yes" && (scope === "all" || isForGood(action))) {
     const question = scope === "all"
       ? await questionForAll(desk, action, place, filter, queue)
-      : `Delete ${jobs(refs.length)} for good?`;
+      : `${VERBS[action]} ${jobs(refs.length)}${isForGood(action) ? " for good" : ""}?`;
     const fields = {
       ...filter,
       in: placeName(place),
@@ -132,7 +140,8 @@ async function actOnJobsForm(desk: Desk, c: Context<WebEnv>): Promise<Response> 
     return await back(desk, c, { kind: "ok", text: "That takes a while; it goes on by itself." });
   }
   const missed = scope === "ticked" ? refs.length - changed : 0;
-  const text = `${jobs(changed)} ${DONE[action]}.` + (missed > 0 ? ` ${jobs(missed)} had moved on meanwhile.` : "");
+  const why = action === "cancel" ? "had moved on meanwhile, or cannot be read" : "had moved on meanwhile";
+  const text = `${jobs(changed)} ${DONE[action]}.` + (missed > 0 ? ` ${jobs(missed)} ${why}.` : "");
   const gone = localPath(form.get("back") ?? undefined).startsWith("/jobs/");
   return await back(desk, c, { kind: missed > 0 ? "bad" : "ok", text }, gone ? pathOf(place) : undefined);
 }
@@ -146,9 +155,14 @@ function pathOf(place: Place): string {
 }
 
 function parseDo(text: string): [JobAction, "ticked" | "all"] {
-  const match = /^(retry|kill|delete|move):(ticked|all)$/.exec(text);
+  const match = /^(retry|kill|cancel|delete|move):(ticked|all)$/.exec(text);
   if (match === null) throw new Refusal(400, `No action "${text.slice(0, 40)}"`);
   return [match[1] as JobAction, match[2] as "ticked" | "all"];
+}
+
+/** Whether it cannot be undone. */
+function isForGood(action: JobAction): boolean {
+  return action === "delete" || action === "cancel";
 }
 
 async function questionForAll(
@@ -158,15 +172,9 @@ async function questionForAll(
   filter: Filter,
   queue: string,
 ): Promise<string> {
-  const verb = action === "retry"
-    ? place.in === "scheduled" ? "Run" : "Retry"
-    : action === "kill"
-    ? "Kill"
-    : action === "move"
-    ? "Move"
-    : "Delete";
+  const verb = action === "retry" && place.in === "scheduled" ? "Run" : VERBS[action];
   const to = action === "move" ? ` to queue ${queue}` : "";
-  const tail = action === "delete" ? " for good" : place.in === "scheduled" && action === "retry" ? " now" : "";
+  const tail = isForGood(action) ? " for good" : place.in === "scheduled" && action === "retry" ? " now" : "";
   if (isEmpty(filter)) {
     const size = sizeOf(place, await desk.store.stats());
     return `${verb} all ${jobs(size)} in ${placeName(place)}${to}${tail}?`;

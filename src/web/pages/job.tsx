@@ -108,7 +108,7 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
           path="/jobs/act"
           fields={{ in: placeName(entry.place), ref: entry.ref, do: `${action}:ticked` }}
           label={actionLabel(action, entry.place)}
-          kind={action === "delete" ? "danger" : action === "retry" ? "primary" : ""}
+          kind={action === "delete" || action === "cancel" ? "danger" : action === "retry" ? "primary" : ""}
         />
       ))}
       {entry.owner !== undefined && (

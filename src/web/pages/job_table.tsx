@@ -12,7 +12,13 @@ import type { ShownJob } from "../shown.ts";
 import { Empty, Hidden, jobs, link, number, Time, type View } from "../view.tsx";
 
 /** What the actions are called, by place. */
-const LABELS: Readonly<Record<JobAction, string>> = { retry: "Retry", kill: "Kill", delete: "Delete", move: "Move" };
+const LABELS: Readonly<Record<JobAction, string>> = {
+  retry: "Retry",
+  kill: "Kill",
+  cancel: "Cancel",
+  delete: "Delete",
+  move: "Move",
+};
 
 /** The label of an action: what retries a failed job just runs one that waits for its time. */
 export function actionLabel(action: JobAction, place: Place): string {
@@ -107,7 +113,7 @@ function Toolbar({ list, actions }: { readonly list: JobList; readonly actions: 
         type="submit"
         name="do"
         value={`${action}:${scope}`}
-        class={action === "delete" ? "danger" : ""}
+        class={action === "delete" || action === "cancel" ? "danger" : ""}
         aria-label={`${actionLabel(action, place)} ${whom.toLowerCase()}`}
       >
         {actionLabel(action, place)}
