@@ -6,7 +6,7 @@ import { type Server, startServer } from "../server/start.ts";
 import { openStore } from "../store/open.ts";
 import { openScratch } from "../store/open_scratch.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
-import { print, printJson } from "./output.ts";
+import { plain, print, printJson, remark } from "./output.ts";
 import { Interrupted, LongWork, number } from "./progress.ts";
 import { loadSettings, storeOptions, storeUrl } from "./store.ts";
 import { printTable } from "./table.ts";
@@ -17,16 +17,18 @@ Usage: jobs bench [-n 20000] [-c 10] [--json]
 
 Measures what this machine and the store can do: pushes jobs one by one and in bulk, performs them, and waits for single
 ones to start. The jobs do nothing. They never come near yours: on SQLite it makes a database in a folder beside the store's
-file, on Redis it takes a database of the same server that is empty, and refuses where there is none; both are gone at the
-end, also after Ctrl-C. What else the machine and the server do meanwhile counts.
+file, on Redis it takes a database of the same server that is empty, and refuses where there is none. At the end, also after
+Ctrl-C, the folder is deleted, and the database empty again but for what others have put there meanwhile. When it is killed
+outright, the folder (jobs-bench-…) stays; the database is cleared and used by one that is started a minute later or more.
+What else the machine and the server do meanwhile counts.
 
-  -n, --jobs N          how many jobs are pushed in bulk and performed
+  -n, --jobs N          how many jobs are pushed in bulk and performed; one by one, at most 200
   -c, --concurrency N   how many are performed at once (the setting: 10)`;
 
 const QUEUE = "jobs-bench";
 const CLASS = "Noop";
-/** So many single pushes are timed. */
-const SINGLES = 200;
+/** At most so many single pushes are timed. */
+const MOST_SINGLES = 200;
 const BATCH = 1_000;
 
 /** Measures. */
@@ -44,10 +46,13 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { settings } = await loadSettings(flags, { concurrency: flags.concurrency });
   const { concurrency } = settings;
   using work = new LongWork("Measuring");
-  await using scratch = await openScratch(storeUrl(settings), QUEUE);
+  await using scratch = await openScratch(storeUrl(settings), {
+    queue: QUEUE,
+    say: (what) => remark(`jobs: ${plain(what)}`),
+  });
   await using store = await openStore(scratch.url, storeOptions(settings));
   const client = new Client({ store });
-  const bench = new Bench(client, work);
+  const bench = new Bench(client, work, Math.min(jobs, MOST_SINGLES));
   const pushOne = await bench.pushSingles();
   const pushBulk = await bench.pushBulk(jobs);
   const registry = new Registry().add(CLASS, () => bench.performed());
@@ -57,7 +62,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     registry,
     settings: { ...settings, cron: [], queues: [{ name: QUEUE, weight: 0 }], webListen: undefined, processes: 1 },
   });
-  const perform = await bench.allPerformed(SINGLES + jobs, server);
+  const perform = await bench.allPerformed(jobs, server);
   const start = await bench.startSingles();
   work.clear();
   const { version } = await store.health();
@@ -97,14 +102,17 @@ interface Spread {
 class Bench {
   readonly #client: Client;
   readonly #work: LongWork;
+  readonly #singles: number;
   #performed = 0;
   /** When the first one was performed. */
   #first = 0;
   #onPerformed = () => {};
 
-  constructor(client: Client, work: LongWork) {
+  /** @param singles so many jobs are pushed one by one, before those in bulk and at the end */
+  constructor(client: Client, work: LongWork, singles: number) {
     this.#client = client;
     this.#work = work;
+    this.#singles = singles;
   }
 
   /** The handler. */
@@ -115,13 +123,13 @@ class Bench {
 
   async pushSingles(): Promise<Rate & Spread> {
     const times: number[] = [];
-    for (let i = 0; i < SINGLES; i++) {
+    for (let i = 0; i < this.#singles; i++) {
       this.#check();
       const start = systemClock.monotonic();
       await this.#push(i);
       times.push(systemClock.monotonic() - start);
     }
-    return { perSecond: rate(SINGLES, times.reduce((sum, time) => sum + time, 0)), ...spread(times) };
+    return { perSecond: rate(this.#singles, times.reduce((sum, time) => sum + time, 0)), ...spread(times) };
   }
 
   async pushBulk(jobs: number): Promise<Rate> {
@@ -137,8 +145,9 @@ class Bench {
     return { perSecond: rate(jobs, spent) };
   }
 
-  /** Waits until so many are performed; the rate is that from the first on. */
-  async allPerformed(total: number, server: Server): Promise<Rate> {
+  /** Waits until those, and so many pushed in bulk, are performed; the rate is that from the first on. */
+  async allPerformed(bulk: number, server: Server): Promise<Rate> {
+    const total = this.#singles + bulk;
     await this.#until(() => {
       this.#work.at({ done: this.#performed, total });
       return this.#performed >= total;
@@ -149,7 +158,7 @@ class Bench {
   /** Single jobs, each pushed when the last one has started, at no fixed step. */
   async startSingles(): Promise<Spread> {
     const times: number[] = [];
-    for (let i = 0; i < SINGLES; i++) {
+    for (let i = 0; i < this.#singles; i++) {
       this.#check();
       await systemClock.sleep(1 + Math.random() * 5, this.#work.signal);
       const before = this.#performed;

@@ -1,59 +1,54 @@
 /**
- * An empty database of a server, for a while: beside the store's own, never that.
+ * An empty database of a server, for a while: beside the store's own, never that. What others put there meanwhile stays.
+ * Whoever uses it says so again and again: what a killed bench has left there is cleared away by a later one.
  *
  * @module
  */
+import { type Clock, systemClock } from "../../clock.ts";
+import type { Scratch, ScratchOptions } from "../open_scratch.ts";
 import { StoreError } from "../errors.ts";
-import type { Scratch } from "../open_scratch.ts";
 import { parseAddress, type RedisAddress } from "./address.ts";
 import type { Connection } from "./connection.ts";
+import scratch from "./lua/scratch.lua" with { type: "text" };
 import { connect, readTls } from "./open.ts";
 import { Refusal, toStoreError } from "./refusals.ts";
 
 /** Redis has so many databases unless told otherwise. */
 const LAST_DATABASE = 15;
-
-/** Takes an empty database, in one step. */
-const CLAIM = `
-  if redis.call("DBSIZE") > 0 then return 0 end
-  redis.call("SET", "jobs:scratch", ARGV[1])
-  return 1`;
-
-/** Empties it, in one step, unless somebody else has put something there. */
-const LEAVE = `
-  if redis.call("GET", "jobs:scratch") ~= ARGV[1] then return 0 end
-  for _, queue in ipairs(redis.call("SMEMBERS", "queues")) do
-    if queue ~= ARGV[2] then return 0 end
-  end
-  redis.call("FLUSHDB")
-  return 1`;
+/** It counts as used for so long after it was last said. */
+const TTL_MS = 60_000;
+const KEEP_MS = TTL_MS / 3;
+/** So many of the keys that others have put there are named. */
+const MOST_NAMES = 3;
+const LONGEST_NAME = 80;
 
 /**
- * Takes an empty database of the server at `url`; emptied again when disposed.
+ * Takes an empty database of the server at `url`; what was put there through it is gone when it is disposed.
  *
- * @param queue the only queue that is used there
  * @throws {StoreError} when there is none
  */
-export async function redisScratch(url: string, queue: string): Promise<Scratch> {
+export async function redisScratch(url: string, options: ScratchOptions): Promise<Scratch> {
+  const { queue, say, clock = systemClock } = options;
   const address = parseAddress(url);
   const owner = crypto.randomUUID();
+  const ask = (database: number, verb: "take" | "keep" | "leave") =>
+    within(
+      { ...address, database },
+      (connection) => connection.send(["EVAL", scratch, "0", verb, owner, queue, `${TTL_MS}`]),
+    );
   for (let database = LAST_DATABASE; database >= 0; database--) {
     if (database === address.database) continue;
-    const claimed = await within({ ...address, database }, async (connection) => {
-      return await connection.send(["EVAL", CLAIM, "0", owner]);
-    });
-    if (claimed !== 1) continue;
+    if (await ask(database, "take") !== 1) continue;
+    const over = new AbortController();
+    const keeping = keep(() => ask(database, "keep"), clock, over.signal);
     return {
       url: withDatabase(url, database),
       async [Symbol.asyncDispose]() {
-        const left = await within({ ...address, database }, (connection) => {
-          return connection.send(["EVAL", LEAVE, "0", owner, queue]);
-        });
-        if (left === 1) return;
-        throw new StoreError(
-          "wrong",
-          `Database ${database} of "${address.shown}" was not emptied: somebody else began to use it meanwhile`,
-        );
+        over.abort();
+        await keeping;
+        const left = await ask(database, "leave").catch((error: Error) => error);
+        const trouble = troubleOf(left as [number, ...string[]] | null | Error);
+        if (trouble !== undefined) say(`database ${database} of "${address.shown}" ${trouble}`);
       },
     };
   }
@@ -61,6 +56,27 @@ export async function redisScratch(url: string, queue: string): Promise<Scratch>
     "wrong",
     `No database for measuring at "${address.shown}": none of 0 to ${LAST_DATABASE} is empty; name another server`,
   );
+}
+
+/** Says again and again that it is used. What cannot be said now is said the next time. */
+async function keep(say: () => Promise<unknown>, clock: Clock, over: AbortSignal): Promise<void> {
+  for (;;) {
+    await clock.sleep(KEEP_MS, over);
+    if (over.aborted) return;
+    await say().catch(() => {});
+  }
+}
+
+/** What there is to say of how it was left; undefined when it is empty again. */
+function troubleOf(left: readonly [number, ...string[]] | null | Error): string | undefined {
+  if (left instanceof Error) return `could not be emptied; a later bench does that: ${left.message}`;
+  if (left === null) return "was taken by somebody else meanwhile, and is left as it is";
+  const [count, ...names] = left;
+  if (count === 0) return undefined;
+  const few = names.slice(0, MOST_NAMES).map((name) => JSON.stringify(name.slice(0, LONGEST_NAME))).join(", ");
+  return `is not empty: somebody else has put ${count} ${count === 1 ? "key" : "keys"} there meanwhile (${few}${
+    count > MOST_NAMES ? ", …" : ""
+  }), left as ${count === 1 ? "it is" : "they are"}`;
 }
 
 /** One step on a connection of its own; undefined when there is no such database. */

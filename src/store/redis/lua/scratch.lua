@@ -1,0 +1,80 @@
+#!lua flags=allow-oom
+-- An empty database that a bench uses for a while: taking it, keeping it, leaving it as it was found.
+--
+-- jobs:scratch names who has it: "TILL OWNER QUEUE", till in ms by the server's clock. It does not expire by itself, so that
+-- what a killed bench has left can be told from what is somebody's.
+--
+-- ARGV     take, keep or leave; owner; the queue that is used there; time to live in ms
+-- Result   take, keep: 1, or 0 when it is not to be had, or no longer;
+--          leave: false when it is not the owner's; else how many keys of others are left, and the names of some
+-- O(N) for the N keys of the database
+
+local call = redis.call
+local verb, owner, queue, ttl = unpack(ARGV)
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local claim = call('TYPE', 'jobs:scratch').ok == 'string' and call('GET', 'jobs:scratch') or ''
+local till, holder, used = string.match(claim, '^(%d+) (%S+) (%S+)$')
+
+local function take()
+  call('SET', 'jobs:scratch', string.format('%.0f %s %s', now + ttl, owner, queue))
+  return 1
+end
+
+-- What a store has besides what a bench puts there: then somebody has begun to work with this database.
+local SIGNS = { 'queues', 'schedule', 'retry', 'dead', 'paused', 'jobs:paused-until', 'jobs:cron:names', 'jobs:audit' }
+local NAMES = {
+  '^jobs:', '^stat:processed$', '^stat:failed$', '^stat:processed:%d+%-%d+%-%d+$', '^stat:failed:%d+%-%d+%-%d+$',
+  '^j|%d+|%d+:%d+$', '^h|.+%-%d+%-%d+:%d+$',
+}
+
+local function isOurs(key)
+  for _, name in ipairs(NAMES) do
+    if string.find(key, name) then return true end
+  end
+  return false
+end
+
+-- Takes away what the bench has put there, and nothing else.
+local function clear(queue)
+  redis.pcall('SREM', 'queues', queue)
+  call('UNLINK', 'queue:' .. queue, 'jobs:scratch')
+  if call('EXISTS', unpack(SIGNS)) > 0 then return end
+  local owners = redis.pcall('ZRANGE', 'jobs:owners', 0, -1)
+  for _, identity in ipairs(owners) do
+    redis.pcall('SREM', 'processes', identity)
+    call('UNLINK', identity, identity .. ':work', identity .. ':workers', identity .. '-signals')
+  end
+  local cursor = '0'
+  repeat
+    local page = call('SCAN', cursor, 'COUNT', 1000)
+    cursor = page[1]
+    for _, key in ipairs(page[2]) do
+      if isOurs(key) then call('UNLINK', key) end
+      -- Sidekiq 7 has the same histogram by a name that might be anybody's.
+      local class, day, hour, minute = string.match(key, '^h|(.+)%-(%d+)%-(%d+):(%d+)$')
+      if class then call('UNLINK', string.format('%s-%02d-%02d:%d', class, day, hour, minute)) end
+    end
+  until cursor == '0'
+end
+
+if verb == 'take' then
+  if call('DBSIZE') > 0 then
+    if not till or tonumber(till) > now then return 0 end
+    clear(used)
+    if call('DBSIZE') > 0 then return 0 end
+  end
+  return take()
+end
+if holder ~= owner then return verb == 'keep' and 0 end
+if verb == 'keep' then return take() end
+clear(queue)
+local left = { call('DBSIZE') }
+local cursor = '0'
+repeat
+  local page = call('SCAN', cursor)
+  cursor = page[1]
+  for _, key in ipairs(page[2]) do left[#left + 1] = key end
+until cursor == '0' or #left > 10
+return left
