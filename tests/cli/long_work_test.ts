@@ -313,15 +313,15 @@ Deno.test("bench leaves the store as it was, and what others put beside it, also
         ? (await Array.fromAsync(Deno.readDir(bench.folder))).some(({ name }) => name.startsWith("jobs-bench-"))
         : (await redis.cli("-n", "15", "EXISTS", "jobs:scratch")) === "1";
     await bench.until(scratch, "it has a store of its own");
-    await redis.cli("-n", "15", "SET", "invoices:42", "due");
+    if (url !== sqlite) await redis.cli("-n", "15", "SET", "invoices:42", "due");
     child.kill("SIGINT");
     const { code, stderr } = await child.output();
     const [said, ...more] = new TextDecoder().decode(stderr).trimEnd().split("\n").toReversed();
     assertEquals([code, said], [130, "jobs: Stopped; what was made for it is away again"]);
     if (url !== sqlite) {
       assertStringIncludes(more.join(), 'somebody else has put 1 key there meanwhile ("invoices:42")');
+      assertEquals(await redis.cli("-n", "15", "KEYS", "*"), "invoices:42");
     }
-    assertEquals(await redis.cli("-n", "15", "KEYS", "*"), "invoices:42");
     assertEquals([await scratch(), await counts()], [false, before]);
   }
 });
