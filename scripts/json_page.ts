@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type Shape, SHAPES } from "../src/cli/json_shapes.ts";
+import type { Shape } from "../src/cli/json_shape.ts";
+import { SHAPES } from "../src/cli/json_shapes.ts";
 
 /** The page. */
 export const PAGE: URL = new URL("../docs/json.md", import.meta.url);
