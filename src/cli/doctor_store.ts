@@ -8,6 +8,7 @@ import type { LoadedConfig } from "../config_load.ts";
 import { formatDuration } from "../job/duration.ts";
 import { parsePayload } from "../job/job.ts";
 import type { ProcessInfo } from "../store/admin.ts";
+import { type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
 import { hidePassword, type OpenStore, openStore } from "../store/open.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { shownQueue } from "./pause_queues.ts";
@@ -134,43 +135,61 @@ async function stuckLeases(store: OpenStore, live: readonly ProcessInfo[]): Prom
 
 async function checkQueues(store: OpenStore): Promise<Finding[]> {
   const [queues, processes] = await Promise.all([store.queues(), store.processes()]);
-  const takers = processes.filter((process) => process.alive && !process.quiet);
-  const taken = new Set(takers.flatMap((process) => process.queues));
-  const paused = queues.filter((queue) => queue.paused);
-  const orphans = queues.filter((queue) => queue.size > 0 && !taken.has(queue.name));
   return [
-    ...paused.map(({ name, pausedForMs }): Finding => ({
+    ...queues.filter((queue) => queue.paused).map(({ name, pausedForMs }): Finding => ({
       check: "queues",
       state: "warning",
       message: `${shownQueue(name)} paused${pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`}`,
       cure: shownQueue(name) === name ? `jobs resume ${name}` : "jobs resume",
     })),
-    ...orphans.map(({ name, size }): Finding => ({
-      check: "queues",
-      state: "warning",
-      message: `"${name}" has ${size} ${size === 1 ? "job" : "jobs"} and no process takes it`,
-      cure: `jobs run -q ${name}`,
-    })),
+    ...queues.filter((queue) => queue.size > 0).flatMap(({ name, size }): Finding[] => {
+      const obstacles = obstaclesTo({ queue: name }, { processes, queues }).map(({ is }) => is);
+      const why = obstacles.includes("quiet")
+        ? "all processes that take it are quiet"
+        : obstacles.includes("no-taker") || obstacles.includes("no-process")
+        ? "no process takes it"
+        : undefined;
+      return why === undefined ? [] : [{
+        check: "queues",
+        state: "warning",
+        message: `"${name}" has ${size} ${size === 1 ? "job" : "jobs"} and ${why}`,
+        cure: `jobs run -q ${name}`,
+      }];
+    }),
   ];
 }
 
-/** Classes of jobs that wait and that nobody performs: neither a process that was started here, nor the handlers at hand. */
+/**
+ * Classes of jobs that wait and that nobody performs: no live process that takes their queue has a handler; or, where none
+ * takes it, nobody has said that it has one, nor have the handlers at hand.
+ */
 async function checkClasses(store: OpenStore, classes: readonly string[]): Promise<Finding[]> {
-  const known = new Set([...classes, ...(await store.declaredClasses()).map(({ name }) => name)]);
-  if (known.size === 0) return []; // then nobody has said anything, and that is said elsewhere
-  const waiting = new Map<string, string>();
-  for (const { name, size } of await store.queues()) {
+  const [declared, queues, processes] = await Promise.all([store.declaredClasses(), store.queues(), store.processes()]);
+  const known = new Set([...classes, ...declared.map(({ name }) => name)]);
+  /** By class, of the queue where it was seen last. */
+  const found = new Map<string, string>();
+  for (const { name: queue, size } of queues) {
     if (size === 0) continue;
-    const { entries } = await store.page({ in: "queue", queue: name }, { limit: LOOKED_AT });
-    for (const { payload } of entries) {
-      const job = parsePayload(payload);
-      if (job !== undefined && !known.has(job.class)) waiting.set(job.class, name);
+    const { entries } = await store.page({ in: "queue", queue }, { limit: LOOKED_AT });
+    for (const name of new Set(entries.flatMap(({ payload }) => parsePayload(payload)?.class ?? []))) {
+      const obstacles = obstaclesTo({ queue, class: name }, { processes, queues }).map(({ is }) => is);
+      if (obstacles.includes("no-handler")) {
+        found.set(
+          name,
+          `jobs of class ${name} wait in "${queue}", and no process that takes it has a handler: they would fail`,
+        );
+      } else if (NOBODY.some((is) => obstacles.includes(is)) && known.size > 0 && !known.has(name)) {
+        found.set(name, `jobs of class ${name} wait in "${queue}", and no process has ever said that it performs them`);
+      }
     }
   }
-  return [...waiting].map(([name, queue]) => ({
+  return [...found].map(([name, message]) => ({
     check: "jobs",
     state: "warning",
-    message: `jobs of class ${name} wait in "${queue}", and no process has ever said that it performs them`,
+    message,
     cure: `start one that does: jobs run HANDLERS.js with a handler ${name}`,
   }));
 }
+
+/** Nobody takes the queue. */
+const NOBODY: readonly Obstacle["is"][] = ["no-process", "no-taker", "quiet"];

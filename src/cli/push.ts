@@ -3,6 +3,7 @@ import { Client } from "../client/client.ts";
 import type { Settings } from "../config.ts";
 import type { EndedJob } from "../job/ended.ts";
 import { parseLossless, stringifyLossless } from "../job/json.ts";
+import { type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
 import type { OpenStore } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { plain, print, printJson, remark } from "./output.ts";
@@ -120,19 +121,33 @@ function clientOf(store: OpenStore, settings: Settings, tracing: ClientTracing):
   });
 }
 
-/** Says so when nobody would perform the job. */
+/** Says so when nobody would perform the job; of many jobs, when nobody performs any. */
 async function remarkIfIdle(store: OpenStore, job?: { readonly class: string; readonly queue: string }): Promise<void> {
-  const live = (await store.processes()).filter((process) => process.alive);
-  if (live.length === 0) remark("jobs: stored, and waits: no process takes jobs from this store now (jobs run)");
-  if (live.length === 0 || job === undefined) return;
-  const { class: name, queue } = job;
-  const takers = live.filter((process) => process.queues.includes(queue));
-  if (takers.length === 0) {
-    remark(`jobs: stored, and waits: no process takes queue "${queue}" now (jobs run -q ${queue})`);
-  } else if (takers.every(({ classes }) => classes !== undefined && !classes.includes(name))) {
-    remark(
-      `jobs: stored, and will fail: no process that takes queue "${queue}" has a handler for class "${plain(name)}"`,
-    );
+  const [processes, queues] = await Promise.all([store.processes(), store.queues()]);
+  const obstacles = obstaclesTo(job ?? { queue: "" }, { processes, queues });
+  const nearest = obstacles.find(({ is }) =>
+    is !== "busy" && (job !== undefined || is === "no-process" || is === "all-paused")
+  );
+  if (nearest !== undefined) remark(`jobs: stored, and ${remarkOn(nearest, job)}`);
+}
+
+function remarkOn({ is }: Obstacle, job?: { readonly class: string; readonly queue: string }): string {
+  const queue = `queue "${job?.queue}"`;
+  switch (is) {
+    case "all-paused":
+      return "waits: all queues are paused (jobs resume)";
+    case "paused":
+      return `waits: ${queue} is paused (jobs resume ${job?.queue})`;
+    case "no-process":
+      return "waits: no process takes jobs from this store now (jobs run)";
+    case "no-taker":
+      return `waits: no process takes ${queue} now (jobs run -q ${job?.queue})`;
+    case "quiet":
+      return `waits: all processes that take ${queue} are quiet (jobs run -q ${job?.queue})`;
+    case "busy":
+      return `waits: all processors of ${queue} are busy`;
+    case "no-handler":
+      return `will fail: no process that takes ${queue} has a handler for class "${plain(job?.class ?? "")}"`;
   }
 }
 

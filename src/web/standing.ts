@@ -4,9 +4,8 @@
  * @module
  */
 import { parsePayload } from "../job/job.ts";
-import type { ProcessInfo, QueueInfo, Stats } from "../store/admin.ts";
-import type { Entry } from "../store/admin.ts";
-import { ALL_QUEUES } from "../store/pauses.ts";
+import type { Entry, ProcessInfo, Stats } from "../store/admin.ts";
+import { type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
 import type { ShownJob } from "./shown.ts";
 
 /** What is to be known of the surroundings. */
@@ -43,32 +42,36 @@ function queueReasons(
   inQueue: boolean,
   around: Surroundings,
 ): string[] {
-  const { stats, processes } = around;
-  const info = stats.queues.find((one) => one.name === queue);
-  const live = processes.filter((process) => process.alive);
-  const takers = live.filter((process) => process.queues.includes(queue));
-  const awake = takers.filter((process) => !process.quiet);
-  const reasons: string[] = [];
-  const all = stats.queues.find((one) => one.name === ALL_QUEUES);
-  if (all?.paused) reasons.push(`All queues are paused${untilWhen(all, around)}`);
-  if (info?.paused) reasons.push(`Queue ${queue} is paused${untilWhen(info, around)}`);
-  if (live.length === 0) reasons.push("No process runs.");
-  else if (takers.length === 0) reasons.push(`No process takes queue ${queue}: jobs run -q ${queue} would.`);
-  else if (awake.length === 0) reasons.push(`All processes that take queue ${queue} are quiet.`);
-  else if (inQueue && awake.every((process) => process.busy >= process.concurrency)) {
-    reasons.push("All processors of the processes that take its queue are busy.");
-  }
-  if (
-    className !== undefined && awake.length > 0 && awake.every(({ classes }) => classes && !classes.includes(className))
-  ) {
-    reasons.push(`No process that takes queue ${queue} has a handler for ${className}: it would fail.`);
-  }
+  const { stats: { queues }, processes } = around;
+  const obstacles = obstaclesTo({ queue, class: className }, { queues, processes })
+    // Those who are busy now need not be when its time comes.
+    .filter(({ is }) => inQueue || is !== "busy");
+  const reasons = obstacles.map((obstacle) => reasonOf(obstacle, queue, className, around));
   if (inQueue && reasons.length === 0) reasons.push("Nothing stands in its way: its turn comes.");
   return reasons;
 }
 
+function reasonOf(obstacle: Obstacle, queue: string, className: string | undefined, around: Surroundings): string {
+  switch (obstacle.is) {
+    case "all-paused":
+      return `All queues are paused${untilWhen(obstacle.forMs, around)}`;
+    case "paused":
+      return `Queue ${queue} is paused${untilWhen(obstacle.forMs, around)}`;
+    case "no-process":
+      return "No process runs.";
+    case "no-taker":
+      return `No process takes queue ${queue}: jobs run -q ${queue} would.`;
+    case "quiet":
+      return `All processes that take queue ${queue} are quiet.`;
+    case "busy":
+      return "All processors of the processes that take its queue are busy.";
+    case "no-handler":
+      return `No process that takes queue ${queue} has a handler for ${className}: it would fail.`;
+  }
+}
+
 /** ` until 2027-01-31 08:00:00 UTC, in 5m.`; or that somebody has to end it. */
-function untilWhen({ pausedForMs }: QueueInfo, { now, relative }: Surroundings): string {
+function untilWhen(pausedForMs: number | undefined, { now, relative }: Surroundings): string {
   if (pausedForMs === undefined) return ", until somebody resumes it.";
   const until = new Date(now + pausedForMs).toISOString().slice(0, 19).replace("T", " ");
   return ` until ${until} UTC, ${relative(now + pausedForMs)}.`;
