@@ -237,8 +237,8 @@ Deno.test("the span of a job that was lost says so and has no error; that of its
   const jid = await bench.push("Listen", [bench.notes]);
   await bench.noted(`start ${jid}`);
   // As if it had counted as dead: what it held goes back.
-  const [{ identity }] = await bench.store.processes() as [{ identity: string }];
-  await bench.store.deregister(identity);
+  const [process] = await bench.store.processes();
+  await bench.store.deregister(process!.identity);
   await server.logged("Ended after it was lost; it counts where it runs again", { jid });
   await Deno.writeTextFile(`${bench.notes}.go`, "");
   const ended = (outcome: string) =>
