@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
+import { entryInput } from "../../src/cron/entry_input.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { until } from "../support/eventually.ts";
 import { JobsProcess } from "../support/process.ts";
@@ -144,6 +145,46 @@ browserTest("A cron entry is run, paused and resumed from the list and from its 
   await press("Remove");
   await says("Cron entry nightly report is removed.");
   assertEquals(await crontab.list(), []);
+});
+
+browserTest("A cron entry is added in a form, once it is right, and changed in one", async (tools) => {
+  const { page, site: { store }, go, press, says } = tools;
+  const crontab = crontabOf(store);
+  const fill = async (fields: Record<string, string>) => {
+    for (const [label, text] of Object.entries(fields)) {
+      await page.locator("form.sheet").getByLabel(new RegExp(`^${label}`)).fill(text);
+    }
+  };
+  await go("/cron");
+  await page.getByRole("link", { name: "New entry" }).click();
+  await press("Add");
+  assertEquals(await crontab.list(), [], "the browser wants a name first");
+  await fill({ Name: "nightly report", Rule: "61 3 * * *", Class: "Report", Arguments: '["a"]', Queue: "low" });
+  await press("Add");
+  await page.getByRole("alert").filter({ hasText: "61" }).waitFor();
+  assertEquals(await page.getByRole("textbox", { name: "Arguments" }).inputValue(), '["a"]', "what was typed is there");
+  await fill({ Rule: "30 3 * * *", "Time zone": "Europe/London" });
+  await press("Check");
+  await page.getByRole("heading", { name: "It would occur at 03:30 every day" }).waitFor();
+  assertEquals(await page.locator("ol.times li").count(), 5);
+  assertEquals(await crontab.list(), [], "looking adds nothing");
+  await press("Add");
+  await says("Cron entry nightly report occurs at 03:30 every day");
+
+  await page.getByRole("link", { name: "Change" }).click();
+  await fill({ Rule: "", "Time zone": "", "Or every": "90s", Queue: "" });
+  await press("Save");
+  await says("Cron entry nightly report occurs every 90 seconds");
+  const { name, class: className, every, rule, queue, args } = entryInput((await crontab.list())[0]!.definition!);
+  assertEquals([name, className, every, rule, queue, args], [
+    "nightly report",
+    "Report",
+    "1m30s",
+    undefined,
+    undefined,
+    ["a"],
+  ]);
+  assertEquals((await store.acts()).acts.map(({ action }) => action), ["cron edit", "cron add"]);
 });
 
 function crontabOf(store: OpenStore): Crontab {
