@@ -34,9 +34,11 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "handlers": "client middleware log job clock",
   "tracing": "client handlers middleware version job clock",
   "server": "tracing client handlers middleware cron store store/open config log version job clock",
-  "web": "client store store/admin store/open cron config log version job clock",
+  // How people are told, on the terminal and in the dashboard.
+  "words": "client cron job",
+  "web": "words client store store/admin store/open cron config log version job clock",
   "cli":
-    "web server tracing client handlers middleware cron store store/admin store/open store/move config log version job clock nearest",
+    "web words server tracing client handlers middleware cron store store/admin store/open store/move config log version job clock nearest",
 
   // The two front doors: for programs, and for people.
   "mod": "server tracing client handlers middleware cron store store/admin store/open config log version job clock",

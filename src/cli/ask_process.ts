@@ -5,8 +5,9 @@
  */
 import type { ProcessInfo } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
+import { fewOf } from "../words/amounts.ts";
 import { COMMON_FLAGS, type Flag, parseCommand, UsageError } from "./args.ts";
-import { fewOf, writeDown } from "./audit.ts";
+import { writeDown } from "./audit.ts";
 import { print, printJson } from "./output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 

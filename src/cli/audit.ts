@@ -7,9 +7,6 @@ import { userInfo } from "node:os";
 import type { Act, Auditor } from "../store/admin_audit.ts";
 import { remark } from "./output.ts";
 
-/** Jids that are named one by one; the others are counted. */
-const MOST_NAMES = 5;
-
 /**
  * Writes an act down. What is done is done: that it cannot be written down is said, and no more.
  *
@@ -27,12 +24,6 @@ export async function writeDown(
   } catch (error) {
     say(`this is not in the audit log: ${(error as Error).message}`);
   }
-}
-
-/** The first few, and how many more. */
-export function fewOf(names: readonly string[]): string {
-  const more = names.length - MOST_NAMES;
-  return names.slice(0, MOST_NAMES).join(" ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 /** The name of the system's user; where its number has none, as in a container, the number. */

@@ -5,9 +5,10 @@ import { Registry } from "../handlers/registry.ts";
 import { type Server, startServer } from "../server/start.ts";
 import { openStore } from "../store/open.ts";
 import { openScratch } from "../store/open_scratch.ts";
+import { number } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { plain, print, printJson, remark } from "./output.ts";
-import { Interrupted, LongWork, number } from "./progress.ts";
+import { Interrupted, LongWork } from "./progress.ts";
 import { loadSettings, storeOptions, storeUrl } from "./store.ts";
 import { printTable } from "./table.ts";
 

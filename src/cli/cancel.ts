@@ -1,8 +1,9 @@
 /** `jobs cancel JID…`. @module */
 import { systemClock } from "../clock.ts";
 import { cancelJob, type Cancelled, isCancelled } from "../store/admin_cancel.ts";
+import { fewOf } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
-import { fewOf, writeDown } from "./audit.ts";
+import { writeDown } from "./audit.ts";
 import { print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 

@@ -7,9 +7,9 @@ import { systemClock } from "../clock.ts";
 import { cancelSteps } from "../store/admin_cancel.ts";
 import { sizeOf } from "../store/admin_places.ts";
 import type { OpenStore } from "../store/open.ts";
+import { number } from "../words/amounts.ts";
 import { changeAllOf, parseAll } from "./change_all.ts";
 import { print, printJson } from "./output.ts";
-import { number } from "./progress.ts";
 
 const PLACES = ["scheduled", "retry", "busy", "queue:NAME"];
 

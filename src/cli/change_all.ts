@@ -7,9 +7,10 @@ import { systemClock } from "../clock.ts";
 import type { Place, StoreAdmin } from "../store/admin.ts";
 import { changeAll } from "../store/admin_change_all.ts";
 import { placeName, readPlace } from "../store/admin_places.ts";
+import { number } from "../words/amounts.ts";
 import { UsageError } from "./args.ts";
 import { writeDown } from "./audit.ts";
-import { Interrupted, LongWork, number } from "./progress.ts";
+import { Interrupted, LongWork } from "./progress.ts";
 
 /**
  * The place that `--all` names.

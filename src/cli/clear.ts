@@ -1,10 +1,10 @@
 /** `jobs clear QUEUE`. @module */
 import { nearest } from "../nearest.ts";
 import type { QueueInfo } from "../store/admin.ts";
+import { number } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { editAll } from "./edit_jobs.ts";
 import { ask, print, printJson, remark } from "./output.ts";
-import { number } from "./progress.ts";
 import { withStore } from "./store.ts";
 
 /** What `--help` prints. */

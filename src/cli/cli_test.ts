@@ -150,11 +150,13 @@ Deno.test("the configuration file is the first of its names in the working direc
 
 Deno.test("doctor shows no password", async () => {
   await using place = await workplace();
-  const env = { JOBS_WEB_USERS: "bob-and-hash", JOBS_STORE: "mysql://bob:pass-word@host/0" };
+  const users = "bob-and-hash,ann:reader:bob-and-hash,bob-and-hash:reader";
+  const env = { JOBS_WEB_USERS: users, JOBS_STORE: "mysql://bob:pass-word@host/0" };
   for (const more of [[], ["--json"]]) {
     const { code, stdout, stderr } = await jobs(place.path, ["doctor", ...more], env);
     assertEquals(code, 1);
     assertStringIncludes(stdout, "mysql://bob:***@host/0");
+    assertStringIncludes(stdout, "ann:reader:***");
     assertEquals(/bob-and-hash|pass-word/.test(stdout + stderr), false, stdout + stderr);
   }
 });

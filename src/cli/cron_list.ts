@@ -2,10 +2,11 @@
 import type { CrontabEntry } from "../client/crontab.ts";
 import { systemClock } from "../clock.ts";
 import type { CronRecord } from "../cron/occurrence.ts";
-import { describeSchedule, type ScheduleSpec } from "../cron/schedule_spec.ts";
+import { describeSchedule } from "../cron/schedule_spec.ts";
+import { relative } from "../words/moments.ts";
+import { cronEntryJson, cronRecordJson, inZone, outcomeOf, utc } from "../words/cron.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { countOf, oneName, withCrontab } from "./cron_store.ts";
-import { relative } from "./entries.ts";
 import { printJson } from "./output.ts";
 import { type Column, printTable } from "./table.ts";
 
@@ -24,7 +25,7 @@ export async function list(argv: readonly string[]): Promise<number> {
   const { flags, args: [superfluous] } = parseCommand("cron list", argv, COMMON_FLAGS);
   if (superfluous !== undefined) throw new UsageError(`Superfluous: "${superfluous}"`);
   const entries = await withCrontab(flags, (crontab) => crontab.list());
-  if (flags.json) printJson(entries.map(entryJson));
+  if (flags.json) printJson(entries.map(cronEntryJson));
   else {
     const now = systemClock.now();
     printTable(
@@ -66,7 +67,7 @@ export async function history(argv: readonly string[]): Promise<number> {
   });
   const name = oneName("history", args);
   const records = await withCrontab(flags, (crontab) => crontab.history(name, countOf(flags.number, 20, 100)));
-  if (flags.json) printJson(records.map(recordJson));
+  if (flags.json) printJson(records.map(cronRecordJson));
   else {
     const rows = records.map((record) => [utc(record.scheduledAt), outcomeOf(record), late(record), record.jid ?? ""]);
     printTable(
@@ -78,55 +79,14 @@ export async function history(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-function entryJson({ name, definition, state, next, live, isCarried, last }: CrontabEntry): Record<string, unknown> {
-  return {
-    name,
-    ...definition,
-    when: definition && describeSchedule(definition.schedule),
-    next: next === undefined ? undefined : utc(next),
-    local: next === undefined ? undefined : inZone(next, definition!.schedule),
-    paused: state?.paused ?? false,
-    waiting: state?.waiting === undefined ? undefined : utc(state.waiting),
-    live,
-    carried: isCarried,
-    counts: state?.counts ?? {},
-    last: last && recordJson(last),
-  };
-}
-
-function recordJson({ scheduledAt, decidedAt, first, ...rest }: CronRecord): Record<string, unknown> {
-  return {
-    ...rest,
-    scheduledAt: utc(scheduledAt),
-    decidedAt: utc(decidedAt),
-    first: first === undefined ? undefined : utc(first),
-  };
-}
-
 function stateOf({ definition, state, isCarried }: CrontabEntry): string {
   if (definition === undefined) return "(not understood)";
   if (state?.paused) return "paused";
   return isCarried ? "never" : "(no process carries it)";
 }
 
-function outcomeOf({ outcome, count, first, reason }: CronRecord): string {
-  if (outcome === "missed" && (count ?? 1) > 1) return `${count} missed since ${utc(first!)}`;
-  return reason === undefined ? outcome : `${outcome}: ${reason}`;
-}
-
 function late({ outcome, scheduledAt, decidedAt }: CronRecord): string {
   return outcome === "enqueued" ? `${decidedAt - scheduledAt} ms` : "";
-}
-
-/** In the rule's zone; `every` has none. */
-function inZone(at: number, schedule: ScheduleSpec): string {
-  if (!("rule" in schedule)) return utc(at);
-  const zoned = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(schedule.timezone);
-  return zoned.toString({ smallestUnit: "second", timeZoneName: "never" });
-}
-
-function utc(at: number): string {
-  return new Date(at).toISOString();
 }
 
 function call(name: string, args: readonly unknown[]): string {

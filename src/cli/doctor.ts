@@ -1,15 +1,13 @@
 /** `jobs doctor`. @module */
-import { type Setting, type SettingName, SETTINGS } from "../config.ts";
-import type { LoadedConfig } from "../config_load.ts";
 import { formatDuration } from "../job/duration.ts";
-import { hidePassword } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { checkCron, checkFiles, checkHandlers, checkSettings } from "./doctor_local.ts";
 import { checkStore } from "./doctor_store.ts";
 import { plain, print, printJson, remark } from "./output.ts";
 import { whyNotReady } from "./ready.ts";
-import { type ConfigFlags, loadSettings, storeUrl, withStore } from "./store.ts";
+import { settingRows } from "./setting_rows.ts";
+import { type ConfigFlags, loadSettings, withStore } from "./store.ts";
 import { coloured, printTable } from "./table.ts";
 import { cutText } from "./text_width.ts";
 
@@ -47,7 +45,9 @@ export async function run(argv: readonly string[]): Promise<number> {
     print("");
     printTable(
       [{ heading: "setting", is: "whole" }, "value", { heading: "from", is: "optional" }],
-      settings.map(({ key, shown, origin }) => [key, cutText(shown, LONGEST_VALUE), origin]),
+      settings.map((
+        { key, value, wanted, origin },
+      ) => [key, cutText(shownValue(value, wanted), LONGEST_VALUE), origin]),
       "",
     );
   }
@@ -71,26 +71,6 @@ async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Prom
   else if (why === undefined) print("ready");
   else remark(`jobs: not ready: ${why}`);
   return why === undefined ? 0 : 1;
-}
-
-interface SettingRow {
-  readonly key: string;
-  readonly value: unknown;
-  /** As people write it. */
-  readonly shown: string;
-  readonly origin: string;
-}
-
-function settingRows({ settings, origins }: LoadedConfig): SettingRow[] {
-  return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
-    const { key, secret, kind }: Setting<unknown> = SETTINGS[name];
-    const value = name === "store"
-      ? hidePassword(storeUrl(settings))
-      : secret && origins[name] !== "default"
-      ? "***"
-      : settings[name];
-    return { key, value, shown: shownValue(value, kind.wanted), origin: origins[name] };
-  });
 }
 
 function shownValue(value: unknown, wanted: string): string {

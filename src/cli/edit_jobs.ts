@@ -6,8 +6,9 @@
 import type { Edit, Place, StoreAdmin } from "../store/admin.ts";
 import { editSteps } from "../store/admin_change_all.ts";
 import { sizeOf } from "../store/admin_places.ts";
+import { fewOf } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
-import { fewOf, writeDown } from "./audit.ts";
+import { writeDown } from "./audit.ts";
 import { changeAllOf, parseAll } from "./change_all.ts";
 import { placeName } from "./entries.ts";
 import { print, printJson, remark } from "./output.ts";

@@ -4,7 +4,6 @@
  * @module
  */
 import { readWireTime } from "../job/raw.ts";
-import { formatDuration } from "../job/duration.ts";
 import { parsePayload, type Payload } from "../job/job.ts";
 import type { Entry } from "../store/admin.ts";
 import { plain } from "./output.ts";
@@ -50,12 +49,6 @@ export function call(entry: Entry): string {
 export function failure(entry: Entry): string {
   const payload = readable(entry);
   return payload?.error_class ? `${payload.error_class}: ${payload.error_message}` : "";
-}
-
-/** `in 5m`, `3s ago`: a moment, from now. */
-export function relative(at: number | undefined, now: number): string {
-  if (at === undefined) return "";
-  return at > now ? `in ${formatDuration(at - now)}` : `${formatDuration(now - at)} ago`;
 }
 
 /** A time of the payload, as ISO 8601. */

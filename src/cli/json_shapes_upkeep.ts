@@ -53,7 +53,10 @@ export const UPKEEP_SHAPES: readonly Shape[] = [
       "findings[].cure?": ["text", "what to do about it"],
       "settings": ["list", "every setting in force"],
       "settings[].key": ["text", "its key in the configuration"],
-      "settings[].value?": ["any", "its value; durations in milliseconds; secrets as `***`"],
+      "settings[].value?": [
+        "any",
+        "its value; durations in milliseconds; secrets as `***`, of users the name and role",
+      ],
       "settings[].origin": ["text", "`default`, a file, a variable, or `flag`"],
     },
   },

@@ -2,8 +2,9 @@
 import { systemClock } from "../clock.ts";
 import { nearest } from "../nearest.ts";
 import type { Entry, Place, SetName, StoreAdmin } from "../store/admin.ts";
+import { relative } from "../words/moments.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
-import { call, entryJson, failure, readable, relative } from "./entries.ts";
+import { call, entryJson, failure, readable } from "./entries.ts";
 import { listDone } from "./list_done.ts";
 import { faint, print, printJson } from "./output.ts";
 import { QUEUE_COLUMNS, queueRows } from "./pause_queues.ts";

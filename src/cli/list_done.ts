@@ -8,7 +8,7 @@ import { formatDuration } from "../job/duration.ts";
 import { type EndedJob, readEnded } from "../job/ended.ts";
 import { stringifyLossless } from "../job/json.ts";
 import type { OpenStore } from "../store/open.ts";
-import { relative } from "./entries.ts";
+import { relative } from "../words/moments.ts";
 import { faint, print, printJson } from "./output.ts";
 import { type Column, printTable, STATE_COLOURS } from "./table.ts";
 

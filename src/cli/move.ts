@@ -1,9 +1,10 @@
 /** `jobs move --from URL --to URL`. @module */
 import { type MoveProgress, moveStore } from "../store/move.ts";
 import { openStore } from "../store/open.ts";
+import { number } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { print, printJson } from "./output.ts";
-import { Interrupted, LongWork, number } from "./progress.ts";
+import { Interrupted, LongWork } from "./progress.ts";
 import { loadSettings, storeOptions } from "./store.ts";
 
 /** What `--help` prints. */

@@ -6,7 +6,7 @@
 import { QUEUE_NAME } from "../config_parse.ts";
 import { formatDuration } from "../job/duration.ts";
 import type { QueueInfo, StoreAdmin } from "../store/admin.ts";
-import { ALL_QUEUES } from "../store/pauses.ts";
+import { ALL_QUEUES, pauseTarget } from "../store/pauses.ts";
 import { UsageError } from "./args.ts";
 import { writeDown } from "./audit.ts";
 import type { Column } from "./table.ts";
@@ -28,7 +28,7 @@ export async function changePauses(
   return await withStore(flags, async (store) => {
     for (const queue of queues) {
       await change(store, queue);
-      await writeDown(store, { action: verb, target: placeOf(queue) });
+      await writeDown(store, { action: verb, target: pauseTarget(queue) });
     }
     if (flags.json) printJson({ [verb]: queues });
     else {
@@ -66,9 +66,4 @@ export function queueRows(queues: readonly QueueInfo[]): (string | number)[][] {
 /** A queue's name for people. */
 export function shownQueue(name: string): string {
   return name === ALL_QUEUES ? "all queues" : name;
-}
-
-/** What a pause is about, as the audit log names it. */
-export function placeOf(queue: string): string {
-  return queue === ALL_QUEUES ? "all queues" : `queue:${queue}`;
 }

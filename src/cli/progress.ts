@@ -7,6 +7,7 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { formatDuration } from "../job/duration.ts";
 import { untilStopped } from "../server/signals.ts";
+import { number } from "../words/amounts.ts";
 import { redraw, statusColumns } from "./output.ts";
 
 /** Somebody stopped it before its end. The message says how far it came; the exit code is 130. */
@@ -91,9 +92,4 @@ export class LongWork implements Disposable {
     this.clear();
     this.#listening[Symbol.dispose]();
   }
-}
-
-/** `1,234,567`. */
-export function number(value: number): string {
-  return value.toLocaleString("en");
 }

@@ -6,9 +6,10 @@
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { BulkInterrupted, type Client, type JobRequest } from "../client/client.ts";
 import { parseLossless } from "../job/json.ts";
+import { number } from "../words/amounts.ts";
 import { UsageError } from "./args.ts";
 import { print, remark } from "./output.ts";
-import { Interrupted, LongWork, number } from "./progress.ts";
+import { Interrupted, LongWork } from "./progress.ts";
 
 /** So many refused lines are named; the rest are counted. */
 const MOST_NAMED = 20;

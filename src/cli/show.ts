@@ -8,10 +8,11 @@ import type { Entry } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
 import type { RunningJob } from "../store/store.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
-import { entryJson, payloadTime, placeName, readable, relative, shownClass } from "./entries.ts";
+import { entryJson, payloadTime, placeName, readable, shownClass } from "./entries.ts";
 import { plain, print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 import { systemClock } from "../clock.ts";
+import { relative } from "../words/moments.ts";
 
 /** What `--help` prints. */
 export const help = `

@@ -1,12 +1,12 @@
 /** `jobs stats`. @module */
 import { systemClock } from "../clock.ts";
+import { DAY_MS } from "../store/admin_history.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { print, printJson } from "./output.ts";
 import { QUEUE_COLUMNS, queueRows } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
 import { printTable } from "./table.ts";
 
-const DAY_MS = 24 * 3_600_000;
 /** The store keeps no more. */
 const MOST_DAYS = 1_825;
 const HISTORY_COLUMNS = ["day", "processed", "failed"] as const;

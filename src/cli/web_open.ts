@@ -4,15 +4,14 @@
  *
  * @module
  */
-import { type SettingName, SETTINGS } from "../config.ts";
 import type { LoadedConfig } from "../config_load.ts";
 import { logger } from "../log.ts";
 import { openStore } from "../store/open.ts";
 import { openTracing } from "../tracing/tracing.ts";
-import type { SettingRow } from "../web/desk.ts";
 import { type Address, serve, urlOf } from "../web/serve.ts";
 import { createWeb, type WebOptions } from "../web/web.ts";
 import { UsageError } from "./args.ts";
+import { settingRows } from "./setting_rows.ts";
 import { storeOptions, storeUrl } from "./store.ts";
 
 /** An open dashboard. */
@@ -66,17 +65,4 @@ export async function openWeb(
     if (error instanceof RangeError) throw new UsageError(error.message);
     throw error;
   }
-}
-
-/** The settings as they may be shown: of users, their names and roles. */
-function settingRows({ settings, origins }: LoadedConfig): SettingRow[] {
-  return Object.entries(SETTINGS).map(([name, { key, about }]) => {
-    const value = settings[name as SettingName];
-    return {
-      key,
-      about,
-      origin: origins[name as SettingName],
-      value: name === "webUsers" ? settings.webUsers.map((line) => line.split(":").slice(0, 2).join(":")) : value,
-    };
-  });
 }

@@ -23,7 +23,8 @@ export interface HistoryReader {
   history(from: number, to: number): Promise<DayCount[]>;
 }
 
-const DAY_MS = 24 * 3_600_000;
+/** A day. */
+export const DAY_MS = 24 * 3_600_000;
 /** Days are kept so long. */
 export const DAYS_KEPT_MS = 1_825 * DAY_MS;
 

@@ -11,3 +11,8 @@ export const ALL_QUEUES = "*";
 export function isSuspended(queues: readonly { readonly name: string; readonly paused: boolean }[]): boolean {
   return queues.some(({ name, paused }) => name === ALL_QUEUES && paused);
 }
+
+/** What a pause is about, as the audit log names it. */
+export function pauseTarget(queue: string): string {
+  return queue === ALL_QUEUES ? "all queues" : `queue:${queue}`;
+}

@@ -12,7 +12,8 @@ import type { Edit, Entry, Place } from "../store/admin.ts";
 import { cancelEntries, cancelSteps } from "../store/admin_cancel.ts";
 import { changeAll, editSteps } from "../store/admin_change_all.ts";
 import { placeName, sizeOf } from "../store/admin_places.ts";
-import { ALL_QUEUES } from "../store/pauses.ts";
+import { ALL_QUEUES, pauseTarget } from "../store/pauses.ts";
+import { fewOf, MOST_NAMES } from "../words/amounts.ts";
 import { writeDown } from "./audit.ts";
 import type { Visitor } from "./auth/gate.ts";
 import { Refusal } from "./body.ts";
@@ -41,7 +42,6 @@ const EDITS: Readonly<Record<Exclude<JobAction, "cancel">, Edit>> = {
 const PATIENCE_MS = 1_500;
 const MOST_REFS = 10_000;
 const CANCELLED_AT_ONCE = 500;
-const MOST_NAMES = 5;
 /** What came of asking a process that is gone. */
 const NOBODY = "no live process";
 
@@ -224,8 +224,7 @@ export async function pushAgain(
 export async function setPaused(desk: Desk, visitor: Visitor, queue: string, paused: boolean): Promise<void> {
   if (queue !== ALL_QUEUES) checkQueue(queue);
   await (paused ? desk.store.pause(queue) : desk.store.resume(queue));
-  const target = queue === ALL_QUEUES ? "all queues" : `queue:${queue}`;
-  await writeDown(desk, visitor, { action: paused ? "pause" : "resume", queue }, { target });
+  await writeDown(desk, visitor, { action: paused ? "pause" : "resume", queue }, { target: pauseTarget(queue) });
 }
 
 /**
@@ -290,6 +289,5 @@ async function namesOf(desk: Desk, refs: readonly string[]): Promise<string> {
   const names = entries.flatMap((entry) =>
     entry === undefined ? [] : parsePayload(entry.payload)?.jid || "(unreadable)"
   );
-  const more = refs.length - MOST_NAMES;
-  return names.join(" ") + (more > 0 ? ` and ${more} more` : "");
+  return fewOf(names, refs.length);
 }

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import type { DayCount } from "../store/admin_history.ts";
+import { DAY_MS, type DayCount } from "../store/admin_history.ts";
 import { Refusal } from "./body.ts";
 import type { Desk } from "./desk.ts";
 
-const DAY_MS = 24 * 3_600_000;
 /** The store keeps no more. */
 const MOST_DAYS = 1_825;
 

@@ -5,12 +5,12 @@
  */
 import { getField } from "../job/raw.ts";
 import type { Entry, Place, ProcessInfo, Stats } from "../store/admin.ts";
+import { relative } from "../words/moments.ts";
 import type { Desk } from "./desk.ts";
 import { endedJob, logOf } from "./ended.ts";
 import { FAR, type JobDetail } from "./pages/job.tsx";
 import { backtraceOf, showEntry, type ShownJob, showRunning } from "./shown.ts";
 import { whyNotRunning } from "./standing.ts";
-import { relative } from "./view.tsx";
 
 /** Where the job is, with the reasons why it does not run. Usually one place; none when it is gone. */
 export async function lookUp(

@@ -4,8 +4,9 @@
  * @module
  */
 import type { Child } from "hono/jsx";
-import { formatDuration } from "../job/duration.ts";
 import type { Stats } from "../store/admin.ts";
+import { number } from "../words/amounts.ts";
+import { relative } from "../words/moments.ts";
 import type { Visitor } from "./auth/gate.ts";
 import type { Operation } from "./operations.ts";
 
@@ -44,20 +45,9 @@ export function link(view: Pick<View, "prefix">, path: string, query: Readonly<R
   return `${view.prefix}${path}${text && `?${text}`}`;
 }
 
-/** A number with its thousands apart. */
-export function number(value: number): string {
-  return value.toLocaleString("en-US");
-}
-
 /** `1 job`, `2 jobs`. */
 export function jobs(count: number): string {
   return `${number(count)} ${count === 1 ? "job" : "jobs"}`;
-}
-
-/** `in 5m`, `3s ago`, `now`. */
-export function relative(at: number, now: number): string {
-  if (Math.abs(at - now) < 500) return "now";
-  return at > now ? `in ${formatDuration(at - now)}` : `${formatDuration(now - at)} ago`;
 }
 
 /** Times outside it are no times, whatever a payload says. */

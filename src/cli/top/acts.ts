@@ -7,10 +7,11 @@ import { systemClock } from "../../clock.ts";
 import type { Edit, StoreAdmin } from "../../store/admin.ts";
 import { cancelJob, isCancelled } from "../../store/admin_cancel.ts";
 import type { OpenStore } from "../../store/open.ts";
+import { pauseTarget } from "../../store/pauses.ts";
 import { writeDown } from "../audit.ts";
 import { cancelledText } from "../cancel.ts";
 import { dumpOf, silentText } from "../dump.ts";
-import { placeOf, shownQueue } from "../pause_queues.ts";
+import { shownQueue } from "../pause_queues.ts";
 import { jobLines, unknownText } from "../show.ts";
 
 /** One thing to do. */
@@ -51,7 +52,7 @@ function writtenDown(act: Act): Parameters<typeof writeDown>[1] {
   switch (act.do) {
     case "pause":
     case "resume":
-      return { action: act.do, target: placeOf(act.queue) };
+      return { action: act.do, target: pauseTarget(act.queue) };
     case "cancel":
       return { action: "cancel", target: act.jid, count: 1 };
     case "tell":

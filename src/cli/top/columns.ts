@@ -7,7 +7,9 @@ import { formatDuration } from "../../job/duration.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin.ts";
 import type { ClassTotals } from "../../store/store.ts";
-import { call, failure, readable, relative } from "../entries.ts";
+import { relative } from "../../words/moments.ts";
+import { number } from "../../words/amounts.ts";
+import { call, failure, readable } from "../entries.ts";
 import { shownQueue } from "../pause_queues.ts";
 import type { History } from "./history.ts";
 import { jidOf, type ListName, type Thing } from "./rows.ts";
@@ -159,11 +161,6 @@ const COLUMNS: Readonly<Record<ListName, readonly Column<never>[]>> = {
   sets: SETS,
   entries: ENTRIES,
 };
-
-/** `1,234,567`. */
-export function number(value: number): string {
-  return value.toLocaleString("en");
-}
 
 /** Clocks of two machines may differ: nothing is younger than now. */
 function age(since: number, now: number): string {

@@ -4,8 +4,9 @@
  * @module
  */
 import { VERSION } from "../../version.ts";
+import { number } from "../../words/amounts.ts";
 import { pausedQueues } from "../pause_queues.ts";
-import { columnsOf, number, type Surroundings } from "./columns.ts";
+import { columnsOf, type Surroundings } from "./columns.ts";
 import type { History } from "./history.ts";
 import { GAP, type LaidColumn, layColumns, sharePanes } from "./layout.ts";
 import { type Room, wrapAll } from "./press.ts";

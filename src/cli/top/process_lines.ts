@@ -5,8 +5,8 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import type { ProcessInfo } from "../../store/admin.ts";
-import { relative } from "../entries.ts";
-import { number } from "./columns.ts";
+import { number } from "../../words/amounts.ts";
+import { relative } from "../../words/moments.ts";
 import { jidOf } from "./rows.ts";
 
 /** What is known of it, as of `now`. */

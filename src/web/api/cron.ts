@@ -6,7 +6,7 @@
 import type { CrontabEntry } from "../../client/crontab.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import { entryInput } from "../../cron/entry_input.ts";
-import { describeSchedule } from "../../cron/schedule_spec.ts";
+import { cronEntryJson, cronRecordJson } from "../../words/cron.ts";
 import { Refusal } from "../body.ts";
 import { addCron, changeCron, definitionOf, editCron, previewCron } from "../crontab.ts";
 import type { Desk } from "../desk.ts";
@@ -61,7 +61,8 @@ export const cronRoutes: readonly ApiRoute[] = [
       const name = c.req.param("name") ?? "";
       const entry = await desk.crontab.get(name);
       if (entry === undefined) throw new Refusal(404, `No cron entry "${name.slice(0, 80)}"`);
-      return { value: { entry: entryJson(entry, desk), history: await desk.crontab.history(name, HISTORY) } };
+      const history = await desk.crontab.history(name, HISTORY);
+      return { value: { entry: entryJson(entry, desk), history: history.map(cronRecordJson) } };
     },
   },
   {
@@ -109,15 +110,6 @@ function whenJson(desk: Desk, input: CronEntryInput) {
   return { when: words, next: times.map(isoTime) };
 }
 
-function entryJson({ name, definition, state, next, live, isCarried, last }: CrontabEntry, desk: Desk) {
-  return {
-    name,
-    ...(desk.mask.value(definition) as typeof definition),
-    when: definition && describeSchedule(definition.schedule),
-    next: isoTime(next),
-    paused: state?.paused ?? false,
-    live,
-    carried: isCarried,
-    last,
-  };
+function entryJson(entry: CrontabEntry, desk: Desk) {
+  return cronEntryJson({ ...entry, definition: desk.mask.value(entry.definition) as typeof entry.definition });
 }

@@ -4,7 +4,8 @@
  * @module
  */
 import type { ActPage, PastAct } from "../../store/admin_audit.ts";
-import { Empty, link, number, Time, type View } from "../view.tsx";
+import { number } from "../../words/amounts.ts";
+import { Empty, link, Time, type View } from "../view.tsx";
 import { Layout } from "./layout.tsx";
 
 /** The page. Whoever may look may see it: it says less than the jobs do. */

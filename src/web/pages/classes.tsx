@@ -6,10 +6,11 @@
 import { formatDuration } from "../../job/duration.ts";
 import { JOB_BOUNDS } from "../../job/histogram.ts";
 import { RUN_BOUNDS_MS, WINDOWS } from "../../store/measures.ts";
+import { number } from "../../words/amounts.ts";
 import type { ClassMeasures, MeasuredClasses } from "../class_measures.ts";
 import type { ClassStats, Spread } from "../class_stats.ts";
 import type { RecentEnded } from "../ended.ts";
-import { Empty, link, number, Time, type View } from "../view.tsx";
+import { Empty, link, Time, type View } from "../view.tsx";
 import { Layout } from "./layout.tsx";
 
 /** The classes. */

@@ -6,12 +6,14 @@
 import type { Context, Hono } from "hono";
 import type { CrontabEntry } from "../../client/crontab.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
-import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts";
+import { describeSchedule } from "../../cron/schedule_spec.ts";
+import { number } from "../../words/amounts.ts";
+import { inZone, outcomeOf } from "../../words/cron.ts";
 import { changeCron, type CronVerb } from "../crontab.ts";
 import { Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { document } from "../shown.ts";
-import { ActionButton, Empty, link, number, Time, type View } from "../view.tsx";
+import { ActionButton, Empty, link, Time, type View } from "../view.tsx";
 import { back, html, viewOf } from "./flow.tsx";
 import { Layout } from "./layout.tsx";
 
@@ -183,7 +185,7 @@ function CronEntryPage({ view, entry, times, records }: {
             <ol class="times">
               {times.map((at) => (
                 <li>
-                  <span class="mono">{inZone(at, definition.schedule)}</span> <Time at={at} now={view.now} />
+                  <span class="mono">{inZone(at, definition.schedule).replace("T", " ")}</span> <Time at={at} now={view.now} />
                 </li>
               ))}
             </ol>
@@ -229,16 +231,4 @@ function CronEntryPage({ view, entry, times, records }: {
       )}
     </Layout>
   );
-}
-
-function outcomeOf({ outcome, count, reason }: CronRecord): string {
-  if (outcome === "missed" && (count ?? 1) > 1) return `${count} missed`;
-  return reason === undefined ? outcome : `${outcome}: ${reason}`;
-}
-
-/** In the rule's zone, so that it can be checked against the rule. */
-function inZone(at: number, schedule: ScheduleSpec): string {
-  const zone = "rule" in schedule ? schedule.timezone : "UTC";
-  const zoned = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
-  return zoned.toString({ smallestUnit: "second", timeZoneName: "never" }).replace("T", " ");
 }

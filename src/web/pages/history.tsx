@@ -4,7 +4,8 @@
  * @module
  */
 import type { DayCount } from "../../store/admin_history.ts";
-import { link, number, type View } from "../view.tsx";
+import { number } from "../../words/amounts.ts";
+import { link, type View } from "../view.tsx";
 
 const SPANS: readonly { readonly days: number; readonly label: string }[] = [
   { days: 7, label: "1 week" },

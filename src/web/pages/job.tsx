@@ -6,9 +6,10 @@
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin.ts";
 import { placeName } from "../../store/admin_places.ts";
+import { number } from "../../words/amounts.ts";
 import { actionsIn } from "../places.ts";
 import { document, type ShownJob, text } from "../shown.ts";
-import { ActionButton, Empty, Hidden, link, number, type View } from "../view.tsx";
+import { ActionButton, Empty, Hidden, link, type View } from "../view.tsx";
 import { Attempts, attemptsOf, LogTail } from "./attempts.tsx";
 import { actionLabel, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";

@@ -6,10 +6,11 @@
 import type { Place } from "../../store/admin.ts";
 import { placeName } from "../../store/admin_places.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
+import { number } from "../../words/amounts.ts";
 import { type Filter, FILTERS, isEmpty } from "../filter.ts";
 import { actionsIn, type JobAction, placePath } from "../places.ts";
 import type { ShownJob } from "../shown.ts";
-import { Empty, Hidden, jobs, link, number, Time, type View } from "../view.tsx";
+import { Empty, Hidden, jobs, link, Time, type View } from "../view.tsx";
 
 /** What the actions are called, by place. */
 const LABELS: Readonly<Record<JobAction, string>> = {

@@ -6,9 +6,10 @@
 import type { Child } from "hono/jsx";
 import type { Stats } from "../../store/admin.ts";
 import { VERSION } from "../../version.ts";
+import { number } from "../../words/amounts.ts";
 import { STAMP } from "../assets.ts";
 import type { Operation } from "../operations.ts";
-import { Hidden, link, Live, number, type View } from "../view.tsx";
+import { Hidden, link, Live, type View } from "../view.tsx";
 
 /** The pages, in the order of the navigation. The key takes you there after `g`. */
 const PAGES: readonly { path: string; label: string; key: string; count?: keyof Stats }[] = [

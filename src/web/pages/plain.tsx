@@ -8,7 +8,8 @@ import type { Mask } from "../mask.ts";
 import { placePath } from "../places.ts";
 import type { ShownJob } from "../shown.ts";
 import type { Place } from "../../store/admin.ts";
-import { Empty, Hidden, jobs, link, number, type View } from "../view.tsx";
+import { number } from "../../words/amounts.ts";
+import { Empty, Hidden, jobs, link, type View } from "../view.tsx";
 import { JobTable } from "./job_table.tsx";
 import { Bare, Layout } from "./layout.tsx";
 

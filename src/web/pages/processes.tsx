@@ -5,8 +5,9 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import type { ProcessInfo } from "../../store/admin.ts";
+import { number } from "../../words/amounts.ts";
 import type { ShownJob } from "../shown.ts";
-import { ActionButton, Empty, link, number, Time, type View } from "../view.tsx";
+import { ActionButton, Empty, link, Time, type View } from "../view.tsx";
 import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 

@@ -6,7 +6,8 @@
 import { formatDuration } from "../../job/duration.ts";
 import type { ProcessInfo, QueueInfo } from "../../store/admin.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
-import { ActionButton, Empty, jobs, link, number, type View } from "../view.tsx";
+import { number } from "../../words/amounts.ts";
+import { ActionButton, Empty, jobs, link, type View } from "../view.tsx";
 import { type JobList, JobListView, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 
