@@ -113,6 +113,20 @@ Deno.test("one that works says so, and keeps its database however long it takes"
   assertEquals([await keysIn(redis, "15"), said], [[], []]);
 });
 
+Deno.test("one that was taken for dead leaves alone what has another now, and says so", async () => {
+  await using redis = await startRedis();
+  const [said, options] = told({ clock: new FakeClock() });
+  const first = await openScratch(redis.url, options);
+  await redis.cli("-n", "15", "SET", "jobs:scratch", `1 frozen ${QUEUE}`);
+  await using second = await openScratch(redis.url, told()[1]);
+  await work(second.url);
+  const before = await keysIn(redis, "15");
+  await first[Symbol.asyncDispose]();
+  assertEquals(await keysIn(redis, "15"), before);
+  assertEquals(said.length, 1);
+  assertStringIncludes(said[0]!, "was taken by somebody else meanwhile");
+});
+
 Deno.test("a database that somebody uses is never taken, nor what a killed bench left beside it", async () => {
   await using redis = await startRedis({ config: { databases: "2" } });
   await redis.cli("-n", "1", "MSET", "jobs:scratch", `1 somebody ${QUEUE}`, "jobs:classes", "x", "invoices:42", "due");

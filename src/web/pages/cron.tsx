@@ -185,7 +185,8 @@ function CronEntryPage({ view, entry, times, records }: {
             <ol class="times">
               {times.map((at) => (
                 <li>
-                  <span class="mono">{inZone(at, definition.schedule).replace("T", " ")}</span> <Time at={at} now={view.now} />
+                  <span class="mono">{inZone(at, definition.schedule).replace("T", " ")}</span>{" "}
+                  <Time at={at} now={view.now} />
                 </li>
               ))}
             </ol>
