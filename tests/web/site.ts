@@ -195,6 +195,16 @@ export async function fail(
   await store.deregister(owner);
 }
 
+/** How to put a job into each place. */
+export const PUT: Readonly<
+  Record<string, (store: OpenStore, jid: string, fields: Record<string, unknown>) => Promise<void>>
+> = {
+  "queue:default": push,
+  "scheduled": (store, jid, fields) => push(store, jid, fields, 3_600_000),
+  "retry": fail,
+  "dead": bury,
+};
+
 /** Where a job is: `dead`, `queue:default`, … or nothing. */
 export async function placeOf(store: OpenStore, jid: string): Promise<string | undefined> {
   const [entry] = await store.find(jid);
