@@ -4,28 +4,30 @@ import { cancelJob, type Cancelled, isCancelled } from "../store/admin_cancel.ts
 import { fewOf } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { writeDown } from "./audit.ts";
+import { YES } from "./confirm.ts";
 import { print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 
 /** What `--help` prints. */
 export const help = `
 Usage: jobs cancel JID …
-       jobs cancel --all scheduled|retry|busy|queue:NAME
+       jobs cancel --all scheduled|retry|busy|queue:NAME [--yes]
 
 Cancels jobs. One that waits (queued, scheduled or to be retried) is removed. One that runs is aborted, wherever it runs:
 its signal aborts; one that runs in a process of its own is killed if it does not end. That is not a failure, and it is
-not tried again. Exit 1 when a job is not there, or has failed for good.`;
+not tried again. --all asks before; --yes says so beforehand, and has to where nobody can be asked. Exit 1 when a job is not
+there, or has ended.`;
 
 /** Cancels jobs. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: jids } = parseCommand("cancel", argv, { ...COMMON_FLAGS, all: { takes: "text" } });
+  const { flags, args: jids } = parseCommand("cancel", argv, { ...COMMON_FLAGS, ...YES, all: { takes: "text" } });
   const { all } = flags;
   if ((all === undefined) === (jids.length === 0)) {
     throw new UsageError("JIDs or --all SET are wanted: jobs cancel JID … | --all scheduled|retry|busy|queue:NAME");
   }
   if (all !== undefined) {
     const { cancelAll } = await import("./cancel_all.ts");
-    return await withStore(flags, (store) => cancelAll(store, all, flags.json));
+    return await withStore(flags, (store) => cancelAll(store, all, flags));
   }
   return await withStore(flags, async (store) => {
     const results: Record<string, Cancelled> = {};

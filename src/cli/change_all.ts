@@ -63,5 +63,5 @@ export async function changeAllOf(store: StoreAdmin, { name, doing, done, place,
   });
   if (!interrupted) return changed;
   const left = number(total - changed);
-  throw new Interrupted(`Stopped: ${number(changed)} of ${number(total)} jobs ${done}, ${left} are left as they were`);
+  throw new Interrupted(`Stopped: ${number(changed)} of ${number(total)} jobs ${done}; ${left} are left as they were`);
 }

@@ -1,10 +1,8 @@
 /** `jobs clear QUEUE`. @module */
-import { nearest } from "../nearest.ts";
-import type { QueueInfo } from "../store/admin.ts";
-import { number } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { agreed, jobCount, missingQueue, YES } from "./confirm.ts";
 import { editAll } from "./edit_jobs.ts";
-import { ask, print, printJson, remark } from "./output.ts";
+import { print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 
 /** What `--help` prints. */
@@ -19,37 +17,24 @@ const DELETING = { edit: "delete", doing: "Deleting", done: "deleted" } as const
 
 /** Clears a queue. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: [queue, ...more] } = parseCommand("clear", argv, { ...COMMON_FLAGS, yes: { takes: "switch" } });
+  const { flags, args: [queue, ...more] } = parseCommand("clear", argv, { ...COMMON_FLAGS, ...YES });
   if (queue === undefined || more.length > 0) throw new UsageError("One QUEUE is wanted: jobs clear QUEUE");
   return await withStore(flags, async (store) => {
     const queues = await store.queues();
-    const found = queues.find(({ name }) => name === queue);
-    if (found === undefined) {
-      remark(`jobs: ${noQueue(queue, queues)}`);
+    const place = { in: "queue", queue } as const;
+    const missing = missingQueue(place, queues);
+    if (missing !== undefined) {
+      remark(`jobs: ${missing}`);
       return 1;
     }
-    if (!flags.yes && found.size > 0 && !agreed(found)) {
+    const { size } = queues.find(({ name }) => name === queue)!;
+    if (size > 0 && !agreed(`Delete ${jobCount(size)} from queue ${queue} for good`, flags)) {
       remark("jobs: nothing is deleted");
       return 1;
     }
-    const place = { in: "queue", queue } as const;
-    const cleared = await editAll(store, place, { name: "clear", ...DELETING }, found.size);
+    const cleared = await editAll(store, place, { name: "clear", ...DELETING }, size);
     if (flags.json) printJson({ queue, cleared });
-    else print(`${number(cleared)} ${cleared === 1 ? "job" : "jobs"} deleted from queue ${queue}`);
+    else print(`${jobCount(cleared)} deleted from queue ${queue}`);
     return 0;
   });
-}
-
-function noQueue(name: string, queues: readonly QueueInfo[]): string {
-  const meant = nearest(name, queues.map((queue) => queue.name));
-  return `no queue "${name}" here${meant === undefined ? "; jobs list queues" : `; did you mean "${meant}"?`}`;
-}
-
-/** @throws {UsageError} when nobody can be asked */
-function agreed({ name, size }: QueueInfo): boolean {
-  if (!Deno.stdin.isTerminal()) {
-    throw new UsageError(`Clearing deletes ${number(size)} jobs for good; where nobody can be asked, say --yes`);
-  }
-  const answer = ask(`Delete ${number(size)} ${size === 1 ? "job" : "jobs"} from queue ${name} for good? [y/N] `);
-  return /^y(es)?$/i.test(answer ?? "");
 }

@@ -5,11 +5,12 @@
  */
 import type { Edit, Place, StoreAdmin } from "../store/admin.ts";
 import { editSteps } from "../store/admin_change_all.ts";
-import { sizeOf } from "../store/admin_places.ts";
-import { fewOf } from "../words/amounts.ts";
+import { placeName as nameOf, sizeOf } from "../store/admin_places.ts";
+import { fewOf, number } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { writeDown } from "./audit.ts";
 import { changeAllOf, parseAll } from "./change_all.ts";
+import { agreed, jobCount, missingQueue, YES } from "./confirm.ts";
 import { placeName } from "./entries.ts";
 import { print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
@@ -20,6 +21,8 @@ export interface EditCommand {
   readonly edit: Edit;
   /** The places whose jobs `--all` may name. */
   readonly all: readonly string[];
+  /** How `--all` asks before, in a word: `Delete`; absent where it takes nothing away. */
+  readonly asks?: string;
   /** What it is doing, in a word: `Deleting`. */
   readonly doing: string;
   /** Completes "3 jobs …". */
@@ -30,6 +33,7 @@ export interface EditCommand {
 export async function runEdit(command: EditCommand, argv: readonly string[]): Promise<number> {
   const { flags, args: jids } = parseCommand(command.name, argv, {
     ...COMMON_FLAGS,
+    ...YES,
     all: { takes: "text" },
   });
   const { all } = flags;
@@ -37,15 +41,49 @@ export async function runEdit(command: EditCommand, argv: readonly string[]): Pr
     throw new UsageError(`JIDs or --all SET are wanted: jobs ${command.name} JID … | --all ${command.all.join("|")}`);
   }
   const place = all === undefined ? undefined : parseAll(all, command.all);
-  return await withStore(flags, async (store) => {
-    const result = place === undefined
-      ? await editByJid(store, command, jids)
-      : { edited: await editAll(store, place, command), missed: [] };
-    for (const { jid, why } of result.missed) remark(`jobs: "${jid}" ${why}`);
-    if (flags.json) printJson({ [command.name]: result.edited, missed: result.missed.map(({ jid }) => jid) });
-    else print(`${result.edited} ${result.edited === 1 ? "job" : "jobs"} ${command.done}`);
-    return result.missed.length === 0 ? 0 : 1;
+  return await withStore(flags, async (store, { deadMaxJobs }) => {
+    if (place !== undefined) return await editPlace(store, command, { place, deadMaxJobs, ...flags });
+    const { edited, missed } = await editByJid(store, command, jids);
+    for (const { jid, why } of missed) remark(`jobs: "${jid}" ${why}`);
+    if (flags.json) printJson({ [command.name]: edited, missed: missed.map(({ jid }) => jid) });
+    else print(`${jobCount(edited)} ${command.done}`);
+    return missed.length === 0 ? 0 : 1;
   });
+}
+
+interface EditPlaceOptions {
+  readonly place: Place;
+  /** Dead keeps no more. */
+  readonly deadMaxJobs: number;
+  readonly yes: boolean;
+  readonly json: boolean;
+}
+
+/** Asks where it takes something away, and does it. Exit 1 when there is no such queue, or the answer is no. */
+async function editPlace(store: StoreAdmin, command: EditCommand, options: EditPlaceOptions): Promise<number> {
+  const { place, deadMaxJobs, json } = options;
+  const stats = await store.stats();
+  const missing = missingQueue(place, stats.queues);
+  if (missing !== undefined) {
+    remark(`jobs: ${missing}`);
+    return 1;
+  }
+  const total = sizeOf(place, stats);
+  const over = command.edit === "kill" ? Math.max(0, Math.min(stats.dead, deadMaxJobs) + total - deadMaxJobs) : 0;
+  const kept = over > 0 ? `, which keeps the latest ${number(deadMaxJobs)}` : "";
+  if (command.asks !== undefined && total > 0) {
+    const dropped = over > 0
+      ? ` (dead keeps the latest ${number(deadMaxJobs)}: ${number(over)} are gone for good)`
+      : "";
+    if (!agreed(`${command.asks} ${jobCount(total)} in ${nameOf(place)}${dropped}`, options)) {
+      remark(`jobs: nothing is ${command.done}`);
+      return 1;
+    }
+  }
+  const edited = await editAll(store, place, { ...command, done: command.done + kept }, total);
+  if (json) printJson({ [command.name]: edited, missed: [] });
+  else print(`${jobCount(edited)} ${command.done}${kept}`);
+  return 0;
 }
 
 interface Missed {

@@ -19,7 +19,7 @@ for (const kind of ["sqlite", "redis"] as const) {
       await jobs([...command.split(" "), "--store", url, ...rest]);
     };
     await run("retry", one);
-    await run("kill", "--all", "queue:default");
+    await run("kill", "--all", "queue:default", "--yes");
     await run("cancel", one, "nobody");
     await run("cancel", "--all", "busy");
     await run("pause", "mail");

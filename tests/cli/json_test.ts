@@ -100,7 +100,7 @@ Deno.test("every command prints with --json the fields that docs/json.md lists",
   await check(bench, "jobs resume", ["resume", "low"]);
   await check(bench, "jobs kill", ["kill", scheduled]);
   await check(bench, "jobs retry", ["retry", "--all", "dead"]);
-  await check(bench, "jobs delete", ["delete", "--all", "scheduled"]);
+  await check(bench, "jobs delete", ["delete", "--all", "scheduled", "--yes"]);
   await check(bench, "jobs delete", ["delete", "unknown"], 1);
   await check(bench, "jobs cancel JID …", ["cancel", queued]);
   await check(bench, "jobs clear QUEUE", ["clear", "low", "--yes"]);
@@ -127,7 +127,7 @@ Deno.test("every command prints with --json the fields that docs/json.md lists",
     await check(bench, "jobs ps", ["ps"]);
     await check(bench, "jobs dump", ["dump", "--all"]);
     await check(bench, "jobs doctor --ready", ["doctor", "--ready"]);
-    await check(bench, "jobs cancel --all SET", ["cancel", "--all", "busy"]);
+    await check(bench, "jobs cancel --all SET", ["cancel", "--all", "busy", "--yes"]);
     await check(bench, "jobs push CLASS --wait", ["push", "JsonNoop", "--wait"]);
     await check(bench, "jobs push CLASS --wait", ["push", "JsonFail", "--retry", "false", "--wait"], 1);
     await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "dead"]);

@@ -57,7 +57,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
 
     const asked = await on(bench, ["clear", "low"], "");
     assertEquals([asked.code, asked.stdout], [2, ""]);
-    assertMatch(asked.stderr, /Clearing deletes 2,500 jobs for good; where nobody can be asked, say --yes/);
+    assertMatch(asked.stderr, /Delete 2,500 jobs from queue low for good\? Nobody can be asked here: say --yes/);
     const none = await on(bench, ["clear", "lo", "--yes"]);
     assertEquals([none.code, none.stderr], [1, 'jobs: no queue "lo" here; did you mean "low"?\n']);
     assertEquals(await sizes(bench.store), { high: 1, low: 2_500 });
@@ -105,6 +105,38 @@ Deno.test("clear asks on a terminal; anything but yes leaves all as it is", asyn
   assertEquals(await sizes(bench.store), { low: 0 });
 });
 
+Deno.test("delete, kill and cancel --all ask with the count; where nobody can be asked, they want --yes", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 1_200 }, (_, i) => [i]) });
+  for (const [command, asked] of [["delete", "Delete"], ["kill", "Kill"], ["cancel", "Cancel"]] as const) {
+    const { code, stdout, stderr } = await on(bench, [command, "--all", "queue:low"], "");
+    const question = `${asked} 1,200 jobs in queue:low?`;
+    assertEquals([code, stdout, stderr], [2, "", `jobs: ${question} Nobody can be asked here: say --yes\n`]);
+    const terminal = await inTerminal(bench, [command, "--all", "queue:low"], "n\n");
+    assertStringIncludes(terminal, "[y/N] ");
+    assertStringIncludes(terminal, "nothing is ");
+    const unknown = await on(bench, [command, "--all", "queue:lo", "--yes"]);
+    assertEquals([unknown.code, unknown.stderr], [1, 'jobs: no queue "lo" here; did you mean "low"?\n']);
+  }
+  assertEquals(await sizes(bench.store), { low: 1_200 });
+  assertStringIncludes(await inTerminal(bench, ["delete", "--all", "queue:low"], "y\n"), "1,200 jobs deleted");
+});
+
+Deno.test("kill --all says how many dead keeps, before and after", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 50 }, (_, i) => [i]) });
+  const env = { JOBS_STORE: bench.url, JOBS_DEAD_JOBS: "20" };
+  const asked = await jobs(["kill", "--all", "queue:low"], { env });
+  assertEquals(asked.code, 2);
+  assertStringIncludes(asked.stderr, "Kill 50 jobs in queue:low (dead keeps the latest 20: 30 are gone for good)?");
+  assertEquals((await bench.store.stats()).enqueued, 50);
+  const killed = await jobs(["kill", "--all", "queue:low", "--yes"], { env });
+  assertEquals([killed.code, killed.stdout], [0, "50 jobs moved to dead, which keeps the latest 20\n"]);
+  assertEquals((await bench.store.stats()).dead, 20);
+});
+
 Deno.test("--all does it to those that are there when it begins, not to those that come meanwhile", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
@@ -131,7 +163,7 @@ Deno.test("cancel --all removes what waits in one place, and aborts what runs", 
   await using bench = await Bench.open();
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 1_200 }, (_, i) => [i]) });
   const kept = await bench.push("A", [], { queue: "high" });
-  assertEquals((await on(bench, ["cancel", "--all", "queue:low"])).stdout, "1,200 jobs cancelled\n");
+  assertEquals((await on(bench, ["cancel", "--all", "queue:low", "--yes"])).stdout, "1,200 jobs cancelled\n");
   assertEquals(await sizes(bench.store), { high: 1, low: 0 });
   assertEquals((await bench.store.find(kept)).length, 1);
   assertEquals((await on(bench, ["cancel", "--all", "dead"])).code, 2);
@@ -146,7 +178,7 @@ Deno.test("cancel --all leaves a record of each job, and reads the queue once, n
   const last = await bench.push("A", [], { queue: "low" });
   const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await redis.cli("INFO", "stats"))![1]);
   const before = await sent();
-  assertEquals((await on(bench, ["cancel", "--all", "queue:low"])).stdout, "2,001 jobs cancelled\n");
+  assertEquals((await on(bench, ["cancel", "--all", "queue:low", "--yes"])).stdout, "2,001 jobs cancelled\n");
   const each = (await sent() - before) / 2_001;
   assert(each < 3_000, `${each} bytes read for each job`);
   assertEquals((await sizes(bench.store))["low"], 0);
@@ -251,7 +283,7 @@ Deno.test("Ctrl-C in a deletion: it says how many are deleted and how many are l
   other.exec("COMMIT");
   const { code, stderr, stdout } = await child.output();
   const text = new TextDecoder().decode(stderr);
-  const [, deleted, left] = /Stopped: ([\d,]+) of 60,000 jobs deleted, ([\d,]+) are left/.exec(text) ?? [];
+  const [, deleted, left] = /Stopped: ([\d,]+) of 60,000 jobs deleted; ([\d,]+) are left/.exec(text) ?? [];
   assertEquals([code, new TextDecoder().decode(stdout)], [130, ""], text);
   const count = Number(left!.replaceAll(",", ""));
   assertEquals(count, total - Number(deleted!.replaceAll(",", "")));
@@ -263,10 +295,10 @@ Deno.test("on a terminal long work is drawn with a rate; elsewhere nothing is", 
   await using bench = await Bench.open();
   const args = Array.from({ length: 60_000 }, (_, i) => [i]);
   await bench.client.pushBulk({ class: "A", args });
-  const text = await inTerminal(bench, ["delete", "--all", "queue:default"], "", 100);
+  const text = await inTerminal(bench, ["delete", "--all", "queue:default", "--yes"], "", 100);
   assertMatch(text, /Deleting █+░* \d+ % {2}[\d,]+ of 60,000 {2}[\d,]+\/s/);
   await bench.client.pushBulk({ class: "A", args });
-  assertEquals((await on(bench, ["delete", "--all", "queue:default"])).stderr, "");
+  assertEquals((await on(bench, ["delete", "--all", "queue:default", "--yes"])).stderr, "");
 });
 
 Deno.test("tables fit the terminal, and have colours only there", async () => {
