@@ -16,6 +16,7 @@ import type { StoreOptions } from "../store/open.ts";
 import type { Beat, Command, ProcessRecord, Store } from "../store/store.ts";
 import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
 import type { Service } from "./service.ts";
+import { Steadiness } from "./steadiness.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** What the heartbeat is made with. */
@@ -50,9 +51,16 @@ export class Heartbeat implements Service {
   #failing = false;
   readonly #stop = new AbortController();
   #inline: Promise<void> | undefined;
+  readonly #steadiness: Steadiness;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
+    this.#steadiness = new Steadiness(options.clock, options.ttlMs);
+  }
+
+  /** Whether others may be taken for dead: see {@linkcode Steadiness}. */
+  get steady(): boolean {
+    return this.#steadiness.steady;
   }
 
   /** For how long the event loop kept the last beat's question waiting, in milliseconds. */
@@ -76,6 +84,7 @@ export class Heartbeat implements Service {
   async step(): Promise<void> {
     const { store, describe, ttlMs, onCommands, onBeat } = this.#options;
     const beat = await store.beat(describe(), ttlMs);
+    this.#steadiness.beat();
     if (beat.commands.length > 0) onCommands(beat.commands);
     onBeat(beat);
   }
@@ -136,6 +145,7 @@ export class Heartbeat implements Service {
         this.#loopDelayMs = Math.round(message.loopDelayMs);
         if (this.#failing) log.info("Heartbeat reaches the store again");
         this.#failing = false;
+        this.#steadiness.beat();
         if (message.commands.length > 0) onCommands(message.commands);
         onBeat(message);
         break;

@@ -210,6 +210,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
           tally,
           intervalMs: settings.heartbeatMs,
           maxRescues: settings.maxRescues,
+          steady: () => heartbeat.steady,
         }),
       ),
       loop(scheduler),

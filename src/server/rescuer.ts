@@ -1,6 +1,7 @@
 /**
  * The rescuer: gives the leases of dead processes back to the front of their queues, at every heartbeat's interval and
- * at start. A job whose process died too often is poison and goes to `dead`.
+ * at start, but not while it may be this process, or the store, that was away (`steadiness.ts`). A job whose process died
+ * too often is poison and goes to `dead`.
  *
  * @module
  */
@@ -22,20 +23,31 @@ export class Rescuer implements LoopBody<RescueResult> {
   readonly #tally: Tally;
   readonly #intervalMs: number;
   readonly #maxRescues: number;
+  readonly #steady: () => boolean;
+  #waiting = false;
 
-  constructor(
-    options: { store: Store; clock: Clock; log: Log; tally: Tally; intervalMs: number; maxRescues: number },
-  ) {
+  constructor(options: {
+    readonly store: Store;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly tally: Tally;
+    readonly intervalMs: number;
+    readonly maxRescues: number;
+    /** Whether others may be taken for dead. */
+    readonly steady: () => boolean;
+  }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#log = options.log;
     this.#tally = options.tally;
     this.#intervalMs = options.intervalMs;
     this.#maxRescues = options.maxRescues;
+    this.#steady = options.steady;
   }
 
   /** Rescues what there is to rescue now, a batch at most. */
   async step(): Promise<RescueResult> {
+    if (!this.#mayRescue()) return { rescued: 0, buried: 0, owners: [] };
     const result = await this.#store.rescue(BATCH, this.#maxRescues);
     this.#tally.rescued += result.rescued;
     this.#tally.buried += result.buried;
@@ -47,6 +59,16 @@ export class Rescuer implements LoopBody<RescueResult> {
       });
     }
     return result;
+  }
+
+  #mayRescue(): boolean {
+    const isWaiting = !this.#steady();
+    if (isWaiting && !this.#waiting) {
+      this.#log.info("Rescues wait: nobody could say that he lives, until all have had the time to");
+    }
+    if (!isWaiting && this.#waiting) this.#log.info("Rescues go on");
+    this.#waiting = isWaiting;
+    return !isWaiting;
   }
 
   /** Until the next heartbeat's time, unless there is more to rescue. */

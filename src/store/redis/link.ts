@@ -58,8 +58,6 @@ export class Link {
   #failure: unknown;
   /** Since when there has been none, though one was wanted. */
   #downSince: number | undefined;
-  /** When the connection last came back after it had been lost. */
-  #backSince: number | undefined;
   #losses = 0;
   #channels = new Map<string, (message: string) => void>();
 
@@ -76,14 +74,14 @@ export class Link {
     return this.#end.signal.aborted;
   }
 
+  /** Whether there is a connection now. */
+  get connected(): boolean {
+    return this.#connection !== undefined;
+  }
+
   /** How often the connection was lost. */
   get losses(): number {
     return this.#losses;
-  }
-
-  /** For how long the connection has been up since it was last lost, in milliseconds; infinite if it never was. */
-  get upMs(): number {
-    return this.#backSince === undefined ? Infinity : systemClock.monotonic() - this.#backSince;
   }
 
   /**
@@ -237,8 +235,8 @@ export class Link {
   }
 
   #sayUp(): void {
-    this.#backSince = systemClock.monotonic();
-    const seconds = (this.#backSince - (this.#downSince ?? this.#backSince)) / 1000;
+    const now = systemClock.monotonic();
+    const seconds = (now - (this.#downSince ?? now)) / 1000;
     this.#options.log?.("info", `Connection to Redis at "${this.shown}" is back after ${seconds.toFixed(1)} s`);
   }
 

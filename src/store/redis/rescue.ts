@@ -10,19 +10,20 @@ import { jidOf } from "./moves.ts";
 import { SCRIPTS } from "./script.ts";
 
 /**
- * See `Store.rescue`. Nobody is dead who merely could not reach Redis: when our own connection was away, others' may
- * have been too, and they are given time to beat.
+ * See `Store.rescue`. Nobody is dead who merely could not reach Redis: when it was away, all are given time to beat.
  *
- * @param graceMs for so long after our connection came back nothing is rescued
+ * @param ttlMs how long a heartbeat counts
  */
 export async function rescue(
   context: Context,
-  { limit, maxRescues, graceMs }: { readonly limit: number; readonly maxRescues: number; readonly graceMs: number },
+  { limit, maxRescues, ttlMs }: { readonly limit: number; readonly maxRescues: number; readonly ttlMs: number },
 ): Promise<RescueResult> {
   const { link, offset, deadLimits } = context;
-  if (link.upMs < graceMs) return { rescued: 0, buried: 0, owners: [] };
-  const orphans = await link.run(SCRIPTS.orphans, [], [offset(), `${limit}`]) as string[][];
-  if (orphans.length === 0) return { rescued: 0, buried: 0, owners: [] };
+  // What is asked while the connection is away is answered in the moment it is back: before anybody could beat.
+  if (!link.connected) return { rescued: 0, buried: 0, owners: [] };
+  const losses = link.losses;
+  const orphans = await link.run(SCRIPTS.orphans, [], [offset(), `${limit}`, `${ttlMs}`]) as string[][];
+  if (orphans.length === 0 || link.losses !== losses) return { rescued: 0, buried: 0, owners: [] };
   const args: string[] = [offset(), ...deadLimits];
   for (const [owner, ...leases] of orphans) {
     args.push(owner!, `${leases.length / 2}`);

@@ -123,7 +123,7 @@ export class RedisStore implements OpenStore {
   }
 
   rescue(limit: number, maxRescues: number): Promise<RescueResult> {
-    return rescue(this.#context, { limit, maxRescues, graceMs: this.#processes.ttlMs });
+    return rescue(this.#context, { limit, maxRescues, ttlMs: this.#processes.ttlMs });
   }
 
   async claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {

@@ -1,7 +1,8 @@
 #!lua flags=no-writes
--- Reads the leases of processes whose heartbeat has lapsed, youngest first.
+-- Reads the leases of processes whose heartbeat has lapsed, youngest first. While the server itself has not been up for as
+-- long as a heartbeat counts, nobody's has: they could not say that they live.
 --
--- ARGV     offset of the clock in ms, limit
+-- ARGV     offset of the clock in ms, limit, how long a heartbeat counts in ms
 -- Result   per process: identity, then token and payload of each lease; a process without leases too
 -- O(N log N) for N leases of these processes
 
@@ -10,6 +11,12 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local left = tonumber(ARGV[2])
 local result = {}
+
+-- Who may not ask (an ACL) goes without.
+local info = redis.pcall('INFO', 'server')
+local uptime = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(%d+)')
+if uptime and uptime * 1000 + ARGV[1] < tonumber(ARGV[3]) then return {} end
+
 for _, owner in ipairs(call('ZRANGE', 'jobs:owners', '-inf', now, 'BYSCORE', 'LIMIT', 0, 1000)) do
   local key = 'jobs:leases:' .. owner
   local tokens = call('HKEYS', key)
