@@ -76,9 +76,22 @@ Deno.test("Options that no push could go through with are refused when the class
   refused({ retry: "lots" } as unknown as HandlerOptions, 'retry is "lots"');
   refused({ jid: "x" }, 'jid is "x"; wanted: nothing: it is for each push to say');
   refused({ at: "2030-01-01" }, "at is");
+  refused({ result_ttl: "x" }, 'result_ttl is "x"; wanted: seconds');
+  refused({ failure_ttl: -7 }, "failure_ttl is -7");
+  refused({ log_level: "loud" }, 'log_level is "loud"');
+  refused({ isolate: "maybe" } as unknown as HandlerOptions, 'isolate is "maybe"; wanted: true or false');
   refused({ meta: { call: () => {} } }, "meta.call");
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
   refused(cyclic, "self");
-  assertEquals(new Registry().add("A", () => {}, { retryIn: () => 5, isolate: true, queue: "low" }).queues(), ["low"]);
+  assertEquals(
+    new Registry().add("A", () => {}, {
+      retryIn: () => 5,
+      isolate: true,
+      queue: "low",
+      result_ttl: -1,
+      failure_ttl: "0",
+    }).queues(),
+    ["low"],
+  );
 });

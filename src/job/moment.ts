@@ -69,6 +69,24 @@ export function readSpan(field: string, value: unknown): number {
   throw new InvalidPayload(field, value, `${DURATION_WANTED}, more than 0 and at most 1000000000 seconds`);
 }
 
+/**
+ * How long something is kept: seconds of a number or a duration's text; 0 is not at all, -1 as long as there is room.
+ *
+ * @throws {InvalidPayload}
+ */
+export function readKeeping(field: string, value: unknown): number {
+  const wanted = `${DURATION_WANTED}; 0 for not at all, -1 for as long as there is room`;
+  if (value === -1 || value === "-1") return -1;
+  let seconds = NaN;
+  try {
+    seconds = readSeconds(field, value);
+  } catch {
+    // Said below, with all that is wanted.
+  }
+  if (seconds >= 0) return seconds;
+  throw new InvalidPayload(field, value, wanted);
+}
+
 function delay(field: string, value: unknown, seconds: number): Moment {
   const delayMs = Math.round(seconds * 1_000);
   if (!(delayMs <= LAST_MS)) throw new InvalidPayload(field, value, field === "at" ? AT_WANTED : DURATION_WANTED);

@@ -11,7 +11,7 @@
 import { InvalidPayload } from "./errors.ts";
 import { JID } from "./jid.ts";
 import { stringifyLossless } from "./json.ts";
-import { type Moment, readMoment, readSpan } from "./moment.ts";
+import { type Moment, readKeeping, readMoment, readSpan } from "./moment.ts";
 import { readWireTime, wireTime } from "./raw.ts";
 import { checkValue } from "./values.ts";
 
@@ -151,6 +151,10 @@ export function checkClassOptions(className: string, options: ClassOptions): voi
       throw new InvalidPayload(field, options[field], "nothing: it is for each push to say");
     }
   }
+  const { isolate } = options;
+  if (isolate !== undefined && typeof isolate !== "boolean") {
+    throw new InvalidPayload("isolate", isolate, "true or false");
+  }
   prepare({ class: className }, options);
 }
 
@@ -199,6 +203,9 @@ function fieldText(field: string, value: unknown): string | undefined {
     case "retry_for":
     case "expires_in":
       return String(readSpan(field, value));
+    case "result_ttl":
+    case "failure_ttl":
+      return String(readKeeping(field, value));
     case "retry_queue":
       checkQueue(field, value);
       break;

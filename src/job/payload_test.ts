@@ -52,6 +52,8 @@ Deno.test("Unknown fields are kept, whatever their name; fields that are not the
 
 Deno.test("Durations are stored as seconds, and a unique lock's in milliseconds beside", () => {
   const { retry_for, timeout, unique_for } = stored({ retry_for: "1h", timeout: 2.5, unique_for: "5m" });
+  const { result_ttl, failure_ttl } = stored({ result_ttl: "1h", failure_ttl: "-1" });
+  assertEquals([result_ttl, failure_ttl], [3_600, -1]);
   assertEquals([retry_for, timeout, unique_for], [3_600, 2.5, 300]);
   assertEquals(prepare({ class: "A", unique_for: "5m" }).uniqueForMs, 300_000);
   assertEquals(prepare({ class: "A", unique_for: false }, { unique_for: 60 }).uniqueForMs, undefined);
