@@ -138,6 +138,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   LogError: 1,
   StoreError: 1,
   MoveError: 1,
+  OutputFailed: 1,
   Interrupted: 130,
 };
 

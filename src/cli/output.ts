@@ -7,6 +7,11 @@ import { dim } from "@std/fmt/colors";
 
 const encoder = new TextEncoder();
 
+/** A result could not be written: the disk is full. The message says why. */
+export class OutputFailed extends Error {
+  override readonly name = "OutputFailed";
+}
+
 /** Whoever read the output has closed it, as `head` does: it has seen enough. */
 export class OutputClosed extends Error {
   override readonly name = "OutputClosed";
@@ -16,18 +21,28 @@ export class OutputClosed extends Error {
  * Prints a result, and a line break.
  *
  * @throws {OutputClosed}
+ * @throws {OutputFailed}
  */
 export function print(text: string): void {
   try {
     write(Deno.stdout, text + "\n");
   } catch (error) {
-    throw error instanceof Deno.errors.BrokenPipe ? new OutputClosed("The output is closed", { cause: error }) : error;
+    if (error instanceof Deno.errors.BrokenPipe) throw new OutputClosed("The output is closed", { cause: error });
+    throw new OutputFailed(`The output cannot be written: ${(error as Error).message}`, { cause: error });
   }
 }
 
 /** Prints a value as JSON, for programs. */
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value, (_key, inner) => typeof inner === "bigint" ? String(inner) : inner, 2));
+  print(escapeJson(JSON.stringify(value, (_key, inner) => typeof inner === "bigint" ? String(inner) : inner, 2)));
+}
+
+/** JSON text of the same value, with nothing in it that a terminal obeys: in a store may be what is hostile to one. */
+export function escapeJson(text: string): string {
+  return text.replace(
+    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** Prints a remark or an error, and a line break; where it cannot be heard, that stops nothing. */

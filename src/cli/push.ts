@@ -1,12 +1,12 @@
 /** `jobs push CLASS [ARG …]`. @module */
 import { Client } from "../client/client.ts";
 import type { Settings } from "../config.ts";
-import type { EndedJob } from "../job/ended.ts";
-import { parseLossless, stringifyLossless } from "../job/json.ts";
+import { parseLossless } from "../job/json.ts";
 import { type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
 import type { OpenStore } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
-import { plain, print, printJson, remark } from "./output.ts";
+import { OutputFailed, plain, print, printJson, remark } from "./output.ts";
+import { requestOf } from "./push_flags.ts";
 import { withStore } from "./store.ts";
 import { type ClientTracing, traced } from "./traced.ts";
 
@@ -30,7 +30,10 @@ What begins with a dash stands after --: jobs push Add -- -1 2.
                          not while a job with the same class, queue and arguments is there, for so long at most
       --tags A,B         words shown with the job
       --args JSON        the arguments as one JSON array, instead of ARG …
-      --wait             wait until the job has ended, and print its result; exit 1 unless it is done
+      --wait             wait until the job has ended, and print its result; exit 1 unless it is done. How it ended is
+                         known for as long as the class says, and at least for what is usual (500 s, failures a day)
+      --wait-timeout DURATION
+                         wait so long at most; exit 1 when it is over, and the job goes on
       --bulk FILE        a job for each line of a file (- is stdin): an array of arguments for CLASS, or an object
                          with class, args, queue, at …; prints a jid for each`;
 
@@ -52,29 +55,22 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     tags: { takes: "text" },
     args: { takes: "text" },
     wait: { takes: "switch" },
+    "wait-timeout": { takes: "text" },
     bulk: { takes: "text" },
   });
   if (flags.args !== undefined && rest.length > 0) {
     throw new UsageError(`Arguments are given twice: as --args and as "${rest[0]}"`);
   }
-  const request = {
-    ...(name !== undefined && { class: name }),
-    ...(flags.queue !== undefined && { queue: flags.queue }),
-    ...(flags.in !== undefined && { in: flags.in }),
-    ...(flags.at !== undefined && { at: numberOrText(flags.at) }),
-    ...(flags.retry !== undefined && { retry: parseRetry(flags.retry) }),
-    ...(flags.timeout !== undefined && { timeout: flags.timeout }),
-    ...(flags["expires-in"] !== undefined && { expires_in: flags["expires-in"] }),
-    ...(flags["unique-for"] !== undefined && { unique_for: flags["unique-for"] }),
-    ...(flags.tags !== undefined && { tags: flags.tags.split(",").map((tag) => tag.trim()) }),
-  };
+  const request = requestOf(name, flags);
+  if (flags["wait-timeout"] !== undefined && !flags.wait) throw new UsageError("--wait-timeout is for --wait");
   if (flags.bulk !== undefined) {
+    if (flags.wait) throw new UsageError("--wait is for one job; with --bulk there may be many");
     if (flags.args !== undefined || rest.length > 0) throw new UsageError("With --bulk, arguments stand in the file");
     const file = flags.bulk;
     return await withStore(flags, async (store, settings) => {
       const { pushLines } = await import("./push_bulk.ts");
-      const code = await pushLines(clientOf(store, settings, tracing), file, request, flags.json);
-      await remarkIfIdle(store);
+      const { code, stored } = await pushLines(clientOf(store, settings, tracing), file, request, flags.json);
+      if (stored > 0) await remarkIfIdle(store);
       return code;
     });
   }
@@ -83,33 +79,28 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
   return await withStore(flags, async (store, settings) => {
     const client = clientOf(store, settings, tracing);
     const queueOf = async () => request.queue ?? String((await client.optionsOf(name))["queue"] ?? "default");
-    // Whatever becomes of it must be known for as long as it takes to hear of it.
-    const jid = await client.push({ ...request, ...(flags.wait && WAITED_FOR), class: name, args });
+    const waited = flags.wait ? await import("./push_wait.ts") : undefined;
+    const limitMs = waited?.waitTime(flags["wait-timeout"]);
+    const jid = await client.push({ ...request, ...await waited?.keptFor(client, name, settings), class: name, args });
     if (jid === undefined) {
       remark("jobs: not enqueued: a job like this is there already");
       return 1;
     }
-    if (flags.wait) {
-      await remarkIfIdle(store, { class: name, queue: await queueOf() });
-      return printEnded(await client.result(jid), flags.json);
+    try {
+      if (waited === undefined) {
+        if (flags.json) printJson({ jid });
+        else print(jid);
+      }
+      const begin = async () => remarkIfIdle(store, { class: name, queue: await queueOf() });
+      if (waited !== undefined) return await waited.waitFor(jid, { store, client, begin, limitMs, json: flags.json });
+      await begin();
+      return 0;
+    } catch (error) {
+      if (!(error instanceof OutputFailed)) throw error;
+      remark(`jobs: ${error.message}; the job is stored: ${jid}`);
+      return 1;
     }
-    if (flags.json) printJson({ jid });
-    else print(jid);
-    await remarkIfIdle(store, { class: name, queue: await queueOf() });
-    return 0;
   });
-}
-
-const WAITED_FOR = { result_ttl: 60, failure_ttl: 3_600 };
-
-function printEnded(ended: EndedJob | undefined, json: boolean): number {
-  if (json) printJson(ended);
-  else if (ended?.state !== "done") {
-    const why = ended?.error && `: ${ended.error.class}: ${ended.error.message}`;
-    remark(`jobs: ${ended?.state ?? "gone"}${plain(why ?? "")}`);
-  } else if (ended.result_dropped) remark(`jobs: done; the result was not kept: ${ended.result_dropped}`);
-  else if (ended.result !== undefined) print(stringifyLossless(ended.result)!);
-  return ended?.state === "done" ? 0 : 1;
 }
 
 function clientOf(store: OpenStore, settings: Settings, tracing: ClientTracing): Client {
@@ -171,14 +162,4 @@ function parseArgs(text: string): unknown[] {
   }
   if (!Array.isArray(args)) throw new UsageError(`--args is "${text}"; wanted: a JSON array, such as '["bob", 5]'`);
   return args;
-}
-
-function numberOrText(text: string): number | string {
-  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
-}
-
-function parseRetry(text: string): number | boolean {
-  if (text === "true" || text === "false") return text === "true";
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new UsageError(`--retry is "${text}"; wanted: a number of times, true or false`);
 }

@@ -6,9 +6,10 @@
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { BulkInterrupted, type Client, type JobRequest } from "../client/client.ts";
 import { parseLossless } from "../job/json.ts";
+import { nearest } from "../nearest.ts";
 import { number } from "../words/amounts.ts";
 import { UsageError } from "./args.ts";
-import { print, remark } from "./output.ts";
+import { OutputClosed, OutputFailed, plain, print, remark } from "./output.ts";
 import { Interrupted, LongWork } from "./progress.ts";
 
 /** So many refused lines are named; the rest are counted. */
@@ -26,7 +27,8 @@ interface Line {
  *
  * @param file a path, or `-` for stdin
  * @param base what holds for every line that does not say otherwise
- * @returns the exit code: 1 when a line was refused, or the store failed on the way
+ * @returns the exit code, 1 when a line was refused, a jid could not be printed, or the store failed on the way; and how
+ * many lines were stored
  * @throws {Interrupted} when it is asked to stop; it says from which line on nothing is stored
  */
 export async function pushLines(
@@ -34,12 +36,13 @@ export async function pushLines(
   file: string,
   base: Partial<JobRequest>,
   json: boolean,
-): Promise<number> {
+): Promise<{ code: number; stored: number }> {
   const source = await open(file);
   // Where the jids appear on the same terminal, they say how far it is.
   using work = new LongWork("Pushing", { drawn: !Deno.stdout.isTerminal() });
   let stored = 0;
   let refused = 0;
+  const output = new Jids();
   const refuse = (line: number, why: string) => {
     if (++refused > MOST_NAMED) return;
     work.clear();
@@ -59,7 +62,7 @@ export async function pushLines(
       const line = numbers.shift()!;
       if (result.jid !== undefined) {
         stored++;
-        print(json ? JSON.stringify({ line, jid: result.jid }) : result.jid);
+        output.print(json ? JSON.stringify({ line, jid: result.jid }) : result.jid);
       } else refuse(line, result.refused);
       work.at({ done: stored, ...(reader.share !== undefined && { share: reader.share }) });
     }
@@ -75,12 +78,43 @@ export async function pushLines(
   if (failure !== undefined) {
     const why = failure.cause instanceof Error ? failure.cause.message : String(failure.cause);
     remark(`jobs: stopped at line ${numbers[0] ?? reader.line}: ${why}; ${lines(stored)} before it stored`);
-    return 1;
+    return { code: 1, stored };
   }
   if (reader.stopped) {
     throw new Interrupted(`Stopped: ${lines(stored)} stored, none from line ${reader.line + 1} on`);
   }
-  return refused === 0 ? 0 : 1;
+  if (stored + refused === 0) remark(`jobs: nothing to push: ${file === "-" ? "standard input" : file} has no lines`);
+  if (output.failure !== undefined) {
+    remark(
+      `jobs: ${output.failure}; ${lines(stored)} stored, and the jids of the last ${number(output.unprinted)} untold`,
+    );
+  }
+  return { code: refused === 0 && output.failure === undefined ? 0 : 1, stored };
+}
+
+/** The jids on stdout. What cannot be printed is stored all the same: pushing goes on. */
+class Jids {
+  /** Why they cannot be printed. */
+  failure: string | undefined;
+  unprinted = 0;
+  #closed = false;
+
+  print(line: string): void {
+    if (this.failure !== undefined) this.unprinted++;
+    else if (!this.#closed) this.#try(line);
+  }
+
+  #try(line: string): void {
+    try {
+      print(line);
+    } catch (error) {
+      if (error instanceof OutputClosed) this.#closed = true;
+      else if (error instanceof OutputFailed) {
+        this.failure = error.message;
+        this.unprinted++;
+      } else throw error;
+    }
+  }
 }
 
 function lines(count: number): string {
@@ -97,6 +131,7 @@ class LineReader implements AsyncIterable<Line> {
   readonly #base: Partial<JobRequest>;
   readonly #signal: AbortSignal;
   readonly #refuse: (line: number, why: string) => void;
+  readonly #doubted = new Set<string>();
   #read = 0;
 
   constructor(
@@ -146,13 +181,35 @@ class LineReader implements AsyncIterable<Line> {
 
   #parse(text: string): JobRequest | undefined {
     try {
-      return parseLine(text, this.#base);
+      const request = parseLine(text, this.#base);
+      this.#doubt(request);
+      return request;
     } catch (error) {
       this.#refuse(this.line, (error as Error).message);
       return undefined;
     }
   }
+
+  /** A field of one's own stays in the payload; one that is nearly a known one is named, once. */
+  #doubt(request: JobRequest): void {
+    for (const field of Object.keys(request)) {
+      if (this.#doubted.has(field) || NO_DOUBT.has(field) || this.#doubted.size >= MOST_NAMED) continue;
+      const meant = nearest(field, FIELDS);
+      if (meant === undefined) continue;
+      this.#doubted.add(field);
+      remark(
+        `jobs: line ${this.line}: "${plain(field)}" is no option, and is kept in the payload; did you mean "${meant}"?`,
+      );
+    }
+  }
 }
+
+/** What a line may say of its job; shorter names are near to anything. */
+const FIELDS = [
+  ...["class", "args", "queue", "retry", "timeout", "tags", "expires_in", "unique_for", "result_ttl", "failure_ttl"],
+  ...["retry_for", "retry_queue", "backtrace", "log_level", "created_at"],
+];
+const NO_DOUBT: ReadonlySet<string> = new Set([...FIELDS, "in", "at", "jid"]);
 
 function parseLine(text: string, base: Partial<JobRequest>): JobRequest {
   const value = parseLossless(text);
@@ -174,9 +231,12 @@ async function open(file: string): Promise<Source> {
   if (file === "-") return { bytes: Deno.stdin.readable, size: 0 };
   try {
     const opened = await Deno.open(file);
-    return { bytes: opened.readable, size: (await opened.stat()).size };
+    const { size, isDirectory } = await opened.stat();
+    if (!isDirectory) return { bytes: opened.readable, size };
+    opened.close();
   } catch (error) {
     const why = error instanceof Deno.errors.NotFound ? "there is no such file" : (error as Error).message;
     throw new UsageError(`--bulk "${file}" cannot be read: ${why}`);
   }
+  throw new UsageError(`--bulk "${file}" is a folder; wanted: a file with a job a line, or - for standard input`);
 }

@@ -11,7 +11,7 @@ import { pathToFileURL } from "node:url";
 import { stripAnsiCode } from "@std/fmt/colors";
 import { plain } from "../log_format.ts";
 import { asText } from "../log_value.ts";
-import type { HandlerExport, JobDefinition } from "./handler.ts";
+import type { HandlerExport, HandlerOptions, JobDefinition } from "./handler.ts";
 import { HandlerError, type Registry } from "./registry.ts";
 
 const MODULE = /\.(js|mjs|ts|mts|jsx|tsx)$/;
@@ -89,11 +89,24 @@ function addNamed(value: unknown, file: string, registry: Registry): number {
 
 function register(name: string, perform: HandlerExport, file: string, registry: Registry): void {
   if (registry.get(name)?.perform === perform) return;
-  const options = perform.options ?? {};
+  const options = optionsOf(name, perform, file);
   if (!isPlainObject(options)) {
     throw new HandlerError(`Handlers "${file}": ${name}.options is no object; wanted: { queue: "low", retry: 5 }`);
   }
   registry.add(name, perform, options, file);
+}
+
+/** They, and each of them, may be a getter that throws. */
+function optionsOf(name: string, perform: HandlerExport, file: string): HandlerOptions {
+  try {
+    const options = perform.options ?? {};
+    Object.values(options);
+    return options;
+  } catch (error) {
+    throw new HandlerError(`Handlers "${file}": ${name}.options cannot be read: ${plain(asText(error))}`, {
+      cause: error,
+    });
+  }
 }
 
 function isPlainObject(value: unknown): value is object {

@@ -11,11 +11,11 @@ import type { Clock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { JobContext } from "../handlers/context.ts";
 import type { Registry } from "../handlers/registry.ts";
-import { parseDuration } from "../job/duration.ts";
 import { endedText, type EndState } from "../job/ended.ts";
 import { describeError } from "../job/errors.ts";
 import type { Job } from "../job/job.ts";
 import { stringifyLossless } from "../job/json.ts";
+import { readTtl } from "../job/ttl.ts";
 import type { NewRecord } from "../store/results.ts";
 import type { Outcome } from "../store/store.ts";
 import { TokenBucket } from "./token_bucket.ts";
@@ -135,7 +135,7 @@ export class Records {
 
   /** What the push, else the class, says; in milliseconds, -1 for as long as there is room. */
   #asked(pushed: unknown, className: string, name: "result_ttl" | "failure_ttl"): number | undefined {
-    return ttlOf(pushed) ?? ttlOf(this.#registry.get(className)?.options[name]);
+    return readTtl(pushed) ?? readTtl(this.#registry.get(className)?.options[name]);
   }
 }
 
@@ -144,16 +144,6 @@ const STATES: Readonly<Partial<Record<Outcome["kind"], EndState>>> = {
   discard: "failed",
   bury: "dead",
 };
-
-function ttlOf(value: unknown): number | undefined {
-  if (value === undefined) return undefined;
-  if (value === -1 || value === "-1") return Infinity;
-  try {
-    return parseDuration(String(value));
-  } catch {
-    return undefined;
-  }
-}
 
 function payloadOf(raw: string, payload: Readonly<Record<string, unknown>>) {
   return raw.length <= LARGEST_PAYLOAD ? { payload } : {};

@@ -1,0 +1,138 @@
+/** `jobs push`: what is refused and how it is said, waiting, and an output that cannot be written. */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Bench, benchOn } from "../support/bench.ts";
+import { jobsCommand } from "../support/command.ts";
+import { jobs } from "../support/process.ts";
+
+benchOn((folder) => `sqlite:${folder}/jobs.db`);
+
+function on(bench: Bench, args: readonly string[], stdin?: string) {
+  return jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder, ...(stdin !== undefined && { stdin }) });
+}
+
+/** Runs a command whose results go to a full disk. */
+async function onFullDisk(bench: Bench, args: readonly string[]) {
+  const [program, ...first] = jobsCommand();
+  const { code, stderr } = await new Deno.Command("sh", {
+    args: ["-c", 'exec "$@" > /dev/full', "sh", program, ...first, ...args],
+    env: { JOBS_STORE: bench.url },
+    cwd: bench.folder,
+    stdin: "null",
+  }).output();
+  return { code, stderr: new TextDecoder().decode(stderr) };
+}
+
+Deno.test("a wrong option of push is refused by the name that it has at the command line", async () => {
+  await using bench = await Bench.open();
+  for (
+    const [args, said] of [
+      [["A", "--in", "5x"], '--in is "5x"; wanted: seconds, or a duration such as 30s'],
+      [["A", "--at", "soon"], '--at is "soon"; wanted: ISO 8601 text such as'],
+      [["A", "--in", "5m", "--at", "2030-01-01"], '--in is "5m"; wanted: either --in or --at, not both'],
+      [["A", "--retry", "abc"], '--retry is "abc"; wanted: a number of times'],
+      [["A", "--expires-in", "x"], '--expires-in is "x"; wanted: seconds'],
+      [["A", "-q", "a b"], '--queue is "a b"; wanted: a name of letters'],
+      [["A", "--tags", ","], '--tags is ","; wanted: words with a comma between them'],
+      [["", "1"], 'CLASS is ""; wanted:'],
+      [["A", "--bulk", "/"], '--bulk "/" is a folder; wanted: a file with a job a line'],
+      [["A", "--wait", "--wait-timeout", "x"], '--wait-timeout is "x"; wanted: seconds'],
+      [["A", "--wait-timeout", "5s"], "--wait-timeout is for --wait"],
+      [["A", "--wait", "--bulk", "-"], "--wait is for one job"],
+    ] as const
+  ) {
+    const { code, stdout, stderr } = await on(bench, ["push", ...args]);
+    assertEquals([code, stdout, stderr.slice(0, 6 + said.length)], [2, "", `jobs: ${said}`], stderr);
+  }
+  assertEquals((await bench.store.stats()).enqueued, 0);
+});
+
+Deno.test("a result that cannot be written is one line and exit 1; push says that the job is stored, and its jid", async () => {
+  await using bench = await Bench.open();
+  await Deno.writeTextFile(`${bench.folder}/bulk`, "[1]\n[2]\n[3]\n");
+  for (const args of [["list", "queues"], ["stats", "--json"]]) {
+    const { code, stderr } = await onFullDisk(bench, args);
+    assertEquals(code, 1);
+    assertMatch(stderr, /^jobs: The output cannot be written: No space left on device[^\n]*\n$/);
+  }
+  const pushed = await onFullDisk(bench, ["push", "A"]);
+  const [, jid] = /The output cannot be written: .*; the job is stored: (\w+)\n$/.exec(pushed.stderr) ?? [];
+  assertEquals([pushed.code, (await bench.store.find(jid!)).length], [1, 1], pushed.stderr);
+  const bulk = await onFullDisk(bench, ["push", "A", "--bulk", "bulk"]);
+  assertEquals(bulk.code, 1);
+  assertStringIncludes(bulk.stderr, "; 3 lines are stored, and the jids of the last 3 untold");
+  assertEquals((await bench.store.stats()).enqueued, 4);
+});
+
+Deno.test("--wait makes nothing forgotten earlier than usual, and longer where the class says so", async () => {
+  await using bench = await Bench.open();
+  await bench.store.declareClasses([{ name: "Long", options: '{"result_ttl":"2h","failure_ttl":-1}' }]);
+  const pushed = async (name: string, ...more: string[]) => {
+    const { code, stderr } = await on(bench, ["push", name, "--wait", "--wait-timeout", "10ms", ...more]);
+    assertEquals(code, 1);
+    const [, jid] = /jobs: (\w+) is still (?:queued|scheduled) after --wait-timeout/.exec(stderr) ?? [];
+    const { result_ttl, failure_ttl } = JSON.parse((await bench.store.find(jid!))[0]!.payload);
+    return [result_ttl, failure_ttl];
+  };
+  assertEquals(await pushed("Short", "--in", "1h"), [500, 86_400]);
+  assertEquals(await pushed("Long"), [7_200, -1]);
+});
+
+Deno.test("in bulk, a field that is nearly a known one is named once; nothing to push is said", async () => {
+  await using bench = await Bench.open();
+  const lines = ['{"class":"A","args":[],"qeue":"low","user":1}', '{"class":"A","args":[],"qeue":"low"}'].join("\n");
+  const typo = await on(bench, ["push", "--bulk", "-"], lines);
+  assertEquals(typo.code, 0);
+  const named = typo.stderr.split("\n").filter((line) => line.includes("did you mean"));
+  assertEquals(named, ['jobs: line 1: "qeue" is no option, and is kept in the payload; did you mean "queue"?']);
+  const nothing = await on(bench, ["push", "A", "--bulk", "-"], "\n\n");
+  assertEquals(nothing, { code: 0, stdout: "", stderr: "jobs: nothing to push: standard input has no lines\n" });
+});
+
+Deno.test("handlers whose options throw are told in a line", async () => {
+  await using bench = await Bench.open();
+  for (
+    const [i, options] of ['get options() { throw new Error("no") }', "options: { get queue() { throw 5 } }"].entries()
+  ) {
+    const file = `${bench.folder}/h${i}.js`;
+    await Deno.writeTextFile(
+      file,
+      `export const A = () => {}; const from = { ${options} };
+       Object.defineProperties(A, Object.getOwnPropertyDescriptors(from));`,
+    );
+    const { code, stderr } = await on(bench, ["run", file]);
+    assertEquals(code, 1);
+    assertMatch(stderr, /^jobs: Handlers "[^"]+": A\.options cannot be read: .*\n$/);
+  }
+});
+
+Deno.test("JSON has nothing in it that a terminal obeys, and is the same value", async () => {
+  await using bench = await Bench.open();
+  const hostile = "\u007f\u0085\u009b31m\u202e\u2028\u2066é";
+  const jid = await bench.push("A", [hostile]);
+  const { stdout } = await on(bench, ["show", jid, "--json"]);
+  assertEquals(/[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/.test(stdout), false);
+  assertEquals(JSON.parse(stdout).payload.args, [hostile]);
+  await Deno.writeTextFile(`${bench.folder}/echo.js`, "export const Echo = (_, text) => text;");
+  await using _server = await bench.server([`${bench.folder}/echo.js`]);
+  const echoed = await on(bench, ["push", "Echo", hostile, "--wait"]);
+  assertEquals(echoed.stdout, '"\\u007f\\u0085\\u009b31m\\u202e\\u2028\\u2066é"\n');
+});
+
+Deno.test("Ctrl-C while waiting names the job, which goes on", async () => {
+  await using bench = await Bench.open();
+  const [program, ...first] = jobsCommand();
+  const child = new Deno.Command(program, {
+    args: [...first, "push", "A", "--wait"],
+    env: { JOBS_STORE: bench.url },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  let said = "";
+  for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+    said += text;
+    if (said.includes("jobs run") && !said.includes("No longer")) child.kill("SIGINT");
+  }
+  assertMatch(said, /jobs: No longer waiting; \w+ goes on \(jobs show \w+\)\n$/);
+  assertEquals((await child.status).code, 130);
+});
