@@ -6,6 +6,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
+import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
 import { job, processRecord, register, takeUpTo, TTL_MS } from "./store_contract/jobs.ts";
 
@@ -179,9 +180,10 @@ Deno.test("redis wire: of several outcomes, just those of leases that were taken
   await register(store, OWNER);
   await store.enqueue([job(1), job(2), job(3)]);
   const [a, b, c] = (await takeUpTo(store, OWNER)).map(({ token }) => token);
-  // The youngest goes first.
+  // The youngest goes first. The server must have been up for longer than the beat of this process counts.
+  await store.beat(processRecord("host:9:cccccccccccc"), 1);
   await redis.cli("ZADD", "jobs:owners", "1", OWNER);
-  assertEquals((await store.rescue(1, 3)).rescued, 1);
+  await until(async () => (await store.rescue(1, 3)).rescued === 1);
   await register(store, OWNER);
   const outcomes = [c!, a!, b!].map((token) => ({ kind: "ack", token } as const));
   assertEquals(await store.settle(OWNER, outcomes), { lost: [c!], dropped: 0 });
