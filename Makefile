@@ -1,7 +1,7 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo run check test bench fmt compile image clean
+.PHONY: help deno demo run check test bench fmt compile library image clean
 
 # What the tests drive, as PACKAGE[:COMMAND].
 TEST_NEEDS = redis-server ruby-sidekiq:sidekiq chromium prometheus:promtool zsh fish logrotate systemd:systemd-analyze tmux groff-base:groff bsdutils:script
@@ -44,6 +44,9 @@ fmt: ## Format the code
 
 compile: ## Make one executable, dist/jobs (TARGET=aarch64-unknown-linux-gnu for another platform)
 	@$(DENO) task --quiet compile $(if $(TARGET),--target $(TARGET))
+
+library: ## Make the library as a folder that any Deno program imports from, dist/library
+	@$(DENO) task --quiet library
 
 image: compile ## Make a container image of it, dist/jobs.tar, and its files in dist/rootfs; no Docker needed
 	@$(DENO) task --quiet image

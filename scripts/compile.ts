@@ -3,28 +3,20 @@
  *
  *     deno run -A scripts/compile.ts [--target TARGET] [--output FILE]
  *
- *  1. The program is bundled first, in chunks: what a command does not need is not read, and what it needs is read from
- *     few files. Imports of text (Lua, SQL) are in the chunks then. The bundle names each source by the way to it from
- *     the project, npm's by the way to Deno's cache: from a copy in that cache the ways are the same on any machine.
- *  2. Each Worker's entry (`*_worker.ts`) is an entry of the bundle too. The chunk that starts the Worker looks
- *     for the entry beside itself; a file of one line stands there.
- *  3. `deno compile` puts the chunks behind Deno's runtime. The folder it reads holds nothing else, so nothing else can
+ *  1. The program is bundled first, in chunks ({@linkcode bundle}): what a command does not need is not read, and what it
+ *     needs is read from few files.
+ *  2. `deno compile` puts the chunks behind Deno's runtime. The folder it reads holds nothing else, so nothing else can
  *     get in. Same sources, same runtime: same file, to the byte.
  *
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
-import { cp } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { bundle, BundleError, copySources, deno, ROOT } from "./bundle.ts";
 import { machineOf } from "./elf.ts";
-
-const ROOT = resolve(import.meta.dirname!, "..");
 
 /** Everything: handlers are programs of their own, and reach for whatever they need. See docs/deploy.md. */
 const PERMISSIONS = ["--allow-all", "--no-prompt"];
-
-/** Why there is no executable, in one line. */
-class CompileError extends Error {}
 
 /** What was made. */
 interface Compiled {
@@ -36,49 +28,15 @@ interface Compiled {
 
 /** Makes the executable. */
 async function compile(target: string | undefined, output: string): Promise<Compiled> {
-  const { denoDir } = JSON.parse((await deno(["info", "--json"], ROOT)).stdout) as { denoDir: string };
-  await Deno.mkdir(denoDir, { recursive: true });
-  const folder = await Deno.makeTempDir({ dir: denoDir, prefix: "jobs-compile-" });
-  try {
-    const chunks = await bundle(folder);
-    await Deno.writeTextFile(join(chunks, "commit.txt"), await commit());
-    await Deno.mkdir(resolve(output, ".."), { recursive: true });
-    const embedded = await settle(chunks);
-    await embed(chunks, target, output);
-    const path = target?.includes("windows") && !output.endsWith(".exe") ? `${output}.exe` : output;
-    await checkMachine(path, target ?? Deno.build.target);
-    return { path, size: (await Deno.stat(path)).size, embedded };
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-/** Copies the sources into a folder, and bundles the program and its Workers; returns the folder of the chunks. */
-async function bundle(folder: string): Promise<string> {
-  for (const name of ["main.ts", "src", "deno.json", "deno.lock"]) {
-    await cp(join(ROOT, name), join(folder, name), { recursive: true });
-  }
-  const chunks = join(folder, "chunks");
-  const workers = await workerEntries("src");
-  // Not minified: it would start no sooner, and traces of errors would say nothing.
-  const args = ["bundle", "--quiet", "--code-splitting", "--outdir", chunks, "main.ts", ...workers];
-  const { success, stderr } = await deno(args, folder);
-  if (!success) throw new CompileError(`The sources cannot be bundled:\n${stderr}`);
-  for (const entry of workers) {
-    const script = `./${entry.replace(/\.ts$/, ".js")}`;
-    await Deno.writeTextFile(join(chunks, basename(entry)), `import ${JSON.stringify(script)};\n`);
-  }
-  return chunks;
-}
-
-async function workerEntries(folder: string): Promise<string[]> {
-  const entries: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(join(ROOT, folder))) {
-    const path = `${folder}/${name}`;
-    if (isDirectory) entries.push(...await workerEntries(path));
-    else if (name.endsWith("_worker.ts")) entries.push(path);
-  }
-  return entries.sort();
+  await using folder = await copySources(["main.ts"]);
+  const chunks = await bundle(folder.path, "main.ts");
+  await Deno.writeTextFile(join(chunks, "commit.txt"), await commit());
+  await Deno.mkdir(resolve(output, ".."), { recursive: true });
+  const embedded = await settle(chunks);
+  await embed(chunks, target, output);
+  const path = target?.includes("windows") && !output.endsWith(".exe") ? `${output}.exe` : output;
+  await checkMachine(path, target ?? Deno.build.target);
+  return { path, size: (await Deno.stat(path)).size, embedded };
 }
 
 /** The commit of the sources, with `-dirty` when they differ from it; empty when they are in no repository. */
@@ -106,14 +64,14 @@ async function embed(folder: string, target: string | undefined, output: string)
   ], folder);
   if (success) return;
   if (Deno.env.has("DENORT_BIN")) {
-    throw new CompileError(
+    throw new BundleError(
       `Cannot compile with the runtime that DENORT_BIN names, "${
         Deno.env.get("DENORT_BIN")
       }"; wanted: the file denort of Deno ${Deno.version.deno} for the target:\n${stderr}`,
     );
   }
-  if (!stderr.includes("/denort-")) throw new CompileError(`Cannot compile:\n${stderr}`);
-  throw new CompileError(
+  if (!stderr.includes("/denort-")) throw new BundleError(`Cannot compile:\n${stderr}`);
+  throw new BundleError(
     `Cannot download Deno's runtime, which becomes part of the executable: set DENORT_BIN to the file denort of ` +
       `Deno ${Deno.version.deno} for ${target ?? Deno.build.target}, from its release's denort-${
         target ?? Deno.build.target
@@ -126,20 +84,9 @@ async function checkMachine(path: string, target: string): Promise<void> {
   const machine = await machineOf(path);
   if (machine === undefined || target.startsWith(`${machine}-`)) return;
   await Deno.remove(path);
-  throw new CompileError(
+  throw new BundleError(
     `The runtime that DENORT_BIN names is for ${machine}, the target is ${target}: name one for the target`,
   );
-}
-
-async function deno(args: readonly string[], cwd: string) {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [...args],
-    cwd,
-    env: { NO_COLOR: "1" },
-  }).output();
-  const decoder = new TextDecoder();
-  const [message = ""] = decoder.decode(stderr).split("\nStack backtrace:");
-  return { success, stdout: decoder.decode(stdout), stderr: message.trim() };
 }
 
 /** Gives all files one time, which gets embedded too; returns their size. */
@@ -171,7 +118,7 @@ if (import.meta.main) {
       } are jobs and the rest is Deno's runtime`,
     );
   } catch (error) {
-    if (!(error instanceof CompileError)) throw error;
+    if (!(error instanceof BundleError)) throw error;
     console.error(error.message);
     Deno.exit(1);
   }

@@ -1,0 +1,101 @@
+/**
+ * `make library`: the library as a folder that any Deno program imports from, wherever it is, without any configuration.
+ *
+ *     deno run -A scripts/library.ts [--output FOLDER]
+ *
+ *  1. The library is bundled ({@linkcode bundle}): `jobs.js`, and chunks that are read when they are needed.
+ *  2. Its types are declared in `types/`, of which only those modules are kept that `mod.d.ts` leads to. `jobs.js` says
+ *     where they are, so that `deno check` and editors find them.
+ *
+ * @module
+ */
+import { parseArgs } from "@std/cli/parse-args";
+import { cp } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { bundle, BundleError, copySources, deno } from "./bundle.ts";
+
+const ENTRY = "jobs.ts";
+/** The public modules, in the copy. */
+const FRONT_DOOR = "src/mod.ts";
+
+/** Makes the folder; what was in it is replaced. */
+async function makeLibrary(output: string): Promise<void> {
+  await using folder = await copySources();
+  await Deno.writeTextFile(join(folder.path, ENTRY), `export * from "./${FRONT_DOOR}";\n`);
+  const chunks = await bundle(folder.path, ENTRY);
+  const script = join(chunks, "jobs.js");
+  const code = await Deno.readTextFile(script);
+  await Deno.writeTextFile(script, `/* @ts-self-types="./types/mod.d.ts" */\n${code}`);
+  await declareTypes(folder.path, join(chunks, "types"));
+  // A program that has the old one open goes on with it: what it reads later must not be half of each.
+  const made = `${output}.new`;
+  await remove(made);
+  await Deno.mkdir(dirname(output), { recursive: true });
+  await cp(chunks, made, { recursive: true });
+  await remove(output);
+  await Deno.rename(made, output);
+}
+
+/** Declares the types of the library's public modules, and of what these name. */
+async function declareTypes(folder: string, into: string): Promise<void> {
+  await prepareForTypes(folder);
+  const outdir = join(folder, "declared");
+  const { success, stderr } = await deno(
+    ["transpile", "--quiet", "--declaration", "--outdir", outdir, FRONT_DOOR],
+    folder,
+  );
+  if (!success) throw new BundleError(`The library's types cannot be declared:\n${stderr}`);
+  const first = join(outdir, "src", "mod.d.ts");
+  const found = new Set([first]);
+  for (const path of found) {
+    const text = (await Deno.readTextFile(path)).replace(/^\/\/\/ <amd-module .*\n/, "");
+    // A declaration's neighbours are declarations, too.
+    const declared = text.replace(/(["'])(\.\.?\/[^"']+)(?<!\.d)\.ts\1/g, (_all, quote, module) => {
+      found.add(resolve(dirname(path), `${module}.d.ts`));
+      return `${quote}${module}.d.ts${quote}`;
+    });
+    const target = join(into, relative(dirname(first), path));
+    await Deno.mkdir(dirname(target), { recursive: true });
+    await Deno.writeTextFile(target, declared);
+  }
+}
+
+/** The compiler knows no imports of text, and what packages declare is not ours to check. */
+async function prepareForTypes(folder: string): Promise<void> {
+  const path = join(folder, "deno.json");
+  const config = JSON.parse(await Deno.readTextFile(path));
+  config.compilerOptions.skipLibCheck = true;
+  await Deno.writeTextFile(path, JSON.stringify(config));
+  for await (const file of modulesIn(join(folder, "src"))) {
+    const code = await Deno.readTextFile(file);
+    const changed = code.replace(/^import (\w+) from "[^"]+" with { type: "text" };$/gm, 'const $1 = "";');
+    if (changed !== code) await Deno.writeTextFile(file, changed);
+  }
+}
+
+async function* modulesIn(folder: string): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = join(folder, name);
+    if (isDirectory) yield* modulesIn(path);
+    else if (name.endsWith(".ts")) yield path;
+  }
+}
+
+async function remove(path: string): Promise<void> {
+  await Deno.remove(path, { recursive: true }).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+}
+
+if (import.meta.main) {
+  const { output } = parseArgs(Deno.args, { string: ["output"] }) as Record<string, string | undefined>;
+  const path = resolve(output ?? join("dist", "library"));
+  try {
+    await makeLibrary(path);
+    console.log(`Made for any Deno program to import:\n  import { … } from "${join(path, "jobs.js")}";`);
+  } catch (error) {
+    if (!(error instanceof BundleError)) throw error;
+    console.error(error.message);
+    Deno.exit(1);
+  }
+}

@@ -1,0 +1,87 @@
+/** The library as `make library` makes it: what a program in a folder of its own does with it, without any configuration. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { runHere } from "../support/command.ts";
+import { temporaryFolder } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+const library = new URL("../../dist/test/library/", import.meta.url).pathname;
+await runHere(Deno.execPath(), ["run", "-A", "scripts/library.ts", "--output", library]);
+
+/** Pushes and performs; heartbeats go out of a thread of their own, which has a file of its own. */
+const PROGRAM = `
+import { defineJob, startServer } from "./library/jobs.js";
+
+const Welcome = defineJob("Welcome", (ctx, name: string, times: number) => {
+  ctx.log.info("Welcoming", { name });
+  return name.repeat(times);
+}, { queue: "mail", result_ttl: 60 });
+
+Deno.unrefTimer(setTimeout(() => Deno.exit(3), 30_000)); // no heartbeat
+const beats = [0, 0, 0].map(() => Promise.withResolvers<void>());
+let beat = 0;
+const hooks = { heartbeat: () => beats[beat++]?.resolve() };
+await using server = await startServer({ store: Deno.args[0]!, jobs: [Welcome], hooks, settings: { heartbeatMs: 50 } });
+const jid = await server.client.push(Welcome, ["Ada", 2]);
+const ended = await server.client.result(jid!);
+await Promise.all(beats.map(({ promise }) => promise));
+console.log(ended?.state, ended?.result);
+`;
+
+const PRODUCER = `
+import { Client, openStore } from "./library/jobs.js";
+
+await using store = await openStore(Deno.args[0]!);
+console.log(await new Client({ store }).push("Welcome", ["Grace", 1]));
+`;
+
+/** A folder with a copy of the library, and programs beside it. */
+async function newFolder(programs: Record<string, string>) {
+  const folder = await temporaryFolder();
+  await runHere("cp", ["-r", library, `${folder.path}/library`]);
+  for (const [name, code] of Object.entries(programs)) await Deno.writeTextFile(`${folder.path}/${name}`, code);
+  const run = async (...args: string[]) => {
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args,
+      cwd: folder.path,
+      env: { NO_COLOR: "1" },
+    }).output();
+    const decoder = new TextDecoder();
+    return { success, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  };
+  return { path: folder.path, run, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+}
+
+Deno.test("a program in another folder pushes and performs, on SQLite and on Redis", async () => {
+  await using folder = await newFolder({ "main.ts": PROGRAM, "push.ts": PRODUCER });
+  await using redis = await startRedis();
+  for (const store of ["sqlite:jobs.db", "sqlite::memory:", redis.url]) {
+    const { success, stdout, stderr } = await folder.run("run", "--check", "-A", "main.ts", store);
+    assert(success, stderr);
+    assertEquals(stdout, "done AdaAda\n", stderr);
+    assert(!stderr.includes("Heartbeat thread failed"), stderr);
+    const pushed = await folder.run("run", "-A", "push.ts", store);
+    assertMatch(pushed.stdout, /^[0-9a-f]{24}\n$/, pushed.stderr);
+  }
+});
+
+Deno.test("its types are there: wrong arguments are found before the program runs", async () => {
+  await using folder = await newFolder({ "wrong.ts": PROGRAM.replace(`["Ada", 2]`, `["Ada", "2"]`) });
+  const { success, stderr } = await folder.run("check", "wrong.ts");
+  assert(!success);
+  assertStringIncludes(stderr, "Type 'string' is not assignable to type 'number'");
+});
+
+Deno.test("nothing from outside its folder is read", async () => {
+  await using folder = await newFolder({ "push.ts": PRODUCER });
+  const { modules } = JSON.parse((await folder.run("info", "--json", "push.ts")).stdout) as {
+    modules: { specifier: string; error?: string }[];
+  };
+  const outside = modules.filter(({ specifier, error }) =>
+    error !== undefined || !(specifier.startsWith(`file://${folder.path}/`) || specifier.startsWith("node:"))
+  );
+  assertEquals(outside, []);
+  // Without the network, and without npm's cache.
+  const limited = ["run", "--allow-read=.", "--allow-write=.", "--allow-env", "--no-prompt", "--cached-only"];
+  const { stdout, stderr } = await folder.run(...limited, "push.ts", "sqlite:jobs.db");
+  assertMatch(stdout, /^[0-9a-f]{24}\n$/, stderr);
+});
