@@ -3,7 +3,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { job } from "../store_contract/jobs.ts";
 import { Child } from "../support/child.ts";
-import { jobs } from "../support/process.ts";
+import { until } from "../support/eventually.ts";
+import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { StoreError } from "../../src/store/errors.ts";
 
 const path = (bench: Bench) => bench.url.slice("sqlite:".length);
@@ -14,8 +15,8 @@ async function beaten(bench: Bench): Promise<void> {
   await bench.until(async () => (await bench.store.processes())[0]!.beatAt > registered!.beatAt, "it beats on");
 }
 
-async function takeAway(bench: Bench): Promise<void> {
-  for (const end of ["", "-wal", "-shm"]) await Deno.remove(path(bench) + end);
+async function takeAway(bench: Bench, ends = ["", "-wal", "-shm"]): Promise<void> {
+  for (const end of ends) await Deno.remove(path(bench) + end);
 }
 
 Deno.test("a server whose file was deleted says so in one line, and ends with an error", async () => {
@@ -69,4 +70,65 @@ Deno.test("a program whose server had to stop by itself lives on, though nobody 
   await takeAway(bench);
   assertEquals(await program.line(), "failed: gone");
   assert(await program.ended());
+});
+
+/** A server that takes none of the jobs here, has the file to itself, and one job that waits in its log. */
+async function openAlone() {
+  const folder = await temporaryFolder();
+  const store = `sqlite:${folder.path}/jobs.db`;
+  const notes = `${folder.path}/notes`;
+  const handlers = new URL("../support/handlers.js", import.meta.url).pathname;
+  const server = new JobsProcess({ store, args: [handlers, "-q", "others"] });
+  await server.logged("Ready");
+  const push = async (text: string) => {
+    const { code, stderr } = await jobs(["push", "Note", notes, text, "--store", store]);
+    assertEquals(code, 0, stderr);
+  };
+  const beatAt = async () => JSON.parse((await jobs(["ps", "--json", "--store", store])).stdout)[0].beatAt;
+  const first = await beatAt();
+  await until(async () => await beatAt() > first, "a beat of the thread, which then has the file open, too");
+  await push("before");
+  return {
+    push,
+    server,
+    takeAway: (ends: readonly string[]) => Promise.all(ends.map((end) => Deno.remove(`${folder.path}/jobs.db${end}`))),
+    /** What a new server performs, which is so many jobs. */
+    async performed(count: number) {
+      await using next = new JobsProcess({ store, args: [handlers] });
+      await next.logged("Done", {}, count);
+      return (await Deno.readTextFile(notes)).trim().split("\n");
+    },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+for (const ends of [["-wal", "-shm"], ["-wal"], ["-shm"]]) {
+  Deno.test(`a server whose ${ends.join(" and ")} was deleted ends, and what was in the log is kept`, async () => {
+    await using alone = await openAlone();
+    await alone.takeAway(ends);
+    assertEquals((await alone.server.status()).code, 1);
+    const errors = alone.server.lines.filter(({ level }) => level === "error");
+    assertEquals(errors.length, 1, JSON.stringify(errors));
+    assertMatch(
+      errors[0]!.msg,
+      /^The file -(wal|shm) of store ".*jobs.db" was deleted or moved away while it was in use/,
+    );
+    assertEquals(await alone.performed(1), ["before"]);
+  });
+}
+
+Deno.test("a push after a server's log was deleted outlives the end of that server", async () => {
+  await using alone = await openAlone();
+  // It does not look at its files meanwhile.
+  alone.server.kill("SIGSTOP");
+  await alone.takeAway(["-wal", "-shm"]);
+  await alone.push("after");
+  alone.server.kill("SIGCONT");
+  assertEquals((await alone.server.status()).code, 1);
+  assertMatch(alone.server.lines.find(({ level }) => level === "error")!.msg, /was replaced by another/);
+  // What stood in the deleted log alone went with it.
+  assertEquals(await alone.performed(1), ["after"]);
 });

@@ -21,5 +21,13 @@ Deno.test("a process that pushes and ends takes nothing away from the server tha
     const { beatAt } = await beats();
     await until(async () => (await beats()).beatAt > beatAt, "another beat");
   }
+  // Many at once, that open and close it in every order.
+  const pushed = await Promise.all(
+    Array.from({ length: 12 }, async () => (await jobs(["push", "Noop", "--store", store])).stdout.trim()),
+  );
+  for (const jid of pushed) await server.logged("Done", { jid });
+  const { beatAt } = await beats();
+  await until(async () => (await beats()).beatAt > beatAt, "another beat, with another look at the files");
   assertEquals((await beats()).alive, true);
+  assertEquals(server.lines.filter(({ level }) => level === "error" || level === "warn"), []);
 });

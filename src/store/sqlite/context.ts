@@ -20,6 +20,8 @@ export interface Context {
   readonly turn: () => Promise<void>;
   /** Reads outside of transactions; waits while the file is locked, and translates errors. */
   readonly read: <Result>(run: () => Result) => Promise<Result>;
+  /** Lets go of the file. */
+  readonly close: () => void;
   readonly wire: 7 | 8;
   readonly deadMaxJobs: number;
   readonly deadMaxAgeMs: number;

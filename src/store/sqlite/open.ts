@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../clock.ts";
 import type { OpenStore, StoreOptions } from "../open.ts";
 import { parseAddress } from "./address.ts";
@@ -58,9 +59,23 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<Op
         throw translate(error, path);
       }
     },
+    close: () => closeDatabase(database, file),
     wire: options.sidekiqWire ?? 7,
     deadMaxJobs: options.deadMaxJobs ?? DEFAULT_DEAD_MAX_JOBS,
     deadMaxAgeMs: options.deadMaxAgeMs ?? DEFAULT_DEAD_MAX_AGE_MS,
   };
   return new SqliteStore(url, context);
+}
+
+/** Nobody closes these: not even the garbage collector. */
+const leftOpen: DatabaseSync[] = [];
+
+/**
+ * Closes the database. The last one to do so brings the log into the file and deletes the log, by its name: when others
+ * have files of their own in those places now, that would be theirs, with what they have stored. Then it stays open for
+ * as long as the process lives.
+ */
+function closeDatabase(database: DatabaseSync, file: SameFile): void {
+  if (file.isReplaced()) leftOpen.push(database);
+  else database.close();
 }

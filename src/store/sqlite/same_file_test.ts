@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { StoreError } from "../errors.ts";
 import { SameFile } from "./same_file.ts";
@@ -66,4 +66,28 @@ Deno.test("what is written to a file, and a store in memory, change nothing", as
   const memory = new SameFile(":memory:", t.clock);
   await t.clock.advance(1_000);
   memory.check();
+});
+
+Deno.test("the log and its index are looked at, too, and where a link to the file leads", async () => {
+  for (const end of ["-wal", "-shm"]) {
+    for (const way of ["deleted or moved away", "replaced by another"]) {
+      await using t = await lab();
+      for (const end of ["-wal", "-shm"]) await Deno.writeTextFile(t.path + end, "");
+      await Deno.symlink(t.path, `${t.dir}/link.db`);
+      const linked = new SameFile(`${t.dir}/link.db`, t.clock);
+      const file = new SameFile(t.path, t.clock);
+      await Deno.rename(t.path + end, `${t.path}.old`);
+      assertEquals(file.isReplaced(), false);
+      if (way.startsWith("replaced")) await Deno.writeTextFile(t.path + end, "");
+      assertEquals(file.isReplaced(), way.startsWith("replaced"));
+      assertStringIncludes(
+        await said({ ...t, file }),
+        `The file ${end} of store "${t.path}" was ${way} while it was in`,
+      );
+      assertStringIncludes(
+        await said({ ...t, file: linked }),
+        `The file ${end} of store "${t.dir}/link.db" was ${way}`,
+      );
+    }
+  }
 });

@@ -309,6 +309,6 @@ export class SqliteStore implements OpenStore {
     this.#isClosed = true;
     this.#context.watch.close();
     await this.#context.commit.end();
-    this.#context.database.close();
+    this.#context.close();
   }
 }
