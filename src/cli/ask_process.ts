@@ -13,14 +13,30 @@ import { type ConfigFlags, withStore } from "./store.ts";
 
 /** What was asked for. */
 export interface AskArguments {
-  readonly flags: ConfigFlags & { readonly all: boolean; readonly here: boolean; readonly json: boolean };
+  readonly flags: ConfigFlags & {
+    readonly all: boolean;
+    readonly here: boolean;
+    readonly json: boolean;
+    /** Only of `quiet`. */
+    readonly end: boolean;
+  };
   readonly names: readonly string[];
 }
 
-/** Reads `IDENTITY … | --here | --all`. */
-export function parseAsk(command: string, argv: readonly string[]): AskArguments {
+/**
+ * Reads `IDENTITY … | --here | --all`.
+ *
+ * @param more flags of this command's own
+ */
+export function parseAsk(
+  command: string,
+  argv: readonly string[],
+  more: { readonly end?: Flag & { takes: "switch" } } = {},
+): AskArguments {
   const given: Flag & { takes: "switch" } = { takes: "switch" };
-  const { flags, args: names } = parseCommand(command, argv, { ...COMMON_FLAGS, all: given, here: given });
+  const parsed = parseCommand(command, argv, { ...COMMON_FLAGS, all: given, here: given, ...more });
+  const { args: names } = parsed;
+  const flags = { ...parsed.flags, end: Boolean(parsed.flags.end) };
   if ([flags.all, flags.here, names.length > 0].filter(Boolean).length !== 1) {
     throw new UsageError(
       `A process, --here or --all is wanted: jobs ${command} IDENTITY | --here | --all; jobs ps lists them`,
@@ -56,12 +72,11 @@ export async function chooseProcesses(store: OpenStore, { flags, names }: AskArg
 }
 
 /**
- * Asks the processes named in `argv` to do something, without waiting until they have.
+ * Asks the processes that are meant to do something, without waiting until they have.
  *
  * @param done completes "IDENTITY …"
  */
-export async function runAsk(verb: "quiet" | "stop", argv: readonly string[], done: string): Promise<number> {
-  const asked = parseAsk(verb, argv);
+export async function runAsk(verb: "quiet" | "resume" | "stop", asked: AskArguments, done: string): Promise<number> {
   return await withStore(asked.flags, async (store) => {
     const identities: string[] = [];
     for (const { identity } of await chooseProcesses(store, asked)) {

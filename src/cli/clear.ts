@@ -11,7 +11,8 @@ Usage: jobs clear QUEUE [--yes] [--json]
 
 Deletes the jobs that wait in a queue, for good. It asks before; --yes says so beforehand, and has to where nobody can be
 asked. Jobs that are pushed there meanwhile stay, and so does what is running, scheduled or to be retried. Ctrl-C stops it
-between two batches of 1,000. Exit 1 when there is no such queue, or the answer is no.`;
+between two batches of 1,000. An empty queue that is not paused and that no process takes is off the list of queues then.
+Exit 1 when there is no such queue, or the answer is no.`;
 
 const DELETING = { edit: "delete", doing: "Deleting", done: "deleted" } as const;
 
@@ -33,8 +34,10 @@ export async function run(argv: readonly string[]): Promise<number> {
       return 1;
     }
     const cleared = await editAll(store, place, { name: "clear", ...DELETING }, size);
-    if (flags.json) printJson({ queue, cleared });
-    else print(`${jobCount(cleared)} deleted from queue ${queue}`);
+    const taken = (await store.processes()).some((process) => process.alive && process.queues.includes(queue));
+    const forgotten = !taken && await store.forgetQueue(queue);
+    if (flags.json) printJson({ queue, cleared, forgotten });
+    else print(`${jobCount(cleared)} deleted from queue ${queue}${forgotten ? ", which is forgotten" : ""}`);
     return 0;
   });
 }

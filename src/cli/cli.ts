@@ -72,11 +72,12 @@ async function dispatch(argv: readonly string[]): Promise<number> {
     return 2;
   }
   if (name === "help" || name === "--help" || name === "-h") {
-    const topic = name === "help" ? rest[0] : undefined;
+    const [topic, more] = name === "help" ? rest : [undefined, rest[0]];
+    if (more !== undefined) throw new UsageError(`Superfluous: "${more}"; wanted: jobs help [COMMAND or TOPIC]`);
     print(topic === undefined ? await overview() : await helpOn(topic));
     return 0;
   }
-  if (name === "--version" || name === "-V") return await dispatch(["version"]);
+  if (name === "--version" || name === "-V") return await dispatch(["version", ...rest]);
   const command = await load(name);
   const flags = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : rest.length);
   if (flags.includes("--help") || flags.includes("-h")) {

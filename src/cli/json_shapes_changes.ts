@@ -28,7 +28,11 @@ export const CHANGE_SHAPES: readonly Shape[] = [
   {
     command: "jobs clear QUEUE",
     prints: "an object",
-    fields: { "queue": ["text", "the queue"], "cleared": ["number", "how many jobs were deleted"] },
+    fields: {
+      "queue": ["text", "the queue"],
+      "cleared": ["number", "how many jobs were deleted"],
+      "forgotten": ["boolean", "whether it is off the list of queues"],
+    },
   },
   {
     command: "jobs pause",

@@ -5,12 +5,13 @@
  */
 import { QUEUE_NAME } from "../config_parse.ts";
 import { formatDuration } from "../job/duration.ts";
-import type { QueueInfo, StoreAdmin } from "../store/admin.ts";
+import { nearest } from "../nearest.ts";
+import type { ProcessInfo, QueueInfo, StoreAdmin } from "../store/admin.ts";
 import { ALL_QUEUES, pauseTarget } from "../store/pauses.ts";
 import { UsageError } from "./args.ts";
 import { writeDown } from "./audit.ts";
 import type { Column } from "./table.ts";
-import { print, printJson } from "./output.ts";
+import { print, printJson, remark } from "./output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
 /** Does it to the queues named, else to all. */
@@ -26,9 +27,12 @@ export async function changePauses(
   }
   const queues = names.length > 0 ? names : [ALL_QUEUES];
   return await withStore(flags, async (store) => {
+    const [before, processes] = await Promise.all([store.queues(), verb === "pause" ? store.processes() : []]);
     for (const queue of queues) {
       await change(store, queue);
       await writeDown(store, { action: verb, target: pauseTarget(queue) });
+      const remarked = verb === "pause" ? unknownQueue(queue, before, processes) : notPaused(queue, before);
+      if (remarked !== undefined) remark(`jobs: ${remarked}`);
     }
     if (flags.json) printJson({ [verb]: queues });
     else {
@@ -36,6 +40,29 @@ export async function changePauses(
     }
     return 0;
   });
+}
+
+/** A name may be mistyped; one that is to come can be paused all the same. */
+function unknownQueue(
+  queue: string,
+  queues: readonly QueueInfo[],
+  processes: readonly ProcessInfo[],
+): string | undefined {
+  const taken = processes.filter(({ alive }) => alive).flatMap((process) => process.queues);
+  const known = [...queues.map(({ name }) => name), ...taken];
+  if (queue === ALL_QUEUES || known.includes(queue)) return undefined;
+  const meant = nearest(queue, known.filter((name) => name !== ALL_QUEUES));
+  return `queue ${queue} has no jobs, and no process takes it${meant ? `; did you mean "${meant}"?` : " yet"}`;
+}
+
+/** Resuming what is not paused is well, and most likely not what was meant. */
+function notPaused(queue: string, queues: readonly QueueInfo[]): string | undefined {
+  const paused = queues.filter((info) => info.paused).map(({ name }) => name);
+  if (paused.includes(queue)) return undefined;
+  const others = paused.length === 0 ? "" : `; paused: ${paused.map(shownQueue).join(", ")}`;
+  return queue === ALL_QUEUES
+    ? `all queues together were not paused${others}`
+    : `queue ${queue} was not paused${others}`;
 }
 
 /** The paused queues for people; undefined when there are none. */

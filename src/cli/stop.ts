@@ -1,5 +1,5 @@
 /** `jobs stop IDENTITY | --here | --all`. @module */
-import { runAsk } from "./ask_process.ts";
+import { parseAsk, runAsk } from "./ask_process.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -12,5 +12,5 @@ IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag; 
 
 /** Stops processes. */
 export function run(argv: readonly string[]): Promise<number> {
-  return runAsk("stop", argv, "asked to stop");
+  return runAsk("stop", parseAsk("stop", argv), "asked to stop");
 }

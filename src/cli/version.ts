@@ -1,6 +1,6 @@
 /** `jobs version`. @module */
 import { compiledFrom, VERSION } from "../version.ts";
-import { COMMON_FLAGS, parseCommand } from "./args.ts";
+import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { print, printJson } from "./output.ts";
 
 /** What `--help` prints. */
@@ -11,7 +11,8 @@ Prints the version of jobs, the commit it was compiled from, and the runtime in 
 
 /** Prints the version. */
 export function run(argv: readonly string[]): Promise<number> {
-  const { flags } = parseCommand("version", argv, COMMON_FLAGS);
+  const { flags, args: [more] } = parseCommand("version", argv, COMMON_FLAGS);
+  if (more !== undefined) throw new UsageError(`Superfluous: "${more}"; wanted: jobs version`);
   const commit = compiledFrom();
   const { deno, v8 } = Deno.version;
   const { target } = Deno.build;

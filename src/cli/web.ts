@@ -38,6 +38,9 @@ export async function run(argv: readonly string[]): Promise<number> {
   });
   if (more.length > 0) throw new UsageError(`Superfluous: "${more[0]}"; wanted: jobs web [[HOST:]PORT]`);
   const name = flags["new-user"] ?? flags["new-token"];
+  if (name === undefined && flags.role !== undefined) {
+    throw new UsageError('--role is for --new-user or --new-token: a login that is there has its role in "web.users"');
+  }
   if (name !== undefined) {
     return await printUser(name, flags.role ?? "operator", flags["new-token"] !== undefined, flags.json);
   }

@@ -106,7 +106,7 @@ export type Edit = "requeue" | "kill" | "delete";
 export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReader, MeasureReader, HealthReader {
   /** The counts of everything. */
   stats(): Promise<Stats>;
-  /** Every queue that has jobs, had some, or is paused; by name. */
+  /** Every queue that has jobs, had some and was not forgotten, or is paused; by name. */
   queues(): Promise<QueueInfo[]>;
   /** The registered processes. */
   processes(): Promise<ProcessInfo[]>;
@@ -143,6 +143,12 @@ export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReade
   pause(queue: string, forMs?: number): Promise<void>;
   /** Lets a queue's jobs be taken again. */
   resume(queue: string): Promise<void>;
+  /**
+   * Takes an empty queue off the list of queues; the next job that is pushed there, or comes back there, puts it on again.
+   *
+   * @returns false where it has jobs, is paused, or is not on the list; on SQLite also while one of its jobs runs
+   */
+  forgetQueue(queue: string): Promise<boolean>;
   /** Asks something of a process. False when there is no such live process. */
   send(identity: string, command: Command): Promise<boolean>;
   /** Resolves with the answer to a command, or undefined when `signal` aborts. */

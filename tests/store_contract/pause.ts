@@ -52,6 +52,27 @@ export const pause: Cases = {
     assertEquals((await t.store.queues()).filter((queue) => queue.paused), []);
   },
 
+  "an empty queue that is not paused can be forgotten, and is known again with its next job": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.pause("typo");
+    await t.store.enqueue([job(1, { queue: "full" }), job(2, { queue: "ran" })]);
+    const [lease] = await takeUpTo(t.store, owner, 1, ["ran"]);
+    await t.store.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    const names = async () => (await t.store.queues()).map(({ name }) => name).sort();
+    for (const name of ["typo", "full", "never"]) assertEquals(await t.store.forgetQueue(name), false, name);
+    assertEquals(await t.store.forgetQueue("ran"), true);
+    assertEquals(await names(), ["full", "typo"]);
+    await t.store.resume("typo");
+    await t.store.forgetQueue("typo");
+    assertEquals(await names(), ["full"]);
+    await t.store.enqueue([job(3, { queue: "ran" })]);
+    const [again] = await takeUpTo(t.store, owner, 1, ["ran"]);
+    await t.store.forgetQueue("ran");
+    await t.store.settle(owner, [{ kind: "release", token: again!.token }]);
+    assertEquals([await names(), numbers(await takeUpTo(t.store, owner, 1, ["ran"]))], [["full", "ran"], [3]]);
+  },
+
   "what stands for all queues is listed while they are paused, and is no queue else": async (open) => {
     await using t = await open();
     await t.store.pause(ALL_QUEUES);

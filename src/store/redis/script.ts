@@ -21,6 +21,7 @@ import deregister from "./lua/deregister.lua" with { type: "text" };
 import due from "./lua/due.lua" with { type: "text" };
 import endLive from "./lua/end_live.lua" with { type: "text" };
 import enqueue from "./lua/enqueue.lua" with { type: "text" };
+import forget from "./lua/forget.lua" with { type: "text" };
 import held from "./lua/held.lua" with { type: "text" };
 import keepRecord from "./lua/keep_record.lua" with { type: "text" };
 import measure from "./lua/measure.lua" with { type: "text" };
@@ -64,6 +65,7 @@ export const SCRIPTS = {
   deregister: script(deregister),
   due: script(due),
   enqueue: script(enqueue, add),
+  forget: script(forget, paused),
   measure: script(measure),
   held: script(held),
   move: script(move, add + trimDead + unlock + endLive),

@@ -27,7 +27,7 @@ import type {
   SettleResult,
   TakeRequest,
 } from "../store.ts";
-import { adopt, forget } from "./adoption.ts";
+import { adopt, forget, remember, remembers } from "./adoption.ts";
 import { addAct, readActs } from "./audit.ts";
 import { declareClasses, declaredClasses } from "./classes.ts";
 import { type Context, serverTime } from "./context.ts";
@@ -211,6 +211,11 @@ export class RedisStore implements OpenStore {
     await link.call(["PUBLISH", WAKE_CHANNEL, "resume"]).catch(() => {});
   }
 
+  async forgetQueue(queue: string): Promise<boolean> {
+    const { link, offset } = this.#context;
+    return await link.run(SCRIPTS.forget, [], [offset(), queue]) === 1;
+  }
+
   send(identity: string, command: Command): Promise<boolean> {
     return this.#processes.send(identity, command);
   }
@@ -281,6 +286,14 @@ export class RedisStore implements OpenStore {
 
   adopt(jobs: readonly Adopted[]): Promise<number> {
     return adopt(this.#context, jobs);
+  }
+
+  remember(key: string): Promise<void> {
+    return remember(this.#context, key);
+  }
+
+  remembers(key: string): Promise<boolean> {
+    return remembers(this.#context, key);
   }
 
   forget(keys: readonly string[]): Promise<void> {

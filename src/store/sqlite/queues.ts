@@ -71,6 +71,19 @@ export class Queues {
     });
   }
 
+  /** See `StoreAdmin.forgetQueue`. A queue of which a job is leased stays: the lease names its row. */
+  forget(name: string): Promise<boolean> {
+    const { commit, sql, now } = this.#context;
+    return commit.run(() =>
+      Number(
+        sql(
+          `DELETE FROM queue WHERE name = ? AND size = 0 AND (paused = 0 OR paused_until <= ?)
+           AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id)`,
+        ).run(name, now()).changes,
+      ) > 0
+    );
+  }
+
   /** The queue's number, given to it if it has none; inside a transaction. */
   idOf(name: string): number {
     const { sql } = this.#context;

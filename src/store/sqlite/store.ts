@@ -216,6 +216,10 @@ export class SqliteStore implements OpenStore {
     return this.#queues.resume(queue);
   }
 
+  forgetQueue(queue: string): Promise<boolean> {
+    return this.#queues.forget(queue);
+  }
+
   send(identity: string, command: Command): Promise<boolean> {
     return this.#commands.send(identity, command);
   }
@@ -286,6 +290,14 @@ export class SqliteStore implements OpenStore {
 
   adopt(jobs: readonly Adopted[]): Promise<number> {
     return this.#adoption.adopt(jobs);
+  }
+
+  remember(key: string): Promise<void> {
+    return this.#adoption.remember(key);
+  }
+
+  remembers(key: string): Promise<boolean> {
+    return this.#adoption.remembers(key);
   }
 
   forget(keys: readonly string[]): Promise<void> {

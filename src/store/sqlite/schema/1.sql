@@ -10,7 +10,7 @@ CREATE TABLE job (
 ) STRICT;
 CREATE INDEX job_jid ON job (jid);
 
--- Queues that have jobs, had some, or are paused. Never deleted.
+-- Queues that have jobs, had some, or are paused.
 CREATE TABLE queue (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
