@@ -8,6 +8,7 @@ import type { Place } from "../src/store/admin.ts";
 import { MoveError, type MoveProgress, moveStore } from "../src/store/move.ts";
 import { type OpenStore, openStore } from "../src/store/open.ts";
 import { openSqliteTestStore } from "./support/stores.ts";
+import { temporaryFolder } from "./support/process.ts";
 import { startRedis } from "./support/redis.ts";
 import {
   entries,
@@ -96,6 +97,28 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
   });
 
+  Deno.test(`move: ${name}: a pause goes along, and is no longer where it was; killed at any step, none is lost`, async () => {
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      await from.enqueue(jobs(1, 2));
+      const queues = ["*", "default", "empty"];
+      for (const queue of queues) await from.pause(queue);
+      const dying = mortal(n);
+      const done = await moveStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      const [here, there] = [await pausedIn(from), await pausedIn(to)];
+      for (const queue of queues) assert(here.includes(queue) || there.includes(queue), `killed at step ${n}`);
+      await moveStore(from, to);
+      assertEquals([await pausedIn(from), await pausedIn(to)], [[], queues], `killed at step ${n}`);
+      await to.resume("default");
+      await moveStore(to, from);
+      assertEquals(await pausedIn(from), ["*", "empty"]);
+      if (done) break;
+    }
+  });
+
   Deno.test(`move: ${name}: killed at any step and run again, nothing is lost and nothing there twice`, async () => {
     // Dies right before, or right after, the n-th of its steps; then a new run does the rest.
     for (let n = 0;; n++) {
@@ -121,7 +144,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
 Deno.test("move: the target may be working, and what it has finished does not come back", async () => {
   await using t = await openBoth();
   await t.sqlite.enqueue(jobs(1, 3));
-  const dying = mortal(1);
+  const dying = mortal(3); // after the first batch came in
   await assertRejects(() => moveStore(t.sqlite, dying.wrap(t.redis)), Killed);
   const owner = await register(t.redis);
   const leases = await takeUpTo(t.redis, owner);
@@ -196,13 +219,45 @@ Deno.test("move: stopped by its signal, the rest stays", async () => {
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), jobs(1, 1_200).map((_, i) => i + 1));
 });
 
+async function pausedIn(store: OpenStore): Promise<string[]> {
+  return (await store.queues()).filter(({ paused }) => paused).map(({ name }) => name);
+}
+
+Deno.test("move: not from a store to itself, whatever its addresses; nothing is changed", async () => {
+  await using t = await openBoth();
+  await using folder = await temporaryFolder();
+  await Deno.symlink(folder.path, `${folder.path}/link`);
+  const pairs = [
+    [t.redis.url, `redis://localhost:${redis.port}`],
+    [t.redis.url, `redis://:@127.0.0.1:${redis.port}/0`],
+    [`sqlite:${folder.path}/jobs.db`, `sqlite:${folder.path}/../${folder.path.split("/").at(-1)}/jobs.db`],
+    [`sqlite:${folder.path}/jobs.db`, `sqlite:${folder.path}/link/jobs.db`],
+  ];
+  for (const [one, other] of pairs) {
+    await using from = await openStore(one!);
+    await from.enqueue([job(1)]);
+    await using to = await openStore(other!);
+    await assertRejects(() => moveStore(from, to), MoveError, "are one and the same store; wanted: two");
+    assertEquals(await numbersIn(from, { in: "queue", queue: "default" }), [1]);
+    await from.editSome({ in: "queue", queue: "default" }, "delete", 1);
+  }
+  assertEquals(await redis.cli("KEYS", "jobs:adopted:*"), "");
+});
+
+Deno.test("move: from one database of a server to another", async () => {
+  await using t = await openBoth();
+  await using other = await openStore(`redis://127.0.0.1:${redis.port}/1`);
+  await t.redis.enqueue(jobs(1, 3));
+  assertEquals((await moveStore(t.redis, other)).jobs, 3);
+});
+
 /** A process that was killed goes no further. */
 class Killed extends Error {}
 
 /** Stores whose user dies at the n-th of its changes: even n right before it, odd n right after it. */
 function mortal(n: number): { wrap(store: OpenStore): OpenStore } {
   let steps = 0;
-  const changes = ["adopt", "edit", "forget", "cronWrite", "cronRemove", "pause"];
+  const changes = ["adopt", "edit", "forget", "cronWrite", "cronRemove", "pause", "resume"];
   return {
     wrap: (store) =>
       new Proxy(store, {

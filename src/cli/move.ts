@@ -1,6 +1,7 @@
 /** `jobs move --from URL --to URL`. @module */
-import { type MoveProgress, moveStore } from "../store/move.ts";
-import { openStore } from "../store/open.ts";
+import { type MoveProgress, moveStore, sameStore } from "../store/move.ts";
+import { hidePassword, openStore } from "../store/open.ts";
+import { leadToOneFile } from "../store/open_same.ts";
 import { number } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { print, printJson } from "./output.ts";
@@ -24,6 +25,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     throw new UsageError("Two stores are wanted: jobs move --from sqlite:PATH --to redis://HOST");
   }
   if (from === to) throw new UsageError(`--from and --to are both "${from}"; wanted: two stores`);
+  if (await leadToOneFile(from, to)) throw sameStore(hidePassword(from), hidePassword(to));
   const { settings } = await loadSettings({ ...flags, store: undefined });
   await using source = await openStore(from, storeOptions(settings));
   await using target = await openStore(to, storeOptions(settings));

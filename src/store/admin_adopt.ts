@@ -30,6 +30,12 @@ export interface Adopter {
    */
   adopt(jobs: readonly Adopted[]): Promise<number>;
 
+  /** Remembers a key without a job. Whoever else remembers it then is this very store, by whatever address. */
+  remember(key: string): Promise<void>;
+
+  /** Whether a key is remembered. */
+  remembers(key: string): Promise<boolean>;
+
   /** Forgets keys. Those that are never forgotten so are forgotten after a week. */
   forget(keys: readonly string[]): Promise<void>;
 }

@@ -8,7 +8,8 @@
  *     out at the target and deleted from the source.
  *  2. The key is a digest of where the job was and of all its bytes, and, among jobs alike in one batch, which of them
  *     it is.
- *  3. A crontab entry is written to the target if it has none of that name, then removed from the source.
+ *  3. A queue that is paused is paused at the target first, and no longer at the source when all jobs are moved.
+ *  4. A crontab entry is written to the target if it has none of that name, then removed from the source.
  *
  * Nobody may be performing jobs of the source meanwhile: that is checked before every batch. Whoever still pushes to it
  * is moved after: it goes on until nothing is left. The running totals, and what is kept of ended jobs, stay behind.
@@ -22,7 +23,7 @@ import type { Adopted } from "./admin_adopt.ts";
 import { MOST_CRON_RECORDS } from "./cron.ts";
 import type { OpenStore } from "./open.ts";
 
-/** Why a move cannot go on. */
+/** Why a move cannot be, or cannot go on. */
 export class MoveError extends Error {
   override readonly name = "MoveError";
 }
@@ -58,11 +59,12 @@ type JobPlace = Adopted["place"];
 /**
  * Moves everything from `from` to `to`.
  *
- * @throws {MoveError} when somebody performs jobs of the source
+ * @throws {MoveError} when both are one store, or somebody performs jobs of the source
  * @throws {StoreError} when a store cannot do its part
  * @throws the signal's reason when it aborts
  */
 export async function moveStore(from: OpenStore, to: OpenStore, options: MoveOptions = {}): Promise<MoveResult> {
+  await refuseSame(from, to);
   await refuseWhileBusy(from);
   const { enqueued, scheduled, retry, dead } = await from.stats();
   let total = enqueued + scheduled + retry + dead;
@@ -72,18 +74,37 @@ export async function moveStore(from: OpenStore, to: OpenStore, options: MoveOpt
     total = Math.max(total, jobs);
     options.onProgress?.({ moved: jobs, total });
   };
+  const paused = new Set<string>();
   for (let before = -1; before < jobs;) {
     before = jobs;
-    for (const place of await placesOf(from, to)) await movePlace(from, to, { place, onMoved, signal: options.signal });
+    for (const place of await placesOf(from, to, paused)) {
+      await movePlace(from, to, { place, onMoved, signal: options.signal });
+    }
   }
+  for (const queue of paused) await from.resume(queue);
   return { jobs, cron: await moveCron(from, to, options.signal) };
 }
 
-/** Where jobs can be. What is paused there is first paused here. */
-async function placesOf(from: OpenStore, to: OpenStore): Promise<JobPlace[]> {
+/** @throws {MoveError} when both are one store, whatever their addresses: its jobs would be moved to itself for ever */
+async function refuseSame(from: OpenStore, to: OpenStore): Promise<void> {
+  const key = `same-${crypto.randomUUID()}`;
+  await to.remember(key);
+  const isSame = await from.remembers(key);
+  await to.forget([key]);
+  if (isSame) throw sameStore(from.url, to.url);
+}
+
+/** What is said when the addresses of both sides lead to one store. */
+export function sameStore(from: string, to: string): MoveError {
+  return new MoveError(`"${from}" and "${to}" are one and the same store; wanted: two`);
+}
+
+/** Where jobs can be. What is paused there is first paused here, once: it may be resumed here while the move goes on. */
+async function placesOf(from: OpenStore, to: OpenStore, done: Set<string>): Promise<JobPlace[]> {
   const places: JobPlace[] = [{ in: "scheduled" }, { in: "retry" }, { in: "dead" }];
   for (const { name, paused, pausedForMs } of await from.queues()) {
-    if (paused) await to.pause(name, pausedForMs);
+    if (paused && !done.has(name)) await to.pause(name, pausedForMs);
+    if (paused) done.add(name);
     places.push({ in: "queue", queue: name });
   }
   return places;

@@ -35,3 +35,19 @@ Deno.test("jobs move says what is wrong", async () => {
   const same = await jobs(["move", "--from", "sqlite:a.db", "--to", "sqlite:a.db"]);
   assertEquals(same.code, 2);
 });
+
+Deno.test("jobs move refuses one file under two names before it opens it", async () => {
+  await using folder = await temporaryFolder();
+  const file = `${folder.path}/jobs.db`;
+  assertEquals((await jobs(["push", "Noop", "--store", `sqlite:${file}`])).code, 0);
+  await Deno.link(file, `${folder.path}/hard.db`);
+  await Deno.symlink(file, `${folder.path}/soft.db`);
+  for (const to of ["hard.db", "soft.db", "./jobs.db"]) {
+    const { code, stderr } = await jobs(["move", "--from", `sqlite:${file}`, "--to", `sqlite:${to}`], {
+      cwd: folder.path,
+    });
+    assertEquals(code, 1);
+    assertEquals(stderr, `jobs: "sqlite:${file}" and "sqlite:${to}" are one and the same store; wanted: two\n`);
+  }
+  assertEquals(JSON.parse((await jobs(["stats", "--json", "--store", `sqlite:${file}`])).stdout).enqueued, 1);
+});

@@ -19,6 +19,16 @@ export async function adopt({ link, offset }: Context, jobs: readonly Adopted[])
   return await link.run(SCRIPTS.adopt, [], args) as number;
 }
 
+/** See `Adopter.remember`. */
+export async function remember({ link }: Context, key: string): Promise<void> {
+  await link.call(["SET", adoptedKey(key), "1", "PX", `${KEYS_KEPT_MS}`]);
+}
+
+/** See `Adopter.remembers`. */
+export async function remembers({ link }: Context, key: string): Promise<boolean> {
+  return await link.call(["EXISTS", adoptedKey(key)]) === 1;
+}
+
 /** See `Adopter.forget`. */
 export async function forget({ link }: Context, keys: readonly string[]): Promise<void> {
   if (keys.length > 0) await link.call(["UNLINK", ...keys.map(adoptedKey)]);

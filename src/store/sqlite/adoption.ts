@@ -35,6 +35,18 @@ export class Adoption {
     }, jobs.length);
   }
 
+  /** See `Adopter.remember`. */
+  remember(key: string): Promise<void> {
+    return this.#context.commit.run(() => {
+      this.#locks.take({ key: nameOf(key), ttlMs: KEYS_KEPT_MS }, nameOf(key), this.#context.now());
+    });
+  }
+
+  /** See `Adopter.remembers`. */
+  remembers(key: string): Promise<boolean> {
+    return this.#context.read(() => this.#locks.isTaken(nameOf(key), this.#context.now()));
+  }
+
   /** See `Adopter.forget`. */
   forget(keys: readonly string[]): Promise<void> {
     return this.#context.commit.run(() => {

@@ -30,6 +30,11 @@ export class UniqueLocks {
     return undefined;
   }
 
+  /** Whether a job has the lock. */
+  isTaken(key: string, now: number): boolean {
+    return this.#context.sql("SELECT 1 FROM unique_lock WHERE key = ? AND expires > ?").get(key, now) !== undefined;
+  }
+
   /** Lets go of a lock, if that job has it; without a jid, whoever has it. */
   release(key: string, jid: string | undefined): void {
     this.#context.sql("DELETE FROM unique_lock WHERE key = ?1 AND (?2 IS NULL OR jid = ?2)").run(key, jid ?? null);
