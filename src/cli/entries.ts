@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { decodeBacktrace } from "../job/backtrace.ts";
 import { readWireTime } from "../job/raw.ts";
 import { parsePayload, type Payload } from "../job/job.ts";
 import type { Entry } from "../store/admin.ts";
@@ -23,6 +24,7 @@ export function entryJson(entry: Entry): Record<string, unknown> {
     queue: entry.place.in === "queue" ? entry.place.queue : payload?.queue,
     at: entry.at === undefined ? undefined : new Date(entry.at).toISOString(),
     owner: entry.owner,
+    backtrace: decodeBacktrace(payload?.["error_backtrace"]),
     payload: payload ?? entry.payload,
   };
 }

@@ -12,6 +12,7 @@ const ENTRY: Fields = {
   "queue?": ["text", "the queue that it is in, or goes to"],
   "at?": ["time", "scheduled, retry: when it is due; dead: when it died; running: when it was taken"],
   "owner?": ["text", "running: the process that has it"],
+  "backtrace?": ["list of texts", "the stack of its last failure, where the job keeps one (`backtrace`)"],
   "payload": ["any", "the payload as an object; its text where it cannot be read"],
 };
 

@@ -1,4 +1,5 @@
 /** `jobs show JID`. @module */
+import { decodeBacktrace } from "../job/backtrace.ts";
 import { formatDuration } from "../job/duration.ts";
 import { type EndedJob, readEnded } from "../job/ended.ts";
 import { stringifyLossless } from "../job/json.ts";
@@ -19,8 +20,9 @@ export const help = `
 Usage: jobs show JID [--json]
 
 Shows one job: where it is, since when or until when, its position in its queue, its arguments, what it last said and
-logged, and what each of its last ten tries failed with; and, while it is known, how it ended and with what result. Exit 1
-when the store does not know it (it left nothing, was deleted, or was never there).`;
+logged, the stack of its last failure where it keeps one (backtrace), what each of its last ten tries failed with; and,
+while it is known, how it ended and with what result. Exit 1 when the store does not know it (it left nothing, was deleted,
+or was never there).`;
 
 /** Jobs that are taken before one are counted so far. */
 const FAR = 10_000;
@@ -121,9 +123,10 @@ function describe(entry: Entry, said: Said | undefined, position: number | strin
     ["failed", payloadTime(payload.failed_at)],
     ["retried", payloadTime(payload.retried_at)],
     ["error", payload.error_class === undefined ? undefined : `${payload.error_class}: ${payload.error_message}`],
+    ...lineRows("stack", decodeBacktrace(payload["error_backtrace"])),
     ...errorRows(payload.errors),
     ["rescues", payload.rescues],
-    ...logRows(said?.log),
+    ...lineRows("log", said?.log),
   ];
   return format(rows);
 }
@@ -143,9 +146,10 @@ function describeEnded(ended: EndedJob): string[] {
     ["progress", ended.progress],
     ["last line", ended.last_line],
     ["error", error && `${error.class}: ${error.message}`],
+    ...lineRows("stack", error?.stack),
     ...errorRows(payload?.["errors"]),
     ["result", ended.result_dropped ? `not kept: ${ended.result_dropped}` : stringifyLossless(ended.result)],
-    ...logRows(ended.log),
+    ...lineRows("log", ended.log),
   ]);
 }
 
@@ -157,8 +161,8 @@ function errorRows(errors: unknown): [string, unknown][] {
   ]);
 }
 
-function logRows(lines: readonly string[] = []): [string, unknown][] {
-  return lines.map((line, i) => [i === 0 ? "log" : "", line]);
+function lineRows(name: string, lines: readonly string[] = []): [string, unknown][] {
+  return lines.map((line, i) => [i === 0 ? name : "", line]);
 }
 
 function format(rows: readonly (readonly [string, unknown])[]): string[] {
