@@ -121,7 +121,7 @@ export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReade
   before(ref: string, most: number): Promise<number | undefined>;
   /** Every entry whose payload has this jid. Usually one; none when the job is done or unknown. */
   find(jid: string): Promise<Entry[]>;
-  /** Entries anywhere whose payload contains the text (case counts not); at most `limit`. */
+  /** Entries anywhere whose payload contains the text (case counts not), but in its packed stack; at most `limit`. */
   search(text: string, limit: number): Promise<Entry[]>;
   /**
    * Edits entries, each in one step and only if it is still where its ref says. Leased ones cannot be edited.

@@ -71,6 +71,24 @@ export const search: Cases = {
     }
   },
 
+  "by text, not in a packed stack, where any few letters may stand by chance": async (open) => {
+    await using t = await open();
+    // Many that seem to have it, before the one that has: a bound on what is found is none on what is looked at.
+    const stacked = (n: number, args: string) =>
+      `{"class":"A","args":${args},"jid":"${jid(n)}","error_backtrace": "eJyQzzZ\\nq+/Q=="}`;
+    for (let n = 0; n < 8; n++) await t.pushRaw("default", stacked(n, `[${n}]`));
+    assertEquals(await t.store.search("QZZz", 3), []);
+    await t.pushRaw("default", stacked(8, '["qzzz",8]'));
+    await t.pushRaw("default", `{"class":"A","args":[9],"jid":"${jid(9)}","error_message":"a qzzz"}`);
+    const found = await t.store.search("QZZz", 3);
+    assertEquals(found.map(({ payload }) => JSON.parse(payload).jid).sort(), [jid(8), jid(9)]);
+    for (const n of [1, 8]) {
+      const body = `{"jid":"${jid(n)}","payload":${stacked(n, n === 8 ? '["qzzz"]' : "[]")}}`;
+      await t.store.keepResult({ jid: jid(n), ttlMs: HOUR_MS, body });
+    }
+    assertEquals((await t.store.searchResults("QZZz", 3)).map((body) => JSON.parse(body).jid), [jid(8)]);
+  },
+
   "by text, in what is not readable": async (open) => {
     await using t = await open();
     await t.pushRaw("default", "{not json");

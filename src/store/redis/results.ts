@@ -4,6 +4,7 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
+import { hasText } from "../admin_search.ts";
 import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
 import type { Context } from "./context.ts";
 import { serverTime } from "./context.ts";
@@ -82,7 +83,7 @@ export class Results {
     let cursor: string | undefined;
     do {
       const { bodies, next } = await this.#step(cursor, SEARCH_STEP);
-      found.push(...bodies.filter((body) => body.toLowerCase().includes(wanted)));
+      found.push(...bodies.filter((body) => hasText(body, wanted)));
       cursor = next;
     } while (found.length < limit && cursor !== undefined);
     return found.slice(0, limit);

@@ -7,6 +7,7 @@
 import type { Buffer } from "node:buffer";
 import { getField } from "../../job/raw.ts";
 import type { Entry, SetName } from "../admin.ts";
+import { hasText } from "../admin_search.ts";
 import { member } from "./context.ts";
 import { entryOf, type Found, readLeases, readOwners, readQueue, readTokens } from "./entries.ts";
 import { queueKey, QUEUES, SETS } from "./keys.ts";
@@ -29,7 +30,7 @@ export async function search(link: Link, text: string, limit: number): Promise<E
   const entries: Entry[] = [];
   if (limit < 1) return entries;
   const wanted = text.toLowerCase();
-  for await (const found of everything(link, (payload) => payload.toLowerCase().includes(wanted))) {
+  for await (const found of everything(link, (payload) => hasText(payload, wanted))) {
     entries.push(entryOf(found));
     if (entries.length >= limit) break;
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Entry, SetName } from "../admin.ts";
+import { hasTextOutsideStack } from "../admin_search.ts";
 import type { Context } from "./context.ts";
 import type { JobRow } from "./jobs.ts";
 import { makeRef, parseRef } from "./refs.ts";
@@ -59,18 +60,23 @@ export class Entries {
     const { sql, read, turn } = this.#context;
     const patterns = likePatterns(text);
     const matches = patterns.map(() => "payload LIKE ? ESCAPE '\\'").join(" OR ");
+    const wanted = text.toLowerCase();
     const found: Entry[] = [];
     for (let after = -1; found.length < limit;) {
       // From the next row that there is: after a long time of running, few of the old ones are left.
       const first = await read(() => sql("SELECT min(id) AS id FROM job WHERE id > ?").get(after)!.id);
       if (first === null) break;
       const last = Number(first) + SEARCHED_AT_ONCE - 1;
+      const most = limit - found.length;
       const rows = await read(() =>
-        sql(`SELECT * FROM entry WHERE id IN (SELECT id FROM job WHERE id > ? AND id <= ? AND (${matches}) LIMIT ?)`)
-          .all(after, last, ...patterns, limit - found.length)
-      );
-      found.push(...(rows as unknown as EntryRow[]).map(toEntry));
-      after = last;
+        sql(
+          `SELECT * FROM entry WHERE id IN (SELECT id FROM job WHERE id > ? AND id <= ? AND (${matches}) ORDER BY id LIMIT ?)
+           ORDER BY id`,
+        ).all(after, last, ...patterns, most)
+      ) as unknown as EntryRow[];
+      found.push(...rows.filter((row) => hasTextOutsideStack(row.payload, wanted)).map(toEntry));
+      // There may be more in this window; those left out do not count.
+      after = rows.length < most ? last : Number(rows.at(-1)!.id);
       await turn();
     }
     return found;

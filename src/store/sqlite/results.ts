@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { hasText } from "../admin_search.ts";
 import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
 import type { Context } from "./context.ts";
 
@@ -78,7 +79,7 @@ export class Results {
     for (;;) {
       const rows = await this.#context.read(() => this.#rows(cursor, SEARCH_STEP));
       for (const { body } of rows) {
-        if (found.length < limit && body.toLowerCase().includes(wanted)) found.push(body);
+        if (found.length < limit && hasText(body, wanted)) found.push(body);
       }
       if (rows.length < SEARCH_STEP || found.length === limit) return found;
       cursor = String(rows.at(-1)!.id);
