@@ -31,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "log": "clock",
   "config": "log job nearest",
   "client": "store middleware cron job clock",
-  "handlers": "client middleware log job clock",
+  "handlers": "client middleware log job clock nearest",
   "tracing": "client handlers middleware version job clock",
   "server": "tracing client handlers middleware cron store store/open config log version job clock",
   // How people are told, on the terminal and in the dashboard.

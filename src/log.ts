@@ -3,13 +3,22 @@
  *
  *  1. `logger(name)` gives each part its {@linkcode Log}, on LogTape's category `["jobs", name]`. A program that embeds
  *     this library and configures LogTape itself gets the records there.
- *  2. `openLog` is what the executable does: it configures LogTape with one sink, a file or stderr, pretty or JSON.
+ *  2. `openLog` is what the executable does, and a program's server unless the program has configured LogTape itself: it
+ *     configures LogTape with one sink, a file or stderr, pretty or JSON.
  *  3. The sink can be told to reopen its file (after logrotate moved it), and loses no line over it.
  *  4. Nothing here throws, whatever is logged and whatever becomes of the disk: the jobs matter more than their log.
  *
  * @module
  */
-import { configureSync, getLogger, type Logger, type LogLevel as TapeLevel, type LogRecord } from "@logtape/logtape";
+import {
+  configureSync,
+  getConfig,
+  getLogger,
+  inspectLogger,
+  type Logger,
+  type LogLevel as TapeLevel,
+  type LogRecord,
+} from "@logtape/logtape";
 import { type Clock, systemClock } from "./clock.ts";
 import { formatJson, formatPretty, type LogLevel, type LogLine } from "./log_format.ts";
 import { asText, mergeFields } from "./log_value.ts";
@@ -114,9 +123,19 @@ export interface LogControl extends Disposable {
   flush(): void;
 }
 
-/** The log file cannot be opened. The message is one line for people. */
+/** The log cannot be opened as it was asked for. The message is one line for people. */
 export class LogError extends Error {
+  /** Told apart by name. */
   override readonly name = "LogError";
+}
+
+/** The sink's name in LogTape's configuration, by which we know ours again. */
+const SINK = "jobs";
+
+/** Whether somebody other than {@linkcode openLog} has configured LogTape, be it with a copy of it that is not ours. */
+export function isLoggingConfigured(): boolean {
+  if (Object.hasOwn(getConfig()?.sinks ?? {}, SINK)) return false;
+  return inspectLogger(getLogger(["jobs"])).source !== "unconfigured";
 }
 
 /**
@@ -141,10 +160,10 @@ export function openLog(options: LogOptions = {}): LogControl {
   const setLevel = (level: LogLevel) =>
     configureSync({
       reset: true,
-      sinks: { output: sink },
+      sinks: { [SINK]: sink },
       loggers: [
-        { category: ["jobs"], sinks: ["output"], lowestLevel: TAPE_LEVELS[level] },
-        { category: ["logtape", "meta"], sinks: ["output"], lowestLevel: "error" },
+        { category: ["jobs"], sinks: [SINK], lowestLevel: TAPE_LEVELS[level] },
+        { category: ["logtape", "meta"], sinks: [SINK], lowestLevel: "error" },
       ],
     });
   setLevel(options.level ?? "info");

@@ -50,4 +50,4 @@ export type { Kind, QueueWeight } from "./config_parse.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Carrier, openTracing, type Tracing, type TracingOptions } from "./tracing/tracing.ts";
 export type { Program } from "./job/program.ts";
-export type { Log, LogFields, LogLevel } from "./log.ts";
+export { type Log, LogError, type LogFields, type LogLevel, type LogOptions } from "./log.ts";

@@ -28,6 +28,7 @@ async function work(url: string): Promise<void> {
     store: url,
     registry: new Registry().add("Noop", () => resolve()),
     settings,
+    log: false,
   });
   await client.push({ class: "Noop", args: [], queue: QUEUE });
   await promise;

@@ -61,6 +61,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     store: scratch.url,
     storeOptions: storeOptions(settings),
     registry,
+    log: false,
     settings: { ...settings, cron: [], queues: [{ name: QUEUE, weight: 0 }], webListen: undefined, processes: 1 },
   });
   const perform = await bench.allPerformed(jobs, server);

@@ -33,7 +33,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const handlers = await checkHandlers(config);
   const findings: readonly Finding[] = [
     ...checkSettings(config),
-    handlers.finding,
+    ...handlers.findings,
     ...await checkCron(config),
     ...await checkFiles(config),
     ...await checkStore(config, handlers.classes),

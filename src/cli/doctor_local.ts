@@ -6,6 +6,7 @@
 import { dirname } from "node:path";
 import type { LoadedConfig } from "../config_load.ts";
 import { loadHandlers } from "../handlers/load.ts";
+import { misspelledOptions } from "../handlers/option_names.ts";
 import { Registry } from "../handlers/registry.ts";
 import { checkConfigured } from "./cron_check.ts";
 import type { Finding } from "./doctor_finding.ts";
@@ -23,10 +24,10 @@ export function checkSettings({ file, warnings }: LoadedConfig): Finding[] {
   ];
 }
 
-/** Whether the handlers load, and for which classes there are some. */
+/** Whether the handlers load, for which classes there are some, and whether their options are known ones. */
 export async function checkHandlers(
   { settings }: LoadedConfig,
-): Promise<{ readonly finding: Finding; readonly classes: readonly string[] }> {
+): Promise<{ readonly findings: readonly Finding[]; readonly classes: readonly string[] }> {
   const check = "handlers";
   const programs = settings.programs.map((program) => program.class);
   const registry = new Registry();
@@ -35,19 +36,27 @@ export async function checkHandlers(
   } catch (error) {
     const { message } = error as Error;
     return {
-      finding: { check, state: "failed", message, cure: "repair the module, or name another" },
+      findings: [{ check, state: "failed", message, cure: "repair the module, or name another" }],
       classes: programs,
     };
   }
   const classes = [...registry.classes(), ...programs];
   return {
     classes,
-    finding: classes.length > 0 ? { check, state: "ok", message: classes.join(", ") } : {
-      check,
-      state: "warning",
-      message: "none are named",
-      cure: 'name them here and for jobs run: jobs doctor handlers.js, or "handlers" in the configuration',
-    },
+    findings: [
+      classes.length > 0 ? { check, state: "ok", message: classes.join(", ") } : {
+        check,
+        state: "warning",
+        message: "none are named",
+        cure: 'name them here and for jobs run: jobs doctor handlers.js, or "handlers" in the configuration',
+      },
+      ...misspelledOptions(registry.list()).map((message): Finding => ({
+        check,
+        state: "warning",
+        message,
+        cure: "write it as docs/library.md lists it; leave it if it is meant for the payload",
+      })),
+    ],
   };
 }
 

@@ -3,6 +3,7 @@ import { systemClock } from "../clock.ts";
 import type { LoadedConfig } from "../config_load.ts";
 import type { SettingName } from "../config.ts";
 import { loadHandlers } from "../handlers/load.ts";
+import { misspelledOptions } from "../handlers/option_names.ts";
 import { Registry } from "../handlers/registry.ts";
 import { type LogControl, logger, openLog } from "../log.ts";
 import { Launcher } from "../server/launcher.ts";
@@ -167,6 +168,10 @@ async function serve(
     handlers: launcher.classes.join(" "),
   });
   if (member === undefined) { for (const warning of config.warnings) say.warn(warning); }
+  // Of several processes, one says so.
+  if (member === undefined || member.index === 1) {
+    for (const warning of misspelledOptions(registry.list())) say.warn(warning);
+  }
   if (launcher.classes.length === 0) {
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }

@@ -39,5 +39,8 @@ export class ProcessLost extends Error {
 /** What was thrown, to be sent. */
 export function errorFrame(thrown: unknown): ErrorFrame {
   const verdict = verdictOf(thrown);
-  return { ...describeError(thrown), ...(verdict?.kind === "snooze" && { delayMs: verdict.delayMs }) };
+  return {
+    ...describeError(thrown),
+    ...(verdict?.kind === "snooze" && verdict.problem === undefined && { delayMs: verdict.delayMs }),
+  };
 }

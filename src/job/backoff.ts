@@ -13,7 +13,7 @@ import { readWireTime } from "./raw.ts";
 /** How a failed job goes on. */
 export type Decision =
   | { readonly kind: "retry"; readonly delayMs: number }
-  | { readonly kind: "snooze"; readonly delayMs: number }
+  | { readonly kind: "snooze"; readonly delayMs: number; readonly problem?: string }
   /** Failed for good. `keep`: to the dead set; else it leaves without a trace. */
   | { readonly kind: "dead"; readonly keep: boolean }
   /** Dropped. */

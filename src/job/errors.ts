@@ -45,7 +45,10 @@ export class Kill extends Error {
   override readonly name = "Kill";
 }
 
-/** Thrown by a handler: the job has not failed, but is to run again later. It uses no retry. */
+/**
+ * Thrown by a handler: the job has not failed, but is to run again later. It uses no retry. Any error with this `name` does
+ * the same; its field `delayMs` says when, and where it does not, that is in a minute.
+ */
 export class Snooze extends Error {
   /** Told apart by name. */
   override readonly name = "Snooze";
@@ -138,7 +141,15 @@ export class HandlerMissing extends Error {
 export type Verdict =
   | { readonly kind: "discard" }
   | { readonly kind: "kill" }
-  | { readonly kind: "snooze"; readonly delayMs: number };
+  | {
+    readonly kind: "snooze";
+    readonly delayMs: number;
+    /** What is wrong with the delay, where the usual one stands in for it. */
+    readonly problem?: string;
+  };
+
+/** For a `Snooze` that does not say it. */
+const USUAL_SNOOZE_MS = 60_000;
 
 /**
  * What a thrown value says about how the job goes on; undefined when it is a plain failure. It goes by the error's
@@ -154,14 +165,20 @@ export function verdictOf(thrown: unknown): Verdict | undefined {
       case "Kill":
         return { kind: "kill" };
       case "Snooze": {
-        const { delayMs } = thrown as Partial<Snooze>;
-        return typeof delayMs === "number" && delayMs >= 0 ? { kind: "snooze", delayMs } : undefined;
+        const delayMs = read(() => (thrown as { delayMs?: unknown }).delayMs);
+        if (isDelay(delayMs)) return { kind: "snooze", delayMs };
+        const problem = `delayMs is ${showValue(delayMs)}; wanted: milliseconds`;
+        return { kind: "snooze", delayMs: USUAL_SNOOZE_MS, problem };
       }
     }
   } catch {
     // A getter that throws: then it says nothing.
   }
   return undefined;
+}
+
+function isDelay(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && Number.isSafeInteger(Math.round(value));
 }
 
 /** What is known of a thrown value. */

@@ -84,7 +84,6 @@ Deno.test("verdictOf tells verdicts from failures, also those of another copy of
   assertEquals(verdictOf(new Kill()), { kind: "kill" });
   assertEquals(verdictOf(new Snooze("5m")), { kind: "snooze", delayMs: 300_000 });
   assertEquals(verdictOf(Object.assign(new Error(), { name: "Discard" })), { kind: "discard" });
-  assertEquals(verdictOf(Object.assign(new Error(), { name: "Snooze" })), undefined);
   assertEquals(verdictOf(Object.defineProperty(new Error(), "name", { get: broken })), undefined);
   for (const thrown of [null, "Discard", { name: "Kill" }, new Error("Kill")]) {
     assertEquals(verdictOf(thrown), undefined);
@@ -101,3 +100,16 @@ Deno.test("Snooze takes seconds or a duration, and refuses anything else", () =>
 function broken(): never {
   throw new Error("broken on purpose");
 }
+
+Deno.test("a Snooze without a delay that can be used is one all the same, and what is wrong with it is told", () => {
+  const snooze = (more: object) => verdictOf(Object.assign(new Error("later"), { name: "Snooze" }, more));
+  assertEquals(snooze({ delayMs: 5_000 }), { kind: "snooze", delayMs: 5_000 });
+  const wrong: [object, string][] = [[{}, "undefined"], [{ delayMs: "5m" }, '"5m"'], [{ delayMs: NaN }, "NaN"], [
+    { delayMs: -1 },
+    "-1",
+  ], [{ delayMs: Infinity }, "Infinity"]];
+  for (const [more, shown] of wrong) {
+    const problem = `delayMs is ${shown}; wanted: milliseconds`;
+    assertEquals(snooze(more), { kind: "snooze", delayMs: 60_000, problem });
+  }
+});

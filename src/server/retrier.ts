@@ -96,7 +96,11 @@ export class Retrier {
   #say(context: JobContext, error: unknown, decision: Decision): void {
     const say = (level: LogLevel, message: string, fields: () => LogFields) =>
       logAbout(context, this.#log, level, message, () => ({ ...fieldsOf(context), ...fields() }));
-    if (decision.kind === "snooze") return say("info", "Snoozed", () => ({ againInMs: decision.delayMs }));
+    if (decision.kind === "snooze") {
+      const { delayMs: againInMs, problem } = decision;
+      if (problem === undefined) return say("info", "Snoozed", () => ({ againInMs }));
+      return say("warn", "Snoozed without saying for how long", () => ({ againInMs, problem }));
+    }
     const what = () => {
       const { class: errorClass, message, stack } = describeError(error);
       return { error: `${errorClass}: ${message}`, at: stack[0] };

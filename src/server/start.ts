@@ -7,7 +7,9 @@ import type { Client } from "../client/client.ts";
 import { defaultSettings, type Settings } from "../config.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import type { JobDefinition, PerformMiddleware } from "../handlers/handler.ts";
+import { misspelledOptions } from "../handlers/option_names.ts";
 import { Registry } from "../handlers/registry.ts";
+import { isLoggingConfigured, LogError, logger, type LogOptions, openLog } from "../log.ts";
 import type { PushMiddleware } from "../middleware/chain.ts";
 import { openStore, type StoreOptions } from "../store/open.ts";
 import type { Hooks } from "./hooks.ts";
@@ -38,6 +40,11 @@ export interface ServerOptions {
   readonly environment?: string;
   /** What it calls in the course of its life. */
   readonly hooks?: Hooks;
+  /**
+   * Where it logs; default stderr, as the settings `logLevel`, `logFormat` and `logFile` say, unless the program has
+   * configured LogTape: then the lines go there, in the category `jobs`. `false`: this server sets up no log.
+   */
+  readonly log?: LogOptions | false;
   /** Stop on TERM and INT, be quiet on TSTP, and so on, as the executable does. Default false: signals are yours. */
   readonly signals?: boolean;
 }
@@ -69,6 +76,7 @@ export interface Server extends AsyncDisposable {
  * @throws {StoreError} when the store cannot be opened
  * @throws {HandlerError} when two jobs have the same class
  * @throws {CrontabError} when a crontab entry is wrong
+ * @throws {LogError} when the log cannot be opened, or is asked for where the program has a log of its own
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const registry = (options.registry ?? new Registry()).define(...options.jobs ?? []);
@@ -78,16 +86,23 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     deadMaxAgeMs: settings.deadMaxAgeMs,
     durability: settings.durability,
     sidekiqWire: settings.sidekiqWire,
+    log: (level, message) => logger("store")[level](message),
     ...options.storeOptions,
   };
   const environment = options.environment ?? (Deno.env.get("JOBS_ENV") || "development");
   await using stack = new AsyncDisposableStack();
+  const log = setUpLog(options.log, settings);
+  if (log !== undefined) stack.use(log);
   const tracing = stack.use(await openServerTracing(settings));
   const store = stack.use(await openStore(options.store, storeOptions));
   const more = { store, storeUrl: options.store, storeOptions, registry, settings, environment };
   const launcher = new Launcher({ ...options, ...traced(tracing, options), ...more });
   if (options.signals) stack.use(listenToSignals(launcher.inbox));
+  const say = logger("start");
+  for (const warning of misspelledOptions(registry.list())) say.warn(warning);
   await launcher.start();
+  const { identity, classes } = launcher;
+  say.info("Ready", { identity, store: store.url, concurrency: settings.concurrency, handlers: classes.join(" ") });
   const open = stack.move();
   const finished = launcher.finished.then(() => open.disposeAsync()).then(() => {
     if (launcher.failure) throw launcher.failure;
@@ -108,4 +123,19 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     dump: () => launcher.dump(),
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** The log that it is to open; undefined where the program has one, or wants none. */
+function setUpLog(asked: LogOptions | false | undefined, settings: Settings): Disposable | undefined {
+  if (asked === false) return undefined;
+  if (isLoggingConfigured()) {
+    if (asked === undefined) return undefined;
+    throw new LogError(
+      `The option "log" is ${
+        JSON.stringify(asked)
+      }, but this program has configured LogTape itself; wanted: only one of both`,
+    );
+  }
+  const { logLevel, logFormat, logFile } = settings;
+  return openLog({ level: logLevel, format: logFormat, file: logFile, ...asked });
 }

@@ -91,3 +91,14 @@ Deno.test("a store that cannot be opened is a finding with a cure", async () => 
   const found = await findings(bench, ["--store", "redis://127.0.0.1:1"], {}, 1);
   assertEquals(one(found, "cannot be reached").state, "failed");
 });
+
+Deno.test("doctor and run name the option that is near a known one", async () => {
+  benchOn((folder) => `sqlite:${folder}/jobs.db`);
+  await using bench = await Bench.open();
+  const handlers = `${bench.folder}/mail.js`;
+  await Deno.writeTextFile(handlers, "export function Mail() {}\nMail.options = { retrys: 3, tenant: 'acme' };\n");
+  const wanted = 'Option "retrys" of class Mail: did you mean "retry"? it is written into each payload as it is';
+  assertEquals(one(await findings(bench, [handlers]), 'Option "').message, wanted);
+  await using server = await bench.server([handlers]);
+  await server.logged(wanted, { level: "warn" });
+});

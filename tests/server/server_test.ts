@@ -31,6 +31,7 @@ async function open(
     storeOptions: { clock },
     jobs: [defineJob("Act", perform as (ctx: JobContext, ...args: unknown[]) => unknown, more.options)],
     settings: { timeoutMs: 100 },
+    log: false,
     ...(more.hooks && { hooks: more.hooks }),
     ...(more.middleware && { performMiddleware: more.middleware }),
   });
@@ -101,7 +102,7 @@ Deno.test("an error in the startup hook stops the start, and nothing stays behin
   await using folder = await temporaryFolder();
   const url = `sqlite:${folder.path}/jobs.db`;
   const hooks = { startup: () => Promise.reject(new Error("no database")) };
-  await assertRejects(() => startServer({ store: url, hooks }), Error, "no database");
+  await assertRejects(() => startServer({ store: url, hooks, log: false }), Error, "no database");
   await using store = await openStore(url);
   assertEquals(await store.processes(), []);
 });

@@ -330,7 +330,7 @@ Deno.test("a program of one's own traces, too: its client, and its server", asyn
   for (const [name, value] of Object.entries(collector.env)) Deno.env.set(name, value);
   try {
     // A start that failed leaves nothing behind that the next one would take for somebody else's.
-    await assertRejects(() => startServer({ store: `${bench.url}/inside-a-file.db` }), StoreError);
+    await assertRejects(() => startServer({ store: `${bench.url}/inside-a-file.db`, log: false }), StoreError);
     assert(!hasProvider());
     await using tracing = await openTracing();
     const client = new Client({ store: bench.store, ...tracing?.client });
@@ -340,6 +340,7 @@ Deno.test("a program of one's own traces, too: its client, and its server", asyn
     await using _server = await startServer({
       store: bench.url,
       jobs: [Object.assign(() => {}, { class: "Greet", options: {} })],
+      log: false,
     });
     const send = await collector.span("send default", jid);
     assertEquals(linksOf((await performs(collector, jid))[0]!), linkTo(send));

@@ -1,0 +1,98 @@
+/** What a program's server logs, and where: in real programs, as the log is one for a whole program. */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { temporaryFolder } from "../support/process.ts";
+
+/** Runs a program on the library's sources; returns what it said. */
+async function runProgram(code: string, cwd?: string) {
+  const head = `import { defineJob, startServer } from ${JSON.stringify(import.meta.resolve("../../src/mod.ts"))};
+    const Welcome = defineJob("Welcome", (ctx, name) => ctx.log.info("Welcome, " + name), { result_ttl: 60 });
+    const serve = async (options = {}, jobs = [Welcome]) => {
+      await using server = await startServer({ store: "sqlite::memory:", jobs, ...options });
+      await server.client.result(await server.client.push("Welcome", ["Ada"], { result_ttl: 60 }));
+    };`;
+  const config = new URL("../../deno.json", import.meta.url).pathname;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "--config", config, "-"],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+    env: { NO_COLOR: "1" },
+    ...(cwd !== undefined && { cwd }),
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(`${head}\n${code}`));
+  await writer.close();
+  const { code: exit, stdout, stderr } = await child.output();
+  const decoder = new TextDecoder();
+  return { exit, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+/** The messages of a log in JSON. */
+function messages(log: string): string[] {
+  return log.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line).msg);
+}
+
+const LIFE = ["Ready", "Welcome, Ada", "Done", "Stopping", "Stopped"];
+
+Deno.test("a program's server logs on stderr as jobs run does, without being asked", async () => {
+  const { exit, stdout, stderr } = await runProgram("await serve();");
+  assertEquals([exit, stdout, messages(stderr)], [0, "", LIFE]);
+});
+
+Deno.test("level and format are for the program to say, as options or as settings; false says nothing", async () => {
+  const { stderr: pretty } = await runProgram(`await serve({ log: { format: "pretty" } });`);
+  assertMatch(pretty, /^\d{4}-\d\d-\d\d .* INFO {2}processor Welcome, Ada class=Welcome /m);
+  assertEquals((await runProgram(`await serve({ log: { level: "error" } });`)).stderr, "");
+  assertEquals((await runProgram(`await serve({ settings: { logLevel: "error" } });`)).stderr, "");
+  assertEquals((await runProgram(`await serve({ log: false });`)).stderr, "");
+});
+
+Deno.test("a log file is opened anew by the next server of the same program", async () => {
+  await using folder = await temporaryFolder();
+  const again = `await serve({ log: { file: "log" } }); await serve({ log: { file: "log" } });`;
+  const { stderr } = await runProgram(again, folder.path);
+  assertEquals([messages(await Deno.readTextFile(`${folder.path}/log`)), stderr], [[...LIFE, ...LIFE], ""]);
+});
+
+Deno.test("a program that has configured LogTape gets the lines, and may not ask for another log", async () => {
+  const own = `import { configureSync } from "@logtape/logtape";
+    const sink = ({ category, rawMessage }) => category[0] === "jobs" && console.log(category[1], rawMessage);
+    configureSync({ sinks: { sink }, loggers: [{ category: [], sinks: ["sink"] }] });`;
+  const { stdout, stderr } = await runProgram(`${own} await serve();`);
+  assertStringIncludes(stdout, "processor Welcome, Ada\n");
+  assertEquals(stderr, "");
+  const refused = await runProgram(
+    `${own} await serve({ log: { level: "debug" } }).catch((e) => console.log(e.message));`,
+  );
+  assertStringIncludes(
+    refused.stdout,
+    `The option "log" is {"level":"debug"}, but this program has configured LogTape`,
+  );
+});
+
+Deno.test("a misspelt option is named at the start", async () => {
+  const { stderr } = await runProgram(
+    `await serve({}, [defineJob("Welcome", () => {}, { retrys: 3, log_level: "error" })]);`,
+  );
+  assertEquals(
+    messages(stderr)[0],
+    'Option "retrys" of class Welcome: did you mean "retry"? it is written into each payload as it is',
+  );
+});
+
+Deno.test("an error that is a Snooze by name alone snoozes its job, and the log says what it lacks", async () => {
+  const { stderr } = await runProgram(`
+    const { promise: thrown, resolve } = Promise.withResolvers();
+    const later = defineJob("Later", () => {
+      resolve();
+      throw Object.assign(new Error("later"), { name: "Snooze" });
+    });
+    const server = await startServer({ store: "sqlite::memory:", jobs: [later] });
+    await server.client.push("Later", []);
+    await thrown;
+    await server.stop();`);
+  const line = stderr.split("\n").find((text) => text.includes("Snoozed"))!;
+  const { level, msg, againInMs, problem } = JSON.parse(line);
+  assertEquals([level, msg, againInMs], ["warn", "Snoozed without saying for how long", 60_000]);
+  assertEquals(problem, "delayMs is undefined; wanted: milliseconds");
+});
