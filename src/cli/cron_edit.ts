@@ -99,7 +99,7 @@ export async function add(argv: readonly string[]): Promise<number> {
   await withCrontab(flags, async (crontab, store) => {
     await crontab.add(input as unknown as CronEntryInput, { replace: flags.replace });
     await writeDown(store, { action: "cron add", target: added });
-  });
+  }, { make: "always" });
   if (flags.json) printJson({ added });
   else print(`"${added}" added`);
   return 0;

@@ -7,19 +7,21 @@ import { Client } from "../client/client.ts";
 import { Crontab } from "../client/crontab.ts";
 import type { OpenStore } from "../store/open.ts";
 import { UsageError } from "./args.ts";
-import { type ConfigFlags, withStore } from "./store.ts";
+import { type ConfigFlags, type MissingStore, withStore } from "./store.ts";
 import { traced } from "./traced.ts";
 
 /** Opens the command's store for its crontab. */
 export async function withCrontab<Result>(
   flags: ConfigFlags,
   use: (crontab: Crontab, store: OpenStore) => Promise<Result>,
+  missing?: MissingStore,
 ): Promise<Result> {
   return await traced((tracing) =>
     withStore(
       flags,
       (store, { maxPayloadBytes, sidekiqWire }) =>
         use(new Crontab({ store, client: new Client({ store, maxPayloadBytes, sidekiqWire, ...tracing }) }), store),
+      missing,
     )
   );
 }

@@ -9,6 +9,7 @@ import { formatDuration } from "../job/duration.ts";
 import { parsePayload } from "../job/job.ts";
 import type { ProcessInfo } from "../store/admin.ts";
 import { type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
+import { StoreError } from "../store/errors.ts";
 import { hidePassword, type OpenStore, openStore } from "../store/open.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { shownQueue } from "./pause_queues.ts";
@@ -29,7 +30,7 @@ const PAGE = 1_000;
 export async function checkStore({ settings }: LoadedConfig, classes: readonly string[]): Promise<Finding[]> {
   const url = storeUrl(settings);
   try {
-    await using store = await openStore(url, storeOptions(settings));
+    await using store = await openStore(url, { ...storeOptions(settings), create: false });
     return [
       ...await checkHealth(store, settings.durability),
       ...await checkProcesses(store),
@@ -37,6 +38,14 @@ export async function checkStore({ settings }: LoadedConfig, classes: readonly s
       ...await checkClasses(store, classes),
     ];
   } catch (error) {
+    if (error instanceof StoreError && error.code === "missing") {
+      return [{
+        check: "store",
+        state: "warning",
+        message: `there is none at "${url}" yet`,
+        cure: "jobs run and jobs push make it; --store or JOBS_STORE names another",
+      }];
+    }
     const cure = url.startsWith("sqlite:")
       ? "see that this user may write the file and its folder; --store or JOBS_STORE names another"
       : "see that the server runs and can be reached from here; --store or JOBS_STORE names another";

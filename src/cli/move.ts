@@ -27,7 +27,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (from === to) throw new UsageError(`--from and --to are both "${from}"; wanted: two stores`);
   if (await leadToOneFile(from, to)) throw sameStore(hidePassword(from), hidePassword(to));
   const { settings } = await loadSettings({ ...flags, store: undefined });
-  await using source = await openStore(from, storeOptions(settings));
+  await using source = await openStore(from, { ...storeOptions(settings), create: false });
   await using target = await openStore(to, storeOptions(settings));
   using work = new LongWork("Moving");
   let far = { moved: 0, total: 0 };

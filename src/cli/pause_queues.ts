@@ -39,7 +39,7 @@ export async function changePauses(
       for (const queue of queues) print(`${shownQueue(queue)} ${verb === "pause" ? "paused" : "resumed"}`);
     }
     return 0;
-  });
+  }, { make: verb === "pause" ? "unnamed" : "never" });
 }
 
 /** A name may be mistyped; one that is to come can be paused all the same. */

@@ -72,7 +72,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
       const { code, stored } = await pushLines(clientOf(store, settings, tracing), file, request, flags.json);
       if (stored > 0) await remarkIfIdle(store);
       return code;
-    });
+    }, { make: "always" });
   }
   if (name === undefined) throw new UsageError("A CLASS is wanted: jobs push CLASS [ARG …]");
   const args = flags.args === undefined ? rest.map(parseArgument) : parseArgs(flags.args);
@@ -100,7 +100,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
       remark(`jobs: ${error.message}; the job is stored: ${jid}`);
       return 1;
     }
-  });
+  }, { make: "always" });
 }
 
 function clientOf(store: OpenStore, settings: Settings, tracing: ClientTracing): Client {

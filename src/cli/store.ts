@@ -5,6 +5,7 @@
  */
 import { loadConfig, type LoadedConfig } from "../config_load.ts";
 import type { SettingName, Settings } from "../config.ts";
+import { StoreError } from "../store/errors.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../store/open.ts";
 import { remark } from "./output.ts";
 
@@ -51,6 +52,15 @@ export function storeOptions(settings: Settings): StoreOptions {
   };
 }
 
+/** How a command meets a store that is not there. */
+export interface MissingStore {
+  /**
+   * `always`: it is made. `unnamed`: only the embedded default, which nobody can have mistyped. `never`, the default: a
+   * store that was named is an error, and the embedded default is empty.
+   */
+  readonly make?: "always" | "unnamed" | "never";
+}
+
 /**
  * Opens the command's store, uses it, and closes it.
  *
@@ -60,11 +70,18 @@ export function storeOptions(settings: Settings): StoreOptions {
 export async function withStore<Result>(
   flags: ConfigFlags,
   use: (store: OpenStore, settings: Settings) => Promise<Result>,
+  { make = "never" }: MissingStore = {},
 ): Promise<Result> {
   const { settings } = await loadSettings(flags);
-  await using store = await openStore(storeUrl(settings), {
+  const named = settings.store !== undefined;
+  const options: StoreOptions = {
     ...storeOptions(settings),
+    create: make === "always" || make === "unnamed" && !named,
     log: (level, message) => level === "info" ? undefined : remark(`jobs: ${message}`),
+  };
+  await using store = await openStore(storeUrl(settings), options).catch((error) => {
+    if (named || !(error instanceof StoreError) || error.code !== "missing") throw error;
+    return openStore("sqlite::memory:", options);
   });
   return await use(store, settings);
 }

@@ -43,6 +43,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { settings } = await loadSettings(flags);
   await using store = await openStore(storeUrl(settings), {
     ...storeOptions(settings),
+    // The embedded default may come while it looks.
+    create: settings.store === undefined,
     waitMs: PATIENCE_MS,
     // What happens to the store is seen on the screen; a line printed over it would only spoil it.
     log: () => {},

@@ -19,6 +19,8 @@ export type StoreErrorCode =
   | "wrong"
   /** It is no longer where it was opened; programs that open it now get another. */
   | "gone"
+  /** There is none there, and none was to be made. */
+  | "missing"
   /** It is damaged. */
   | "corrupt"
   /** Made by a newer version of this program. */

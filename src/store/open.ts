@@ -21,6 +21,8 @@ export interface StoreOptions {
   readonly waitMs?: number;
   /** Payload times as Sidekiq 8 writes them (`8`: integer milliseconds) or as all read them (`7`, the default: seconds with a fraction). */
   readonly sidekiqWire?: 7 | 8;
+  /** SQLite: whether to make the file, and its folder, where there is none; default true. */
+  readonly create?: boolean;
   /** Where the store reads the time; default the system's. On Redis only the difference to the system's clock counts. */
   readonly clock?: Clock;
   /** Told of what happens to the store itself: connection down and up, waiting for a lock. */

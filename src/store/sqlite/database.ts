@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../errors.ts";
 import { translate } from "./errors.ts";
@@ -33,18 +33,25 @@ const TUNING = `
   PRAGMA temp_store = MEMORY;
 `;
 
+/** How to open the file. */
+export interface OpenOptions {
+  readonly durability: "full" | "normal";
+  readonly patience: Patience;
+  /** Whether to make the file, and its folder, where there is none. */
+  readonly create: boolean;
+}
+
 /**
- * Opens the file; creates it, and its folder, where there is none.
+ * Opens the file.
  *
- * @throws {StoreError}
+ * @throws {StoreError} `missing` when there is none and it is not to be made; others as it is
  */
 export async function openDatabase(
   path: string,
-  durability: "full" | "normal",
-  patience: Patience,
+  { durability, patience, create }: OpenOptions,
 ): Promise<DatabaseSync> {
   try {
-    if (path !== ":memory:") await prepareFile(path);
+    if (path !== ":memory:") await prepareFile(path, create);
     // A wait for a lock must not block the event loop: SQLite does not wait, we do.
     const database = new DatabaseSync(path, { timeout: 0 });
     try {
@@ -64,10 +71,17 @@ export async function openDatabase(
  * all locks that this process has on it, also those of its other threads. The next process that closes the store would
  * take itself for the last one, and delete the log that is still written to.
  */
-async function prepareFile(path: string): Promise<void> {
+async function prepareFile(path: string, create: boolean): Promise<void> {
   try {
-    await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    if (!await isThere(path)) await createFile(path);
+    if (create) await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    if (await isThere(path)) return;
+    if (create) return await createFile(path);
+    throw new StoreError(
+      "missing",
+      `There is no store at "${
+        resolve(path)
+      }"; give the address of one that is there, or have jobs run or jobs push make it`,
+    );
   } catch (error) {
     if (error instanceof StoreError) throw error;
     throw new StoreError(

@@ -21,7 +21,7 @@ const DEFAULT_DEAD_MAX_JOBS = 10_000;
 const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 
 /**
- * Opens the store in a file, and makes it where there is none.
+ * Opens the store in a file, and makes it where there is none, unless `create` is false.
  *
  * @throws {StoreError} when it cannot be opened, or is not ours
  */
@@ -33,7 +33,11 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<Op
     waitMs: options.waitMs ?? DEFAULT_WAIT_MS,
     log: options.log,
   });
-  const database = await openDatabase(path, durability ?? options.durability ?? "full", patience);
+  const database = await openDatabase(path, {
+    durability: durability ?? options.durability ?? "full",
+    patience,
+    create: options.create ?? true,
+  });
   const watch = new Watch(database);
   const file = new SameFile(path, systemClock);
   const commit = new Committer(database, {
