@@ -3,6 +3,9 @@
  *
  *     deno compile -A --include src/server/heartbeat_worker.ts examples/program/main.ts
  *
+ * It imports the library's sources, as it stands among them; a program elsewhere imports what `make library` made
+ * (docs/library.md).
+ *
  * Here it pushes three jobs to itself, and ends when they are done.
  */
 import { defineJob, startServer } from "../../src/mod.ts";

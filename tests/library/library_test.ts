@@ -1,7 +1,7 @@
 /** The library as `make library` makes it: what a program in a folder of its own does with it, without any configuration. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runHere } from "../support/command.ts";
-import { temporaryFolder } from "../support/process.ts";
+import { JobsProcess, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 const library = new URL("../../dist/test/library/", import.meta.url).pathname;
@@ -84,4 +84,18 @@ Deno.test("nothing from outside its folder is read", async () => {
   const limited = ["run", "--allow-read=.", "--allow-write=.", "--allow-env", "--no-prompt", "--cached-only"];
   const { stdout, stderr } = await folder.run(...limited, "push.ts", "sqlite:jobs.db");
   assertMatch(stdout, /^[0-9a-f]{24}\n$/, stderr);
+});
+
+Deno.test("the program that the README shows runs as it stands, and is stopped by a signal", async () => {
+  await using folder = await newFolder({});
+  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const [, code] = /```ts ignore\n(import .*?)```/s.exec(readme.slice(readme.indexOf("## In your own program")))!;
+  await Deno.writeTextFile(`${folder.path}/welcome.ts`, code!);
+  await Deno.rename(`${folder.path}/library`, `${folder.path}/jobs`);
+  const command = [Deno.execPath(), "run", "-A", "--check", "welcome.ts"];
+  await using program = new JobsProcess({ store: "", cwd: folder.path, command });
+  await program.logged("Welcome, Ada", { class: "Welcome", queue: "mail" });
+  await program.logged("Done");
+  program.kill("SIGTERM");
+  assertEquals((await program.status()).code, 0);
 });
