@@ -89,6 +89,19 @@ export const search: Cases = {
     assertEquals((await t.store.searchResults("QZZz", 3)).map((body) => JSON.parse(body).jid), [jid(8)]);
   },
 
+  "in many queues, and in a long one": async (open) => {
+    await using t = await open();
+    const queues = (n: number) => n <= 1_050 ? `q${n}` : "long";
+    await t.store.enqueue(Array.from({ length: 3_300 }, (_, i) => job(i + 1, { queue: queues(i + 1) })));
+    const found = await t.store.search("HardJob", 10_000);
+    assertEquals(numbers(found).map(Number).toSorted((a, b) => a - b), Array.from({ length: 3_300 }, (_, i) => i + 1));
+    for (const n of [1, 1_050, 1_051, 3_300]) {
+      const [one] = await t.store.find(jid(n));
+      assertEquals(one?.place, { in: "queue", queue: queues(n) });
+      assertEquals(await t.store.edit([one!.ref], "delete"), 1);
+    }
+  },
+
   "by text, in what is not readable": async (open) => {
     await using t = await open();
     await t.pushRaw("default", "{not json");

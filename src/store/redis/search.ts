@@ -45,8 +45,7 @@ type Test = (payload: string) => boolean;
  */
 async function* everything(link: Link, test: Test): AsyncGenerator<Found> {
   for (const set of ["scheduled", "retry"] as const) yield* inSet(link, set, test);
-  const queues = await link.call(["SMEMBERS", QUEUES]) as string[];
-  for (const queue of queues.sort()) yield* inQueue(link, queue, test);
+  yield* inQueues(link, test);
   for (const owner of await readOwners(link)) {
     const tokens = await readTokens(link, owner);
     for (let i = 0; i < tokens.length; i += WINDOW) {
@@ -58,15 +57,51 @@ async function* everything(link: Link, test: Test): AsyncGenerator<Found> {
   yield* inSet(link, "dead", test);
 }
 
-/** From the back on: what is taken from the front meanwhile shifts nothing. */
-async function* inQueue(link: Link, queue: string, test: Test): AsyncGenerator<Found> {
-  const size = await link.call(["LLEN", queueKey(queue)]) as number;
-  for (let end = size; end > 0; end -= WINDOW) {
-    const from = Math.max(0, end - WINDOW);
-    for (const found of (await readQueue(link, queue, from, end - from)).reverse()) {
-      if (test(found.member.text)) yield found;
+/** Queues are asked for a thousand at a time: where there are many, each has few jobs, and one by one is all waiting. */
+async function* inQueues(link: Link, test: Test): AsyncGenerator<Found> {
+  const names = (await link.call(["SMEMBERS", QUEUES]) as string[]).sort();
+  for (let i = 0; i < names.length; i += WINDOW) {
+    const some = names.slice(i, i + WINDOW);
+    const sizes = await Promise.all(some.map((queue) => link.call(["LLEN", queueKey(queue)]) as Promise<number>));
+    for (const step of stepsOf(some.flatMap((queue, j) => slicesOf(queue, sizes[j]!)))) {
+      const read = await Promise.all(step.map(({ queue, from, count }) => readQueue(link, queue, from, count)));
+      for (const found of read.flatMap((slice) => slice.reverse())) {
+        if (test(found.member.text)) yield found;
+      }
     }
   }
+}
+
+interface Slice {
+  readonly queue: string;
+  readonly from: number;
+  readonly count: number;
+}
+
+/** From the back on: what is taken from the front meanwhile shifts nothing out of what is still to be read. */
+function slicesOf(queue: string, size: number): Slice[] {
+  const slices: Slice[] = [];
+  for (let end = size; end > 0; end -= WINDOW) {
+    const from = Math.max(0, end - WINDOW);
+    slices.push({ queue, from, count: end - from });
+  }
+  return slices;
+}
+
+/** What is read at once: no more jobs than a window. */
+function* stepsOf(slices: readonly Slice[]): Generator<Slice[]> {
+  let step: Slice[] = [];
+  let jobs = 0;
+  for (const slice of slices) {
+    if (jobs + slice.count > WINDOW && step.length > 0) {
+      yield step;
+      step = [];
+      jobs = 0;
+    }
+    step.push(slice);
+    jobs += slice.count;
+  }
+  if (step.length > 0) yield step;
 }
 
 /** A scan returns all that is there all the while, some of it twice. */
