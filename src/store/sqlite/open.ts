@@ -77,7 +77,7 @@ const leftOpen: DatabaseSync[] = [];
 /**
  * Closes the database. The last one to do so brings the log into the file and deletes the log, by its name: when others
  * have files of their own in those places now, that would be theirs, with what they have stored. Then it stays open for
- * as long as the process lives.
+ * as long as the process lives: Deno.exit closes nothing, but a program that just comes to its end closes it after all.
  */
 function closeDatabase(database: DatabaseSync, file: SameFile): void {
   if (file.isReplaced()) leftOpen.push(database);
