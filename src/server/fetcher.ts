@@ -12,6 +12,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
+import { parsePayload } from "../job/job.ts";
 import { getField } from "../job/raw.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { QueueOrder } from "./queue_order.ts";
@@ -131,12 +132,14 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   /** Drops what waits here and is another's now. */
-  lose(tokens: ReadonlySet<string>): void {
+  lose(tokens: ReadonlySet<string>): string[] {
+    const lost = this.#ready.slice(this.#head).filter((lease) => tokens.has(lease.token));
     const left = this.#ready.slice(this.#head).filter((lease) => !tokens.has(lease.token));
     this.#left += this.waiting - left.length;
     this.#ready = left;
     this.#head = 0;
     this.#wake.ring();
+    return lost.map(({ payload }) => parsePayload(payload)?.payload.jid ?? "(unreadable)");
   }
 
   /** Takes nothing more, and gives back what has not started. */

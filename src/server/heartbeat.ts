@@ -15,6 +15,7 @@ import { StoreError } from "../store/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { Beat, Command, ProcessRecord, Store } from "../store/store.ts";
 import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
+import type { Outage } from "./outage.ts";
 import type { Service } from "./service.ts";
 import { Steadiness } from "./steadiness.ts";
 import type { Tasks } from "./tasks.ts";
@@ -32,6 +33,7 @@ export interface HeartbeatOptions {
   readonly onBeat: (beat: Pick<Beat, "lapsed">) => void;
   /** Ends the server: the store is gone. */
   readonly onGone: (error: StoreError) => void;
+  readonly outage: Outage;
   readonly intervalMs: number;
   readonly ttlMs: number;
   readonly clock: Clock;
@@ -48,7 +50,8 @@ export class Heartbeat implements Service {
   #stopping: Worker | undefined;
   #stopped: (() => void) | undefined;
   #loopDelayMs = 0;
-  #failing = false;
+  /** Beats in a row that did not reach the store. */
+  #failing = 0;
   readonly #stop = new AbortController();
   #inline: Promise<void> | undefined;
   readonly #steadiness: Steadiness;
@@ -136,15 +139,15 @@ export class Heartbeat implements Service {
   }
 
   #receive(worker: Worker, message: FromHeartbeat): void {
-    const { log, onBeat, onCommands, onGone, describe } = this.#options;
+    const { log, onBeat, onCommands, onGone, describe, outage } = this.#options;
     switch (message.kind) {
       case "ask":
         worker.postMessage({ kind: "process", process: describe() } satisfies ToHeartbeat);
         break;
       case "beat":
         this.#loopDelayMs = Math.round(message.loopDelayMs);
-        if (this.#failing) log.info("Heartbeat reaches the store again");
-        this.#failing = false;
+        if (this.#failing > 0) log[outage.over(this.name) ?? "debug"]("Heartbeat reaches the store again");
+        this.#failing = 0;
         this.#steadiness.beat();
         if (message.commands.length > 0) onCommands(message.commands);
         onBeat(message);
@@ -156,8 +159,12 @@ export class Heartbeat implements Service {
         onGone(new StoreError("gone", message.error));
         break;
       case "failed":
-        if (!this.#failing) log.warn("Heartbeat does not reach the store", { error: message.error });
-        this.#failing = true;
+        // It has a connection of its own, that nobody else tells of: it does, where it is the only one that fails.
+        this.#failing++;
+        if (this.#failing === 1) log.debug("Heartbeat does not reach the store", { error: message.error });
+        else if (!outage.isMet) {
+          log[outage.met(this.name, undefined)]("Heartbeat does not reach the store", { error: message.error });
+        }
         break;
       case "stopped":
         this.#stopped?.();

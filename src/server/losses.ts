@@ -19,8 +19,8 @@ import type { Tally } from "./tally.ts";
 export interface Holder {
   /** The tokens of the leases that it has. */
   readonly tokens: readonly string[];
-  /** Drops those leases of the named ones that it has; jobs that run are aborted. */
-  lose(tokens: ReadonlySet<string>, reason: Error): void;
+  /** Drops those leases of the named ones that it has, and tells their jids; jobs that run are aborted. */
+  lose(tokens: ReadonlySet<string>, reason: Error): string[];
 }
 
 /** Finds out what was lost. */
@@ -86,10 +86,10 @@ export class Losses {
   #drop(lost: readonly string[]): void {
     if (lost.length === 0) return;
     this.#tally.leasesLost += lost.length;
+    const jids = this.#holders.flatMap((holder) => holder.lose(new Set(lost), new LeaseLost()));
     this.#log.warn("Leases lost: this process was taken for dead, and these jobs run again elsewhere", {
       count: lost.length,
-      tokens: lost.slice(0, 10),
+      jids: jids.slice(0, 10).join(" "),
     });
-    for (const holder of this.#holders) holder.lose(new Set(lost), new LeaseLost());
   }
 }

@@ -73,10 +73,11 @@ export class Manager implements Service {
   }
 
   /** Aborts those jobs that are another process's now; their outcome does not count. */
-  lose(tokens: ReadonlySet<string>, reason: Error): void {
-    for (const processor of this.#all()) {
-      if (processor.token !== undefined && tokens.has(processor.token)) processor.lose(reason);
-    }
+  lose(tokens: ReadonlySet<string>, reason: Error): string[] {
+    const losing = this.#all().filter(({ token }) => token !== undefined && tokens.has(token));
+    const jids = losing.flatMap(({ running }) => running?.context.jid ?? []);
+    for (const processor of losing) processor.lose(reason);
+    return jids;
   }
 
   start(): void {

@@ -9,6 +9,7 @@ import type { Log } from "../log.ts";
 import { StoreError } from "../store/errors.ts";
 import type { MeasureStore } from "../store/measures.ts";
 import type { LoopBody } from "./service.ts";
+import { Outage } from "./outage.ts";
 import type { Totals } from "./totals.ts";
 
 const MINUTE_MS = 60_000;
@@ -23,15 +24,18 @@ export class Measurer implements LoopBody<void> {
   readonly #totals: Pick<Totals, "drain">;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #outage: Outage;
   readonly #phaseMs = EARLIEST_MS + Math.random() * (LATEST_MS - EARLIEST_MS);
-  #failing = false;
   #isWriting = false;
 
-  constructor(options: { store: MeasureStore; totals: Pick<Totals, "drain">; clock: Clock; log: Log }) {
+  constructor(
+    options: { store: MeasureStore; totals: Pick<Totals, "drain">; clock: Clock; log: Log; outage?: Outage },
+  ) {
     this.#store = options.store;
     this.#totals = options.totals;
     this.#clock = options.clock;
     this.#log = options.log;
+    this.#outage = options.outage ?? new Outage();
   }
 
   /** Writes down what there is. */
@@ -41,11 +45,11 @@ export class Measurer implements LoopBody<void> {
     this.#isWriting = true;
     try {
       await this.#store.measure(measurements);
-      if (this.#failing) this.#log.info("Measures of classes are written again");
-      this.#failing = false;
+      const told = this.#outage.over("measures");
+      if (told !== undefined) this.#log[told]("Measures of classes are written again");
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      this.#sayGone(error.message);
+      this.#sayGone(error);
     } finally {
       this.#isWriting = false;
     }
@@ -59,11 +63,13 @@ export class Measurer implements LoopBody<void> {
 
   /** The end no longer waits for what is being written. */
   abandon(): void {
-    if (this.#isWriting) this.#sayGone("The store did not answer");
+    if (this.#isWriting) this.#sayGone(new Error("The store did not answer"));
   }
 
-  #sayGone(error: string): void {
-    if (!this.#failing) this.#log.warn("Measures of classes not written, and gone", { error });
-    this.#failing = true;
+  #sayGone(error: Error): void {
+    if (this.#outage.has("measures")) return;
+    this.#log[this.#outage.met("measures", error)]("Measures of classes not written, and gone", {
+      error: error.message,
+    });
   }
 }

@@ -27,6 +27,7 @@ import { LocalRuns } from "./local_runs.ts";
 import { Losses } from "./losses.ts";
 import { Manager } from "./manager.ts";
 import { Measurer } from "./measurer.ts";
+import { Outage } from "./outage.ts";
 import { Poller } from "./poller.ts";
 import { chooseQueues, queueOrder } from "./queue_order.ts";
 import { Reaper } from "./reaper.ts";
@@ -93,7 +94,8 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
   const { identity: owner, clock, inbox, fail } = whole;
   const log = (name: string) => logger(name, clock);
   const tasks = new Tasks(clock);
-  const loop = <Result>(body: LoopBody<Result>) => new Loop(body, { clock, tasks, log: log(body.name), fail });
+  const outage = new Outage(options.storeUrl);
+  const loop = <Result>(body: LoopBody<Result>) => new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
   const { graceMs, maxResultBytes } = settings;
   const { registry, modules } = chooseWays(options.registry, {
     isolate: settings.isolate,
@@ -105,7 +107,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
   const totals = new Totals();
   const tally = new Tally();
   const declarer = new ClassDeclarer({ store, registry, clock });
-  const measurer = new Measurer({ store, totals, clock, log: log("measurer") });
+  const measurer = new Measurer({ store, totals, clock, log: log("measurer"), outage });
   const hooks = options.hooks ?? {};
 
   const client = new Client({
@@ -125,6 +127,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     log: log("settler"),
     tally,
     fail,
+    outage,
     onLost: () => void losses.suspect(),
   });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
@@ -163,6 +166,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
       if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
     },
     onGone: fail,
+    outage,
     intervalMs: settings.heartbeatMs,
     ttlMs: settings.deadAfterMs,
     clock,

@@ -52,11 +52,10 @@ export class Rescuer implements LoopBody<RescueResult> {
     this.#tally.rescued += result.rescued;
     this.#tally.buried += result.buried;
     if (result.owners.length > 0 || result.rescued > 0 || result.buried > 0) {
-      this.#log.warn("Rescued the jobs of dead processes", {
-        processes: result.owners.join(" "),
-        rescued: result.rescued,
-        buried: result.buried,
-      });
+      const processes = result.owners.join(" ");
+      const { rescued, buried } = result;
+      if (rescued + buried === 0) this.#log.warn("Forgot dead processes, which had no jobs", { processes });
+      else this.#log.warn("Rescued the jobs of dead processes", { processes, rescued, buried });
     }
     return result;
   }

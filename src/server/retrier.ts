@@ -11,7 +11,7 @@ import { type JobContext, traceFields } from "../handlers/context.ts";
 import type { HandlerOptions } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { decide, type Decision } from "../job/backoff.ts";
-import { Cancelled, describeError } from "../job/errors.ts";
+import { Cancelled, describeError, verdictOf } from "../job/errors.ts";
 import { failedPayload } from "../job/failure.ts";
 import { type Job, lockOf } from "../job/job.ts";
 import { setFields } from "../job/raw.ts";
@@ -106,6 +106,10 @@ export class Retrier {
       return { error: `${errorClass}: ${message}`, at: stack[0] };
     };
     if (decision.kind === "retry") return say("warn", "Failed", () => ({ ...what(), retryInMs: decision.delayMs }));
+    // A handler's own decision is nobody's alarm.
+    if (verdictOf(error)?.kind === "discard") {
+      return say("info", "Discarded", () => ({ reason: describeError(error).message }));
+    }
     const isKept = decision.kind === "dead" && decision.keep;
     say("error", isKept ? "Failed for good, moved to dead" : "Failed, dropped", what);
   }

@@ -10,6 +10,7 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { isGone, StoreError } from "../store/errors.ts";
+import { Outage } from "./outage.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** A moving part. */
@@ -36,6 +37,8 @@ export interface LoopServices {
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly log: Log;
+  /** Shared by all loops of a server; default: one of this loop's own. */
+  readonly outage?: Outage;
   /** Ends the server: the store is gone, and trying again cannot help. */
   readonly fail?: (error: StoreError) => void;
 }
@@ -71,27 +74,32 @@ export class Loop<Result> implements Service {
   async #run(signal: AbortSignal): Promise<void> {
     const { tasks, clock, log } = this.#services;
     const task = tasks.add(this.name);
+    const { outage = new Outage() } = this.#services;
     let failures = 0;
     while (!signal.aborted) {
       try {
         task.enter("working");
         const result = await this.#body.step();
-        if (failures > 0) log.info("Working again", { failures });
+        const told = outage.over(this.name);
+        if (failures > 0) log[told ?? "warn"]("Working again", { failures });
         failures = 0;
         task.enter("waiting");
         if (!signal.aborted) await this.#body.rest(result, signal);
       } catch (error) {
         failures++;
         const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1)) * (0.5 + Math.random());
-        // A store that is away is said once by the store itself; a fault of ours each time, with its stack.
+        // A store that is away is said once, by whoever is to tell; a fault of ours each time, with its stack.
         if (isGone(error)) this.#services.fail?.(error);
         else if (!(error instanceof StoreError)) {
           log.error("Failed, trying again", { error, stack: (error as Error)?.stack });
-        } else if (failures === 1) log.warn("Store failed, trying again", { error: error.message });
+        } else if (failures === 1) {
+          log[outage.met(this.name, error)]("Store failed, trying again", { error: error.message });
+        }
         task.enter("backing-off");
         await clock.sleep(backoff, signal);
       }
     }
+    outage.over(this.name);
     tasks.remove(task);
   }
 }

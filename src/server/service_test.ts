@@ -93,7 +93,7 @@ Deno.test("a loop whose step fails says so, backs off ever longer, and says when
   }
   assertEquals(done.slice(-2), ["step", "rest 9"]);
   assertEquals(log.lines.length, 9);
-  assertEquals(log.lines.at(-1), { level: "info", message: "Working again", fields: { failures: 8 } });
+  assertEquals(log.lines.at(-1), { level: "warn", message: "Working again", fields: { failures: 8 } });
   await loop.stop();
 });
 
@@ -123,7 +123,7 @@ Deno.test("a store that is away is said once, by its message", async () => {
   }
   assertEquals(log.lines, [
     { level: "warn", message: "Store failed, trying again", fields: { error: "Redis cannot be reached" } },
-    { level: "info", message: "Working again", fields: { failures: 3 } },
+    { level: "warn", message: "Working again", fields: { failures: 3 } },
   ]);
   await loop.stop();
 });

@@ -8,9 +8,11 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
+import { parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
 import { isGone, StoreError } from "../store/errors.ts";
 import type { Outcome, Store } from "../store/store.ts";
+import { Outage } from "./outage.ts";
 import type { Tally } from "./tally.ts";
 
 /** At most so many outcomes in one call: a store's step must stay short. */
@@ -30,6 +32,7 @@ export class Settler {
   readonly #tally: Tally;
   readonly #onLost: () => void;
   readonly #fail: (error: StoreError) => void;
+  readonly #outage: Outage;
   #pending: Outcome[] = [];
   #underWay = 0;
   #flushing: Promise<void> | undefined;
@@ -49,6 +52,7 @@ export class Settler {
       tally: Tally;
       onLost?: () => void;
       fail?: (error: StoreError) => void;
+      outage?: Outage;
     },
   ) {
     this.#store = options.store;
@@ -58,6 +62,7 @@ export class Settler {
     this.#tally = options.tally;
     this.#onLost = options.onLost ?? (() => {});
     this.#fail = options.fail ?? (() => {});
+    this.#outage = options.outage ?? new Outage();
   }
 
   /** Outcomes that are not stored yet. */
@@ -98,14 +103,21 @@ export class Settler {
   async #settle(batch: readonly Outcome[]): Promise<void> {
     for (let failures = 0; !this.#abandoned; failures++) {
       try {
-        return this.#report(await this.#store.settle(this.#owner, batch));
+        const result = await this.#store.settle(this.#owner, batch);
+        const told = this.#outage.over("settler");
+        if (told !== undefined) this.#log[told]("Outcomes are stored again");
+        return this.#report(batch, result);
       } catch (error) {
         // Whoever gave up has said so.
         if (this.#abandoned) return;
         if (isGone(error)) return this.#fail(error);
         const transient = error instanceof StoreError && error.transient;
         if (failures === 0) {
-          this.#log.warn("Outcomes not stored, trying again", { count: batch.length, error: (error as Error).message });
+          const level = this.#outage.met("settler", error);
+          this.#log[level]("Outcomes not stored, trying again", {
+            count: batch.length,
+            error: (error as Error).message,
+          });
         }
         if (!transient && batch.length > 1) {
           // One that cannot be stored must not hold up the others.
@@ -113,6 +125,7 @@ export class Settler {
           return;
         }
         if (!transient && failures >= 3) {
+          this.#outage.over("settler");
           this.#log.error("Outcome given up; the job runs again when this process has ended", {
             token: batch[0]?.token,
             error: (error as Error).message,
@@ -124,13 +137,13 @@ export class Settler {
     }
   }
 
-  #report(result: { readonly lost: readonly string[]; readonly dropped: number }): void {
+  #report(batch: readonly Outcome[], result: { readonly lost: readonly string[]; readonly dropped: number }): void {
     this.#tally.leasesLost += result.lost.length;
     this.#tally.deadDropped += result.dropped;
     if (result.lost.length > 0) {
       this.#log.warn("Leases lost: this process was taken for dead, and these jobs run again elsewhere", {
         count: result.lost.length,
-        tokens: result.lost.slice(0, 10),
+        ...jidsOf(batch, result.lost),
       });
       this.#onLost();
     }
@@ -138,4 +151,16 @@ export class Settler {
       this.#log.warn("Dead jobs dropped: over the limit of number or age", { count: result.dropped });
     }
   }
+}
+
+/** The jids of outcomes, as far as these know: one of a job that left no record may not. */
+function jidsOf(batch: readonly Outcome[], tokens: readonly string[]): { readonly jids?: string } {
+  const lost = new Set(tokens);
+  const jids = batch.filter(({ token }) => lost.has(token)).flatMap((outcome) => {
+    if ("record" in outcome && outcome.record !== undefined) return outcome.record.jid;
+    return "payload" in outcome && outcome.payload !== undefined
+      ? parsePayload(outcome.payload)?.payload.jid ?? []
+      : [];
+  });
+  return jids.length === 0 ? {} : { jids: jids.slice(0, 10).join(" ") };
 }

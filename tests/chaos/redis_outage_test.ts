@@ -36,6 +36,22 @@ Deno.test("Redis away while jobs run: they run to their end, once, and are settl
   assertMatch(said[1]!, /is back after \d+\.\d s/);
 });
 
+Deno.test("Redis away for longer than anybody waits for it: one warning in the log, and one line that it is back", async () => {
+  await using redis = await startRedis({ aof: "always" });
+  await using bench = await Bench.open(redis.url);
+  await using server = await bench.server(["-c", "2"], { ...PATIENT, JOBS_LOG_LEVEL: "debug" });
+  const running = await bench.push("Sleep", [bench.notes, 500]);
+  await bench.noted(`start ${running}`);
+  await redis.kill();
+  await server.logged("Outcomes not stored, trying again", { level: "debug" });
+  await server.logged("Store failed, trying again", { name: "fetcher", level: "debug" });
+  await redis.start();
+  await server.logged("Outcomes are stored again", { level: "debug" });
+  await server.logged("Working again", { name: "fetcher", level: "debug" });
+  const loud = server.lines.filter(({ level }) => level === "warn" || level === "error");
+  assertEquals(loud.map(({ name }) => name), ["store"], JSON.stringify(loud));
+});
+
 Deno.test("Redis away for good: a process that is told to stop ends, and its jobs are there when Redis is", async () => {
   await using redis = await startRedis({ aof: "always" });
   await using bench = await Bench.open(redis.url);

@@ -94,3 +94,18 @@ Deno.test("what the server says about a job is dropped below the job's level, to
   const burial = "error Failed for good, moved to dead";
   assertEquals(said(buried), [[burial], [burial], [burial]]);
 });
+
+Deno.test("a handler that discards its job alarms nobody; one that fails does", async () => {
+  await using bench = await Bench.open();
+  const handlers = `${bench.folder}/discard.js`;
+  await Deno.writeTextFile(
+    handlers,
+    `export const Decline = () => { const error = new Error("no longer wanted"); error.name = "Discard"; throw error; };`,
+  );
+  await using server = await bench.server([handlers]);
+  const jid = await bench.push("Decline", []);
+  const line = await server.logged("Discarded", { jid });
+  assertEquals([line.level, line["reason"]], ["info", "no longer wanted"]);
+  const failed = await bench.push("Fail", [], { retry: false });
+  assertEquals((await server.logged("Failed, dropped", { jid: failed })).level, "error");
+});

@@ -24,7 +24,7 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   frozen.kill("SIGCONT");
   // The other one still performs it: it is not by its outcome that the first finds out.
   await bench.noted(`LeaseLost ${jid}`);
-  await frozen.logged(LOST, { count: 1 });
+  await frozen.logged(LOST, { count: 1, jids: jid });
   await frozen.logged("Ended after it was lost; it counts where it runs again", { jid });
 
   await Deno.writeTextFile(`${bench.notes}.go`, "");
@@ -73,7 +73,7 @@ Deno.test("a process that was frozen past its heartbeat aborts what it lost, and
 /** A holder that notes what it loses, and a store that says what it is told to. */
 function lab(...tokens: string[]) {
   const lost: string[] = [];
-  const holder: Holder = { tokens, lose: (gone) => void lost.push(...gone) };
+  const holder: Holder = { tokens, lose: (gone) => (lost.push(...gone), [...gone].map((token) => `jid of ${token}`)) };
   const answers: (string[] | Error)[] = [];
   let asked = 0;
   const store = {
@@ -112,7 +112,7 @@ Deno.test("a job that is settled while the store is asked is not lost", async ()
   await looked;
   assertEquals(t.lost, ["lost"]);
   assertEquals(t.tally.leasesLost, 1);
-  assertEquals(t.log.lines.map(({ fields }) => fields), [{ count: 1, tokens: ["lost"] }]);
+  assertEquals(t.log.lines.map(({ fields }) => fields), [{ count: 1, jids: "jid of lost" }]);
 });
 
 Deno.test("a fault while the store is asked is logged with its stack, and the store asked again", async () => {

@@ -74,7 +74,7 @@ Deno.test("what cannot be written is gone, and said once; it is said when it can
   assertEquals(written, 1);
   assertEquals(log.said, [
     "warn Measures of classes not written, and gone",
-    "info Measures of classes are written again",
+    "warn Measures of classes are written again",
   ]);
 });
 
