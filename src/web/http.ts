@@ -4,7 +4,8 @@
  *
  *  1. A request's head, its whole, an idle connection and a reader that does not read each have their time.
  *  2. So many connections at once, and so large a head; beyond that, they are turned away.
- *  3. A request is in the form that browsers and proxies send to a server, or it is none.
+ *  3. A connection's requests are answered one after the other, and what nobody reads has a bound in all.
+ *  4. A request is in the form that browsers and proxies send to a server, or it is none.
  *
  * @module
  */
@@ -14,6 +15,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import type { Clock } from "../clock.ts";
+import { inTurn } from "./turns.ts";
+import { Unread } from "./unread.ts";
 
 /** How long one waits for the other end, in milliseconds, and for how many. */
 export interface Patience {
@@ -29,6 +32,8 @@ export interface Patience {
   readonly connections: number;
   /** Of these, so many from one address: one alone cannot take them all. A proxy may: behind it is everybody. */
   readonly perAddress: number;
+  /** So many bytes of answers may wait for their readers, all connections together. */
+  readonly unreadBytes: number;
 }
 
 const PATIENCE: Patience = {
@@ -38,6 +43,7 @@ const PATIENCE: Patience = {
   silentMs: 120_000,
   connections: 2_000,
   perAddress: 500,
+  unreadBytes: 64 * 1024 * 1024,
 };
 /** A request's head may be so large. */
 const MOST_HEAD_BYTES = 32 * 1024;
@@ -72,7 +78,9 @@ export async function listen(
     readonly patience?: Partial<Patience>;
   },
 ): Promise<HttpServer> {
-  const { headMs, requestMs, idleMs, silentMs, connections, perAddress } = { ...PATIENCE, ...patience };
+  const { headMs, requestMs, idleMs, silentMs, connections, perAddress, unreadBytes } = { ...PATIENCE, ...patience };
+  const unread = new Unread(unreadBytes);
+  const onRequest = inTurn((incoming, outgoing) => answer(handler, unread, incoming, outgoing));
   const server = createServer(
     {
       headersTimeout: headMs,
@@ -80,11 +88,16 @@ export async function listen(
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(1_000, headMs),
       maxHeaderSize: MOST_HEAD_BYTES,
+      // Node would answer those without a host itself, out of turn.
+      requireHostHeader: false,
     },
-    (incoming, outgoing) => void answer(handler, incoming, outgoing),
+    onRequest,
   );
+  // So it would those that expect what it does not know.
+  server.on("checkExpectation", onRequest);
   server.maxConnections = connections;
   server.setTimeout(silentMs);
+  server.on("connection", releaseAtEnd);
   server.on("connection", shareOut(perAddress, proxies));
   server.listen(port, host);
   await once(server, "listening");
@@ -100,6 +113,15 @@ export async function listen(
       server.closeAllConnections();
       await closed;
     },
+  };
+}
+
+/** Deno 2.8.3 keeps a socket for ever, with its requests and answers, if it is still reading when it is destroyed. */
+function releaseAtEnd(socket: Socket): void {
+  const { destroy } = socket;
+  socket.destroy = function (this: Socket, ...given) {
+    this.pause();
+    return destroy.apply(this, given);
   };
 }
 
@@ -120,7 +142,12 @@ function shareOut(most: number, proxies: readonly string[]): (socket: Socket) =>
   };
 }
 
-async function answer(handler: Handler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function answer(
+  handler: Handler,
+  unread: Unread,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
   const gone = new AbortController();
   outgoing.once("close", () => gone.abort());
   try {
@@ -129,7 +156,7 @@ async function answer(handler: Handler, incoming: IncomingMessage, outgoing: Ser
       outgoing.writeHead(400, { "content-type": "text/plain", "connection": "close" }).end("No such request\n");
       return;
     }
-    await send(await handler(request, peerOf(incoming.socket)), outgoing, gone.signal);
+    await send(await handler(request, peerOf(incoming.socket)), outgoing, unread, gone.signal);
   } catch {
     // The handler answers whatever happens; what fails here is the connection.
     outgoing.destroy();
@@ -157,12 +184,19 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | un
   }
 }
 
-async function send(response: Response, outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
+async function send(
+  response: Response,
+  outgoing: ServerResponse,
+  unread: Unread,
+  gone: AbortSignal,
+): Promise<void> {
   outgoing.statusCode = response.status;
   for (const [name, value] of response.headers) outgoing.appendHeader(name, value);
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
     const body = Buffer.from(await response.arrayBuffer());
     if (outgoing.req.method !== "HEAD") outgoing.setHeader("content-length", body.byteLength);
+    if (gone.aborted) return;
+    unread.add(outgoing, body.byteLength);
     outgoing.end(body);
     return;
   }

@@ -2,7 +2,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
-import type { Patience } from "../../src/web/http.ts";
+import { systemClock } from "../../src/clock.ts";
+import { type HttpServer, listen, type Patience } from "../../src/web/http.ts";
 import { serve } from "../../src/web/serve.ts";
 import { until } from "../support/eventually.ts";
 import { openSite, push, type Site } from "./site.ts";
@@ -44,6 +45,16 @@ class Wire implements AsyncDisposable {
   /** Whether the other end has hung up. */
   get isOver(): boolean {
     return this.#socket.destroyed || this.#socket.readableEnded;
+  }
+
+  /** Reads nothing until {@link resume}. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  /** Reads what has come. */
+  resume(): void {
+    this.#socket.resume();
   }
 
   /** Sends as it is; false when the other end has gone. */
@@ -139,11 +150,11 @@ Deno.test("Behind a proxy is everybody: only the bound for all holds for its con
 
 Deno.test("Who does not read what was asked for is dropped", () =>
   onSocket(async ({ site, port }) => {
-    for (let i = 0; i < 50; i++) await push(site.store, `j${i}`, { args: ["x".repeat(10_000)] });
+    for (let i = 0; i < 50; i++) await push(site.store, `j${i}`, { args: ["x".repeat(100_000)] });
     const socket = connect(port, "127.0.0.1");
     await once(socket, "connect");
     socket.pause();
-    for (let i = 0; i < 100; i++) socket.write("GET /api/v1/jobs?in=queue:default HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    for (let i = 0; i < 5; i++) socket.write("GET /api/v1/jobs?in=queue:default HTTP/1.1\r\nHost: localhost\r\n\r\n");
     socket.on("error", () => {});
     // While it is there, nobody else from its address is let in.
     await until(async () => {
@@ -154,6 +165,120 @@ Deno.test("Who does not read what was asked for is dropped", () =>
     }, "The end of the connection");
     socket.destroy();
   }, { silentMs: 200, perAddress: 1 }));
+
+/** More than a connection's buffers hold. */
+const LARGE = 12 * 1024 * 1024;
+const GET_LARGE = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+/** A server whose answers are large, except to `/small`; it tells which paths were asked for. */
+async function largeAnswers(
+  test: (server: HttpServer, asked: string[]) => Promise<void>,
+  patience?: Partial<Patience>,
+): Promise<void> {
+  const asked: string[] = [];
+  const large = new Uint8Array(LARGE);
+  const handler = (request: Request) => {
+    const { pathname } = new URL(request.url);
+    asked.push(pathname);
+    return Promise.resolve(new Response(pathname === "/small" ? `answer ${asked.length};` : large));
+  };
+  const options = { host: "127.0.0.1", port: 0, clock: systemClock, proxies: [] };
+  const server = await listen(handler, { ...options, ...(patience && { patience }) });
+  try {
+    await test(server, asked);
+  } finally {
+    await server.close();
+  }
+}
+
+Deno.test("Requests sent ahead are not looked at before the answer to the one before them was read", () =>
+  largeAnswers(async ({ port }, asked) => {
+    await using ahead = await Wire.open(port);
+    ahead.pause();
+    ahead.send(GET_LARGE.repeat(5));
+    await until(() => asked.length > 0, "The first request");
+    for (let i = 0; i < 3; i++) {
+      const answer = await ask(port, "GET /small HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+      assertMatch(answer, /^HTTP\/1\.1 200 .*answer/s);
+    }
+    assertEquals(asked.filter((path) => path === "/large").length, 1);
+  }));
+
+Deno.test("Requests sent ahead are answered one after the other to whoever reads", () =>
+  largeAnswers(async ({ port }) => {
+    const one = "GET /small HTTP/1.1\r\nHost: localhost\r\n";
+    const answers = await ask(port, `${one}\r\n`.repeat(4) + `${one}Connection: close\r\n\r\n`);
+    assertEquals(answers.match(/answer \d+/g), Array.from({ length: 5 }, (_, i) => `answer ${i + 1}`));
+  }));
+
+Deno.test("Whoever sends thousands of requests ahead is dropped, of whatever kind they are", () =>
+  largeAnswers(async ({ port }, asked) => {
+    const kinds = {
+      "large": GET_LARGE,
+      "small": "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      "without a host": "GET / HTTP/1.1\r\n\r\n",
+      "with an expectation": "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n",
+    };
+    for (const [what, request] of Object.entries(kinds)) {
+      asked.length = 0;
+      const answers = await ask(port, GET_LARGE + request.repeat(2_000));
+      assert(asked.length <= 5, `${what}: ${asked.length}`);
+      assert(answers.split("HTTP/1.1 ").length <= 6, what);
+    }
+  }, { idleMs: 200 }));
+
+Deno.test("What many do not read has a bound in all: who has let it wait longest is dropped", () =>
+  largeAnswers(async ({ port }, asked) => {
+    await using stack = new AsyncDisposableStack();
+    const idle: Wire[] = [];
+    for (let i = 1; i <= 4; i++) {
+      const wire = stack.use(await Wire.open(port));
+      wire.pause();
+      wire.send(GET_LARGE);
+      await until(() => asked.length === i, "A request");
+      idle.push(wire);
+    }
+    const close = "GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    assert((await ask(port, close)).length > LARGE, "Who reads has it all");
+    for (const wire of idle.slice(0, -1)) {
+      wire.resume();
+      await wire.ended;
+      assert(wire.text.length < LARGE);
+    }
+  }, { unreadBytes: 2 * LARGE }));
+
+Deno.test("Connections that have ended leave nothing in memory", async () => {
+  const script = `
+    import { connect, Server } from "node:net";
+    import { systemClock } from "${import.meta.resolve("../../src/clock.ts")}";
+    import { listen } from "${import.meta.resolve("../../src/web/http.ts")}";
+    const sockets = [];
+    const { emit } = Server.prototype;
+    Server.prototype.emit = function (name, socket) {
+      if (name === "connection") sockets.push(new WeakRef(socket));
+      return emit.apply(this, arguments);
+    };
+    const options = { host: "127.0.0.1", port: 0, clock: systemClock, proxies: [] };
+    const server = await listen(() => Promise.resolve(new Response("ok")), options);
+    const get = "GET / HTTP/1.1\\r\\nHost: localhost\\r\\n";
+    for (const text of [get + "Connection: close\\r\\n\\r\\n", (get + "\\r\\n").repeat(100)]) {
+      for (let i = 0; i < 20; i++) {
+        const socket = connect(server.port, "127.0.0.1", () => socket.write(text));
+        socket.resume();
+        await new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
+      }
+    }
+    for (let i = 0; i < 10; i++) await new Promise((resolve) => setTimeout(resolve)).then(gc);
+    console.log(sockets.length, sockets.filter((one) => one.deref() !== undefined).length);
+    await server.close();
+  `;
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-lock", "--v8-flags=--expose-gc", script],
+  }).output();
+  const [all, left] = new TextDecoder().decode(stdout).split(" ").map(Number);
+  assertEquals(all, 40);
+  assert(left! < 10, `${left} are left`);
+});
 
 Deno.test("Ends at once, though others hold connections", async () => {
   const site = await openSite("sqlite");
