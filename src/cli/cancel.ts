@@ -1,7 +1,10 @@
 /** `jobs cancel JID…`. @module */
 import { systemClock } from "../clock.ts";
+import { readEnded } from "../job/ended.ts";
 import { cancelJob, type Cancelled, isCancelled } from "../store/admin_cancel.ts";
+import type { OpenStore } from "../store/open.ts";
 import { fewOf } from "../words/amounts.ts";
+import { relative } from "../words/moments.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { writeDown } from "./audit.ts";
 import { YES } from "./confirm.ts";
@@ -38,11 +41,19 @@ export async function run(argv: readonly string[]): Promise<number> {
     else {
       for (const [jid, result] of Object.entries(results)) {
         if (isCancelled(result)) print(cancelledText(jid, result));
-        else remark(`jobs: ${cancelledText(jid, result)}`);
+        else remark(`jobs: ${await endedText(store, jid, result) ?? cancelledText(jid, result)}`);
       }
     }
     return Object.values(results).every(isCancelled) ? 0 : 1;
   });
+}
+
+/** How a job that is no longer there ended, where that is known. */
+async function endedText(store: OpenStore, jid: string, result: Cancelled): Promise<string | undefined> {
+  const record = result === "absent" ? await store.result(jid) : undefined;
+  if (record === undefined) return undefined;
+  const { state, ended_at } = readEnded(record);
+  return `"${jid}" has ended: ${state} ${relative(ended_at, systemClock.now())}`;
 }
 
 /** What became of it, for people. */

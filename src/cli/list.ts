@@ -113,6 +113,6 @@ function printEntries(what: string, entries: readonly Entry[], next: string | un
     "job",
     ...(failed ? ["error"] : []),
   ];
-  printTable(columns, rows, `No jobs in ${what}`);
+  printTable(columns, rows, what === "busy" ? "No jobs are running" : `No jobs in ${what}`);
   if (next !== undefined) print(faint(`more: --cursor ${next}`));
 }

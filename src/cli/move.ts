@@ -4,6 +4,7 @@ import { hidePassword, openStore } from "../store/open.ts";
 import { leadToOneFile } from "../store/open_same.ts";
 import { number } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { jobCount } from "./confirm.ts";
 import { print, printJson } from "./output.ts";
 import { Interrupted, LongWork } from "./progress.ts";
 import { loadSettings, storeOptions } from "./store.ts";
@@ -43,6 +44,10 @@ export async function run(argv: readonly string[]): Promise<number> {
   });
   work.clear();
   if (flags.json) printJson(moved);
-  else print(`${moved.jobs} jobs and ${moved.cron} crontab entries moved to ${target.url}`);
+  else {print(
+      `${jobCount(moved.jobs)} and ${moved.cron} crontab ${
+        moved.cron === 1 ? "entry" : "entries"
+      } moved to ${target.url}`,
+    );}
   return 0;
 }

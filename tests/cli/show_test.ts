@@ -27,3 +27,17 @@ Deno.test("the stack of a failure is shown line by line, and is a list in JSON",
   await server.logged("Failed for good, moved to dead", { jid: dropped });
   assert((await jobs(["show", dropped], { env })).stdout.includes("TypeError: no"));
 });
+
+Deno.test("cancelling what has ended says how it ended", async () => {
+  await using bench = await Bench.open();
+  const body = JSON.stringify({
+    jid: "ended1",
+    class: "A",
+    queue: "default",
+    state: "done",
+    ended_at: Date.now() - 300_000,
+  });
+  await bench.store.keepResult({ jid: "ended1", ttlMs: 60_000, body });
+  const { code, stderr } = await jobs(["cancel", "ended1"], { env: { JOBS_STORE: bench.url } });
+  assertEquals([code, stderr], [1, 'jobs: "ended1" has ended: done 5m ago\n']);
+});
