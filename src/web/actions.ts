@@ -5,6 +5,7 @@
  * @module
  */
 import type { PushResult } from "../client/client.ts";
+import { formatDuration } from "../job/duration.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
 import type { JobRequest } from "../job/payload.ts";
@@ -220,11 +221,21 @@ export async function pushAgain(
   return jid;
 }
 
-/** Pauses or resumes a queue; `*` is all of them. */
-export async function setPaused(desk: Desk, visitor: Visitor, queue: string, paused: boolean): Promise<void> {
+/** Pauses a queue, for so long or until it is resumed, or resumes it; `*` is all of them. */
+export async function setPaused(
+  desk: Desk,
+  visitor: Visitor,
+  queue: string,
+  paused: boolean,
+  forMs?: number,
+): Promise<void> {
   if (queue !== ALL_QUEUES) checkQueue(queue);
-  await (paused ? desk.store.pause(queue) : desk.store.resume(queue));
-  await writeDown(desk, visitor, { action: paused ? "pause" : "resume", queue }, { target: pauseTarget(queue) });
+  await (paused ? desk.store.pause(queue, forMs) : desk.store.resume(queue));
+  const span = forMs === undefined ? undefined : formatDuration(forMs);
+  await writeDown(desk, visitor, { action: paused ? "pause" : "resume", queue, ...(span && { for: span }) }, {
+    target: pauseTarget(queue),
+    ...(span && { details: `for ${span}` }),
+  });
 }
 
 /**

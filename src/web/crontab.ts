@@ -36,7 +36,7 @@ export async function changeCron(
   } catch (error) {
     if (!(error instanceof CrontabError)) throw error;
     await writeDown(desk, visitor, { action, name }, { target: name, outcome: `refused: ${error.message}` });
-    throw new Refusal(422, error.message);
+    throw new Refusal(await desk.crontab.get(name) === undefined ? 404 : 422, error.message);
   }
 }
 

@@ -141,6 +141,74 @@ onBothStores("A queue is paused, resumed and cleared", async ({ store, visitor }
 });
 
 onBothStores(
+  "A pause lasts as long as the API is told, and what it cannot read is refused",
+  async ({ store, visitor }) => {
+    const someone = visitor();
+    await push(store, "q1");
+    for (const path of ["/queues/default/pause", "/pause"]) {
+      for (const value of [-1, 0, "1x", true, null, { s: 1 }]) {
+        const { status, value: { error } } = await someone.api("POST", path, { for: value });
+        assertEquals(status, 422, `${path} ${JSON.stringify(value)}`);
+        assertStringIncludes(JSON.stringify(error), "10m");
+      }
+      assertEquals((await someone.api("POST", path, { foo: 1 })).status, 422);
+      const broken = await someone.send(`/api/v1${path}`, {
+        method: "POST",
+        body: "{",
+        headers: { "content-type": "application/json" },
+      });
+      assertEquals(broken.status, 400);
+    }
+    assertEquals((await store.queues()).some(({ paused }) => paused), false);
+
+    assertEquals((await someone.api("POST", "/queues/default/pause", { for: "10m" })).status, 200);
+    assertEquals((await someone.api("POST", "/pause", { for: 3_600 })).status, 200);
+    const left = new Map((await store.queues()).map(({ name, pausedForMs }) => [name, pausedForMs!]));
+    assert(left.get("default")! > 0 && left.get("default")! <= 600_000);
+    assert(left.get("*")! > 600_000 && left.get("*")! <= 3_600_000);
+    assertEquals((await someone.api("POST", "/resume", { for: "10m" })).status, 422);
+    for (const path of ["/resume", "/queues/default/resume"]) {
+      assertEquals(
+        (await someone.api("POST", path)).status,
+        200,
+      );
+    }
+    assertEquals((await store.queues()).some(({ paused }) => paused), false);
+  },
+);
+
+onBothStores(
+  "Fields that a route of the API does not know are refused, and nothing is done",
+  async ({ store, visitor }) => {
+    const someone = visitor();
+    await bury(store, "d1");
+    const unknown = { delay: 5 };
+    for (
+      const path of [
+        "/jobs/d1/retry",
+        "/jobs/d1/delete",
+        "/jobs/d1/cancel",
+        "/jobs/d1/push-again",
+        "/queues/default/clear",
+      ]
+    ) {
+      const { status, value } = await someone.api("POST", path, unknown);
+      assertEquals(status, 422, path);
+      assertStringIncludes(JSON.stringify(value), "delay");
+    }
+    const all = { action: "delete", all: { in: "dead" } };
+    assertEquals((await someone.api("POST", "/actions", { ...all, ...unknown })).status, 422);
+    assertEquals(await placeOf(store, "d1"), "dead");
+  },
+);
+
+onBothStores("What is done to a cron entry that is not there is answered with 404", async ({ visitor }) => {
+  for (const verb of ["run", "pause", "resume", "remove"]) {
+    assertEquals((await visitor().api("POST", `/cron/nobody/${verb}`)).status, 404, verb);
+  }
+});
+
+onBothStores(
   "A new job is pushed; a wrong one is refused, and the form keeps what was typed",
   async ({ store, visitor }) => {
     const someone = visitor();

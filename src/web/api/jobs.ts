@@ -14,9 +14,10 @@ import { FILTERS, parseFilter } from "../filter.ts";
 import { findEntries, lookUp } from "../lookup.ts";
 import { type JobAction, parsePlace } from "../places.ts";
 import { scanOf } from "../requests.ts";
-import { bodyOf, jobJson, objectOf, textIn } from "./json.ts";
+import { allowFields, bodyOf, jobJson, objectOf, textIn } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
 
+const REF = { ref: { type: "string", description: "its ref, which spares looking for it" } };
 const JOB = { $ref: "#/components/schemas/Job" };
 const PUSH = { $ref: "#/components/schemas/Push" };
 const CHANGED = {
@@ -101,9 +102,9 @@ export const jobRoutes: readonly ApiRoute[] = [
       delete: "Deletes a job, for good",
       move: "Moves a job to another queue",
     }[action],
-    ...(action === "move" && {
-      body: { type: "object", required: ["queue"], properties: { queue: { type: "string" } } },
-    }),
+    body: action === "move"
+      ? { type: "object", required: ["queue"], properties: { ...REF, queue: { type: "string" } } }
+      : { type: "object", properties: REF },
     answer: CHANGED,
     run: (c, desk) => actOnOne(c, desk, action),
   })),
@@ -112,6 +113,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     path: "/jobs/{jid}/cancel",
     about:
       "Cancels a job: one that runs is aborted, one that waits is removed, which its record tells; not tried again",
+    body: { type: "object", properties: REF },
     answer: {
       type: "object",
       properties: {
@@ -141,7 +143,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     about: "Pushes a job again with other arguments, class or queue, and deletes the one it was",
     body: {
       type: "object",
-      properties: { class: { type: "string" }, args: { type: "array", items: {} }, queue: { type: "string" } },
+      properties: { ...REF, class: { type: "string" }, args: { type: "array", items: {} }, queue: { type: "string" } },
     },
     answer: { type: "object", properties: { jid: { type: "string" } } },
     run: again,
@@ -197,6 +199,7 @@ function requestOf(body: unknown): JobRequest {
 
 async function actOnOne(c: Context<WebEnv>, desk: Desk, action: JobAction): Promise<ApiAnswer> {
   const body = await objectOf(c, desk);
+  allowFields(body, action === "move" ? ["ref", "queue"] : ["ref"]);
   const jid = c.req.param("jid") ?? "";
   const entries = (await findEntries(desk, jid, textIn(body, "ref"))).filter((entry) => entry.place.in !== "leased");
   if (entries.length === 0) throw new Refusal(404, `No job "${jid.slice(0, 80)}" that does not run`);
@@ -206,6 +209,7 @@ async function actOnOne(c: Context<WebEnv>, desk: Desk, action: JobAction): Prom
 
 async function cancel(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
   const body = await objectOf(c, desk);
+  allowFields(body, ["ref"]);
   const jid = c.req.param("jid") ?? "";
   const found = await findEntries(desk, jid, textIn(body, "ref"));
   const living = found.filter(({ place }) => place.in !== "dead");
@@ -223,6 +227,7 @@ async function cancel(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
 
 async function again(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
   const body = await objectOf(c, desk);
+  allowFields(body, ["ref", "class", "args", "queue"]);
   const jid = c.req.param("jid") ?? "";
   const [entry] = await findEntries(desk, jid, textIn(body, "ref"));
   if (entry === undefined) throw new Refusal(404, `No job "${jid.slice(0, 80)}"`);
@@ -237,6 +242,7 @@ async function again(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
 
 async function actOnMany(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
   const body = await objectOf(c, desk);
+  allowFields(body, ["action", "refs", "all", "queue"]);
   const action = ACTIONS.find((one) => one === body.action);
   if (action === undefined) {
     throw new Refusal(422, `No action "${String(body.action).slice(0, 40)}"; wanted: ${ACTIONS.join(", ")}`);

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
+import { parseDuration } from "../../job/duration.ts";
 import { parseLossless } from "../../job/json.ts";
 import type { Entry } from "../../store/admin.ts";
 import { placeName } from "../../store/admin_places.ts";
@@ -36,6 +37,38 @@ export async function objectOf(c: Context<WebEnv>, desk: Desk): Promise<Record<s
   const value = await bodyOf(c, desk);
   if (Array.isArray(value)) throw new Refusal(400, "The body is a list; wanted: a JSON object");
   return value as Record<string, unknown>;
+}
+
+/**
+ * Refuses what a route would not look at: whoever sent it meant something by it.
+ *
+ * @throws {Refusal} that names the first field that is not among `names`
+ */
+export function allowFields(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
+  const other = Object.keys(body).find((name) => !names.includes(name));
+  if (other === undefined) return;
+  const wanted = names.length === 0 ? "no fields" : names.map((name) => `"${name}"`).join(", ");
+  throw new Refusal(422, `"${other.slice(0, 80)}" is not known here; wanted: ${wanted}`);
+}
+
+/**
+ * A span of time in a body, as `"10m"` or in seconds: its milliseconds; undefined when it is not there.
+ *
+ * @throws {Refusal} when it is none, or not above 0
+ */
+export function spanIn(body: Readonly<Record<string, unknown>>, name: string): number | undefined {
+  const value = body[name];
+  if (value === undefined) return undefined;
+  if (typeof value === "string" || typeof value === "number") {
+    try {
+      const ms = parseDuration(String(value));
+      if (ms > 0) return ms;
+    } catch {
+      // Told below.
+    }
+  }
+  const shown = String(JSON.stringify(value)).slice(0, 40);
+  throw new Refusal(422, `"${name}" is ${shown}; wanted: seconds above 0, or a text such as "30s", "10m" or "2h"`);
 }
 
 /** A text in a body; undefined when it is not there. */

@@ -9,6 +9,7 @@ import { stringifyLossless } from "../../job/json.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { cronRoutes } from "./cron.ts";
 import { jobRoutes } from "./jobs.ts";
+import { allowFields, objectOf } from "./json.ts";
 import { openApiDocument } from "./openapi.ts";
 import { stateRoutes } from "./state.ts";
 
@@ -21,7 +22,7 @@ export interface ApiRoute {
   readonly about: string;
   /** Query parameters: name → meaning. */
   readonly query?: Readonly<Record<string, string>>;
-  /** The body's JSON schema. */
+  /** The body's JSON schema; without one, a body that says anything is refused. */
   readonly body?: Readonly<Record<string, unknown>>;
   /** The answer's JSON schema. */
   readonly answer: Readonly<Record<string, unknown>>;
@@ -41,8 +42,9 @@ export const API_PATH = "/api/v1";
 /** Adds the API. */
 export function apiRoutes(app: Hono<WebEnv>, desk: Desk): void {
   const routes = [...jobRoutes, ...stateRoutes, ...cronRoutes];
-  for (const { method, path, run } of routes) {
+  for (const { method, path, body, run } of routes) {
     app.on(method, API_PATH + path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
+      if (method === "POST" && body === undefined) allowFields(await objectOf(c, desk), []);
       const { value, status = 200 } = await run(c, desk);
       return json(c, value, status);
     });

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Context } from "hono";
 import type { ProcessInfo } from "../../store/admin.ts";
 import { RUN_BOUNDS_MS } from "../../store/measures.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
@@ -11,16 +12,23 @@ import { actOnJobs, askProcess, dumpProcess, setPaused } from "../actions.ts";
 import { Refusal } from "../body.ts";
 import { measuredClasses, windowOf } from "../class_measures.ts";
 import { classStats } from "../class_stats.ts";
-import type { Desk } from "../desk.ts";
+import type { Desk, WebEnv } from "../desk.ts";
 import { recentEnded } from "../ended.ts";
 import { lastDays, parseDays } from "../history.ts";
 import { checkQueue } from "../places.ts";
 import { showRunning } from "../shown.ts";
-import { isoTime } from "./json.ts";
+import { allowFields, isoTime, objectOf, spanIn } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 
 const OBJECT = { type: "object" };
 const OBJECTS = { type: "array", items: OBJECT };
+
+const PAUSE = {
+  type: "object",
+  properties: {
+    for: { type: ["string", "number"], description: "seconds, or 30s, 10m, 2h; without it, until it is resumed" },
+  },
+};
 
 /** The routes. */
 export const stateRoutes: readonly ApiRoute[] = [
@@ -98,10 +106,17 @@ export const stateRoutes: readonly ApiRoute[] = [
     method: "POST",
     path: `/queues/{name}/${verb}`,
     about: verb === "pause" ? "Lets nothing be taken from a queue" : "Lets a queue be taken from again",
+    ...(verb === "pause" && { body: PAUSE }),
     answer: { type: "object", properties: { queue: { type: "string" }, paused: { type: "boolean" } } },
     run: async (c, desk) => {
       const queue = checkQueue(c.req.param("name") ?? "");
-      await setPaused(desk, c.get("visitor"), queue, verb === "pause");
+      await setPaused(
+        desk,
+        c.get("visitor"),
+        queue,
+        verb === "pause",
+        verb === "pause" ? await pauseTime(c, desk) : undefined,
+      );
       return { value: { queue, paused: verb === "pause" } };
     },
   })),
@@ -109,9 +124,16 @@ export const stateRoutes: readonly ApiRoute[] = [
     method: "POST",
     path: `/${verb}`,
     about: verb === "pause" ? "Lets nothing be taken from any queue" : "Ends that; queues paused by name stay so",
+    ...(verb === "pause" && { body: PAUSE }),
     answer: { type: "object", properties: { paused: { type: "boolean" } } },
     run: async (c, desk) => {
-      await setPaused(desk, c.get("visitor"), ALL_QUEUES, verb === "pause");
+      await setPaused(
+        desk,
+        c.get("visitor"),
+        ALL_QUEUES,
+        verb === "pause",
+        verb === "pause" ? await pauseTime(c, desk) : undefined,
+      );
       return { value: { paused: verb === "pause" } };
     },
   })),
@@ -194,6 +216,13 @@ export const stateRoutes: readonly ApiRoute[] = [
     run: (_c, desk) => Promise.resolve({ value: { operations: desk.operations.list() } }),
   },
 ];
+
+/** How long a pause is to last. */
+async function pauseTime(c: Context<WebEnv>, desk: Desk): Promise<number | undefined> {
+  const body = await objectOf(c, desk);
+  allowFields(body, ["for"]);
+  return spanIn(body, "for");
+}
 
 function processJson(process: ProcessInfo, desk: Desk): Record<string, unknown> {
   return {
