@@ -16,6 +16,8 @@ import { readSdkSettings } from "./sdk_settings.ts";
 /** Hostile payloads make long names. */
 const LONGEST_VALUE = 10_000;
 
+const LONGEST_SAID = 300;
+
 /** What was set up. */
 export interface Sdk {
   /** Exports what is left, and takes everything down. Never rejects. */
@@ -69,7 +71,10 @@ function resource() {
 /** What the SDK itself has to say, each thing once. What an exporter meets is the reporting exporter's. */
 function once(warn: (message: string) => void) {
   const said = new Set<string>();
-  const say = (message: string) => {
+  const say = (...parts: unknown[]) => {
+    // The first part may be but the name of who says it; of the others, what are no words is a payload.
+    const words = parts.flatMap((part) => part instanceof Error ? part.message : typeof part === "string" ? part : []);
+    const message = words.join(": ").replace(/[\p{C}\s]+/gu, " ").slice(0, LONGEST_SAID);
     const kind = message.replace(/\d+/g, "N").slice(0, 60);
     if (said.has(kind) || said.size > 20) return;
     said.add(kind);

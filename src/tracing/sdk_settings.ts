@@ -40,6 +40,8 @@ export function readSdkSettings(
     refuse(name, `a whole number from ${least}`);
     return undefined;
   };
+  checkFiles(env, refuse);
+  checkCompression(env, refuse);
   const maxQueueSize = count("OTEL_BSP_MAX_QUEUE_SIZE", 1) ?? 2_048;
   return {
     sampler: readSampler(env, refuse),
@@ -58,12 +60,45 @@ export function readSdkSettings(
 
 type Refuse = (name: string, wanted: string) => void;
 
+/** The exporters read these themselves, and say nothing where a value cannot be. */
+function both(setting: string): string[] {
+  return [`OTEL_EXPORTER_OTLP_TRACES_${setting}`, `OTEL_EXPORTER_OTLP_${setting}`];
+}
+
+function checkFiles(env: (name: string) => string | undefined, refuse: Refuse): void {
+  for (const name of ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"].flatMap(both)) {
+    const path = env(name);
+    if (path === undefined) continue;
+    try {
+      Deno.openSync(path).close();
+    } catch {
+      refuse(name, "a file that can be read; it is left out");
+    }
+  }
+}
+
+function checkCompression(env: (name: string) => string | undefined, refuse: Refuse): void {
+  for (const name of both("COMPRESSION")) {
+    const value = env(name);
+    if (value !== undefined && value !== "gzip" && value !== "none") refuse(name, "gzip or none; none is used");
+  }
+}
+
+/** Whether there is somewhere to export to: left to themselves, the exporters take another place for one that cannot be. */
+function canBeReached(env: (name: string) => string | undefined, refuse: Refuse): boolean {
+  const name = both("ENDPOINT").find((name) => env(name) !== undefined);
+  if (name === undefined || /^https?:$/.test(URL.parse(env(name)!)?.protocol ?? "")) return true;
+  refuse(name, "an address such as http://127.0.0.1:4318; no traces are exported");
+  return false;
+}
+
 function readProtocol(env: (name: string) => string | undefined, refuse: Refuse): SdkSettings["protocol"] {
   const exporter = env("OTEL_TRACES_EXPORTER") ?? "otlp";
   if (exporter !== "otlp") {
     refuse("OTEL_TRACES_EXPORTER", "otlp or none; no traces are exported");
     return undefined;
   }
+  if (!canBeReached(env, refuse)) return undefined;
   const name = env("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") === undefined
     ? "OTEL_EXPORTER_OTLP_PROTOCOL"
     : "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL";
@@ -76,22 +111,21 @@ function readProtocol(env: (name: string) => string | undefined, refuse: Refuse)
 function readSampler(env: (name: string) => string | undefined, refuse: Refuse): Sampler {
   const name = env("OTEL_TRACES_SAMPLER") ?? "parentbased_always_on";
   const parentBased = name.startsWith("parentbased_");
-  const root = readRoot(parentBased ? name.slice("parentbased_".length) : name, env, refuse);
+  const root = readRoot(parentBased ? name.slice("parentbased_".length) : name, readRatio(env, refuse));
   if (root !== undefined) return parentBased ? new ParentBasedSampler({ root }) : root;
   refuse("OTEL_TRACES_SAMPLER", "always_on, always_off or traceidratio, each also with parentbased_ before it");
   return new ParentBasedSampler({ root: new AlwaysOnSampler() });
 }
 
-function readRoot(
-  name: string,
-  env: (name: string) => string | undefined,
-  refuse: Refuse,
-): Sampler | undefined {
+function readRatio(env: (name: string) => string | undefined, refuse: Refuse): number {
+  const ratio = Number(env("OTEL_TRACES_SAMPLER_ARG") ?? 1);
+  if (ratio >= 0 && ratio <= 1) return ratio;
+  refuse("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1; 1 is used");
+  return 1;
+}
+
+function readRoot(name: string, ratio: number): Sampler | undefined {
   if (name === "always_on") return new AlwaysOnSampler();
   if (name === "always_off") return new AlwaysOffSampler();
-  if (name !== "traceidratio") return undefined;
-  const ratio = Number(env("OTEL_TRACES_SAMPLER_ARG") ?? 1);
-  if (ratio >= 0 && ratio <= 1) return new TraceIdRatioBasedSampler(ratio);
-  refuse("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1; 1 is used");
-  return new TraceIdRatioBasedSampler(1);
+  return name === "traceidratio" ? new TraceIdRatioBasedSampler(ratio) : undefined;
 }

@@ -42,7 +42,12 @@ const API = Symbol.for("opentelemetry.js.api.1");
 
 /** Sets tracing up, when it is on. */
 export async function openTracing(options: TracingOptions = {}): Promise<Tracing | undefined> {
-  if (!isOn((name) => Deno.env.get(name)?.trim() || undefined)) return undefined;
+  const env = (name: string) => Deno.env.get(name)?.trim() || undefined;
+  if (!isOn(env)) return undefined;
+  const disabled = env("OTEL_SDK_DISABLED");
+  if (disabled !== undefined && disabled.toLowerCase() !== "false") {
+    options.warn?.(`OTEL_SDK_DISABLED is "${disabled}"; wanted: true or false; traces stay on`);
+  }
   return (await import("./open.ts")).openSpans(options);
 }
 

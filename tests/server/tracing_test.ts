@@ -367,3 +367,22 @@ Deno.test("a job pushed over the dashboard's API is part of the trace that the r
   assertEquals([send.traceId, send.parentSpanId], [traceId, spanId]);
   assertEquals(linksOf((await performs(collector, jid))[0]!), linkTo(send));
 });
+
+Deno.test("a collector that answers what cannot be read is told of in words, and an endpoint that cannot be by its name", async () => {
+  await using bench = await Bench.open();
+  await using garbage = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+    await request.arrayBuffer();
+    return new Response("garbage", { headers: { "content-type": "application/x-protobuf" } });
+  });
+  const push = async (env: Record<string, string>) =>
+    (await jobs(["push", "A", "--store", bench.url], { env })).stderr.split("\n").filter((line) =>
+      /OTEL|Open/.test(line)
+    );
+  const { port } = garbage.addr as Deno.NetAddr;
+  const said = await push({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` });
+  assertEquals(said.length, 1, said.join("\n"));
+  assertMatch(said[0]!, /could not deserialize response/);
+  assertEquals(await push({ OTEL_EXPORTER_OTLP_ENDPOINT: "foo" }), [
+    'jobs: OTEL_EXPORTER_OTLP_ENDPOINT is "foo"; wanted: an address such as http://127.0.0.1:4318; no traces are exported',
+  ]);
+});
