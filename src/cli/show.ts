@@ -3,7 +3,7 @@ import { decodeBacktrace } from "../job/backtrace.ts";
 import { formatDuration } from "../job/duration.ts";
 import { type EndedJob, readEnded } from "../job/ended.ts";
 import { stringifyLossless } from "../job/json.ts";
-import { readErrors } from "../job/failure_history.ts";
+import { readErrors, tryNumbers } from "../job/failure_history.ts";
 import { getField } from "../job/raw.ts";
 import type { Entry } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
@@ -119,12 +119,12 @@ function describe(entry: Entry, said: Said | undefined, position: number | strin
     ["enqueued", payloadTime(payload.enqueued_at)],
     ["retry", payload.retry],
     ["tags", payload.tags?.join(", ")],
-    ["failures", payload.retry_count === undefined ? undefined : payload.retry_count + 1],
+    ["failures", failuresOf(payload.retry_count, payload.errors)],
     ["failed", payloadTime(payload.failed_at)],
     ["retried", payloadTime(payload.retried_at)],
     ["error", payload.error_class === undefined ? undefined : `${payload.error_class}: ${payload.error_message}`],
     ...lineRows("stack", decodeBacktrace(payload["error_backtrace"])),
-    ...errorRows(payload.errors),
+    ...errorRows(payload.errors, payload.retry_count),
     ["rescues", payload.rescues],
     ...lineRows("log", said?.log),
   ];
@@ -147,17 +147,26 @@ function describeEnded(ended: EndedJob): string[] {
     ["last line", ended.last_line],
     ["error", error && `${error.class}: ${error.message}`],
     ...lineRows("stack", error?.stack),
-    ...errorRows(payload?.["errors"]),
+    ...errorRows(payload?.["errors"], payload?.retry_count),
     ["result", ended.result_dropped ? `not kept: ${ended.result_dropped}` : stringifyLossless(ended.result)],
     ...lineRows("log", ended.log),
   ]);
 }
 
-/** What the tries failed with, the earliest first. */
-function errorRows(errors: unknown): [string, unknown][] {
-  return readErrors(errors).map(({ at, error_class, error_message }, i) => [
+/** How often it has failed; a retry by hand begins to count anew, and its history goes on. */
+function failuresOf(retryCount: unknown, errors: unknown): string | undefined {
+  if (typeof retryCount !== "number") return undefined;
+  const all = tryNumbers(readErrors(errors), retryCount + 1).at(-1) ?? 0;
+  return all > retryCount + 1 ? `${retryCount + 1} since it was retried by hand, ${all} in all` : `${retryCount + 1}`;
+}
+
+/** What the tries failed with, the earliest first, each by its number. */
+function errorRows(errors: unknown, retryCount: unknown): [string, unknown][] {
+  const found = readErrors(errors);
+  const numbers = tryNumbers(found, typeof retryCount === "number" ? retryCount + 1 : 0);
+  return found.map(({ at, error_class, error_message }, i) => [
     i === 0 ? "tries" : "",
-    `${payloadTime(at)} ${error_class}: ${error_message}`,
+    `${numbers[i]}. ${payloadTime(at)} ${error_class}: ${error_message}`,
   ]);
 }
 

@@ -39,7 +39,7 @@ export function failedPayload(job: Job, facts: FailureFacts): string {
     ...((count === 0 || payload.failed_at === undefined) && { failed_at: time }),
     ...(count > 0 && { retried_at: time }),
     ...(lines.length > 0 && { error_backtrace: JSON.stringify(encodeBacktrace(lines.map(harmless))) }),
-    errors: addError(payload.errors, { class: errorClass, message: error.message }, now, wire),
+    errors: addError(payload.errors, { class: errorClass, message: error.message }, count, now, wire),
     enqueued_at: undefined,
   });
 }

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { decodeBacktrace } from "./backtrace.ts";
 import { describeError } from "./errors.ts";
 import { failedPayload, type FailureFacts } from "./failure.ts";
-import type { PastError } from "./failure_history.ts";
+import { type PastError, tryNumbers } from "./failure_history.ts";
 import { parsePayload } from "./job.ts";
 
 const NOW = 1_700_000_000_123;
@@ -19,7 +19,7 @@ Deno.test("The first failure is written into the payload, and every other byte s
     failed(raw),
     `{"class":"A","args":[1.0,12345678901234567890], "queue":"low","x":1e2,"jid":"j"` +
       `,"error_class":"Net::Timeout","error_message":"no answer","retry_count":0,"failed_at":1700000000.123` +
-      `,"errors":[{"at":1700000000.123,"error_class":"Net::Timeout","error_message":"no answer"}]}`,
+      `,"errors":[{"at":1700000000.123,"error_class":"Net::Timeout","error_message":"no answer","try":1}]}`,
   );
 });
 
@@ -29,7 +29,7 @@ Deno.test("A later failure counts on, keeps failed_at and sets retried_at", () =
     failed(raw, { wire: 8 }),
     `{"class":"A","args":[],"queue":"low","retry_count":5,"failed_at":1600000000.5,"retried_at":1700000000123` +
       `,"error_class":"Net::Timeout","error_message":"no answer"` +
-      `,"errors":[{"at":1700000000123,"error_class":"Net::Timeout","error_message":"no answer"}]}`,
+      `,"errors":[{"at":1700000000123,"error_class":"Net::Timeout","error_message":"no answer","try":6}]}`,
   );
   const lost = JSON.parse(failed(`{"class":"A","args":[],"retry_count":1}`));
   assertEquals([lost.failed_at, lost.retried_at], [1700000000.123, 1700000000.123]);
@@ -50,6 +50,20 @@ Deno.test("The last ten failures are kept, each with its own error, in their ord
     assertEquals([error_message.length, error_message.isWellFormed()], [1_000, true]);
   }
   assertEquals(JSON.parse(failed(`{"class":"A","args":[],"errors":"mine"}`)).errors.length, 1);
+});
+
+Deno.test("Each failure says which try it was, also after a retry by hand, which begins to count anew", () => {
+  let raw = `{"class":"A","args":[]}`;
+  for (let n = 1; n <= 3; n++) raw = failed(raw);
+  raw = failed(JSON.stringify({ ...JSON.parse(raw), retry_count: 0 }));
+  const { errors, retry_count } = JSON.parse(raw);
+  assertEquals([retry_count, errors.map((one: PastError) => one.try)], [1, [1, 2, 3, 4]]);
+  const old = errors.map(({ try: _, ...one }: PastError) => one);
+  assertEquals(tryNumbers(errors, 2), [1, 2, 3, 4]);
+  assertEquals(tryNumbers(old, 2), [1, 2, 3, 4]);
+  assertEquals(tryNumbers(old, 20), [17, 18, 19, 20]);
+  const after = JSON.parse(failed(JSON.stringify({ class: "A", args: [], errors: old, retry_count: 0 }))).errors;
+  assertEquals(tryNumbers(after, 2), [1, 2, 3, 4, 5]);
 });
 
 Deno.test("Retries go to retry_queue, else to the queue the job came from", () => {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readErrors } from "../../job/failure_history.ts";
+import { readErrors, tryNumbers } from "../../job/failure_history.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { Time, type View } from "../view.tsx";
 
@@ -30,8 +30,9 @@ interface Failed {
 export function attemptsOf(payload: Failed, failures: number): Attempt[] {
   const errors = readErrors(payload.errors);
   if (errors.length > 0) {
+    const numbers = tryNumbers(errors, failures);
     return errors.map(({ at, error_class, error_message }, i) => ({
-      number: numberOf(failures - (errors.length - 1 - i)),
+      number: numbers[i],
       at: readWireTime(at),
       error: `${error_class}: ${error_message}`,
     })).reverse();

@@ -155,12 +155,14 @@ function States({ view, detail: { entry, job, before, progress } }: {
 }) {
   const failed = readWireTime(job.payload?.retried_at) ?? readWireTime(job.payload?.failed_at);
   const state = entry.place.in === "leased" ? "running" : entry.place.in;
-  const wasRun = job.failures > 0 || state === "dead";
+  // A retry by hand begins to count anew; the tries before it are listed all the same.
+  const failures = Math.max(job.failures, job.payload ? attemptsOf(job.payload, job.failures)[0]?.number ?? 0 : 0);
+  const wasRun = failures > 0 || state === "dead";
   const notes = {
     created: { at: job.createdAt },
     ...((state === "running" || state === "queue" || wasRun) && { queue: { at: job.enqueuedAt } }),
-    ...(wasRun && { running: { note: job.failures > 0 ? `failed ${times(job.failures)}` : undefined, at: failed } }),
-    ...(job.failures > 1 && { retry: { note: times(job.failures - 1) } }),
+    ...(wasRun && { running: { note: failures > 0 ? `failed ${times(failures)}` : undefined, at: failed } }),
+    ...(failures > 1 && { retry: { note: times(failures - 1) } }),
     [state]: {
       at: entry.at ?? (state === "queue" ? job.enqueuedAt : undefined),
       note: noteOf(entry, before, progress),
