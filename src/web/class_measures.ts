@@ -34,14 +34,23 @@ export function windowOf(text: string | undefined): MeasureWindow {
 export function measuredClasses(window: MeasureWindow, measured: readonly Measured[]): MeasuredClasses {
   const classes = measured.slice(0, MOST_CLASSES).map((one): ClassMeasures => {
     const timed = one.processed - one.failed;
-    const quantiles = { p50Ms: quantile(one.histogram, 0.5), p95Ms: quantile(one.histogram, 0.95) };
+    const estimate = (share: number) => estimated(one.histogram, share, one.workedMs);
+    const quantiles = { p50Ms: estimate(0.5), p95Ms: estimate(0.95) };
     return {
       ...one,
       ...(timed > 0 && { meanMs: one.workedMs / timed }),
-      ...(quantiles.p50Ms !== undefined && { ...quantiles, p99Ms: quantile(one.histogram, 0.99) }),
+      ...(quantiles.p50Ms !== undefined && { ...quantiles, p99Ms: estimate(0.99) }),
     } as ClassMeasures;
   });
   return { window, classes, more: measured.length - classes.length };
+}
+
+/** A quantile that does not contradict the sum: of times counted together the mean is the best guess, none is above the sum. */
+function estimated(histogram: readonly number[], share: number, sumMs: number): number | undefined {
+  const found = quantile(histogram, share);
+  if (found === undefined) return undefined;
+  const counts = histogram.filter((count) => count > 0);
+  return counts.length === 1 ? sumMs / counts[0]! : Math.min(found, sumMs);
 }
 
 /** The run time that so great a share stayed below; beyond the last bound, that bound. Undefined of nothing. */

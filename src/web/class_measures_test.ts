@@ -35,6 +35,26 @@ Deno.test("the mean is of those that did not fail; where all failed there is non
   assertEquals([some!.meanMs, none!.meanMs, none!.p50Ms, more], [150, undefined, undefined, 0]);
 });
 
+Deno.test("an estimate contradicts neither the sum nor the count", () => {
+  const of = (...runs: number[]) => {
+    const workedMs = runs.reduce((sum, ms) => sum + ms, 0);
+    const one = {
+      class: "A",
+      processed: runs.length,
+      failed: 0,
+      workedMs,
+      histogram: histogramOf(...runs),
+      series: [],
+    };
+    const { meanMs, p50Ms, p95Ms, p99Ms } = measuredClasses("1h", [one]).classes[0]!;
+    return [meanMs, p50Ms, p95Ms, p99Ms];
+  };
+  assertEquals(of(9_000), [9_000, 9_000, 9_000, 9_000]);
+  assertEquals(of(9_000, 11_000), [10_000, 10_000, 10_000, 10_000]);
+  assertEquals(of(400_000), [400_000, 400_000, 400_000, 400_000]);
+  assertEquals(of(1, 8_600).slice(2), [8_601, 8_601]);
+});
+
 Deno.test("a window that there is not is the last hour", () => {
   assertEquals(["8h", "72h", undefined, "9h", "toString"].map(windowOf), ["8h", "72h", "1h", "1h", "1h"]);
 });

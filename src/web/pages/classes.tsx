@@ -25,7 +25,9 @@ export function ClassesPage({ view, measured, recent, classes }: {
     <Layout view={view} title="Classes">
       <div class="heading">
         <h1>Classes</h1>
-        <span class="note">all jobs of the last {WORDS[measured.window]}; each try counts</span>
+        <span class="note">
+          all jobs of the last {WORDS[measured.window]}; each try counts, times are of those that did not fail
+        </span>
         <span class="grow"></span>
         <nav class="spans" aria-label="How far back">
           {Object.entries(WORDS).map(([window, words]) => (
@@ -50,6 +52,9 @@ export function ClassesPage({ view, measured, recent, classes }: {
               the oldest <Time at={since} now={view.now} />
             </span>
           </div>
+          <p class="note">
+            Here each job counts once, with its own run time, failed ones too: the figures differ from those above.
+          </p>
           <Table view={view} classes={classes} />
         </section>
       )}
@@ -106,6 +111,9 @@ function MeasuresTable({ view, measured }: { readonly view: View; readonly measu
           ))}
         </tbody>
       </table>
+      <p class="note">
+        Run times are counted by their bounds, not one by one: “about” is an estimate between two bounds.
+      </p>
       {measured.more > 0 && <p class="note">{number(measured.more)} more classes had fewer jobs.</p>}
     </>
   );
@@ -137,8 +145,8 @@ function time(ms: number | undefined): string {
 /** What is below the first bound, or beyond the last, is known only to be that. */
 function estimate(ms: number | undefined): string {
   if (ms !== undefined && ms <= RUN_BOUNDS_MS[0]!) return `< ${time(RUN_BOUNDS_MS[0])}`;
-  const beyond = ms === RUN_BOUNDS_MS.at(-1);
-  return `${beyond ? "> " : ""}${time(ms)}`;
+  if (ms === undefined) return "–";
+  return `${ms >= RUN_BOUNDS_MS.at(-1)! ? ">" : "about"} ${time(Math.min(ms, RUN_BOUNDS_MS.at(-1)!))}`;
 }
 
 function Table({ view, classes }: { readonly view: View; readonly classes: readonly ClassStats[] }) {
