@@ -1,5 +1,6 @@
 /** `jobs doctor`. @module */
 import { formatDuration } from "../job/duration.ts";
+import { StoreError } from "../store/errors.ts";
 import { COMMON_FLAGS, parseCommand } from "./args.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { checkCron, checkFiles, checkHandlers, checkSettings } from "./doctor_local.ts";
@@ -66,7 +67,10 @@ function findingText({ check, state, message, cure }: Finding): string {
 const LONGEST_VALUE = 80;
 
 async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Promise<number> {
-  const why = await withStore(flags, (store) => whyNotReady(store, Deno.hostname()));
+  const why = await withStore(flags, (store) => whyNotReady(store, Deno.hostname())).catch((error) => {
+    if (error instanceof StoreError) return error.message;
+    throw error;
+  });
   if (flags.json) printJson({ ready: why === undefined, why });
   else if (why === undefined) print("ready");
   else remark(`jobs: not ready: ${why}`);

@@ -139,7 +139,10 @@ Deno.test("handlers in TypeScript load, or it says in one line why not and how t
   );
   // What it says is true.
   await runHere(await pinnedDeno(), ["bundle", "--quiet", file, "-o", `${bench.folder}/handlers.js`]);
-  assertMatch((await jobs(["doctor", `${bench.folder}/handlers.js`, "--store", bench.url])).stdout, /ok +Typed/);
+  assertMatch(
+    (await jobs(["doctor", `${bench.folder}/handlers.js`, "--store", bench.url])).stdout,
+    /ok +handlers +Typed/,
+  );
 });
 
 Deno.test("handlers that import what is not there: one line that names both", async () => {

@@ -22,7 +22,7 @@ async function inTerminal(bench: Bench, args: readonly string[], keys = "", colu
   const command = [...jobsCommand(), ...args].map((word) => `'${word}'`).join(" ");
   const child = new Deno.Command("script", {
     args: ["-qec", `stty cols ${columns}; exec ${command}`, "/dev/null"],
-    env: { JOBS_STORE: bench.url, TERM: "xterm" },
+    env: { JOBS_STORE: bench.url, TERM: "xterm", NO_COLOR: "" },
     stdin: "piped",
     stdout: "piped",
     stderr: "null",
