@@ -30,6 +30,7 @@ const registry = new Registry().add("Noop", () => {
 });
 const start = performance.now();
 const server = await startServer({
+  log: false,
   store: url!,
   registry,
   settings: { ...defaultSettings(), concurrency: Number(concurrency) },

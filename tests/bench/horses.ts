@@ -22,6 +22,7 @@ await loadHandlers([new URL("../support/handlers.js", import.meta.url).pathname]
 const before = (await store.stats()).processed;
 const start = performance.now();
 const server = await startServer({
+  log: false,
   store: url!,
   registry,
   settings: { ...defaultSettings(), isolate: ["Noop"], concurrency: Number(horses) },
