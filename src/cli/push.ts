@@ -3,6 +3,7 @@ import { Client } from "../client/client.ts";
 import type { Settings } from "../config.ts";
 import { parseLossless } from "../job/json.ts";
 import { type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
+import { ALL_QUEUES } from "../store/pauses.ts";
 import type { OpenStore } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { OutputFailed, plain, print, printJson, remark } from "./output.ts";
@@ -114,7 +115,8 @@ function clientOf(store: OpenStore, settings: Settings, tracing: ClientTracing):
 
 /** Says so when nobody would perform the job; of many jobs, when nobody performs any. */
 async function remarkIfIdle(store: OpenStore, job?: { readonly class: string; readonly queue: string }): Promise<void> {
-  const [processes, queues] = await Promise.all([store.processes(), store.queues()]);
+  const paused = store.pauses(job === undefined ? [ALL_QUEUES] : [ALL_QUEUES, job.queue]);
+  const [processes, queues] = await Promise.all([store.processes(), paused]);
   const obstacles = obstaclesTo(job ?? { queue: "" }, { processes, queues });
   const nearest = obstacles.find(({ is }) =>
     is !== "busy" && (job !== undefined || is === "no-process" || is === "all-paused")

@@ -99,6 +99,9 @@ export interface ProcessInfo extends ProcessRecord {
   readonly alive: boolean;
 }
 
+/** A queue that is paused, or what stands for all of them. */
+export type QueuePause = Pick<QueueInfo, "name" | "paused" | "pausedForMs">;
+
 /** What an edit does to an entry. */
 export type Edit = "requeue" | "kill" | "delete";
 
@@ -108,6 +111,8 @@ export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReade
   stats(): Promise<Stats>;
   /** Every queue that has jobs, had some and was not forgotten, or is paused; by name. */
   queues(): Promise<QueueInfo[]>;
+  /** Those of these queues that are paused; costs nothing for the others that there are. */
+  pauses(queues: readonly string[]): Promise<QueuePause[]>;
   /** The registered processes. */
   processes(): Promise<ProcessInfo[]>;
   /** One page of a place. */

@@ -84,6 +84,23 @@ export const pause: Cases = {
     assertEquals(await t.store.queues(), []);
   },
 
+  "of queues that are named it is told which are paused, and for how long": async (open) => {
+    await using t = await open();
+    assertEquals(await t.store.pauses([ALL_QUEUES, "a", "b"]), []);
+    await t.store.pause("a");
+    await t.store.pause("b", HOUR_MS);
+    await t.store.pause(ALL_QUEUES);
+    const [all, a, b, ...none] = await t.store.pauses([ALL_QUEUES, "a", "b", "never"]);
+    assertEquals([all, a, none], [{ name: ALL_QUEUES, paused: true }, { name: "a", paused: true }, []]);
+    assertEquals([b?.name, b?.paused], ["b", true]);
+    assertAlmostEquals(b?.pausedForMs ?? 0, HOUR_MS, SLACK_MS);
+    await t.store.resume("a");
+    await t.store.resume(ALL_QUEUES);
+    t.advance(2 * HOUR_MS);
+    assertEquals(await t.store.pauses([ALL_QUEUES, "a", "b"]), []);
+    assertEquals(await t.store.pauses([]), []);
+  },
+
   "all queues can be paused, those to come included; what was paused by name stays so afterwards": async (open) => {
     await using t = await open();
     const other = await t.another();

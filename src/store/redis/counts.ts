@@ -4,7 +4,7 @@
  * @module
  */
 import { getField, readWireTime } from "../../job/raw.ts";
-import type { QueueInfo, Stats } from "../admin.ts";
+import type { QueueInfo, QueuePause, Stats } from "../admin.ts";
 import { type DayCount, daysBetween } from "../admin_history.ts";
 import type { Context } from "./context.ts";
 import { dayKey } from "./keys.ts";
@@ -38,6 +38,15 @@ export async function readStats({ link, offset }: Context): Promise<Stats> {
     processes: processes!,
     queues,
   };
+}
+
+/** See `StoreAdmin.pauses`. */
+export async function readPauses({ link, offset }: Context, queues: readonly string[]): Promise<QueuePause[]> {
+  if (queues.length === 0) return [];
+  const left = await link.run(SCRIPTS.pauses, [], [offset(), ...queues]) as number[];
+  return queues.flatMap((name, i) =>
+    left[i] === 0 ? [] : [{ name, paused: true, ...(left[i]! > 0 && { pausedForMs: left[i]! }) }]
+  );
 }
 
 /** See `HistoryReader.history`. */

@@ -5,7 +5,7 @@
  */
 import type { Adopted } from "../admin_adopt.ts";
 import type { Act, ActPage } from "../admin_audit.ts";
-import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
+import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, QueuePause, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
 import type { Health } from "../admin_health.ts";
 import type { DayCount } from "../admin_history.ts";
@@ -31,7 +31,7 @@ import { adopt, forget, remember, remembers } from "./adoption.ts";
 import { addAct, readActs } from "./audit.ts";
 import { declareClasses, declaredClasses } from "./classes.ts";
 import { type Context, serverTime } from "./context.ts";
-import { readHistory, readStats } from "./counts.ts";
+import { readHistory, readPauses, readStats } from "./counts.ts";
 import { Cron } from "./cron.ts";
 import { DueWatch } from "./due_watch.ts";
 import { edit, editSome } from "./editor.ts";
@@ -162,6 +162,10 @@ export class RedisStore implements OpenStore {
 
   async queues(): Promise<QueueInfo[]> {
     return [...(await this.stats()).queues];
+  }
+
+  pauses(queues: readonly string[]): Promise<QueuePause[]> {
+    return readPauses(this.#context, queues);
   }
 
   processes(): Promise<ProcessInfo[]> {

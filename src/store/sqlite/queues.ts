@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { QueuePause } from "../admin.ts";
 import { ALL_QUEUES } from "../pauses.ts";
 import type { Lease, TakeRequest } from "../store.ts";
 import type { Context } from "./context.ts";
@@ -61,6 +62,19 @@ export class Queues {
     return commit.run(() => {
       const until = forMs === undefined ? null : Math.round(now() + forMs);
       sql("UPDATE queue SET paused = 1, paused_until = ? WHERE id = ?").run(until, this.idOf(name));
+    });
+  }
+
+  /** See `StoreAdmin.pauses`. */
+  pauses(names: readonly string[]): QueuePause[] {
+    const { sql, now } = this.#context;
+    return names.flatMap((name) => {
+      const row = sql("SELECT paused_until AS until FROM queue WHERE name = ? AND paused = 1").get(name);
+      if (row === undefined) return [];
+      const leftMs = row.until === null ? undefined : Number(row.until) - now();
+      return leftMs !== undefined && leftMs <= 0
+        ? []
+        : [{ name, paused: true, ...(leftMs && { pausedForMs: leftMs }) }];
     });
   }
 

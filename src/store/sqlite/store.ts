@@ -5,7 +5,7 @@
  */
 import type { Adopted } from "../admin_adopt.ts";
 import type { Act, ActPage } from "../admin_audit.ts";
-import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, Stats } from "../admin.ts";
+import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, QueuePause, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
 import type { Health } from "../admin_health.ts";
 import type { DayCount } from "../admin_history.ts";
@@ -171,6 +171,10 @@ export class SqliteStore implements OpenStore {
 
   queues(): Promise<QueueInfo[]> {
     return this.#context.read(() => this.#counts.queues());
+  }
+
+  pauses(queues: readonly string[]): Promise<QueuePause[]> {
+    return this.#context.read(() => this.#queues.pauses(queues));
   }
 
   processes(): Promise<ProcessInfo[]> {
