@@ -34,7 +34,7 @@ Deno.test("a command that looks, or acts on what is there, makes no store of a m
     assertEquals([code, stdout], [1, ""], command.join(" "));
     assertMatch(
       stderr,
-      /^jobs: There is no store at "\/.*\/no\/such\.db"; give the address of one that is there, or have jobs run or jobs push make it\n$/,
+      /^jobs: (not ready: )?There is no store at "\/.*\/no\/such\.db"; give the address of one that is there, or have jobs run or jobs push make it\n$/,
       command.join(" "),
     );
   }
