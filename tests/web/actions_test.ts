@@ -276,23 +276,7 @@ onBothStores(
 onBothStores("A process is asked to be quiet, to resume, to stop, and for its dump", async ({ store, visitor }) => {
   const someone = visitor();
   const identity = "web1:7:abc";
-  const process = {
-    identity,
-    hostname: "web1",
-    pid: 7,
-    tag: "",
-    labels: [],
-    queues: ["default"],
-    weights: { default: 0 },
-    concurrency: 2,
-    version: "0",
-    startedAt: 0,
-    quiet: false,
-    busy: 0,
-    rss: 1,
-    work: [],
-  };
-  await store.beat(process, 60_000);
+  await store.beat(processRecord(identity), 60_000);
   const received = async () => (await store.receive(identity, AbortSignal.timeout(5_000))).map(({ verb }) => verb);
   for (const verb of ["quiet", "resume", "stop"] as const) {
     if (verb === "stop") {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { RunningJob } from "../../src/store/store.ts";
 import type { OpenStore } from "../../src/store/open.ts";
-import { bury, onBothStores, push } from "./site.ts";
+import { bury, onBothStores, processRecord, push } from "./site.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -16,22 +16,7 @@ function states(text: string): Record<string, string> {
 }
 
 async function beat(store: OpenStore, busy: number, work: readonly RunningJob[] = []): Promise<void> {
-  await store.beat({
-    identity: "web1:7:abc",
-    hostname: "web1",
-    pid: 7,
-    tag: "",
-    labels: [],
-    queues: ["default"],
-    weights: { default: 0 },
-    concurrency: 1,
-    version: "0",
-    startedAt: 0,
-    quiet: false,
-    busy,
-    rss: 1,
-    work,
-  }, MINUTE_MS);
+  await store.beat(processRecord("web1:7:abc", { concurrency: 1, busy, work }), MINUTE_MS);
 }
 
 onBothStores("A failed job shows each try with its error, its states with their times, and its log", async (site) => {

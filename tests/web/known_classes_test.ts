@@ -1,28 +1,12 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { OpenStore } from "../../src/store/open.ts";
-import { onBothStores, push } from "./site.ts";
+import { onBothStores, processRecord, push } from "./site.ts";
 
 const MINUTE_MS = 60_000;
 
 /** A live process that takes queue `default`, with these classes; one of Sidekiq's says none. */
 async function beat(store: OpenStore, identity: string, classes?: readonly string[]): Promise<void> {
-  await store.beat({
-    identity,
-    hostname: "web1",
-    pid: 7,
-    tag: "",
-    labels: [],
-    queues: ["default"],
-    weights: { default: 0 },
-    concurrency: 1,
-    version: "0",
-    startedAt: 0,
-    quiet: false,
-    busy: 0,
-    rss: 1,
-    work: [],
-    ...(classes && { classes }),
-  }, MINUTE_MS);
+  await store.beat(processRecord(identity, classes && { classes }), MINUTE_MS);
 }
 
 onBothStores(

@@ -3,7 +3,7 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { Tally } from "../../src/server/tally.ts";
 import { Totals } from "../../src/server/totals.ts";
-import { bury, onBothStores, openSite, placeOf, push } from "./site.ts";
+import { bury, onBothStores, openSite, placeOf, processRecord, push } from "./site.ts";
 
 onBothStores("Every page shows what is there", async ({ store, visitor }) => {
   await bury(store, "d1", { args: ["bob", { api_key: "k-123" }], tags: ["night"], display_class: "Shown::As" });
@@ -249,22 +249,7 @@ onBothStores("A running job shows what it says, and is asked to end", async ({ s
     progress: "40 percent",
     lastLine: "At row 7",
   }];
-  await store.beat({
-    identity,
-    hostname: "web1",
-    pid: 7,
-    tag: "",
-    labels: [],
-    queues: ["default"],
-    weights: { default: 0 },
-    concurrency: 2,
-    version: "0",
-    startedAt: 0,
-    quiet: false,
-    busy: 1,
-    rss: 1,
-    work,
-  }, 60_000);
+  await store.beat(processRecord(identity, { busy: 1, work }), 60_000);
   const someone = visitor();
   const { text } = await someone.visit("/busy");
   assertStringIncludes(text, "40 percent");
