@@ -6,13 +6,14 @@
 import type { Context } from "hono";
 import type { JobRequest } from "../../job/payload.ts";
 import type { Place } from "../../store/admin.ts";
-import { actOnJobs, cancelRunning, pushAgain, pushJob, pushJobs } from "../actions.ts";
+import { actOnJobs, pushAgain, pushJob, pushJobs } from "../actions.ts";
 import { Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { endedJob, endedOf } from "../ended.ts";
 import { FILTERS, parseFilter } from "../filter.ts";
 import { findEntries, lookUp } from "../lookup.ts";
 import { type JobAction, parsePlace } from "../places.ts";
+import { cancelRunning } from "../process_actions.ts";
 import { scanOf } from "../requests.ts";
 import { allowFields, bodyOf, jobJson, objectOf, textIn } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";

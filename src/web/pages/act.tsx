@@ -8,16 +8,7 @@ import type { Context, Hono } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
 import { formatDuration, parseDuration } from "../../job/duration.ts";
 import type { JobRequest } from "../../job/payload.ts";
-import {
-  actOnJobs,
-  askProcess,
-  cancelRunning,
-  dumpProcess,
-  type ProcessVerb,
-  pushAgain,
-  pushJob,
-  setPaused,
-} from "../actions.ts";
+import { actOnJobs, pushAgain, pushJob, setPaused } from "../actions.ts";
 import { Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { describeFilter, type Filter, isEmpty, parseFilter } from "../filter.ts";
@@ -25,6 +16,7 @@ import { formOf, parseArgs } from "../forms.ts";
 import { knownClasses } from "../lookup.ts";
 import { cookieOptions, logOut } from "../login.tsx";
 import { checkQueue, type JobAction, parsePlace } from "../places.ts";
+import { askProcess, cancelRunning, dumpProcess, type ProcessVerb } from "../process_actions.ts";
 import type { Place } from "../../store/admin.ts";
 import { placeName, sizeOf } from "../../store/admin_places.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
