@@ -66,6 +66,12 @@ export class JobsProcess implements AsyncDisposable {
     return this.#lines;
   }
 
+  /** What it logged as a warning or an error, but for an event loop that stood still: so may the machine. */
+  get complaints(): LoggedLine[] {
+    const isLoud = ({ level, msg }: LoggedLine) => /^(warn|error)$/.test(level) && !msg.startsWith("Event loop was");
+    return this.#lines.filter(isLoud);
+  }
+
   /** Sends a signal. */
   kill(signal: Deno.Signal): void {
     this.#child.kill(signal);
