@@ -3,10 +3,14 @@
  *
  * @module
  */
+import type { StatementSync } from "node:sqlite";
 import type { QueuePause } from "../admin.ts";
 import { ALL_QUEUES } from "../pauses.ts";
 import type { Lease, TakeRequest } from "../store.ts";
 import type { Context } from "./context.ts";
+
+/** Not in the types yet. */
+type ArrayStatement = StatementSync & { setReturnArrays(on: boolean): void };
 
 /** Keeps the queues. */
 export class Queues {
@@ -31,21 +35,16 @@ export class Queues {
         if (left <= 0) break;
         const queue = this.#withWork(name);
         if (queue === undefined) continue;
-        const rows = sql(
-          `SELECT job.id, payload FROM queued CROSS JOIN job ON job.id = queued.job
-           WHERE queued.queue = ? ORDER BY queued.job LIMIT ?`,
-        ).all(queue, left);
+        const rows = this.#oldest().all(queue, left) as unknown as [id: number, payload: string][];
         if (rows.length === 0) continue;
-        const last = rows.at(-1)!.id!;
+        const [last] = rows.at(-1)!;
         sql(
           `INSERT INTO lease (job, queue, owner, take, at)
            SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?`,
         ).run(owner, take, now(), queue, last);
         sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(queue, last);
         this.#grow(queue, -rows.length);
-        for (const { id, payload } of rows) {
-          leases.push({ token: `${id}.${take}`, queue: name, payload: payload as string });
-        }
+        for (const [id, payload] of rows) leases.push({ token: `${id}.${take}`, queue: name, payload });
       }
       return leases;
     }, limit);
@@ -136,6 +135,16 @@ export class Queues {
   remove(queue: number, job: number): void {
     this.#context.sql("DELETE FROM queued WHERE queue = ? AND job = ?").run(queue, job);
     this.#grow(queue, -1);
+  }
+
+  /** Reads the oldest jobs of a queue. Arrays, because objects with names take twice as long. */
+  #oldest(): StatementSync {
+    const oldest = this.#context.sql(
+      `SELECT job.id, payload FROM queued CROSS JOIN job ON job.id = queued.job
+       WHERE queued.queue = ? ORDER BY queued.job LIMIT ?`,
+    ) as ArrayStatement;
+    oldest.setReturnArrays(true);
+    return oldest;
   }
 
   #allPaused(): boolean {
