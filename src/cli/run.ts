@@ -8,6 +8,7 @@ import { Registry } from "../handlers/registry.ts";
 import { type LogControl, logger, openLog } from "../log.ts";
 import { Launcher } from "../server/launcher.ts";
 import { type MemberTold, readMembership, sayReady } from "../server/membership.ts";
+import { Peers } from "../server/peers.ts";
 import { writePidfile } from "../server/pidfile.ts";
 import { listenToSignals } from "../server/signals.ts";
 import { openServerTracing, traced } from "../server/traced.ts";
@@ -175,7 +176,8 @@ async function serve(
   if (launcher.classes.length === 0) {
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
-  await using dashboard = await web?.openBeside(config, { launcher, classes: registry.classes() });
+  using peers = member && await Peers.join(member, { counts: () => launcher.counts(), clock: systemClock });
+  await using dashboard = await web?.openBeside(config, { launcher, classes: registry.classes(), member, peers });
   const paused = pausedQueues(await starting.step("queues", store.queues()));
   if (paused !== undefined) say.warn("Paused: no jobs are taken from there until jobs resume", { queues: paused });
   await launcher.start();

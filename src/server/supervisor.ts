@@ -16,6 +16,7 @@ import { howItEnded, memoryOf } from "../handlers/process_group.ts";
 import { selfCommand } from "../handlers/self_command.ts";
 import { formatBytes } from "../job/bytes.ts";
 import type { Log } from "../log.ts";
+import { Exchange } from "./exchange.ts";
 import { MEMBER_VARIABLE, type MemberTold } from "./membership.ts";
 import type { Asked, Inbox } from "./signals.ts";
 
@@ -62,6 +63,9 @@ export class Supervisor {
   readonly #members = new Map<number, Member>();
   /** Called when the process with the token says that it is ready. */
   readonly #awaited = new Map<string, () => void>();
+  /** Which process it is that connects to the exchange with the token. */
+  readonly #expected = new Map<string, number>();
+  readonly #exchange = new Exchange(() => this.#members.keys());
   readonly #stop = new AbortController();
   #replacing: Promise<void> = Promise.resolve();
 
@@ -95,7 +99,8 @@ export class Supervisor {
   #start(index: number): Member {
     const { program, args } = selfCommand();
     const token = crypto.randomUUID();
-    const told: MemberTold = { index, address: this.#address, token };
+    const exchange = crypto.randomUUID();
+    const told: MemberTold = { index, address: this.#address, token, exchange };
     const child = new Deno.Command(program, {
       args: [...args, ...this.#options.args],
       env: { [MEMBER_VARIABLE]: JSON.stringify(told) },
@@ -104,7 +109,11 @@ export class Supervisor {
       detached: true,
     }).spawn();
     const said = new Promise<true>((resolve) => this.#awaited.set(token, () => resolve(true)));
-    const ended = child.status.then(() => false);
+    this.#expected.set(exchange, index);
+    const ended = child.status.then(() => {
+      this.#expected.delete(exchange);
+      return false;
+    });
     const ready = Promise.race([said, ended]).finally(() => this.#awaited.delete(token));
     const member: Member = { child, ready, replaced: false };
     this.#members.set(index, member);
@@ -193,7 +202,13 @@ export class Supervisor {
 
   async #readToken(connection: Deno.Conn): Promise<void> {
     using _connection = connection;
-    this.#awaited.get(await readToken(connection))?.();
+    const token = await readToken(connection);
+    const index = this.#expected.get(token);
+    if (index !== undefined) {
+      this.#expected.delete(token);
+      return await this.#exchange.serve(index, connection);
+    }
+    this.#awaited.get(token)?.();
     // It stays open as long as both are there: its end tells the process of ours.
     await connection.read(new Uint8Array(1)).catch(() => null);
   }
