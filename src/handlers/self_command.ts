@@ -28,8 +28,8 @@ export function selfCommand(): SelfCommand {
 }
 
 /**
- * The lock file that `./jobs` keeps, where it has been started once: what a user's handlers import may go into it, and
- * without any Deno reads the whole index of every package, which takes longer than the rest of the start.
+ * The lock file that `scripts/deno.sh` keeps, for `./jobs` and all tasks that start processes: what a user's handlers import
+ * may go into it, and without any Deno reads the whole index of every package, which takes longer than the rest of the start.
  */
 function lockFlag(main: URL): string {
   const path = fileURLToPath(new URL(".deno/lock", main));
