@@ -7,6 +7,7 @@
  *  2. Signals are passed on. HUP replaces the processes one at a time, so that the others take jobs all the while.
  *  3. One that uses too much memory is replaced in the same way.
  *  4. When the first does not even start, nothing does: its exit code is ours.
+ *  5. Asked to stop a second time, it kills those that do not take jobs yet: one whose start is stuck may not even hear.
  *
  * @module
  */
@@ -51,6 +52,8 @@ interface Member {
   readonly child: Deno.ChildProcess;
   /** Resolves with true when it takes jobs, with false when it has ended before. */
   readonly ready: Promise<boolean>;
+  /** It takes jobs, or did. */
+  isReady: boolean;
   /** It was asked to make room for another. */
   replaced: boolean;
 }
@@ -82,13 +85,18 @@ export class Supervisor {
     void this.#hear(inbox, over.signal);
     const first = this.#start(1);
     if (!await first.ready) {
+      const { code } = await first.child.status;
       over.abort();
-      return (await first.child.status).code;
+      // One that ends because it was asked to has not failed.
+      return this.#stop.signal.aborted ? 0 : code;
     }
     const kept = [this.#keep(1, first)];
-    for (let index = 2; index <= count; index++) kept.push(this.#keep(index, this.#start(index)));
+    // None of them would be told that all are to stop.
+    for (let index = 2; index <= count && !this.#stop.signal.aborted; index++) {
+      kept.push(this.#keep(index, this.#start(index)));
+    }
     void Promise.all([...this.#members.values()].map(({ ready }) => ready)).then((all) =>
-      all.every(Boolean) && onReady()
+      all.every(Boolean) && !this.#stop.signal.aborted && onReady()
     );
     if (maxMemoryBytes > 0) void this.#watchMemory(over.signal);
     await Promise.all(kept);
@@ -115,7 +123,8 @@ export class Supervisor {
       return false;
     });
     const ready = Promise.race([said, ended]).finally(() => this.#awaited.delete(token));
-    const member: Member = { child, ready, replaced: false };
+    const member: Member = { child, ready, isReady: false, replaced: false };
+    void said.then(() => member.isReady = true);
     this.#members.set(index, member);
     return member;
   }
@@ -151,7 +160,9 @@ export class Supervisor {
       this.#replacing = this.#replacing.then(() => this.#replaceAll());
       return;
     }
-    if (verb === "stop" && !this.#stop.signal.aborted) {
+    if (verb === "stop" && this.#stop.signal.aborted) {
+      for (const { child, isReady } of this.#members.values()) if (!isReady) send(child, "SIGKILL");
+    } else if (verb === "stop") {
       log.info("Stopping", { by });
       this.#stop.abort();
       onStopping();
