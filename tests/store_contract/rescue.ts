@@ -52,6 +52,16 @@ export const rescue: Cases = {
     assertEquals(after[1]!.payload, setFields(stored[1]!.payload, { rescues: "2" }));
   },
 
+  "a count of rescues that others wrote, and that is none, does not keep a job from ever ending": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1, { payload: setFields(job(1).payload, { rescues: "-1000000" }) })]);
+    await takeUpTo(t.store, owner);
+    t.advance(LAPSE_MS);
+    await t.store.rescue(100, 3);
+    assertEquals(getField((await entries(t.store, QUEUE))[0]!.payload, "rescues"), 1);
+  },
+
   "a live process keeps its leases": async (open) => {
     await using t = await open();
     const owner = await register(t.store);

@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { getField, setFields, wireTime } from "../../job/raw.ts";
+import { queueNamedIn, uncounted } from "../../job/fields.ts";
+import { setFields, wireTime } from "../../job/raw.ts";
 import type { Edit, Place, SetName } from "../admin.ts";
 import { type Context, serverTime } from "./context.ts";
 import { type Found, readQueue, readSet } from "./entries.ts";
 import { queueKey, SETS } from "./keys.ts";
 import { locate } from "./locate.ts";
-import { jidOf, makeMoves, type Move, queueNamedIn } from "./moves.ts";
+import { jidOf, makeMoves, type Move } from "./moves.ts";
 import { parseRef } from "./refs.ts";
 
 /** So many entries are looked at in one step. */
@@ -78,7 +79,7 @@ function moveOf(context: Context, { place, member: { text, exact } }: Found, wan
           ...(queue === undefined ? {} : { queue: JSON.stringify(queue) }),
           enqueued_at: wireTime(now, context.wire),
           at: undefined,
-          ...uncounted(text, place),
+          ...((place.in === "retry" || place.in === "dead") && uncounted(text)),
         });
         return { from, old: exact, to: queueKey(queue ?? queueNamedIn(text)), payload };
       } catch {
@@ -86,11 +87,4 @@ function moveOf(context: Context, { place, member: { text, exact } }: Found, wan
         return undefined;
       }
   }
-}
-
-/** One attempt fewer, so that the one to come does not use one up. */
-function uncounted(text: string, place: Place): Record<string, string> {
-  if (place.in !== "retry" && place.in !== "dead") return {};
-  const count = getField(text, "retry_count");
-  return typeof count === "number" ? { retry_count: `${count - 1}` } : {};
 }

@@ -41,12 +41,6 @@ export async function makeMoves({ link, offset, deadLimits }: Context, moves: re
   return { made: [...made].map((one) => one === "1"), now, nextInMs: next === "" ? undefined : next };
 }
 
-/** The queue that a payload names; `default` when it names none. */
-export function queueNamedIn(payload: string): string {
-  const queue = getField(payload, "queue");
-  return typeof queue === "string" && queue !== "" ? queue : "default";
-}
-
 /** The jid of a payload; empty when it has none. */
 export function jidOf(payload: string): string {
   const jid = getField(payload, "jid");

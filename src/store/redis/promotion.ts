@@ -4,11 +4,12 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
+import { queueNamedIn } from "../../job/fields.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
 import type { PromoteResult } from "../store.ts";
 import { type Context, member } from "./context.ts";
 import { queueKey, SETS } from "./keys.ts";
-import { makeMoves, type Move, queueNamedIn } from "./moves.ts";
+import { makeMoves, type Move } from "./moves.ts";
 import { SCRIPTS } from "./script.ts";
 
 /** A due member of a set. */

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { getField, setFields } from "../../job/raw.ts";
+import { nextRescue } from "../../job/fields.ts";
+import { setFields } from "../../job/raw.ts";
 import type { RescueResult } from "../store.ts";
 import type { Context } from "./context.ts";
 import { jidOf } from "./moves.ts";
@@ -37,8 +38,7 @@ export async function rescue(
 /** Where a lease goes, as what (an unreadable payload stays as it is), and whose unique lock is let go. */
 function fate(payload: string, maxRescues: number): [where: "back" | "dead", payload: string, unlock: string] {
   try {
-    const before = getField(payload, "rescues");
-    const rescues = (typeof before === "number" && before > 0 ? Math.floor(before) : 0) + 1;
+    const rescues = nextRescue(payload);
     const counted = setFields(payload, { rescues: `${rescues}` });
     return rescues >= maxRescues ? ["dead", counted, jidOf(payload)] : ["back", counted, ""];
   } catch {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type FieldTexts, getField } from "../../job/raw.ts";
+import { uncounted } from "../../job/fields.ts";
 import type { Edit, Place } from "../admin.ts";
 import type { Context } from "./context.ts";
 import type { Entries, EntryRow } from "./entries.ts";
@@ -95,7 +95,10 @@ export class Editor {
         this.#locks.releaseOf(row.jid);
         return true;
       case "requeue": {
-        const changes = { ...uncounted(row), ...(queue !== undefined && { queue: JSON.stringify(queue) }) };
+        const changes = {
+          ...((row.place === "retry" || row.place === "dead") && uncounted(row.payload)),
+          ...(queue !== undefined && { queue: JSON.stringify(queue) }),
+        };
         if (!this.#promotion.toBack(row, changes, now)) return false;
         this.#takeOut(row);
         return true;
@@ -107,11 +110,4 @@ export class Editor {
     if (queue === null) this.#sets.remove(id);
     else this.#queues.remove(this.#queues.idOf(queue), id);
   }
-}
-
-/** The try to come is not counted: as Sidekiq has it, the count goes down first. */
-function uncounted({ place, payload }: EntryRow): FieldTexts {
-  if (place !== "retry" && place !== "dead") return {};
-  const count = getField(payload, "retry_count");
-  return typeof count === "number" ? { retry_count: String(count - 1) } : {};
 }

@@ -3,14 +3,13 @@
  *
  * @module
  */
-import { type FieldTexts, getField, setFields, wireTime } from "../../job/raw.ts";
+import { queueNamedIn } from "../../job/fields.ts";
+import { type FieldTexts, setFields, wireTime } from "../../job/raw.ts";
 import type { PromoteResult } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { JobRow, Jobs } from "./jobs.ts";
 import type { Queues } from "./queues.ts";
 import type { Sets } from "./sets.ts";
-
-const DEFAULT_QUEUE = "default";
 
 /** Promotes due jobs. */
 export class Promotion {
@@ -58,7 +57,7 @@ export class Promotion {
       return false;
     }
     const id = this.#jobs.create([{ jid: job.jid, payload }]);
-    this.#queues.append(this.#queues.idOf(queueOf(payload)), id, id);
+    this.#queues.append(this.#queues.idOf(queueNamedIn(payload)), id, id);
     // Not before: the new row could get the old one's number.
     this.#jobs.delete([job.id]);
     return true;
@@ -85,9 +84,4 @@ export class Promotion {
     if (buried > 0) this.#sets.trimDead(now);
     return { moved: due.length - buried, buried };
   }
-}
-
-function queueOf(payload: string): string {
-  const queue = getField(payload, "queue");
-  return typeof queue === "string" && queue !== "" ? queue : DEFAULT_QUEUE;
 }

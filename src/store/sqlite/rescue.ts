@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { getField, setFields } from "../../job/raw.ts";
+import { nextRescue } from "../../job/fields.ts";
+import { setFields } from "../../job/raw.ts";
 import type { RescueResult } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { JobRow, Jobs } from "./jobs.ts";
@@ -72,7 +73,7 @@ export class Rescue {
   /** To the front of its queue, or to `dead` when it was rescued too often or cannot be read; false then. */
   #giveBack({ id, jid, payload, queue }: LeasedRow, maxRescues: number, now: number): boolean {
     this.#context.sql("DELETE FROM lease WHERE job = ?").run(id);
-    const rescues = countOf(payload) + 1;
+    const rescues = nextRescue(payload);
     const counted = withRescues(payload, rescues);
     if (counted !== undefined) this.#jobs.rewrite(id, counted);
     if (counted !== undefined && rescues < maxRescues) {
@@ -92,10 +93,4 @@ function withRescues(payload: string, rescues: number): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** How often the job was rescued before. */
-function countOf(payload: string): number {
-  const count = getField(payload, "rescues");
-  return typeof count === "number" && Number.isSafeInteger(count) ? count : 0;
 }
