@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Payload } from "../job/job.ts";
 import type { Middleware } from "../middleware/chain.ts";
 import type { JobContext } from "./context.ts";
 
@@ -25,8 +26,8 @@ export interface HandlerOptions {
   readonly queue?: string;
   /** How often a failed job is tried again: a number, `true` for the server's default (25), `false` for never. */
   readonly retry?: boolean | number;
-  /** Seconds from the first failure within which it is tried again; instead of a number of times. */
-  readonly retry_for?: number;
+  /** How long after the first failure it is tried again, instead of a number of times: seconds, or `30s`, `1h`. */
+  readonly retry_for?: number | string;
   /** The queue for retries; default the job's own. */
   readonly retry_queue?: string;
   /** `false`: a job that failed for good is dropped, not kept in `dead`. */
@@ -48,10 +49,19 @@ export interface HandlerOptions {
   /** Words shown with the job. */
   readonly tags?: readonly string[];
   /**
+   * Not while a job with the same class, queue and arguments is there; for so long at most: seconds, or `30s`, `5m`.
+   * Default: as many as are pushed.
+   */
+  readonly unique_for?: number | string;
+  /**
    * Seconds until the next try, after failure number `count` (0 for the first); `"kill"` or `"discard"` to give up;
    * undefined for the default backoff.
    */
-  readonly retryIn?: (count: number, error: unknown) => number | "kill" | "discard" | undefined;
+  readonly retryIn?: (
+    count: number,
+    error: unknown,
+    payload: Payload,
+  ) => number | "kill" | "discard" | undefined;
   /** Anything else is written into each payload as it is. */
   readonly [option: string]: unknown;
 }

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { parseDuration } from "./duration.ts";
 import { verdictOf } from "./errors.ts";
 import { failureCount, type Payload } from "./job.ts";
 import { readWireTime } from "./raw.ts";
@@ -22,7 +23,7 @@ export type Decision =
 /** What a class may say about its retries. */
 export interface RetryOptions {
   readonly retry?: boolean | number;
-  readonly retry_for?: number;
+  readonly retry_for?: number | string;
   readonly dead?: boolean;
   readonly retryIn?: RetryIn;
 }
@@ -80,10 +81,20 @@ function retriesOf({ payload, options, maxRetries }: Failure): number | false {
 
 /** Over the number of retries, or, where a time is given, over the time since the first failure. */
 function isExhausted({ payload, options, now }: Failure, retries: number, count: number): boolean {
-  const seconds = Number(payload.retry_for ?? options.retry_for ?? NaN);
-  if (Number.isNaN(seconds)) return count >= retries;
+  const spanMs = spanOf(payload.retry_for) ?? spanOf(options.retry_for);
+  if (spanMs === undefined) return count >= retries;
   const failedAt = readWireTime(payload.failed_at) ?? now;
-  return now > failedAt + seconds * 1_000;
+  return now > failedAt + spanMs;
+}
+
+/** Milliseconds of seconds or a duration; undefined for what is neither. */
+function spanOf(value: unknown): number | undefined {
+  if (typeof value === "number") return Number.isNaN(value) ? undefined : value * 1_000;
+  try {
+    return typeof value === "string" ? parseDuration(value) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function askRetryIn({ options, error, payload, onOptionError }: Failure, count: number) {

@@ -75,6 +75,16 @@ Deno.test("retry_for replaces the number: from the first failure on, in seconds 
   assertEquals(outcome({ retry_for: 60 }).kind, "retry");
 });
 
+Deno.test("retry_for of a class may be a duration; what is none counts as not said", () => {
+  const late = { now: NOW + 3_600_001 };
+  const fields = { failed_at: NOW, retry_count: 40 };
+  assertEquals(outcome(fields, { options: { retry_for: "1h" } }).kind, "retry");
+  assertEquals(outcome(fields, { ...late, options: { retry_for: "1h" } }), DEAD);
+  const odd = { retry_for: {} as number, retry_count: 0 };
+  assertEquals(outcome(odd, { ...late, options: { retry_for: "soon" } }).kind, "retry");
+  assertEquals(outcome({ ...odd, retry_count: 40 }), DEAD);
+});
+
 Deno.test("retryIn decides: seconds, kill, discard; otherwise the default", () => {
   const asked = (answer: unknown, fields: Partial<Payload> = {}) =>
     outcome(fields, { options: { retryIn: () => answer as number } });

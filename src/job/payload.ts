@@ -45,8 +45,16 @@ export interface JobOptions {
    * `false`: although the class says so.
    */
   readonly unique_for?: number | string | false;
-  /** How long it may run (seconds or duration). */
+  /** How long it may run (seconds or duration). Default: as the class says, else as long as it likes. */
   readonly timeout?: number | string;
+  /** Dropped unless it starts within so long after it was enqueued (seconds or duration). Default: never. */
+  readonly expires_in?: number | string;
+  /** How long its result is kept (seconds or duration): 0 not at all, -1 as long as there is room. Default: 500 seconds. */
+  readonly result_ttl?: number | string;
+  /** The same for how it failed for good. Default: a day. */
+  readonly failure_ttl?: number | string;
+  /** Lines of the log below it are dropped, its own and the server's about it. */
+  readonly log_level?: "debug" | "info" | "warn" | "error";
   /** Anything else is kept in the payload as it is. */
   readonly [field: string]: unknown;
 }
