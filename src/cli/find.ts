@@ -18,7 +18,8 @@ Usage: jobs find TEXT [-n 25]
 Looks for jobs everywhere: in queues, scheduled, retry, dead, running, and among those that have ended and are still known.
 TEXT is any part of a jid, a class, a queue, an argument, a tag or an error; upper and lower case are the same. -n, --limit
 is how many are shown of those that are there, and of those that have ended. The stack of a job's last failure is not
-looked at. It reads all there is: in a store of millions that takes seconds. Exit 1 when nothing is found.`;
+looked at: it is kept packed (jobs show prints it). It reads all there is: in a store of millions that takes seconds. Exit 1
+when nothing is found.`;
 
 /** Looks for jobs. */
 export async function run(argv: readonly string[]): Promise<number> {

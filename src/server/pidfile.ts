@@ -26,8 +26,7 @@ export async function writePidfile(path: string): Promise<AsyncDisposable> {
     await Deno.writeTextFile(path, `${Deno.pid}\n`, { createNew: true, mode: 0o644 });
   } catch (error) {
     if (error instanceof PidfileError) throw error;
-    const why = error instanceof Deno.errors.AlreadyExists ? "another process was first" : (error as Error).message;
-    throw new PidfileError(`Pidfile "${path}" cannot be written: ${why}`);
+    throw new PidfileError(`Pidfile "${path}" cannot be written: ${reasonOf(error)}`);
   }
   return {
     async [Symbol.asyncDispose]() {
@@ -35,6 +34,13 @@ export async function writePidfile(path: string): Promise<AsyncDisposable> {
       if (Number(text) === Deno.pid) await Deno.remove(path).catch(() => {});
     },
   };
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.AlreadyExists) return "another process was first";
+  if (error instanceof Deno.errors.NotFound) return "there is no such folder; make it, or name another file";
+  if (error instanceof Deno.errors.IsADirectory) return "it is a folder; name a file in it";
+  return (error as Error).message;
 }
 
 /** The live process that the file names. In a container, an old file may well name our own number. */

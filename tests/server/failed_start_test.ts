@@ -1,0 +1,67 @@
+/** Starts that cannot succeed: one clear line, an exit code that says whose mistake it is, and nothing left behind. */
+import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+
+interface Case {
+  readonly what: string;
+  /** Of a folder to work in, and a port that is taken. */
+  readonly args: (folder: string, port: number) => readonly string[];
+  readonly code: number;
+  readonly says: RegExp;
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: "a port for the dashboard that is taken",
+    args: (folder, port) => ["--web", `${port}`, "--pidfile", `${folder}/pid`],
+    code: 2,
+    says: /^jobs: Cannot listen on http:\/\/127\.0\.0\.1:\d+\/: something else listens there; choose another port\n$/,
+  },
+  {
+    what: "an address for the dashboard that is none",
+    args: (folder) => ["--web", "1:2:3", "--pidfile", `${folder}/pid`],
+    code: 2,
+    says: /^jobs: --web: Address "1:2:3" cannot be read; wanted: .*\n$/,
+  },
+  {
+    what: "handlers that are not there",
+    args: (folder) => [`${folder}/nothing.js`, "--pidfile", `${folder}/pid`],
+    code: 1,
+    says: /^jobs: Handlers ".*\/nothing\.js" cannot be loaded: there is no such file or folder\n$/,
+  },
+  {
+    what: "a pidfile in a folder that is not there",
+    args: (folder) => ["--pidfile", `${folder}/no/pid`],
+    code: 1,
+    says: /^jobs: Pidfile ".*\/no\/pid" cannot be written: there is no such folder; make it, or name another file\n$/,
+  },
+  {
+    what: "a pidfile that is a folder",
+    args: (folder) => ["--pidfile", folder],
+    code: 1,
+    says: /^jobs: Pidfile ".*" cannot be written: it is a folder; name a file in it\n$/,
+  },
+];
+
+for (const { what, args, code, says } of CASES) {
+  for (const [how, more] of [["", []], [", with --processes", ["--processes", "2"]]] as const) {
+    Deno.test(`${what} ends a start${how}: one line, ${code}, and nothing is left behind`, async () => {
+      await using bench = await Bench.open();
+      using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+      const { port } = taken.addr as Deno.NetAddr;
+      const result = await jobs(
+        ["run", bench.handlers, ...args(bench.folder, port), ...more, "--name", "mail", "--store", bench.url],
+        { env: { JOBS_LOG_LEVEL: "error" } },
+      );
+      assertEquals(result.code, code, result.stderr);
+      assertMatch(result.stderr, says);
+      assertEquals(await bench.store.processes(), []);
+      for (const name of ["mail", "mail.1"]) {
+        assertNotEquals(await bench.store.claim(`name:${name}`, "another", 1_000), undefined, "the name is free");
+      }
+      const files = (await Array.fromAsync(Deno.readDir(bench.folder))).map(({ name }) => name).sort();
+      assertEquals(files, ["jobs.db", "jobs.db-shm", "jobs.db-wal"]);
+    });
+  }
+}
