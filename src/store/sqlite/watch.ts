@@ -13,9 +13,12 @@ const INTERVAL_MS = 15;
 /** So many askings: half a second. What ends by the clock, such as a pause, changes nothing in the file. */
 const LOOK_ANYWAY = 33;
 
+/** Whether what is waited for is there; "soon" when the clock will bring it, at a time that it would be late to miss. */
+type Look = () => boolean | "soon";
+
 interface Waiter {
-  /** Whether what it waits for is there; asked only after a change. */
-  readonly look: () => boolean;
+  /** Asked only after a change, or when it said "soon". */
+  readonly look: Look;
   readonly wake: () => void;
 }
 
@@ -26,14 +29,16 @@ export class Watch {
   #known = -1;
   #stopAsking: (() => void) | undefined;
   #isClosed = false;
+  /** Somebody waits for something that comes soon. */
+  #isSoon = false;
 
   constructor(database: DatabaseSync) {
     this.#version = database.prepare("PRAGMA data_version");
   }
 
   /** Resolves as soon as `look` returns true, or `signal` aborts, or the store is closed. Never rejects. */
-  until(look: () => boolean, signal: AbortSignal): Promise<void> {
-    if (signal.aborted || this.#isClosed || safely(look)) return Promise.resolve();
+  until(look: Look, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#isClosed || safely(look) === true) return Promise.resolve();
     return new Promise((resolve) => {
       const wake = () => {
         this.#waiters.delete(waiter);
@@ -55,7 +60,12 @@ export class Watch {
 
   /** This connection has changed something. */
   changed(): void {
-    for (const { look, wake } of this.#waiters) if (safely(look)) wake();
+    this.#isSoon = false;
+    for (const { look, wake } of this.#waiters) {
+      const seen = safely(look);
+      if (seen === true) wake();
+      else if (seen === "soon") this.#isSoon = true;
+    }
   }
 
   /** Wakes everybody. */
@@ -69,7 +79,7 @@ export class Watch {
     let asked = 0;
     this.#stopAsking = every(INTERVAL_MS, () => {
       const version = this.#ask();
-      if (version === this.#known && ++asked % LOOK_ANYWAY > 0) return;
+      if (version === this.#known && !this.#isSoon && ++asked % LOOK_ANYWAY > 0) return;
       this.#known = version;
       this.changed();
     });
@@ -93,7 +103,7 @@ export class Watch {
 }
 
 /** A look that fails (the store is busy, or closed) wakes: whoever waited finds out what is the matter. */
-function safely(look: () => boolean): boolean {
+function safely(look: Look): ReturnType<Look> {
   try {
     return look();
   } catch {

@@ -1,0 +1,66 @@
+/**
+ * Limits of queues: how many of a queue's jobs run at once, and how many start in a time, all processes of this program
+ * together. They are kept in the store, so that they hold everywhere as soon as they are set, and are counted from what
+ * is there: a slot is a lease, and is free when the lease is gone, however it went. Nothing has to be given back by
+ * somebody who may be dead by then.
+ *
+ * Sidekiq's own workers know nothing of them: they take what they like, and what they take does not count.
+ *
+ * @module
+ */
+
+/** What a queue is limited to. */
+export interface QueueLimit {
+  /** At most so many of its jobs run at once, 1 to {@linkcode MOST_RUNNING}. Absent: as many as are taken. */
+  readonly running?: number;
+  /** At most so many of its jobs start in a time. Absent: as many as are taken. */
+  readonly starts?: StartLimit;
+}
+
+/**
+ * At most `count` jobs start within any `perMs` milliseconds, wherever that time begins: not twice as many around the
+ * full minute. A job has started when a process has taken it, also if it gives it back.
+ */
+export interface StartLimit {
+  /** 1 to {@linkcode MOST_STARTS}: each start of the time is remembered. */
+  readonly count: number;
+  /** 1 to {@linkcode LONGEST_WINDOW_MS}. */
+  readonly perMs: number;
+}
+
+/** A limit, and how much of it is used. */
+export interface LimitInfo extends QueueLimit {
+  /** Jobs that count as running. */
+  readonly taken: number;
+  /** Jobs that have started within the time. */
+  readonly started: number;
+  /**
+   * Milliseconds until the next job may start: 0 now, undefined as soon as one that runs has ended.
+   */
+  readonly freeInMs: number | undefined;
+}
+
+/** More would have to be counted, one by one, whenever a job is taken. */
+export const MOST_RUNNING = 10_000;
+/** As many moments are kept. */
+export const MOST_STARTS = 10_000;
+/** Thirty days. */
+export const LONGEST_WINDOW_MS = 30 * 24 * 3_600_000;
+
+/** What is wrong with a limit, in words that follow its name; undefined when nothing is. */
+export function faultOf({ running, starts }: QueueLimit): string | undefined {
+  if (running !== undefined && !isWithin(running, MOST_RUNNING)) {
+    return `running: ${running}; wanted: a whole number from 1 to ${MOST_RUNNING}`;
+  }
+  if (starts !== undefined && !isWithin(starts.count, MOST_STARTS)) {
+    return `starts: ${starts.count}; wanted: a whole number from 1 to ${MOST_STARTS}`;
+  }
+  if (starts !== undefined && !isWithin(starts.perMs, LONGEST_WINDOW_MS)) {
+    return `starts per ${starts.perMs} ms; wanted: from 1 ms to 30 days`;
+  }
+  return undefined;
+}
+
+function isWithin(value: number, most: number): boolean {
+  return Number.isSafeInteger(value) && value >= 1 && value <= most;
+}
