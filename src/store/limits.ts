@@ -8,6 +8,8 @@
  *
  * @module
  */
+import { parseDuration } from "../job/duration.ts";
+
 
 /** What a queue is limited to. */
 export interface QueueLimit {
@@ -47,20 +49,36 @@ export const MOST_STARTS = 10_000;
 /** Thirty days. */
 export const LONGEST_WINDOW_MS = 30 * 24 * 3_600_000;
 
-/** What is wrong with a limit, in words that follow its name; undefined when nothing is. */
-export function faultOf({ running, starts }: QueueLimit): string | undefined {
-  if (running !== undefined && !isWithin(running, MOST_RUNNING)) {
-    return `running: ${running}; wanted: a whole number from 1 to ${MOST_RUNNING}`;
-  }
-  if (starts !== undefined && !isWithin(starts.count, MOST_STARTS)) {
-    return `starts: ${starts.count}; wanted: a whole number from 1 to ${MOST_STARTS}`;
-  }
-  if (starts !== undefined && !isWithin(starts.perMs, LONGEST_WINDOW_MS)) {
-    return `starts per ${starts.perMs} ms; wanted: from 1 ms to 30 days`;
-  }
-  return undefined;
+/**
+ * `5`: so many at once.
+ *
+ * @throws {RangeError} when it is none, or out of bounds
+ */
+export function parseRunning(text: string): number {
+  const running = /^\d+$/.test(text.trim()) ? Number(text) : NaN;
+  if (running >= 1 && running <= MOST_RUNNING) return running;
+  throw new RangeError(`"${cut(text)}" is no number of jobs at once; wanted: 1 to ${MOST_RUNNING}`);
 }
 
-function isWithin(value: number, most: number): boolean {
-  return Number.isSafeInteger(value) && value >= 1 && value <= most;
+/**
+ * `100/1m`, `5/s`: so many in a time.
+ *
+ * @throws {RangeError} when it is none, or out of bounds
+ */
+export function parseStarts(text: string): StartLimit {
+  const [, count, unit, time] = /^\s*(\d+)\s*\/\s*(?:([a-z]+)|(\S+))\s*$/.exec(text) ?? [];
+  try {
+    const starts = { count: Number(count), perMs: parseDuration(time ?? `1${unit}`) };
+    const isIn = starts.count >= 1 && starts.count <= MOST_STARTS && starts.perMs <= LONGEST_WINDOW_MS;
+    if (isIn && starts.perMs >= 1) return starts;
+  } catch {
+    // Told below.
+  }
+  throw new RangeError(
+    `"${cut(text)}" is no number of starts in a time; wanted: such as 100/1m or 5/s, 1 to ${MOST_STARTS} in up to 30 days`,
+  );
+}
+
+function cut(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
