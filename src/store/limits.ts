@@ -10,7 +10,6 @@
  */
 import { parseDuration } from "../job/duration.ts";
 
-
 /** What a queue is limited to. */
 export interface QueueLimit {
   /** At most so many of its jobs run at once, 1 to {@linkcode MOST_RUNNING}. Absent: as many as are taken. */
@@ -75,9 +74,20 @@ export function parseStarts(text: string): StartLimit {
     // Told below.
   }
   throw new RangeError(
-    `"${cut(text)}" is no number of starts in a time; wanted: such as 100/1m or 5/s, 1 to ${MOST_STARTS} in up to 30 days`,
+    `"${
+      cut(text)
+    }" is no number of starts in a time; wanted: such as 100/1m or 5/s, 1 to ${MOST_STARTS} in up to 30 days`,
   );
 }
+
+/** `100/1m`: what {@linkcode parseStarts} reads as the same again. */
+export function formatStarts({ count, perMs }: StartLimit): string {
+  const [unit, ms] = UNITS.find(([, ms]) => perMs % ms === 0)!;
+  return `${count}/${perMs / ms}${unit}`;
+}
+
+/** The largest first. */
+const UNITS = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1_000], ["ms", 1]] as const;
 
 function cut(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;

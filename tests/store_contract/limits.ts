@@ -9,7 +9,9 @@ import type { Cases } from "./harness.ts";
 import { HOUR_MS, job, jobs, LAPSE_MS, numbers, register, takeUpTo, woken } from "./jobs.ts";
 
 export const limits: Cases = {
-  "no more of a queue's jobs run than its limit, all processes together; other queues are not concerned": async (open) => {
+  "no more of a queue's jobs run than its limit, all processes together; other queues are not concerned": async (
+    open,
+  ) => {
     await using t = await open();
     const other = await t.another();
     const [one, two] = [await register(t.store, "one:1:a"), await register(other, "two:2:b")];

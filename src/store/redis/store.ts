@@ -224,7 +224,10 @@ export class RedisStore implements OpenStore {
 
   async limit(queue: string, { running, starts }: QueueLimit): Promise<void> {
     const { link } = this.#context;
-    await link.run(SCRIPTS.limit, [], [queue, ...[running, starts?.count, starts?.perMs].map((most) => `${most ?? 0}`)]);
+    await link.run(SCRIPTS.limit, [], [
+      queue,
+      ...[running, starts?.count, starts?.perMs].map((most) => `${most ?? 0}`),
+    ]);
     await link.call(["PUBLISH", WAKE_CHANNEL, "limit"]).catch(() => {});
   }
 
