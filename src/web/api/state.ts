@@ -146,7 +146,10 @@ export const stateRoutes: readonly ApiRoute[] = [
       const body = await objectOf(c, desk);
       allowFields(body, ["running", "starts"]);
       const queue = checkQueue(c.req.param("name") ?? "");
-      const said = { running: String(body.running ?? ""), starts: textIn(body, "starts") ?? "" };
+      const said = {
+        running: body.running === undefined ? "" : JSON.stringify(body.running),
+        starts: textIn(body, "starts") ?? "",
+      };
       return { value: { queue, ...await setLimit(desk, c.get("visitor"), queue, said) } };
     },
   },
