@@ -54,7 +54,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@std/assert": [], // for tests
   "cron-parser": [], // for tests
   "@logtape/logtape": ["src/log.ts"],
-  "@redis/client": ["src/store/redis/connection.ts"],
+  "@redis/client/": ["src/store/redis/connection.ts"],
   "croner": ["src/cron/"],
   "node:sqlite": ["src/store/sqlite/"],
   "node:timers": ["src/clock.ts"],

@@ -61,7 +61,7 @@ Deno.test("imports go one way", () => {
     ["src/job/job.ts", "node:crypto"],
     ["src/log.ts", "./config.ts"],
     ["src/newcomer/a.ts", "../job/job.ts"],
-    ["src/store/redis/queues.ts", "@redis/client"],
+    ["src/store/redis/queues.ts", "@redis/client/decoder"],
     ["src/server/poller.ts", "node:timers/promises"],
     ["src/client/client.ts", "@std/assert"],
     ["src/cli/args.ts", "deno-std/cli/parse_args.js"],

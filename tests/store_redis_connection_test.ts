@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { StoreError, type StoreErrorCode } from "../src/store/errors.ts";
 import { openStore, type StoreOptions } from "../src/store/open.ts";
@@ -156,6 +158,18 @@ Deno.test("redis: nobody there: it says so after the time that one is ready to w
   await fails(() => openStore(url, { waitMs: 100 }), "unavailable", "cannot be reached", url);
 });
 
+Deno.test("redis: what answers there is no Redis", async () => {
+  const answers = { "Unknown RESP type": "<html>", "it answers what nobody asked": "+OK\r\n+OK\r\n", "it closed": "" };
+  for (const [why, answer] of Object.entries(answers)) {
+    const server = createServer((socket) => socket.once("data", () => answer ? socket.write(answer) : socket.end()));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await fails(() => openStore(url, { waitMs: 100 }), "unavailable", "cannot be reached", url, why);
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
 Deno.test("redis: another program's keys, and a server that throws jobs away", async () => {
   await using redis = await startRedis();
   await redis.cli("SET", "retry", "x");
@@ -237,7 +251,7 @@ Deno.test("redis: down for longer than a call waits: it fails, later ones succee
 });
 
 Deno.test("redis: still loading its data: calls wait for it", async () => {
-  await using redis = await startRedis({ aof: "always", config: { "key-load-delay": "2000" } });
+  await using redis = await startRedis({ aof: "always", config: { "key-load-delay": "10000" } });
   await redis.cli("CONFIG", "SET", "key-load-delay", "0");
   await using store = await openStore(redis.url);
   for (let i = 0; i < 200; i++) await store.enqueue([job(i, { queue: `q${i}` })]);
@@ -274,14 +288,14 @@ Deno.test("redis: Sentinel names the master, and the next one when it dies", asy
     args: ["--sentinel"],
     config: {
       "sentinel monitor mymaster 127.0.0.1": `${one.port} 1`,
-      "sentinel down-after-milliseconds mymaster": "200",
+      "sentinel down-after-milliseconds mymaster": "2000",
       "sentinel failover-timeout mymaster": "2000",
     },
   });
   await until(async () => (await sentinel.cli("SENTINEL", "REPLICAS", "mymaster")).includes(`${two.port}`));
   const { lines, log } = collectLog();
   const nodes = `127.0.0.1:${freePort()},127.0.0.1:${sentinel.port}`;
-  await using store = await openStore(`redis+sentinel://${nodes}/mymaster/1`, { log });
+  await using store = await openStore(`redis+sentinel://${nodes}/mymaster/1`, { log, waitMs: 60_000 });
   await store.enqueue([job(1)]);
   await until(async () => (await two.cli("-n", "1", "LLEN", "queue:default")) === "1");
   await one.kill();

@@ -19,6 +19,7 @@ const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
 async function openEmpty(): Promise<OpenStore> {
+  await until(async () => (await connections()).length === 0, "the connections of the test before are closed");
   await redis.cli("FLUSHALL");
   await redis.cli("CONFIG", "RESETSTAT");
   return await openStore(redis.url);
@@ -147,10 +148,11 @@ Deno.test("redis: waiting for work: a paused queue with jobs does not wake it, i
   await using store = await openEmpty();
   await store.enqueue([job(1)]);
   await store.pause("default");
+  const begun = performance.now();
   await woken((signal) => store.waitForWork(["default"], signal), async () => {
     for (let i = 0; i < 20; i++) await store.stats();
     assertEquals(await calls("blmove"), 0);
-    assert(await calls("smismember") <= 2);
+    assert(await calls("smismember") <= 2 + (performance.now() - begun) / 1_000);
     await store.resume("default");
   });
 });
@@ -198,11 +200,13 @@ Deno.test("redis: waiting for a due time: one that Ruby put in wakes it", async 
 Deno.test("redis: waiting for a due time: idle, it looks at most once a second", async () => {
   await using store = await openEmpty();
   const patience = new AbortController();
+  const begun = performance.now();
   const wait = store.waitForDue(patience.signal);
   for (let i = 0; i < 20; i++) await store.stats();
   patience.abort();
   await wait;
-  assert(await calls("zrange") - 20 <= 2);
+  const looks = await calls("zrange") - 20;
+  assert(looks <= 2 + (performance.now() - begun) / 1_000, `${looks}`);
 });
 
 Deno.test("redis: waiting for a due time: it is told when one is earlier than all others, and only then", async () => {

@@ -6,6 +6,7 @@ import { describeSchedule } from "../cron/schedule_spec.ts";
 import { relative } from "../words/moments.ts";
 import { cronEntryJson, cronRecordJson, inZone, outcomeOf, utc } from "../words/cron.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { argsText } from "./entries.ts";
 import { countOf, oneName, withCrontab } from "./cron_store.ts";
 import { printJson } from "./output.ts";
 import { type Column, printTable } from "./table.ts";
@@ -36,7 +37,7 @@ export async function list(argv: readonly string[]): Promise<number> {
         entry.next === undefined ? stateOf(entry) : inZone(entry.next, entry.definition!.schedule),
         entry.next === undefined ? "" : utc(entry.next),
         entry.last ? `${entry.last.outcome} ${relative(entry.last.decidedAt, now)}` : "",
-        entry.definition ? call(entry.definition.class, entry.definition.args) : "",
+        entry.definition ? `${entry.definition.class}(${argsText(entry.definition.args)})` : "",
         entry.definition?.memo ?? "",
       ]),
       'No cron entries: write "cron" into the configuration, or jobs cron add',
@@ -87,9 +88,4 @@ function stateOf({ definition, state, isCarried }: CrontabEntry): string {
 
 function late({ outcome, scheduledAt, decidedAt }: CronRecord): string {
   return outcome === "enqueued" ? `${decidedAt - scheduledAt} ms` : "";
-}
-
-function call(name: string, args: readonly unknown[]): string {
-  const text = args.map((arg) => JSON.stringify(arg, (_, inner) => typeof inner === "bigint" ? String(inner) : inner));
-  return `${name}(${text.join(", ")})`;
 }

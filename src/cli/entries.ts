@@ -4,9 +4,12 @@
  * @module
  */
 import { decodeBacktrace } from "../job/backtrace.ts";
-import { readWireTime } from "../job/raw.ts";
 import { parsePayload, type Payload } from "../job/job.ts";
+import { stringifyLossless } from "../job/json.ts";
+import { readWireTime } from "../job/raw.ts";
+import { asText } from "../log_value.ts";
 import type { Entry } from "../store/admin.ts";
+import { isoTime } from "../words/moments.ts";
 import { plain } from "./output.ts";
 
 /** The place in a word: `queue`, `scheduled`, `retry`, `dead`, `running`. */
@@ -22,45 +25,61 @@ export function entryJson(entry: Entry): Record<string, unknown> {
     class: payload && shownClass(payload),
     place: placeName(entry),
     queue: entry.place.in === "queue" ? entry.place.queue : payload?.queue,
-    at: entry.at === undefined ? undefined : new Date(entry.at).toISOString(),
+    at: isoTime(entry.at),
     owner: entry.owner,
     backtrace: decodeBacktrace(payload?.["error_backtrace"]),
     payload: payload ?? entry.payload,
   };
 }
 
-/** The payload, or undefined when it is none. */
+/** Texts below it are not nested too deeply. */
+const SHORT = 2_000;
+
+/** The payload, or undefined when it is none, or nested so deeply that it cannot be written again. */
 export function readable(entry: Entry): Payload | undefined {
-  return parsePayload(entry.payload)?.payload;
+  const payload = parsePayload(entry.payload)?.payload;
+  if (entry.payload.length < SHORT) return payload;
+  try {
+    stringifyLossless(payload);
+    return payload;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The class as people know it. */
 export function shownClass(payload: Payload): string {
-  return String(payload.display_class ?? payload.wrapped ?? payload.class);
+  for (const name of [payload.display_class, payload.wrapped]) {
+    if (typeof name === "string" && name !== "") return name;
+  }
+  return payload.class;
 }
 
 /** `HardJob("bob", 5)`. */
 export function call(entry: Entry): string {
   const payload = readable(entry);
   return plain(
-    payload === undefined ? `(unreadable) ${entry.payload}` : `${shownClass(payload)}(${argsText(payload)})`,
+    payload === undefined ? `(unreadable) ${entry.payload}` : `${shownClass(payload)}(${argsText(payload.args)})`,
   );
 }
 
 /** `TypeError: no such account`: what a job failed with; empty where it did not. */
 export function failure(entry: Entry): string {
   const payload = readable(entry);
-  return payload?.error_class ? `${payload.error_class}: ${payload.error_message}` : "";
+  return payload?.error_class ? errorText(payload) : "";
+}
+
+/** `TypeError: no such account`, whatever stands in the fields. */
+export function errorText({ error_class, error_message }: Pick<Payload, "error_class" | "error_message">): string {
+  return `${asText(error_class)}: ${asText(error_message)}`;
 }
 
 /** A time of the payload, as ISO 8601. */
 export function payloadTime(value: unknown): string | undefined {
-  const ms = readWireTime(value);
-  return ms === undefined ? undefined : new Date(ms).toISOString();
+  return isoTime(readWireTime(value));
 }
 
-function argsText(payload: Payload): string {
-  return payload.args.map((arg) =>
-    JSON.stringify(arg, (_key, inner) => typeof inner === "bigint" ? String(inner) : inner)
-  ).join(", ");
+/** Arguments as they stand in a call. */
+export function argsText(args: readonly unknown[]): string {
+  return args.map((arg) => stringifyLossless(arg)).join(", ");
 }

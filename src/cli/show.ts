@@ -9,11 +9,12 @@ import type { Entry } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
 import type { RunningJob } from "../store/store.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
-import { entryJson, payloadTime, placeName, readable, shownClass } from "./entries.ts";
+import { asText } from "../log_value.ts";
+import { entryJson, errorText, payloadTime, placeName, readable, shownClass } from "./entries.ts";
 import { plain, print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 import { systemClock } from "../clock.ts";
-import { relative } from "../words/moments.ts";
+import { isoTime, relative } from "../words/moments.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -102,14 +103,12 @@ async function positionOf(store: OpenStore, ref: string): Promise<number | strin
 function describe(entry: Entry, said: Said | undefined, position: number | string | undefined): string[] {
   const payload = readable(entry);
   if (payload === undefined) return [`(unreadable) ${plain(entry.payload)}`];
-  const when = entry.at === undefined
-    ? ""
-    : ` ${relative(entry.at, systemClock.now())} (${new Date(entry.at).toISOString()})`;
+  const when = entry.at === undefined ? "" : ` ${relative(entry.at, systemClock.now())} (${isoTime(entry.at)})`;
   const where = entry.place.in === "queue" ? `queue ${entry.place.queue}` : `${placeName(entry)}${when}`;
   const rows: [string, unknown][] = [
     ["jid", payload.jid],
     ["class", shownClass(payload)],
-    ["args", JSON.stringify(payload.args, (_key, value) => typeof value === "bigint" ? String(value) : value)],
+    ["args", stringifyLossless(payload.args)],
     ["state", entry.owner === undefined ? where : `${where} at ${entry.owner}`],
     ["progress", said?.progress],
     ["last line", said?.lastLine],
@@ -118,11 +117,11 @@ function describe(entry: Entry, said: Said | undefined, position: number | strin
     ["created", payloadTime(payload.created_at)],
     ["enqueued", payloadTime(payload.enqueued_at)],
     ["retry", payload.retry],
-    ["tags", payload.tags?.join(", ")],
+    ["tags", Array.isArray(payload.tags) ? payload.tags.map(asText).join(", ") : payload.tags],
     ["failures", failuresOf(payload.retry_count, payload.errors)],
     ["failed", payloadTime(payload.failed_at)],
     ["retried", payloadTime(payload.retried_at)],
-    ["error", payload.error_class === undefined ? undefined : `${payload.error_class}: ${payload.error_message}`],
+    ["error", payload.error_class === undefined ? undefined : errorText(payload)],
     ...lineRows("stack", decodeBacktrace(payload["error_backtrace"])),
     ...errorRows(payload.errors, payload.retry_count),
     ["rescues", payload.rescues],
@@ -133,7 +132,7 @@ function describe(entry: Entry, said: Said | undefined, position: number | strin
 
 function describeEnded(ended: EndedJob): string[] {
   const { error, payload } = ended;
-  const when = `${relative(ended.ended_at, systemClock.now())} (${new Date(ended.ended_at).toISOString()})`;
+  const when = `${relative(ended.ended_at, systemClock.now())} (${isoTime(ended.ended_at)})`;
   return format([
     ["jid", ended.jid],
     ["class", ended.class],
@@ -176,6 +175,6 @@ function lineRows(name: string, lines: readonly string[] = []): [string, unknown
 
 function format(rows: readonly (readonly [string, unknown])[]): string[] {
   return rows.filter(([, value]) => value !== undefined).map(([name, value]) =>
-    `${name.padEnd(9)} ${plain(String(value))}`
+    `${name.padEnd(9)} ${plain(asText(value))}`
   );
 }

@@ -7,6 +7,7 @@
  * @module
  */
 import { bold, green, red, yellow } from "@std/fmt/colors";
+import { asText } from "../log_value.ts";
 import { plain, print, terminalColumns } from "./output.ts";
 import { cutText, textWidth } from "./text_width.ts";
 
@@ -75,7 +76,7 @@ export function tableLines(
   const all = columns.map((column, i): Laid => {
     const about = typeof column === "string" ? { heading: column } : column;
     const values = rows.map((row) => row[i]);
-    const cells = values.map((value) => plain(value === undefined ? "" : String(value)));
+    const cells = values.map((value) => plain(value === undefined ? "" : asText(value)));
     const widths = cells.map(textWidth);
     return {
       ...about,

@@ -53,6 +53,8 @@ export class Fetcher implements LoopBody<boolean> {
   #ready: Lease[] = [];
   #head = 0;
   #readySince = 0;
+  /** Nothing is handed out for a moment. */
+  #holding = false;
   /** Processors that wait for a lease. */
   #idle: ((lease: Lease | undefined) => void)[] = [];
   /** Jobs that processors finished since `#rateSince`. */
@@ -172,7 +174,10 @@ export class Fetcher implements LoopBody<boolean> {
     this.#measureRate();
     const limit = this.#wanted();
     if (limit === 0) return false;
-    const leases = await this.#store.take({ queues: this.#order(), limit, owner: this.#owner });
+    const [leases] = await Promise.all([
+      this.#store.take({ queues: this.#order(), limit, owner: this.#owner }),
+      this.#letItGo(),
+    ]);
     this.#left -= leases.length;
     this.#deliver(leases);
     return leases.length < limit;
@@ -191,8 +196,26 @@ export class Fetcher implements LoopBody<boolean> {
     }
   }
 
+  /**
+   * Hands nothing out until a request has gone out to the store. Quick jobs never leave this turn of the event loop: the
+   * request would go when all that is at hand is done, and everyone would then wait for the answer.
+   */
+  async #letItGo(): Promise<void> {
+    if (this.waiting === 0) return;
+    this.#holding = true;
+    // What is asked in one turn is written in the next: when that is over, too, it is under way.
+    await this.#clock.turn();
+    await this.#clock.turn();
+    this.#holding = false;
+    this.#serveIdle();
+  }
+
+  #serveIdle(): void {
+    while (this.#idle.length > 0 && this.waiting > 0) this.#idle.shift()!(this.#hand());
+  }
+
   #hand(): Lease | undefined {
-    if (this.#head === this.#ready.length) return undefined;
+    if (this.#holding || this.#head === this.#ready.length) return undefined;
     const lease = this.#ready[this.#head++]!;
     // Half used up: fetch the other half while this one is worked on.
     if (this.waiting * 2 <= this.#ahead) this.#wantMore();
@@ -229,7 +252,7 @@ export class Fetcher implements LoopBody<boolean> {
     this.#ready = this.#head === this.#ready.length ? [...leases] : [...this.#ready.slice(this.#head), ...leases];
     this.#head = 0;
     this.#readySince = this.#clock.monotonic();
-    while (this.#idle.length > 0 && this.waiting > 0) this.#idle.shift()!(this.#hand());
+    this.#serveIdle();
   }
 
   #giveBackStale(): void {

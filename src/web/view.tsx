@@ -6,7 +6,7 @@
 import type { Child } from "hono/jsx";
 import type { Stats } from "../store/admin.ts";
 import { number } from "../words/amounts.ts";
-import { relative } from "../words/moments.ts";
+import { isoTime, relative } from "../words/moments.ts";
 import type { Visitor } from "./auth/gate.ts";
 import type { Operation } from "./operations.ts";
 
@@ -50,13 +50,10 @@ export function jobs(count: number): string {
   return `${number(count)} ${count === 1 ? "job" : "jobs"}`;
 }
 
-/** Times outside it are no times, whatever a payload says. */
-const LAST_TIME = 8.64e15;
-
 /** A moment: from now, with the exact one on hover. */
 export function Time({ at, now }: { readonly at: number | undefined; readonly now: number }) {
-  if (at === undefined || !(Math.abs(at) <= LAST_TIME)) return <span>–</span>;
-  const iso = new Date(at).toISOString();
+  const iso = isoTime(at);
+  if (iso === undefined) return <span>–</span>;
   return <time datetime={iso} title={iso}>{relative(at, now)}</time>;
 }
 

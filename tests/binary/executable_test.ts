@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { Collector } from "../support/collector.ts";
 import { pinnedDeno, runHere, useExecutable } from "../support/command.ts";
-import { jobs, temporaryFolder } from "../support/process.ts";
+import { jobs, MORTAL, temporaryFolder } from "../support/process.ts";
 import { freePort, startRedis } from "../support/redis.ts";
 
 const binary = await useExecutable();
@@ -75,8 +75,8 @@ for (const kind of ["SQLite", "Redis"]) {
   Deno.test(`on ${kind}, a job pushed by one process is performed by another, with its heartbeat in a thread`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
-    await using server = await bench.server(["-c", "1"]);
-    const { stdout } = await jobs(["push", "Block", bench.notes, "1500", "--store", bench.url]);
+    await using server = await bench.server(["-c", "1"], MORTAL);
+    const { stdout } = await jobs(["push", "Block", bench.notes, "4500", "--store", bench.url]);
     await bench.noted(`end ${stdout.trim()}`);
     // Longer than the time after which a silent process is dead: it was the thread that spoke.
     await bench.until(async () => (await bench.store.stats()).processed === 1);

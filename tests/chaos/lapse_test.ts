@@ -63,7 +63,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
 
 Deno.test("whoever comes first after Redis was away takes nobody for dead before all could beat", async () => {
   await using redis = await startRedis({ aof: "always" });
-  const ttlMs = 3_000;
+  const ttlMs = 6_000;
   {
     await using store = await openStore(redis.url);
     await store.beat(processRecord("host:1:aaaaaaaaaaaa"), 1);

@@ -1,7 +1,7 @@
 /** What `jobs doctor` finds, and the cure that it names for it. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
-import { jobs } from "../support/process.ts";
+import { jobs, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 interface Finding {
@@ -31,7 +31,7 @@ function one(found: readonly Finding[], text: string): Finding {
 Deno.test("doctor names what waits in vain: paused, taken by nobody, performed by nobody, held by the dead", async () => {
   benchOn((folder) => `sqlite:${folder}/jobs.db`);
   await using bench = await Bench.open();
-  await using server = await bench.server();
+  await using server = await bench.server([], MORTAL);
   await bench.push("Hang", [bench.notes, "x"]);
   await bench.until(async () => (await bench.store.stats()).leased === 1);
   await bench.push("Nobodys", [], { queue: "low" });

@@ -28,6 +28,37 @@ Deno.test("the stack of a failure is shown line by line, and is a list in JSON",
   assert((await jobs(["show", dropped], { env })).stdout.includes("TypeError: no"));
 });
 
+Deno.test("jobs that others wrote are listed and shown, whatever stands in their fields", async () => {
+  await using bench = await Bench.open();
+  const deep = 20_000;
+  const payloads = [
+    { display_class: '{"toString":1}', tags: '[{"toString":1},"mail"]' },
+    { display_class: '"Shown"', tags: '"one text"', created_at: "1e300", args: "[9007199254740993]" },
+    { error_class: '{"toString":1}', error_message: '{"toString":1}', failed_at: "1e17", queue: '{"toString":1}' },
+    { args: "[".repeat(deep) + "]".repeat(deep) },
+  ].map(({ args = "[]", ...fields }, i) => {
+    const more = Object.entries(fields).map(([name, json]) => `,"${name}":${json}`).join("");
+    return { jid: `odd${i}`, queue: "default", payload: `{"class":"A","jid":"odd${i}","args":${args}${more}}` };
+  });
+  await bench.store.enqueue(payloads);
+  await bench.store.enqueue([{ ...payloads[0]!, jid: "odd0", at: 9e15 }]);
+  const env = { JOBS_STORE: bench.url };
+  for (const { jid } of payloads.slice(0, 3)) {
+    for (const args of [["show", jid], ["show", jid, "--json"], ["find", jid], ["find", jid, "--json"]]) {
+      const { code, stderr } = await jobs(args, { env });
+      assertEquals([args, code, stderr], [args, 0, ""]);
+    }
+  }
+  for (const args of [["list", "queue", "default"], ["list", "queue", "default", "--json"], ["list", "scheduled"]]) {
+    const { code, stderr } = await jobs(args, { env });
+    assertEquals([args, code, stderr], [args, 0, ""]);
+  }
+  assertMatch((await jobs(["show", "odd0"], { env })).stdout, /\ntags +\{"toString":1\}, mail\n/);
+  const { stdout } = await jobs(["show", "odd1"], { env });
+  assertMatch(stdout, /\nclass +Shown\nargs +\[9007199254740993\]\n(.*\n)+tags +one text\n/);
+  assertMatch((await jobs(["show", "odd3"], { env })).stdout, /^\(unreadable\)/);
+});
+
 Deno.test("cancelling what has ended says how it ended", async () => {
   await using bench = await Bench.open();
   const body = JSON.stringify({

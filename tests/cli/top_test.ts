@@ -25,6 +25,7 @@ async function open(bench: Bench, columns = 110, rows = 30): Promise<Terminal> {
 /** The shell is there again, and the terminal as it was. */
 async function isGivenBack(terminal: Terminal, bench: Bench): Promise<void> {
   await until(async () => !await terminal.isAlternate(), "the shell's screen");
+  await terminal.prompts();
   // A word of its own each time: what stands on the screen from the time before must not count.
   const word = crypto.randomUUID();
   await terminal.press(`stty -g >${bench.folder}/after; echo back' '${word}`, "Enter");
@@ -38,9 +39,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
   Deno.test(`jobs top shows what there is, and acts on it, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
-    await using server = await bench.server(["-q", "default", "-q", "mail", "--tag", "blue"], {
-      JOBS_DEAD_AFTER: "30s", // whatever else the machine does
-    });
+    await using server = await bench.server(["-q", "default", "-q", "mail", "--tag", "blue"]);
     const waits = await bench.push("Wait", [bench.notes]);
     await bench.noted(`start ${waits}`);
     await bench.store.pause("later");
@@ -60,6 +59,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await terminal.sees(/^› default/m);
     await terminal.press("p");
     await terminal.sees(/default paused/);
+    await terminal.sees(/^› default .*paused$/m); // what is pressed goes by what is shown
     assertEquals((await bench.store.queues()).find(({ name }) => name === "default")?.paused, true);
     await terminal.press("p");
     await terminal.sees(/default resumed/);

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { until } from "../support/eventually.ts";
+
 const WORKERS = new URL("./ruby/workers.rb", import.meta.url).pathname;
 
 /** Runs Ruby code that has `Sidekiq::API` and the workers; what it evaluates to comes back by way of JSON. */
@@ -38,7 +40,7 @@ export class Sidekiq implements AsyncDisposable {
   /** Starts one that takes from these queues; resolves when it works. */
   static async start(redisUrl: string, queues: readonly string[]): Promise<Sidekiq> {
     const sidekiq = new Sidekiq(redisUrl, queues.flatMap((queue) => ["-q", queue]));
-    while (!sidekiq.#log.includes("Booting Sidekiq")) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => sidekiq.#log.includes("Booting Sidekiq"), () => `Sidekiq works: ${sidekiq.#log}`);
     return sidekiq;
   }
 

@@ -1,11 +1,12 @@
 /** Where the jobs are when processes die, freeze or block. On real processes. */
 import { assert, assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
+import { MORTAL } from "../support/process.ts";
 
 Deno.test("kill -9 amid 5,000 jobs loses none, and repeats only those that were leased", async () => {
   await using bench = await Bench.open();
   const total = 5_000;
-  const server = await bench.server(["-c", "10"]);
+  const server = await bench.server(["-c", "10"], MORTAL);
   await using _first = server;
   const results = await bench.client.pushBulk({
     class: "Note",
@@ -23,7 +24,7 @@ Deno.test("kill -9 amid 5,000 jobs loses none, and repeats only those that were 
     if ((cursor = page.next) === undefined) break;
   }
 
-  await using _second = await bench.server(["-c", "10"]);
+  await using _second = await bench.server(["-c", "10"], MORTAL);
   await bench.until(async () => {
     const { enqueued, leased } = await bench.store.stats();
     return enqueued + leased === 0;
@@ -42,8 +43,8 @@ Deno.test("kill -9 amid 5,000 jobs loses none, and repeats only those that were 
 Deno.test("two servers and four pushers on one file: 20,000 jobs, each exactly once", async () => {
   await using bench = await Bench.open();
   const total = 20_000;
-  await using _a = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn", JOBS_DEAD_AFTER: "20s" }, false);
-  await using _b = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn", JOBS_DEAD_AFTER: "20s" }, false);
+  await using _a = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn" }, false);
+  await using _b = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn" }, false);
   const pusher = new URL("../support/pusher.ts", import.meta.url).pathname;
   const pushers = Array.from({ length: 4 }, (_, i) =>
     new Deno.Command(Deno.execPath(), {
@@ -61,27 +62,28 @@ Deno.test("a job that kills its process runs again, and the third time it goes t
   await using bench = await Bench.open();
   const jid = await bench.push("Crash", [bench.notes], { retry: 25 });
   for (let i = 1; i <= 3; i++) {
-    await using server = await bench.server(["-c", "1"], {}, false);
+    await using server = await bench.server(["-c", "1"], MORTAL, false);
     assertEquals((await server.status()).signal, "SIGKILL");
   }
-  await using _server = await bench.server(["-c", "1"]);
+  await using _server = await bench.server(["-c", "1"], MORTAL);
   await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "dead", "it is dead");
   assertEquals((await bench.readNotes()).length, 3);
 });
 
 Deno.test("a process that was frozen past its heartbeat cannot settle what it no longer owns", async () => {
   await using bench = await Bench.open();
-  const frozen = await bench.server(["-c", "1"]);
+  const frozen = await bench.server(["-c", "1"], MORTAL);
   await using _frozen = frozen;
-  const jid = await bench.push("Sleep", [bench.notes, 300]);
+  const jid = await bench.push("Ignore", [bench.notes]);
   await bench.noted(`start ${jid}`);
   frozen.kill("SIGSTOP");
   // Another process finds it dead, and the job runs there: it is leased by the other one while the frozen one wakes up.
-  await using other = await bench.server(["-c", "1"]);
+  await using other = await bench.server(["-c", "1"], MORTAL);
   await other.logged("Rescued the jobs of dead processes");
   await bench.until(async () => (await bench.readNotes()).length >= 2, "it runs a second time");
   frozen.kill("SIGCONT");
   await frozen.logged("Leases lost: this process was taken for dead, and these jobs run again elsewhere");
+  await bench.go();
   await other.logged("Done", { jid });
   for (const server of [frozen, other]) {
     server.kill("SIGTERM");
@@ -93,11 +95,11 @@ Deno.test("a process that was frozen past its heartbeat cannot settle what it no
 
 Deno.test("a handler that blocks the event loop does not lose its lease", async () => {
   await using bench = await Bench.open();
-  await using blocked = await bench.server(["-c", "1"]);
-  // Longer than three times the time after which a silent process is dead.
-  const jid = await bench.push("Block", [bench.notes, 2_500]);
+  await using blocked = await bench.server(["-c", "1"], MORTAL);
+  // For longer than a heartbeat counts.
+  const jid = await bench.push("Block", [bench.notes, 5_000]);
   await bench.noted(`start ${jid}`);
-  await using other = await bench.server(["-c", "1"]);
+  await using other = await bench.server(["-c", "1"], MORTAL);
   await blocked.logged("Done", { jid });
   assertEquals(await bench.readNotes(), [`start ${jid}`, `end ${jid}`]);
   assertEquals(other.lines.filter((line) => line.msg.startsWith("Rescued")), []);

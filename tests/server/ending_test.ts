@@ -1,7 +1,7 @@
 /** Servers that end by themselves, and what keeps a second one from starting. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
-import { jobs } from "../support/process.ts";
+import { jobs, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 for (const kind of ["SQLite", "Redis"] as const) {
@@ -44,8 +44,8 @@ Deno.test("--max-jobs performs so many, takes no more, and ends", async () => {
 
 Deno.test("--max-idle ends when nothing has come for so long", async () => {
   await using bench = await Bench.open();
-  await using server = await bench.server(["--max-idle", "400ms"]);
   const jid = await bench.push("Sleep", [bench.notes, 800]);
+  await using server = await bench.server(["--max-idle", "400ms"]);
   assertEquals((await server.status()).code, 0);
   await bench.noted(`end ${jid}`);
   await server.logged("Stopping", { by: "max-idle" });
@@ -53,7 +53,7 @@ Deno.test("--max-idle ends when nothing has come for so long", async () => {
 
 Deno.test("--name is refused while a live process has it, and free when that is dead", async () => {
   await using bench = await Bench.open();
-  await using first = await bench.server(["--name", "mail"]);
+  await using first = await bench.server(["--name", "mail"], MORTAL);
   assertEquals((await bench.store.processes()).map((process) => process.tag), ["mail"]);
   const second = await jobs(["run", bench.handlers, "--name", "mail", "--store", bench.url], {
     env: { JOBS_LOG_LEVEL: "error" },

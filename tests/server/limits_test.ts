@@ -26,11 +26,12 @@ Deno.test("an inline handler hears its timeout and fails with it; the push says 
 Deno.test("a handler that does not listen is reported and shown, keeps its lease, and fails when it ends", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server([], { JOBS_GRACE: "100ms" });
-  const jid = await bench.push("Sleep", [bench.notes, 2_000], { timeout: "100ms", retry: 0 });
+  const jid = await bench.push("Ignore", [bench.notes], { timeout: "100ms", retry: 0 });
   await server.logged("Handler does not listen to its signal and runs on; only isolate: true could end it", { jid });
   assertEquals((await bench.store.find(jid)).map((entry) => entry.place.in), ["leased"]);
   const dump = await jobs(["dump", "--all", "--store", bench.url]);
-  assertMatch(dump.stdout, new RegExp(`performing .* Sleep ${jid} .* aborted Timeout`));
+  assertMatch(dump.stdout, new RegExp(`performing .* Ignore ${jid} .* aborted Timeout`));
+  await bench.go();
   assertEquals((await dead(bench, jid)).error_class, "Timeout");
   await bench.noted(`end ${jid}`);
 });
@@ -108,11 +109,12 @@ Deno.test("a job that was taken ahead and waits for a processor is cancelled bef
   await using server = await bench.server(["-c", "1"]);
   // Many quick ones let it take ahead; then one blocks, and what was taken waits behind it.
   await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 3_000 }, () => []) });
-  await bench.push("Sleep", [bench.notes, 700]);
+  await bench.push("Listen", [bench.notes]);
   const waiting = await bench.push("Note", [bench.notes, "cancelled"]);
   await bench.until(async () => (await bench.readNotes()).length === 1);
   await jobs(["cancel", waiting, "--store", bench.url]);
   await gone(bench, waiting);
+  await bench.go();
   await bench.until(async () => (await bench.store.stats()).leased === 0);
   assertEquals((await bench.readNotes()).length, 2);
   server.kill("SIGTERM");

@@ -29,5 +29,5 @@ Deno.test("a process that pushes and ends takes nothing away from the server tha
   const { beatAt } = await beats();
   await until(async () => (await beats()).beatAt > beatAt, "another beat, with another look at the files");
   assertEquals((await beats()).alive, true);
-  assertEquals(server.lines.filter(({ level }) => level === "error" || level === "warn"), []);
+  assertEquals(server.complaints, []);
 });

@@ -73,7 +73,7 @@ async function performing(bench: Bench): Promise<{ server: JobsProcess; jid: str
 /** That it said what the store does not know, and ended well. */
 async function assertUntold(server: JobsProcess): Promise<void> {
   const { code } = await server.status();
-  assertEquals(code, 0);
+  assertEquals(code, 0, JSON.stringify(server.lines));
   const said = server.lines.filter(({ msg }) => msg === UNTOLD);
   assertEquals(said.map(({ level, outcomes, running }) => ({ level, outcomes, running })), [
     { level: "error", outcomes: 1, running: 0 },

@@ -1,7 +1,7 @@
 /** Several processes under one parent. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
-import { jobs, type JobsProcess } from "../support/process.ts";
+import { jobs, type JobsProcess, MORTAL } from "../support/process.ts";
 
 async function isRunning(pid: number): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
@@ -37,15 +37,16 @@ Deno.test("--processes keeps so many running, with one pidfile and numbered name
 
 Deno.test("a process that dies is started again, and its job runs again", async () => {
   await using bench = await Bench.open();
-  await using server = await serve(bench);
+  await using server = await serve(bench, [], MORTAL);
   const before = await pids(bench);
-  const jid = await bench.push("Sleep", [bench.notes, 1_500]);
+  const jid = await bench.push("Listen", [bench.notes]);
   await bench.noted(`start ${jid}`);
   const victim = (await bench.store.find(jid))[0]!.owner!.split(":")[1]!;
   Deno.kill(Number(victim), "SIGKILL");
   await server.logged("Process was killed by SIGKILL, starting another");
   await bench.until(async () => (await pids(bench)).length === 2 && !(await pids(bench)).includes(Number(victim)));
   assert((await pids(bench)).some((pid) => before.includes(pid)), "the other one went on");
+  await bench.go();
   await bench.noted(`end ${jid}`);
 });
 
@@ -61,7 +62,7 @@ Deno.test("HUP replaces the processes one at a time, and there is always one tha
     await bench.push("Note", [bench.notes, "taken"]);
     return now.length === 2 && !now.some((pid) => before.includes(pid));
   });
-  assertEquals(fewest, 1);
+  assert(fewest >= 1, `${fewest}`);
   await bench.until(async () => (await bench.store.stats()).enqueued === 0);
   assertEquals((await bench.store.stats()).failed, 0);
 });

@@ -75,9 +75,9 @@ Deno.test("a program that ignores TERM is killed at its timeout, with its grandc
   const script =
     `trap '' TERM; sh -c "trap '' TERM; echo grandchild \\$\\$ >> $notes; sleep 1000" & echo child $$ >> $notes
     while :; do sleep 1000; done`;
-  await using _server = await serve(bench, script, {}, { timeout: "500ms" });
+  await using _server = await serve(bench, script, {}, { timeout: "3s" });
   const jid = await bench.push("Program", []);
-  assertEquals(await dead(bench, jid), ["Timeout", "Ran longer than the 500ms it may take"]);
+  assertEquals(await dead(bench, jid), ["Timeout", "Ran longer than the 3s it may take"]);
   const pids = (await bench.readNotes()).map((line) => line.split(" ")[1]!);
   assertEquals(pids.length, 2);
   for (const pid of pids) {
@@ -91,7 +91,7 @@ Deno.test("a program that ignores TERM is killed at its timeout, with its grandc
 Deno.test("a program that hears TERM may end in order", async () => {
   await using bench = await Bench.open();
   const script = `trap 'echo ended >> $notes; exit 0' TERM; echo started >> $notes; while :; do sleep 0.05; done`;
-  await using _server = await serve(bench, script, { JOBS_GRACE: "1h" }, { timeout: "400ms" });
+  await using _server = await serve(bench, script, { JOBS_GRACE: "1h" }, { timeout: "3s" });
   assertEquals((await dead(bench, await bench.push("Program", [])))[0], "Timeout");
   assertEquals(await bench.readNotes(), ["started", "ended"]);
 });

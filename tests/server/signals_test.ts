@@ -8,10 +8,12 @@ import { Bench } from "../support/bench.ts";
 Deno.test("TERM stops: takes no more, lets the running job end, deregisters, exits 0", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "1"]);
-  const first = await bench.push("Sleep", [bench.notes, 300]);
+  const first = await bench.push("Listen", [bench.notes]);
   await bench.noted(`start ${first}`);
   await bench.push("Note", [bench.notes, "second"]);
   server.kill("SIGTERM");
+  await server.logged("Stopping");
+  await bench.go();
   assertEquals((await server.status()).code, 0);
   assertEquals(await bench.readNotes(), [`start ${first}`, `end ${first}`]);
   assertEquals(await bench.store.processes(), []);
@@ -51,12 +53,13 @@ for (const signal of ["SIGTSTP", "SIGUSR1"] as const) {
   Deno.test(`${signal} is quiet: takes no more and finishes what runs; CONT ends it`, async () => {
     await using bench = await Bench.open();
     await using server = await bench.server();
-    const running = await bench.push("Sleep", [bench.notes, 200]);
+    const running = await bench.push("Listen", [bench.notes]);
     await bench.noted(`start ${running}`);
     server.kill(signal);
     await server.logged("Quiet: taking no more jobs");
     const later = await bench.push("Note", [bench.notes, "later"]);
     const scheduled = await bench.push("Note", [bench.notes, "scheduled"], { in: 0.01 });
+    await bench.go();
     await bench.noted(`end ${running}`);
     assertEquals((await bench.store.find(later)).map((entry) => entry.place.in), ["queue"]);
     assertEquals((await bench.store.find(scheduled)).map((entry) => entry.place.in), ["scheduled"]);

@@ -137,7 +137,7 @@ export async function woken<T>(wait: (signal: AbortSignal) => Promise<T>, act: (
   const patience = new AbortController();
   const waiting = wait(patience.signal).then((value) => ({ value }));
   await act();
-  const first = await Promise.race([waiting, systemClock.sleep(10_000, patience.signal)]);
+  const first = await Promise.race([waiting, systemClock.sleep(60_000, patience.signal)]);
   patience.abort();
   if (!first) throw new Error("The wait did not end");
   return first.value;

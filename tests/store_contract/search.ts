@@ -55,6 +55,71 @@ export const search: Cases = {
     assertEquals(numbers(await t.store.find("my-own")), [1]);
   },
 
+  "by jid, whatever characters it has": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const jids = [
+      "a*b",
+      "a?b",
+      "a[b]",
+      "a[^b]",
+      "a\\b",
+      "a\\*b",
+      'a"b',
+      "a'b",
+      "a%b",
+      "a_b",
+      "a.b",
+      "a/b",
+      "a b",
+      "a\nb",
+      "aüb",
+      "a\u{1f600}b",
+      "*",
+      "axb",
+    ];
+    const make = (n: number, jid: string) =>
+      job(n, { jid, payload: setFields(job(n).payload, { jid: JSON.stringify(jid) }) });
+    await inDead(t.store, owner, jids.map((jid, n) => make(n, jid)));
+    await t.store.enqueue(jids.map((jid, n) => make(100 + n, jid)));
+    for (const [n, jid] of jids.entries()) {
+      assertEquals(numbers(await t.store.find(jid)).sort(), [n, 100 + n].sort(), jid);
+    }
+    for (const jid of ["a", "a*", "?", "a[xb]b", "a%", "a\\nb", ""]) assertEquals(await t.store.find(jid), [], jid);
+  },
+
+  "by jid, however a foreign producer escapes it, beside what is not readable": async (open) => {
+    await using t = await open();
+    const payloads = [
+      String.raw`{"jid":"\u006dy/own","args":[1]}`,
+      String.raw`{"\u006aid":"my\u002Fown","args":[2]}`,
+      String.raw`{"jid" : "my\/own","args":[3]}`,
+      String.raw`{"jid":"my/own","args":["\u00fc"]`,
+      String.raw`{"jid":"other","args":["my/own","\u006a\/"]}`,
+    ];
+    for (const payload of payloads) await t.pushRaw("default", payload);
+    assertEquals(numbers(await t.store.find("my/own")).sort(), [1, 2, 3]);
+    assertEquals(numbers(await t.store.find("other")), ["my/own"]);
+  },
+
+  "in a long set, each once": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const all = jobs(1, 2_100);
+    await inDead(t.store, owner, all);
+    await t.store.enqueue(all.map((one) => ({ ...one, delayMs: HOUR_MS })));
+    const found = await t.store.search("HardJob", 10_000);
+    const of = (set: string) => numbers(found.filter(({ place }) => place.in === set)).map(Number);
+    for (const set of ["dead", "scheduled"]) {
+      assertEquals(of(set).toSorted((a, b) => a - b), all.map((_, i) => i + 1), set);
+    }
+    for (const n of [1, 1_000, 1_001, 2_100]) {
+      const entries = await t.store.find(jid(n));
+      assertEquals(entries.map(({ place }) => place.in).sort(), ["dead", "scheduled"]);
+      assertEquals(await t.store.edit(entries.map(({ ref }) => ref), "delete"), 2);
+    }
+  },
+
   "by text, in every place, whatever the case": async (open) => {
     await using t = await open();
     await everywhere(t, (n) => job(n, { payload: setFields(job(n).payload, { tags: '["Quarterly_Report 100%"]' }) }));

@@ -81,6 +81,11 @@ export class Bench implements AsyncDisposable {
     await this.until(async () => (await this.readNotes()).includes(line), `a handler notes "${line}"`);
   }
 
+  /** Lets those handlers end that wait for it. */
+  async go(): Promise<void> {
+    await Deno.writeTextFile(`${this.notes}.go`, "");
+  }
+
   /** Waits until it is so; says what is in the store when it is not. */
   until(isSo: () => boolean | Promise<boolean>, what = "it is so"): Promise<void> {
     return until(isSo, async () => `${what}; ${JSON.stringify(await this.store.stats())}`);

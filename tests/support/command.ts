@@ -6,6 +6,11 @@
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
+// Whoever runs the tests may use what is tested, and have another language, clock and terminal.
+const OTHERS = /^(JOBS_|OTEL_|WATCHDOG_|LC_|NOTIFY_SOCKET$|TRACE(PARENT|STATE)$|BAGGAGE$|(NO|FORCE)_COLOR$|LANG|TZ$)/;
+for (const name of Object.keys(Deno.env.toObject())) if (OTHERS.test(name)) Deno.env.delete(name);
+Deno.env.set("LANG", "C.UTF-8");
+
 const FROM_SOURCES: readonly string[] = [
   ...[Deno.execPath(), "run", "--allow-all", "--no-prompt", "--config", `${ROOT}deno.json`],
   `${ROOT}main.ts`,

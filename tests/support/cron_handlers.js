@@ -13,6 +13,15 @@ export async function Long({ jid }, file, ms) {
   note("end");
 }
 
+/** The same, once there is a file `go` beside the notes. */
+export async function Once({ jid }, file, ms) {
+  const note = (what) => Deno.writeTextFileSync(file, `${what} ${jid} ${Deno.pid}\n`, { append: true });
+  note("start");
+  while (!await Deno.stat(`${file}.go`).catch(() => undefined)) await new Promise((resolve) => setTimeout(resolve, 20));
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  note("end");
+}
+
 /** Notes that it began, and waits until it is told to end. */
 export function Endless({ jid, signal }, file) {
   Deno.writeTextFileSync(file, `start ${jid}\n`, { append: true });

@@ -36,6 +36,13 @@ export async function Listen(ctx, file) {
   return "done";
 }
 
+/** Notes its start, then its end, when there is a file `go` beside the notes. Does not listen to its signal. */
+export async function Ignore(ctx, file) {
+  Note(ctx, file, `start ${ctx.jid}`);
+  while (!await Deno.stat(`${file}.go`).catch(() => undefined)) await new Promise((resolve) => setTimeout(resolve, 20));
+  Note(ctx, file, `end ${ctx.jid}`);
+}
+
 /** Notes its start and never ends at all. */
 export async function Hang(ctx, file) {
   Note(ctx, file, `start ${ctx.jid}`);

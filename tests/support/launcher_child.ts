@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { systemClock } from "../../src/clock.ts";
 import { defaultSettings } from "../../src/config.ts";
 import { loadHandlers } from "../../src/handlers/load.ts";
 import { Registry } from "../../src/handlers/registry.ts";
@@ -11,6 +12,10 @@ import { logger, openLog } from "../../src/log.ts";
 import { Launcher } from "../../src/server/launcher.ts";
 import { listenToSignals } from "../../src/server/signals.ts";
 import { openStore } from "../../src/store/open.ts";
+
+// Measures are written in the last seconds of a minute, and at the end: here a minute begins, so that it is at the end.
+const late = systemClock.now() % 60_000;
+const clock = { ...systemClock, now: () => systemClock.now() - late };
 
 const [storeUrl, partingMs, handlers] = Deno.args as [string, string, string];
 const registry = new Registry();
@@ -23,6 +28,7 @@ const launcher = new Launcher({
   registry,
   settings: { ...defaultSettings(), concurrency: 1, timeoutMs: 100 },
   partingMs: Number(partingMs),
+  clock,
 });
 using _signals = listenToSignals(launcher.inbox);
 await launcher.start();

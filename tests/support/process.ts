@@ -29,6 +29,12 @@ export interface ProcessOptions {
 /** A line that ought to come at once is waited for so long before the test fails. */
 const PATIENCE_MS = 60_000;
 
+/**
+ * For processes that are to count as dead when they are, and for those that find out: soon, but not for a machine that
+ * stands still for a while. All others count as alive for as long as any test takes.
+ */
+export const MORTAL = { JOBS_DEAD_AFTER: "3s" };
+
 /** A running `jobs run`. */
 export class JobsProcess implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
@@ -42,7 +48,7 @@ export class JobsProcess implements AsyncDisposable {
     const [program, ...rest] = command ?? [...jobsCommand(), "run", "--store", store, ...args];
     this.#child = new Deno.Command(program!, {
       args: rest,
-      env: { JOBS_LOG_FORMAT: "json", JOBS_HEARTBEAT: "200ms", JOBS_DEAD_AFTER: "700ms", ...env },
+      env: { JOBS_LOG_FORMAT: "json", JOBS_HEARTBEAT: "200ms", JOBS_DEAD_AFTER: "5m", ...env },
       stdin: "null",
       stdout: "null",
       stderr: "piped",
@@ -58,6 +64,12 @@ export class JobsProcess implements AsyncDisposable {
   /** Everything it logged so far. */
   get lines(): readonly LoggedLine[] {
     return this.#lines;
+  }
+
+  /** What it logged as a warning or an error, but for an event loop that stood still: so may the machine. */
+  get complaints(): LoggedLine[] {
+    const isLoud = ({ level, msg }: LoggedLine) => /^(warn|error)$/.test(level) && !msg.startsWith("Event loop was");
+    return this.#lines.filter(isLoud);
   }
 
   /** Sends a signal. */

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { until } from "./eventually.ts";
 
 /** How the server is started. */
 export interface RedisServerOptions {
@@ -89,15 +90,10 @@ class Server implements RedisServer {
   /** Resolves when it takes connections. */
   async #answers(): Promise<void> {
     const port = Number(this.#options.config?.["tls-port"] ?? this.port);
-    for (let tries = 0; tries < 500; tries++) {
-      try {
-        using _connection = await Deno.connect({ hostname: "127.0.0.1", port });
-        return;
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-    }
-    throw new Error(`The Redis server did not start: ${await Deno.readTextFile(`${this.dir}/redis.log`)}`);
+    const connects = () =>
+      Deno.connect({ hostname: "127.0.0.1", port }).then((connection) => (connection.close(), true), () => false);
+    const log = () => Deno.readTextFile(`${this.dir}/redis.log`).catch(() => "it said nothing");
+    await until(connects, async () => `the Redis server starts: ${await log()}`);
   }
 
   async cli(...args: string[]): Promise<string> {

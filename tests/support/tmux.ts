@@ -20,7 +20,7 @@ export class Terminal implements AsyncDisposable {
     await terminal.#tmux(["new-session", "-d", ...size, "env PS1='$ ' ENV= sh"], env);
     await using stack = new AsyncDisposableStack();
     stack.use(terminal);
-    await terminal.sees(/^\$ *$/m);
+    await terminal.prompts();
     stack.move();
     return terminal;
   }
@@ -46,6 +46,11 @@ export class Terminal implements AsyncDisposable {
       throw new Error(`${error.message}:\n${screen}`);
     });
     return screen;
+  }
+
+  /** Waits until the shell asks for a command: what is pressed before it does may be read by the program that ends. */
+  async prompts(): Promise<void> {
+    await this.sees(/(?:^|\n)\$ *\n*$/);
   }
 
   /** Whether a program shows its own screen instead of the shell's. */

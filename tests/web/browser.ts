@@ -84,7 +84,7 @@ function toolsOf(page: Page, site: Site, base: string, browser: Browser): Tools 
     if (!isRefusal) complaints.push(message.text());
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(60_000);
   return {
     page,
     site,

@@ -1,12 +1,15 @@
 /** Logging in and out, and what readers may not, in a real browser. */
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
+import { systemClock } from "../../src/clock.ts";
 import { newToken, passwordSecret } from "../../src/web/auth/accounts.ts";
 import { browserTest } from "./browser.ts";
 import { bury, placeOf, processRecord, push } from "./site.ts";
 
 const PASSWORD = await passwordSecret("correct horse");
 const { token: TOKEN, secret } = newToken();
+/** Waits do not pass meanwhile, however long the browser takes. */
+const STILL = { ...systemClock, monotonic: () => 0 };
 const USERS = [`ann:operator:${PASSWORD}`, `ci:reader:${secret}`];
 
 async function logIn(page: Page, name: string, password: string): Promise<void> {
@@ -33,7 +36,7 @@ browserTest("Wrong, right, out again, and locked out after too many", async ({ p
   }
   await logIn(page, "ann", "correct horse");
   await page.getByRole("alert").filter({ hasText: "Too many attempts: wait 1 s." }).waitFor();
-}, { web: { users: USERS }, kinds: ["sqlite"] });
+}, { web: { users: USERS, clock: STILL }, kinds: ["sqlite"] });
 
 browserTest("Read-only, an operator is a reader", async ({ page, site: { store }, go }) => {
   await bury(store, "d1");

@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Outcome } from "../../src/store/store.ts";
@@ -13,6 +14,11 @@ async function finish(store: OpenStore, ...kinds: ("ack" | "discard")[]): Promis
   const leases = await takeUpTo(store, owner);
   await store.settle(owner, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
 }
+
+/** It is noon, far from another day. */
+const DAY_MS = 24 * 3_600_000;
+const toNoon = DAY_MS / 2 - systemClock.now() % DAY_MS;
+const NOON = { ...systemClock, now: () => systemClock.now() + toNoon };
 
 onBothStores("The overview and the API tell of each day, of a week, a month or three", async ({ store, visitor }) => {
   await finish(store, "ack", "ack", "discard");
@@ -35,7 +41,7 @@ onBothStores("The overview and the API tell of each day, of a week, a month or t
   }
   const document = (await someone.api("GET", "/openapi.json")).value;
   assertStringIncludes(document.paths["/history"].get.parameters[0].description, "1 to 1825");
-});
+}, { clock: NOON, storeClock: NOON });
 
 Deno.test("The chart's last day is today, and a bar is as high as its count", async () => {
   const clock = new FakeClock(Date.UTC(2026, 1, 27, 12));

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Clock } from "../../src/clock.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { ProcessRecord } from "../../src/store/store.ts";
@@ -19,10 +20,13 @@ export interface Site extends AsyncDisposable {
   visitor(peer?: string): Visitor;
 }
 
+/** How a test wants it; the store goes by a clock of its own. */
+export type SiteOptions = Partial<WebOptions> & { readonly deadMaxJobs?: number; readonly storeClock?: Clock };
+
 /** Opens a dashboard on a fresh store. */
 export async function openSite(
   kind: "sqlite" | "redis",
-  options: Partial<WebOptions> & { readonly deadMaxJobs?: number } = {},
+  options: SiteOptions = {},
 ): Promise<Site> {
   await using stack = new AsyncDisposableStack();
   let url: string;
@@ -32,8 +36,9 @@ export async function openSite(
     stack.defer(() => Deno.remove(folder, { recursive: true }));
     url = `sqlite:${folder}/jobs.db`;
   }
-  const { deadMaxJobs, ...more } = options;
-  const store = stack.use(await openStore(url, { ...(deadMaxJobs === undefined ? {} : { deadMaxJobs }) }));
+  const { deadMaxJobs, storeClock, ...more } = options;
+  const ofStore = { ...(deadMaxJobs !== undefined && { deadMaxJobs }), ...(storeClock && { clock: storeClock }) };
+  const store = stack.use(await openStore(url, ofStore));
   const web = stack.use(createWeb({ store, ...more }));
   const kept = stack.move();
   return {
@@ -49,7 +54,7 @@ export async function openSite(
 export function onBothStores(
   name: string,
   test: (site: Site) => Promise<void>,
-  options: Partial<WebOptions> = {},
+  options: SiteOptions = {},
 ): void {
   for (const kind of ["sqlite", "redis"] as const) {
     Deno.test(`${name} (${kind})`, async () => {

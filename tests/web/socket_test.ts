@@ -9,7 +9,7 @@ import { until } from "../support/eventually.ts";
 import { openSite, push, type Site } from "./site.ts";
 
 /** What everybody is given so little of that a test need not wait. */
-const HASTY: Partial<Patience> = { headMs: 200, requestMs: 400, idleMs: 200 };
+const HASTY: Partial<Patience> = { headMs: 1_000, requestMs: 1_500, idleMs: 1_000 };
 
 /** A dashboard with a queue on a socket. */
 async function onSocket(

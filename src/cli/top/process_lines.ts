@@ -6,7 +6,7 @@
 import { formatDuration } from "../../job/duration.ts";
 import type { ProcessInfo } from "../../store/admin.ts";
 import { number } from "../../words/amounts.ts";
-import { relative } from "../../words/moments.ts";
+import { isoTime, relative } from "../../words/moments.ts";
 import { jidOf } from "./rows.ts";
 
 /** What is known of it, as of `now`. */
@@ -21,7 +21,7 @@ export function processLines(process: ProcessInfo, now: number): string[] {
     ["queues", queues.join(" ")],
     ["memory", `${Math.round(process.rss / 1024 / 1024)} MB`],
     ["version", process.version],
-    ["started", `${relative(process.startedAt, now)} (${new Date(process.startedAt).toISOString()})`],
+    ["started", `${relative(process.startedAt, now)} (${isoTime(process.startedAt)})`],
     ["beat", relative(process.beatAt, now)],
     ...process.work.map((job, i): [string, string] => [
       i === 0 ? "runs" : "",

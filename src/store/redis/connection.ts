@@ -1,14 +1,17 @@
 /**
- * One connection to a server. The only file that knows the client library, which packs everything that is sent in one
- * turn of the event loop into one write.
+ * One connection to a server. What is sent in one turn of the event loop goes in one write; answers come in the order in
+ * which they were asked for.
  *
- * It does not come back by itself when it breaks: that is for the link (`link.ts`).
+ * Of the client library this takes what reads the protocol, and is the only file that knows it. The rest of the library, a
+ * function for each of Redis's 400 commands, takes longer to load than all that a push does otherwise.
+ *
+ * A connection does not come back by itself when it breaks: that is for the link (`link.ts`).
  *
  * @module
  */
 import { Buffer } from "node:buffer";
-import { isIP } from "node:net";
-import { ErrorReply, RedisClient, RESP_TYPES } from "@redis/client";
+import { connect as connectPlain, isIP, type Socket } from "node:net";
+import { Decoder, RESP_TYPES } from "@redis/client/decoder";
 import { systemClock } from "../../clock.ts";
 import type { Endpoint, Login } from "./address.ts";
 import { ConnectionLost, reason, Refusal } from "./refusals.ts";
@@ -29,27 +32,42 @@ export interface DialOptions {
   readonly silenceMs: number;
 }
 
+/** A command whose answer is to come. */
+interface Question {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Refusal | ConnectionLost) => void;
+  /** What the kinds of the protocol are read as. */
+  readonly as: typeof AS_TEXT | typeof AS_BYTES;
+}
+
 /** A connection that is up, until {@linkcode Connection.lost}. */
 export class Connection {
   /** Resolves with the reason when the connection is gone. */
   readonly lost: Promise<Error>;
-  readonly #client: Client;
+  readonly #socket: Socket;
   readonly #silenceMs: number;
+  readonly #decoder = new Decoder({
+    onReply: (answer: unknown) => this.#answered().resolve(answer),
+    onErrorReply: (error) => this.#answered().reject(new Refusal(error.message)),
+    onPush: (told) => this.#told(told as Buffer[]),
+    getTypeMapping: () => this.#owed[0]?.as ?? AS_TEXT,
+  });
   #lose: (reason: Error) => void = () => {};
   #gone: Error | undefined;
-  #owed = 0;
+  #unsent: Arg[] = [];
+  #owed: Question[] = [];
   #answers = 0;
   #watching = false;
+  readonly #listeners = new Map<string, (message: string) => void>();
   readonly #end = new AbortController();
 
-  private constructor(client: Client, silenceMs: number) {
-    this.#client = client;
+  private constructor(socket: Socket, silenceMs: number) {
+    this.#socket = socket;
     this.#silenceMs = silenceMs;
     this.lost = new Promise((resolve) => this.#lose = resolve);
-    // Given up before it had its socket: the library would go on with it.
-    client.on("connect", () => this.#gone && client.destroy());
-    client.on("error", (error: Error) => this.#fail(error));
-    client.on("end", () => this.#fail(new Error("closed")));
+    socket.on("data", (bytes: Buffer) => this.#read(bytes));
+    socket.on("error", (error: Error) => this.#fail(error));
+    socket.on("close", () => this.#fail(new Error("it closed the connection")));
   }
 
   /**
@@ -60,19 +78,21 @@ export class Connection {
    * @throws {ConnectionLost} when it cannot be reached, or does not answer
    */
   static async dial(options: DialOptions, signal: AbortSignal): Promise<Connection> {
-    const client = newClient(options);
-    const connection = new Connection(client, options.silenceMs);
+    const socket = await openSocket(options);
+    const connection = new Connection(socket, options.silenceMs);
     const done = new AbortController();
     void systemClock.sleep(DIAL_TIMEOUT_MS, AbortSignal.any([signal, done.signal])).then(() => {
       if (!done.signal.aborted) connection.destroy(new Error(`no answer for ${DIAL_TIMEOUT_MS} ms`));
     });
     try {
-      await client.connect();
+      const up = new Promise((resolve) => socket.once(options.tls ? "secureConnect" : "connect", resolve));
+      await Promise.race([up, connection.lost]);
+      await Promise.all(greeting(options).map((args) => connection.#ask(args)));
       if (connection.#gone) throw connection.#gone;
       return connection;
     } catch (error) {
       connection.destroy();
-      if (error instanceof ErrorReply) throw new Refusal(error.message);
+      if (error instanceof Refusal) throw error;
       throw new ConnectionLost(reason(connection.#gone ?? error), { cause: error });
     } finally {
       done.abort();
@@ -86,7 +106,9 @@ export class Connection {
    * @throws {ConnectionLost} when the connection breaks before the answer is here
    */
   send(args: readonly Arg[], bytes = false): Promise<unknown> {
-    return this.#answer(() => this.#client.sendCommand(args, bytes ? AS_BYTES : undefined));
+    const answer = this.#ask(args, bytes ? AS_BYTES : AS_TEXT);
+    if (!this.#watching) void this.#watch();
+    return answer;
   }
 
   /**
@@ -95,27 +117,54 @@ export class Connection {
    * @throws as {@linkcode Connection.send}
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown> {
-    return this.#answer(() => this.#client.subscribe(channel, listener));
+    this.#listeners.set(channel, listener);
+    return this.send(["SUBSCRIBE", channel]);
   }
 
   /** Cuts the connection. Commands under way fail. */
   destroy(why = new Error("closed")): void {
     this.#fail(why);
-    this.#client.destroy();
+    this.#socket.destroy();
   }
 
-  async #answer(ask: () => Promise<unknown>): Promise<unknown> {
-    if (this.#gone) throw new ConnectionLost(reason(this.#gone), { cause: this.#gone });
-    this.#owed++;
-    if (!this.#watching) void this.#watch();
+  #ask(args: readonly Arg[], as: Question["as"] = AS_TEXT): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#gone) return reject(new ConnectionLost(reason(this.#gone), { cause: this.#gone }));
+      if (this.#unsent.length === 0) void systemClock.turn().then(() => this.#flush());
+      encode(args, this.#unsent);
+      this.#owed.push({ resolve, reject, as });
+    });
+  }
+
+  #flush(): void {
+    const unsent = this.#unsent;
+    this.#unsent = [];
+    if (this.#gone) return;
+    this.#socket.cork();
+    for (const part of unsent) this.#socket.write(part);
+    this.#socket.uncork();
+  }
+
+  #read(bytes: Buffer): void {
     try {
-      return await ask();
+      this.#decoder.write(bytes);
     } catch (error) {
-      throw translate(error);
-    } finally {
-      this.#owed--;
-      this.#answers++;
+      this.destroy(error as Error);
     }
+  }
+
+  /** The question that an answer belongs to. */
+  #answered(): Question {
+    const question = this.#owed.shift();
+    if (question === undefined) throw new Error("it answers what nobody asked");
+    this.#answers++;
+    return question;
+  }
+
+  /** What comes unasked; and that a channel is heard from now on, which has no other answer. */
+  #told([kind, channel, message]: readonly Buffer[]): void {
+    if (`${kind}` === "message") this.#listeners.get(`${channel}`)?.(`${message}`);
+    else if (`${kind}` === "subscribe") this.#answered().resolve(undefined);
   }
 
   #fail(why: Error): void {
@@ -123,15 +172,18 @@ export class Connection {
     this.#gone = why;
     this.#end.abort();
     this.#lose(why);
+    const owed = this.#owed;
+    this.#owed = [];
+    for (const { reject } of owed) reject(new ConnectionLost(reason(why), { cause: why, underWay: true }));
   }
 
   /** A dead peer, a cut cable or a frozen server shows only by an answer that does not come. */
   async #watch(): Promise<void> {
     this.#watching = true;
-    while (this.#owed > 0 && !this.#gone) {
+    while (this.#owed.length > 0 && !this.#gone) {
       const before = this.#answers;
       await systemClock.sleep(this.#silenceMs, this.#end.signal);
-      if (this.#owed > 0 && this.#answers === before && !this.#gone) {
+      if (this.#owed.length > 0 && this.#answers === before && !this.#gone) {
         this.destroy(new Error(`no answer for ${this.#silenceMs} ms`));
       }
     }
@@ -139,41 +191,41 @@ export class Connection {
   }
 }
 
-type Client = ReturnType<typeof newClient>;
-
-const AS_BYTES = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
+const AS_TEXT = {};
+const AS_BYTES = { [RESP_TYPES.BLOB_STRING]: Buffer };
 /** From the first packet until the server knows who we are. */
 const DIAL_TIMEOUT_MS = 5_000;
+/** A connection that is silent for so long is asked by the system whether it is still there. */
+const KEEP_ALIVE_MS = 30_000;
 
-function newClient({ endpoint, login, database, tls, name }: DialOptions) {
-  const timing = { connectTimeout: DIAL_TIMEOUT_MS, reconnectStrategy: false } as const;
-  // Not `createClient`: it first makes a class with a method for each of Redis's 600 commands, which takes longer than
-  // connecting. We send all commands by name.
-  return new RedisClient({
-    ...login,
-    database,
-    name,
-    RESP: 3,
-    socket: "path" in endpoint ? { ...timing, path: endpoint.path } : {
-      ...timing,
-      ...endpoint,
-      ...(tls
-        ? {
-          tls: true as const,
-          ...(tls.ca === undefined ? {} : { ca: tls.ca }),
-          ...(isIP(endpoint.host) ? {} : { servername: endpoint.host }),
-        }
-        : {}),
-    },
-    disableOfflineQueue: true,
-    disableClientInfo: true,
-    maintNotifications: "disabled",
-    // The library's own timeout ends with the writing of a command; ours is the watch.
-    commandOptions: { timeout: 0 },
+async function openSocket({ endpoint, tls }: DialOptions): Promise<Socket> {
+  if ("path" in endpoint) return connectPlain({ path: endpoint.path });
+  const options = { ...endpoint, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
+  if (!tls) return connectPlain(options);
+  return (await import("node:tls")).connect({
+    ...options,
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...(isIP(endpoint.host) ? {} : { servername: endpoint.host }),
   });
 }
 
-function translate(error: unknown): Refusal | ConnectionLost {
-  if (error instanceof ErrorReply) return new Refusal(error.message);
-  return new ConnectionLost(reason(error), { cause: error, underWay: true });
+/** What a connection begins with: the protocol's version, who we are, and the database. */
+function greeting({ login, database, name }: DialOptions): string[][] {
+  const { username = "default", password } = login;
+  const hello = ["HELLO", "3", ...(password ? ["AUTH", username, password] : []), "SETNAME", name];
+  return database === 0 ? [hello] : [hello, ["SELECT", `${database}`]];
+}
+
+/** Appends a command as the protocol has it. */
+function encode(args: readonly Arg[], to: Arg[]): void {
+  let text = `*${args.length}\r\n`;
+  for (const arg of args) {
+    if (typeof arg === "string") {
+      text += `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`;
+    } else {
+      to.push(`${text}$${arg.length}\r\n`, arg);
+      text = "\r\n";
+    }
+  }
+  to.push(text);
 }

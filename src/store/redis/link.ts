@@ -117,13 +117,18 @@ export class Link {
     return await this.call(["EVAL", script.text, ...rest], options);
   }
 
-  /** Hears what is published on a channel, over all reconnections; what is said in between is missed. */
+  /**
+   * Hears what is published on a channel, over all reconnections; what is said in between is missed.
+   *
+   * @throws {StoreError} when Redis refuses, or cannot be reached in time; then it is not tried again
+   */
   async listen(channel: string, listener: (message: string) => void): Promise<void> {
     this.#channels.set(channel, listener);
     try {
       const connection = await this.#ready(systemClock.monotonic() + this.#patienceMs);
       await connection.subscribe(channel, listener);
     } catch (error) {
+      this.#channels.delete(channel);
       throw this.#storeError(error);
     }
   }
@@ -201,16 +206,30 @@ export class Link {
   /** Tries until there is a connection. */
   async #dial(): Promise<void> {
     for (let failures = 0; !this.closed; failures++) {
+      let connection: Connection | undefined;
       try {
-        const connection = await this.#options.dial(this.#end.signal);
-        for (const [channel, listener] of this.#channels) await connection.subscribe(channel, listener);
+        connection = await this.#options.dial(this.#end.signal);
+        await this.#subscribe(connection);
         if (this.closed) return connection.destroy();
         return this.#use(connection);
       } catch (error) {
+        connection?.destroy();
         this.#failure = error;
         this.#downSince ??= systemClock.monotonic();
         this.#wake();
         await systemClock.sleep(backoff(failures), this.#end.signal);
+      }
+    }
+  }
+
+  /** A channel that is refused (its permission is missing) is gone; what else the connection is for goes on. */
+  async #subscribe(connection: Connection): Promise<void> {
+    for (const [channel, listener] of this.#channels) {
+      try {
+        await connection.subscribe(channel, listener);
+      } catch (error) {
+        if (!isLasting(error)) throw error;
+        this.#channels.delete(channel);
       }
     }
   }

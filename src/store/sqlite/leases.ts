@@ -6,7 +6,7 @@
 import type { Outcome, SettleResult } from "../store.ts";
 import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
-import { inLists, type Jobs } from "./jobs.ts";
+import { inParts, type Jobs } from "./jobs.ts";
 import type { Queues } from "./queues.ts";
 import type { Results } from "./results.ts";
 import type { Sets } from "./sets.ts";
@@ -53,8 +53,9 @@ export class Leases {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
       const tokens = outcomes.map((outcome) => parseToken(outcome.token));
-      const ended = this.#end(owner, tokens.filter((token) => token !== undefined));
+      const held = this.#find(owner, tokens.filter((token) => token !== undefined));
       const lost: string[] = [];
+      const ended: number[] = [];
       const done: number[] = [];
       let finished = 0;
       let failed = 0;
@@ -62,13 +63,14 @@ export class Leases {
       let recorded = 0;
       for (const [i, outcome] of outcomes.entries()) {
         const token = tokens[i];
-        const lease = token && ended.get(token.job);
+        const lease = token && held.get(token.job);
         if (token === undefined || lease?.take !== token.take) {
           lost.push(outcome.token);
           continue;
         }
         // The same token a second time is lost.
-        ended.delete(token.job);
+        held.delete(token.job);
+        ended.push(token.job);
         if (outcome.kind === "ack" || outcome.kind === "discard") done.push(token.job);
         else this.#move(outcome, token.job, lease.queue, now);
         if (outcome.unlock !== undefined) this.#locks.release(outcome.unlock, outcome.jid);
@@ -81,6 +83,7 @@ export class Leases {
         if (outcome.kind === "retry" || outcome.kind === "bury" || outcome.kind === "discard") failed++;
         if (outcome.kind === "bury") buried++;
       }
+      inParts(ended, "job", (where, values) => this.#context.sql(`DELETE FROM lease WHERE ${where}`).run(...values));
       this.#jobs.delete(done);
       this.#totals.add(now, finished, failed);
       if (recorded > 0) this.#results.trim(now);
@@ -95,28 +98,16 @@ export class Leases {
     return tokens.filter((_, i) => parsed[i] !== undefined && held.get(parsed[i].job)?.take === parsed[i].take);
   }
 
-  /** Ends those leases that are there; the jobs are in no place then. */
-  #end(owner: string, tokens: readonly Token[]): Map<number, Held> {
-    const held = this.#find(owner, tokens);
-    const ended = new Map<number, Held>();
-    for (const { job, take } of tokens) {
-      const lease = held.get(job);
-      if (lease?.take === take) ended.set(job, lease);
-    }
-    inLists([...ended.keys()], (jobs, marks) => {
-      this.#context.sql(`DELETE FROM lease WHERE job IN (${marks})`).run(...jobs);
-    });
-    return ended;
-  }
-
-  /** The leases that `owner` has on these jobs, by job. */
+  /** The leases that `owner` has on these jobs, by job. A row for each taking, not for each job: those cost more. */
   #find(owner: string, tokens: readonly Token[]): Map<number, Held> {
     const held = new Map<number, Held>();
-    inLists(tokens.map((token) => token.job), (jobs, marks) => {
-      const rows = this.#context.sql(`SELECT job, take, queue FROM lease WHERE job IN (${marks}) AND owner = ?`)
-        .all(...jobs, owner);
-      for (const { job, take, queue } of rows) {
-        held.set(job as number, { take: take as string, queue: queue as number });
+    inParts(tokens.map((token) => token.job), "job", (where, values) => {
+      const rows = this.#context.sql(
+        `SELECT take, queue, group_concat(job) AS jobs FROM lease WHERE ${where} AND owner = ? GROUP BY take, queue`,
+      ).all(...values, owner);
+      for (const { take, queue, jobs } of rows) {
+        const lease = { take: take as string, queue: queue as number };
+        for (const job of (jobs as string).split(",")) held.set(Number(job), lease);
       }
     });
     return held;

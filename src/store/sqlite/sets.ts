@@ -5,7 +5,7 @@
  */
 import type { SetName } from "../admin.ts";
 import type { Context } from "./context.ts";
-import { inLists, type Jobs } from "./jobs.ts";
+import { inParts, type Jobs } from "./jobs.ts";
 
 /** Dropping more than so many dead jobs at once would keep others waiting; the next burial drops on. */
 const MOST_DROPPED = 1_000;
@@ -63,7 +63,7 @@ export class Sets {
 
   #drop(rows: readonly Record<string, unknown>[]): number {
     const ids = rows.map((row) => row.job as number);
-    inLists(ids, (list, marks) => this.#context.sql(`DELETE FROM member WHERE job IN (${marks})`).run(...list));
+    inParts(ids, "job", (where, values) => this.#context.sql(`DELETE FROM member WHERE ${where}`).run(...values));
     this.#jobs.delete(ids);
     return ids.length;
   }

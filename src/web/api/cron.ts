@@ -7,10 +7,11 @@ import type { CrontabEntry } from "../../client/crontab.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import { entryInput } from "../../cron/entry_input.ts";
 import { cronEntryJson, cronRecordJson } from "../../words/cron.ts";
+import { isoTime } from "../../words/moments.ts";
 import { Refusal } from "../body.ts";
 import { addCron, changeCron, definitionOf, editCron, previewCron } from "../crontab.ts";
 import type { Desk } from "../desk.ts";
-import { isoTime, objectOf } from "./json.ts";
+import { objectOf } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 
 const OBJECT = { type: "object" };

@@ -15,6 +15,7 @@ import { findEntries, lookUp } from "../lookup.ts";
 import { type JobAction, parsePlace } from "../places.ts";
 import { cancelRunning } from "../process_actions.ts";
 import { scanOf } from "../requests.ts";
+import { text } from "../shown.ts";
 import { allowFields, bodyOf, jobJson, objectOf, textIn } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
 
@@ -234,9 +235,9 @@ async function again(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
   if (entry === undefined) throw new Refusal(404, `No job "${jid.slice(0, 80)}"`);
   const before = jobJson(entry, desk).payload as Record<string, unknown>;
   const changed = {
-    class: textIn(body, "class") ?? String(before.class),
+    class: textIn(body, "class") ?? text(before.class),
     args: body.args ?? before.args,
-    queue: textIn(body, "queue") ?? String(before.queue ?? "default"),
+    queue: textIn(body, "queue") ?? (text(before.queue) || "default"),
   };
   return { value: { jid: await pushAgain(desk, c.get("visitor"), entry, changed) }, status: 201 };
 }
@@ -246,7 +247,7 @@ async function actOnMany(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
   allowFields(body, ["action", "refs", "all", "queue"]);
   const action = ACTIONS.find((one) => one === body.action);
   if (action === undefined) {
-    throw new Refusal(422, `No action "${String(body.action).slice(0, 40)}"; wanted: ${ACTIONS.join(", ")}`);
+    throw new Refusal(422, `No action "${text(body.action).slice(0, 40)}"; wanted: ${ACTIONS.join(", ")}`);
   }
   const result = await actOnJobs(desk, c.get("visitor"), action, selectionOf(body), textIn(body, "queue"));
   return { value: result, status: result.changed === undefined ? 202 : 200 };

@@ -8,6 +8,7 @@ import { parseDuration } from "../../job/duration.ts";
 import { parseLossless } from "../../job/json.ts";
 import type { Entry } from "../../store/admin.ts";
 import { placeName } from "../../store/admin_places.ts";
+import { isoTime } from "../../words/moments.ts";
 import { readBody, Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { showEntry } from "../shown.ts";
@@ -93,9 +94,4 @@ export function jobJson(entry: Entry, desk: Desk): Record<string, unknown> {
     error: job.error || undefined,
     payload: job.payload ?? job.args,
   };
-}
-
-/** ISO 8601; undefined for what is no time. */
-export function isoTime(at: number | undefined): string | undefined {
-  return at !== undefined && Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : undefined;
 }

@@ -7,6 +7,7 @@ import type { Context } from "hono";
 import type { ProcessInfo } from "../../store/admin.ts";
 import { RUN_BOUNDS_MS } from "../../store/measures.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
+import { isoTime } from "../../words/moments.ts";
 import { actsOf } from "../acts.ts";
 import { actOnJobs, setLimit, setPaused } from "../actions.ts";
 import { Refusal } from "../body.ts";
@@ -18,7 +19,7 @@ import { lastDays, parseDays } from "../history.ts";
 import { checkQueue } from "../places.ts";
 import { askProcess, dumpProcess } from "../process_actions.ts";
 import { showRunning } from "../shown.ts";
-import { allowFields, isoTime, objectOf, spanIn, textIn } from "./json.ts";
+import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 
 const OBJECT = { type: "object" };

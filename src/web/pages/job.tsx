@@ -7,6 +7,7 @@ import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin.ts";
 import { placeName } from "../../store/admin_places.ts";
 import { number } from "../../words/amounts.ts";
+import { isoTime } from "../../words/moments.ts";
 import { actionsIn } from "../places.ts";
 import { document, type ShownJob, text } from "../shown.ts";
 import { ActionButton, Empty, Hidden, link, type View } from "../view.tsx";
@@ -207,9 +208,8 @@ function Fields({ job }: { readonly job: ShownJob }) {
 }
 
 function FieldValue({ name, value }: { readonly name: string; readonly value: unknown }) {
-  const at = TIMES.has(name) ? readWireTime(value) : undefined;
-  if (at !== undefined && Math.abs(at) <= 8.64e15) {
-    const iso = new Date(at).toISOString();
+  const iso = TIMES.has(name) ? isoTime(readWireTime(value)) : undefined;
+  if (iso !== undefined) {
     return <time datetime={iso} data-exact>{iso.replace("T", " ").replace("Z", " UTC")}</time>;
   }
   return <code>{typeof value === "string" ? value : document(value)}</code>;

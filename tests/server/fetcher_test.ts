@@ -1,0 +1,50 @@
+/** The fetcher, beside processors whose jobs are so quick that they never leave the turn of the event loop. */
+import { assertEquals } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
+import { Client } from "../../src/client/client.ts";
+import { Fetcher } from "../../src/server/fetcher.ts";
+import { Settler } from "../../src/server/settler.ts";
+import { Tally } from "../../src/server/tally.ts";
+import type { Store, TakeRequest } from "../../src/store/store.ts";
+import { FakeClock } from "../support/clock.ts";
+import { KeptLog } from "../support/log.ts";
+import { sqliteFolder } from "../support/stores.ts";
+
+Deno.test("a request for more jobs goes out before those at hand are done, however quick they are", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  await new Client({ store }).pushBulk({ class: "Noop", args: Array.from({ length: 200 }, () => []) });
+  const clock = new FakeClock();
+  let done = 0;
+  const doneAtRequests: number[] = [];
+  /** As one on the network: what is asked for in one turn goes out in the next. */
+  const distant = {
+    async take(request: TakeRequest) {
+      await systemClock.turn();
+      doneAtRequests.push(done);
+      return await store.take(request);
+    },
+  } as unknown as Store;
+  const owner = "host:1:a";
+  const settler = new Settler({ store, owner, clock, log: new KeptLog(), tally: new Tally() });
+  const fetcher = new Fetcher({ store: distant, owner, clock, settler, order: () => ["default"] });
+
+  // At the rate of 50 jobs in 10 ms, 100 are taken ahead.
+  for (let i = 0; i < 50; i++) fetcher.next();
+  await clock.advance(10);
+  await fetcher.step();
+  assertEquals(fetcher.waiting, 100);
+  // Half of them are used up: the next step asks for more, and a processor goes on meanwhile.
+  for (let i = 0; i < 50; i++) fetcher.next();
+  const stop = new AbortController();
+  const asked = fetcher.step();
+  const processor = (async () => {
+    while (fetcher.next() ?? await fetcher.wait(stop.signal)) done++;
+  })();
+  await asked;
+  await systemClock.turn();
+  assertEquals(doneAtRequests, [0, 0]);
+  assertEquals(done, 100, "it goes on with those, and with the new ones");
+  stop.abort();
+  await processor;
+});

@@ -1,0 +1,28 @@
+/**
+ * Channels that a Redis user may not hear.
+ *
+ * @module
+ */
+import { assert } from "@std/assert";
+import { openStore } from "../src/store/open.ts";
+import { until } from "./support/eventually.ts";
+import { startRedis } from "./support/redis.ts";
+import { job } from "./store_contract/jobs.ts";
+
+Deno.test("redis: a link comes back also where it may no longer hear its channels", async () => {
+  await using redis = await startRedis();
+  await redis.cli("ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "&*", "+@all");
+  await using store = await openStore(`redis://bob:s3cret@127.0.0.1:${redis.port}`, { waitMs: 2_000 });
+  const stop = new AbortController();
+  const waiting = store.waitForResult("a job that never ends", stop.signal);
+  await until(async () => (await redis.cli("PUBSUB", "CHANNELS")).includes("jobs:"), "it listens");
+  // The permission is taken away, and with it the connection.
+  await redis.cli("ACL", "SETUSER", "bob", "resetchannels");
+  await until(() => store.enqueue([job(1)]).then(() => true, () => false), "it pushes again");
+  const connections = (await redis.cli("CLIENT", "LIST", "TYPE", "normal")).split("\n").filter((line) =>
+    line.includes("user=bob")
+  );
+  assert(connections.length <= 2, connections.join("\n"));
+  stop.abort();
+  await waiting;
+});
