@@ -5,6 +5,7 @@
 #
 #   scripts/deno.sh            the pinned version or later, below the next major; remembered in .deno/path for ./jobs
 #   scripts/deno.sh --pinned   exactly the pinned version
+#   scripts/deno.sh --lock     none of it: only the lock file, as the others keep it, too
 set -eu
 
 pinned=2.8.3
@@ -69,6 +70,18 @@ remember() {
   printf '%s\n' "$1" >"$root/.deno/path.$$" && mv "$root/.deno/path.$$" "$root/.deno/path"
 }
 
+# What a user's handlers import is not ours to lock: it goes into a copy of the lock file, which ./jobs and the processes
+# that jobs start use. (Without any lock file, Deno reads the whole index of every package, which takes 35 MB and a second.)
+keep_lock() {
+  [ -e "$root/deno.lock" ] || return 0
+  # Not every shell takes a file for newer than none.
+  [ -e "$root/.deno/lock" ] && [ ! "$root/deno.lock" -nt "$root/.deno/lock" ] && return
+  [ -w "$root" ] && mkdir -p "$root/.deno" || return 0
+  cp "$root/deno.lock" "$root/.deno/lock.$$" && mv "$root/.deno/lock.$$" "$root/.deno/lock"
+}
+
+keep_lock
+[ "${1-}" = --lock ] && exit
 deno=$(on_path "${1-}")
 if [ -z "$deno" ]; then
   [ -x "$kept" ] || install

@@ -5,7 +5,7 @@ import { join } from "node:path";
 const PROJECT = new URL("../", import.meta.url);
 
 /** What the scripts call, besides what a test puts on PATH itself. */
-const TOOLS = ["sh", "dirname", "mkdir", "mktemp", "mv", "readlink", "rm", "uname"];
+const TOOLS = ["sh", "cp", "dirname", "mkdir", "mktemp", "mv", "readlink", "rm", "uname"];
 
 /** A folder with `jobs`, `scripts/deno.sh`, and a `bin/` that is all of PATH. */
 class Sandbox implements AsyncDisposable {
@@ -133,5 +133,33 @@ Deno.test("jobs runs from anywhere, through links, in the caller's folder, as th
     assert(out, err);
     assertEquals(JSON.parse(out), { args, cwd: await Deno.realPath(elsewhere), pid }, command);
     assertEquals(code, 3);
+  }
+});
+
+Deno.test("whatever is started first keeps a copy of the lock file for the processes that jobs start, and renews it", async () => {
+  await using sandbox = await Sandbox.create();
+  await sandbox.command("deno", `"${Deno.execPath()}" "$@"`);
+  await Deno.writeTextFile(join(sandbox.root, "main.ts"), "");
+  const lock = join(sandbox.root, "deno.lock");
+  const copy = join(sandbox.root, ".deno/lock");
+  for (const [i, [command, ...args]] of [["scripts/deno.sh"], ["scripts/deno.sh", "--lock"], ["jobs"]].entries()) {
+    const text = `{ "version": "5", "remote": { "https://example.com/${i}": "" } }`;
+    await Deno.writeTextFile(lock, text);
+    if (i > 0) await Deno.utime(copy, 1, 1);
+    const { code, err } = await sandbox.run(command!, args);
+    assertEquals([code, err], [0, ""]);
+    assertEquals(await Deno.readTextFile(copy), text, command);
+  }
+  await Deno.writeTextFile(copy, '{ "version": "5" }');
+  for (const command of ["scripts/deno.sh", "jobs"]) await sandbox.run(command);
+  assertEquals(await Deno.readTextFile(copy), '{ "version": "5" }', "what was locked since stays");
+  const kept = await Array.fromAsync(Deno.readDir(join(sandbox.root, ".deno")), (entry) => entry.name);
+  assertEquals(kept.sort(), ["lock", "path"]);
+});
+
+Deno.test("every task that starts processes of jobs keeps the lock file first", async () => {
+  const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", PROJECT)));
+  for (const name of ["demo", "test:unit", "test:system", "bench"]) {
+    assertMatch(tasks[name].command, /^scripts\/deno\.sh --lock && /, name);
   }
 });

@@ -142,7 +142,7 @@ Deno.test("redis: TLS, with an authority of one's own", async () => {
     await works(`rediss://localhost:${port}?ca=${ca}`);
     await redis.cli("FLUSHALL");
     await works(`rediss://127.0.0.1:${port}?ca=${ca}`);
-    await fails(() => openStore(`rediss://localhost:${port}`, { waitMs: 200 }), "unavailable", "certificate");
+    await fails(() => openStore(`rediss://localhost:${port}`, { waitMs: 2_000 }), "unavailable", "certificate");
     await fails(
       () => openStore(`rediss://localhost:${port}?ca=${dir}/none.pem`),
       "wrong",
@@ -242,7 +242,7 @@ Deno.test("redis: down and up again: one line each, and calls in between wait", 
 
 Deno.test("redis: down for longer than a call waits: it fails, later ones succeed", async () => {
   await using redis = await startRedis({ aof: "always" });
-  await using store = await openStore(redis.url, { waitMs: 200 });
+  await using store = await openStore(redis.url, { waitMs: 2_000 });
   await redis.kill();
   await fails(() => store.enqueue([job(1)]), "unavailable", "cannot be reached", redis.url);
   await fails(() => store.take({ queues: ["default"], limit: 1, owner: "h:1:a" }), "unavailable");
@@ -303,7 +303,7 @@ Deno.test("redis: Sentinel names the master, and the next one when it dies", asy
   assertEquals(await two.cli("-n", "1", "LLEN", "queue:default"), "2");
   assertEquals(lines.length, 2);
   await fails(
-    () => openStore(`redis+sentinel://${nodes}/other`, { waitMs: 100 }),
+    () => openStore(`redis+sentinel://${nodes}/other`, { waitMs: 2_000 }),
     "unavailable",
     'knows no master "other"',
   );

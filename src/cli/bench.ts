@@ -20,7 +20,7 @@ Measures what this machine and the store can do: pushes jobs one by one and in b
 ones to start. The jobs do nothing. They never come near yours: on SQLite it makes a database in a folder beside the store's
 file, on Redis it takes a database of the same server that is empty, and refuses where there is none. At the end, also after
 Ctrl-C, the folder is deleted, and the database empty again but for what others have put there meanwhile. When it is killed
-outright, the folder (jobs-bench-…) stays; the database is cleared and used by one that is started a minute later or more.
+outright, the folder (jobs-bench-…) or the database is cleared away by one that is started a minute later or more.
 What else the machine and the server do meanwhile counts.
 
   -n, --jobs N          how many jobs are pushed in bulk and performed; one by one, at most 200
@@ -49,6 +49,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   using work = new LongWork("Measuring");
   await using scratch = await openScratch(storeUrl(settings), {
     queue: QUEUE,
+    // Only the embedded default's, which nobody can have mistyped.
+    create: settings.store === undefined,
     say: (what) => remark(`jobs: ${plain(what)}`),
   });
   await using store = await openStore(scratch.url, storeOptions(settings));

@@ -130,6 +130,7 @@ async function overview(): Promise<string> {
 
 /** Errors that are the user's or the world's, by name: they get one line, not a stack trace. */
 const EXIT_CODES: Readonly<Record<string, number>> = {
+  StartEnded: 0,
   UsageError: 2,
   ConfigError: 2,
   CrontabError: 2,

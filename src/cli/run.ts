@@ -8,8 +8,9 @@ import { Registry } from "../handlers/registry.ts";
 import { type LogControl, logger, openLog } from "../log.ts";
 import { Launcher } from "../server/launcher.ts";
 import { type MemberTold, readMembership, sayReady } from "../server/membership.ts";
+import { Peers } from "../server/peers.ts";
 import { writePidfile } from "../server/pidfile.ts";
-import { listenToSignals } from "../server/signals.ts";
+import { Inbox, listenToSignals } from "../server/signals.ts";
 import { openServerTracing, traced } from "../server/traced.ts";
 import { Starting } from "../server/starting.ts";
 import { Systemd } from "../server/systemd.ts";
@@ -101,21 +102,32 @@ export async function run(argv: readonly string[]): Promise<number> {
   };
   const config = await load();
   if (config.settings.processes > 1) return await runMany(config, argv);
+  const inbox = new Inbox();
+  using _signals = listenToSignals(inbox);
   const registry = new Registry();
-  await loadHandlers(config.settings.handlers, registry);
+  // The log is opened after them, because they may set up one of their own.
+  const toStderr = {
+    warn: () => remark("jobs: the handlers are still being loaded: is there a top-level await that does not end?"),
+  };
+  await new Starting({ clock: systemClock, log: toStderr, inbox })
+    .step("handlers", loadHandlers(config.settings.handlers, registry));
   using log = openLog({
     level: config.settings.logLevel,
     format: config.settings.logFormat,
     file: config.settings.logFile,
   });
-  return await serve(config, registry, log, { load, member });
+  return await serve(config, registry, log, { load, member, inbox });
 }
 
 async function serve(
   config: LoadedConfig,
   registry: Registry,
   log: LogControl,
-  { load, member }: { load: () => Promise<LoadedConfig>; member: MemberTold | undefined },
+  { load, member, inbox }: {
+    readonly load: () => Promise<LoadedConfig>;
+    readonly member: MemberTold | undefined;
+    readonly inbox: Inbox;
+  },
 ): Promise<number> {
   const { settings, file } = config;
   const say = logger("run");
@@ -123,7 +135,7 @@ async function serve(
   await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
   const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
   await using tracing = await openServerTracing(settings);
-  const starting = new Starting({ clock: systemClock, log: say });
+  const starting = new Starting({ clock: systemClock, log: say, inbox });
   const opening = openStore(url, {
     ...storeOptions(settings),
     log: (level, message) => logger("store")[level](message),
@@ -136,6 +148,7 @@ async function serve(
     storeOptions: storeOptions(settings),
     registry,
     settings,
+    inbox,
     environment: config.environment,
     catchAllErrors: true,
     ...traced(tracing),
@@ -156,7 +169,6 @@ async function serve(
       });
     },
   });
-  using _signals = listenToSignals(launcher.inbox);
   if (Deno.stderr.isTerminal() && member === undefined) remark(banner(Deno.noColor));
   say.info("Starting", {
     version: VERSION,
@@ -175,10 +187,12 @@ async function serve(
   if (launcher.classes.length === 0) {
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
-  await using dashboard = await web?.openBeside(config, { launcher, classes: registry.classes() });
+  using peers = member && await Peers.join(member, { counts: () => launcher.counts(), clock: systemClock });
+  const opened = web?.openBeside(config, { launcher, classes: registry.classes(), member, peers });
+  await using dashboard = await starting.step("dashboard", opened);
   const paused = pausedQueues(await starting.step("queues", store.queues()));
   if (paused !== undefined) say.warn("Paused: no jobs are taken from there until jobs resume", { queues: paused });
-  await launcher.start();
+  if (!await launcher.start()) return 0;
   try {
     say.info("Ready", { identity: launcher.identity, web: dashboard?.url });
     systemd?.ready(`Taking jobs as ${launcher.identity}`);

@@ -25,10 +25,10 @@ import { remark } from "./output.ts";
 export async function runMany({ settings, warnings }: LoadedConfig, argv: readonly string[]): Promise<number> {
   using log = openLog({ level: settings.logLevel, format: settings.logFormat, file: settings.logFile });
   const say = logger("supervisor");
-  await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
-  await using systemd = Systemd.fromEnvironment(logger("systemd"));
   const inbox = new Inbox();
   using _signals = listenToSignals(inbox);
+  await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
+  await using systemd = Systemd.fromEnvironment(logger("systemd"));
   if (Deno.stderr.isTerminal()) remark(banner(Deno.noColor));
   const { processes: count, maxMemoryBytes } = settings;
   for (const warning of warnings) say.warn(warning);

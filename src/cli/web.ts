@@ -1,6 +1,8 @@
 /** `jobs web [[HOST:]PORT]`. @module */
-import { openLog } from "../log.ts";
+import { systemClock } from "../clock.ts";
+import { logger, openLog } from "../log.ts";
 import { Inbox, listenToSignals } from "../server/signals.ts";
+import { Starting } from "../server/starting.ts";
 import { newToken, passwordSecret } from "../web/auth/accounts.ts";
 import { DEFAULT_ADDRESS, parseAddress } from "../web/serve.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
@@ -52,13 +54,15 @@ export async function run(argv: readonly string[]): Promise<number> {
   });
   const { settings } = config;
   using log = openLog({ level: settings.logLevel, format: settings.logFormat, file: settings.logFile });
-  await using web = await openWeb(config, where(settings.webListen));
+  const listen = where(settings.webListen);
+  const inbox = new Inbox();
+  using _signals = listenToSignals(inbox);
+  const starting = new Starting({ clock: systemClock, log: logger("web"), inbox });
+  await using web = await starting.step("store", openWeb(config, listen));
   print(web.url);
   if (settings.webUsers.length === 0 && settings.webProxyHeader === undefined) {
     remark("jobs: no login: everybody on this machine may do anything (jobs web --help)");
   }
-  const inbox = new Inbox();
-  using _signals = listenToSignals(inbox);
   for (;;) {
     const { verb } = await inbox.next();
     if (verb === "reopen") log.reopen();

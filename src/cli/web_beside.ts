@@ -5,7 +5,10 @@
  */
 import type { LoadedConfig } from "../config_load.ts";
 import type { Launcher } from "../server/launcher.ts";
+import type { MemberTold } from "../server/membership.ts";
+import type { Peers } from "../server/peers.ts";
 import { parseAddress } from "../web/serve.ts";
+import type { ProcessCounts } from "../web/server_metrics.ts";
 import { UsageError } from "./args.ts";
 import { type OpenWeb, openWeb } from "./web_open.ts";
 
@@ -17,14 +20,20 @@ import { type OpenWeb, openWeb } from "./web_open.ts";
  */
 export async function openBeside(
   config: LoadedConfig,
-  { launcher, classes }: {
+  { launcher, classes, member, peers }: {
     readonly launcher: Launcher;
+    /** What a supervisor told this process, if it is one of several. */
+    readonly member: MemberTold | undefined;
+    readonly peers: Peers | undefined;
     readonly classes: readonly string[];
   },
 ): Promise<OpenWeb> {
   return await openWeb(config, addressOf(config.settings.webListen!), {
     classes,
-    counts: () => launcher.counts(),
+    counts: async (): Promise<ProcessCounts[]> => [
+      { process: member?.index, counts: launcher.counts() },
+      ...await peers?.counts() ?? [],
+    ],
     notReady: () => launcher.describe().quiet ? "Quiet: it takes no jobs" : undefined,
   });
 }

@@ -28,6 +28,9 @@ export type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
  */
 export type ClientStore = Pick<Store, "enqueue"> & Partial<Pick<Store, "waitForResult" | "declaredClasses">>;
 
+/** A job as the builder makes it, maybe still without its lock's digest. */
+type Building = NewJob | Promise<NewJob>;
+
 /** What a client is made with. */
 export interface ClientOptions {
   /** Where to. */
@@ -127,7 +130,7 @@ export class Client {
     args?: readonly unknown[],
     options?: JobOptions,
   ): Promise<string | undefined> {
-    const enqueue = async (job: NewJob) => (await this.#store.enqueue([job]))[0]!;
+    const enqueue = async (job: Building) => (await this.#store.enqueue([await job]))[0]!;
     if (typeof what === "object" || what === undefined) return await this.#pushOne(what, enqueue);
     const [name, said] = typeof what === "string" ? [what] : [what.class, what.options];
     return await this.#pushOne({ ...options, class: name, args: args as readonly unknown[] }, enqueue, said);
@@ -192,9 +195,9 @@ export class Client {
    */
   async build(job: JobRequest): Promise<NewJob | undefined> {
     let built: NewJob | undefined;
-    await this.#pushOne(job, (job) => {
-      built = job;
-      return Promise.resolve({ stored: true });
+    await this.#pushOne(job, async (job) => {
+      built = await job;
+      return { stored: true };
     });
     return built;
   }
@@ -202,7 +205,7 @@ export class Client {
   /** Through middleware, if there is any, into the store. */
   async #pushOne(
     request: JobRequest,
-    enqueue: (job: NewJob) => Promise<EnqueueResult>,
+    enqueue: (job: Building) => Promise<EnqueueResult>,
     said?: ClassOptions,
     laterMs = 0,
   ): Promise<string | undefined> {
@@ -211,8 +214,9 @@ export class Client {
       if (learning !== undefined) await learning;
     }
     const store = async (checked: JobRequest, what?: ClassOptions) => {
-      const job = await this.#builder.build(this.#builder.prepare(checked, what), checked.args, laterMs);
-      return (await enqueue(job)).stored ? job.jid : undefined;
+      // Not waited for here: of many jobs, those without a lock would pass those with one.
+      const job = this.#builder.build(this.#builder.prepare(checked, what), checked.args, laterMs);
+      return (await enqueue(job)).stored ? (await job).jid : undefined;
     };
     if (!this.#middleware) return await store(request, said);
     // From here on the request says all; what the class says must not come back where middleware took it out.
@@ -220,7 +224,10 @@ export class Client {
     return await this.#middleware(context, () => store(context.job, {}));
   }
 
-  /** Through middleware: a batch's jobs go through it at the same time, and meet again on the way to the store. */
+  /**
+   * Through middleware: a batch's jobs go through it at the same time, and meet again on the way to the store. They keep
+   * their order unless it lets one wait for longer than another.
+   */
   async *#batchesThrough<T>(
     items: Iterable<T> | AsyncIterable<T>,
     request: (item: T) => JobRequest,
@@ -230,9 +237,11 @@ export class Client {
     let batch: T[] = [];
     const flush = async () => {
       const gather = new Gather(this.#store, this.#clock);
+      const requests = batch.map(request);
       let results: PushResult[] = [];
+      await this.#learnAll(requests, done);
       await this.#aroundBatch({ count: batch.length }, async () => {
-        results = await Promise.all(batch.map((item) => this.#pushThrough(request(item), gather, later())));
+        results = await Promise.all(requests.map((one) => this.#pushThrough(one, gather, later())));
         if (gather.failure) throw new BulkInterrupted(gather.failure.error, done);
       });
       done += results.length;
@@ -245,9 +254,20 @@ export class Client {
     if (batch.length > 0) yield await flush();
   }
 
+  /** So that none of a batch has to wait for what its class says, and is overtaken. */
+  async #learnAll(requests: readonly JobRequest[], done: number): Promise<void> {
+    const learning = requests.map((request) => this.#classes.learn(request?.class)).filter((one) => one !== undefined);
+    if (learning.length === 0) return;
+    try {
+      await Promise.all(learning);
+    } catch (error) {
+      throw new BulkInterrupted(error, done);
+    }
+  }
+
   async #pushThrough(request: JobRequest, gather: Gather, laterMs: number): Promise<PushResult> {
     let holder: string | undefined;
-    const enqueue = async (job: NewJob) => {
+    const enqueue = async (job: Building) => {
       const result = await gather.add(job);
       if (!result.stored) holder = result.holder;
       return result;

@@ -315,9 +315,19 @@ Deno.test("Through middleware too, of two jobs that are the same one is told who
   const results = await client.pushBulk({ class: "A", args: [[1], [2], [1]], unique_for: 60 });
   const [first, second, again] = results;
   assertEquals(typeof second?.jid, "string");
-  // They go through the middleware at the same time: either may be first.
-  const [holder, refused] = first?.jid === undefined ? [again, first] : [first, again];
-  assertEquals(refused?.refused?.startsWith(`job "${holder?.jid}" is there already`), true);
+  assertEquals(again?.refused?.startsWith(`job "${first?.jid}" is there already`), true);
+});
+
+Deno.test("Through middleware too, jobs with a unique lock and jobs without are stored in their order", async () => {
+  const { store, client } = recorded({ middleware: [(_context, next) => next()] });
+  // A digest takes the longer, the longer the arguments are.
+  const jobs = Array.from({ length: 30 }, (_, i): JobRequest => ({
+    class: "A",
+    args: [i, "x".repeat((30 - i) * 10_000)],
+    ...(i % 3 < 2 && { unique_for: 60 }),
+  }));
+  await all(client.pushMany(jobs));
+  assertEquals(store.payloads.map(({ args }) => (args as unknown[])[0]), jobs.map((_, i) => i));
 });
 
 Deno.test("Through middleware too, a store that fails is told", async () => {
@@ -365,6 +375,25 @@ Deno.test("What servers told the store of a class holds for every way of pushing
     undefined,
   ]);
   assertEquals(store.asked, ["Told", "Else", "Told"]);
+});
+
+Deno.test("Through middleware too, jobs of a class that the store is asked about keep their places", async () => {
+  const store = new Telling();
+  const client = new Client({
+    store,
+    clock,
+    middleware: [(_context, next) => next()],
+    classOptions: (name) => name === "Known" ? {} : undefined,
+  });
+  const jobs = Array.from({ length: 6 }, (_, i) => ({ class: i % 2 === 0 ? "Told" : "Known", args: [i] }));
+  // The answer takes a turn of the event loop, as a real store's does.
+  const asked = store.declaredClasses.bind(store);
+  store.declaredClasses = (names) => systemClock.turn().then(() => systemClock.turn()).then(() => asked(names));
+  await all(client.pushMany(jobs));
+  assertEquals(store.payloads.map(({ args }) => (args as unknown[])[0]), [0, 1, 2, 3, 4, 5]);
+  store.declaredClasses = () => Promise.reject(new Error("gone"));
+  const unknown = [{ class: "Other", args: [] }];
+  assertEquals((await assertRejects(() => all(client.pushMany(unknown)), BulkInterrupted, "gone")).done, 0);
 });
 
 Deno.test("The store is asked again after half a minute, and not about classes known here", async () => {

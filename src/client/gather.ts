@@ -1,16 +1,23 @@
 /**
- * Gathers jobs that are pushed one by one in the same turn of the event loop into one call of the store.
+ * Gathers jobs that are pushed one by one in the same turn of the event loop into one call of the store, in the order in
+ * which they come, whether their unique locks' digests are there yet or not.
  *
  * @module
  */
 import type { Clock } from "../clock.ts";
 import type { EnqueueResult, NewJob, Store } from "../store/store.ts";
 
+interface Waiting {
+  readonly job: NewJob | Promise<NewJob>;
+  readonly told: PromiseWithResolvers<EnqueueResult>;
+}
+
 /** Where jobs are gathered. */
 export class Gather {
   readonly #store: Pick<Store, "enqueue">;
   readonly #clock: Clock;
-  #waiting: { readonly job: NewJob; readonly told: PromiseWithResolvers<EnqueueResult> }[] = [];
+  #waiting: Waiting[] = [];
+  #flushing = false;
   #failure: { readonly error: unknown } | undefined;
 
   constructor(store: Pick<Store, "enqueue">, clock: Clock) {
@@ -23,19 +30,28 @@ export class Gather {
     return this.#failure;
   }
 
-  /** Stores a job together with those that come in the same turn. */
-  add(job: NewJob): Promise<EnqueueResult> {
+  /** Stores a job together with those that come in the same turn, after those that came before. */
+  add(job: NewJob | Promise<NewJob>): Promise<EnqueueResult> {
     const told = Promise.withResolvers<EnqueueResult>();
-    if (this.#waiting.push({ job, told }) === 1) void this.#flush();
+    this.#waiting.push({ job, told });
+    if (!this.#flushing) void this.#flush();
     return told.promise;
   }
 
   async #flush(): Promise<void> {
-    await this.#clock.turn();
-    const batch = this.#waiting;
-    this.#waiting = [];
+    this.#flushing = true;
+    while (this.#waiting.length > 0) {
+      await this.#clock.turn();
+      const batch = this.#waiting;
+      this.#waiting = [];
+      await this.#send(batch);
+    }
+    this.#flushing = false;
+  }
+
+  async #send(batch: readonly Waiting[]): Promise<void> {
     try {
-      const results = await this.#store.enqueue(batch.map(({ job }) => job));
+      const results = await this.#store.enqueue(await Promise.all(batch.map(({ job }) => job)));
       batch.forEach(({ told }, i) => told.resolve(results[i]!));
     } catch (error) {
       this.#failure ??= { error };

@@ -6,6 +6,10 @@
 import { parseLossless, stringifyLossless } from "../job/json.ts";
 import type { CronEntry } from "./entry.ts";
 import type { CronState } from "./plan.ts";
+import { openSchedule } from "./schedule_spec.ts";
+
+/** The last moment that a `Date` can hold. */
+const LAST_TIME_MS = 8.64e15;
 
 /** Where an entry comes from: a configuration or a program that processes carry, or somebody added it as it went. */
 export type CronSource = "config" | "runtime";
@@ -38,12 +42,24 @@ export function stateText(state: CronState): string {
 /** What the text says; undefined when this version of the program does not understand it. */
 export function readState(text: string): CronState | undefined {
   const read = readObject(text) as Partial<CronState> | undefined;
-  return typeof read?.considered === "number" && isSchedule(read.schedule) ? read as CronState : undefined;
+  return isTime(read?.considered) && isSchedule(read?.schedule) ? read as CronState : undefined;
 }
 
+/** Whether it has times, and an end can be found in them: others write into the store too. */
 function isSchedule(value: unknown): boolean {
   const { rule, timezone, everyMs, anchor } = (value ?? {}) as Record<string, unknown>;
-  return typeof rule === "string" ? typeof timezone === "string" : typeof everyMs === "number" && anchor !== undefined;
+  if (typeof rule !== "string") return Number.isSafeInteger(everyMs) && everyMs as number > 0 && isTime(anchor);
+  if (typeof timezone !== "string") return false;
+  try {
+    openSchedule({ rule, timezone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === "number" && Math.abs(value) <= LAST_TIME_MS;
 }
 
 function readObject(text: string): unknown {

@@ -122,9 +122,18 @@ export class Horse {
    * @throws what the handler threw, or {@linkcode ProcessLost}
    */
   async perform(job: JobContext): Promise<unknown> {
-    await this.#ready.promise;
     const ended = new AbortController();
     const onAbort = () => void this.#abort(job.signal.reason, ended.signal);
+    // From now on: a horse that never gets ready is killed too.
+    if (job.signal.aborted) onAbort();
+    else job.signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      await this.#ready.promise;
+      job.signal.throwIfAborted();
+    } catch (error) {
+      ended.abort();
+      throw error;
+    }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#work = { job, resolve, reject, ended };
     if (this.#dead) this.#end(await this.#child.status);
@@ -135,8 +144,6 @@ export class Horse {
       ...(job.trace && { trace: job.trace.carrier }),
     });
     this.#traced ||= job.trace !== undefined;
-    if (job.signal.aborted) onAbort();
-    else job.signal.addEventListener("abort", onAbort, { once: true });
     return await promise;
   }
 

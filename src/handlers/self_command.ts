@@ -4,6 +4,8 @@
  * @module
  */
 
+import { fileURLToPath } from "node:url";
+
 /** A program, and the arguments before one's own. */
 export interface SelfCommand {
   readonly program: string;
@@ -18,18 +20,21 @@ export function selfCommand(): SelfCommand {
   const config = new URL("deno.json", main);
   return {
     program,
-    args: ["run", "--allow-all", "--no-prompt", lockFlag(main), "--config", config.pathname, main.pathname],
+    args: [
+      ...["run", "--allow-all", "--no-prompt", lockFlag(main)],
+      ...["--config", fileURLToPath(config), fileURLToPath(main)],
+    ],
   };
 }
 
 /**
- * The lock file that `./jobs` keeps, where it has been started once: what a user's handlers import may go into it, and
- * without any Deno reads the whole index of every package, which takes longer than the rest of the start.
+ * The lock file that `scripts/deno.sh` keeps, for `./jobs` and all tasks that start processes: what a user's handlers import
+ * may go into it, and without any Deno reads the whole index of every package, which takes longer than the rest of the start.
  */
 function lockFlag(main: URL): string {
-  const { pathname } = new URL(".deno/lock", main);
+  const path = fileURLToPath(new URL(".deno/lock", main));
   try {
-    return Deno.statSync(pathname).isFile ? `--lock=${pathname}` : "--no-lock";
+    return Deno.statSync(path).isFile ? `--lock=${path}` : "--no-lock";
   } catch {
     return "--no-lock";
   }

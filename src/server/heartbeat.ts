@@ -74,6 +74,8 @@ export class Heartbeat implements Service {
   /** Registers the process with a first beat, then beats on. */
   async start(): Promise<void> {
     await this.step();
+    // Stopped while the store kept the first beat waiting: another would register it again.
+    if (this.#stop.signal.aborted) return;
     const task = this.#options.tasks.add(this.name);
     if (this.#options.storeUrl === "sqlite::memory:") {
       this.#inline = this.#beatHere().finally(() => this.#options.tasks.remove(task));

@@ -20,21 +20,24 @@ import { callHook, type Hooks } from "./hooks.ts";
 import { newIdentity } from "./identity.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { claimName } from "./name.ts";
-import { Parting } from "./parting.ts";
+import { Parting, PARTING_MS } from "./parting.ts";
 import { buildParts, type Parts } from "./parts.ts";
 import { chooseQueues, queueOrder } from "./queue_order.ts";
 import type { Service } from "./service.ts";
 import { Inbox } from "./signals.ts";
-import { Starting } from "./starting.ts";
+import { StartEnded, Starting } from "./starting.ts";
 import { Status } from "./status.ts";
 import type { ServerCounts } from "./tally.ts";
+
+/** Without jobs there is little to tell a store, and a start hangs where it does not answer: so long a stop waits then. */
+const STARTING_PARTING_MS = 1_000;
 
 /** A server: takes jobs and performs them until stopped. */
 export class Launcher implements Controls {
   /** `hostname:pid:nonce`. */
   readonly identity: string = newIdentity();
   /** What signals and commands ask goes in here. */
-  readonly inbox: Inbox = new Inbox();
+  readonly inbox: Inbox;
   readonly #options: LauncherOptions;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -45,6 +48,7 @@ export class Launcher implements Controls {
   #taking: Service[] = [];
   #queues: readonly QueueWeight[];
   #timeoutMs: number;
+  #partingMs: number;
   #quiet = false;
   /** Resolves when nothing is taken any more, once it is quiet. */
   #takingEnded: Promise<unknown> = Promise.resolve();
@@ -56,6 +60,8 @@ export class Launcher implements Controls {
   constructor(options: LauncherOptions) {
     const { settings } = options;
     this.#options = options;
+    this.inbox = options.inbox ?? new Inbox();
+    this.#partingMs = options.partingMs ?? PARTING_MS;
     this.#clock = options.clock ?? systemClock;
     this.#log = logger("launcher", this.#clock);
     this.#hooks = options.hooks ?? {};
@@ -107,11 +113,12 @@ export class Launcher implements Controls {
   /**
    * Starts everything; resolves when it takes jobs.
    *
+   * @returns false when it was asked to stop before, and has stopped
    * @throws {StoreError} when the process cannot be registered
    */
-  async start(): Promise<void> {
+  async start(): Promise<boolean> {
     const { store, settings } = this.#options;
-    const starting = new Starting({ clock: this.#clock, log: this.#log });
+    const starting = new Starting({ clock: this.#clock, log: this.#log, inbox: this.inbox });
     this.#parts.lateErrors.start();
     try {
       await starting.step("heartbeat", this.#parts.heartbeat.start());
@@ -121,8 +128,15 @@ export class Launcher implements Controls {
       this.#parts.declaring.start();
       await starting.step("classes", this.#parts.declarer.attempted);
     } catch (error) {
-      await this.stop();
-      throw error;
+      if (!(error instanceof StartEnded)) {
+        await this.stop();
+        throw error;
+      }
+      this.#partingMs = Math.min(this.#partingMs, STARTING_PARTING_MS);
+      // Before what else waits in the inbox; whatever comes after this is too late.
+      void this.stop();
+      await (this.#finished = this.#control());
+      return false;
     }
     this.#parts.listening.start();
     this.#parts.reaping?.start();
@@ -130,7 +144,8 @@ export class Launcher implements Controls {
     this.#parts.measuring.start();
     this.#startTaking();
     this.#parts.bounding?.start();
-    this.#finished = control(this.inbox, this, { tasks: this.#parts.tasks, log: logger("control", this.#clock) });
+    this.#finished = this.#control();
+    return true;
   }
 
   /** Takes nothing more; running jobs go on. */
@@ -211,9 +226,13 @@ export class Launcher implements Controls {
     for (const service of this.#taking) void service.start();
   }
 
+  #control(): Promise<void> {
+    return control(this.inbox, this, { tasks: this.#parts.tasks, log: logger("control", this.#clock) });
+  }
+
   async #stop(): Promise<void> {
     this.#options.onStopping?.();
-    const parting = new Parting(this.#clock, this.#options.partingMs);
+    const parting = new Parting(this.#clock, this.#partingMs);
     const steps: [string, () => Promise<unknown>][] = [
       ["bounds", async () => await this.#parts.bounding?.stop()],
       ["manager", () => this.#endJobs(parting)],

@@ -12,6 +12,7 @@ import type { BatchMiddleware, PushMiddleware } from "../middleware/chain.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import type { Hooks } from "./hooks.ts";
+import type { Inbox } from "./signals.ts";
 
 /** What a server is made of. */
 export interface LauncherOptions {
@@ -29,6 +30,8 @@ export interface LauncherOptions {
   readonly batchMiddleware?: readonly BatchMiddleware[];
   readonly performMiddleware?: readonly PerformMiddleware[];
   readonly hooks?: Hooks;
+  /** What signals and commands ask goes in there; default one of its own. Give one that listened before the launcher. */
+  readonly inbox?: Inbox;
   /** Crontab entries beside those of the settings. */
   readonly cron?: readonly CronEntryInput[];
   /** Decides which crontab entries are active; default `development`. */

@@ -18,6 +18,8 @@ export interface MemberTold {
   readonly address: string;
   /** Proves who says so. */
   readonly token: string;
+  /** Proves the same on the connection to the exchange (`peers.ts`); absent where the supervisor has none. */
+  readonly exchange?: string;
 }
 
 /** What a supervisor told this process; undefined when none has started it. */

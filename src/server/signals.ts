@@ -33,9 +33,16 @@ export interface Asked {
 /** What was asked and not yet acted on, in order. For one reader. */
 export class Inbox {
   readonly #asked: Asked[] = [];
+  readonly #firstStop = Promise.withResolvers<Asked>();
   #reader: ((asked: Asked) => void) | undefined;
 
+  /** Resolves with the first stop that is asked for, which stays in here. For a start (`starting.ts`): nobody reads yet. */
+  get stopAsked(): Promise<Asked> {
+    return this.#firstStop.promise;
+  }
+
   put(asked: Asked): void {
+    if (asked.verb === "stop") this.#firstStop.resolve(asked);
     const reader = this.#reader;
     this.#reader = undefined;
     if (reader) reader(asked);

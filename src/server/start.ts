@@ -100,9 +100,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   if (options.signals) stack.use(listenToSignals(launcher.inbox));
   const say = logger("start");
   for (const warning of misspelledOptions(registry.list())) say.warn(warning);
-  await launcher.start();
   const { identity, classes } = launcher;
-  say.info("Ready", { identity, store: store.url, concurrency: settings.concurrency, handlers: classes.join(" ") });
+  if (await launcher.start()) {
+    say.info("Ready", { identity, store: store.url, concurrency: settings.concurrency, handlers: classes.join(" ") });
+  }
   const open = stack.move();
   const finished = launcher.finished.then(() => open.disposeAsync()).then(() => {
     if (launcher.failure) throw launcher.failure;
@@ -114,7 +115,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     return finished;
   };
   return {
-    identity: launcher.identity,
+    identity,
     client: launcher.client,
     finished,
     quiet: () => launcher.quiet(),

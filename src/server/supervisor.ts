@@ -7,6 +7,7 @@
  *  2. Signals are passed on. HUP replaces the processes one at a time, so that the others take jobs all the while.
  *  3. One that uses too much memory is replaced in the same way.
  *  4. When the first does not even start, nothing does: its exit code is ours.
+ *  5. Asked to stop a second time, it kills those that do not take jobs yet: one whose start is stuck may not even hear.
  *
  * @module
  */
@@ -16,6 +17,7 @@ import { howItEnded, memoryOf } from "../handlers/process_group.ts";
 import { selfCommand } from "../handlers/self_command.ts";
 import { formatBytes } from "../job/bytes.ts";
 import type { Log } from "../log.ts";
+import { Exchange } from "./exchange.ts";
 import { MEMBER_VARIABLE, type MemberTold } from "./membership.ts";
 import type { Asked, Inbox } from "./signals.ts";
 
@@ -50,6 +52,8 @@ interface Member {
   readonly child: Deno.ChildProcess;
   /** Resolves with true when it takes jobs, with false when it has ended before. */
   readonly ready: Promise<boolean>;
+  /** It takes jobs, or did. */
+  isReady: boolean;
   /** It was asked to make room for another. */
   replaced: boolean;
 }
@@ -62,6 +66,9 @@ export class Supervisor {
   readonly #members = new Map<number, Member>();
   /** Called when the process with the token says that it is ready. */
   readonly #awaited = new Map<string, () => void>();
+  /** Which process it is that connects to the exchange with the token. */
+  readonly #expected = new Map<string, number>();
+  readonly #exchange = new Exchange(() => this.#members.keys());
   readonly #stop = new AbortController();
   #replacing: Promise<void> = Promise.resolve();
 
@@ -78,13 +85,18 @@ export class Supervisor {
     void this.#hear(inbox, over.signal);
     const first = this.#start(1);
     if (!await first.ready) {
+      const { code } = await first.child.status;
       over.abort();
-      return (await first.child.status).code;
+      // One that ends because it was asked to has not failed.
+      return this.#stop.signal.aborted ? 0 : code;
     }
     const kept = [this.#keep(1, first)];
-    for (let index = 2; index <= count; index++) kept.push(this.#keep(index, this.#start(index)));
+    // None of them would be told that all are to stop.
+    for (let index = 2; index <= count && !this.#stop.signal.aborted; index++) {
+      kept.push(this.#keep(index, this.#start(index)));
+    }
     void Promise.all([...this.#members.values()].map(({ ready }) => ready)).then((all) =>
-      all.every(Boolean) && onReady()
+      all.every(Boolean) && !this.#stop.signal.aborted && onReady()
     );
     if (maxMemoryBytes > 0) void this.#watchMemory(over.signal);
     await Promise.all(kept);
@@ -95,7 +107,8 @@ export class Supervisor {
   #start(index: number): Member {
     const { program, args } = selfCommand();
     const token = crypto.randomUUID();
-    const told: MemberTold = { index, address: this.#address, token };
+    const exchange = crypto.randomUUID();
+    const told: MemberTold = { index, address: this.#address, token, exchange };
     const child = new Deno.Command(program, {
       args: [...args, ...this.#options.args],
       env: { [MEMBER_VARIABLE]: JSON.stringify(told) },
@@ -104,9 +117,14 @@ export class Supervisor {
       detached: true,
     }).spawn();
     const said = new Promise<true>((resolve) => this.#awaited.set(token, () => resolve(true)));
-    const ended = child.status.then(() => false);
+    this.#expected.set(exchange, index);
+    const ended = child.status.then(() => {
+      this.#expected.delete(exchange);
+      return false;
+    });
     const ready = Promise.race([said, ended]).finally(() => this.#awaited.delete(token));
-    const member: Member = { child, ready, replaced: false };
+    const member: Member = { child, ready, isReady: false, replaced: false };
+    void said.then(() => member.isReady = true);
     this.#members.set(index, member);
     return member;
   }
@@ -142,7 +160,9 @@ export class Supervisor {
       this.#replacing = this.#replacing.then(() => this.#replaceAll());
       return;
     }
-    if (verb === "stop" && !this.#stop.signal.aborted) {
+    if (verb === "stop" && this.#stop.signal.aborted) {
+      for (const { child, isReady } of this.#members.values()) if (!isReady) send(child, "SIGKILL");
+    } else if (verb === "stop") {
       log.info("Stopping", { by });
       this.#stop.abort();
       onStopping();
@@ -193,7 +213,13 @@ export class Supervisor {
 
   async #readToken(connection: Deno.Conn): Promise<void> {
     using _connection = connection;
-    this.#awaited.get(await readToken(connection))?.();
+    const token = await readToken(connection);
+    const index = this.#expected.get(token);
+    if (index !== undefined) {
+      this.#expected.delete(token);
+      return await this.#exchange.serve(index, connection);
+    }
+    this.#awaited.get(token)?.();
     // It stays open as long as both are there: its end tells the process of ours.
     await connection.read(new Uint8Array(1)).catch(() => null);
   }

@@ -61,7 +61,7 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
   }
 }
 
-/** An address as it may be shown: its password is `***`. */
+/** An address as it may be shown: its passwords are `***`, also one with characters that it should not have. */
 export function hidePassword(url: string): string {
-  return url.replace(/(\/\/[^:@/]*:)[^@/]*@/, "$1***@");
+  return url.replace(/(\/\/[^:@/]*:).*@/s, "$1***@").replace(/([?&]sentinel_password=)[^&]*/, "$1***");
 }

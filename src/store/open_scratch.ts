@@ -19,6 +19,8 @@ export interface ScratchOptions {
   readonly queue: string;
   /** Told at the end, in a line, where it cannot be left as it was found. */
   readonly say: (what: string) => void;
+  /** SQLite: whether to make the folder of the store's file where there is none; default true. */
+  readonly create?: boolean;
   /** Default: the system's. */
   readonly clock?: Clock;
 }
@@ -30,7 +32,7 @@ export interface ScratchOptions {
  * @throws {StoreError} when there is no place for one
  */
 export async function openScratch(url: string, options: ScratchOptions): Promise<Scratch> {
-  if (url.startsWith("sqlite:")) return await (await import("./sqlite/scratch.ts")).sqliteScratch(url);
+  if (url.startsWith("sqlite:")) return await (await import("./sqlite/scratch.ts")).sqliteScratch(url, options);
   if (/^redis(s|\+unix|\+sentinel)?:/.test(url)) {
     return await (await import("./redis/scratch.ts")).redisScratch(url, options);
   }

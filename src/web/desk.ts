@@ -13,7 +13,7 @@ import type { Feed } from "./feed.ts";
 import type { Mask } from "./mask.ts";
 import type { Operations } from "./operations.ts";
 import type { RecentMeasures } from "./recent_measures.ts";
-import type { ServerCounts } from "./server_metrics.ts";
+import type { ProcessCounts } from "./server_metrics.ts";
 
 /** One setting as it was loaded. */
 export interface SettingRow {
@@ -42,8 +42,8 @@ export interface Desk {
   readonly settings: readonly SettingRow[];
   /** Classes that this process has handlers for; empty when it has none of its own. */
   readonly classes: readonly string[];
-  /** What this process counts of its own doing, if it performs jobs. */
-  readonly counts: (() => ServerCounts) | undefined;
+  /** What this process counts of its own doing, if it performs jobs, and the others of its supervisor; answers soon. */
+  readonly counts: (() => Promise<readonly ProcessCounts[]>) | undefined;
   /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */
   readonly notReady: (() => string | undefined) | undefined;
   /** What stands before every path: empty, or `/jobs`. */

@@ -1,6 +1,6 @@
 /**
- * `/metrics`: the state of the store, and what this process counts, as text for Prometheus. The number of series has a
- * bound: queues and classes beyond it are counted together.
+ * `/metrics`: the state of the store, and what this process and its peers count, as text for Prometheus. The number of
+ * series has a bound: queues and classes beyond it are counted together.
  *
  * @module
  */
@@ -21,12 +21,12 @@ const PATIENCE_MS = 5_000;
 
 /** All of it; without what the store would tell, when that does not answer. */
 export async function metricsText(desk: Desk): Promise<string> {
-  const fromStore = await storeFamiliesInTime(desk);
+  const [fromStore, counted] = await Promise.all([storeFamiliesInTime(desk), desk.counts?.()]);
   return [
     family("jobs_build_info", "gauge", "What answers", [{ labels: buildLabels(desk.store.url), value: 1 }]),
     one("jobs_store_up", "gauge", "Whether the store answers", Number(fromStore !== undefined)),
     ...fromStore ?? [],
-    ...(desk.counts ? serverFamilies(desk.counts()) : []),
+    ...(counted ? serverFamilies(counted) : []),
   ].join("\n") + "\n";
 }
 

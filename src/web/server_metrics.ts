@@ -1,10 +1,11 @@
 /**
- * The part of `/metrics` that a server counts of itself: tries by class, rescues, leases lost, crontab, horses.
+ * The part of `/metrics` that a server counts of itself: tries by class, rescues, leases lost, crontab, horses. Of several
+ * processes under one supervisor each has series of its own: it starts again by itself, and its counters with it.
  *
  * @module
  */
 import type { Durations } from "../job/histogram.ts";
-import { family, histogramSamples, one } from "./metrics_text.ts";
+import { family, histogramSamples, type Kind, type Sample } from "./metrics_text.ts";
 
 /** Endings for which `jobs_performed_total` does not stand, or only as `failed`. */
 const ENDINGS = ["retried", "dead", "discarded", "cancelled", "expired", "snoozed"] as const;
@@ -34,51 +35,99 @@ export interface ServerCounts {
     | undefined;
 }
 
-/** The families. */
-export function serverFamilies(counts: ServerCounts): string[] {
-  const { horses, lateness } = counts;
-  const occurrences = Object.entries(counts.occurrences).map(([outcome, value]) => ({ labels: { outcome }, value }));
+/** What one process counts. */
+export interface ProcessCounts {
+  /** Its number among the processes of its supervisor, from 1; undefined for one without. */
+  readonly process: number | undefined;
+  /** Undefined when it did not say. */
+  readonly counts: ServerCounts | undefined;
+}
+
+/** The families; where processes have numbers, every sample has them as its label `process`. */
+export function serverFamilies(processes: readonly ProcessCounts[]): string[] {
+  const told = processes.flatMap(({ process, counts }) => counts ? [{ labels: numbered(process), counts }] : []);
+  const each = (name: string, kind: Kind, about: string, samples: (counts: ServerCounts) => readonly Sample[]) =>
+    family(
+      name,
+      kind,
+      about,
+      told.flatMap(({ labels, counts }) =>
+        samples(counts).map((sample) => ({ ...sample, labels: { ...labels, ...sample.labels } }))
+      ),
+    );
+  const one = (name: string, kind: Kind, about: string, value: (counts: ServerCounts) => number) =>
+    each(name, kind, about, (counts) => [{ value: value(counts) }]);
+  const ofHorses = (name: string, kind: Kind, about: string, value: keyof NonNullable<ServerCounts["horses"]>) =>
+    each(name, kind, about, ({ horses }) => horses ? [{ value: horses[value] }] : []);
   return [
-    ...classFamilies([...counts.classes]),
-    one("jobs_rescued_total", "counter", "Jobs of dead processes that this process gave back", counts.rescued),
-    one("jobs_buried_total", "counter", "Jobs that it buried: their processes died too often", counts.buried),
-    one("jobs_leases_lost_total", "counter", "Leases it lost: it was taken for dead", counts.leasesLost),
-    one("jobs_dead_dropped_total", "counter", "Dead jobs it dropped: too many, or too old", counts.deadDropped),
+    ...upFamilies(processes),
+    each("jobs_performed_total", "counter", "Jobs this process performed, by class and outcome", performed),
+    each("jobs_run_seconds", "histogram", "How long this process performed jobs", durations("run")),
+    each("jobs_wait_seconds", "histogram", "How long jobs had waited in their queue", durations("wait")),
+    each("jobs_ended_total", "counter", "Tries that did not end well, by class and what came of the job", ended),
+    one("jobs_rescued_total", "counter", "Jobs of dead processes that this process gave back", (it) => it.rescued),
+    one("jobs_buried_total", "counter", "Jobs that it buried: their processes died too often", (it) => it.buried),
+    one("jobs_leases_lost_total", "counter", "Leases it lost: it was taken for dead", (it) => it.leasesLost),
+    one("jobs_dead_dropped_total", "counter", "Dead jobs it dropped: too many, or too old", (it) => it.deadDropped),
     one(
       "jobs_event_loop_delay_seconds",
       "gauge",
       "For how long the last heartbeat's question was kept waiting",
-      counts.loopDelayMs / 1_000,
+      (it) => it.loopDelayMs / 1_000,
     ),
-    family("jobs_cron_occurrences_total", "counter", "Occurrences that this process decided on", occurrences),
-    family("jobs_cron_lateness_seconds", "histogram", "How late occurrences were enqueued", histogramSamples(lateness)),
-    ...(horses
+    each("jobs_cron_occurrences_total", "counter", "Occurrences that this process decided on", occurrences),
+    each(
+      "jobs_cron_lateness_seconds",
+      "histogram",
+      "How late occurrences were enqueued",
+      (it) => histogramSamples(it.lateness),
+    ),
+    ...(told.some(({ counts }) => counts.horses)
       ? [
-        one("jobs_horses", "gauge", "Horses that run", horses.running),
-        one("jobs_horses_started_total", "counter", "Horses started", horses.started),
-        one("jobs_horses_renewed_total", "counter", "Horses replaced after their share of jobs", horses.renewed),
-        one("jobs_horses_killed_total", "counter", "Horses killed for time or memory, or crashed", horses.killed),
+        ofHorses("jobs_horses", "gauge", "Horses that run", "running"),
+        ofHorses("jobs_horses_started_total", "counter", "Horses started", "started"),
+        ofHorses("jobs_horses_renewed_total", "counter", "Horses replaced after their share of jobs", "renewed"),
+        ofHorses("jobs_horses_killed_total", "counter", "Horses killed for time or memory, or crashed", "killed"),
       ]
       : []),
   ];
 }
 
-function classFamilies(classes: readonly (readonly [string, ClassCounts])[]): string[] {
-  const performed = classes.flatMap(([name, { endings: { done, retried, dead, discarded } }]) => [
+/** Which of several answered; of one alone, that it is read says so. */
+function upFamilies(processes: readonly ProcessCounts[]): string[] {
+  const several = processes.filter(({ process }) => process !== undefined);
+  if (several.length === 0) return [];
+  const samples = several.map(({ process, counts }) => ({
+    labels: numbered(process),
+    value: Number(counts !== undefined),
+  }));
+  return [family("jobs_process_up", "gauge", "Whether this process said in time what it counts", samples)];
+}
+
+function numbered(process: number | undefined): Record<string, string> {
+  return process === undefined ? {} : { process: String(process) };
+}
+
+function performed({ classes }: ServerCounts): Sample[] {
+  return [...classes].flatMap(([name, { endings: { done, retried, dead, discarded } }]) => [
     { labels: { class: name, outcome: "ok" }, value: done },
     { labels: { class: name, outcome: "failed" }, value: retried + dead + discarded },
   ]);
-  const ended = classes.flatMap(([name, { endings }]) =>
+}
+
+function ended({ classes }: ServerCounts): Sample[] {
+  return [...classes].flatMap(([name, { endings }]) =>
     ENDINGS.flatMap((outcome) =>
       endings[outcome] ? [{ labels: { class: name, outcome }, value: endings[outcome] }] : []
     )
   );
-  const histogram = (what: "run" | "wait") =>
-    classes.flatMap(([name, counted]) => histogramSamples(counted[what], { class: name }));
-  return [
-    family("jobs_performed_total", "counter", "Jobs this process performed, by class and outcome", performed),
-    family("jobs_run_seconds", "histogram", "How long this process performed jobs", histogram("run")),
-    family("jobs_wait_seconds", "histogram", "How long jobs had waited in their queue", histogram("wait")),
-    family("jobs_ended_total", "counter", "Tries that did not end well, by class and what came of the job", ended),
-  ];
+}
+
+function durations(what: "run" | "wait") {
+  return ({ classes }: ServerCounts): Sample[] =>
+    [...classes].flatMap(([name, counted]) => histogramSamples(counted[what], { class: name }));
+}
+
+function occurrences(counts: ServerCounts): Sample[] {
+  return Object.entries(counts.occurrences).map(([outcome, value]) => ({ labels: { outcome }, value }));
 }

@@ -16,7 +16,7 @@ import { Feed } from "./feed.ts";
 import { Mask } from "./mask.ts";
 import { Operations } from "./operations.ts";
 import { RecentMeasures } from "./recent_measures.ts";
-import type { ServerCounts } from "./server_metrics.ts";
+import type { ProcessCounts } from "./server_metrics.ts";
 
 /** How the web is set up. */
 export interface WebOptions {
@@ -41,8 +41,8 @@ export interface WebOptions {
   readonly settings?: readonly SettingRow[];
   /** Classes that can be performed here. */
   readonly classes?: readonly string[];
-  /** What this process counts of its own doing. */
-  readonly counts?: () => ServerCounts;
+  /** What this process counts of its own doing, and the others of its supervisor; answers soon. */
+  readonly counts?: () => Promise<readonly ProcessCounts[]>;
   /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */
   readonly notReady?: () => string | undefined;
   /** Default 1 MiB. */

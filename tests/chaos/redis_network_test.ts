@@ -95,7 +95,7 @@ Deno.test("redis chaos: jobs taken over a connection that breaks all the time ar
 });
 
 Deno.test("redis chaos: what was taken when the answer was lost, and does not fit the next taking, goes back", async () => {
-  await using t = await openBench({ waitMs: 50 });
+  await using t = await openBench({ waitMs: 2_000 });
   await t.direct.beat(processRecord(OWNER), TTL_MS);
   // So that Redis has the script.
   assertEquals(await takeUpTo(t.store, OWNER), []);
@@ -144,7 +144,7 @@ Deno.test("redis chaos: a connection closed by half is made anew", async () => {
 });
 
 Deno.test("redis chaos: where bytes vanish without a word, the connection is given up, and with it those that block", async () => {
-  await using t = await openBench({ waitMs: 4_000 });
+  await using t = await openBench({ waitMs: 8_000 });
   const patience = new AbortController();
   const waiting = t.store.waitForWork(["default"], patience.signal);
   await until(() => t.proxy.accepted === 2);

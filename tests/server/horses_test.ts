@@ -49,6 +49,21 @@ Deno.test("isolate in the configuration takes any class there, and a horse is re
   await bench.noted("after");
 });
 
+Deno.test("a job whose horse never gets ready ends at its timeout all the same", async () => {
+  await using bench = await Bench.open();
+  const handlers = `${bench.folder}/stuck.js`;
+  await Deno.writeTextFile(
+    handlers,
+    `if (Deno.args.includes("__horse")) await new Promise((resolve) => setTimeout(resolve, 1e9));
+export function Stuck() {}
+Stuck.options = { isolate: true, timeout: 1, retry: 0 };
+`,
+  );
+  await using _server = await bench.server([handlers], { JOBS_GRACE: "300ms" });
+  const jid = await bench.push("Stuck", []);
+  assertEquals((await dead(bench, jid)).error_class, "Timeout");
+});
+
 Deno.test("an endless loop dies at its timeout, and an inline job beside it never stalls for 100 ms", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server([HORSES], { JOBS_GRACE: "300ms" });

@@ -3,7 +3,8 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "@std/yaml";
 import { ALL_QUEUES } from "../../src/store/pauses.ts";
 import { Bench } from "../support/bench.ts";
-import { jobs, JobsProcess } from "../support/process.ts";
+import { jobs, JobsProcess, MORTAL } from "../support/process.ts";
+import { promtool } from "../support/promtool.ts";
 import { freePort } from "../support/redis.ts";
 import { onBothStores, openSite } from "./site.ts";
 
@@ -13,18 +14,6 @@ export { Fail, Noop, Note, Wait } from "${ROOT}tests/support/handlers.js";
 export { Exit, WhichProcess } from "${ROOT}tests/support/horse_handlers.js";
 export const Later = () => { throw Object.assign(new Error("later"), { name: "Snooze", delayMs: 3_600_000 }); };
 `;
-
-async function promtool(args: readonly string[], input = ""): Promise<string> {
-  const child = new Deno.Command("promtool", { args: [...args], stdin: "piped", stdout: "piped", stderr: "piped" })
-    .spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(input));
-  await writer.close();
-  const { success, stdout, stderr } = await child.output();
-  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-  assert(success, said);
-  return said;
-}
 
 /** The names of the samples that a text declares. */
 function sampleNames(text: string): Set<string> {
@@ -60,7 +49,7 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
   const args = [handlers, "-C", config, "-c", "4", "--web", web.slice(7, -1)];
   // Too late by the time that anybody takes it.
   await bench.push("Note", [bench.notes], { expires_in: 0.001 });
-  await using server = new JobsProcess({ store: bench.url, args, env: { JOBS_HORSE_JOBS: "1" } });
+  await using server = new JobsProcess({ store: bench.url, args, env: { ...MORTAL, JOBS_HORSE_JOBS: "1" } });
   await server.logged("Ready");
   await bench.push("Fail", []);
   await bench.push("Fail", [], { retry: false });
@@ -71,7 +60,7 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
   await bench.noted(`start ${cancelled}`);
   await jobs(["cancel", cancelled, "--store", bench.url]);
   {
-    await using doomed = await bench.server(["-q", "doomed", "-c", "1"]);
+    await using doomed = await bench.server(["-q", "doomed", "-c", "1"], MORTAL);
     const jid = await bench.push("Hang", [bench.notes], { queue: "doomed" });
     await bench.noted(`start ${jid}`);
     doomed.kill("SIGKILL");
@@ -112,7 +101,10 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
   const text = await scrape();
   assertEquals(await promtool(["check", "metrics"], text), "");
 
-  const names = sampleNames(text);
+  assert(!text.includes("process="), "one process needs no number");
+
+  // It is there with --processes alone: processes_metrics_test.ts.
+  const names = sampleNames(text).add("jobs_process_up");
   const labels = labelsOf(text);
   const dashboard = JSON.parse(await Deno.readTextFile(`${ROOT}packaging/grafana/jobs.json`));
   // deno-lint-ignore no-explicit-any -- a document of someone else's form
@@ -142,7 +134,9 @@ Deno.test("Prometheus accepts the alerts and the scrape example, and the alerts 
 });
 
 Deno.test("Without its store a process still tells of itself, and that the store is away", async () => {
-  await using site = await openSite("redis", { counts: () => NOTHING });
+  await using site = await openSite("redis", {
+    counts: () => Promise.resolve([{ process: undefined, counts: NOTHING }]),
+  });
   const someone = site.visitor();
   assertStringIncludes((await someone.visit("/metrics")).text, "jobs_store_up 1\n");
   await site.store[Symbol.asyncDispose]();

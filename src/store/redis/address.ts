@@ -52,10 +52,12 @@ const ADDRESS = /^(redis|rediss|redis\+unix|redis\+sentinel):(?:\/\/)?(?:([^@/?]
  */
 export function parseAddress(url: string): RedisAddress {
   const match = ADDRESS.exec(url);
-  const shown = withoutPasswords(url);
-  if (!match) throw wrong(shown, "it is not of the form redis://[USER:PASSWORD@]HOST[:PORT][/DB]");
+  if (!match) throw wrong(hideLogin(url), "it is not of the form redis://[USER:PASSWORD@]HOST[:PORT][/DB]");
   const [, scheme, user, hosts = "", path = "", query = ""] = match;
-  const parameters = readQuery(query, shown);
+  // What stands before an "@" further on may be part of a password.
+  if (hosts.includes("@") || path.includes("@") && scheme !== "redis+unix") throw unescaped(url);
+  const parameters = readQuery(query, url);
+  const shown = withoutPasswords(url);
   const login = readLogin(user, shown);
   const common = { shown, login, ...readTls(scheme!, parameters) };
   switch (scheme) {
@@ -63,7 +65,7 @@ export function parseAddress(url: string): RedisAddress {
       if (hosts !== "" || path.length < 2) throw wrong(shown, "write redis+unix:/PATH, with the socket's whole path");
       return {
         ...common,
-        server: { path: decodeURIComponent(path) },
+        server: { path: decode(path, shown) },
         database: readDatabase(parameters.get("db"), shown),
       };
     case "redis+sentinel": {
@@ -72,7 +74,7 @@ export function parseAddress(url: string): RedisAddress {
       return {
         ...common,
         server: {
-          master: decodeURIComponent(master),
+          master: decode(master, shown),
           nodes: hosts.split(",").map((host) => readHost(host, DEFAULT_SENTINEL_PORT, shown)),
           login: compact({
             username: parameters.get("sentinel_user"),
@@ -103,14 +105,20 @@ function withoutPasswords(url: string): string {
     .replace(/[?&]$/, "");
 }
 
+/** Nothing up to the last "@": wherever a password ends that is not written as it must be. */
+function hideLogin(url: string): string {
+  return url.replace(/^([a-z+]+:(?:\/\/)?).*@/s, "$1***@");
+}
+
 const PARAMETERS = ["db", "ca", "tls", "sentinel_user", "sentinel_password"];
 
-function readQuery(query: string, shown: string): Map<string, string> {
+function readQuery(query: string, url: string): Map<string, string> {
   const parameters = new Map(new URLSearchParams(query));
   for (const name of parameters.keys()) {
     if (!PARAMETERS.includes(name)) {
+      if (query.includes("@")) throw unescaped(url);
       throw wrong(
-        shown,
+        withoutPasswords(url),
         `"${name}" after the "?" is unknown, it knows ${PARAMETERS.map((known) => `"${known}"`).join(", ")}`,
       );
     }
@@ -123,8 +131,8 @@ function readLogin(user: string | undefined, shown: string): Login {
   const colon = user.indexOf(":");
   if (colon < 0) throw wrong(shown, "a user needs a password: USER:PASSWORD@, or :PASSWORD@ for the default user");
   return compact({
-    username: decodeURIComponent(user.slice(0, colon)),
-    password: decodeURIComponent(user.slice(colon + 1)),
+    username: decode(user.slice(0, colon), shown),
+    password: decode(user.slice(colon + 1), shown),
   });
 }
 
@@ -152,6 +160,18 @@ function compact(login: { username: string | undefined; password: string | undef
     ...(login.username ? { username: login.username } : {}),
     ...(login.password ? { password: login.password } : {}),
   };
+}
+
+function decode(text: string, shown: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw wrong(shown, 'a "%" in it is not followed by two hex digits: write %25 for one');
+  }
+}
+
+function unescaped(url: string): StoreError {
+  return wrong(hideLogin(url), 'write %2F for a "/" in its user or password, %3F for a "?", %40 for an "@"');
 }
 
 function wrong(shown: string, why: string): StoreError {

@@ -33,6 +33,7 @@ Deno.test("parseAddress: a Unix socket", () => {
   assertEquals(guarded.server, { path: "/run/redis.sock" });
   assertEquals(guarded.login, { username: "bob", password: "pw" });
   assertEquals(guarded.shown, "redis+unix://bob@/run/redis.sock");
+  assertEquals(parseAddress("redis+unix:/run/a@b.sock").server, { path: "/run/a@b.sock" });
 });
 
 Deno.test("parseAddress: Sentinels and the master they watch", () => {
@@ -55,6 +56,11 @@ Deno.test("parseAddress: what is wrong is named, without the password", () => {
     ["redis+unix:", "the socket's whole path"],
     ["redis+sentinel://a,b", "the master's name is missing"],
     ["redis://h?database=1", '"database" after the "?" is unknown'],
+    ["redis://:pw/pw@h/1", '"redis://***@h/1": write %2F'],
+    ["redis://bob:pw?pw@h", '"redis://***@h": write %2F'],
+    ["redis://bob:pw@pw@h", '"redis://***@h": write %2F'],
+    ["redis://bob:pw%@h", '"redis://bob@h": a "%" in it'],
+    ["redis+unix:/run/%zz", 'a "%" in it'],
   ];
   for (const [url, message] of bad) {
     const error = assertThrows(() => parseAddress(url), StoreError, message);

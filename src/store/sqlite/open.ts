@@ -11,6 +11,7 @@ import { Committer } from "./commit.ts";
 import { type Context, statementCache } from "./context.ts";
 import { openDatabase } from "./database.ts";
 import { translate } from "./errors.ts";
+import { hearWrites } from "./hear_writes.ts";
 import { Patience } from "./patience.ts";
 import { SameFile } from "./same_file.ts";
 import { SqliteStore } from "./store.ts";
@@ -38,7 +39,7 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<Op
     patience,
     create: options.create ?? true,
   });
-  const watch = new Watch(database);
+  const watch = new Watch(database, (told) => hearWrites(path, told));
   const file = new SameFile(path, systemClock);
   const commit = new Committer(database, {
     path,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { StatementSync } from "node:sqlite";
 import type { QueuePause } from "../admin.ts";
 import type { QueueLimit } from "../limits.ts";
 import { ALL_QUEUES } from "../pauses.ts";
@@ -15,6 +16,9 @@ interface Open {
   readonly id: number;
   readonly limit: Limited | undefined;
 }
+
+/** Not in the types yet. */
+type ArrayStatement = StatementSync & { setReturnArrays(on: boolean): void };
 
 /** Keeps the queues. */
 export class Queues {
@@ -42,12 +46,10 @@ export class Queues {
         const open = this.#withWork(name);
         if (open === undefined) continue;
         const { id: queue, limit: limited } = open;
-        const rows = sql(
-          `SELECT job.id, payload FROM queued CROSS JOIN job ON job.id = queued.job
-           WHERE queued.queue = ? ORDER BY queued.job LIMIT ?`,
-        ).all(queue, limited ? Math.min(left, this.#limits.room(limited)) : left);
+        const most = limited ? Math.min(left, this.#limits.room(limited)) : left;
+        const rows = this.#oldest().all(queue, most) as unknown as [id: number, payload: string][];
         if (rows.length === 0) continue;
-        const last = rows.at(-1)!.id!;
+        const [last] = rows.at(-1)!;
         sql(
           `INSERT INTO lease (job, queue, owner, take, at)
            SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?`,
@@ -55,9 +57,7 @@ export class Queues {
         sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(queue, last);
         this.#grow(queue, -rows.length);
         if (limited) this.#limits.note(limited, rows.length);
-        for (const { id, payload } of rows) {
-          leases.push({ token: `${id}.${take}`, queue: name, payload: payload as string });
-        }
+        for (const [id, payload] of rows) leases.push({ token: `${id}.${take}`, queue: name, payload });
       }
       return leases;
     }, limit);
@@ -162,6 +162,16 @@ export class Queues {
   remove(queue: number, job: number): void {
     this.#context.sql("DELETE FROM queued WHERE queue = ? AND job = ?").run(queue, job);
     this.#grow(queue, -1);
+  }
+
+  /** Reads the oldest jobs of a queue. Arrays, because objects with names take twice as long. */
+  #oldest(): StatementSync {
+    const oldest = this.#context.sql(
+      `SELECT job.id, payload FROM queued CROSS JOIN job ON job.id = queued.job
+       WHERE queued.queue = ? ORDER BY queued.job LIMIT ?`,
+    ) as ArrayStatement;
+    oldest.setReturnArrays(true);
+    return oldest;
   }
 
   #allPaused(): boolean {

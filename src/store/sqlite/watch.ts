@@ -1,17 +1,32 @@
 /**
  * Waiting for what others commit. SQLite tells nobody, but a connection can ask cheaply whether the file has changed:
- * `PRAGMA data_version`. It is asked every few milliseconds, and only while somebody waits; what this connection commits
- * itself is known at once.
+ * `PRAGMA data_version`. It is asked only while somebody waits; what this connection commits itself is known at once.
+ *
+ *  1. It is asked every few milliseconds, which takes one per cent of a core.
+ *  2. When nothing has changed for a while, it is asked no more: the kernel tells when the log is written to
+ *     (`hear_writes.ts`). Then it is asked at once and often, as the commit follows soon, and goes on as before.
+ *  3. Where the kernel tells nothing, it is asked every few milliseconds for ever.
  *
  * @module
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { every } from "../../clock.ts";
 
-/** A push from another process is seen within so much. At this pace, waiting takes some 0.6 % of a core. */
-const INTERVAL_MS = 15;
-/** So many askings: half a second. What ends by the clock, such as a pause, changes nothing in the file. */
+/** At what intervals it is asked. */
+const PACES_MS = {
+  /** A writing was heard: as a rule its commit comes in the next milliseconds. */
+  prompt: 2,
+  /** A push from another process is seen within so much. */
+  usual: 15,
+  /** Writings are heard. What ends by the clock, such as a pause, changes nothing in the file: that is looked at. */
+  hearing: 300,
+};
+/** So many askings without a change, and the next pace is taken. */
+const TIMES = 10;
+/** So many askings: half a second, at the usual pace. */
 const LOOK_ANYWAY = 33;
+/** After so many changes that were not heard, hearing is given up. */
+const MOST_MISSED = 3;
 
 /** Whether what is waited for is there; "soon" when the clock will bring it, at a time that it would be late to miss. */
 type Look = () => boolean | "soon";
@@ -26,14 +41,23 @@ interface Waiter {
 export class Watch {
   readonly #version: StatementSync;
   readonly #waiters = new Set<Waiter>();
+  readonly #hear: (told: () => void) => (() => void) | undefined;
   #known = -1;
+  #pace: keyof typeof PACES_MS = "usual";
+  /** Askings without a change, at this pace. */
+  #asked = 0;
+  #missed = 0;
+  #isDeaf = false;
   #stopAsking: (() => void) | undefined;
+  #stopHearing: (() => void) | undefined;
   #isClosed = false;
   /** Somebody waits for something that comes soon. */
   #isSoon = false;
 
-  constructor(database: DatabaseSync) {
+  /** @param hear calls back when others may have written, until what it returns is called; undefined when it cannot */
+  constructor(database: DatabaseSync, hear: (told: () => void) => (() => void) | undefined = () => undefined) {
     this.#version = database.prepare("PRAGMA data_version");
+    this.#hear = hear;
   }
 
   /** Resolves as soon as `look` returns true, or `signal` aborts, or the store is closed. Never rejects. */
@@ -60,6 +84,11 @@ export class Watch {
 
   /** This connection has changed something. */
   changed(): void {
+    if (this.#pace === "usual") this.#asked = 0;
+    this.#look();
+  }
+
+  #look(): void {
     this.#isSoon = false;
     for (const { look, wake } of this.#waiters) {
       const seen = safely(look);
@@ -76,21 +105,71 @@ export class Watch {
 
   #start(): void {
     if (this.#stopAsking !== undefined) return;
-    let asked = 0;
-    this.#stopAsking = every(INTERVAL_MS, () => {
-      const version = this.#ask();
-      if (version === this.#known && !this.#isSoon && ++asked % LOOK_ANYWAY > 0) return;
-      this.#known = version;
-      this.changed();
-    });
+    this.#go("usual");
     this.#known = this.#ask();
     // What came between the waiter's look and this first question.
-    this.changed();
+    this.#look();
   }
 
   #stop(): void {
     this.#stopAsking?.();
     this.#stopAsking = undefined;
+    this.#stopHearing?.();
+    this.#stopHearing = undefined;
+  }
+
+  #go(pace: keyof typeof PACES_MS): void {
+    this.#stop();
+    this.#pace = pace;
+    this.#asked = 0;
+    this.#stopAsking = every(PACES_MS[pace], () => this.#tick());
+  }
+
+  #tick(): void {
+    if (this.#isNew()) {
+      if (this.#pace === "hearing" && ++this.#missed === MOST_MISSED) this.#isDeaf = true;
+      if (this.#pace === "usual") this.#asked = 0;
+      else this.#go("usual");
+      return this.#look();
+    }
+    // At the usual pace, for as long as it is.
+    if (this.#isSoon && this.#pace !== "usual") this.#go("usual");
+    if (this.#isSoon) return this.#look();
+    this.#asked++;
+    if (this.#pace === "hearing" || this.#asked % LOOK_ANYWAY === 0) return this.#look();
+    if (this.#asked < TIMES) return;
+    if (this.#pace === "prompt") this.#go("usual");
+    else if (!this.#isDeaf) this.#listen();
+  }
+
+  /** From here on the kernel tells, if it can. */
+  #listen(): void {
+    const stopHearing = this.#hear(() => this.#told());
+    if (stopHearing === undefined) {
+      this.#isDeaf = true;
+      return;
+    }
+    this.#go("hearing");
+    this.#stopHearing = stopHearing;
+    // What came before it was heard.
+    if (!this.#isNew()) return;
+    this.#go("usual");
+    this.#look();
+  }
+
+  /** Somebody writes. */
+  #told(): void {
+    this.#missed = 0;
+    this.#go("prompt");
+    this.#tick();
+  }
+
+  /** Whether there is something that was not there before. */
+  #isNew(): boolean {
+    const version = this.#ask();
+    if (version === this.#known) return false;
+    this.#known = version;
+    return true;
   }
 
   #ask(): number {

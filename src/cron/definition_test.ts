@@ -1,0 +1,39 @@
+import { assertEquals } from "@std/assert";
+import { definitionText, readDefinition, readState, stateText } from "./definition.ts";
+import type { CronEntry } from "./entry.ts";
+
+const ENTRY: CronEntry = {
+  name: "nightly",
+  class: "Report",
+  args: [9007199254740993n],
+  schedule: { rule: "0 0 3 * * *", timezone: "UTC" },
+  overlap: "allow",
+  catchUp: { policy: "last", windowMs: 1_000 },
+  options: {},
+  everyProcess: false,
+};
+
+Deno.test("a definition and a state come back from their texts as they were", () => {
+  assertEquals(readDefinition(definitionText(ENTRY, "config")), { ...ENTRY, source: "config" });
+  const state = { schedule: { everyMs: 1_000, anchor: 0 }, considered: 1_700_000_000_000 };
+  assertEquals(readState(stateText(state)), state);
+});
+
+Deno.test("a schedule that others wrote and that has no times is not understood", () => {
+  const schedules = [
+    { everyMs: 0, anchor: 0 },
+    { everyMs: -60_000, anchor: 0 },
+    { everyMs: 0.5, anchor: 0 },
+    { everyMs: 1_000, anchor: "0" },
+    { everyMs: 1_000, anchor: 1e300 },
+    { rule: "0 0 99 * * *", timezone: "UTC" },
+    { rule: "0 0 3 * * *", timezone: "Nowhere/Land" },
+    { rule: "0 0 3 * * *" },
+    null,
+  ];
+  for (const schedule of schedules) {
+    assertEquals(readDefinition(JSON.stringify({ ...ENTRY, args: [], schedule })), undefined);
+    assertEquals(readState(JSON.stringify({ schedule, considered: 0 })), undefined);
+  }
+  assertEquals(readState(JSON.stringify({ schedule: ENTRY.schedule, considered: 1e300 })), undefined);
+});

@@ -1,0 +1,19 @@
+/**
+ * Prometheus' own tool reads what we say.
+ *
+ * @module
+ */
+import { assert } from "@std/assert";
+
+/** Runs `promtool`; returns what it said. The test fails when it found something. */
+export async function promtool(args: readonly string[], input = ""): Promise<string> {
+  const child = new Deno.Command("promtool", { args: [...args], stdin: "piped", stdout: "piped", stderr: "piped" })
+    .spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(input));
+  await writer.close();
+  const { success, stdout, stderr } = await child.output();
+  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert(success, said);
+  return said;
+}
