@@ -35,7 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "tracing": "client handlers middleware version job clock",
   "server": "tracing client handlers middleware cron store store/open config log version job clock",
   // How people are told, on the terminal and in the dashboard.
-  "words": "client cron job",
+  "words": "client cron store job",
   "web": "words client store store/admin store/open cron config log version job clock",
   "cli":
     "web words server tracing client handlers middleware cron store store/admin store/open store/move config log version job clock nearest",

@@ -41,6 +41,7 @@ export type * from "./store/admin_adopt.ts";
 export type * from "./store/admin_audit.ts";
 export type * from "./store/admin_health.ts";
 export type * from "./store/admin_history.ts";
+export type { LimitInfo, QueueLimit, StartLimit } from "./store/limits.ts";
 export type * from "./store/classes.ts";
 export type * from "./store/measures.ts";
 export type * from "./store/results.ts";

@@ -83,6 +83,10 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     await fill(from);
     await from.pause("mail");
     await from.pause("default", HOUR_MS);
+    const limit = { running: 3, starts: { count: 5, perMs: HOUR_MS } };
+    await from.limit("mail", limit);
+    await from.limit("default", limit);
+    await to.limit("default", { running: 1 });
     const before = await everything(from);
     const told: MoveProgress[] = [];
     const result = await moveStore(from, to, { onProgress: (progress) => told.push(progress) });
@@ -93,6 +97,11 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       (await to.queues()).map(({ name, paused, pausedForMs }) => [name, paused, pausedForMs !== undefined]),
       [["default", true, true], ["mail", true, false]],
     );
+    assertEquals((await to.queues()).map((queue) => queue.limit), [
+      { running: 1, taken: 0, started: 0, freeInMs: 0 },
+      { ...limit, taken: 0, started: 0, freeInMs: 0 },
+    ]);
+    assertEquals((await from.queues()).filter((queue) => queue.limit), []);
     assertEquals(told.at(-1), { moved: 1_221, total: 1_221 });
     assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
   });

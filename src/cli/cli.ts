@@ -36,6 +36,7 @@ const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Pro
   clear: ["delete the jobs of a queue", () => import("./clear.ts")],
   pause: ["let no jobs be taken from a queue, or from any", () => import("./pause.ts")],
   resume: ["end a pause", () => import("./resume.ts")],
+  limit: ["limit how many jobs of a queue run at once, or start in a time", () => import("./limit.ts")],
   quiet: ["let a process finish and take nothing more", () => import("./quiet.ts")],
   stop: ["stop a process", () => import("./stop.ts")],
   dump: ["print what every task of a process is doing", () => import("./dump.ts")],

@@ -78,7 +78,7 @@ function bash(commands: readonly Completed[]): string {
     words="${commands.map(({ name }) => name).join(" ")}"
   else
     case \${COMP_WORDS[COMP_CWORD - 1]} in
-      -q | --queue | queue | clear | pause | resume) words=$(${QUEUES}) ;;
+      -q | --queue | queue | clear | limit | pause | resume) words=$(${QUEUES}) ;;
       *)
         case \${COMP_WORDS[1]} in
 ${commands.map((command) => `          ${command.name}) words="${wordsOf(command)}" ;;`).join("\n")}
@@ -102,7 +102,7 @@ ${commands.map(({ name, about }) => `      ${quoted(`${name}:${about}`)}`).join(
     return
   fi
   case $words[CURRENT-1] in
-    -q|--queue|queue|clear|pause|resume) compadd -- $(${QUEUES}); return ;;
+    -q|--queue|queue|clear|limit|pause|resume) compadd -- $(${QUEUES}); return ;;
   esac
   case $words[2] in
 ${commands.map((command) => `    ${command.name}) compadd -- ${wordsOf(command)} ;;`).join("\n")}
@@ -125,7 +125,7 @@ function fish(commands: readonly Completed[]): string {
         `complete -c jobs ${after(name)} -l ${flag}${flag === "queue" ? " -s q -x -a '(__jobs_queues)'" : ""}`
       ),
     ]),
-    `complete -c jobs ${after("queue clear pause resume")} -f -a '(__jobs_queues)'`,
+    `complete -c jobs ${after("queue clear limit pause resume")} -f -a '(__jobs_queues)'`,
   ].join("\n");
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Fields, Shape } from "./json_shape.ts";
+import { type Fields, LIMIT, type Shape } from "./json_shape.ts";
 
 const edited = (verb: string): Fields => ({
   [verb]: ["number", "how many jobs it was done to"],
@@ -43,6 +43,11 @@ export const CHANGE_SHAPES: readonly Shape[] = [
     command: "jobs resume",
     prints: "an object",
     fields: { "resume": ["list of texts", "the queues; `*` stands for all"] },
+  },
+  {
+    command: "jobs limit",
+    prints: "a list of objects",
+    fields: { "queue": ["text", "a queue that is limited"], ...LIMIT },
   },
   {
     command: "jobs quiet|stop",

@@ -13,7 +13,7 @@ import { loadSettings, storeOptions } from "./store.ts";
 export const help = `
 Usage: jobs move --from URL --to URL [--json]
 
-Moves everything from one store to another: queues in their order, scheduled, retry and dead, pauses, and the crontab.
+Moves everything from one store to another: queues in their order, scheduled, retry and dead, pauses, limits, and the crontab.
 Stop the processes that take jobs from the source first (jobs stop --all --store URL). It may be stopped or killed at any
 moment and run again: no job is lost, and none is there twice. Totals, and what is kept of ended jobs, stay behind.`;
 

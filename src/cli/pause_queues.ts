@@ -8,6 +8,7 @@ import { formatDuration } from "../job/duration.ts";
 import { nearest } from "../nearest.ts";
 import type { ProcessInfo, QueueInfo, StoreAdmin } from "../store/admin.ts";
 import { ALL_QUEUES, pauseTarget } from "../store/pauses.ts";
+import { limitUse } from "../words/limits.ts";
 import { UsageError } from "./args.ts";
 import { writeDown } from "./audit.ts";
 import type { Column } from "./table.ts";
@@ -80,13 +81,16 @@ export const QUEUE_COLUMNS: readonly Column[] = ["queue", "size", "latency", {
   colours: { paused: "yellow" },
 }];
 
-/** Queues as rows of a table: name, size, latency, and whether and for how long it is paused. */
+/** Queues as rows of a table: name, size, latency, and whether they are paused or limited, and how far. */
 export function queueRows(queues: readonly QueueInfo[]): (string | number)[][] {
-  return queues.map(({ name, size, latencyMs, paused, pausedForMs }) => [
+  return queues.map(({ name, size, latencyMs, paused, pausedForMs, limit }) => [
     shownQueue(name),
     size,
     formatDuration(latencyMs),
-    !paused ? "" : pausedForMs === undefined ? "paused" : `paused for ${formatDuration(pausedForMs)}`,
+    [
+      ...(paused ? [pausedForMs === undefined ? "paused" : `paused for ${formatDuration(pausedForMs)}`] : []),
+      ...(limit ? [`limited: ${limitUse(limit)}`] : []),
+    ].join(", "),
   ]);
 }
 

@@ -131,6 +131,8 @@ function remarkOn({ is }: Obstacle, job?: { readonly class: string; readonly que
       return "waits: all queues are paused (jobs resume)";
     case "paused":
       return `waits: ${queue} is paused (jobs resume ${job?.queue})`;
+    case "limited":
+      return `waits: ${queue} is at its limit`;
     case "no-process":
       return "waits: no process takes jobs from this store now (jobs run)";
     case "no-taker":

@@ -102,7 +102,9 @@ Deno.test("wireTime tells seconds from milliseconds by the fraction, readWireTim
   assertEquals(readWireTime(1700000000.123), 1_700_000_000_123);
   assertEquals(readWireTime(1700000000), 1_700_000_000_000);
   assertEquals(readWireTime(1_700_000_000_123), 1_700_000_000_123);
-  for (const value of [undefined, null, "1700000000", NaN, Infinity, 1e300, -1e300, 8.64e15 + 2, {}]) assertEquals(readWireTime(value), undefined);
+  for (const value of [undefined, null, "1700000000", NaN, Infinity, 1e300, -1e300, 8.64e15 + 2, {}]) {
+    assertEquals(readWireTime(value), undefined);
+  }
 });
 
 type Random = (below: number) => number;

@@ -33,17 +33,26 @@ export class Bounds implements LoopBody<void> {
   readonly #clock: Clock;
   readonly #limits: Limits;
   readonly #activity: () => Activity;
+  readonly #hasLimitedWork: () => Promise<boolean>;
   readonly #end: (why: string) => void;
   #idleSince: number;
 
   /**
    * @param options.activity what is going on now
+   * @param options.hasLimitedWork whether its queues have jobs that wait for their limit; asked only before it ends
    * @param options.end ends the server; called again and again until it has ended
    */
-  constructor(options: { clock: Clock; limits: Limits; activity: () => Activity; end: (why: string) => void }) {
+  constructor(options: {
+    clock: Clock;
+    limits: Limits;
+    activity: () => Activity;
+    hasLimitedWork: () => Promise<boolean>;
+    end: (why: string) => void;
+  }) {
     this.#clock = options.clock;
     this.#limits = options.limits;
     this.#activity = options.activity;
+    this.#hasLimitedWork = options.hasLimitedWork;
     this.#end = options.end;
     this.#idleSince = options.clock.monotonic();
   }
@@ -54,15 +63,22 @@ export class Bounds implements LoopBody<void> {
   }
 
   /** Looks once. */
-  step(): Promise<void> {
+  async step(): Promise<void> {
     const { underWay, queuesEmpty, exhausted } = this.#activity();
     const { burst, maxIdleMs } = this.#limits;
     const now = this.#clock.monotonic();
     if (underWay > 0) this.#idleSince = now;
     else if (exhausted) this.#end("max-jobs");
-    else if (burst && queuesEmpty) this.#end("burst");
-    else if (maxIdleMs !== undefined && now - this.#idleSince >= maxIdleMs) this.#end("max-idle");
-    return Promise.resolve();
+    else if (burst && queuesEmpty) await this.#endUnlessLimited("burst");
+    else if (maxIdleMs !== undefined && now - this.#idleSince >= maxIdleMs) await this.#endUnlessLimited("max-idle");
+  }
+
+  /** What waits for its limit is work to come: the queues are not empty, though nothing can be taken. */
+  async #endUnlessLimited(why: string): Promise<void> {
+    // Where the store does not answer, it is asked again.
+    if (await this.#hasLimitedWork().catch(() => true)) return;
+    // Some may have come, or been let go, while it was asked.
+    if (this.#activity().underWay === 0) this.#end(why);
   }
 
   rest(_result: void, signal: AbortSignal): Promise<void> {

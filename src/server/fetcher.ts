@@ -97,6 +97,11 @@ export class Fetcher implements LoopBody<boolean> {
     return this.#quiet;
   }
 
+  /** Whether its queues have jobs that are held back by nothing but a limit, or are about to be taken. */
+  hasLimitedWork(): Promise<boolean> {
+    return this.#quiet ? Promise.resolve(false) : this.#store.hasLimitedWork(this.#order());
+  }
+
   /** The next lease if one is at hand, for a processor that has just finished a job. */
   next(): Lease | undefined {
     this.#finished++;

@@ -200,7 +200,15 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     heartbeat,
     horses,
     bounding: Bounds.needed(settings)
-      ? loop(new Bounds({ clock, limits: settings, activity, end: whole.end }))
+      ? loop(
+        new Bounds({
+          clock,
+          limits: settings,
+          activity,
+          hasLimitedWork: () => fetcher.hasLimitedWork(),
+          end: whole.end,
+        }),
+      )
       : undefined,
     reaper,
     reaping: reaper && loop(reaper),

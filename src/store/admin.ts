@@ -10,6 +10,7 @@ import type { Adopter } from "./admin_adopt.ts";
 import type { HealthReader } from "./admin_health.ts";
 import type { Auditor } from "./admin_audit.ts";
 import type { HistoryReader } from "./admin_history.ts";
+import type { LimitInfo, QueueLimit } from "./limits.ts";
 import type { MeasureReader } from "./measures.ts";
 import type { ResultReader } from "./results.ts";
 import type { Command, ProcessRecord } from "./store.ts";
@@ -67,6 +68,8 @@ export interface QueueInfo {
   readonly paused: boolean;
   /** Milliseconds until that ends by itself; absent when it does not. */
   readonly pausedForMs?: number;
+  /** What it is limited to, and how much of that is used; absent when it is not. */
+  readonly limit?: LimitInfo;
 }
 
 /** The counts of everything. */
@@ -109,7 +112,7 @@ export type Edit = "requeue" | "kill" | "delete";
 export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReader, MeasureReader, HealthReader {
   /** The counts of everything. */
   stats(): Promise<Stats>;
-  /** Every queue that has jobs, had some and was not forgotten, or is paused; by name. */
+  /** Every queue that has jobs, had some and was not forgotten, is paused or limited; by name. */
   queues(): Promise<QueueInfo[]>;
   /** Those of these queues that are paused; costs nothing for the others that there are. */
   pauses(queues: readonly string[]): Promise<QueuePause[]>;
@@ -149,9 +152,14 @@ export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReade
   /** Lets a queue's jobs be taken again. */
   resume(queue: string): Promise<void>;
   /**
+   * Limits a queue, in place of any limit that it had; with neither part it is limited no more. Jobs that run already are
+   * not ended: as long as there are more than it may have, none is taken. Those who wait for work notice within a second.
+   */
+  limit(queue: string, limit: QueueLimit): Promise<void>;
+  /**
    * Takes an empty queue off the list of queues; the next job that is pushed there, or comes back there, puts it on again.
    *
-   * @returns false where it has jobs, is paused, or is not on the list; on SQLite also while one of its jobs runs
+   * @returns false where it has jobs, is paused or limited, or is not on the list; on SQLite also while one of its jobs runs
    */
   forgetQueue(queue: string): Promise<boolean>;
   /** Asks something of a process. False when there is no such live process. */

@@ -5,12 +5,14 @@
  * @module
  */
 import type { ProcessInfo, QueueInfo } from "./admin.ts";
+import type { LimitInfo } from "./limits.ts";
 import { ALL_QUEUES } from "./pauses.ts";
 
 /**
  * One thing in the way:
  *
  * - `all-paused`, `paused`: nothing is taken, from any queue or from this one.
+ * - `limited`: as many of the queue's jobs run, or have started, as its limit allows.
  * - `no-process`: none is alive. `no-taker`: of those alive none takes this queue.
  * - `quiet`: those that take it take nothing new. `busy`: all their processors have work.
  * - `no-handler`: it is taken, and fails: none of those that take it has a handler for its class. One that does not tell
@@ -18,12 +20,13 @@ import { ALL_QUEUES } from "./pauses.ts";
  */
 export type Obstacle =
   | { readonly is: "all-paused" | "paused"; readonly forMs: number | undefined }
+  | { readonly is: "limited"; readonly limit: LimitInfo }
   | { readonly is: "no-process" | "no-taker" | "quiet" | "busy" | "no-handler" };
 
 /** What is to be known of the surroundings. */
 export interface Around {
   readonly processes: readonly Pick<ProcessInfo, "alive" | "quiet" | "busy" | "concurrency" | "queues" | "classes">[];
-  readonly queues: readonly Pick<QueueInfo, "name" | "paused" | "pausedForMs">[];
+  readonly queues: readonly Pick<QueueInfo, "name" | "paused" | "pausedForMs" | "limit">[];
 }
 
 /**
@@ -40,6 +43,8 @@ export function obstaclesTo(
     const found = queues.find((queue) => queue.name === name);
     if (found?.paused) obstacles.push({ is, forMs: found.pausedForMs });
   }
+  const limit = queues.find((queue) => queue.name === job.queue)?.limit;
+  if (limit && limit.freeInMs !== 0) obstacles.push({ is: "limited", limit });
   const live = processes.filter((process) => process.alive);
   const takers = live.filter((process) => process.queues.includes(job.queue));
   const awake = takers.filter((process) => !process.quiet);

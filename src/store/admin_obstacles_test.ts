@@ -37,6 +37,18 @@ Deno.test("obstacles: no handler among those who are awake, busy or not; who is 
   assertEquals(inTheWay({ processes: [{ ...other, quiet: true }] }), "quiet");
 });
 
+Deno.test("obstacles: a queue at its limit, not one that has room", () => {
+  const limit = { running: 2, taken: 2, started: 0, freeInMs: undefined };
+  const queue = { name: "low", paused: false };
+  assertEquals(inTheWay({ queues: [{ ...queue, limit }] }), "limited");
+  assertEquals(
+    inTheWay({ queues: [{ ...queue, limit: { ...limit, freeInMs: 500 } }], processes: [] }),
+    "limited no-process",
+  );
+  assertEquals(inTheWay({ queues: [{ ...queue, limit: { ...limit, taken: 1, freeInMs: 0 } }] }), "");
+  assertEquals(inTheWay({ queues: [{ ...queue, name: "other", limit }] }), "");
+});
+
 Deno.test("obstacles: a paused queue, and all of them, whoever is there", () => {
   const queues = [{ name: "low", paused: true, pausedForMs: 5_000 }, { name: "*", paused: true }, {
     name: "high",

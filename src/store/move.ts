@@ -1,6 +1,6 @@
 /**
  * Moves everything from one store to another: queues in their order, `scheduled`, `retry` and `dead`, which queues are
- * paused, and the crontab with what is remembered of it. It can be stopped or killed at any moment and run again, and
+ * paused or limited, and the crontab with what is remembered of it. It can be stopped or killed at any moment and run again, and
  * then no job is lost and none is there twice:
  *
  *  1. A batch comes into the target in one step that remembers a key of each job; then it is deleted from the source;
@@ -8,7 +8,7 @@
  *     out at the target and deleted from the source.
  *  2. The key is a digest of where the job was and of all its bytes, and, among jobs alike in one batch, which of them
  *     it is.
- *  3. A queue that is paused is paused at the target first, and no longer at the source when all jobs are moved.
+ *  3. A queue that is paused or limited is so at the target first, and no longer at the source when all jobs are moved.
  *  4. A crontab entry is written to the target if it has none of that name, then removed from the source.
  *
  * Nobody may be performing jobs of the source meanwhile: that is checked before every batch. Whoever still pushes to it
@@ -74,14 +74,15 @@ export async function moveStore(from: OpenStore, to: OpenStore, options: MoveOpt
     total = Math.max(total, jobs);
     options.onProgress?.({ moved: jobs, total });
   };
-  const paused = new Set<string>();
+  const done: Closed = { paused: new Set(), limited: new Set() };
   for (let before = -1; before < jobs;) {
     before = jobs;
-    for (const place of await placesOf(from, to, paused)) {
+    for (const place of await placesOf(from, to, done)) {
       await movePlace(from, to, { place, onMoved, signal: options.signal });
     }
   }
-  for (const queue of paused) await from.resume(queue);
+  for (const queue of done.paused) await from.resume(queue);
+  for (const queue of done.limited) await from.limit(queue, {});
   return { jobs, cron: await moveCron(from, to, options.signal) };
 }
 
@@ -99,15 +100,30 @@ export function sameStore(from: string, to: string): MoveError {
   return new MoveError(`"${from}" and "${to}" are one and the same store; wanted: two`);
 }
 
-/** Where jobs can be. What is paused there is first paused here, once: it may be resumed here while the move goes on. */
-async function placesOf(from: OpenStore, to: OpenStore, done: Set<string>): Promise<JobPlace[]> {
+/** Queues that were paused or limited at the source, and now are at the target. */
+interface Closed {
+  readonly paused: Set<string>;
+  readonly limited: Set<string>;
+}
+
+/**
+ * Where jobs can be. What is paused or limited there is so here first, once: it may be resumed here while the move goes
+ * on. A queue that is limited here already stays as it is.
+ */
+async function placesOf(from: OpenStore, to: OpenStore, done: Closed): Promise<JobPlace[]> {
   const places: JobPlace[] = [{ in: "scheduled" }, { in: "retry" }, { in: "dead" }];
-  for (const { name, paused, pausedForMs } of await from.queues()) {
-    if (paused && !done.has(name)) await to.pause(name, pausedForMs);
-    if (paused) done.add(name);
+  for (const { name, paused, pausedForMs, limit } of await from.queues()) {
+    if (paused && !done.paused.has(name)) await to.pause(name, pausedForMs);
+    if (paused) done.paused.add(name);
+    if (limit && !done.limited.has(name) && !await isLimited(to, name)) await to.limit(name, limit);
+    if (limit) done.limited.add(name);
     places.push({ in: "queue", queue: name });
   }
   return places;
+}
+
+async function isLimited(store: OpenStore, queue: string): Promise<boolean> {
+  return (await store.queues()).some(({ name, limit }) => name === queue && limit !== undefined);
 }
 
 interface PlaceMove {

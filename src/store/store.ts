@@ -65,7 +65,7 @@ export interface Lease {
 
 /** Which jobs, how many, and for whom. */
 export interface TakeRequest {
-  /** Queues in the order in which to empty them. Paused ones are passed over. */
+  /** Queues in the order in which to empty them. Paused ones are passed over, limited ones give what they may. */
   readonly queues: readonly string[];
   /** At most so many. */
   readonly limit: number;
@@ -273,6 +273,9 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
 
   /** Resolves when one of the queues may have work, or when `signal` aborts. Never rejects; may wake for nothing. */
   waitForWork(queues: readonly string[], signal: AbortSignal): Promise<void>;
+
+  /** Whether one of the queues has a limit (`limits.ts`), is not paused, and has jobs: which may be taken now or later. */
+  hasLimitedWork(queues: readonly string[]): Promise<boolean>;
 
   /**
    * Resolves when the earliest time in `scheduled` and `retry` may be earlier than the last `promote` of this connection

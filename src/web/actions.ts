@@ -13,8 +13,10 @@ import type { Edit, Entry, Place } from "../store/admin.ts";
 import { cancelEntries, cancelSteps } from "../store/admin_cancel.ts";
 import { changeAll, editSteps } from "../store/admin_change_all.ts";
 import { placeName, sizeOf } from "../store/admin_places.ts";
+import { parseRunning, parseStarts, type QueueLimit } from "../store/limits.ts";
 import { ALL_QUEUES, pauseTarget } from "../store/pauses.ts";
 import { fewOf, MOST_NAMES } from "../words/amounts.ts";
+import { limitText } from "../words/limits.ts";
 import { writeDown } from "./audit.ts";
 import type { Visitor } from "./auth/gate.ts";
 import { Refusal } from "./body.ts";
@@ -234,6 +236,33 @@ export async function setPaused(
     target: pauseTarget(queue),
     ...(span && { details: `for ${span}` }),
   });
+}
+
+/**
+ * Limits a queue to what somebody wrote: `running` as `5`, `starts` as `100/1m`; what is empty is not limited.
+ *
+ * @throws {Refusal} when it cannot be read
+ */
+export async function setLimit(
+  desk: Desk,
+  visitor: Visitor,
+  name: string,
+  said: { readonly running: string; readonly starts: string },
+): Promise<QueueLimit> {
+  const queue = checkQueue(name);
+  let limit: QueueLimit;
+  try {
+    limit = {
+      ...(said.running.trim() !== "" && { running: parseRunning(said.running) }),
+      ...(said.starts.trim() !== "" && { starts: parseStarts(said.starts) }),
+    };
+  } catch (error) {
+    throw new Refusal(422, (error as Error).message);
+  }
+  await desk.store.limit(queue, limit);
+  const details = limitText(limit) || "off";
+  await writeDown(desk, visitor, { action: "limit", queue, limit: details }, { target: pauseTarget(queue), details });
+  return limit;
 }
 
 /** The jids of the first few: what the audit log calls them. */

@@ -79,6 +79,12 @@ function storeFamilies(stats: Stats): string[] {
       perQueue((queue) => queue.latencyMs / 1_000),
     ),
     family("jobs_queue_paused", "gauge", "Whether nothing is taken from it", perQueue((queue) => Number(queue.paused))),
+    family(
+      "jobs_queue_limited",
+      "gauge",
+      "Whether it is at its limit, and nothing is taken until a job ends or time has gone by",
+      perQueue(({ limit }) => Number(limit !== undefined && limit.freeInMs !== 0)),
+    ),
     one("jobs_suspended", "gauge", "Whether nothing is taken from any queue", Number(isSuspended(stats.queues))),
   ];
 }

@@ -6,6 +6,7 @@
 import { parsePayload } from "../job/job.ts";
 import type { Entry, ProcessInfo, Stats } from "../store/admin.ts";
 import { type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
+import { limitUse } from "../words/limits.ts";
 import type { ShownJob } from "./shown.ts";
 
 /** What is to be known of the surroundings. */
@@ -57,6 +58,8 @@ function reasonOf(obstacle: Obstacle, queue: string, className: string | undefin
       return `All queues are paused${untilWhen(obstacle.forMs, around)}`;
     case "paused":
       return `Queue ${queue} is paused${untilWhen(obstacle.forMs, around)}`;
+    case "limited":
+      return `Queue ${queue} is at its limit: ${limitUse(obstacle.limit)}.`;
     case "no-process":
       return "No process runs.";
     case "no-taker":

@@ -92,12 +92,14 @@ Deno.test("every command prints with --json the fields that docs/json.md lists",
   await push("Again", "--in", "1h");
   await check(bench, "jobs show JID", ["show", queued]);
   await check(bench, "jobs pause", ["pause", "low", "--for", "1h"]);
+  await check(bench, "jobs limit", ["limit", "low", "--running", "5", "--starts", "100/m"]);
   await check(bench, "jobs list queues", ["list", "queues"]);
   await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "queue", "low", "-n", "1"]);
   await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "scheduled"]);
   await check(bench, "jobs stats", ["stats"]);
   await check(bench, "jobs top --once", ["top", "--once"]);
   await check(bench, "jobs resume", ["resume", "low"]);
+  await jobs(["limit", "low", "--off"], { env: { JOBS_STORE: bench.url } });
   await check(bench, "jobs kill", ["kill", scheduled]);
   await check(bench, "jobs retry", ["retry", "--all", "dead"]);
   await check(bench, "jobs delete", ["delete", "--all", "scheduled", "--yes"]);

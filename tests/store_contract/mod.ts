@@ -15,6 +15,7 @@ import { enqueue } from "./enqueue.ts";
 import { exactlyOnce } from "./exactly_once.ts";
 import type { Cases, OpenTestStore } from "./harness.ts";
 import { health } from "./health.ts";
+import { limits } from "./limits.ts";
 import { measures } from "./measures.ts";
 import { pages } from "./pages.ts";
 import { pause } from "./pause.ts";
@@ -40,6 +41,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   bytes,
   wait,
   commands,
+  limits,
   pause,
   counts,
   pages,

@@ -141,6 +141,40 @@ onBothStores("A queue is paused, resumed and cleared", async ({ store, visitor }
 });
 
 onBothStores(
+  "A queue is limited by its page's form and over the API, and what cannot be read is refused",
+  async (site) => {
+    const { store, visitor } = site;
+    const someone = visitor();
+    const limited = async () => {
+      const { taken: _taken, started: _started, freeInMs: _freeInMs, ...limit } = (await store.queues())[0]!.limit ??
+        {};
+      return limit;
+    };
+    await push(store, "q1");
+    const set = await someone.submit("/queues/default/limit", { running: "5", starts: "100/1m" }, "/queues/default");
+    assertStringIncludes(set.text, "Queue default is limited: 5 at once, 100/1m.");
+    assertStringIncludes(set.text, "0 of 5 run, 0 of 100 started in the last 1m");
+    assertEquals(await limited(), { running: 5, starts: { count: 100, perMs: 60_000 } });
+    const form = (await someone.visit("/queues/default")).text;
+    assertStringIncludes(form, 'value="5"');
+    assertStringIncludes(form, 'value="100/1m"');
+    for (const wrong of [{ running: "0" }, { running: "x" }, { starts: "5" }, { starts: "<b>/m" }]) {
+      assertEquals((await someone.submit("/queues/default/limit", wrong, "/queues/default")).status, 422);
+    }
+    for (const wrong of [{ running: 0 }, { running: [] }, { starts: 5 }, { starts: "5" }, { foo: 1 }]) {
+      const { status } = await someone.api("POST", "/queues/default/limit", wrong);
+      assertEquals(status, 422, JSON.stringify(wrong));
+    }
+    assertEquals(await limited(), { running: 5, starts: { count: 100, perMs: 60_000 } });
+    const answer = await someone.api("POST", "/queues/default/limit", { running: 2 });
+    assertEquals(answer.value, { queue: "default", running: 2 });
+    assertEquals(await limited(), { running: 2 });
+    await someone.submit("/queues/default/limit", { running: "", starts: "" }, "/queues/default");
+    assertEquals(await limited(), {});
+  },
+);
+
+onBothStores(
   "A pause lasts as long as the API is told, and what it cannot read is refused",
   async ({ store, visitor }) => {
     const someone = visitor();

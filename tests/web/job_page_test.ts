@@ -85,6 +85,11 @@ onBothStores("A waiting job shows its position, and everything that holds it up"
   assertEquals(await why("q1"), ["All processors of the processes that take its queue are busy."]);
   await beat(store, 0);
   assertEquals(await why("q1"), ["Nothing stands in its way: its turn comes."]);
+  await store.limit("default", { starts: { count: 1, perMs: MINUTE_MS } });
+  const [lease] = await store.take({ queues: ["default"], limit: 1, owner: "web1:7:abc" });
+  assertMatch((await why("q2"))[0]!, /^Queue default is at its limit: 1 of 1 started in the last 1m, the next in \d+/);
+  await store.limit("default", {});
+  await store.settle("web1:7:abc", [{ kind: "release", token: lease!.token }]);
   await store.pause("*", 10 * MINUTE_MS);
   await store.pause("default");
   const [all, own, ...more] = await why("q2");

@@ -106,7 +106,8 @@ const QUEUES: readonly Column<Of<"queue">>[] = [
     width: 13,
     goes: 0,
     cell: ({ queue, taken }) => {
-      if (!queue.paused) return taken || queue.size === 0 ? [""] : ["nobody", "bad"];
+      if (!queue.paused && !taken && queue.size > 0) return ["nobody", "bad"];
+      if (!queue.paused) return [queue.limit && queue.limit.freeInMs !== 0 ? "at its limit" : ""];
       return [queue.pausedForMs === undefined ? "paused" : `paused ${formatDuration(queue.pausedForMs)}`, "warn"];
     },
   },

@@ -6,6 +6,7 @@
 import { getField, readWireTime } from "../../job/raw.ts";
 import type { QueueInfo, QueuePause, Stats } from "../admin.ts";
 import { type DayCount, daysBetween } from "../admin_history.ts";
+import type { LimitInfo } from "../limits.ts";
 import type { Context } from "./context.ts";
 import { dayKey } from "./keys.ts";
 import type { Link } from "./link.ts";
@@ -15,16 +16,17 @@ import { SCRIPTS } from "./script.ts";
 export async function readStats({ link, offset }: Context): Promise<Stats> {
   const [counts, rows] = await link.run(SCRIPTS.stats, [], [offset()]) as [
     number[],
-    [name: string, size: number, oldest: string | null, paused: number][],
+    [name: string, size: number, oldest: string | null, paused: number, ...limit: [] | LimitRow][],
   ];
   const [now, processed, failed, scheduled, retry, dead, leased, processes] = counts;
   const queues = rows
-    .map(([name, size, oldest, paused]): QueueInfo => ({
+    .map(([name, size, oldest, paused, ...limit]): QueueInfo => ({
       name,
       size,
       latencyMs: oldest === null ? 0 : Math.max(0, now! - (enqueuedAt(oldest) ?? now!)),
       paused: paused !== 0,
       ...(paused > 0 && { pausedForMs: paused }),
+      ...(limit.length > 0 && { limit: limitOf(limit as LimitRow) }),
     }))
     .sort((a, b) => a.name < b.name ? -1 : 1);
   return {
@@ -57,6 +59,20 @@ export async function readHistory(link: Link, from: number, to: number): Promise
   const counts = await link.call(["MGET", ...keys]) as (string | null)[];
   const count = (i: number) => Number(counts[i] ?? 0) || 0;
   return days.map((day, i) => ({ day, processed: count(2 * i), failed: count(2 * i + 1) }));
+}
+
+/** What the script tells of a limit. */
+type LimitRow = [limit: string, opensInMs: number, taken: number, started: number];
+
+function limitOf([limit, opensInMs, taken, started]: LimitRow): LimitInfo {
+  const [running, count, perMs] = limit.split(" ").map(Number);
+  return {
+    ...(running! > 0 && { running: running! }),
+    ...(count! > 0 && { starts: { count: count!, perMs: perMs! } }),
+    taken,
+    started,
+    freeInMs: opensInMs < 0 ? undefined : opensInMs,
+  };
 }
 
 function enqueuedAt(payload: string): number | undefined {

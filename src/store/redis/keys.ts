@@ -12,6 +12,8 @@ export const QUEUES = "queues";
 export const PAUSED = "paused";
 /** Ours: queues that are paused for a time, by its end in epoch milliseconds (sorted set). */
 export const PAUSED_UNTIL = "jobs:paused-until";
+/** Ours: queue → its limit, "RUNNING STARTS PER_MS" (hash). */
+export const LIMITS = "jobs:limits";
 /** Sidekiq: identities of the processes (set). */
 export const PROCESSES = "processes";
 /** Sidekiq: the sets of jobs by time (sorted sets). */
@@ -90,6 +92,7 @@ export const TYPES: Readonly<Record<string, string>> = {
   [QUEUES]: "set",
   [PAUSED]: "set",
   [PAUSED_UNTIL]: "zset",
+  [LIMITS]: "hash",
   [PROCESSES]: "set",
   [SETS.scheduled]: "zset",
   [SETS.retry]: "zset",

@@ -5,8 +5,8 @@
  *  1. One connection per queue, however many wait for it, because the command looks at one queue only.
  *  2. A wait that is given up leaves its command blocked for the next one; when nobody has waited for a while (twice
  *     {@linkcode BLOCK_S} seconds at most), the connection is closed.
- *  3. A paused queue is not looked at: it may well have jobs. Its release is told on our channel, or seen within a
- *     second, as is the end of one that ends by itself.
+ *  3. A queue that is closed, because it is paused or at its limit, is not looked at: it may well have jobs. That it is
+ *     open again is told on our channel, or seen when its time is over, or within a second.
  *
  * @module
  */
@@ -18,8 +18,8 @@ import type { Link } from "./link.ts";
 import { SCRIPTS } from "./script.ts";
 import type { WakeChannel } from "./wake_channel.ts";
 
-/** How soon the end of a pause is seen that nobody tells. */
-const LOOK_AT_PAUSED_MS = 500;
+/** How soon it is seen that a queue is open again, where nobody tells. */
+const LOOK_AT_CLOSED_MS = 500;
 /** After a failure, which the link has reported, waiters are woken so much later: they will meet it themselves. */
 const RETRY_MS = 500;
 
@@ -42,13 +42,13 @@ export class QueueWatch {
   async wait(queues: readonly string[], signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([signal, this.#end.signal]);
     if (over.aborted) return;
-    const paused = await this.#paused(queues, over);
+    const closed = await this.#closed(queues, over);
     if (over.aborted) return;
     const woken = new AbortController();
     const either = AbortSignal.any([over, woken.signal]);
-    const waits = queues.filter((_, i) => !paused[i]).map((queue) => this.#watched(queue).wait(either));
-    if (paused.some(Boolean)) waits.push(this.#resumed(queues, paused, either));
-    if (waits.length === 0) waits.push(systemClock.sleep(LOOK_AT_PAUSED_MS, either));
+    const waits = queues.filter((_, i) => closed[i] === 0).map((queue) => this.#watched(queue).wait(either));
+    if (closed.some(Boolean)) waits.push(this.#opened(queues, closed, either));
+    if (waits.length === 0) waits.push(systemClock.sleep(LOOK_AT_CLOSED_MS, either));
     await Promise.race(waits);
     woken.abort();
     await Promise.all(waits);
@@ -71,26 +71,26 @@ export class QueueWatch {
     return watched;
   }
 
-  /** Resolves when another set of these queues is paused than was. */
-  async #resumed(queues: readonly string[], before: readonly boolean[], signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.#channel.wait(signal, LOOK_AT_PAUSED_MS);
+  /** Resolves when one of these queues that was closed is not. */
+  async #opened(queues: readonly string[], before: readonly number[], signal: AbortSignal): Promise<void> {
+    for (let closed = before;;) {
+      const known = closed.filter((ms) => ms > 0);
+      await this.#channel.wait(signal, Math.min(LOOK_AT_CLOSED_MS, ...known));
       if (signal.aborted) return;
-      const now = await this.#paused(queues, signal);
-      if (signal.aborted || queues.some((_, i) => before[i] && !now[i])) return;
+      closed = await this.#closed(queues, signal);
+      if (signal.aborted || queues.some((_, i) => before[i] !== 0 && closed[i] === 0)) return;
     }
   }
 
-  async #paused(queues: readonly string[], signal: AbortSignal): Promise<boolean[]> {
+  /** Of each queue: 0 when it is open, -1 when nobody knows for how long it is not, else for how many milliseconds. */
+  async #closed(queues: readonly string[], signal: AbortSignal): Promise<number[]> {
     if (queues.length === 0) return [];
     try {
       const { link, offset } = this.#context;
-      const answers = await link.run(SCRIPTS.pauses, [], [offset(), ALL_QUEUES, ...queues]) as number[];
-      const [all, ...each] = answers.map((answer) => answer !== 0);
-      return each.map((one) => one || all!);
+      return await link.run(SCRIPTS.closed, [], [offset(), ALL_QUEUES, ...queues]) as number[];
     } catch {
       await systemClock.sleep(RETRY_MS, signal);
-      return queues.map(() => false);
+      return queues.map(() => 0);
     }
   }
 }

@@ -12,6 +12,7 @@ import add from "./lua/add.lua" with { type: "text" };
 import adopt from "./lua/adopt.lua" with { type: "text" };
 import beat from "./lua/beat.lua" with { type: "text" };
 import claim from "./lua/claim.lua" with { type: "text" };
+import closed from "./lua/closed.lua" with { type: "text" };
 import count from "./lua/count.lua" with { type: "text" };
 import cronRead from "./lua/cron_read.lua" with { type: "text" };
 import cronRemove from "./lua/cron_remove.lua" with { type: "text" };
@@ -24,6 +25,9 @@ import enqueue from "./lua/enqueue.lua" with { type: "text" };
 import forget from "./lua/forget.lua" with { type: "text" };
 import held from "./lua/held.lua" with { type: "text" };
 import keepRecord from "./lua/keep_record.lua" with { type: "text" };
+import limit from "./lua/limit.lua" with { type: "text" };
+import limitedWork from "./lua/limited_work.lua" with { type: "text" };
+import limits from "./lua/limits.lua" with { type: "text" };
 import measure from "./lua/measure.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
 import orphans from "./lua/orphans.lua" with { type: "text" };
@@ -58,6 +62,7 @@ export const SCRIPTS = {
   adopt: script(adopt, add),
   beat: script(beat),
   claim: script(claim),
+  closed: script(closed, paused + limits),
   cronRead: script(cronRead),
   cronRemove: script(cronRemove),
   cronWrite: script(cronWrite),
@@ -66,6 +71,8 @@ export const SCRIPTS = {
   due: script(due),
   enqueue: script(enqueue, add),
   forget: script(forget, paused),
+  limit: script(limit),
+  limitedWork: script(limitedWork, paused),
   measure: script(measure),
   held: script(held),
   move: script(move, add + trimDead + unlock + endLive),
@@ -79,6 +86,6 @@ export const SCRIPTS = {
   rescue: script(rescue, add + trimDead + unlock + endLive),
   send: script(send),
   settle: script(settle, add + trimDead + count + endLive + keepRecord),
-  stats: script(stats),
-  take: script(take, paused),
+  stats: script(stats, limits),
+  take: script(take, paused + limits),
 };

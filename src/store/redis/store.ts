@@ -11,8 +11,10 @@ import type { Health } from "../admin_health.ts";
 import type { DayCount } from "../admin_history.ts";
 import type { DeclaredClass } from "../classes.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
+import type { QueueLimit } from "../limits.ts";
 import type { Measured, Measurement, MeasureWindow } from "../measures.ts";
 import type { OpenStore } from "../open.ts";
+import { ALL_QUEUES } from "../pauses.ts";
 import type { NewRecord, RecordPage } from "../results.ts";
 import type {
   Beat,
@@ -140,6 +142,11 @@ export class RedisStore implements OpenStore {
     return this.#queueWatch.wait(queues, signal);
   }
 
+  async hasLimitedWork(queues: readonly string[]): Promise<boolean> {
+    const { link, offset } = this.#context;
+    return await link.run(SCRIPTS.limitedWork, [], [offset(), ALL_QUEUES, ...queues]) === 1;
+  }
+
   waitForDue(signal: AbortSignal): Promise<void> {
     return this.#dueWatch.wait(signal);
   }
@@ -213,6 +220,15 @@ export class RedisStore implements OpenStore {
     await link.run(SCRIPTS.pause, [], [offset(), queue, "0"]);
     // Where the user may not publish, those who wait see it a second later.
     await link.call(["PUBLISH", WAKE_CHANNEL, "resume"]).catch(() => {});
+  }
+
+  async limit(queue: string, { running, starts }: QueueLimit): Promise<void> {
+    const { link } = this.#context;
+    await link.run(SCRIPTS.limit, [], [
+      queue,
+      ...[running, starts?.count, starts?.perMs].map((most) => `${most ?? 0}`),
+    ]);
+    await link.call(["PUBLISH", WAKE_CHANNEL, "limit"]).catch(() => {});
   }
 
   async forgetQueue(queue: string): Promise<boolean> {

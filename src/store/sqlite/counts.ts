@@ -7,6 +7,7 @@ import { getField, readWireTime } from "../../job/raw.ts";
 import type { QueueInfo, Stats } from "../admin.ts";
 import { ALL_QUEUES } from "../pauses.ts";
 import type { Context } from "./context.ts";
+import { LIMIT_COLUMNS, limitIn, Limits } from "./limits.ts";
 import type { Processes } from "./processes.ts";
 import type { Sets } from "./sets.ts";
 import type { Totals } from "./totals.ts";
@@ -17,12 +18,14 @@ export class Counts {
   readonly #processes: Processes;
   readonly #sets: Sets;
   readonly #totals: Totals;
+  readonly #limits: Limits;
 
   constructor(context: Context, parts: { processes: Processes; sets: Sets; totals: Totals }) {
     this.#context = context;
     this.#processes = parts.processes;
     this.#sets = parts.sets;
     this.#totals = parts.totals;
+    this.#limits = new Limits(context);
   }
 
   /** See `StoreAdmin.stats`. */
@@ -45,11 +48,13 @@ export class Counts {
   queues(): QueueInfo[] {
     const { sql, now } = this.#context;
     const rows = sql(
-      `SELECT name, paused, paused_until AS until, size,
+      `SELECT ${LIMIT_COLUMNS}, name, paused, paused_until AS until, size,
          (SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queued.queue = queue.id)) AS oldest
        FROM queue ORDER BY name`,
     ).all();
-    return rows.map(({ name, paused, until, size, oldest }) => {
+    return rows.map((row) => {
+      const { name, paused, until, size, oldest } = row;
+      const limited = limitIn(row);
       const isPaused = paused === 1 && (until === null || Number(until) > now());
       const since = oldest === null ? undefined : readWireTime(getField(oldest as string, "enqueued_at"));
       return {
@@ -58,6 +63,7 @@ export class Counts {
         latencyMs: since === undefined ? 0 : Math.max(0, now() - since),
         paused: isPaused,
         ...(isPaused && until !== null && { pausedForMs: Number(until) - now() }),
+        ...(limited && { limit: this.#limits.info(limited) }),
       };
     }).filter(({ name, paused }) => paused || name !== ALL_QUEUES); // its row stays, but it is no queue
   }

@@ -5,9 +5,17 @@
  */
 import type { StatementSync } from "node:sqlite";
 import type { QueuePause } from "../admin.ts";
+import type { QueueLimit } from "../limits.ts";
 import { ALL_QUEUES } from "../pauses.ts";
 import type { Lease, TakeRequest } from "../store.ts";
 import type { Context } from "./context.ts";
+import { LIMIT_COLUMNS, type Limited, limitIn, Limits } from "./limits.ts";
+
+/** A queue that has jobs and is not paused. */
+interface Open {
+  readonly id: number;
+  readonly limit: Limited | undefined;
+}
 
 /** Not in the types yet. */
 type ArrayStatement = StatementSync & { setReturnArrays(on: boolean): void };
@@ -15,12 +23,14 @@ type ArrayStatement = StatementSync & { setReturnArrays(on: boolean): void };
 /** Keeps the queues. */
 export class Queues {
   readonly #context: Context;
+  readonly #limits: Limits;
   /** Names of takings begin with it, so that no two connections use the same. */
   readonly #nonce = crypto.randomUUID().slice(-12);
   #takings = 0;
 
   constructor(context: Context) {
     this.#context = context;
+    this.#limits = new Limits(context);
   }
 
   /** See `Store.take`. */
@@ -33,9 +43,11 @@ export class Queues {
       for (const name of queues) {
         const left = limit - leases.length;
         if (left <= 0) break;
-        const queue = this.#withWork(name);
-        if (queue === undefined) continue;
-        const rows = this.#oldest().all(queue, left) as unknown as [id: number, payload: string][];
+        const open = this.#withWork(name);
+        if (open === undefined) continue;
+        const { id: queue, limit: limited } = open;
+        const most = limited ? Math.min(left, this.#limits.room(limited)) : left;
+        const rows = this.#oldest().all(queue, most) as unknown as [id: number, payload: string][];
         if (rows.length === 0) continue;
         const [last] = rows.at(-1)!;
         sql(
@@ -44,15 +56,29 @@ export class Queues {
         ).run(owner, take, now(), queue, last);
         sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(queue, last);
         this.#grow(queue, -rows.length);
+        if (limited) this.#limits.note(limited, rows.length);
         for (const [id, payload] of rows) leases.push({ token: `${id}.${take}`, queue: name, payload });
       }
       return leases;
     }, limit);
   }
 
-  /** Whether a queue has jobs that may be taken. */
-  hasWork(name: string): boolean {
-    return this.#withWork(name) !== undefined && !this.#allPaused();
+  /** Whether a queue has jobs that may be taken; "soon" when time alone is in the way, and is to be looked at closely. */
+  hasWork(name: string): boolean | "soon" {
+    const open = this.#withWork(name);
+    if (open === undefined || this.#allPaused()) return false;
+    if (open.limit === undefined || this.#limits.room(open.limit) > 0) return true;
+    return open.limit.starts !== undefined && "soon";
+  }
+
+  /** See `Store.hasLimitedWork`. */
+  hasLimitedWork(names: readonly string[]): boolean {
+    return !this.#allPaused() && names.some((name) => this.#withWork(name)?.limit !== undefined);
+  }
+
+  /** See `StoreAdmin.limit`. */
+  limit(name: string, limit: QueueLimit): Promise<void> {
+    return this.#context.commit.run(() => this.#limits.set(this.idOf(name), limit));
   }
 
   /** See `StoreAdmin.pause`. */
@@ -91,6 +117,7 @@ export class Queues {
       Number(
         sql(
           `DELETE FROM queue WHERE name = ? AND size = 0 AND (paused = 0 OR paused_until <= ?)
+           AND most_running IS NULL AND most_starts IS NULL
            AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id)`,
         ).run(name, now()).changes,
       ) > 0
@@ -153,12 +180,13 @@ export class Queues {
     return paused !== undefined && (paused.paused_until === null || Number(paused.paused_until) > now());
   }
 
-  /** The number of the queue, if it has jobs and is not paused. */
-  #withWork(name: string): number | undefined {
+  /** The queue, if it has jobs and is not paused. */
+  #withWork(name: string): Open | undefined {
     const { sql, now } = this.#context;
-    const row = sql("SELECT id FROM queue WHERE name = ? AND (paused = 0 OR paused_until <= ?) AND size > 0")
-      .get(name, now());
-    return row?.id as number | undefined;
+    const row = sql(
+      `SELECT ${LIMIT_COLUMNS} FROM queue WHERE name = ? AND (paused = 0 OR paused_until <= ?) AND size > 0`,
+    ).get(name, now());
+    return row && { id: Number(row.id), limit: limitIn(row) };
   }
 
   #grow(queue: number, by: number): void {

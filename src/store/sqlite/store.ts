@@ -11,6 +11,7 @@ import type { Health } from "../admin_health.ts";
 import type { DayCount } from "../admin_history.ts";
 import type { DeclaredClass } from "../classes.ts";
 import type { CronReading, CronWrite } from "../cron.ts";
+import type { QueueLimit } from "../limits.ts";
 import type { Measured, Measurement, MeasureWindow } from "../measures.ts";
 import type { OpenStore } from "../open.ts";
 import type { NewRecord, RecordPage } from "../results.ts";
@@ -146,7 +147,14 @@ export class SqliteStore implements OpenStore {
   }
 
   waitForWork(queues: readonly string[], signal: AbortSignal): Promise<void> {
-    return this.#context.watch.until(() => queues.some((queue) => this.#queues.hasWork(queue)), signal);
+    return this.#context.watch.until(() => {
+      const looks = queues.map((queue) => this.#queues.hasWork(queue));
+      return looks.includes(true) || (looks.includes("soon") && "soon");
+    }, signal);
+  }
+
+  hasLimitedWork(queues: readonly string[]): Promise<boolean> {
+    return this.#context.read(() => this.#queues.hasLimitedWork(queues));
   }
 
   waitForDue(signal: AbortSignal): Promise<void> {
@@ -218,6 +226,10 @@ export class SqliteStore implements OpenStore {
 
   resume(queue: string): Promise<void> {
     return this.#queues.resume(queue);
+  }
+
+  limit(queue: string, limit: QueueLimit): Promise<void> {
+    return this.#queues.limit(queue, limit);
   }
 
   forgetQueue(queue: string): Promise<boolean> {

@@ -28,9 +28,12 @@ const LOOK_ANYWAY = 33;
 /** After so many changes that were not heard, hearing is given up. */
 const MOST_MISSED = 3;
 
+/** Whether what is waited for is there; "soon" when the clock will bring it, at a time that it would be late to miss. */
+type Look = () => boolean | "soon";
+
 interface Waiter {
-  /** Whether what it waits for is there; asked only after a change. */
-  readonly look: () => boolean;
+  /** Asked only after a change, or when it said "soon". */
+  readonly look: Look;
   readonly wake: () => void;
 }
 
@@ -48,6 +51,8 @@ export class Watch {
   #stopAsking: (() => void) | undefined;
   #stopHearing: (() => void) | undefined;
   #isClosed = false;
+  /** Somebody waits for something that comes soon. */
+  #isSoon = false;
 
   /** @param hear calls back when others may have written, until what it returns is called; undefined when it cannot */
   constructor(database: DatabaseSync, hear: (told: () => void) => (() => void) | undefined = () => undefined) {
@@ -56,8 +61,8 @@ export class Watch {
   }
 
   /** Resolves as soon as `look` returns true, or `signal` aborts, or the store is closed. Never rejects. */
-  until(look: () => boolean, signal: AbortSignal): Promise<void> {
-    if (signal.aborted || this.#isClosed || safely(look)) return Promise.resolve();
+  until(look: Look, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#isClosed || safely(look) === true) return Promise.resolve();
     return new Promise((resolve) => {
       const wake = () => {
         this.#waiters.delete(waiter);
@@ -84,7 +89,12 @@ export class Watch {
   }
 
   #look(): void {
-    for (const { look, wake } of this.#waiters) if (safely(look)) wake();
+    this.#isSoon = false;
+    for (const { look, wake } of this.#waiters) {
+      const seen = safely(look);
+      if (seen === true) wake();
+      else if (seen === "soon") this.#isSoon = true;
+    }
   }
 
   /** Wakes everybody. */
@@ -122,6 +132,9 @@ export class Watch {
       else this.#go("usual");
       return this.#look();
     }
+    // At the usual pace, for as long as it is.
+    if (this.#isSoon && this.#pace !== "usual") this.#go("usual");
+    if (this.#isSoon) return this.#look();
     this.#asked++;
     if (this.#pace === "hearing" || this.#asked % LOOK_ANYWAY === 0) return this.#look();
     if (this.#asked < TIMES) return;
@@ -169,7 +182,7 @@ export class Watch {
 }
 
 /** A look that fails (the store is busy, or closed) wakes: whoever waited finds out what is the matter. */
-function safely(look: () => boolean): boolean {
+function safely(look: Look): ReturnType<Look> {
   try {
     return look();
   } catch {

@@ -9,7 +9,7 @@ import { RUN_BOUNDS_MS } from "../../store/measures.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
 import { isoTime } from "../../words/moments.ts";
 import { actsOf } from "../acts.ts";
-import { actOnJobs, setPaused } from "../actions.ts";
+import { actOnJobs, setLimit, setPaused } from "../actions.ts";
 import { Refusal } from "../body.ts";
 import { measuredClasses, windowOf } from "../class_measures.ts";
 import { classStats } from "../class_stats.ts";
@@ -19,7 +19,7 @@ import { lastDays, parseDays } from "../history.ts";
 import { checkQueue } from "../places.ts";
 import { askProcess, dumpProcess } from "../process_actions.ts";
 import { showRunning } from "../shown.ts";
-import { allowFields, objectOf, spanIn } from "./json.ts";
+import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 
 const OBJECT = { type: "object" };
@@ -30,6 +30,21 @@ const PAUSE = {
   properties: {
     for: { type: ["string", "number"], description: "seconds, or 30s, 10m, 2h; without it, until it is resumed" },
   },
+};
+
+const LIMIT = {
+  type: "object",
+  properties: {
+    running: { type: "integer", description: "at most so many run at once; without it, as many as are taken" },
+    starts: {
+      type: "string",
+      description: "at most so many start in a time, such as 100/1m; without it, as many as are taken",
+    },
+  },
+};
+const LIMIT_ANSWER = {
+  running: { type: "integer" },
+  starts: { type: "object", properties: { count: { type: "integer" }, perMs: { type: "integer" } } },
 };
 
 /** The routes. */
@@ -122,6 +137,23 @@ export const stateRoutes: readonly ApiRoute[] = [
       return { value: { queue, paused: verb === "pause" } };
     },
   })),
+  {
+    method: "POST",
+    path: "/queues/{name}/limit",
+    about: "Limits how many jobs of a queue run at once, and start in a time, in place of what it was limited to",
+    body: LIMIT,
+    answer: { type: "object", properties: { queue: { type: "string" }, ...LIMIT_ANSWER } },
+    run: async (c, desk) => {
+      const body = await objectOf(c, desk);
+      allowFields(body, ["running", "starts"]);
+      const queue = checkQueue(c.req.param("name") ?? "");
+      const said = {
+        running: body.running === undefined ? "" : JSON.stringify(body.running),
+        starts: textIn(body, "starts") ?? "",
+      };
+      return { value: { queue, ...await setLimit(desk, c.get("visitor"), queue, said) } };
+    },
+  },
   ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
     method: "POST",
     path: `/${verb}`,

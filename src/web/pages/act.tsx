@@ -8,7 +8,7 @@ import type { Context, Hono } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
 import { formatDuration, parseDuration } from "../../job/duration.ts";
 import type { JobRequest } from "../../job/payload.ts";
-import { actOnJobs, pushAgain, pushJob, setPaused } from "../actions.ts";
+import { actOnJobs, pushAgain, pushJob, setLimit, setPaused } from "../actions.ts";
 import { Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { describeFilter, type Filter, isEmpty, parseFilter } from "../filter.ts";
@@ -21,6 +21,7 @@ import type { Place } from "../../store/admin.ts";
 import { placeName, sizeOf } from "../../store/admin_places.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
 import { number } from "../../words/amounts.ts";
+import { limitText } from "../../words/limits.ts";
 import { localPath } from "../requests.ts";
 import { countMatching } from "../scan.ts";
 import { jobs } from "../view.tsx";
@@ -74,6 +75,17 @@ export function actRoutes(app: Hono<WebEnv>, desk: Desk): void {
       });
     });
   }
+
+  app.post("/queues/:name/limit", async (c) => {
+    const name = checkQueue(c.req.param("name"));
+    const form = await formOf(c, desk);
+    const limit = await setLimit(desk, c.get("visitor"), name, {
+      running: form.get("running") ?? "",
+      starts: form.get("starts") ?? "",
+    });
+    const text = `Queue ${name} is ${limitText(limit) ? `limited: ${limitText(limit)}` : "not limited"}.`;
+    return await back(desk, c, { kind: "ok", text });
+  });
 
   for (const verb of ["quiet", "resume", "stop"] as const) {
     app.post(`/processes/${verb}`, (c) => askForm(desk, c, verb, undefined));

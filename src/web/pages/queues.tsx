@@ -6,8 +6,10 @@
 import { formatDuration } from "../../job/duration.ts";
 import type { ProcessInfo, QueueInfo } from "../../store/admin.ts";
 import { ALL_QUEUES } from "../../store/pauses.ts";
+import { formatStarts, MOST_RUNNING } from "../../store/limits.ts";
 import { number } from "../../words/amounts.ts";
-import { ActionButton, Empty, jobs, link, type View } from "../view.tsx";
+import { limitText, limitUse } from "../../words/limits.ts";
+import { ActionButton, Empty, Hidden, jobs, link, type View } from "../view.tsx";
 import { type JobList, JobListView, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 
@@ -45,6 +47,48 @@ function pausedFor({ pausedForMs }: QueueInfo): string {
   return pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`;
 }
 
+/** What is used of its limit, with a warning where nothing is left. */
+function Limited({ queue: { limit } }: { readonly queue: QueueInfo }) {
+  return limit
+    ? <span class={limit.freeInMs === 0 ? "badge" : "badge warn"} title={limitText(limit)}>{limitUse(limit)}</span>
+    : null;
+}
+
+/** What it is limited to, to be changed. */
+function LimitForm({ view, queue: { name, limit } }: { readonly view: View; readonly queue: QueueInfo }) {
+  const { running, starts } = limit ?? {};
+  return (
+    <details class="limit">
+      <summary>{limit ? `Limited: ${limitText(limit)}` : "Limit"}</summary>
+      <form method="post" action={link(view, `/queues/${encodeURIComponent(name)}/limit`)} class="inline">
+        <Hidden view={view} fields={{ back: view.here }} />
+        <label>
+          Jobs at once
+          <input
+            name="running"
+            type="number"
+            min="1"
+            max={String(MOST_RUNNING)}
+            value={running === undefined ? "" : String(running)}
+            placeholder="any"
+          />
+        </label>
+        <label>
+          Starts in a time
+          <input
+            name="starts"
+            value={starts === undefined ? "" : formatStarts(starts)}
+            placeholder="100/1m"
+            autocomplete="off"
+          />
+        </label>
+        <button type="submit">Limit</button>
+        <span class="note">Of all processes together. Empty is not limited.</span>
+      </form>
+    </details>
+  );
+}
+
 /** The rows. */
 export function QueueTable({ view, queues }: { readonly view: View; readonly queues: readonly QueueInfo[] }) {
   const named = queues.filter((queue) => queue.name !== ALL_QUEUES);
@@ -71,6 +115,7 @@ export function QueueTable({ view, queues }: { readonly view: View; readonly que
             <td data-label="Queue">
               <a class="class" href={link(view, `/queues/${encodeURIComponent(queue.name)}`)}>{queue.name}</a>
               {queue.paused && <span class="badge warn">paused{pausedFor(queue)}</span>}
+              <Limited queue={queue} />
             </td>
             <td class="num" data-label="Jobs">{number(queue.size)}</td>
             <td class="bar-cell" aria-hidden="true">
@@ -128,6 +173,7 @@ export function QueuePage({ view, queue, takers, list }: {
       <div class="heading">
         <h1>{queue.name}</h1>
         {queue.paused && <span class="badge warn">paused{pausedFor(queue)}</span>}
+        <Limited queue={queue} />
         {view.stats.queues.some(({ name, paused }) => name === ALL_QUEUES && paused) && (
           <span class="badge warn">all queues paused</span>
         )}
@@ -141,6 +187,7 @@ export function QueuePage({ view, queue, takers, list }: {
         <span class="grow"></span>
         {view.canAct && <QueueActions view={view} queue={queue} />}
       </div>
+      {view.canAct && <LimitForm view={view} queue={queue} />}
       <QueueNames view={view} />
       <JobListView view={view} list={list} />
     </Layout>

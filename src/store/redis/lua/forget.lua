@@ -1,5 +1,5 @@
 #!lua
--- Forgets a queue that is empty and not paused. A job of it that runs and comes back makes it known again.
+-- Forgets a queue that is empty, not paused and not limited. A job of it that runs and comes back makes it known again.
 --
 -- ARGV     offset of the clock in ms, name
 -- Result   1, or 0 where it is something else
@@ -10,4 +10,5 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local name = ARGV[2]
 if call('LLEN', 'queue:' .. name) > 0 or pausedOf(now, { name })[1] ~= 0 then return 0 end
+if call('HEXISTS', 'jobs:limits', name) == 1 then return 0 end
 return call('SREM', 'queues', name)

@@ -23,7 +23,9 @@ local function take()
 end
 
 -- What a store has besides what a bench puts there: then somebody has begun to work with this database.
-local SIGNS = { 'queues', 'schedule', 'retry', 'dead', 'paused', 'jobs:paused-until', 'jobs:cron:names', 'jobs:audit' }
+local SIGNS = {
+  'queues', 'schedule', 'retry', 'dead', 'paused', 'jobs:paused-until', 'jobs:limits', 'jobs:cron:names', 'jobs:audit',
+}
 local NAMES = {
   '^jobs:', '^stat:processed$', '^stat:failed$', '^stat:processed:%d+%-%d+%-%d+$', '^stat:failed:%d+%-%d+%-%d+$',
   '^j|%d+|%d+:%d+$', '^h|.+%-%d+%-%d+:%d+$',

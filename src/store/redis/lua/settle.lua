@@ -143,6 +143,23 @@ for set, at in pairs(earliest) do
   if head[2] and at <= math.floor(head[2] * 1000 + 0.5) then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 end
 
+-- Those who wait for a queue at its limit are told that a job of it has ended.
+if call('EXISTS', 'jobs:limits') == 1 then
+  local seen = {}
+  local i = first
+  while i <= #ARGV do
+    local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
+    for k = i + 2, last, width[kind] do seen[string.match(ARGV[k], ':(.*)$') or ''] = true end
+    i = last + 1
+  end
+  for queue in pairs(seen) do
+    if call('HEXISTS', 'jobs:limits', queue) == 1 then
+      redis.pcall('PUBLISH', 'jobs:wake', 'room')
+      break
+    end
+  end
+end
+
 count(now, 'processed', finished)
 count(now, 'failed', failed)
 

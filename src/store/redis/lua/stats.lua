@@ -3,8 +3,9 @@
 --
 -- ARGV     offset of the clock in ms
 -- Result   now in ms, processed, failed, scheduled, retry, dead, leased, live processes;
---          per queue: name, size, oldest payload (or false), paused: 0 not, -1 until it is resumed, else for how many ms
--- O(Q + P) for Q queues and P processes
+--          per queue: name, size, oldest payload (or false), paused: 0 not, -1 until it is resumed, else for how many ms,
+--          and where it is limited: the limit, in how many ms a job may be taken (-1: when one ends), running, started
+-- O(Q + P) for Q queues and P processes, and the jobs that count against limits
 
 local call = redis.call
 local time = call('TIME')
@@ -36,6 +37,13 @@ local queues = {}
 local names = call('SUNION', 'queues', 'paused')
 local known = {}
 for _, name in ipairs(names) do known[name] = true end
+local limits = {}
+local flat = call('HGETALL', 'jobs:limits')
+for i = 1, #flat, 2 do
+  limits[flat[i]] = flat[i + 1]
+  if not known[flat[i]] then names[#names + 1] = flat[i] end
+  known[flat[i]] = true
+end
 local paused = {}
 local ends = call('ZRANGEBYSCORE', 'jobs:paused-until', '(' .. now, '+inf', 'WITHSCORES')
 for i = 1, #ends, 2 do
@@ -45,6 +53,11 @@ end
 for _, name in ipairs(call('SMEMBERS', 'paused')) do paused[name] = -1 end
 for _, name in ipairs(names) do
   local key = 'queue:' .. name
-  queues[#queues + 1] = { name, call('LLEN', key), call('LINDEX', key, -1), paused[name] or 0 }
+  local row = { name, call('LLEN', key), call('LINDEX', key, -1), paused[name] or 0 }
+  if limits[name] then
+    local _, opens, running, started = roomIn(name, limits[name], now)
+    row[5], row[6], row[7], row[8] = limits[name], opens, running, started
+  end
+  queues[#queues + 1] = row
 end
 return { counts, queues }

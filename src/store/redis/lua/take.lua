@@ -10,7 +10,7 @@
 -- Result   what all tokens of this taking begin with,
 --          per lease of an unanswered taking: token, payload (flat),
 --          then per queue: its payloads, its name
--- O(N) for N jobs
+-- O(N) for N jobs, and those that count against the limit of a queue
 
 local call = redis.call
 local time = call('TIME')
@@ -53,10 +53,13 @@ if left == 0 or first > #ARGV then return result end
 -- The first name stands for all queues.
 local paused = pausedOf(now, { '*', unpack(ARGV, first) })
 if paused[1] ~= 0 then return result end
+local limits = call('HMGET', 'jobs:limits', unpack(ARGV, first))
 local place = 10000
 for i = first, #ARGV do
   if paused[i - first + 2] == 0 then
-    local jobs = call('RPOP', 'queue:' .. ARGV[i], left)
+    local limit, most = limits[i - first + 1], left
+    if limit then most = math.min(left, (roomIn(ARGV[i], limit, now, true))) end
+    local jobs = call('RPOP', 'queue:' .. ARGV[i], most)
     if jobs and #jobs > 0 then
       local suffix = ':' .. ARGV[i]
       for from = 1, #jobs, 1000 do
@@ -67,6 +70,7 @@ for i = first, #ARGV do
           place = place + 1
         end
         call('HSET', KEYS[1], unpack(leases))
+        if limit then noteTaken(ARGV[i], limit, now, ARGV[2], leases) end
       end
       left = left - #jobs
       jobs[#jobs + 1] = ARGV[i]

@@ -1,0 +1,46 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { formatStarts, MOST_RUNNING, MOST_STARTS, parseRunning, parseStarts } from "./limits.ts";
+
+Deno.test("so many at once: a whole number within bounds", () => {
+  assertEquals([parseRunning("1"), parseRunning(" 5 "), parseRunning(`${MOST_RUNNING}`)], [1, 5, MOST_RUNNING]);
+  for (const text of ["", "0", "-1", "1.5", "1e3", "many", `${MOST_RUNNING + 1}`, "9".repeat(400)]) {
+    const error = assertThrows(() => parseRunning(text), RangeError, "wanted: 1 to 10000");
+    assertEquals(error.message.length < 100, true);
+  }
+});
+
+Deno.test("so many in a time, or in a unit of time", () => {
+  const minute = { count: 100, perMs: 60_000 };
+  for (const text of ["100/1m", "100/m", "100/60", "100/60s", " 100 / 1m "]) {
+    assertEquals(parseStarts(text), minute, text);
+  }
+  assertEquals(parseStarts("5/s"), { count: 5, perMs: 1_000 });
+  assertEquals(parseStarts("1/1h30m"), { count: 1, perMs: 5_400_000 });
+  assertEquals(parseStarts("10/250ms"), { count: 10, perMs: 250 });
+});
+
+Deno.test("what is no number of starts is refused with what is wanted", () => {
+  const wrong = [
+    "",
+    "5",
+    "/m",
+    "5/",
+    "0/m",
+    "-5/m",
+    "1.5/m",
+    "5/0s",
+    "5/x",
+    "5/1x",
+    "5/m/s",
+    "5/31d",
+    `${MOST_STARTS + 1}/m`,
+  ];
+  for (const text of wrong) assertThrows(() => parseStarts(text), RangeError, `"${text}" is no number of starts`, text);
+});
+
+Deno.test("a number of starts is written as it is read", () => {
+  for (const text of ["100/1m", "5/1s", "1/90m", "10/250ms", "7/30d", "3/61s"]) {
+    assertEquals(formatStarts(parseStarts(text)), text);
+  }
+  assertEquals(formatStarts(parseStarts("5/60s")), "5/1m");
+});

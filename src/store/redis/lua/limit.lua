@@ -1,0 +1,23 @@
+#!lua flags=allow-oom
+-- Limits a queue, or ends its limit. What runs at this moment counts at once.
+--
+-- ARGV     queue, most that run at once, most that start in a time, that time in ms: 0 for not limited
+-- Result   1
+-- O(N) for N leases of all processes
+
+local call = redis.call
+local queue, running, starts, per = unpack(ARGV)
+if running == '0' and starts == '0' then
+  call('HDEL', 'jobs:limits', queue)
+else
+  call('HSET', 'jobs:limits', queue, running .. ' ' .. starts .. ' ' .. per)
+end
+call('DEL', 'jobs:running:' .. queue)
+if starts == '0' then call('DEL', 'jobs:starts:' .. queue) end
+if running == '0' then return 1 end
+for _, owner in ipairs(call('ZRANGE', 'jobs:owners', 0, -1)) do
+  for _, token in ipairs(call('HKEYS', 'jobs:leases:' .. owner)) do
+    if string.match(token, ':(.*)$') == queue then call('HSET', 'jobs:running:' .. queue, token, owner) end
+  end
+end
+return 1

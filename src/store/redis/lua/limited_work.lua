@@ -1,0 +1,18 @@
+#!lua flags=no-writes
+-- Tells whether a queue with a limit, and not paused, has jobs.
+--
+-- ARGV     offset of the clock in ms, names of queues, the first standing for all of them
+-- Result   1 or 0
+-- O(Q) for Q queues
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local names = {}
+for i = 2, #ARGV do names[#names + 1] = ARGV[i] end
+local paused = pausedOf(now, names)
+if paused[1] ~= 0 then return 0 end
+local limits = redis.call('HMGET', 'jobs:limits', unpack(names))
+for i = 2, #names do
+  if limits[i] and paused[i] == 0 and redis.call('LLEN', 'queue:' .. names[i]) > 0 then return 1 end
+end
+return 0

@@ -1,0 +1,95 @@
+/**
+ * Limits of queues: counted from the leases that there are, and from when jobs were taken.
+ *
+ * @module
+ */
+import type { SQLOutputValue } from "node:sqlite";
+import type { LimitInfo, QueueLimit } from "../limits.ts";
+import type { Context } from "./context.ts";
+
+/** The columns of `queue` that a limit is made of, and its number: to be selected where {@linkcode limitIn} reads. */
+export const LIMIT_COLUMNS = "id, most_running, most_starts, starts_per";
+
+/** A queue that has a limit, by its number. */
+export interface Limited extends QueueLimit {
+  readonly queue: number;
+}
+
+/** The limit in a row with {@linkcode LIMIT_COLUMNS}; undefined when the queue has none. */
+export function limitIn(row: Record<string, SQLOutputValue>): Limited | undefined {
+  if (row.most_running === null && row.most_starts === null) return undefined;
+  return {
+    queue: Number(row.id),
+    ...(row.most_running !== null && { running: Number(row.most_running) }),
+    ...(row.most_starts !== null && { starts: { count: Number(row.most_starts), perMs: Number(row.starts_per) } }),
+  };
+}
+
+/** Keeps to limits. */
+export class Limits {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** See `StoreAdmin.limit`; inside a transaction. */
+  set(queue: number, { running, starts }: QueueLimit): void {
+    const { sql } = this.#context;
+    sql("UPDATE queue SET most_running = ?, most_starts = ?, starts_per = ? WHERE id = ?")
+      .run(running ?? null, starts?.count ?? null, starts?.perMs ?? null, queue);
+    if (starts === undefined) sql("DELETE FROM start WHERE queue = ?").run(queue);
+  }
+
+  /** How many jobs may be taken now. */
+  room(limited: Limited): number {
+    const { running = Infinity, starts } = limited;
+    const used = this.#used(limited);
+    return Math.max(0, Math.min(running - used.taken, (starts?.count ?? Infinity) - used.started));
+  }
+
+  /** Notes that so many jobs were taken; inside a transaction. */
+  note({ queue, starts }: Limited, count: number): void {
+    if (starts === undefined) return;
+    const { sql, now } = this.#context;
+    sql("DELETE FROM start WHERE queue = ? AND at <= ?").run(queue, now() - starts.perMs);
+    sql("INSERT INTO start VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count")
+      .run(queue, now(), count);
+  }
+
+  /** The limit, and how much of it is used. */
+  info(limited: Limited): LimitInfo {
+    const { queue: _, ...limit } = limited;
+    const used = this.#used(limited);
+    const full = limit.running !== undefined && used.taken >= limit.running;
+    return { ...limit, ...used, freeInMs: full ? undefined : this.#opensIn(limited, used.started) };
+  }
+
+  #used({ queue, running, starts }: Limited): { taken: number; started: number } {
+    const { sql, now } = this.#context;
+    const taken = running === undefined ? 0 : count(sql("SELECT count(*) AS n FROM lease WHERE queue = ?").get(queue));
+    const started = starts === undefined
+      ? 0
+      : count(sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ?").get(queue, now() - starts.perMs));
+    return { taken, started };
+  }
+
+  /** How long the earliest start still counts, where there are too many. */
+  #opensIn({ queue, starts }: Limited, started: number): number {
+    if (starts === undefined || started < starts.count) return 0;
+    const { sql, now } = this.#context;
+    const rows = sql("SELECT at, count FROM start WHERE queue = ? AND at > ? ORDER BY at")
+      .iterate(queue, now() - starts.perMs);
+    // More may have started than the limit allows now: it was higher then.
+    let left = started;
+    for (const { at, count } of rows) {
+      left -= Number(count);
+      if (left < starts.count) return Number(at) + starts.perMs - now();
+    }
+    return 0;
+  }
+}
+
+function count(row: Record<string, SQLOutputValue> | undefined): number {
+  return Number(row?.n ?? 0);
+}

@@ -1,0 +1,79 @@
+/** Limits of queues, as people set them and servers keep to them. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`no more jobs of a limited queue run than it allows, whoever runs them and dies, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const command = (...args: string[]) => jobs([...args, "--store", bench.url]);
+    const starts = async () => (await bench.readNotes()).filter((line) => line.startsWith("start")).length;
+    const queues = ["-q", "reports", "-q", "default", "-c", "5"];
+    assertEquals((await command("limit", "reports", "--running", "2")).stdout, "reports: 2 at once (0 of 2 run)\n");
+    for (let i = 0; i < 4; i++) await bench.push("Listen", [bench.notes], { queue: "reports" });
+
+    await using first = await bench.server(queues, { JOBS_DEAD_AFTER: "2s", JOBS_HEARTBEAT: "500ms" });
+    await bench.until(async () => await starts() === 2);
+    await using second = await bench.server(queues, { JOBS_DEAD_AFTER: "2s", JOBS_HEARTBEAT: "500ms" });
+    await bench.push("Note", [bench.notes, "not limited"]);
+    await bench.noted("not limited");
+    assertEquals(await starts(), 2);
+    assertMatch((await command("list", "queues")).stdout, /reports +2 .*limited: 2 of 2 run/);
+
+    first.kill("SIGKILL");
+    await bench.until(async () => await starts() === 4, "the other takes over");
+    assertEquals((await bench.store.queues()).find(({ name }) => name === "reports")?.limit?.taken, 2);
+    await Deno.writeTextFile(`${bench.notes}.go`, "");
+    await bench.until(async () => (await bench.readNotes()).filter((line) => line.startsWith("end")).length === 4);
+    assertEquals((await command("limit", "reports", "--off")).stdout, "reports: not limited\n");
+    second.kill("SIGTERM");
+    await second.status();
+  });
+
+  Deno.test(`a burst performs what its limits hold back, and then ends, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await bench.store.limit("default", { running: 2, starts: { count: 3, perMs: 200 } });
+    for (let i = 0; i < 10; i++) await bench.push("Note", [bench.notes]);
+    await using server = await bench.server(["--burst"], {}, false);
+    assertEquals((await server.status()).code, 0);
+    assertEquals((await bench.readNotes()).length, 10);
+    assertEquals((await bench.store.stats()).processed, 10);
+  });
+}
+
+Deno.test("jobs limit changes what is named, keeps the rest, and tells of it; what it cannot read changes nothing", async () => {
+  await using bench = await Bench.open();
+  const command = (...args: string[]) => jobs(["limit", ...args, "--store", bench.url]);
+  assertMatch((await command()).stdout, /No queue is limited/);
+  assertEquals((await command("mail")).stdout, "mail: not limited\n");
+  assertEquals((await command("mail", "--starts", "100/m")).stdout, "mail: 100/1m (0 of 100 started in the last 1m)\n");
+  assertMatch((await command("mail", "--running", "5")).stdout, /^mail: 5 at once, 100\/1m \(0 of 5 run, 0 of 100 /);
+  assertMatch((await command()).stdout, /^queue +limit .*\nmail +5 at once, 100\/1m +0 of 5 run/);
+  for (
+    const [args, wrong] of [
+      [["mail", "--running", "0"], /--running: "0" is no number of jobs at once; wanted: 1 to 10000, or none/],
+      [["mail", "--starts", "5"], /--starts: "5" is no number of starts in a time; wanted: such as 100\/1m/],
+      [["mail", "--off", "--running", "1"], /contradict/],
+      [["mail", "post", "--running", "1"], /Superfluous: "post"/],
+      [["--running", "1"], /Which queue\?/],
+      [["no queue", "--running", "1"], /"no queue" cannot be/],
+    ] as const
+  ) {
+    const { code, stderr } = await command(...args);
+    assertEquals([code, stderr.trim().split("\n").length], [2, 1], stderr);
+    assertMatch(stderr, wrong);
+  }
+  assertEquals(JSON.parse((await command("--json")).stdout).map((one: { running: number }) => one.running), [5]);
+  assertMatch((await command("mail", "--running", "none")).stdout, /^mail: 100\/1m \(/);
+  await command("mail", "--off");
+  assertEquals((await command("mail")).stdout, "mail: not limited\n");
+  assertEquals((await bench.store.acts()).acts.map(({ action, target, details }) => `${action} ${target} ${details}`), [
+    "limit queue:mail off",
+    "limit queue:mail 100/1m",
+    "limit queue:mail 5 at once, 100/1m",
+    "limit queue:mail 100/1m",
+  ]);
+});
