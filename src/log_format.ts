@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { CONTROLS, escapeControl } from "./log_controls.ts";
 import { asJson, cut } from "./log_value.ts";
 
 /** From least to most urgent. */
@@ -76,12 +77,9 @@ export function plain(text: string): string {
   return escapeControls(cut(text));
 }
 
-// deno-lint-ignore no-control-regex -- control characters are what it is about
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
-
 /** Also right for JSON text: what it escapes can only stand inside strings there, and the escapes are JSON's. */
 function escapeControls(text: string): string {
-  return text.replace(CONTROL, (c) => c === "\n" ? "\\n" : `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replace(CONTROLS, (c) => c === "\n" ? "\\n" : escapeControl(c));
 }
 
 function prettyValue(value: unknown): string | undefined {

@@ -3,7 +3,7 @@ import { systemClock } from "../clock.ts";
 import { randomId } from "../server/identity.ts";
 import type { StoreAdmin } from "../store/admin.ts";
 import { chooseProcesses, parseAsk } from "./ask_process.ts";
-import { print, printJson, remark } from "./output.ts";
+import { plain, print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 
 /** What `--help` prints. */
@@ -29,7 +29,9 @@ export async function run(argv: readonly string[]): Promise<number> {
       printJson(dumps.map(({ identity, text }) => ({ identity, dump: text?.split("\n") })));
     } else {
       if (dumps.length === 0) print("No live processes");
-      for (const { identity, text } of dumps) if (text !== undefined) print(`${identity}\n${text}`);
+      for (const { identity, text } of dumps) {
+        if (text !== undefined) print([identity, ...text.split("\n")].map(plain).join("\n"));
+      }
     }
     const silent = dumps.filter(({ text }) => text === undefined);
     for (const { identity } of silent) remark(`jobs: ${silentText(identity)}`);

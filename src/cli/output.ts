@@ -4,6 +4,7 @@
  * @module
  */
 import { dim } from "@std/fmt/colors";
+import { CONTROLS, escapeControl } from "../log_controls.ts";
 
 const encoder = new TextEncoder();
 
@@ -39,10 +40,7 @@ export function printJson(value: unknown): void {
 
 /** JSON text of the same value, with nothing in it that a terminal obeys: in a store may be what is hostile to one. */
 export function escapeJson(text: string): string {
-  return text.replace(
-    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return text.replace(CONTROLS, (c) => c === "\n" ? c : escapeControl(c));
 }
 
 /** Prints a remark or an error, and a line break; where it cannot be heard, that stops nothing. */
@@ -66,8 +64,7 @@ export function faint(text: string): string {
 
 /** Without control characters: what is in a store may be hostile to a terminal. */
 export function plain(text: string): string {
-  // deno-lint-ignore no-control-regex -- they are what is taken out
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, " ");
+  return text.replace(CONTROLS, " ");
 }
 
 function write(to: { writeSync(bytes: Uint8Array): number }, text: string): void {

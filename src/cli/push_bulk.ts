@@ -46,7 +46,7 @@ export async function pushLines(
   const refuse = (line: number, why: string) => {
     if (++refused > MOST_NAMED) return;
     work.clear();
-    remark(`jobs: line ${line} refused: ${why}`);
+    remark(`jobs: line ${line} refused: ${plain(why)}`);
   };
   const reader = new LineReader(source, base, work.signal, refuse);
   const numbers: number[] = [];
@@ -77,7 +77,7 @@ export async function pushLines(
   }
   if (failure !== undefined) {
     const why = failure.cause instanceof Error ? failure.cause.message : String(failure.cause);
-    remark(`jobs: stopped at line ${numbers[0] ?? reader.line}: ${why}; ${lines(stored)} before it stored`);
+    remark(`jobs: stopped at line ${numbers[0] ?? reader.line}: ${plain(why)}; ${lines(stored)} before it stored`);
     return { code: 1, stored };
   }
   if (reader.stopped) {

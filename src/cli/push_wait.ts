@@ -11,6 +11,7 @@ import type { EndedJob } from "../job/ended.ts";
 import { stringifyLossless } from "../job/json.ts";
 import { readTtl } from "../job/ttl.ts";
 import { untilStopped } from "../server/signals.ts";
+import { asText } from "../log_value.ts";
 import type { OpenStore } from "../store/open.ts";
 import { UsageError } from "./args.ts";
 import { escapeJson, plain, print, printJson, remark } from "./output.ts";
@@ -97,8 +98,9 @@ function printEnded(ended: EndedJob, json: boolean): number {
   if (json) printJson(ended);
   else if (ended.state !== "done") {
     const why = ended.error && `: ${ended.error.class}: ${ended.error.message}`;
-    remark(`jobs: ${ended.state}${plain(why ?? "")}`);
-  } else if (ended.result_dropped) remark(`jobs: done; the result was not kept: ${ended.result_dropped}`);
-  else if (ended.result !== undefined) print(escapeJson(stringifyLossless(ended.result)!));
+    remark(`jobs: ${plain(asText(ended.state))}${plain(why ?? "")}`);
+  } else if (ended.result_dropped) {
+    remark(`jobs: done; the result was not kept: ${plain(asText(ended.result_dropped))}`);
+  } else if (ended.result !== undefined) print(escapeJson(stringifyLossless(ended.result)!));
   return ended.state === "done" ? 0 : 1;
 }
