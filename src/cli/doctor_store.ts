@@ -19,7 +19,7 @@ import { storeOptions, storeUrl } from "./store.ts";
 const MOST_SKEW_MS = 2_000;
 /** So many jobs of each queue are looked at. */
 const LOOKED_AT = 200;
-/** A lease of a dead process is given back within `deadAfter` and a heartbeat, where anybody is alive. */
+/** So many leases are read at a time. */
 const PAGE = 1_000;
 
 /**

@@ -133,7 +133,7 @@ export class Records {
     );
   }
 
-  /** What the push, else the class, says; in milliseconds, -1 for as long as there is room. */
+  /** What the push, else the class, says; in milliseconds, Infinity for as long as there is room. */
   #asked(pushed: unknown, className: string, name: "result_ttl" | "failure_ttl"): number | undefined {
     return readTtl(pushed) ?? readTtl(this.#registry.get(className)?.options[name]);
   }
