@@ -60,7 +60,7 @@ function LimitForm({ view, queue: { name, limit } }: { readonly view: View; read
   return (
     <details class="limit">
       <summary>{limit ? `Limited: ${limitText(limit)}` : "Limit"}</summary>
-      <form method="post" action={link(view, `/queues/${encodeURIComponent(name)}/limit`)} class="inline">
+      <form method="post" action={link(view, `/queues/${encodeURIComponent(name)}/limit`)}>
         <Hidden view={view} fields={{ back: view.here }} />
         <label>
           Jobs at once
