@@ -4,6 +4,7 @@ import type { Settings } from "../config.ts";
 import { parseLossless } from "../job/json.ts";
 import { type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
 import { ALL_QUEUES } from "../store/pauses.ts";
+import { StoreError } from "../store/errors.ts";
 import type { OpenStore } from "../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { OutputFailed, plain, print, printJson, remark } from "./output.ts";
@@ -71,7 +72,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     return await withStore(flags, async (store, settings) => {
       const { pushLines } = await import("./push_bulk.ts");
       const { code, stored } = await pushLines(clientOf(store, settings, tracing), file, request, flags.json);
-      if (stored > 0) await remarkIfIdle(store);
+      if (stored > 0) await afterStoring(() => remarkIfIdle(store));
       return code;
     }, { make: "always" });
   }
@@ -92,7 +93,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
         if (flags.json) printJson({ jid });
         else print(jid);
       }
-      const begin = async () => remarkIfIdle(store, { class: name, queue: await queueOf() });
+      const begin = () => afterStoring(async () => remarkIfIdle(store, { class: name, queue: await queueOf() }));
       if (waited !== undefined) return await waited.waitFor(jid, { store, client, begin, limitMs, json: flags.json });
       await begin();
       return 0;
@@ -111,6 +112,16 @@ function clientOf(store: OpenStore, settings: Settings, tracing: ClientTracing):
     sidekiqWire: settings.sidekiqWire,
     ...tracing,
   });
+}
+
+/** What is stored is stored: whoever took an error here for a failure would push it again. */
+async function afterStoring(tell: () => Promise<void>): Promise<void> {
+  try {
+    await tell();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    remark(`jobs: stored; whether somebody takes it cannot be told: ${error.message}`);
+  }
 }
 
 /** Says so when nobody would perform the job; of many jobs, when nobody performs any. */

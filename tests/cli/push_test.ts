@@ -3,6 +3,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
@@ -135,4 +136,18 @@ Deno.test("Ctrl-C while waiting names the job, which goes on", async () => {
   }
   assertMatch(said, /jobs: No longer waiting; \w+ goes on \(jobs show \w+\)\n$/);
   assertEquals((await child.status).code, 130);
+});
+
+Deno.test("what is stored is no failure because its user may not see who would take it", async () => {
+  await using redis = await startRedis();
+  await redis.cli("ACL", "SETUSER", "pusher", "on", ">s3cret", "~*", "&*", "+@all", "-smembers");
+  await using bench = await Bench.open(redis.url.replace("redis://", "redis://pusher:s3cret@"));
+  await Deno.writeTextFile(`${bench.folder}/lines`, "[1]\n");
+  for (const more of [[], ["--bulk", "lines"]]) {
+    const { code, stdout, stderr } = await on(bench, ["push", "Noop", ...more]);
+    assertEquals(code, 0, stderr);
+    assertMatch(stdout, /^[0-9a-f]{24}\n$/);
+    assertMatch(stderr, /^jobs: stored; whether somebody takes it cannot be told: .*smembers.*\n$/);
+  }
+  assertEquals(await redis.cli("LLEN", "queue:default"), "2");
 });

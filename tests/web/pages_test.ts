@@ -128,7 +128,8 @@ Deno.test("Under a prefix, every link and redirect stays under it", async () => 
 
 Deno.test("Prometheus' own checker accepts the metrics; hostile and many names do no harm", async () => {
   const totals = new Totals();
-  const counts = () => ({ ...new Tally().counts(), classes: totals.classes, loopDelayMs: 0, horses: undefined });
+  const own = () => ({ ...new Tally().counts(), classes: totals.classes, loopDelayMs: 0, horses: undefined });
+  const counts = () => Promise.resolve([{ process: undefined, counts: own() }]);
   await using site = await openSite("sqlite", { counts });
   for (const name of ['a"b\\c\nd', ...Array.from({ length: 300 }, (_, i) => `Class${i}`)]) {
     totals.addWait(name, 1_000);
