@@ -146,7 +146,7 @@ export class Fetcher implements LoopBody<boolean> {
     this.#ready = left;
     this.#head = 0;
     this.#wake.ring();
-    return lost.map(({ payload }) => parsePayload(payload)?.payload.jid ?? "(unreadable)");
+    return lost.map(({ payload }) => parsePayload(payload)?.jid || "(unreadable)");
   }
 
   /** Takes nothing more, and gives back what has not started. */

@@ -158,9 +158,7 @@ function jidsOf(batch: readonly Outcome[], tokens: readonly string[]): { readonl
   const lost = new Set(tokens);
   const jids = batch.filter(({ token }) => lost.has(token)).flatMap((outcome) => {
     if ("record" in outcome && outcome.record !== undefined) return outcome.record.jid;
-    return "payload" in outcome && outcome.payload !== undefined
-      ? parsePayload(outcome.payload)?.payload.jid ?? []
-      : [];
+    return "payload" in outcome && outcome.payload !== undefined ? parsePayload(outcome.payload)?.jid || [] : [];
   });
   return jids.length === 0 ? {} : { jids: jids.slice(0, 10).join(" ") };
 }

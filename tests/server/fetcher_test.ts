@@ -48,3 +48,17 @@ Deno.test("a request for more jobs goes out before those at hand are done, howev
   stop.abort();
   await processor;
 });
+
+Deno.test("what waits here and is lost is named by its jid, or as unreadable where others wrote no text as a jid", async () => {
+  const clock = new FakeClock();
+  const payloads = [`{"class":"A","args":[],"jid":"a"}`, `{"class":"A","args":[],"jid":{"toString":1}}`, "no JSON"];
+  const leases = payloads.map((payload, i) => ({ token: `${i}`, queue: "default", payload }));
+  const store = { take: () => Promise.resolve(leases) } as unknown as Store;
+  const owner = "host:1:a";
+  const settler = new Settler({ store, owner, clock, log: new KeptLog(), tally: new Tally() });
+  const fetcher = new Fetcher({ store, owner, clock, settler, order: () => ["default"] });
+  for (let i = 0; i < 50; i++) fetcher.next();
+  await clock.advance(10);
+  await fetcher.step();
+  assertEquals(fetcher.lose(new Set(["0", "1", "2"])).join(" "), "a (unreadable) (unreadable)");
+});
