@@ -12,6 +12,7 @@
 import type { Clock } from "../clock.ts";
 import { formatBytes } from "../job/bytes.ts";
 import type { Log } from "../log.ts";
+import { acceptAll } from "./accept.ts";
 import type { JobContext } from "./context.ts";
 import { type ParentStore, readToken } from "./frames.ts";
 import { Horse } from "./horse.ts";
@@ -82,7 +83,7 @@ export class Horses {
   start(): void {
     // A name in Linux's abstract space: no file is left behind, however we end. The token proves who connects.
     const listener = this.#listener = Deno.listen({ transport: "unix", path: this.#address });
-    void this.#accept(listener);
+    void acceptAll(listener, (socket) => void this.#greet(socket), { ...this.#options, signal: this.#stop.signal });
     if (this.#options.maxMemoryBytes > 0) void this.#watchMemory();
     this.#idle.push(this.#startHorse());
   }
@@ -138,10 +139,6 @@ export class Horses {
       log.debug("Horse ended", { pid: horse.pid });
     });
     return horse;
-  }
-
-  async #accept(listener: Deno.Listener): Promise<void> {
-    for await (const socket of listener) void this.#greet(socket);
   }
 
   /** What comes first says which horse it is. */

@@ -12,6 +12,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
+import { acceptAll } from "../handlers/accept.ts";
 import { readToken } from "../handlers/frames.ts";
 import { howItEnded, memoryOf } from "../handlers/process_group.ts";
 import { selfCommand } from "../handlers/self_command.ts";
@@ -81,7 +82,7 @@ export class Supervisor {
     const { count, inbox, maxMemoryBytes, onReady } = this.#options;
     const over = new AbortController();
     using listener = Deno.listen({ transport: "unix", path: this.#address });
-    void this.#accept(listener);
+    void acceptAll(listener, (one) => void this.#readToken(one), { ...this.#options, signal: over.signal });
     void this.#hear(inbox, over.signal);
     const first = this.#start(1);
     if (!await first.ready) {
@@ -205,10 +206,6 @@ export class Supervisor {
         await this.#replacing;
       }
     }
-  }
-
-  async #accept(listener: Deno.Listener): Promise<void> {
-    for await (const connection of listener) void this.#readToken(connection);
   }
 
   async #readToken(connection: Deno.Conn): Promise<void> {
