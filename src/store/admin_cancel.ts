@@ -98,23 +98,18 @@ async function cancelThere(
     const asked = entry.owner !== undefined && await store.send(entry.owner, { verb: "cancel", jid });
     return asked ? "aborted" : undefined;
   }
-  // One by one, as for each that was removed there is to be a record; together they are a few round trips.
-  if (await store.edit([entry.ref], "delete") === 0) return undefined;
-  await remember(store, entry, jid, now);
-  return "removed";
+  // One by one, as for each that is removed there is to be a record; together they are a few round trips.
+  const body = recordOf(entry, jid, now);
+  const isRemoved = body === undefined
+    ? await store.edit([entry.ref], "delete") > 0
+    : await store.keepResult({ jid, ttlMs: KEPT_MS, body }, entry.ref);
+  return isRemoved ? "removed" : undefined;
 }
 
-async function remember(store: CancelStore, { payload: raw }: Entry, jid: string, now: number): Promise<void> {
+/** What is kept of a job that is cancelled; undefined for one that cannot be read. */
+function recordOf({ payload: raw }: Entry, jid: string, now: number): string | undefined {
   const job = parsePayload(raw);
-  if (job === undefined) return;
+  if (job === undefined) return undefined;
   const { payload } = job;
-  const body = endedText({
-    jid,
-    class: job.class,
-    queue: payload.queue,
-    state: "cancelled",
-    ended_at: now,
-    payload,
-  });
-  await store.keepResult({ jid, ttlMs: KEPT_MS, body });
+  return endedText({ jid, class: job.class, queue: payload.queue, state: "cancelled", ended_at: now, payload });
 }

@@ -42,6 +42,11 @@ export interface ResultReader {
   results(request?: { readonly cursor?: string; readonly limit?: number }): Promise<RecordPage>;
   /** Records that contain the text (case counts not), the latest first; at most `limit`. */
   searchResults(text: string, limit: number): Promise<string[]>;
-  /** Keeps the record of a job that ended without a lease: one that was cancelled while it waited. */
-  keepResult(record: NewRecord): Promise<void>;
+  /**
+   * Keeps the record of a job that ended without a lease: one that was cancelled while it waited. With the ref of the entry
+   * where it waits, that is deleted in the same step, with its unique lock: whoever waits for the result is told.
+   *
+   * @returns false when the entry is there no longer; then nothing is kept
+   */
+  keepResult(record: NewRecord, ref?: string): Promise<boolean>;
 }

@@ -108,6 +108,30 @@ export const results: Cases = {
     assertEquals(await Promise.all(waits), [record(2).body, record(2).body]);
   },
 
+  "the record of one that waits is kept in the step that deletes it, or not at all": async (open) => {
+    await using t = await open();
+    const unique = { unique: { key: "k", ttlMs: HOUR_MS } };
+    await t.store.enqueue([job(1, unique), job(2, { delayMs: HOUR_MS }), job(3)]);
+    for (const n of [1, 2]) {
+      const [entry] = await t.store.find(job(n).jid);
+      assertEquals(await t.store.keepResult(record(n), entry!.ref), true);
+      assertEquals(await t.store.find(job(n).jid), []);
+      assertEquals(await t.store.result(job(n).jid), record(n).body);
+      assertEquals(await t.store.keepResult({ ...record(n), body: "{}" }, entry!.ref), false);
+      assertEquals(await t.store.result(job(n).jid), record(n).body);
+    }
+    const [again] = await t.store.enqueue([job(4, unique)]);
+    assertEquals(again, { stored: true }, "its unique lock is let go");
+    // One that was taken meanwhile is not where its ref says.
+    const [entry] = await t.store.find(job(3).jid);
+    const owner = await register(t.store);
+    await takeUpTo(t.store, owner);
+    assertEquals(await t.store.keepResult(record(3), entry!.ref), false);
+    assertEquals(await t.store.keepResult(record(3), (await t.store.find(job(3).jid))[0]!.ref), false);
+    assertEquals(await t.store.keepResult(record(3), "no ref"), false);
+    assertEquals(await t.store.result(job(3).jid), undefined);
+  },
+
   "a wait that is aborted ends with nothing": async (open) => {
     await using t = await open();
     const abort = new AbortController();

@@ -80,7 +80,7 @@ export const SCRIPTS = {
   reconcile: script(reconcile),
   pause: script(pause),
   pauses: script(pauses, paused),
-  record: script(record, keepRecord),
+  record: script(record, unlock + endLive + keepRecord),
   release: script(release),
   reply: script(reply),
   rescue: script(rescue, add + trimDead + unlock + endLive),

@@ -73,6 +73,12 @@ export class Editor {
     }, limit);
   }
 
+  /** Deletes one, inside a transaction; false when it is there no longer. */
+  delete(ref: string): boolean {
+    const row = this.#entries.locate(ref);
+    return row !== undefined && this.#applyTo(row, "delete", this.#context.now(), undefined);
+  }
+
   #apply(rows: readonly EntryRow[], edit: Edit, queue?: string): number {
     const now = this.#context.now();
     const count = rows.filter((row) => this.#applyTo(row, edit, now, queue)).length;

@@ -33,12 +33,18 @@ export class Results {
     sql("DELETE FROM record WHERE id <= (SELECT max(id) FROM record) - ?").run(MOST_RECORDS);
   }
 
-  /** See `ResultReader.keepResult`. */
-  keep(record: NewRecord): Promise<void> {
+  /**
+   * See `ResultReader.keepResult`.
+   *
+   * @param isEnded ends the job, in the same transaction; false when there is nothing to end
+   */
+  keep(record: NewRecord, isEnded: () => boolean): Promise<boolean> {
     return this.#context.commit.run(() => {
+      if (!isEnded()) return false;
       const now = this.#context.now();
       this.add(record, now);
       this.trim(now);
+      return true;
     });
   }
 

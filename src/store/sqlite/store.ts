@@ -300,8 +300,8 @@ export class SqliteStore implements OpenStore {
     return this.#results.search(text, limit);
   }
 
-  keepResult(record: NewRecord): Promise<void> {
-    return this.#results.keep(record);
+  keepResult(record: NewRecord, ref?: string): Promise<boolean> {
+    return this.#results.keep(record, () => ref === undefined || this.#editor.delete(ref));
   }
 
   adopt(jobs: readonly Adopted[]): Promise<number> {
