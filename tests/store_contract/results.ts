@@ -132,6 +132,16 @@ export const results: Cases = {
     assertEquals(await t.store.result(job(3).jid), undefined);
   },
 
+  "of two who cancel one that waits at once, one keeps the record": async (open) => {
+    await using t = await open();
+    await t.store.enqueue([job(1)]);
+    const [entry] = await t.store.find(job(1).jid);
+    const bodies = ['{"by":1}', '{"by":2}'];
+    const kept = await Promise.all(bodies.map((body) => t.store.keepResult({ ...record(1), body }, entry!.ref)));
+    assertEquals(kept.filter(Boolean).length, 1);
+    assertEquals(await t.store.result(job(1).jid), bodies[kept.indexOf(true)]);
+  },
+
   "a wait that is aborted ends with nothing": async (open) => {
     await using t = await open();
     const abort = new AbortController();
