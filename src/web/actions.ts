@@ -42,7 +42,7 @@ const EDITS: Readonly<Record<Exclude<JobAction, "cancel">, Edit>> = {
   move: "requeue",
 };
 /** A visitor waits so long for an action on many jobs. */
-const PATIENCE_MS = 1_500;
+export const PATIENCE_MS = 1_500;
 const MOST_REFS = 10_000;
 const CANCELLED_AT_ONCE = 500;
 

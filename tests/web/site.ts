@@ -3,10 +3,11 @@
  *
  * @module
  */
-import type { Clock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { ProcessRecord } from "../../src/store/store.ts";
+import { PATIENCE_MS } from "../../src/web/actions.ts";
 import { createWeb, type Web, type WebOptions } from "../../src/web/web.ts";
 import { startRedis } from "../support/redis.ts";
 
@@ -22,6 +23,12 @@ export interface Site extends AsyncDisposable {
 
 /** How a test wants it; the store goes by a clock of its own. */
 export type SiteOptions = Partial<WebOptions> & { readonly deadMaxJobs?: number; readonly storeClock?: Clock };
+
+/** The system's, but an action is waited for to its end: a machine that stands still for a while makes no answer another. */
+const PATIENT: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms === PATIENCE_MS ? 60_000 : ms, signal),
+};
 
 /** Opens a dashboard on a fresh store. */
 export async function openSite(
@@ -39,7 +46,7 @@ export async function openSite(
   const { deadMaxJobs, storeClock, ...more } = options;
   const ofStore = { ...(deadMaxJobs !== undefined && { deadMaxJobs }), ...(storeClock && { clock: storeClock }) };
   const store = stack.use(await openStore(url, ofStore));
-  const web = stack.use(createWeb({ store, ...more }));
+  const web = stack.use(createWeb({ store, clock: PATIENT, ...more }));
   const kept = stack.move();
   return {
     store,
