@@ -1,7 +1,7 @@
 /** `jobs cancel JID…`. @module */
 import { systemClock } from "../clock.ts";
 import { readEnded } from "../job/ended.ts";
-import { cancelJob, type Cancelled, isCancelled } from "../store/admin_cancel.ts";
+import { cancelJobs, type Cancelled, isCancelled } from "../store/admin_cancel.ts";
 import type { OpenStore } from "../store/open.ts";
 import { fewOf } from "../words/amounts.ts";
 import { relative } from "../words/moments.ts";
@@ -33,18 +33,17 @@ export async function run(argv: readonly string[]): Promise<number> {
     return await withStore(flags, (store) => cancelAll(store, all, flags));
   }
   return await withStore(flags, async (store) => {
-    const results: Record<string, Cancelled> = {};
-    for (const jid of jids) results[jid] = await cancelJob(store, jid, systemClock.now());
-    const count = Object.values(results).filter(isCancelled).length;
+    const results = await cancelJobs(store, jids, systemClock.now());
+    const count = [...results.values()].filter(isCancelled).length;
     await writeDown(store, { action: "cancel", target: fewOf(jids), count });
-    if (flags.json) printJson(results);
+    if (flags.json) printJson(Object.fromEntries(results));
     else {
-      for (const [jid, result] of Object.entries(results)) {
+      for (const [jid, result] of results) {
         if (isCancelled(result)) print(cancelledText(jid, result));
         else remark(`jobs: ${await endedText(store, jid, result) ?? cancelledText(jid, result)}`);
       }
     }
-    return Object.values(results).every(isCancelled) ? 0 : 1;
+    return count === results.size ? 0 : 1;
   });
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { getField } from "../job/raw.ts";
 import type { Edit, Place, StoreAdmin } from "../store/admin.ts";
 import { editSteps } from "../store/admin_change_all.ts";
 import { placeName as nameOf, sizeOf } from "../store/admin_places.ts";
@@ -94,8 +95,9 @@ interface Missed {
 async function editByJid(store: StoreAdmin, { name, edit }: EditCommand, jids: readonly string[]) {
   const missed: Missed[] = [];
   let edited = 0;
-  for (const jid of jids) {
-    const entries = await store.find(jid);
+  const found = Map.groupBy(await store.findAll(jids), ({ payload }) => getField(payload, "jid"));
+  for (const jid of new Set(jids)) {
+    const entries = found.get(jid) ?? [];
     const idle = entries.filter((entry) => entry.place.in !== "leased");
     if (entries.length === 0) missed.push({ jid, why: "is not here: done, deleted, or in another store" });
     else if (idle.length === 0) missed.push({ jid, why: `is ${placeName(entries[0]!)} at ${entries[0]!.owner}` });

@@ -129,6 +129,8 @@ export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReade
   before(ref: string, most: number): Promise<number | undefined>;
   /** Every entry whose payload has this jid. Usually one; none when the job is done or unknown. */
   find(jid: string): Promise<Entry[]>;
+  /** The same for several at once, which on Redis costs as much as one: all is looked through once. */
+  findAll(jids: readonly string[]): Promise<Entry[]>;
   /** Entries anywhere whose payload contains the text (case counts not), but in its packed stack; at most `limit`. */
   search(text: string, limit: number): Promise<Entry[]>;
   /**

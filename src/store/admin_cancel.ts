@@ -6,13 +6,14 @@
  */
 import { endedText } from "../job/ended.ts";
 import { parsePayload } from "../job/job.ts";
+import { getField } from "../job/raw.ts";
 import type { Entry, Page, Place, StoreAdmin } from "./admin.ts";
 
 /** What became of one job. */
 export type Cancelled = "removed" | "aborted" | "dead" | "absent";
 
 /** What it needs of a store. */
-export type CancelStore = Pick<StoreAdmin, "find" | "edit" | "send" | "keepResult">;
+export type CancelStore = Pick<StoreAdmin, "findAll" | "edit" | "send" | "keepResult">;
 
 /** A job may move on between looking and acting: then look again. */
 const TRIES = 5;
@@ -32,16 +33,42 @@ export function isCancelled(result: Cancelled): boolean {
  * @param now epoch milliseconds
  */
 export async function cancelJob(store: CancelStore, jid: string, now: number): Promise<Cancelled> {
+  return (await cancelJobs(store, [jid], now)).get(jid)!;
+}
+
+/**
+ * The same for several, which are looked for all at once.
+ *
+ * @param now epoch milliseconds
+ * @returns what became of each, in their order
+ */
+export async function cancelJobs(
+  store: CancelStore,
+  jids: readonly string[],
+  now: number,
+): Promise<Map<string, Cancelled>> {
+  const became = new Map<string, Cancelled | undefined>(jids.map((jid) => [jid, undefined]));
   for (let i = 0; i < TRIES; i++) {
-    const found = await store.find(jid);
-    if (found.length === 0) return "absent";
-    const living = found.filter(({ place }) => place.in !== "dead");
-    if (living.length === 0) return "dead";
-    const done = await Promise.all(living.map((entry) => cancelThere(store, entry, jid, now)));
-    const cancelled = done.find((one) => one !== undefined);
-    if (cancelled !== undefined) return cancelled;
+    const left = [...became].flatMap(([jid, one]) => one === undefined ? [jid] : []);
+    if (left.length === 0) break;
+    const found = Map.groupBy(await store.findAll(left), ({ payload }) => getField(payload, "jid"));
+    await Promise.all(left.map(async (jid) => became.set(jid, await cancelFound(store, found.get(jid), jid, now))));
   }
-  return "absent";
+  return new Map([...became].map(([jid, one]) => [jid, one ?? "absent"]));
+}
+
+/** Undefined when it has moved on from everywhere meanwhile. */
+async function cancelFound(
+  store: CancelStore,
+  found: readonly Entry[] | undefined,
+  jid: string,
+  now: number,
+): Promise<Cancelled | undefined> {
+  if (found === undefined) return "absent";
+  const living = found.filter(({ place }) => place.in !== "dead");
+  if (living.length === 0) return "dead";
+  const done = await Promise.all(living.map((entry) => cancelThere(store, entry, jid, now)));
+  return done.find((one) => one !== undefined);
 }
 
 /**
@@ -57,11 +84,9 @@ export async function cancelEntries(store: CancelStore, entries: readonly Entry[
     return typeof jid !== "string" || entry.place.in === "dead" ? [] : [{ entry, jid }];
   });
   const there = await Promise.all(named.map(({ entry, jid }) => cancelThere(store, entry, jid, now)));
-  let count = there.filter((one) => one !== undefined).length;
-  for (const [i, { jid }] of named.entries()) {
-    if (there[i] === undefined && isCancelled(await cancelJob(store, jid, now))) count++;
-  }
-  return count;
+  const moved = named.filter((_, i) => there[i] === undefined).map(({ jid }) => jid);
+  const became = await cancelJobs(store, moved, now);
+  return there.length - moved.length + [...became.values()].filter(isCancelled).length;
 }
 
 /**

@@ -12,7 +12,7 @@ Deno.test("one that waits is deleted in the step that keeps its record, and look
   ];
   const kept: [NewRecord, string | undefined][] = [];
   const store: CancelStore = {
-    find: () => Promise.resolve([places[kept.length]!]),
+    findAll: () => Promise.resolve([places[kept.length]!]),
     edit: () => Promise.reject(new Error("a step of its own")),
     send: () => Promise.reject(new Error("it does not run")),
     keepResult: (record, ref) => Promise.resolve(kept.push([record, ref]) === 2),

@@ -204,6 +204,33 @@ Deno.test("cancel --all finds a job that moves while it is at it", async () => {
   assertEquals(await sizes(bench.store), { default: 0, other: 0 });
 });
 
+Deno.test("several jids are looked for at once, not one after the other, whatever they are called", async () => {
+  await using redis = await startRedis();
+  benchOn(() => redis.url);
+  await using bench = await Bench.open();
+  const jids = ["__proto__", "constructor", "a", "b", "c", "d"];
+  for (const jid of jids) {
+    await redis.cli("LPUSH", "queue:default", JSON.stringify({ class: "A", args: [], jid, queue: "default" }));
+  }
+  await redis.cli("SADD", "queues", "default");
+  const scans = async (args: string[]) => {
+    await redis.cli("CONFIG", "RESETSTAT");
+    const { stdout, code } = await on(bench, [...args, "--json"]);
+    return [
+      JSON.stringify(JSON.parse(stdout)),
+      code,
+      /cmdstat_smembers:calls=(\d+)/.exec(await redis.cli("INFO", "commandstats"))?.[1],
+    ];
+  };
+  assertEquals(await scans(["cancel", "__proto__", "constructor", "gone"]), [
+    '{"__proto__":"removed","constructor":"removed","gone":"absent"}',
+    1,
+    "1",
+  ]);
+  assertEquals(await scans(["kill", "a", "b", "gone", "a"]), ['{"kill":2,"missed":["gone"]}', 1, "1"]);
+  assertEquals(await scans(["delete", "a", "b", "c", "d"]), ['{"delete":4,"missed":[]}', 0, "1"]);
+});
+
 Deno.test("when the store fails on the way, it is written down how far it came", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();

@@ -49,6 +49,27 @@ export const search: Cases = {
     assertEquals((await t.store.find(jid(1))).length, 2);
   },
 
+  "by jid, several at once, few or many, each once": async (open) => {
+    await using t = await open();
+    await everywhere(t, (n) => job(n));
+    await t.store.enqueue([job(50), job(51)]);
+    await t.pushRaw("default", `{"class":"HardJob","args":[60],"jid":"__pr\\u006fto__"}`);
+    const few = [jid(0), jid(2), jid(77), "__proto__", jid(0)];
+    assertEquals(numbers(await t.store.findAll(few)).sort(), [0, 2, 60]);
+    const many = [...Array.from({ length: 60 }, (_, n) => jid(n)), "__proto__"];
+    assertEquals(numbers(await t.store.findAll(many)).sort((a, b) => Number(a) - Number(b)), [
+      0,
+      1,
+      2,
+      3,
+      4,
+      50,
+      51,
+      60,
+    ]);
+    assertEquals(await t.store.findAll([]), []);
+  },
+
   "by jid, what a foreign producer pushed": async (open) => {
     await using t = await open();
     await t.pushRaw("default", `{"jid": "my-own", "class":"HardJob","args":[1]}`);

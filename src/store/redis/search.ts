@@ -25,10 +25,14 @@ interface Wanted {
   is(payload: string): boolean;
 }
 
-/** See `StoreAdmin.find`. */
-export async function find(link: Link, jid: string): Promise<Entry[]> {
+/** Of more jids, it takes longer to look for each in the bytes than to read the text. */
+const FEW = 10;
+
+/** See `StoreAdmin.findAll`. */
+export async function find(link: Link, jids: readonly string[]): Promise<Entry[]> {
   const entries: Entry[] = [];
-  for await (const found of everything(link, withJid(jid))) entries.push(entryOf(found));
+  if (jids.length === 0) return entries;
+  for await (const found of everything(link, withJid([...new Set(jids)]))) entries.push(entryOf(found));
   return entries;
 }
 
@@ -44,19 +48,22 @@ export async function search(link: Link, text: string, limit: number): Promise<E
   return entries;
 }
 
-/** The jid as most write it; or as others may: with one of its characters, or of the field's name, as an escape. */
-function withJid(jid: string): Wanted {
-  const text = Buffer.from(JSON.stringify(jid).slice(1, -1)).toString("latin1");
-  const units = [...new Set(`jid${jid}`.split(""))].map((unit) => unit.charCodeAt(0).toString(16).padStart(4, "0"));
-  const escape = new RegExp(`\\\\(?:u(?:${units.join("|")})${jid.includes("/") ? "|/" : ""})`, "i");
-  // Stands for any bytes that are no UTF-8.
-  const anyBytes = jid.includes("\ufffd");
+/** A jid as most write it; or as others may: with one of its characters, or of the field's name, as an escape. */
+function withJid(jids: readonly string[]): Wanted {
+  const wanted: ReadonlySet<unknown> = new Set(jids);
+  const is = (payload: string) => wanted.has(getField(payload, "jid"));
+  const all = jids.join("");
+  // U+FFFD stands for any bytes that are no UTF-8.
+  if (jids.length > FEW || all.includes("\ufffd")) return { maybe: () => true, is };
+  const texts = jids.map((jid) => Buffer.from(JSON.stringify(jid).slice(1, -1)).toString("latin1"));
+  const units = [...new Set(`jid${all}`.split(""))].map((unit) => unit.charCodeAt(0).toString(16).padStart(4, "0"));
+  const escape = new RegExp(`\\\\(?:u(?:${units.join("|")})${all.includes("/") ? "|/" : ""})`, "i");
   return {
     maybe(payload) {
       const bytes = payload.toString("latin1");
-      return anyBytes || bytes.includes(text) || bytes.includes("\\") && escape.test(bytes);
+      return texts.some((text) => bytes.includes(text)) || bytes.includes("\\") && escape.test(bytes);
     },
-    is: (payload) => getField(payload, "jid") === jid,
+    is,
   };
 }
 

@@ -194,7 +194,11 @@ export class RedisStore implements OpenStore {
   }
 
   find(jid: string): Promise<Entry[]> {
-    return find(this.#context.link, jid);
+    return find(this.#context.link, [jid]);
+  }
+
+  findAll(jids: readonly string[]): Promise<Entry[]> {
+    return find(this.#context.link, jids);
   }
 
   search(text: string, limit: number): Promise<Entry[]> {

@@ -194,7 +194,11 @@ export class SqliteStore implements OpenStore {
   }
 
   find(jid: string): Promise<Entry[]> {
-    return this.#context.read(() => this.#entries.find(jid));
+    return this.findAll([jid]);
+  }
+
+  findAll(jids: readonly string[]): Promise<Entry[]> {
+    return this.#context.read(() => [...new Set(jids)].flatMap((jid) => this.#entries.find(jid)));
   }
 
   get(ref: string): Promise<Entry | undefined> {
