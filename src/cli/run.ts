@@ -149,6 +149,8 @@ async function serve(
     registry,
     settings,
     inbox,
+    nonce: member?.nonce,
+    predecessor: member?.predecessor,
     environment: config.environment,
     catchAllErrors: true,
     ...traced(tracing),

@@ -34,7 +34,10 @@ export async function openBeside(
       { process: member?.index, counts: launcher.counts() },
       ...await peers?.counts() ?? [],
     ],
-    notReady: () => launcher.describe().quiet ? "Quiet: it takes no jobs" : undefined,
+    notReady: () => {
+      if (!launcher.started) return "Starting: it takes no jobs yet";
+      return launcher.describe().quiet ? "Quiet: it takes no jobs" : undefined;
+    },
   });
 }
 

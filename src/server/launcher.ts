@@ -17,7 +17,7 @@ import type { ProcessRecord } from "../store/store.ts";
 import { control, type Controls } from "./control.ts";
 import { readCrontab } from "./crontab.ts";
 import { callHook, type Hooks } from "./hooks.ts";
-import { newIdentity } from "./identity.ts";
+import { identityOf, randomId } from "./identity.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { claimName } from "./name.ts";
 import { Parting, PARTING_MS } from "./parting.ts";
@@ -35,7 +35,7 @@ const STARTING_PARTING_MS = 1_000;
 /** A server: takes jobs and performs them until stopped. */
 export class Launcher implements Controls {
   /** `hostname:pid:nonce`. */
-  readonly identity: string = newIdentity();
+  readonly identity: string;
   /** What signals and commands ask goes in here. */
   readonly inbox: Inbox;
   readonly #options: LauncherOptions;
@@ -49,6 +49,7 @@ export class Launcher implements Controls {
   #queues: readonly QueueWeight[];
   #timeoutMs: number;
   #partingMs: number;
+  #started = false;
   #quiet = false;
   /** Resolves when nothing is taken any more, once it is quiet. */
   #takingEnded: Promise<unknown> = Promise.resolve();
@@ -60,6 +61,7 @@ export class Launcher implements Controls {
   constructor(options: LauncherOptions) {
     const { settings } = options;
     this.#options = options;
+    this.identity = identityOf(Deno.pid, options.nonce ?? randomId());
     this.inbox = options.inbox ?? new Inbox();
     this.#partingMs = options.partingMs ?? PARTING_MS;
     this.#clock = options.clock ?? systemClock;
@@ -90,6 +92,11 @@ export class Launcher implements Controls {
     return this.#parts.client;
   }
 
+  /** Whether its start is over: it takes jobs, or did. */
+  get started(): boolean {
+    return this.#started;
+  }
+
   /** The classes it can perform. */
   get classes(): readonly string[] {
     return this.#parts.registry.classes();
@@ -117,17 +124,18 @@ export class Launcher implements Controls {
    * @throws {StoreError} when the process cannot be registered
    */
   async start(): Promise<boolean> {
-    const { store, settings } = this.#options;
     const starting = new Starting({ clock: this.#clock, log: this.#log, inbox: this.inbox });
+    const claiming = new AbortController();
     this.#parts.lateErrors.start();
     try {
       await starting.step("heartbeat", this.#parts.heartbeat.start());
-      await starting.step("name", claimName(store, settings.name, this.identity));
+      await starting.step("name", this.#claimName(claiming.signal));
       await starting.step("startup hook", this.#hooks.startup?.());
       this.#parts.horses?.start();
       this.#parts.declaring.start();
       await starting.step("classes", this.#parts.declarer.attempted);
     } catch (error) {
+      claiming.abort();
       if (!(error instanceof StartEnded)) {
         await this.stop();
         throw error;
@@ -145,6 +153,7 @@ export class Launcher implements Controls {
     this.#startTaking();
     this.#parts.bounding?.start();
     this.#finished = this.#control();
+    this.#started = true;
     return true;
   }
 
@@ -205,6 +214,17 @@ export class Launcher implements Controls {
   /** What it has counted since it started. */
   counts(): ServerCounts {
     return this.#status.counts();
+  }
+
+  #claimName(signal: AbortSignal): Promise<void> {
+    const { store, settings: { name }, predecessor } = this.#options;
+    return claimName(store, name, {
+      identity: this.identity,
+      predecessor,
+      clock: this.#clock,
+      log: this.#log,
+      signal,
+    });
   }
 
   /** @throws {CrontabError} when it is not usable: then it stays as it was */

@@ -23,6 +23,10 @@ export interface LauncherOptions {
   readonly storeOptions?: StoreOptions;
   readonly registry: Registry;
   readonly settings: Settings;
+  /** The last part of its identity, where another knows it beforehand; default one that nobody else has. */
+  readonly nonce?: string | undefined;
+  /** The identity of the process whose place this one takes, which has ended: its name is free. */
+  readonly predecessor?: string | undefined;
   readonly clock?: Clock;
   /** How long a stop waits for a store that does not answer, in all; default 5 seconds. */
   readonly partingMs?: number;

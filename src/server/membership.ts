@@ -18,6 +18,10 @@ export interface MemberTold {
   readonly address: string;
   /** Proves who says so. */
   readonly token: string;
+  /** The last part of its identity, so that the supervisor knows all of it. */
+  readonly nonce?: string;
+  /** The identity of the one whose place it takes: it has ended, which its parent knows for certain. */
+  readonly predecessor?: string | undefined;
   /** Proves the same on the connection to the exchange (`peers.ts`); absent where the supervisor has none. */
   readonly exchange?: string;
 }

@@ -2,8 +2,8 @@
  * The supervisor: a parent that keeps several processes of one configuration running, one per core. It performs no jobs
  * and opens no store.
  *
- *  1. One that dies is started again, later each time if it dies young. One that ends by itself (burst, `jobs stop`) is
- *     not; when none is left, the supervisor ends.
+ *  1. One that dies is started again, later each time if it dies young, and has the name of the dead one at once. One
+ *     that ends by itself (burst, `jobs stop`) is not; when none is left, the supervisor ends.
  *  2. Signals are passed on. HUP replaces the processes one at a time, so that the others take jobs all the while.
  *  3. One that uses too much memory is replaced in the same way.
  *  4. When the first does not even start, nothing does: its exit code is ours.
@@ -19,6 +19,7 @@ import { selfCommand } from "../handlers/self_command.ts";
 import { formatBytes } from "../job/bytes.ts";
 import type { Log } from "../log.ts";
 import { Exchange } from "./exchange.ts";
+import { identityOf, randomId } from "./identity.ts";
 import { MEMBER_VARIABLE, type MemberTold } from "./membership.ts";
 import type { Asked, Inbox } from "./signals.ts";
 
@@ -51,6 +52,7 @@ const LONGEST_BACKOFF_MS = 30_000;
 /** A process that it has started. */
 interface Member {
   readonly child: Deno.ChildProcess;
+  readonly identity: string;
   /** Resolves with true when it takes jobs, with false when it has ended before. */
   readonly ready: Promise<boolean>;
   /** It takes jobs, or did. */
@@ -109,7 +111,10 @@ export class Supervisor {
     const { program, args } = selfCommand();
     const token = crypto.randomUUID();
     const exchange = crypto.randomUUID();
-    const told: MemberTold = { index, address: this.#address, token, exchange };
+    const nonce = randomId();
+    // Only for one that has ended is another started in its place.
+    const predecessor = this.#members.get(index)?.identity;
+    const told: MemberTold = { index, address: this.#address, token, exchange, nonce, predecessor };
     const child = new Deno.Command(program, {
       args: [...args, ...this.#options.args],
       env: { [MEMBER_VARIABLE]: JSON.stringify(told) },
@@ -124,7 +129,8 @@ export class Supervisor {
       return false;
     });
     const ready = Promise.race([said, ended]).finally(() => this.#awaited.delete(token));
-    const member: Member = { child, ready, isReady: false, replaced: false };
+    const identity = identityOf(child.pid, nonce);
+    const member: Member = { child, identity, ready, isReady: false, replaced: false };
     void said.then(() => member.isReady = true);
     this.#members.set(index, member);
     return member;

@@ -218,6 +218,16 @@ export interface RescueResult {
   readonly owners: readonly string[];
 }
 
+/** The live process that has a named lease. */
+export interface ClaimHolder {
+  /** Its identity. */
+  readonly owner: string;
+  /** Until when its last heartbeat counts, by the store's clock: another value tells of another heartbeat. */
+  readonly beatUntil: number;
+  /** Milliseconds until the lease is free, if nothing is heard of its owner any more. */
+  readonly freeInMs: number;
+}
+
 /** The store, to those who put jobs in and those who perform them. Closing it ends every wait on it. */
 export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore, AsyncDisposable {
   /** The address as given, without any password: for logs and people. */
@@ -267,6 +277,9 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
    * owner renews it.
    */
   claim(name: string, owner: string, ttlMs: number): Promise<number | undefined>;
+
+  /** Who has the named lease; undefined when no live process has, and `claim` would take it. */
+  holder(name: string): Promise<ClaimHolder | undefined>;
 
   /** Lets go of the named lease, if `owner` has it. */
   release(name: string, owner: string): Promise<void>;

@@ -1,6 +1,7 @@
 /** Servers that end by themselves, and what keeps a second one from starting. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
+import type { ProcessInfo } from "../../src/store/admin.ts";
 import { jobs, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
@@ -51,21 +52,51 @@ Deno.test("--max-idle ends when nothing has come for so long", async () => {
   await server.logged("Stopping", { by: "max-idle" });
 });
 
-Deno.test("--name is refused while a live process has it, and free when that is dead", async () => {
-  await using bench = await Bench.open();
-  await using first = await bench.server(["--name", "mail"], MORTAL);
-  assertEquals((await bench.store.processes()).map((process) => process.tag), ["mail"]);
-  const second = await jobs(["run", bench.handlers, "--name", "mail", "--store", bench.url], {
-    env: { JOBS_LOG_LEVEL: "error" },
+const TAKEN = `jobs: A live process has the name "mail"; choose another with --name, or stop that one (jobs stop mail)`;
+const WAITING = "Waiting until the process that has the name counts as dead";
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`--name is refused while a live process has it, and a start after kill -9 waits for it, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using first = await bench.server(["--name", "mail"], MORTAL);
+    const [{ identity, tag }] = await bench.store.processes() as [ProcessInfo];
+    assertEquals(tag, "mail");
+    const second = await jobs(["run", bench.handlers, "--name", "mail", "--store", bench.url], {
+      env: { JOBS_LOG_LEVEL: "error" },
+    });
+    assertEquals([second.code, second.stderr], [1, `${TAKEN}\n`]);
+    assertEquals((await bench.store.processes()).length, 1);
+    first.kill("SIGKILL");
+    await first.status();
+    await using third = await bench.server(["--name", "mail"]);
+    const waits = third.lines.filter(({ msg }) => msg === WAITING);
+    assertEquals(waits.map(({ wanted, holder }) => ({ wanted, holder })), [{ wanted: "mail", holder: identity }]);
   });
-  assertEquals([second.code, second.stderr], [
-    1,
-    `jobs: A live process has the name "mail"; choose another with --name, or stop that one (jobs stop mail)\n`,
-  ]);
+}
+
+Deno.test("a process that only stood still keeps its name: whoever waits for it is refused with its next heartbeat", async () => {
+  // On SQLite it could stand still in the middle of a transaction, which holds up all others.
+  await using redis = await startRedis();
+  await using bench = await Bench.open(redis.url);
+  await using first = await bench.server(["--name", "mail"]);
+  first.kill("SIGSTOP");
+  await using second = await bench.server(["--name", "mail"], {}, false);
+  await second.logged(WAITING);
+  first.kill("SIGCONT");
+  await second.logged(TAKEN);
+  assertEquals((await second.status()).code, 1);
   assertEquals((await bench.store.processes()).length, 1);
+});
+
+Deno.test("a stop ends the waiting for a name at once", async () => {
+  await using bench = await Bench.open();
+  await using first = await bench.server(["--name", "mail"]);
   first.kill("SIGKILL");
-  await bench.until(async () => !(await bench.store.processes()).some((process) => process.alive));
-  await using _third = await bench.server(["--name", "mail"]);
+  await using second = await bench.server(["--name", "mail"], {}, false);
+  await second.logged(WAITING);
+  second.kill("SIGTERM");
+  assertEquals((await second.status()).code, 0);
 });
 
 Deno.test("--pidfile names the process, is removed at the end, and refused while that process is alive", async () => {

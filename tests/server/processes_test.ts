@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs, type JobsProcess, MORTAL } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
 
 async function isRunning(pid: number): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
@@ -49,6 +50,27 @@ Deno.test("a process that dies is started again, and its job runs again", async 
   await bench.go();
   await bench.noted(`end ${jid}`);
 });
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`a process that dies by kill -9 has its name again at once, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    // With it, the dead one counts as alive for longer than any test takes.
+    await using server = await serve(bench, ["--name", "mail"]);
+    const before = await bench.store.processes();
+    for (const name of ["mail.1", "mail.2"]) {
+      const { pid } = before.find(({ tag }) => tag === name)!;
+      Deno.kill(pid, "SIGKILL");
+      await server.logged("Process was killed by SIGKILL, starting another", { pid });
+    }
+    const readyAgain = () =>
+      server.lines.filter(({ msg, identity }) => msg === "Ready" && !before.some((old) => old.identity === identity));
+    await bench.until(() => readyAgain().length === 2, "both are ready again");
+    const after = (await bench.store.processes()).filter(({ pid }) => !before.some((old) => old.pid === pid));
+    assertEquals(after.map(({ tag }) => tag).sort(), ["mail.1", "mail.2"]);
+    assertEquals(server.complaints.filter(({ msg }) => !msg.startsWith("Process was killed")), []);
+  });
+}
 
 Deno.test("HUP replaces the processes one at a time, and there is always one that takes jobs", async () => {
   await using bench = await Bench.open();

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
-import type { Cases } from "./harness.ts";
-import { HOUR_MS, LAPSE_MS, processRecord, register } from "./jobs.ts";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { HOUR_MS, LAPSE_MS, processRecord, register, TTL_MS } from "./jobs.ts";
 
 const A = "host:1:aaaaaaaaaaaa";
 const B = "host:2:bbbbbbbbbbbb";
@@ -83,6 +83,42 @@ export const claim: Cases = {
     await t.store.release("cron", B);
     const third = await t.store.claim("cron", A, HOUR_MS);
     assert(first! < second! && second! < third!);
+  },
+
+  "whoever has it is told, and each beat of the owner tells that it lives": async (open) => {
+    await using t = await open();
+    assertEquals(await t.store.holder("cron"), undefined);
+    await register(t.store, A);
+    await t.store.claim("cron", A, 24 * HOUR_MS);
+    const first = (await t.store.holder("cron"))!;
+    assertEquals(first.owner, A);
+    assertAlmostEquals(first.freeInMs, TTL_MS, SLACK_MS);
+    assertAlmostEquals(first.beatUntil, t.now() + TTL_MS, SLACK_MS);
+    t.advance(TTL_MS / 2);
+    const waited = (await t.store.holder("cron"))!;
+    assertEquals(waited.beatUntil, first.beatUntil);
+    assert(waited.freeInMs < first.freeInMs);
+    await register(t.store, A);
+    assert((await t.store.holder("cron"))!.beatUntil > first.beatUntil);
+    t.advance(LAPSE_MS);
+    assertEquals(await t.store.holder("cron"), undefined);
+  },
+
+  "nobody has what was let go, what a process had that has deregistered, and what its time is over for": async (
+    open,
+  ) => {
+    await using t = await open();
+    await t.store.beat(processRecord(A), 24 * HOUR_MS);
+    await t.store.claim("cron", A, HOUR_MS);
+    assertAlmostEquals((await t.store.holder("cron"))!.freeInMs, HOUR_MS, SLACK_MS);
+    t.advance(2 * HOUR_MS);
+    assertEquals(await t.store.holder("cron"), undefined);
+    await t.store.claim("cron", A, HOUR_MS);
+    await t.store.release("cron", A);
+    assertEquals(await t.store.holder("cron"), undefined);
+    await t.store.claim("cron", A, HOUR_MS);
+    await t.store.deregister(A);
+    assertEquals(await t.store.holder("cron"), undefined);
   },
 
   "of many who claim at once one has it": async (open) => {

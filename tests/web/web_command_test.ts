@@ -81,6 +81,20 @@ Deno.test("jobs run --web shows the jobs of its own process, and is not ready on
   assertEquals((await server.status()).code, 0);
 });
 
+Deno.test("jobs run --web is not ready while it waits for the name of one that was killed", async () => {
+  await using folder = await temporaryFolder();
+  const store = `sqlite:${folder.path}/jobs.db`;
+  await using killed = new JobsProcess({ store, args: [HANDLERS, "--name", "mail"] });
+  await killed.logged("Ready");
+  killed.kill("SIGKILL");
+  await killed.status();
+  const port = freePort();
+  await using server = new JobsProcess({ store, args: [HANDLERS, "--name", "mail", "--web", String(port)] });
+  await server.logged("Waiting until the process that has the name counts as dead");
+  const waiting = await fetch(`http://127.0.0.1:${port}/readyz`);
+  assertEquals([waiting.status, await waiting.text()], [503, "Starting: it takes no jobs yet\n"]);
+});
+
 Deno.test("Without --web, nothing of the web is read", async () => {
   for (const command of ["run.ts", "push.ts"]) {
     const { stdout } = await new Deno.Command(Deno.execPath(), {

@@ -24,6 +24,7 @@ import endLive from "./lua/end_live.lua" with { type: "text" };
 import enqueue from "./lua/enqueue.lua" with { type: "text" };
 import forget from "./lua/forget.lua" with { type: "text" };
 import held from "./lua/held.lua" with { type: "text" };
+import holder from "./lua/holder.lua" with { type: "text" };
 import keepRecord from "./lua/keep_record.lua" with { type: "text" };
 import limit from "./lua/limit.lua" with { type: "text" };
 import limitedWork from "./lua/limited_work.lua" with { type: "text" };
@@ -72,9 +73,10 @@ export const SCRIPTS = {
   enqueue: script(enqueue, add),
   forget: script(forget, paused),
   limit: script(limit),
-  limitedWork: script(limitedWork, paused),
+  limitedWork: script(limitedWork, paused + limits),
   measure: script(measure),
   held: script(held),
+  holder: script(holder),
   move: script(move, add + trimDead + unlock + endLive),
   orphans: script(orphans),
   reconcile: script(reconcile),

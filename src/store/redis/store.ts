@@ -18,6 +18,7 @@ import { ALL_QUEUES } from "../pauses.ts";
 import type { NewRecord, RecordPage } from "../results.ts";
 import type {
   Beat,
+  ClaimHolder,
   Command,
   EnqueueResult,
   Lease,
@@ -132,6 +133,13 @@ export class RedisStore implements OpenStore {
     const { link, offset } = this.#context;
     const fence = await link.run(SCRIPTS.claim, [`jobs:claim:${name}`], [offset(), owner, `${Math.ceil(ttlMs)}`]);
     return fence as number | null ?? undefined;
+  }
+
+  async holder(name: string): Promise<ClaimHolder | undefined> {
+    const { link, offset } = this.#context;
+    const found = await link.run(SCRIPTS.holder, [`jobs:claim:${name}`], [offset()]) as [string, string, string] | null;
+    if (found === null) return undefined;
+    return { owner: found[0], beatUntil: Number(found[1]), freeInMs: Number(found[2]) };
   }
 
   async release(name: string, owner: string): Promise<void> {

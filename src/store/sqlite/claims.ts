@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ClaimHolder } from "../store.ts";
 import type { Context } from "./context.ts";
 
 interface ClaimRow {
@@ -24,17 +25,19 @@ export class Claims {
     return this.#context.commit.run(() => {
       const { sql } = this.#context;
       const now = this.#context.now();
-      const row = sql("SELECT owner, fence, expires FROM claim WHERE name = ?").get(name) as unknown as
-        | ClaimRow
-        | undefined;
-      const isHeld = row !== undefined && row.owner !== null && row.expires > now;
-      const isOurs = isHeld && row.owner === owner;
-      if (isHeld && !isOurs && this.#isAlive(row.owner!, now)) return undefined;
+      const row = this.#row(name);
+      const isOurs = row !== undefined && row.owner === owner && row.expires > now;
+      if (!isOurs && this.#holderOf(row) !== undefined) return undefined;
       const fence = isOurs ? row.fence : (row?.fence ?? 0) + 1;
       sql("INSERT OR REPLACE INTO claim (name, owner, fence, expires) VALUES (?, ?, ?, ?)")
         .run(name, owner, fence, Math.round(now + ttlMs));
       return fence;
     });
+  }
+
+  /** See `Store.holder`; inside a transaction or not. */
+  holder(name: string): ClaimHolder | undefined {
+    return this.#holderOf(this.#row(name));
   }
 
   /** See `Store.release`. */
@@ -44,7 +47,18 @@ export class Claims {
     });
   }
 
-  #isAlive(owner: string, now: number): boolean {
-    return this.#context.sql("SELECT 1 FROM process WHERE identity = ? AND deadline > ?").get(owner, now) !== undefined;
+  #row(name: string): ClaimRow | undefined {
+    return this.#context.sql("SELECT owner, fence, expires FROM claim WHERE name = ?").get(name) as
+      | ClaimRow
+      | undefined;
+  }
+
+  #holderOf(row: ClaimRow | undefined): ClaimHolder | undefined {
+    if (row === undefined || row.owner === null) return undefined;
+    const process = this.#context.sql("SELECT deadline FROM process WHERE identity = ?").get(row.owner);
+    if (process === undefined) return undefined;
+    const beatUntil = Number(process.deadline);
+    const freeInMs = Math.min(beatUntil, row.expires) - this.#context.now();
+    return freeInMs > 0 ? { owner: row.owner, beatUntil, freeInMs } : undefined;
   }
 }

@@ -17,6 +17,7 @@ import type { OpenStore } from "../open.ts";
 import type { NewRecord, RecordPage } from "../results.ts";
 import type {
   Beat,
+  ClaimHolder,
   Command,
   EnqueueResult,
   Lease,
@@ -140,6 +141,10 @@ export class SqliteStore implements OpenStore {
 
   claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {
     return this.#claims.claim(name, owner, ttlMs);
+  }
+
+  holder(name: string): Promise<ClaimHolder | undefined> {
+    return this.#context.read(() => this.#claims.holder(name));
   }
 
   release(name: string, owner: string): Promise<void> {

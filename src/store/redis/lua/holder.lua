@@ -1,0 +1,18 @@
+#!lua flags=no-writes
+-- Tells which live process has a named lease.
+--
+-- KEYS[1]  jobs:claim:NAME
+-- ARGV     offset of the clock in ms
+-- Result   its identity, until when its last heartbeat counts, ms until the lease is free, as texts; false when nobody has it
+-- O(1)
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+
+local held = call('HMGET', KEYS[1], 'owner', 'till')
+local deadline = held[1] and call('ZSCORE', 'jobs:owners', held[1])
+if not deadline then return false end
+local left = math.min(tonumber(deadline), tonumber(held[2])) - now
+if left <= 0 then return false end
+return { held[1], deadline, string.format('%.0f', left) }
