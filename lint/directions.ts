@@ -34,8 +34,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "handlers": "client middleware log job clock nearest",
   "tracing": "client handlers middleware version job clock",
   "server": "tracing client handlers middleware cron store store/open config log version job clock",
-  // How people are told, on the terminal and in the dashboard.
-  "words": "client cron store job",
+  // How people are told, on the terminal and in the dashboard, of what the store's reading side tells, too.
+  "words": "client cron store store/admin job",
   "web": "words client store store/admin store/open cron config log version job clock",
   "cli":
     "web words server tracing client handlers middleware cron store store/admin store/open store/move config log version job clock nearest",

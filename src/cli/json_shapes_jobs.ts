@@ -59,6 +59,7 @@ export const JOB_SHAPES: readonly Shape[] = [
     prints: "an object",
     fields: {
       ...ENTRY,
+      "why": ["list of texts", "why it is not running, the nearest reason first; empty when it runs"],
       "position?": ["any", "in a queue: 1 for the job that is taken next; a text where it is far from that"],
       "progress?": ["text", "running: how far it says it is"],
       "lastLine?": ["text", "running: the last line it logged"],

@@ -15,15 +15,16 @@ import { plain, print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 import { systemClock } from "../clock.ts";
 import { isoTime, relative } from "../words/moments.ts";
+import { whyNotRunning } from "../words/standing.ts";
 
 /** What `--help` prints. */
 export const help = `
 Usage: jobs show JID [--json]
 
-Shows one job: where it is, since when or until when, its position in its queue, its arguments, what it last said and
-logged, the stack of its last failure where it keeps one (backtrace), what each of its last ten tries failed with; and,
-while it is known, how it ended and with what result. Exit 1 when the store does not know it (it left nothing, was deleted,
-or was never there).`;
+Shows one job: where it is, since when or until when, why it is not running, its position in its queue, its arguments,
+what it last said and logged, the stack of its last failure where it keeps one (backtrace), what each of its last ten tries
+failed with; and, while it is known, how it ended and with what result. Exit 1 when the store does not know it (it left
+nothing, was deleted, or was never there).`;
 
 /** Jobs that are taken before one are counted so far. */
 const FAR = 10_000;
@@ -53,7 +54,8 @@ async function jobJson(store: OpenStore, jid: string): Promise<{ json: unknown }
   }
   const said = await whatEntriesSay(store, jid, entries);
   const positions = await Promise.all(entries.map(({ ref }) => positionOf(store, ref)));
-  const json = entries.map((entry, i) => ({ ...entryJson(entry), position: positions[i], ...said }));
+  const why = await reasonsOf(store, entries);
+  const json = entries.map((entry, i) => ({ ...entryJson(entry), why: why[i], position: positions[i], ...said }));
   return { json: json.length === 1 ? json[0] : json };
 }
 
@@ -65,8 +67,9 @@ export async function jobLines(store: OpenStore, jid: string): Promise<string[] 
     return record === undefined ? undefined : describeEnded(readEnded(record));
   }
   const said = await whatEntriesSay(store, jid, entries);
+  const why = await reasonsOf(store, entries);
   const shown = await Promise.all(
-    entries.map(async (entry) => describe(entry, said, await positionOf(store, entry.ref))),
+    entries.map(async (entry, i) => describe(entry, said, why[i]!, await positionOf(store, entry.ref))),
   );
   return shown.flatMap((lines, i) => i === 0 ? lines : ["", ...lines]);
 }
@@ -93,6 +96,12 @@ async function whatItSays(store: OpenStore, jid: string): Promise<Said | undefin
   };
 }
 
+/** Of each, why it is not running. */
+async function reasonsOf(store: OpenStore, entries: readonly Entry[]): Promise<(readonly string[])[]> {
+  const [queues, processes] = await Promise.all([store.queues(), store.processes()]);
+  return entries.map((entry) => whyNotRunning(entry, { queues, processes, now: systemClock.now() }));
+}
+
 /** 1 for the job that is taken next; where it is far from that, only that it is; undefined when it is in no queue. */
 async function positionOf(store: OpenStore, ref: string): Promise<number | string | undefined> {
   const before = await store.before(ref, FAR);
@@ -100,7 +109,12 @@ async function positionOf(store: OpenStore, ref: string): Promise<number | strin
   return before < FAR ? before + 1 : `more than ${FAR}`;
 }
 
-function describe(entry: Entry, said: Said | undefined, position: number | string | undefined): string[] {
+function describe(
+  entry: Entry,
+  said: Said | undefined,
+  why: readonly string[],
+  position: number | string | undefined,
+): string[] {
   const payload = readable(entry);
   if (payload === undefined) return [`(unreadable) ${plain(entry.payload)}`];
   const when = entry.at === undefined ? "" : ` ${relative(entry.at, systemClock.now())} (${isoTime(entry.at)})`;
@@ -110,6 +124,7 @@ function describe(entry: Entry, said: Said | undefined, position: number | strin
     ["class", shownClass(payload)],
     ["args", stringifyLossless(payload.args)],
     ["state", entry.owner === undefined ? where : `${where} at ${entry.owner}`],
+    ...lineRows("why", why),
     ["progress", said?.progress],
     ["last line", said?.lastLine],
     ["position", position && `${position} in its queue`],

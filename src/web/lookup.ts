@@ -5,12 +5,11 @@
  */
 import { getField } from "../job/raw.ts";
 import type { Entry, Place, ProcessInfo, Stats } from "../store/admin.ts";
-import { relative } from "../words/moments.ts";
+import { whyNotRunning } from "../words/standing.ts";
 import type { Desk } from "./desk.ts";
 import { endedJob, logOf } from "./ended.ts";
 import { FAR, type JobDetail } from "./pages/job.tsx";
 import { backtraceOf, showEntry, type ShownJob, showRunning } from "./shown.ts";
-import { whyNotRunning } from "./standing.ts";
 
 /** Where the job is, with the reasons why it does not run. Usually one place; none when it is gone. */
 export async function lookUp(
@@ -18,12 +17,12 @@ export async function lookUp(
   { jid, ref }: { readonly jid: string; readonly ref: string | undefined },
   around: { readonly stats: Stats; readonly processes: readonly ProcessInfo[] },
 ): Promise<JobDetail[]> {
-  const now = desk.clock.now();
-  const surroundings = { ...around, now, relative: (at: number) => relative(at, now) };
+  const { stats: { queues }, processes } = around;
+  const surroundings = { queues, processes, now: desk.clock.now() };
   const entries = await findEntries(desk, jid, ref);
   return await Promise.all(entries.map(async (entry) => {
     const job = showEntry(entry, desk.mask);
-    const running = entry.place.in === "leased" ? runningJob(desk, job.jid, around.processes) : undefined;
+    const running = entry.place.in === "leased" ? runningJob(desk, job.jid, processes) : undefined;
     const ended = entry.place.in === "dead" ? await endedJob(desk, job.jid) : undefined;
     return {
       entry,
@@ -31,7 +30,7 @@ export async function lookUp(
       progress: running?.progress,
       log: running?.log ?? logOf(ended),
       before: await desk.store.before(entry.ref, FAR),
-      reasons: whyNotRunning(entry, job, surroundings),
+      reasons: whyNotRunning(entry, surroundings).map((reason) => desk.mask.text(reason)),
       backtrace: job.payload ? backtraceOf(job.payload, desk.mask) : [],
     };
   }));

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
+import { register, takeUpTo } from "../store_contract/jobs.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
@@ -57,6 +58,37 @@ Deno.test("jobs that others wrote are listed and shown, whatever stands in their
   const { stdout } = await jobs(["show", "odd1"], { env });
   assertMatch(stdout, /\nclass +Shown\nargs +\[9007199254740993\]\n(.*\n)+tags +one text\n/);
   assertMatch((await jobs(["show", "odd3"], { env })).stdout, /^\(unreadable\)/);
+});
+
+Deno.test("why a job is not running is shown, as the dashboard says it, and is a list in JSON", async () => {
+  await using bench = await Bench.open();
+  const { store } = bench;
+  const env = { JOBS_STORE: bench.url };
+  const why = async (jid: string): Promise<string[]> => {
+    const { stdout } = await jobs(["show", jid], { env });
+    const { why } = JSON.parse((await jobs(["show", jid, "--json"], { env })).stdout);
+    const shown = /\nwhy +(.*\n(?: {10}.*\n)*)/.exec(stdout)?.[1]?.trimEnd().split(/\n +/) ?? [];
+    assertEquals(shown, why);
+    return why;
+  };
+  const first = await bench.push("Now", []);
+  const second = await bench.push("Now", []);
+  const later = await bench.push("Later", [], { in: "1h" });
+  assertEquals(await why(first), ["No process runs."]);
+
+  const owner = await register(store);
+  assertEquals(await why(first), ["Nothing stands in its way: its turn comes."]);
+  assertMatch((await why(later)).join(), /^It waits for its time, in (1h|59m.*)\.$/);
+
+  await store.limit("default", { running: 1 });
+  const [lease] = await takeUpTo(store, owner, 1);
+  assertEquals(await why(first), []);
+  assertEquals(await why(second), ["Queue default is at its limit: 1 of 1 run."]);
+  await store.pause("default");
+  assertEquals((await why(second))[0], "Queue default is paused, until somebody resumes it.");
+
+  await store.settle(owner, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
+  assertEquals(await why(first), ["It failed for good: retrying it puts it back into its queue."]);
 });
 
 Deno.test("cancelling what has ended says how it ended", async () => {

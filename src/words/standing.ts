@@ -1,36 +1,35 @@
 /**
- * Why a job is not running: what stands between it and a processor, in words.
+ * Why a job is not running: what stands between it and a processor, in words. Pure.
  *
  * @module
  */
 import { parsePayload } from "../job/job.ts";
-import type { Entry, ProcessInfo, Stats } from "../store/admin.ts";
-import { type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
-import { limitUse } from "../words/limits.ts";
-import type { ShownJob } from "./shown.ts";
+import type { Entry } from "../store/admin.ts";
+import { type Around, type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
+import { limitUse } from "./limits.ts";
+import { relative } from "./moments.ts";
 
 /** What is to be known of the surroundings. */
-export interface Surroundings {
-  readonly stats: Stats;
-  readonly processes: readonly ProcessInfo[];
+export interface Surroundings extends Around {
+  /** Epoch milliseconds. */
   readonly now: number;
-  /** `in 5m`. */
-  readonly relative: (at: number) => string;
 }
 
 /** The reasons, the nearest first; empty when it runs. */
-export function whyNotRunning(entry: Entry, job: ShownJob, around: Surroundings): readonly string[] {
+export function whyNotRunning(entry: Entry, around: Surroundings): readonly string[] {
   const { place } = entry;
   if (place.in === "leased") return [];
-  if (place.in === "dead") return ["It failed for good. “Retry” puts it back into its queue."];
-  const waits = waiting(entry, around);
-  return [...waits, ...queueReasons(job.queue, parsePayload(entry.payload)?.class, place.in === "queue", around)];
+  if (place.in === "dead") return ["It failed for good: retrying it puts it back into its queue."];
+  const job = parsePayload(entry.payload);
+  const named = job?.payload.queue;
+  const queue = place.in === "queue" ? place.queue : typeof named === "string" && named !== "" ? named : "default";
+  return [...waiting(entry, around), ...queueReasons(queue, job?.class, place.in === "queue", around)];
 }
 
-function waiting({ place, at }: Entry, { now, relative }: Surroundings): string[] {
+function waiting({ place, at }: Entry, { now }: Surroundings): string[] {
   if (place.in !== "scheduled" && place.in !== "retry") return [];
   const what = place.in === "retry" ? "its next try" : "its time";
-  if (at !== undefined && at > now) return [`It waits for ${what}, ${relative(at)}.`];
+  if (at !== undefined && at > now) return [`It waits for ${what}, ${relative(at, now)}.`];
   return [
     `${what[0]!.toUpperCase()}${what.slice(1)} has come. A process moves it to its queue; if none runs, nobody does.`,
   ];
@@ -43,8 +42,7 @@ function queueReasons(
   inQueue: boolean,
   around: Surroundings,
 ): string[] {
-  const { stats: { queues }, processes } = around;
-  const obstacles = obstaclesTo({ queue, class: className }, { queues, processes })
+  const obstacles = obstaclesTo({ queue, class: className }, around)
     // Those who are busy now need not be when its time comes.
     .filter(({ is }) => inQueue || is !== "busy");
   const reasons = obstacles.map((obstacle) => reasonOf(obstacle, queue, className, around));
@@ -74,8 +72,8 @@ function reasonOf(obstacle: Obstacle, queue: string, className: string | undefin
 }
 
 /** ` until 2027-01-31 08:00:00 UTC, in 5m.`; or that somebody has to end it. */
-function untilWhen(pausedForMs: number | undefined, { now, relative }: Surroundings): string {
+function untilWhen(pausedForMs: number | undefined, { now }: Surroundings): string {
   if (pausedForMs === undefined) return ", until somebody resumes it.";
   const until = new Date(now + pausedForMs).toISOString().slice(0, 19).replace("T", " ");
-  return ` until ${until} UTC, ${relative(now + pausedForMs)}.`;
+  return ` until ${until} UTC, ${relative(now + pausedForMs, now)}.`;
 }
