@@ -74,8 +74,7 @@ export function readProcess(identity: string, fields: ProcessFields, alive: bool
     rss: (readNumber(fields.rss) ?? 0) * 1024,
     work: Object.entries(fields.work).map(([task, json]) => readWork(task, json)),
     ...(Array.isArray(info["classes"]) && { classes: readStrings(info["classes"]) }),
-    ...(typeof info["totals"] === "object" && info["totals"] !== null &&
-      { totals: info["totals"] as Readonly<Record<string, ClassTotals>> }),
+    ...(isObject(info["totals"]) && { totals: readTotals(info["totals"]) }),
     beatAt: readWireTime(readNumber(fields.beat)) ?? 0,
     alive,
   };
@@ -105,13 +104,34 @@ function readWeights(value: unknown): Record<string, number> {
   return weights;
 }
 
+/** What is no number counts nothing. */
+function readTotals(totals: Record<string, unknown>): Record<string, ClassTotals> {
+  return Object.fromEntries(
+    Object.entries(totals).flatMap(([name, of]) => {
+      if (!isObject(of)) return [];
+      const count = (what: keyof ClassTotals) => readNumber(of[what]) ?? 0;
+      return [[name, {
+        done: count("done"),
+        failed: count("failed"),
+        cancelled: count("cancelled"),
+        expired: count("expired"),
+        workedMs: count("workedMs"),
+      }]];
+    }),
+  );
+}
+
 function readObject(json: string | null): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(json ?? "");
-    return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
+    return isObject(value) ? value : {};
   } catch {
     return {};
   }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
 
 function readString(value: unknown): string | undefined {
