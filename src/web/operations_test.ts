@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../tests/support/clock.ts";
 import { logger } from "../log.ts";
+import { Refusal } from "./body.ts";
 import { Operations, type Progress } from "./operations.ts";
 
 Deno.test("A short operation is answered; a long one goes on, says how far it is, and is forgotten later", async () => {
@@ -28,6 +29,21 @@ Deno.test("A short operation is answered; a long one goes on, says how far it is
   await clock.advance(30_001);
   assertEquals(operations.list(), []);
   assertEquals(typeof step, "function");
+  await operations.close();
+});
+
+Deno.test("When as many run as may, another is refused as what may come later", async () => {
+  const clock = new FakeClock();
+  const operations = new Operations(clock, logger("test", clock));
+  const gate = Promise.withResolvers<void>();
+  const run = () => operations.run({ label: "kill all", total: 0, patienceMs: 10 }, () => gate.promise);
+  const running = Array.from({ length: 20 }, run);
+  await clock.untilSleeping();
+  await clock.advance(10);
+  assertEquals(await Promise.all(running), Array.from({ length: 20 }, () => undefined));
+  const refused = await assertRejects(run, Refusal, "Too many operations run");
+  assertEquals(refused.status, 503);
+  gate.resolve();
   await operations.close();
 });
 
