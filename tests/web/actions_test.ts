@@ -285,6 +285,19 @@ onBothStores("A job is changed and pushed again; what was masked stays as it was
   assert(jid !== "old");
 });
 
+onBothStores("After a running job is cancelled on its page, what runs is shown", async ({ store, visitor }) => {
+  const { identity: owner } = processRecord("web1:7:a");
+  await store.beat(processRecord(owner), 60_000);
+  await push(store, "busy");
+  await store.take({ queues: ["default"], limit: 1, owner });
+  const { ref } = (await store.page({ in: "leased" })).entries[0]!;
+  const act = { in: "running", do: "cancel:ticked", ref, confirmed: "yes" };
+  const answer = await visitor().submit("/jobs/act", act, "/jobs/busy");
+  assertEquals(answer.status, 200);
+  assertStringIncludes(answer.text, "1 job cancelled.");
+  assertStringIncludes(answer.text, "<h1>Busy");
+});
+
 onBothStores(
   "A job pushed again is a new one: neither the crontab's, nor of the old one's trace, nor failed before",
   async ({ store, visitor }) => {

@@ -15,7 +15,7 @@ import { describeFilter, type Filter, isEmpty, parseFilter } from "../filter.ts"
 import { formOf, parseArgs } from "../forms.ts";
 import { knownClasses } from "../lookup.ts";
 import { cookieOptions, logOut } from "../login.tsx";
-import { checkQueue, type JobAction, parsePlace } from "../places.ts";
+import { checkQueue, type JobAction, parsePlace, placePath } from "../places.ts";
 import { askProcess, cancelRunning, dumpProcess, type ProcessVerb } from "../process_actions.ts";
 import type { Place } from "../../store/admin.ts";
 import { placeName, sizeOf } from "../../store/admin_places.ts";
@@ -148,15 +148,7 @@ async function actOnJobsForm(desk: Desk, c: Context<WebEnv>): Promise<Response> 
   const why = action === "cancel" ? "had moved on meanwhile, or cannot be read" : "had moved on meanwhile";
   const text = `${jobs(changed)} ${DONE[action]}.` + (missed > 0 ? ` ${jobs(missed)} ${why}.` : "");
   const gone = localPath(form.get("back") ?? undefined).startsWith("/jobs/");
-  return await back(desk, c, { kind: missed > 0 ? "bad" : "ok", text }, gone ? pathOf(place) : undefined);
-}
-
-function pathOf(place: Place): string {
-  return place.in === "queue"
-    ? `/queues/${encodeURIComponent(place.queue)}`
-    : place.in === "retry"
-    ? "/retries"
-    : `/${place.in}`;
+  return await back(desk, c, { kind: missed > 0 ? "bad" : "ok", text }, gone ? placePath(place) : undefined);
 }
 
 function parseDo(text: string): [JobAction, "ticked" | "all"] {
@@ -210,7 +202,7 @@ async function pushForm(desk: Desk, c: Context<WebEnv>): Promise<Response> {
       desk,
       c,
       { kind: "ok", text: `Pushed as ${jid}.` },
-      original ? pathOf(original.place) : `/jobs/${jid}`,
+      original ? placePath(original.place) : `/jobs/${jid}`,
     );
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
