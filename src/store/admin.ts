@@ -118,7 +118,11 @@ export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReade
   pauses(queues: readonly string[]): Promise<QueuePause[]>;
   /** The registered processes. */
   processes(): Promise<ProcessInfo[]>;
-  /** One page of a place. */
+  /**
+   * One page of a place.
+   *
+   * @throws {CursorError} when the cursor is none of this place's; so for every list
+   */
   page(place: Place, request?: PageRequest): Promise<Page>;
   /** The entry, if it is still where its ref says. */
   get(ref: string): Promise<Entry | undefined>;

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Context, Hono, type Next } from "hono";
+import { CursorError } from "../store/cursor.ts";
 import { StoreError } from "../store/errors.ts";
 import { isSuspended } from "../store/pauses.ts";
 import { apiRoutes } from "./api/routes.ts";
@@ -151,6 +152,7 @@ async function guardActions(desk: Desk, c: Context<WebEnv>, next: Next): Promise
 
 function explain(desk: Desk, c: Context<WebEnv>, error: Error): Response | Promise<Response> {
   if (error instanceof Refusal) return refuse(desk, c, error.status, error.message);
+  if (error instanceof CursorError) return refuse(desk, c, 400, error.message);
   if (error instanceof StoreError) return refuse(desk, c, 503, error.message);
   desk.log.error("Request failed", { path: c.req.path, error });
   return refuse(desk, c, 500, "Something went wrong here; the log says what");

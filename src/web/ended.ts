@@ -6,9 +6,7 @@
 import type { Context } from "hono";
 import { type EndedJob, readEnded } from "../job/ended.ts";
 import type { Desk, WebEnv } from "./desk.ts";
-
-const DEFAULT_LIMIT = 50;
-const MOST = 1_000;
+import { pageOf } from "./requests.ts";
 
 /** One page of them. */
 export interface EndedList {
@@ -22,13 +20,12 @@ export interface EndedList {
 /** The page that a request asks for. */
 export async function endedOf(desk: Desk, c: Context<WebEnv>): Promise<EndedList> {
   const text = (c.req.query("q") ?? "").trim().slice(0, 500);
-  const cursor = c.req.query("cursor");
-  const limit = Math.min(MOST, Math.max(1, Math.floor(Number(c.req.query("limit")) || DEFAULT_LIMIT)));
+  const page = pageOf(c);
   if (text === "") {
-    const { records, next } = await desk.store.results({ limit, ...(cursor === undefined ? {} : { cursor }) });
-    return { rows: records.flatMap((record) => show(record, desk)), text, cursor, next };
+    const { records, next } = await desk.store.results(page);
+    return { rows: records.flatMap((record) => show(record, desk)), text, cursor: page.cursor, next };
   }
-  const found = (await desk.store.searchResults(text, limit)).flatMap((record) => show(record, desk));
+  const found = (await desk.store.searchResults(text, page.limit)).flatMap((record) => show(record, desk));
   // What is behind the mask is not to be found out.
   const wanted = text.toLowerCase();
   return { rows: found.filter((row) => textOf(row).includes(wanted)), text, cursor: undefined, next: undefined };

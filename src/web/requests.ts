@@ -26,15 +26,23 @@ interface Wish {
   readonly limit: number;
 }
 
+/** Which page of a list a request asks for: so many, after an earlier page. An empty cursor is none. */
+export function pageOf(c: Context<WebEnv>): { readonly limit: number; readonly cursor?: string } {
+  const { searchParams } = new URL(c.req.url);
+  const limit = Math.min(MOST, Math.max(1, Math.floor(Number(searchParams.get("limit")) || DEFAULT_LIMIT)));
+  const cursor = searchParams.get("cursor") || undefined;
+  return { limit, ...(cursor !== undefined && { cursor }) };
+}
+
 function wishOf(c: Context<WebEnv>, place: Place): Wish {
   const params = new URL(c.req.url).searchParams;
   // The latest failures are what is looked for in dead; elsewhere what comes next.
   const order = params.get("order");
   return {
     filter: parseFilter(params),
-    cursor: params.get("cursor") ?? undefined,
+    cursor: undefined,
     reverse: order === null ? place.in === "dead" : order === "reverse",
-    limit: Math.min(MOST, Math.max(1, Math.floor(Number(params.get("limit")) || DEFAULT_LIMIT))),
+    ...pageOf(c),
   };
 }
 

@@ -35,13 +35,12 @@ export const audit: Cases = {
     assertEquals(act, { ...ACT, target: "job 1", count: 1 });
   },
 
-  "whatever an act says is kept as it is, within bounds; a foreign cursor is no harm": async (open) => {
+  "whatever an act says is kept as it is, within bounds": async (open) => {
     await using t = await open();
     const hostile = `'"); DROP TABLE act; --\u0000\u2028\ud800<x>`;
     await t.store.audit({ ...ACT, user: hostile, target: "x".repeat(1_000_000), outcome: "refused: \n why" });
     const [act] = (await t.store.acts()).acts;
     assertEquals([act!.user, act!.target!.length, act!.outcome], [hostile.toWellFormed(), 1_000, "refused: \n why"]);
-    for (const cursor of ["", "x", "-1", "9-9-9", "(+", "1e9"]) await t.store.acts({ cursor });
   },
 
   "the oldest are dropped when there are too many": async (open) => {

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Place } from "../../src/store/admin.ts";
+import { CursorError } from "../../src/store/cursor.ts";
 import type { Cases, TestStore } from "./harness.ts";
 import { entries, HOUR_MS, inDead, jobs, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
 
@@ -95,7 +96,22 @@ export const pages: Cases = {
       assertEquals(entry!.owner === undefined, place.in !== "leased");
     }
   },
+
+  "a cursor that no list gave is refused, and not taken for the first page": async (open) => {
+    await using t = await open();
+    await fill(t, 2);
+    for (const cursor of NO_CURSORS) {
+      const refused = (page: Promise<unknown>) =>
+        assertRejects(() => page, CursorError, `Cursor ${JSON.stringify(cursor)} is none of this list; wanted: `);
+      for (const place of PLACES) await refused(t.store.page(place, { cursor }));
+      await refused(t.store.results({ cursor }));
+      await refused(t.store.acts({ cursor }));
+    }
+  },
 };
+
+/** No list gave them. */
+const NO_CURSORS = ["", "nonsense", "-1", "1e3", "1.x", "+inf", "(1", "9".repeat(40), "queue~0", "\0"];
 
 /** Puts the jobs 1 … n into every place. */
 async function fill(t: TestStore, n: number): Promise<void> {

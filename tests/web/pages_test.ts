@@ -217,6 +217,20 @@ onBothStores("A finished job shows how it ended and what it came to, masked", as
   assertEquals((await someone.api("GET", "/done?limit=2")).value.jobs.length, 2);
 });
 
+onBothStores("A cursor that no list gave is refused in one line; an empty one is none", async ({ store, visitor }) => {
+  await bury(store, "d1");
+  const someone = visitor();
+  const refusal = 'Cursor "x" is none of this list; wanted: what the page before it gave as "next", or none';
+  for (const [page, api] of [["/dead?", "/jobs?in=dead&"], ["/done?", "/done?"], ["/audit?", "/audit?"]] as const) {
+    const { status, text } = await someone.visit(`${page}cursor=x`);
+    assertEquals(status, 400, page);
+    assertStringIncludes(text, refusal.replaceAll('"', "&quot;"));
+    assertEquals(await someone.api("GET", `${api}cursor=x`), { status: 400, value: { error: refusal } });
+    assertEquals((await someone.visit(`${page}cursor=`)).status, 200);
+    assertEquals((await someone.api("GET", `${api}cursor=`)).status, 200);
+  }
+});
+
 onBothStores("The crontab is shown in plain words; an entry is run, paused, resumed and removed", async (site) => {
   const { store, visitor } = site;
   const crontab = new Crontab({ store, client: new Client({ store }) });

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Act, type ActPage, actText, MOST_ACTS, readAct } from "../admin_audit.ts";
+import { CursorError } from "../cursor.ts";
 import { type Context, serverTime } from "./context.ts";
 import { AUDIT } from "./keys.ts";
 
@@ -20,7 +21,8 @@ export async function readActs(
   { link }: Context,
   { cursor, limit = DEFAULT_LIMIT }: { readonly cursor?: string; readonly limit?: number } = {},
 ): Promise<ActPage> {
-  const from = cursor !== undefined && /^\d{1,15}-\d{1,15}$/.test(cursor) ? `(${cursor}` : "+";
+  if (cursor !== undefined && !/^\d{1,15}-\d{1,15}$/.test(cursor)) throw new CursorError(cursor);
+  const from = cursor === undefined ? "+" : `(${cursor}`;
   const rows = await link.call(["XREVRANGE", AUDIT, from, "-", "COUNT", `${limit + 1}`]) as [string, string[]][];
   const acts = rows.slice(0, limit).map(([, fields]) => {
     const field = (name: string) => fields[fields.indexOf(name) + 1] ?? "";

@@ -8,6 +8,7 @@
  * @module
  */
 import type { Entry, Page, PageRequest, Place, SetName } from "../admin.ts";
+import { CursorError } from "../cursor.ts";
 import { entryOf, type Found, readLeases, readOwners, readQueue, readSet, readTokens } from "./entries.ts";
 import { queueKey, SETS } from "./keys.ts";
 import type { Link } from "./link.ts";
@@ -47,7 +48,7 @@ async function readFrom(link: Link, place: Place, from: From): Promise<Found[]> 
 /** The position of the cursor's entry, or where to go on when it is gone. */
 async function startAt(link: Link, place: Place, cursor: string, reverse: boolean): Promise<number | undefined> {
   const ref = parseRef(cursor);
-  if (!ref || ref.in !== place.in || ref.in === "leased") return undefined;
+  if (!ref || ref.in !== place.in || ref.in === "leased") throw new CursorError(cursor);
   const found = await locate(link, ref, { near: true });
   if (found && found.position >= 0) return found.position;
   if (ref.in === "queue") return reverse ? Math.min(ref.position, await sizeOf(link, place) - 1) : 0;
@@ -69,6 +70,7 @@ async function sizeOf(link: Link, place: Place): Promise<number> {
 async function leasesFrom(link: Link, { cursor, count, reverse }: From): Promise<Found[]> {
   const ref = cursor === undefined ? undefined : parseRef(cursor);
   const start = ref?.in === "leased" ? ref : undefined;
+  if (cursor !== undefined && start === undefined) throw new CursorError(cursor);
   const owners = await readOwners(link);
   if (reverse) owners.reverse();
   const found: Found[] = [];

@@ -6,6 +6,7 @@
 import { systemClock } from "../../clock.ts";
 import type { SetName } from "../admin.ts";
 import { hasText } from "../admin_search.ts";
+import { numberIn } from "../cursor.ts";
 import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
 import type { Arg } from "./connection.ts";
 import type { Context } from "./context.ts";
@@ -115,7 +116,8 @@ export class Results {
   /** The cursor is the last one's number. */
   async #step(cursor: string | undefined, limit: number): Promise<{ bodies: string[]; next?: string }> {
     const { link } = this.#context;
-    const from = cursor === undefined ? "+inf" : `(${cursor}`;
+    const last = numberIn(cursor);
+    const from = last === undefined ? "+inf" : `(${last}`;
     const args = ["ZRANGE", ENDED, from, "-inf", "BYSCORE", "REV", "LIMIT", "0", `${limit}`, "WITHSCORES"];
     const [now, members] = await Promise.all([
       serverTime(this.#context),

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Act, type ActPage, actText, MOST_ACTS, readAct } from "../admin_audit.ts";
+import { numberIn } from "../cursor.ts";
 import type { Context } from "./context.ts";
 
 const DEFAULT_LIMIT = 25;
@@ -30,7 +31,7 @@ export class Audit {
     { cursor, limit = DEFAULT_LIMIT }: { readonly cursor?: string; readonly limit?: number } = {},
   ): Promise<ActPage> {
     return this.#context.read(() => {
-      const before = cursor !== undefined && /^\d{1,15}$/.test(cursor) ? Number(cursor) : Number.MAX_SAFE_INTEGER;
+      const before = numberIn(cursor) ?? Number.MAX_SAFE_INTEGER;
       const rows = this.#context.sql("SELECT id, at, body FROM act WHERE id < ? ORDER BY id DESC LIMIT ?")
         .all(before, limit + 1);
       const acts = rows.slice(0, limit).map(({ at, body }) => readAct(String(body), Number(at)));

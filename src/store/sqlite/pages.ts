@@ -4,6 +4,7 @@
  * @module
  */
 import type { Page, PageRequest, Place } from "../admin.ts";
+import { CursorError } from "../cursor.ts";
 import type { Context } from "./context.ts";
 import { type EntryRow, toEntry } from "./entries.ts";
 
@@ -63,8 +64,11 @@ export function cursorAt({ at, id }: EntryRow): string {
 }
 
 function parseCursor(cursor: string | undefined, reverse: boolean): { at: number; id: number } {
-  const [at, id] = cursor === undefined ? [] : cursor.split(".").map(Number);
-  if (Number.isSafeInteger(at) && Number.isSafeInteger(id)) return { at: at!, id: id! };
-  const edge = reverse ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
-  return { at: edge, id: edge };
+  if (cursor === undefined) {
+    const edge = reverse ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
+    return { at: edge, id: edge };
+  }
+  const [, at, id] = /^(-?\d{1,16})\.(\d{1,16})$/.exec(cursor) ?? [];
+  if (at === undefined) throw new CursorError(cursor);
+  return { at: Number(at), id: Number(id) };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { hasText } from "../admin_search.ts";
+import { numberIn } from "../cursor.ts";
 import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
 import type { Context } from "./context.ts";
 
@@ -103,6 +104,6 @@ export class Results {
     const { sql, now } = this.#context;
     return sql(
       "SELECT id, body FROM record WHERE id < ? AND (expires IS NULL OR expires > ?) ORDER BY id DESC LIMIT ?",
-    ).all(Number(cursor ?? Number.MAX_SAFE_INTEGER), now(), limit) as { id: number; body: string }[];
+    ).all(numberIn(cursor) ?? Number.MAX_SAFE_INTEGER, now(), limit) as { id: number; body: string }[];
   }
 }

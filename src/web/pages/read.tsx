@@ -117,7 +117,7 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
 
   app.get("/audit", async (c) => {
     const [view, page] = await Promise.all([viewOf(desk, c), actsOf(desk, c)]);
-    return html(c, <AuditPage view={view} page={page} cursor={c.req.query("cursor")} />);
+    return html(c, <AuditPage view={view} page={page} cursor={c.req.query("cursor") || undefined} />);
   });
 
   app.get("/processes", async (c) => {
