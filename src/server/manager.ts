@@ -143,8 +143,7 @@ export class Manager implements Service {
   async #giveBack(parting: Parting): Promise<void> {
     let count = 0;
     for (const processor of this.#all()) if (processor.giveBack()) count++;
-    if (count === 0) return;
-    this.#log.warn("Giving unfinished jobs back", { count });
+    if (count > 0) this.#log.warn("Giving unfinished jobs back", { count });
     await this.#settleRest(parting);
   }
 

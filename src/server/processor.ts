@@ -99,13 +99,19 @@ export class Processor implements Service {
     await this.#loop;
   }
 
-  /** Gives its unfinished job back to the front of the queue; what the handler does after that no longer counts. */
+  /**
+   * Gives its unfinished job back to the front of the queue; what the handler does after that no longer counts. One that
+   * was cancelled, and did not listen, is not to run again: it counts as cancelled now.
+   */
   giveBack(): boolean {
     const { token } = this;
     if (token === undefined) return false;
-    this.#services.settler.add({ kind: "release", token });
+    const { lease, context, since } = this.#running!;
+    const isCancelled = context.abortedBy instanceof Cancelled;
+    if (isCancelled) this.#cancelUnended(lease, context, since);
+    else this.#services.settler.add({ kind: "release", token });
     this.#disown();
-    return true;
+    return !isCancelled;
   }
 
   /** Its job is another's now: aborts it; what the handler does after that no longer counts. */
@@ -148,6 +154,13 @@ export class Processor implements Service {
     const { context } = this.#running!;
     const outcome = await this.#services.retrier.outcome(lease, job, context, error);
     return this.#services.records.failed(outcome, context, error, since);
+  }
+
+  #cancelUnended(lease: Lease, context: JobContext, since: number): void {
+    const { clock, records, retrier, settler, totals } = this.#services;
+    const job = parsePayload(lease.payload)!;
+    settler.add(records.failed(retrier.cancelled(lease, job, context), context, context.abortedBy, since));
+    totals.add(context.class, "cancelled", clock.monotonic() - since);
   }
 
   /** It has not started in time. */
@@ -208,6 +221,8 @@ export class Processor implements Service {
     this.#ended?.abort();
     this.#ended = undefined;
     if (givenBack || outcome === undefined) {
+      // It was said to be when its job was let go.
+      if (context.abortedBy instanceof Cancelled) return;
       const isLost = context.abortedBy instanceof LeaseLost;
       const what = isLost
         ? "Ended after it was lost; it counts where it runs again"

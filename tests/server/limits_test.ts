@@ -104,6 +104,23 @@ for (const kind of ["SQLite", "Redis"] as const) {
   });
 }
 
+Deno.test("a job that was cancelled and does not listen is cancelled for good when the server stops", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server(["-c", "2", "-t", "0"], { JOBS_GRACE: "1ms" });
+  const [cancelled, other] = [await bench.push("Hang", [bench.notes]), await bench.push("Hang", [bench.notes])];
+  for (const jid of [cancelled, other]) await bench.noted(`start ${jid}`);
+  await jobs(["cancel", cancelled, "--store", bench.url]);
+  await server.logged("Handler does not listen to its signal and runs on; only isolate: true could end it", {
+    jid: cancelled,
+  });
+  server.kill("SIGTERM");
+  await server.logged("Giving unfinished jobs back", { count: 1 });
+  assertEquals((await server.status()).code, 0);
+  assertEquals(await bench.store.find(cancelled), []);
+  assertEquals((await bench.client.result(cancelled))?.state, "cancelled");
+  assertEquals((await bench.store.find(other)).map((entry) => entry.place.in), ["queue"]);
+});
+
 Deno.test("a job that was taken ahead and waits for a processor is cancelled before it starts", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "1"]);
