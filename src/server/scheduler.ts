@@ -133,14 +133,23 @@ export class Scheduler implements LoopBody<number> {
     // Before reading: what is said in between counts.
     this.#lookAt = this.#clock.monotonic() + LOOK_MS;
     try {
-      const reading = await this.#read({ carried: [...this.#carried] });
+      const said = new Set(this.#carried);
+      const reading = await this.#read({ carried: [...said] });
       this.#forgetOthers(reading);
       await this.#removeGone();
       await this.#settle(reading, this.#missingOf(reading));
+      await this.#sayWhatIsNew(reading, said);
     } catch (error) {
       this.#lookAt = -Infinity;
       throw error;
     }
+  }
+
+  /** What nobody has carried for a while, and this process does since it looked, is not to seem abandoned until it looks again. */
+  async #sayWhatIsNew({ entries, now }: CronReading, said: ReadonlySet<string>): Promise<void> {
+    const isNew = ({ name, seenAt }: StoredCron) =>
+      this.#carried.has(name) && !said.has(name) && now - seenAt > LOOK_MS;
+    if (entries.some(isNew)) await this.#read({ names: [], carried: [...this.#carried] });
   }
 
   /** What is not stored any more has no next time. */

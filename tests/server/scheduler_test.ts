@@ -253,6 +253,19 @@ Deno.test("scheduler: an entry that is switched off or carried no longer goes, w
   assertEquals((await queued(store)).length, 1);
 });
 
+Deno.test("scheduler: what nobody carried for long is carried as soon as a process that has it looks", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  const isCarried = async () => (await crontab.get("a"))!.isCarried;
+  await lab.process(store, [minutely()]).scheduler.step();
+  assertEquals(await isCarried(), true);
+  await lab.clock.advance(HOUR);
+  assertEquals(await isCarried(), false);
+  await lab.process(store, [minutely()]).scheduler.step();
+  assertEquals(await isCarried(), true);
+});
+
 Deno.test("scheduler: an entry of others is left alone, and goes when nobody has carried it for a week", async () => {
   await using lab = new Lab();
   const store = await lab.open();
