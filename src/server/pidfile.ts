@@ -58,5 +58,6 @@ async function holderOf(path: string): Promise<number | undefined> {
   const pid = Number(text);
   if (pid === Deno.pid) return undefined;
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  return stat === "" || / [ZX] /.test(stat) ? undefined : pid;
+  // The name before its state, in parentheses, may contain anything.
+  return stat === "" || /^ [ZX]/.test(stat.slice(stat.lastIndexOf(")") + 1)) ? undefined : pid;
 }

@@ -1,8 +1,9 @@
 /** Servers that end by themselves, and what keeps a second one from starting. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { PidfileError, writePidfile } from "../../src/server/pidfile.ts";
 import { Bench } from "../support/bench.ts";
 import type { ProcessInfo } from "../../src/store/admin.ts";
-import { jobs, MORTAL } from "../support/process.ts";
+import { jobs, MORTAL, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 for (const kind of ["SQLite", "Redis"] as const) {
@@ -114,6 +115,25 @@ Deno.test("--pidfile names the process, is removed at the end, and refused while
   third.kill("SIGTERM");
   await third.status();
   assert(!await Deno.stat(path).then(() => true, () => false));
+});
+
+Deno.test("a process that is alive keeps its pidfile, also when its name looks like the state of a dead one", async () => {
+  await using folder = await temporaryFolder();
+  const path = `${folder.path}/pid`;
+  const shell = new Deno.Command("sh", {
+    args: ["-c", 'printf " Z x" > /proc/$$/comm; echo named; read _'],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const said = shell.stdout.getReader();
+  await said.read();
+  await Deno.writeTextFile(path, `${shell.pid}\n`);
+  await assertRejects(() => writePidfile(path), PidfileError, `names process ${shell.pid}, which is alive`);
+  await shell.stdin.close();
+  assertEquals((await said.read()).done, true);
+  await shell.status;
+  await using _pidfile = await writePidfile(path);
+  assertEquals(await Deno.readTextFile(path), `${Deno.pid}\n`);
 });
 
 Deno.test("a pidfile that holds something else, or cannot be written, is one clear line", async () => {
