@@ -4,6 +4,7 @@
  * @module
  */
 import { Client, type ClientOptions } from "../client/client.ts";
+import { HandlerMissing } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
 import { stringifyLossless } from "../job/json.ts";
 import type { Log, LogFields, LogLevel } from "../log.ts";
@@ -131,7 +132,10 @@ class HorseMain implements AsyncDisposable {
         onProgress: ({ done, note }) =>
           this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
       });
-      const call = () => this.#registry.get(job.class)!.perform(context, ...job.args);
+      // A module may export other handlers here than there.
+      const handler = this.#registry.get(job.class);
+      if (handler === undefined) throw new HandlerMissing(job.class, this.#registry.classes());
+      const call = () => handler.perform(context, ...job.args);
       const value = await (trace && this.#tracing ? this.#tracing.within(trace, call) : call());
       const result = resultText(value, context);
       this.#parent.send(result === undefined ? { kind: "done" } : { kind: "done", result });

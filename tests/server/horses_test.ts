@@ -210,6 +210,27 @@ Deno.test("handlers that load here and not in a horse fail their jobs with one c
   await bench.noted("the rest runs");
 });
 
+Deno.test("a class that a module exports here and not in a horse has no handler there, and that is said", async () => {
+  await using bench = await Bench.open();
+  const module = `${bench.folder}/half.js`;
+  await Deno.writeTextFile(
+    module,
+    `export function There() {}
+     There.options = { isolate: true };
+     function perform() {}
+     perform.options = { isolate: true, retry: 0 };
+     // What is no function is no handler.
+     export const Here = Deno.env.get("JOBS_HALF") ? 0 : perform;
+     Deno.env.set("JOBS_HALF", "1");`,
+  );
+  await using _server = await bench.server([module]);
+  const { error_class, error_message } = await dead(bench, await bench.push("Here", []));
+  assertEquals([error_class, error_message], [
+    "HandlerMissing",
+    'No handler for class "Here"; this process knows There',
+  ]);
+});
+
 Deno.test("isolate naming a class that nobody handles is one clear line, and no start", async () => {
   await using bench = await Bench.open();
   const { code, stderr } = await jobs(["run", bench.handlers, "--isolate", "Nobody", "--store", bench.url]);
