@@ -75,14 +75,22 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
     if (value !== undefined) set(name as SettingName, value, !Array.isArray(value), "flag");
   }
   const loaded = settings as unknown as Settings;
-  if (loaded.deadAfterMs < 3 * loaded.heartbeatMs) {
-    throw new ConfigError(
-      `"deadAfter" is ${loaded.deadAfterMs / 1000}s and "heartbeat" ${
-        loaded.heartbeatMs / 1000
-      }s; wanted: deadAfter at least 3 heartbeats, or a live process is taken for dead`,
-    );
-  }
+  checkTogether(loaded);
   return { settings: loaded, origins, environment, file, warnings: unknownVariables(sources.envNames ?? []) };
+}
+
+/**
+ * Settings that depend on one another.
+ *
+ * @throws {ConfigError} when they do not fit
+ */
+export function checkTogether({ deadAfterMs, heartbeatMs }: Settings): void {
+  if (deadAfterMs >= 3 * heartbeatMs) return;
+  throw new ConfigError(
+    `"deadAfter" is ${deadAfterMs / 1000}s and "heartbeat" ${
+      heartbeatMs / 1000
+    }s; wanted: deadAfter at least 3 heartbeats, or a live process is taken for dead`,
+  );
 }
 
 /** What a server tells its members, its horses, and the programs that it starts; and what Kubernetes says of a service `jobs`. */
@@ -191,7 +199,8 @@ async function parseDocument(file: string, content: string): Promise<unknown> {
   return JSON.parse(content);
 }
 
-function didYouMean(key: string, known: readonly string[]): string {
+/** What was probably meant, or all that there are. */
+export function didYouMean(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   return meant === undefined ? `known: ${known.join(", ")}` : `did you mean "${meant}"?`;
 }
@@ -200,7 +209,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function show(value: unknown): string {
+/** A value in a message. */
+export function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

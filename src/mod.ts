@@ -21,6 +21,7 @@ export type {
   JobDefinition,
   PerformMiddleware,
 } from "./handlers/handler.ts";
+export { ConfigError } from "./config_load.ts";
 export { HandlerError, Registry } from "./handlers/registry.ts";
 export type { ContextServices, JobContext, JobTrace, Progress } from "./handlers/context.ts";
 export { type Server, type ServerOptions, startServer } from "./server/start.ts";
@@ -45,6 +46,7 @@ export type { LimitInfo, QueueLimit, StartLimit } from "./store/limits.ts";
 export type * from "./store/classes.ts";
 export type * from "./store/measures.ts";
 export type * from "./store/results.ts";
+export { CursorError } from "./store/cursor.ts";
 export * from "./store/errors.ts";
 export { type Setting, type SettingName, SETTINGS, type Settings } from "./config.ts";
 export type { Kind, QueueWeight } from "./config_parse.ts";

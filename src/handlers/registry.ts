@@ -23,7 +23,16 @@ export class HandlerError extends Error {
 
 /** Class → handler. */
 export class Registry {
-  readonly #handlers = new Map<string, Handler>();
+  readonly #handlers: Map<string, Handler>;
+
+  /**
+   * A registry.
+   *
+   * @param other its handlers are in this one, too
+   */
+  constructor(other?: Registry) {
+    this.#handlers = new Map(other?.list().map((handler) => [handler.class, handler]));
+  }
 
   /**
    * Registers what performs a class.

@@ -4,7 +4,8 @@
  * @module
  */
 import type { Client } from "../client/client.ts";
-import { defaultSettings, type Settings } from "../config.ts";
+import type { Settings } from "../config.ts";
+import { checkSettings } from "../config_check.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import type { JobDefinition, PerformMiddleware } from "../handlers/handler.ts";
 import { misspelledOptions } from "../handlers/option_names.ts";
@@ -26,7 +27,7 @@ export interface ServerOptions {
   /** What `defineJob` made. */
   // deno-lint-ignore no-explicit-any -- definitions with any arguments
   readonly jobs?: readonly JobDefinition<any>[];
-  /** Or a registry filled otherwise. */
+  /** Or a registry filled otherwise; its handlers are taken as they are now, and it stays as it is. */
   readonly registry?: Registry;
   /** Settings other than the defaults: `{ concurrency: 5 }`. Durations in milliseconds. */
   readonly settings?: Partial<Settings>;
@@ -73,14 +74,15 @@ export interface Server extends AsyncDisposable {
 /**
  * Opens the store and starts a server in this program.
  *
+ * @throws {ConfigError} when there is no such setting, or it is not what it should be
  * @throws {StoreError} when the store cannot be opened
  * @throws {HandlerError} when two jobs have the same class
  * @throws {CrontabError} when a crontab entry is wrong
  * @throws {LogError} when the log cannot be opened, or is asked for where the program has a log of its own
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const registry = (options.registry ?? new Registry()).define(...options.jobs ?? []);
-  const settings: Settings = { ...defaultSettings(), ...options.settings };
+  const registry = new Registry(options.registry).define(...options.jobs ?? []);
+  const settings = checkSettings(options.settings ?? {});
   const storeOptions: StoreOptions = {
     deadMaxJobs: settings.deadMaxJobs,
     deadMaxAgeMs: settings.deadMaxAgeMs,

@@ -1,6 +1,7 @@
 /** A server inside a program: what becomes of jobs, and what the program is told. On a real file. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
+  ConfigError,
   defineJob,
   Discard,
   type Hooks,
@@ -9,6 +10,7 @@ import {
   type OpenStore,
   openStore,
   type PerformMiddleware,
+  Registry,
   type Server,
   Snooze,
   startServer,
@@ -105,6 +107,18 @@ Deno.test("an error in the startup hook stops the start, and nothing stays behin
   await assertRejects(() => startServer({ store: url, hooks, log: false }), Error, "no database");
   await using store = await openStore(url);
   assertEquals(await store.processes(), []);
+});
+
+Deno.test("what is no setting is refused, and a registry is left as it was: several servers may use it", async () => {
+  const start = (settings: Record<string, unknown>) => startServer({ store: "sqlite::memory:", settings, log: false });
+  await assertRejects(() => start({ concurrency: 0 }), ConfigError, 'Setting "concurrency" is 0; wanted: ');
+  await assertRejects(() => start({ concurency: 5 }), ConfigError, 'did you mean "concurrency"?');
+  const registry = new Registry().add("A", () => {});
+  const jobs = [defineJob("B", () => {})];
+  for (let i = 0; i < 2; i++) {
+    await using _server = await startServer({ store: "sqlite::memory:", registry, jobs, log: false });
+  }
+  assertEquals(registry.classes(), ["A"]);
 });
 
 Deno.test("Discard, Kill, Snooze and retry: false", async () => {
