@@ -19,8 +19,8 @@ Usage: jobs doctor [HANDLERS …] [--json]
 
 Checks what goes wrong most often, and says of each finding what to do: settings and environment variables, handlers, the
 crontab, files that must be writable; the store: whether it opens, its version, what it keeps in a power cut, its clock;
-processes that died and what they still hold, paused queues, queues that no process takes, jobs that no process performs.
-Then prints the settings and where each came from. Exit 1 when something does not work.
+processes that died and what they still hold, queues that are paused, at their limit, or taken by no process, jobs that no
+process performs. Then prints the settings and where each came from. Exit 1 when something does not work.
 
   --ready   only this, for health checks: the store answers, and a process on this machine (in this container) is alive
             and takes jobs. Says in one line why not, with exit 1; a process that is quiet is not ready,

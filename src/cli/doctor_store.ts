@@ -7,10 +7,11 @@ import { systemClock } from "../clock.ts";
 import type { LoadedConfig } from "../config_load.ts";
 import { formatDuration } from "../job/duration.ts";
 import { parsePayload } from "../job/job.ts";
-import type { ProcessInfo } from "../store/admin.ts";
+import type { ProcessInfo, QueueInfo } from "../store/admin.ts";
 import { type Obstacle, obstaclesTo } from "../store/admin_obstacles.ts";
 import { StoreError } from "../store/errors.ts";
 import { hidePassword, type OpenStore, openStore } from "../store/open.ts";
+import { limitUse } from "../words/limits.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { shownQueue } from "./pause_queues.ts";
 import { storeOptions, storeUrl } from "./store.ts";
@@ -161,11 +162,24 @@ async function checkQueues(store: OpenStore): Promise<Finding[]> {
       return why === undefined ? [] : [{
         check: "queues",
         state: "warning",
-        message: `"${name}" has ${size} ${size === 1 ? "job" : "jobs"} and ${why}`,
+        message: `"${name}" has ${jobsIn(size)} and ${why}`,
         cure: `jobs run -q ${name}`,
       }];
     }),
+    ...queues.flatMap((queue) => atItsLimit(queue)),
   ];
+}
+
+/** Jobs that wait because somebody wanted them to are no fault; whoever looks for one is told. */
+function atItsLimit({ name, size, latencyMs, limit }: QueueInfo): Finding[] {
+  if (size === 0 || limit === undefined || limit.freeInMs === 0) return [];
+  const age = `${size === 1 ? "" : "the oldest "}${formatDuration(latencyMs)} old`;
+  const message = `"${name}" has ${jobsIn(size)}, ${age}, and is at its limit: ${limitUse(limit)}`;
+  return [{ check: "queues", state: "ok", message }];
+}
+
+function jobsIn(size: number): string {
+  return `${size} ${size === 1 ? "job" : "jobs"}`;
 }
 
 /**

@@ -22,6 +22,7 @@ A process takes from the queues it was told, and from no other: jobs doctor name
   jobs list queue critical                 the jobs in it, in order
   jobs pause critical --for 10m            nothing is taken from it; jobs resume critical ends that early
   jobs pause                               nothing is taken from any
+  jobs limit mail --running 2              so many at once, --starts 100/1m: so many in any minute; of all processes
   jobs clear critical                      deletes what waits in it; asks before, as --all does`,
 
   retries: `

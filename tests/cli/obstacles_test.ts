@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
-import { processRecord } from "../store_contract/jobs.ts";
+import { processRecord, register, takeUpTo } from "../store_contract/jobs.ts";
 
 Deno.test("push and doctor say alike that a queue is paused, its processes quiet, or its class performed no longer", async () => {
   benchOn((folder) => `sqlite:${folder}/jobs.db`);
@@ -40,4 +40,24 @@ Deno.test("push and doctor say alike that a queue is paused, its processes quiet
   await store.pause("default");
   assertEquals(await push("Now"), 'jobs: stored, and waits: queue "default" is paused (jobs resume default)');
   assertEquals((await doctor())[0], "default paused");
+});
+
+Deno.test("doctor tells of a queue whose jobs wait because it is at its limit, and takes it for no fault", async () => {
+  benchOn((folder) => `sqlite:${folder}/jobs.db`);
+  await using bench = await Bench.open();
+  const { store } = bench;
+  const queues = async () => {
+    const { code, stdout } = await jobs(["doctor", "--json"], { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
+    assertEquals(code, 0);
+    const found: { readonly check: string; readonly state: string; readonly message: string }[] =
+      JSON.parse(stdout).findings;
+    return found.filter(({ check }) => check === "queues")
+      .map(({ state, message }) => `${state}: ${message.replace(/\S+ old,/, "3s old,")}`);
+  };
+  const owner = await register(store);
+  await store.limit("default", { running: 1 });
+  for (let i = 0; i < 3; i++) await bench.push("Now", []);
+  assertEquals(await queues(), []);
+  await takeUpTo(store, owner, 1);
+  assertEquals(await queues(), ['ok: "default" has 2 jobs, the oldest 3s old, and is at its limit: 1 of 1 run']);
 });

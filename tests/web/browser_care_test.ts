@@ -31,6 +31,30 @@ browserTest("Queues are paused, resumed and cleared from each page that shows th
   }
 });
 
+browserTest("A queue is limited in the form on its page, and no longer when that is emptied", async (tools) => {
+  const { page, site: { store }, go, press, says } = tools;
+  await push(store, "q1");
+  const limited = async () => {
+    const { running, starts } = (await store.queues()).find(({ name }) => name === "default")?.limit ?? {};
+    return { running, starts };
+  };
+  const fill = async (running: string, starts: string) => {
+    await page.getByLabel("Jobs at once").fill(running);
+    await page.getByLabel("Starts in a time").fill(starts);
+    await press("Limit");
+  };
+  await go("/queues/default");
+  await page.locator("summary").getByText("Limit", { exact: true }).click();
+  await fill("5", "100/1m");
+  await says("Queue default is limited: 5 at once, 100/1m.");
+  assertEquals(await limited(), { running: 5, starts: { count: 100, perMs: 60_000 } });
+  await page.locator("summary").getByText("Limited: 5 at once, 100/1m").click();
+  assertEquals(await page.getByLabel("Starts in a time").inputValue(), "100/1m");
+  await fill("", "");
+  await says("Queue default is not limited.");
+  assertEquals(await limited(), { running: undefined, starts: undefined });
+});
+
 browserTest("All queues are paused and resumed at once, those to come included", async (tools) => {
   const { page, site: { store }, go, press } = tools;
   await push(store, "q1");

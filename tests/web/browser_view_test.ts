@@ -166,6 +166,11 @@ async function accessible({ page, site: { store }, base, go, press }: Tools): Pr
   await go("/queues");
   await press("Clear queue default");
   await check("a question");
+  await store.limit("default", { running: 5, starts: { count: 100, perMs: 60_000 } });
+  await go("/queues/default");
+  await page.locator("details.limit summary").click();
+  await page.getByLabel("Jobs at once").waitFor();
+  await check("the form of a limit");
 }
 
 /** Everything there is, in long words. */

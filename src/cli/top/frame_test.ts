@@ -79,6 +79,27 @@ Deno.test("queues say that they are paused, for how long, and that nobody takes 
   assertMatch(lines[0]!, /paused: held \(for 10m\), all queues/);
 });
 
+Deno.test("queues say that they are at their limit, and nothing of a limit that has room", () => {
+  const limit = { running: 2, taken: 2, started: 0, freeInMs: undefined };
+  const queues = [
+    someQueue("full", { size: 5, latencyMs: 90_000, limit }),
+    someQueue("soon", { size: 5, latencyMs: 90_000, limit: { ...limit, freeInMs: 500 } }),
+    someQueue("room", { size: 5, latencyMs: 90_000, limit: { ...limit, taken: 1, freeInMs: 0 } }),
+    someQueue("held", { size: 5, paused: true, limit }),
+    someQueue("lonely", { size: 5, limit }),
+  ];
+  const taken = { queues: ["full", "soon", "room", "held"] };
+  const snapshot = someSnapshot({ stats: someStats({ queues }), processes: [someProcess("a:1:b", [], taken)] });
+  for (const columns of [60, 100]) {
+    const lines = text(someScreen({ snapshot, columns }));
+    const of = (name: string) => lines.find((line) => line.trimStart().startsWith(name))!;
+    for (const name of ["full", "soon"]) assertMatch(of(name), / at its limit$/);
+    assertMatch(of("room"), /1m30s$/);
+    assertMatch(of("held"), / paused$/);
+    assertMatch(of("lonely"), / nobody$/);
+  }
+});
+
 Deno.test("the chosen row stays in sight, and on the same thing when others come before it", () => {
   const jobs = (first: number) => ({
     ...BUSY,
