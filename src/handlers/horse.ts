@@ -19,7 +19,7 @@ import { HandlerError } from "./registry.ts";
 import { selfCommand } from "./self_command.ts";
 
 /** The hidden subcommand. */
-export const HORSE_COMMAND = "__horse";
+const HORSE_COMMAND = "__horse";
 /** The variable that tells a horse where its parent listens, who that is, and the horse's token. */
 export const HORSE_VARIABLE = "JOBS_HORSE";
 

@@ -48,7 +48,7 @@ export function readMoment(later: unknown, at: unknown): Moment {
  *
  * @throws {InvalidPayload}
  */
-export function readSeconds(field: string, value: unknown): number {
+function readSeconds(field: string, value: unknown): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   try {
     if (typeof value === "string") return parseDuration(value) / 1_000;

@@ -6,7 +6,7 @@
 import type { Page, Place, ProcessInfo, Stats, StoreAdmin } from "../../store/admin.ts";
 
 /** Jobs of a list that are read at once. */
-export const PAGE_SIZE = 200;
+const PAGE_SIZE = 200;
 
 /** The page of a list that is open. */
 export interface OpenList {

@@ -32,7 +32,7 @@ export function harmless(text: string): string {
 }
 
 /** At most `width` columns of it; `…` stands for the rest. */
-export function cutTo(text: string, width: number): string {
+function cutTo(text: string, width: number): string {
   // What combines takes no column, and a job may bring any amount of it: nothing legible has more than this.
   return width <= 0 ? "" : cutText(text.slice(0, width * 8), width);
 }

@@ -77,7 +77,7 @@ export async function readLeases(link: Link, owner: string, tokens: readonly str
 }
 
 /** The name of an entry. */
-export function refOf({ place, member: { exact }, position, score, lease }: Found): Ref {
+function refOf({ place, member: { exact }, position, score, lease }: Found): Ref {
   switch (place.in) {
     case "queue":
       return { in: "queue", queue: place.queue, digest: digestOf(exact), position };

@@ -9,7 +9,7 @@ import type { SetName } from "../admin.ts";
 /** Sidekiq: names of all queues (set). */
 export const QUEUES = "queues";
 /** Sidekiq: names of the paused queues (set). */
-export const PAUSED = "paused";
+const PAUSED = "paused";
 /** Ours: queues that are paused for a time, by its end in epoch milliseconds (sorted set). */
 export const PAUSED_UNTIL = "jobs:paused-until";
 /** Ours: queue → its limit, "RUNNING STARTS PER_MS" (hash). */

@@ -37,7 +37,7 @@ export interface ApiAnswer {
 }
 
 /** Where the API lives. */
-export const API_PATH = "/api/v1";
+const API_PATH = "/api/v1";
 
 /** Adds the API. */
 export function apiRoutes(app: Hono<WebEnv>, desk: Desk): void {

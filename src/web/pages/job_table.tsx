@@ -216,7 +216,7 @@ export function JobName({ view, job }: { readonly view: View; readonly job: Show
 }
 
 /** The page of a job; its ref spares looking for it. */
-export function jobPath(view: View, job: ShownJob): string {
+function jobPath(view: View, job: ShownJob): string {
   return link(view, `/jobs/${encodeURIComponent(job.jid || "-")}`, { ref: job.ref });
 }
 
