@@ -31,27 +31,39 @@ async function connections(): Promise<string[]> {
   return [...clients.matchAll(/ name=(jobs:\S+)/g)].map((match) => match[1]!).sort();
 }
 
-/** The watch alone, on links of its own. */
-function openWatch(blockS: number): { watch: QueueWatch } & AsyncDisposable {
+function newLink(name: string): Link {
+  const endpoint = { host: "127.0.0.1", port: redis.port };
+  const options = { endpoint, login: {}, database: 0, name: `jobs:${name}`, silenceMs: 100_000 };
+  return new Link({ dial: (signal) => Connection.dial(options, signal), shown: redis.url, waitMs: 5_000 });
+}
+
+/**
+ * The watch alone, on links of its own.
+ *
+ * @param looked called with what is answered when it has looked which queues are closed
+ */
+function openWatch(
+  blockS: number,
+  channel?: WakeChannel,
+  looked = (closed: unknown) => Promise.resolve(closed),
+): { watch: QueueWatch } & AsyncDisposable {
   const links: Link[] = [];
-  const newLink = (name: string) => {
-    const endpoint = { host: "127.0.0.1", port: redis.port };
-    const options = { endpoint, login: {}, database: 0, name: `jobs:${name}`, silenceMs: 100_000 };
-    links.push(
-      new Link({ dial: (signal) => Connection.dial(options, signal), shown: redis.url, waitMs: 5_000 }),
-    );
+  const blockingLink = (name: string) => {
+    links.push(newLink(name));
     return links.at(-1)!;
   };
-  const link = newLink("commands");
+  const link = blockingLink("commands");
+  const run = link.run.bind(link);
+  link.run = async (...call) => await looked(await run(...call));
   const context: Context = {
     link,
-    blockingLink: newLink,
+    blockingLink,
     offset: () => "0",
     waitMs: 5_000,
     wire: 7,
     deadLimits: ["1", "1"],
   };
-  const watch = new QueueWatch(context, new WakeChannel(link), blockS);
+  const watch = new QueueWatch(context, channel ?? new WakeChannel(link), blockS);
   return {
     watch,
     async [Symbol.asyncDispose]() {
@@ -131,6 +143,32 @@ Deno.test("redis: waiting for work: a wait soon after another finds its connecti
     await redis.cli("DEL", "queue:default");
   }
   assertEquals((await connections()).length, 2);
+});
+
+Deno.test("redis: waiting for work: that a job may be taken again is heard also while it is looked whether one may", async () => {
+  await using store = await openEmpty();
+  await store.enqueue([job(1)]);
+  await store.pause("default");
+  const link = newLink("commands");
+  /** Of which nothing is seen because time has passed. */
+  const channel = new class extends WakeChannel {
+    override wait(signal: AbortSignal, _ms: number, heard?: number): Promise<void> {
+      return super.wait(signal, 3_600_000, heard);
+    }
+  }(link);
+  const patience = new AbortController();
+  const listening = channel.wait(patience.signal, 0);
+  await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "it listens");
+  await using watched = openWatch(60, channel, async (answer) => {
+    const { heard } = channel;
+    await store.resume("default");
+    await until(() => channel.heard > heard);
+    return answer;
+  });
+  await woken((signal) => watched.watch.wait(["default"], signal), () => Promise.resolve());
+  patience.abort();
+  await listening;
+  await link.close();
 });
 
 Deno.test("redis: a connection given up while it is made leaves nothing behind", async () => {

@@ -3,12 +3,13 @@
  *
  * @module
  */
-import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
+import { StoreError } from "../src/store/errors.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
 import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
-import { job, processRecord, register, takeUpTo, TTL_MS } from "./store_contract/jobs.ts";
+import { job, processRecord, register, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
@@ -370,4 +371,38 @@ Deno.test("redis wire: a foreign key named as Sidekiq 7 names a histogram stays,
   await store.measure([{ class: "Foo", ...said }, { class: "Bar", ...said }]);
   assertEquals([await redis.cli("LRANGE", key, "0", "-1"), await redis.cli("TTL", key)], ["another's", "-1"]);
   assertAlmostEquals(Number(await redis.cli("TTL", "Bar-21-23:3")), 8 * 3_600, 60);
+});
+
+Deno.test("redis wire: what is no limit limits nothing, and stops nobody", async () => {
+  await using store = await openEmpty();
+  const owner = await register(store, OWNER);
+  const huge = "9".repeat(30);
+  const texts = ["", "abc", "5", "5 0", "5 0 0 0", "1e3 0 0", "-1 0 0", `${huge} 0 0`, `0 5 ${huge}`, `0 ${huge} 1000`];
+  for (const text of [...texts, "0 0 0", "0 5 0"]) {
+    await redis.cli("HSET", "jobs:limits", "mail", text);
+    await store.enqueue([job(1), job(2, { queue: "mail" })]);
+    const leases = await takeUpTo(store, owner, 10, ["default", "mail"]);
+    assertEquals(leases.map(({ queue }) => queue), ["default", "mail"], text);
+    await store.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+    assertEquals((await store.queues()).map(({ limit }) => limit), [undefined, undefined], text);
+    assertEquals(await store.hasLimitedWork(["default", "mail"]), false, text);
+  }
+});
+
+Deno.test("redis wire: what is taken from one queue does not get lost by another that cannot be read", async () => {
+  for (const key of ["queue:mail", "jobs:running:mail", "jobs:starts:mail"]) {
+    await using store = await openEmpty();
+    const owner = await register(store, OWNER);
+    await store.limit("mail", { running: 5, starts: { count: 5, perMs: 60_000 } });
+    await store.enqueue([job(1), job(2, { queue: "mail" }), job(3, { queue: "last" })]);
+    await redis.cli("DEL", key);
+    await redis.cli("SET", key, "of another type");
+    const queues = ["default", "mail", "last"];
+    await woken((signal) => store.waitForWork(queues, signal), () => Promise.resolve());
+    const leases = await takeUpTo(store, owner, 10, queues);
+    assertEquals(leases.map(({ queue }) => queue), ["default", "last"], key);
+    // When there is nothing else, it is told.
+    await assertRejects(() => takeUpTo(store, owner, 10, queues), StoreError, "a value of another type");
+    assertEquals(await redis.cli("HLEN", `jobs:leases:${owner}`), "2");
+  }
 });

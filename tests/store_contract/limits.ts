@@ -106,6 +106,24 @@ export const limits: Cases = {
     assertEquals([await took(), await took()], [3, 0]);
   },
 
+  "a clock that is put back holds no queue up for longer than its limit's time": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.limit("default", { starts: { count: 2, perMs: HOUR_MS } });
+    await t.store.enqueue(jobs(1, 10));
+    assertEquals(numbers(await takeUpTo(t.store, owner)), [1, 2]);
+    t.advance(-10 * HOUR_MS);
+    // Whoever waits comes to look at once, and then it is known when the next may start.
+    await woken((signal) => t.store.waitForWork(["default"], signal), () => Promise.resolve());
+    assertEquals(await takeUpTo(t.store, owner), []);
+    const { limit } = (await t.store.queues()).find(({ name }) => name === "default")!;
+    assertEquals(limit!.started, 2);
+    assertAlmostEquals(limit!.freeInMs!, HOUR_MS, 20_000);
+    t.advance(HOUR_MS);
+    assertEquals(numbers(await takeUpTo(t.store, owner)), [3, 4]);
+    assertEquals(await takeUpTo(t.store, owner), []);
+  },
+
   "both at once: what leaves less counts": async (open) => {
     await using t = await open();
     const owner = await register(t.store);

@@ -42,12 +42,14 @@ export class QueueWatch {
   async wait(queues: readonly string[], signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([signal, this.#end.signal]);
     if (over.aborted) return;
+    // What is told while it is looked counts.
+    const heard = this.#channel.heard;
     const closed = await this.#closed(queues, over);
     if (over.aborted) return;
     const woken = new AbortController();
     const either = AbortSignal.any([over, woken.signal]);
     const waits = queues.filter((_, i) => closed[i] === 0).map((queue) => this.#watched(queue).wait(either));
-    if (closed.some(Boolean)) waits.push(this.#opened(queues, closed, either));
+    if (closed.some(Boolean)) waits.push(this.#opened(queues, closed, heard, either));
     if (waits.length === 0) waits.push(systemClock.sleep(LOOK_AT_CLOSED_MS, either));
     await Promise.race(waits);
     woken.abort();
@@ -72,11 +74,17 @@ export class QueueWatch {
   }
 
   /** Resolves when one of these queues that was closed is not. */
-  async #opened(queues: readonly string[], before: readonly number[], signal: AbortSignal): Promise<void> {
-    for (let closed = before;;) {
+  async #opened(
+    queues: readonly string[],
+    before: readonly number[],
+    since: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let closed = before, heard = since;;) {
       const known = closed.filter((ms) => ms > 0);
-      await this.#channel.wait(signal, Math.min(LOOK_AT_CLOSED_MS, ...known));
+      await this.#channel.wait(signal, Math.min(LOOK_AT_CLOSED_MS, ...known), heard);
       if (signal.aborted) return;
+      heard = this.#channel.heard;
       closed = await this.#closed(queues, signal);
       if (signal.aborted || queues.some((_, i) => before[i] !== 0 && closed[i] === 0)) return;
     }

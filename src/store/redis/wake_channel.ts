@@ -13,13 +13,23 @@ export class WakeChannel {
   readonly #link: Link;
   readonly #waiting = new Set<AbortController>();
   #listening = false;
+  #heard = 0;
 
   constructor(link: Link) {
     this.#link = link;
   }
 
-  /** Resolves when something is told from now on, after `ms` anyhow, or when `signal` aborts. Never rejects. */
-  async wait(signal: AbortSignal, ms: number): Promise<void> {
+  /** How much was told so far: for {@linkcode wait}. */
+  get heard(): number {
+    return this.#heard;
+  }
+
+  /**
+   * Resolves when something is told from now on, or was since that much was {@linkcode heard}; after `ms` anyhow; or when
+   * `signal` aborts. Never rejects.
+   */
+  async wait(signal: AbortSignal, ms: number, heard = this.#heard): Promise<void> {
+    if (heard !== this.#heard) return;
     const told = new AbortController();
     this.#waiting.add(told);
     if (!this.#listening) void this.#listen();
@@ -31,6 +41,7 @@ export class WakeChannel {
     this.#listening = true;
     try {
       await this.#link.listen(WAKE_CHANNEL, () => {
+        this.#heard++;
         for (const told of this.#waiting) told.abort();
       });
     } catch {

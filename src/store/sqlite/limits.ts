@@ -41,7 +41,21 @@ export class Limits {
     if (starts === undefined) sql("DELETE FROM start WHERE queue = ?").run(queue);
   }
 
-  /** How many jobs may be taken now. */
+  /**
+   * Starts that are still to come have started now: the clock was put back, and they would hold the queue up until it is
+   * there again. Before jobs are taken; inside a transaction.
+   */
+  settle({ queue, starts }: Limited): void {
+    if (starts === undefined) return;
+    const { sql, now } = this.#context;
+    const at = now();
+    const early = count(sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ?").get(queue, at));
+    if (early === 0) return;
+    sql("DELETE FROM start WHERE queue = ? AND at > ?").run(queue, at);
+    this.#add(queue, early);
+  }
+
+  /** How many jobs may be taken now. Starts still to come do not count, so that somebody comes to take, and settles them. */
   room(limited: Limited): number {
     const { running = Infinity, starts } = limited;
     const used = this.#used(limited);
@@ -53,8 +67,7 @@ export class Limits {
     if (starts === undefined) return;
     const { sql, now } = this.#context;
     sql("DELETE FROM start WHERE queue = ? AND at <= ?").run(queue, now() - starts.perMs);
-    sql("INSERT INTO start VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count")
-      .run(queue, now(), count);
+    this.#add(queue, count);
   }
 
   /** The limit, and how much of it is used. */
@@ -65,12 +78,19 @@ export class Limits {
     return { ...limit, ...used, freeInMs: full ? undefined : this.#opensIn(limited, used.started) };
   }
 
+  #add(queue: number, count: number): void {
+    const { sql, now } = this.#context;
+    sql("INSERT INTO start VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count")
+      .run(queue, now(), count);
+  }
+
   #used({ queue, running, starts }: Limited): { taken: number; started: number } {
     const { sql, now } = this.#context;
     const taken = running === undefined ? 0 : count(sql("SELECT count(*) AS n FROM lease WHERE queue = ?").get(queue));
-    const started = starts === undefined
-      ? 0
-      : count(sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ?").get(queue, now() - starts.perMs));
+    const started = starts === undefined ? 0 : count(
+      sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ? AND at <= ?")
+        .get(queue, now() - starts.perMs, now()),
+    );
     return { taken, started };
   }
 
@@ -78,8 +98,8 @@ export class Limits {
   #opensIn({ queue, starts }: Limited, started: number): number {
     if (starts === undefined || started < starts.count) return 0;
     const { sql, now } = this.#context;
-    const rows = sql("SELECT at, count FROM start WHERE queue = ? AND at > ? ORDER BY at")
-      .iterate(queue, now() - starts.perMs);
+    const rows = sql("SELECT at, count FROM start WHERE queue = ? AND at > ? AND at <= ? ORDER BY at")
+      .iterate(queue, now() - starts.perMs, now());
     // More may have started than the limit allows now: it was higher then.
     let left = started;
     for (const { at, count } of rows) {

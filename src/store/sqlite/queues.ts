@@ -46,6 +46,7 @@ export class Queues {
         const open = this.#withWork(name);
         if (open === undefined) continue;
         const { id: queue, limit: limited } = open;
+        if (limited) this.#limits.settle(limited);
         const most = limited ? Math.min(left, this.#limits.room(limited)) : left;
         const rows = this.#oldest().all(queue, most) as unknown as [id: number, payload: string][];
         if (rows.length === 0) continue;

@@ -14,9 +14,11 @@ local limits = redis.call('HMGET', 'jobs:limits', unpack(names))
 local closed = {}
 for i = 2, #names do
   local for_ms = paused[1] ~= 0 and paused[1] or paused[i]
-  if for_ms == 0 and limits[i] then
-    local _, opens = roomIn(names[i], limits[i], now)
-    for_ms = opens
+  local limit = limitIn(limits[i])
+  if for_ms == 0 and limit then
+    -- Who takes is told what is the matter where that cannot be read.
+    local fine, _, opens = pcall(roomIn, names[i], limit, now)
+    if fine then for_ms = opens end
   end
   closed[i - 1] = for_ms
 end

@@ -13,6 +13,6 @@ local paused = pausedOf(now, names)
 if paused[1] ~= 0 then return 0 end
 local limits = redis.call('HMGET', 'jobs:limits', unpack(names))
 for i = 2, #names do
-  if limits[i] and paused[i] == 0 and redis.call('LLEN', 'queue:' .. names[i]) > 0 then return 1 end
+  if limitIn(limits[i]) and paused[i] == 0 and redis.call('LLEN', 'queue:' .. names[i]) > 0 then return 1 end
 end
 return 0

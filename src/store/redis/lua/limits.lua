@@ -1,15 +1,34 @@
--- What a queue's limit leaves, read from what is there. `limit` is "RUNNING STARTS PER_MS" as jobs:limits has it, 0 for
--- not limited. Returns how many jobs may be taken now, in how many ms one may if none (-1: as soon as one that runs has
--- ended), how many run, and how many have started within the time.
+-- The limit that a text stands for: "RUNNING STARTS PER_MS" as jobs:limits has it, 0 for not limited. Returns nil where it
+-- says no such thing: what others wrote there must not stop a queue, nor those that are taken from with it.
+local function limitIn(text)
+  local running, starts, per = string.match(text or '', '^(%d+) (%d+) (%d+)$')
+  running, starts, per = tonumber(running), tonumber(starts), tonumber(per)
+  if not running or running > 10000 or starts > 10000 or per > 2592000000 then return nil end
+  if per == 0 then starts = 0 end
+  return (running > 0 or starts > 0) and { running = running, starts = starts, per = per } or nil
+end
+
+-- No moment of a list is later than this one.
+local function endAt(key, now)
+  local call = redis.call
+  for i, moment in ipairs(call('LRANGE', key, 0, -1)) do
+    if tonumber(moment) <= now then break end
+    call('LSET', key, i - 1, string.format('%.0f', now))
+  end
+end
+
+-- What a queue's limit leaves, read from what is there. Returns how many jobs may be taken now, in how many ms one may if
+-- none (-1: as soon as one that runs has ended), how many run, and how many have started within the time.
 --
 -- jobs:running:QUEUE names the leases that were taken since the queue is limited, token → owner. Whoever ends a lease
 -- need not know of limits: one that is there no more does not count, and goes from here when `tidy`.
 --
--- jobs:starts:QUEUE has the moments in ms at which jobs were taken, the latest on the left.
+-- jobs:starts:QUEUE has the moments in ms at which jobs were taken, the latest on the left. Where they are still to come,
+-- the clock was put back: they would hold the queue up until it is there again. When `tidy` they become this moment; else
+-- they do not count, so that somebody comes to take.
 local function roomIn(queue, limit, now, tidy)
   local call = redis.call
-  local running, starts, per = string.match(limit, '^(%d+) (%d+) (%d+)$')
-  running, starts, per = tonumber(running), tonumber(starts), tonumber(per)
+  local running, starts, per = limit.running, limit.starts, limit.per
 
   local taken = 0
   local leases = call('HGETALL', 'jobs:running:' .. queue)
@@ -24,6 +43,9 @@ local function roomIn(queue, limit, now, tidy)
   -- How many moments are later than where the time begins: they are in order.
   local key = 'jobs:starts:' .. queue
   local started, high = 0, starts > 0 and call('LLEN', key) or 0
+  if high > 0 and tonumber(call('LINDEX', key, 0)) > now then
+    if tidy then endAt(key, now) else high = 0 end
+  end
   while started < high do
     local middle = math.floor((started + high) / 2)
     if tonumber(call('LINDEX', key, middle)) > now - per then started = middle + 1 else high = middle end
@@ -40,17 +62,16 @@ end
 -- Notes leases of a limited queue: `leases` has token and payload in turns.
 local function noteTaken(queue, limit, now, owner, leases)
   local call = redis.call
-  local running, starts, per = string.match(limit, '^(%d+) (%d+) (%d+)$')
   local owners, moments = {}, {}
   for i = 1, #leases, 2 do
     owners[i], owners[i + 1] = leases[i], owner
     moments[#moments + 1] = string.format('%.0f', now)
   end
-  if running ~= '0' then call('HSET', 'jobs:running:' .. queue, unpack(owners)) end
-  if starts ~= '0' then
+  if limit.running > 0 then call('HSET', 'jobs:running:' .. queue, unpack(owners)) end
+  if limit.starts > 0 then
     local key = 'jobs:starts:' .. queue
     call('LPUSH', key, unpack(moments))
-    call('LTRIM', key, 0, starts - 1)
-    call('PEXPIRE', key, per)
+    call('LTRIM', key, 0, limit.starts - 1)
+    call('PEXPIRE', key, limit.per)
   end
 end

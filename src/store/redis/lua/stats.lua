@@ -54,8 +54,9 @@ for _, name in ipairs(call('SMEMBERS', 'paused')) do paused[name] = -1 end
 for _, name in ipairs(names) do
   local key = 'queue:' .. name
   local row = { name, call('LLEN', key), call('LINDEX', key, -1), paused[name] or 0 }
-  if limits[name] then
-    local _, opens, running, started = roomIn(name, limits[name], now)
+  local limit = limitIn(limits[name])
+  if limit then
+    local _, opens, running, started = roomIn(name, limit, now)
     row[5], row[6], row[7], row[8] = limits[name], opens, running, started
   end
   queues[#queues + 1] = row

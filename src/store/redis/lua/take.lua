@@ -55,12 +55,20 @@ local paused = pausedOf(now, { '*', unpack(ARGV, first) })
 if paused[1] ~= 0 then return result end
 local limits = call('HMGET', 'jobs:limits', unpack(ARGV, first))
 local place = 10000
+-- A queue that cannot be read (its key, or one that its limit is counted from, is of another type) stops no other: what
+-- was taken before would be nobody's. It is told where there is nothing else to tell.
+local failure
 for i = first, #ARGV do
   if paused[i - first + 2] == 0 then
-    local limit, most = limits[i - first + 1], left
-    if limit then most = math.min(left, (roomIn(ARGV[i], limit, now, true))) end
-    local jobs = call('RPOP', 'queue:' .. ARGV[i], most)
-    if jobs and #jobs > 0 then
+    local limit, most = limitIn(limits[i - first + 1]), left
+    if limit then
+      local fine, room = pcall(roomIn, ARGV[i], limit, now, true)
+      if fine then most = math.min(left, room) else most, failure = 0, room end
+    end
+    local jobs = most > 0 and redis.pcall('RPOP', 'queue:' .. ARGV[i], most)
+    if jobs and jobs.err then
+      failure = jobs
+    elseif jobs and #jobs > 0 then
       local suffix = ':' .. ARGV[i]
       for from = 1, #jobs, 1000 do
         local leases = {}
@@ -78,5 +86,8 @@ for i = first, #ARGV do
       if left == 0 then break end
     end
   end
+end
+if failure and #result == 2 and #again == 0 then
+  return type(failure) == 'string' and redis.error_reply(failure) or failure
 end
 return result
