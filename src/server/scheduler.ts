@@ -92,7 +92,7 @@ export class Scheduler implements LoopBody<number> {
       const due = this.#due();
       if (due.length > 0) await this.#settle(await this.#read({ names: due }));
     }
-    const nextInMs = Math.min(Infinity, ...this.#next.values()) - this.#now();
+    const nextInMs = this.#next.values().reduce((least, at) => Math.min(least, at), Infinity) - this.#now();
     return Math.max(0, Math.min(nextInMs, this.#lookAt - this.#clock.monotonic()));
   }
 

@@ -112,7 +112,7 @@ function boundQueues(queues: readonly QueueInfo[]): readonly QueueInfo[] {
   return [...bySize.slice(0, MOST_QUEUES), {
     name: "(other)",
     size: rest.reduce((sum, queue) => sum + queue.size, 0),
-    latencyMs: Math.max(...rest.map((queue) => queue.latencyMs)),
+    latencyMs: rest.reduce((most, queue) => Math.max(most, queue.latencyMs), 0),
     paused: false,
   }];
 }
