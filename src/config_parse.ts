@@ -7,6 +7,7 @@
 import { parseBytes } from "./job/bytes.ts";
 import { parseDuration } from "./job/duration.ts";
 import type { Program } from "./job/program.ts";
+import { QUEUE_NAME } from "./job/queue_name.ts";
 
 /** Reads one value; undefined when it is not what is wanted. */
 export interface Kind<T> {
@@ -157,9 +158,6 @@ function isProgram(value: unknown): value is Program {
   return typeof name === "string" && name !== "" && Array.isArray(exec) && exec.length > 0 && exec[0] !== "" &&
     exec.every((one) => typeof one === "string") && Object.keys(options).every((key) => PROGRAM_OPTIONS.has(key));
 }
-
-/** Letters, digits and `_ : . -`: what Sidekiq's Web UI accepts as a queue's name. */
-export const QUEUE_NAME = /^[A-Za-z0-9_:.-]{1,255}$/;
 
 /**
  * Queues: `["critical", "default"]`, with weights `["critical,2", "default"]`, `[["critical", 2]]` or

@@ -1,5 +1,5 @@
 /** `jobs limit [QUEUE]`. @module */
-import { QUEUE_NAME } from "../config_parse.ts";
+import { QUEUE_NAME } from "../job/queue_name.ts";
 import type { QueueInfo } from "../store/admin.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../store/limits.ts";
 import { limitText, limitUse } from "../words/limits.ts";

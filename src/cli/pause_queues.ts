@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { QUEUE_NAME } from "../config_parse.ts";
 import { formatDuration } from "../job/duration.ts";
+import { QUEUE_NAME } from "../job/queue_name.ts";
 import { nearest } from "../nearest.ts";
 import type { ProcessInfo, QueueInfo, StoreAdmin } from "../store/admin.ts";
 import { ALL_QUEUES, pauseTarget } from "../store/pauses.ts";

@@ -6,7 +6,14 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { countRecords } from "../cron/counts.ts";
 import { checkCrontab, CrontabError } from "../cron/crontab.ts";
-import { type CronDefinition, definitionText, readDefinition, readState, stateText } from "../cron/definition.ts";
+import {
+  CARRIED_MS,
+  type CronDefinition,
+  definitionText,
+  readDefinition,
+  readState,
+  stateText,
+} from "../cron/definition.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import { type CronRecord, decideManual } from "../cron/occurrence.ts";
 import { type CronState, pause, plan, resume } from "../cron/plan.ts";
@@ -34,8 +41,6 @@ export interface CrontabEntry {
   readonly last: CronRecord | undefined;
 }
 
-/** A configuration's entry that no process has said to carry for so long is carried by none. */
-const CARRIED_MS = 90_000;
 /** Others may be faster so many times. */
 const MOST_TRIES = 20;
 

@@ -11,6 +11,9 @@ import { openSchedule } from "./schedule_spec.ts";
 /** The last moment that a `Date` can hold. */
 const LAST_TIME_MS = 8.64e15;
 
+/** An entry of configurations that no process has said to carry for so long is carried by none. */
+export const CARRIED_MS = 90_000;
+
 /** Where an entry comes from: a configuration or a program that processes carry, or somebody added it as it went. */
 export type CronSource = "config" | "runtime";
 

@@ -12,6 +12,7 @@ import { InvalidPayload } from "./errors.ts";
 import { JID } from "./jid.ts";
 import { stringifyLossless } from "./json.ts";
 import { type Moment, readKeeping, readMoment, readSpan } from "./moment.ts";
+import { QUEUE_NAME } from "./queue_name.ts";
 import { readWireTime, wireTime } from "./raw.ts";
 import { checkValue } from "./values.ts";
 
@@ -82,8 +83,6 @@ export interface Prepared extends Moment {
   readonly createdAt?: number;
 }
 
-/** Letters, digits and `_ : . -`: what Sidekiq's Web UI accepts as a queue's name. */
-const QUEUE_NAME = /^[A-Za-z0-9_:.-]{1,255}$/;
 const QUEUE_WANTED = "a name of letters, digits and _ : . -";
 
 /** Fields that have a place of their own, or none: what the store or a lock writes is not the caller's. */

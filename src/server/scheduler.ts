@@ -14,7 +14,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import { definitionText, readDefinition } from "../cron/definition.ts";
+import { CARRIED_MS, definitionText, readDefinition } from "../cron/definition.ts";
 import type { CronEntry } from "../cron/entry.ts";
 import type { Log } from "../log.ts";
 import type { CronReading, CronStore, StoredCron } from "../store/cron.ts";
@@ -25,8 +25,6 @@ import type { LoopBody } from "./service.ts";
 
 /** All entries are read so often. */
 const LOOK_MS = 15_000;
-/** What no process has carried for so long, just as it is stored, gives way to what another one carries. */
-const UNSEEN_MS = 90_000;
 /** What no process has carried for so long is removed. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 /** Others may be faster so many times in a row before an entry waits for a moment. */
@@ -195,7 +193,7 @@ export class Scheduler implements LoopBody<number> {
       const since = this.#missing.get(name) ?? this.#clock.monotonic();
       this.#missing.set(name, since);
       // Somebody may have taken it away on purpose, and this process has yet to learn of it.
-      const isLost = this.#clock.monotonic() - since >= UNSEEN_MS;
+      const isLost = this.#clock.monotonic() - since >= CARRIED_MS;
       if (this.#unwritten.has(name) || isLost) cases.push(this.#define(own, undefined, now));
     }
     return cases;
@@ -223,7 +221,7 @@ export class Scheduler implements LoopBody<number> {
         this.#carried.add(name);
         this.#unwritten.delete(name);
       } else this.#carried.delete(name);
-      const isOver = own && !this.#carried.has(name) && (this.#unwritten.has(name) || now - seenAt > UNSEEN_MS);
+      const isOver = own && !this.#carried.has(name) && (this.#unwritten.has(name) || now - seenAt > CARRIED_MS);
       const definition = readDefinition(stored.definition);
       if (isOver) cases.push(this.#define(own, stored, now));
       else if (definition && (own || definition.source === "runtime")) cases.push({ definition, stored, now });

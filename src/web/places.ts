@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { QUEUE_NAME } from "../config_parse.ts";
+import { QUEUE_NAME } from "../job/queue_name.ts";
 import type { Place } from "../store/admin.ts";
 import { readPlace } from "../store/admin_places.ts";
 import { Refusal } from "./body.ts";
