@@ -9,7 +9,6 @@
 import {
   bytes,
   duration,
-  type Kind,
   list,
   oneOf,
   optionalText,
@@ -22,35 +21,14 @@ import {
   wholeNumber,
   yesOrNo,
 } from "./config_parse.ts";
-import type { Program } from "./job/program.ts";
+import { LOG_SETTINGS } from "./config_log.ts";
+import { RETENTION_SETTINGS } from "./config_retention.ts";
+import { setting } from "./config_setting.ts";
 import { WEB_SETTINGS } from "./config_web.ts";
-import { LOG_LEVELS } from "./log_format.ts";
+import type { Program } from "./job/program.ts";
 
 export type { QueueWeight } from "./config_parse.ts";
-
-/** One row of the table. */
-export interface Setting<T> {
-  /** Where it stands in the configuration file; a dot leads into an object. */
-  readonly key: string;
-  /** Its environment variable. */
-  readonly env: string;
-  /** The option of `jobs run` that sets it. */
-  readonly flag?: string;
-  /** What it may be. */
-  readonly kind: Kind<T>;
-  /** What it is when nobody says. */
-  readonly default: T;
-  /** What it means, in one line. */
-  readonly about: string;
-  /** Whether HUP applies a change to a running server. */
-  readonly live?: boolean;
-  /** Whether its value is not shown to anyone. */
-  readonly secret?: boolean;
-}
-
-function setting<T>(row: Setting<T>): Setting<T> {
-  return row;
-}
+export type { Setting } from "./config_setting.ts";
 
 /** The table. */
 export const SETTINGS = {
@@ -262,41 +240,7 @@ export const SETTINGS = {
     default: 1024 * 1024,
     about: "a larger payload is refused",
   }),
-  deadMaxJobs: setting<number>({
-    key: "retention.deadJobs",
-    env: "JOBS_DEAD_JOBS",
-    kind: wholeNumber(0, 1_000_000_000),
-    default: 10_000,
-    about: "how many dead jobs are kept",
-  }),
-  deadMaxAgeMs: setting<number>({
-    key: "retention.deadAge",
-    env: "JOBS_DEAD_AGE",
-    kind: duration(0),
-    default: 180 * 24 * 3600 * 1000,
-    about: "how long a dead job is kept",
-  }),
-  resultTtlMs: setting<number>({
-    key: "retention.results",
-    env: "JOBS_RESULT_TTL",
-    kind: duration(0),
-    default: 500_000,
-    about: "how long the result of a job is kept, where it or its class says no result_ttl",
-  }),
-  failureTtlMs: setting<number>({
-    key: "retention.failures",
-    env: "JOBS_FAILURE_TTL",
-    kind: duration(0),
-    default: 24 * 3600 * 1000,
-    about: "how long it is known how a job failed for good, where it or its class says no failure_ttl",
-  }),
-  doneTtlMs: setting<number>({
-    key: "retention.done",
-    env: "JOBS_DONE_TTL",
-    kind: duration(0),
-    default: 0,
-    about: "how long every finished job is kept for jobs list done; at most 100,000 are",
-  }),
+  ...RETENTION_SETTINGS,
   traceStyle: setting<"link" | "child">({
     key: "traceStyle",
     env: "JOBS_TRACE_STYLE",
@@ -304,31 +248,7 @@ export const SETTINGS = {
     default: "link",
     about: "with OpenTelemetry, the span of a perform is linked to that of its push, or its child in the same trace",
   }),
-  logLevel: setting<"debug" | "info" | "warn" | "error">({
-    key: "log.level",
-    env: "JOBS_LOG_LEVEL",
-    flag: "--log-level",
-    kind: oneOf(...LOG_LEVELS),
-    default: "info",
-    about: "debug, info (a line for each job), warn or error",
-    live: true,
-  }),
-  logFormat: setting<"auto" | "pretty" | "json">({
-    key: "log.format",
-    env: "JOBS_LOG_FORMAT",
-    flag: "--log-format",
-    kind: oneOf("auto", "pretty", "json"),
-    default: "auto",
-    about: "auto: pretty on a terminal, JSON elsewhere",
-  }),
-  logFile: setting<string | undefined>({
-    key: "log.file",
-    env: "JOBS_LOG_FILE",
-    flag: "--logfile",
-    kind: text,
-    default: undefined,
-    about: "a file to append to; default stderr",
-  }),
+  ...LOG_SETTINGS,
   ...WEB_SETTINGS,
 } as const;
 

@@ -3,17 +3,8 @@
  *
  * @module
  */
-import type { Setting } from "./config.ts";
-import { type Kind, optionalText, text, texts } from "./config_parse.ts";
-
-function setting<T>(row: Setting<T>): Setting<T> {
-  return row;
-}
-
-const yesOrNo: Kind<boolean> = {
-  wanted: "true or false",
-  parse: (value) => [true, false].find((one) => value === one || value === String(one)),
-};
+import { optionalText, text, texts, yesOrNo } from "./config_parse.ts";
+import { setting } from "./config_setting.ts";
 
 /** The rows. */
 export const WEB_SETTINGS = {
