@@ -66,7 +66,8 @@ export async function checkCron(config: LoadedConfig): Promise<Finding[]> {
   try {
     const { active, inactive, problems } = await checkConfigured(config);
     if (problems.length === 0) {
-      return [{ check: "cron", state: "ok", message: `${active.length} entries, ${inactive.length} switched off` }];
+      const entries = active.length === 1 ? "1 entry" : `${active.length} entries`;
+      return [{ check: "cron", state: "ok", message: `${entries}, ${inactive.length} switched off` }];
     }
     const cure = `change it in ${config.file ?? "the configuration"}; jobs cron check looks again`;
     return problems.map(({ message }) => ({ check: "cron", state: "failed", message, cure }));

@@ -1,7 +1,8 @@
 /** `jobs dump IDENTITY | --here | --all`. @module */
 import { systemClock } from "../clock.ts";
 import { randomId } from "../server/identity.ts";
-import type { StoreAdmin } from "../store/admin.ts";
+import type { ProcessInfo, StoreAdmin } from "../store/admin.ts";
+import { dumpsElsewhere, isSidekiqs } from "../words/processes.ts";
 import { chooseProcesses, parseAsk } from "./ask_process.ts";
 import { plain, print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
@@ -12,8 +13,8 @@ Usage: jobs dump IDENTITY …
        jobs dump --here | --all
 
 Prints what every async task of a process is doing, and since when: the same as the signal TTIN writes to its log.
-IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag; --here are those on this machine. Exit 1 when one does not answer within
-10 seconds: its event loop is blocked.`;
+IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag; --here are those on this machine. A process
+of Sidekiq's prints it in its own log. Exit 1 when one does not answer within 10 seconds: its event loop is blocked.`;
 
 const PATIENCE_MS = 10_000;
 
@@ -23,7 +24,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   return await withStore(asked.flags, async (store) => {
     const processes = await chooseProcesses(store, asked);
     const dumps = await Promise.all(
-      processes.map(async ({ identity }) => ({ identity, text: await dumpOf(store, identity) })),
+      processes.map(async (process) => ({ process, identity: process.identity, text: await dumpOf(store, process) })),
     );
     if (asked.flags.json) {
       printJson(dumps.map(({ identity, text }) => ({ identity, dump: text?.split("\n") })));
@@ -34,15 +35,16 @@ export async function run(argv: readonly string[]): Promise<number> {
       }
     }
     const silent = dumps.filter(({ text }) => text === undefined);
-    for (const { identity } of silent) remark(`jobs: ${silentText(identity)}`);
-    return silent.length === 0 ? 0 : 1;
+    for (const { process } of silent) remark(`jobs: ${silentText(process)}`);
+    return silent.every(({ process }) => isSidekiqs(process)) ? 0 : 1;
   });
 }
 
-/** The dump of a process; undefined when it does not answer within 10 seconds. */
-export async function dumpOf(store: StoreAdmin, identity: string): Promise<string | undefined> {
+/** The dump of a process; undefined when it does not answer within 10 seconds, and of one of Sidekiq's. */
+export async function dumpOf(store: StoreAdmin, process: ProcessInfo): Promise<string | undefined> {
   const id = randomId();
-  await store.send(identity, { verb: "dump", id });
+  await store.send(process.identity, { verb: "dump", id });
+  if (isSidekiqs(process)) return undefined;
   const patience = new AbortController();
   const over = new AbortController();
   void systemClock.sleep(PATIENCE_MS, over.signal).then(() => patience.abort());
@@ -54,6 +56,7 @@ export async function dumpOf(store: StoreAdmin, identity: string): Promise<strin
 }
 
 /** What is said of a process that does not answer. */
-export function silentText(identity: string): string {
-  return `${identity} does not answer: its event loop is blocked`;
+export function silentText(process: ProcessInfo): string {
+  const { identity } = process;
+  return isSidekiqs(process) ? dumpsElsewhere(identity) : `${identity} does not answer: its event loop is blocked`;
 }

@@ -1,12 +1,13 @@
 /** `jobs list WHAT`. @module */
 import { systemClock } from "../clock.ts";
 import { nearest } from "../nearest.ts";
-import type { Entry, Place, SetName, StoreAdmin } from "../store/admin.ts";
+import type { Entry, Place, ProcessInfo, SetName, StoreAdmin } from "../store/admin.ts";
 import { relative } from "../words/moments.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { isSidekiqs } from "../words/processes.ts";
+import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "./args.ts";
 import { call, entryJson, failure, readable } from "./entries.ts";
 import { listDone } from "./list_done.ts";
-import { faint, print, printJson } from "./output.ts";
+import { faint, print, printJson, remark } from "./output.ts";
 import { QUEUE_COLUMNS, queueRows } from "./pause_queues.ts";
 import { withStore } from "./store.ts";
 import { type Column, printTable } from "./table.ts";
@@ -40,16 +41,15 @@ export async function run(argv: readonly string[]): Promise<number> {
     const meant = what === undefined ? undefined : nearest(what, WHAT);
     throw new UsageError(
       `${what === undefined ? "Nothing to list" : `Unknown list "${what}"`}; ` +
-        (meant ? `did you mean jobs list ${meant}?` : `wanted: jobs list ${WHAT.join("|")}`),
+        (meant
+          ? `did you mean jobs list ${meant}?`
+          : `wanted: jobs list ${WHAT.join("|")}; jobs list queue NAME lists the jobs of one queue`),
     );
   }
   if (what === "queue" ? name === undefined || more.length > 0 : name !== undefined) {
     throw new UsageError(what === "queue" ? "One NAME is wanted: jobs list queue NAME" : `Superfluous: "${name}"`);
   }
-  const limit = Number(flags.limit ?? 25);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 10_000) {
-    throw new UsageError(`--limit is "${flags.limit}"; wanted: a whole number from 1 to 10000`);
-  }
+  const limit = limitOf(flags.limit);
   return await withStore(flags, async (store) => {
     if (what === "queues") return await listQueues(store, flags.json);
     if (what === "done") return await listDone(store, { ...flags, limit });
@@ -59,7 +59,10 @@ export async function run(argv: readonly string[]): Promise<number> {
       ...(flags.cursor !== undefined && { cursor: flags.cursor }),
     });
     if (flags.json) printJson({ entries: page.entries.map(entryJson), next: page.next });
-    else printEntries(what as string, page.entries, page.next);
+    else {
+      printEntries(what as string, page.entries, page.next);
+      if (what === "busy") remarkSidekiqs(await store.processes());
+    }
     return 0;
   });
 }
@@ -80,6 +83,12 @@ async function listQueues(store: StoreAdmin, json: boolean): Promise<number> {
     );
   }
   return 0;
+}
+
+/** A process of Sidekiq's holds no lease on what it performs: that is in no place here. */
+function remarkSidekiqs(processes: readonly ProcessInfo[]): void {
+  const busy = processes.filter(isSidekiqs).reduce((sum, process) => sum + process.busy, 0);
+  if (busy > 0) remark(`jobs: ${busy} more in processes of Sidekiq's (jobs top, jobs ps --json)`);
 }
 
 /** What the time of an entry means, by place. */

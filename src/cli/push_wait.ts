@@ -81,8 +81,11 @@ export async function waitFor(
   if (ended !== undefined) return printEnded(ended, json);
   if (stopped.signal.aborted) throw new Interrupted(`No longer waiting; ${jid} goes on (jobs show ${jid})`);
   const [entry] = await store.find(jid);
-  const where = entry === undefined ? "not known to have ended" : `still ${STATES[entry.place.in]}`;
-  remark(`jobs: ${jid} is ${where} after --wait-timeout, and goes on (jobs show ${jid})`);
+  remark(
+    entry === undefined
+      ? `jobs: ${jid} is gone, and nobody said how it ended: it was deleted, or a process of Sidekiq's has it`
+      : `jobs: ${jid} is still ${STATES[entry.place.in]} after --wait-timeout, and goes on (jobs show ${jid})`,
+  );
   return 1;
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { dumpsElsewhere, isSidekiqs } from "../words/processes.ts";
 import { writeDown } from "./audit.ts";
 import type { Visitor } from "./auth/gate.ts";
 import { Refusal } from "./body.ts";
@@ -50,7 +51,10 @@ export async function askProcess(
 
 const DUMP_PATIENCE_MS = 10_000;
 
-/** What every task of a process is doing; undefined when it does not answer: its event loop is blocked. */
+/**
+ * What every task of a process is doing, or where one of Sidekiq's says so; undefined when it does not answer: its event
+ * loop is blocked.
+ */
 export async function dumpProcess(desk: Desk, visitor: Visitor, identity: string): Promise<string | undefined> {
   const id = crypto.randomUUID();
   const patience = new AbortController();
@@ -59,6 +63,8 @@ export async function dumpProcess(desk: Desk, visitor: Visitor, identity: string
     throw new Refusal(404, `No live process "${identity}"`);
   }
   await writeDown(desk, visitor, { action: "dump", process: identity }, { target: identity });
+  const asked = (await desk.store.processes()).find((process) => process.identity === identity);
+  if (asked && isSidekiqs(asked)) return dumpsElsewhere(identity);
   void desk.clock.sleep(DUMP_PATIENCE_MS, over.signal).then(() => patience.abort());
   try {
     return await desk.store.awaitReply(id, patience.signal);

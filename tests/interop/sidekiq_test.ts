@@ -6,7 +6,7 @@
  */
 import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
-import { JobsProcess } from "../support/process.ts";
+import { jobs, JobsProcess } from "../support/process.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 import { ruby, Sidekiq } from "./ruby.ts";
 
@@ -239,6 +239,34 @@ Deno.test("jobs quiets and stops a Sidekiq process", async () => {
   assertEquals([process!.alive, process!.concurrency, process!.queues], [true, 2, ["default"]]);
   assertEquals(await bench.store.send(process!.identity, { verb: "quiet" }), true);
   assertEquals(await redis.cli("LRANGE", `${process!.identity}-signals`, "0", "-1"), "TSTP");
+});
+
+Deno.test("what a Sidekiq process performs, dumps and has done is told of as far as it is known", async () => {
+  await using t = await openBench();
+  const { bench, redis } = t;
+  const run = (...args: string[]) => jobs([...args, "--store", bench.url]);
+  await using _sidekiq = await Sidekiq.start(redis.url, ["default"]);
+  const jid = await bench.push("Listen", [bench.notes]);
+  await bench.noted(`start ${jid}`);
+  await bench.until(async () => (await bench.store.processes())[0]?.busy === 1, "it has said what it performs");
+  const [process] = await bench.store.processes();
+
+  const busy = await run("list", "busy");
+  assertEquals([busy.code, busy.stdout], [0, "No jobs are running\n"]);
+  assertEquals(busy.stderr, "jobs: 1 more in processes of Sidekiq's (jobs top, jobs ps --json)\n");
+
+  const dump = await run("dump", process!.identity);
+  assertEquals([dump.code, dump.stdout], [0, ""]);
+  const { identity } = process!;
+  const elsewhere = "it was asked, and prints what its threads do in its own log";
+  assertEquals(dump.stderr, `jobs: ${identity} is a process of Sidekiq's: ${elsewhere}\n`);
+
+  const waiting = run("push", "Note", bench.notes, "done", "--wait", "--wait-timeout", "2s");
+  await bench.noted("done");
+  assertMatch((await waiting).stderr, / is gone, and nobody said how it ended: .* a process of Sidekiq's has it\n$/);
+  assertEquals((await waiting).code, 1);
+  await bench.go();
+  await bench.noted(`end ${jid}`);
 });
 
 Deno.test("a Sidekiq process and ours share a queue: each job once", async () => {

@@ -337,6 +337,10 @@ onBothStores("A process is asked to be quiet, to resume, to stop, and for its du
   const [command] = await store.receive(identity, AbortSignal.timeout(5_000));
   await store.reply(command!.id!, "task 1 <idle>");
   assertStringIncludes((await page).text, "task 1 &lt;idle&gt;");
+  const { totals: _ours, ...sidekiqs } = processRecord("web2:8:def");
+  await store.beat(sidekiqs, 60_000);
+  const elsewhere = await someone.submit("/processes/web2:8:def/dump", {}, "/processes");
+  assertStringIncludes(elsewhere.text, "prints what its threads do in its own log");
   const gone = await someone.submit("/processes/nobody:1:x/quiet", {}, "/processes");
   assertEquals(gone.status, 404);
 });

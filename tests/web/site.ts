@@ -187,6 +187,7 @@ export function processRecord(identity: string, more: Partial<ProcessRecord> = {
     busy: 0,
     rss: 1,
     work: [],
+    totals: {},
     ...more,
   };
 }

@@ -99,7 +99,9 @@ export async function readJob(store: OpenStore, jid: string): Promise<string[]> 
 
 /** What every task of a process is doing, as `jobs dump` tells of it. */
 export async function readDump(store: OpenStore, identity: string): Promise<string[]> {
-  return (await dumpOf(store, identity) ?? silentText(identity)).split("\n").map(cutLine);
+  const process = (await store.processes()).find((one) => one.identity === identity);
+  if (process === undefined) return [`${identity} has ended`];
+  return (await dumpOf(store, process) ?? silentText(process)).split("\n").map(cutLine);
 }
 
 /** The line, or its beginning and how long it is. */

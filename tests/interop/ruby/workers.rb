@@ -36,3 +36,15 @@ class Fail
     raise RangeError, message
   end
 end
+
+class Listen
+  include Sidekiq::Worker
+  include Noting
+
+  # Notes its start, then its end, when there is a file `go` beside the notes.
+  def perform(file)
+    note(file, "start #{jid}")
+    sleep 0.02 until File.exist?("#{file}.go")
+    note(file, "end #{jid}")
+  end
+end
