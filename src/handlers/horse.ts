@@ -25,6 +25,8 @@ export const HORSE_VARIABLE = "JOBS_HORSE";
 
 /** It has so long to export its spans. */
 const RETIRE_MS = 1_000;
+/** V8 reports itself on standard error, whose lines are the job's log; the failure alone would puzzle. */
+const BY_V8 = ", as V8 ends a process, most often one whose heap is full";
 
 /** What a horse is made with. */
 export interface HorseOptions {
@@ -233,7 +235,7 @@ export class Horse {
     this.#dead = true;
     const error = this.#reason ?? new ProcessLost(
       status.signal === null ? `Exited:${status.code}` : `Killed:${status.signal}`,
-      `The process that performed it ${howItEnded(status)}`,
+      `The process that performed it ${howItEnded(status)}${status.signal === "SIGTRAP" ? BY_V8 : ""}`,
     );
     this.#ready.reject(error);
     this.#finish()?.reject(error);

@@ -133,6 +133,9 @@ Deno.test("a horse that crashes, exits or eats too much fails its own job only, 
     "Exited:3",
     "The process that performed it exited with code 3",
   ]);
+  const trapped = await dead(bench, await bench.push("Trap", []));
+  assertEquals(trapped.error_class, "Killed:SIGTRAP");
+  assertMatch(String(trapped.error_message), /was killed by SIGTRAP, .* heap is full$/);
   const devoured = await dead(bench, await bench.push("Devour", []));
   assertEquals(devoured.error_class, "OutOfMemory");
   // How much more it has eaten by the time that anybody looks is the machine's affair.

@@ -39,6 +39,13 @@ export function Exit(_ctx, code) {
 }
 Exit.options = { isolate: true, retry: 0 };
 
+/** Ends as a process does whose heap is full. */
+export function Trap() {
+  Deno.kill(Deno.pid, "SIGTRAP");
+  while (true);
+}
+Trap.options = { isolate: true, retry: 0 };
+
 /** Takes ever more memory. */
 export async function Devour(_ctx) {
   const eaten = [];
