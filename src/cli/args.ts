@@ -120,3 +120,14 @@ function longForms(arg: string, flags: Readonly<Record<string, Flag>>): string[]
   }
   return long;
 }
+
+/**
+ * How many a list shows: `--limit`, by default 25.
+ *
+ * @throws {UsageError}
+ */
+export function limitOf(text: string | undefined): number {
+  const limit = Number(text ?? 25);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= 10_000) return limit;
+  throw new UsageError(`--limit is "${text}"; wanted: a whole number from 1 to 10000`);
+}

@@ -134,6 +134,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   UsageError: 2,
   ConfigError: 2,
   CrontabError: 2,
+  CursorError: 2,
   InvalidPayload: 2,
   HandlerError: 1,
   NameTaken: 1,

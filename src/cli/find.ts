@@ -4,7 +4,7 @@ import { type EndedJob, readEnded } from "../job/ended.ts";
 import type { Entry } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
 import { relative } from "../words/moments.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "./args.ts";
 import { call, entryJson, failure, placeName, readable } from "./entries.ts";
 import { cameTo } from "./list_done.ts";
 import { faint, print, printJson, remark } from "./output.ts";
@@ -29,10 +29,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   });
   if (text === undefined || text === "") throw new UsageError("A TEXT is wanted: jobs find TEXT");
   if (more.length > 0) throw new UsageError(`Superfluous: "${more[0]}" (a text with blanks stands in quotes)`);
-  const limit = Number(flags.limit ?? 25);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 10_000) {
-    throw new UsageError(`--limit is "${flags.limit}"; wanted: a whole number from 1 to 10000`);
-  }
+  const limit = limitOf(flags.limit);
   const found = await withStore(flags, (store) => search(store, text, limit));
   if (flags.json) {
     printJson({ entries: found.entries.map(entryJson), ended: found.ended, more: found.more });
