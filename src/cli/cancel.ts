@@ -1,7 +1,7 @@
 /** `jobs cancel JID…`. @module */
 import { systemClock } from "../clock.ts";
 import { readEnded } from "../job/ended.ts";
-import { cancelJobs, type Cancelled, isCancelled } from "../store/admin_cancel.ts";
+import { cancelJobs, type CancelResult, isCancelled } from "../store/admin_cancel.ts";
 import type { OpenStore } from "../store/open.ts";
 import { fewOf } from "../words/amounts.ts";
 import { relative } from "../words/moments.ts";
@@ -48,7 +48,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 /** How a job that is no longer there ended, where that is known. */
-async function endedText(store: OpenStore, jid: string, result: Cancelled): Promise<string | undefined> {
+async function endedText(store: OpenStore, jid: string, result: CancelResult): Promise<string | undefined> {
   const record = result === "absent" ? await store.result(jid) : undefined;
   if (record === undefined) return undefined;
   const { state, ended_at } = readEnded(record);
@@ -56,7 +56,7 @@ async function endedText(store: OpenStore, jid: string, result: Cancelled): Prom
 }
 
 /** What became of it, for people. */
-export function cancelledText(jid: string, result: Cancelled): string {
+export function cancelledText(jid: string, result: CancelResult): string {
   if (result === "removed") return `${jid} removed`;
   if (result === "aborted") return `${jid} is running: asked to end`;
   if (result === "dead") return `"${jid}" has failed for good; jobs delete removes it`;

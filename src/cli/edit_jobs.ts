@@ -6,13 +6,13 @@
 import { getField } from "../job/raw.ts";
 import type { Edit, Place, StoreAdmin } from "../store/admin.ts";
 import { editSteps } from "../store/admin_change_all.ts";
-import { placeName as nameOf, sizeOf } from "../store/admin_places.ts";
+import { placeName, sizeOf } from "../store/admin_places.ts";
 import { fewOf, number } from "../words/amounts.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { writeDown } from "./audit.ts";
 import { changeAllOf, parseAll } from "./change_all.ts";
 import { agreed, jobCount, missingQueue, YES } from "./confirm.ts";
-import { placeName } from "./entries.ts";
+import { stateOf } from "./entries.ts";
 import { print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 
@@ -76,7 +76,7 @@ async function editPlace(store: StoreAdmin, command: EditCommand, options: EditP
     const dropped = over > 0
       ? ` (dead keeps the latest ${number(deadMaxJobs)}: ${number(over)} are gone for good)`
       : "";
-    if (!agreed(`${command.asks} ${jobCount(total)} in ${nameOf(place)}${dropped}`, options)) {
+    if (!agreed(`${command.asks} ${jobCount(total)} in ${placeName(place)}${dropped}`, options)) {
       remark(`jobs: nothing is ${command.done}`);
       return 1;
     }
@@ -100,7 +100,7 @@ async function editByJid(store: StoreAdmin, { name, edit }: EditCommand, jids: r
     const entries = found.get(jid) ?? [];
     const idle = entries.filter((entry) => entry.place.in !== "leased");
     if (entries.length === 0) missed.push({ jid, why: "is not here: done, deleted, or in another store" });
-    else if (idle.length === 0) missed.push({ jid, why: `is ${placeName(entries[0]!)} at ${entries[0]!.owner}` });
+    else if (idle.length === 0) missed.push({ jid, why: `is ${stateOf(entries[0]!)} at ${entries[0]!.owner}` });
     else {
       const count = await store.edit(idle.map((entry) => entry.ref), edit);
       if (count === 0) missed.push({ jid, why: "moved meanwhile; try again" });

@@ -13,7 +13,7 @@ import { isoTime } from "../words/moments.ts";
 import { plain } from "./output.ts";
 
 /** The place in a word: `queue`, `scheduled`, `retry`, `dead`, `running`. */
-export function placeName(entry: Entry): string {
+export function stateOf(entry: Entry): string {
   return entry.place.in === "leased" ? "running" : entry.place.in;
 }
 
@@ -23,7 +23,7 @@ export function entryJson(entry: Entry): Record<string, unknown> {
   return {
     jid: payload?.jid,
     class: payload && shownClass(payload),
-    place: placeName(entry),
+    place: stateOf(entry),
     queue: entry.place.in === "queue" ? entry.place.queue : payload?.queue,
     at: isoTime(entry.at),
     owner: entry.owner,

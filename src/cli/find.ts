@@ -5,7 +5,7 @@ import type { Entry } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
 import { relative } from "../words/moments.ts";
 import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "./args.ts";
-import { call, entryJson, failure, placeName, readable } from "./entries.ts";
+import { call, entryJson, failure, readable, stateOf } from "./entries.ts";
 import { cameTo } from "./list_done.ts";
 import { faint, print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
@@ -76,7 +76,7 @@ async function search(store: OpenStore, text: string, limit: number): Promise<Fo
 function entryRow(entry: Entry, now: number): unknown[] {
   const payload = readable(entry);
   const queue = entry.place.in === "queue" ? entry.place.queue : payload?.queue;
-  return [payload?.jid ?? "", placeName(entry), relative(entry.at, now), queue ?? "", call(entry), failure(entry)];
+  return [payload?.jid ?? "", stateOf(entry), relative(entry.at, now), queue ?? "", call(entry), failure(entry)];
 }
 
 function endedRow(job: EndedJob, now: number): unknown[] {

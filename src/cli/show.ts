@@ -10,7 +10,7 @@ import type { OpenStore } from "../store/open.ts";
 import type { RunningJob } from "../store/store.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { asText } from "../log_value.ts";
-import { entryJson, errorText, payloadTime, placeName, readable, shownClass } from "./entries.ts";
+import { entryJson, errorText, payloadTime, readable, shownClass, stateOf } from "./entries.ts";
 import { plain, print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 import { systemClock } from "../clock.ts";
@@ -118,7 +118,7 @@ function describe(
   const payload = readable(entry);
   if (payload === undefined) return [`(unreadable) ${plain(entry.payload)}`];
   const when = entry.at === undefined ? "" : ` ${relative(entry.at, systemClock.now())} (${isoTime(entry.at)})`;
-  const where = entry.place.in === "queue" ? `queue ${entry.place.queue}` : `${placeName(entry)}${when}`;
+  const where = entry.place.in === "queue" ? `queue ${entry.place.queue}` : `${stateOf(entry)}${when}`;
   const rows: [string, unknown][] = [
     ["jid", payload.jid],
     ["class", shownClass(payload)],

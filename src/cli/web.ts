@@ -4,7 +4,7 @@ import { logger, openLog } from "../log.ts";
 import { Inbox, listenToSignals } from "../server/signals.ts";
 import { Starting } from "../server/starting.ts";
 import { newToken, passwordSecret } from "../web/auth/accounts.ts";
-import { DEFAULT_ADDRESS, parseAddress } from "../web/serve.ts";
+import { DEFAULT_ADDRESS, parseListenAddress } from "../web/serve.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
 import { print, printJson, remark } from "./output.ts";
 import { loadSettings } from "./store.ts";
@@ -72,7 +72,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 function where(text: string | undefined) {
   try {
-    return text === undefined ? DEFAULT_ADDRESS : parseAddress(text);
+    return text === undefined ? DEFAULT_ADDRESS : parseListenAddress(text);
   } catch (error) {
     throw new UsageError((error as Error).message);
   }

@@ -7,7 +7,7 @@ import type { LoadedConfig } from "../config_load.ts";
 import type { Launcher } from "../server/launcher.ts";
 import type { MemberTold } from "../server/membership.ts";
 import type { Peers } from "../server/peers.ts";
-import { parseAddress } from "../web/serve.ts";
+import { parseListenAddress } from "../web/serve.ts";
 import type { ProcessCounts } from "../web/server_metrics.ts";
 import { UsageError } from "./args.ts";
 import { type OpenWeb, openWeb } from "./web_open.ts";
@@ -43,7 +43,7 @@ export async function openBeside(
 
 function addressOf(text: string) {
   try {
-    return parseAddress(text);
+    return parseListenAddress(text);
   } catch (error) {
     throw new UsageError(`--web: ${(error as Error).message}`);
   }

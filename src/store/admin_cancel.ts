@@ -10,7 +10,7 @@ import { getField } from "../job/raw.ts";
 import type { Entry, Page, Place, StoreAdmin } from "./admin.ts";
 
 /** What became of one job. */
-export type Cancelled = "removed" | "aborted" | "dead" | "absent";
+export type CancelResult = "removed" | "aborted" | "dead" | "absent";
 
 /** What it needs of a store. */
 export type CancelStore = Pick<StoreAdmin, "findAll" | "edit" | "send" | "keepResult">;
@@ -23,7 +23,7 @@ const PAGE = 500;
 const KEPT_MS = 24 * 3_600 * 1_000;
 
 /** Whether it is, or soon will be, as was asked. */
-export function isCancelled(result: Cancelled): boolean {
+export function isCancelled(result: CancelResult): boolean {
   return result === "removed" || result === "aborted";
 }
 
@@ -32,7 +32,7 @@ export function isCancelled(result: Cancelled): boolean {
  *
  * @param now epoch milliseconds
  */
-export async function cancelJob(store: CancelStore, jid: string, now: number): Promise<Cancelled> {
+export async function cancelJob(store: CancelStore, jid: string, now: number): Promise<CancelResult> {
   return (await cancelJobs(store, [jid], now)).get(jid)!;
 }
 
@@ -46,8 +46,8 @@ export async function cancelJobs(
   store: CancelStore,
   jids: readonly string[],
   now: number,
-): Promise<Map<string, Cancelled>> {
-  const became = new Map<string, Cancelled | undefined>(jids.map((jid) => [jid, undefined]));
+): Promise<Map<string, CancelResult>> {
+  const became = new Map<string, CancelResult | undefined>(jids.map((jid) => [jid, undefined]));
   for (let i = 0; i < TRIES; i++) {
     const left = [...became].flatMap(([jid, one]) => one === undefined ? [jid] : []);
     if (left.length === 0) break;
@@ -63,7 +63,7 @@ async function cancelFound(
   found: readonly Entry[] | undefined,
   jid: string,
   now: number,
-): Promise<Cancelled | undefined> {
+): Promise<CancelResult | undefined> {
   if (found === undefined) return "absent";
   const living = found.filter(({ place }) => place.in !== "dead");
   if (living.length === 0) return "dead";

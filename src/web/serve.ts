@@ -27,7 +27,7 @@ export const DEFAULT_ADDRESS: Address = { host: "127.0.0.1", port: 7433 };
  *
  * @throws {RangeError} when it is none of them
  */
-export function parseAddress(text: string): Address {
+export function parseListenAddress(text: string): Address {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))?(?::(\d{1,5}))?$/.exec(text);
   const [, bracketed, name, digits] = match ?? [];
   // A number alone is a port.

@@ -1,15 +1,15 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { parseAddress, urlOf } from "./serve.ts";
+import { parseListenAddress, urlOf } from "./serve.ts";
 
 Deno.test("Addresses are ports, hosts, or both", () => {
-  assertEquals(parseAddress("8080"), { host: "127.0.0.1", port: 8080 });
-  assertEquals(parseAddress("0"), { host: "127.0.0.1", port: 0 });
-  assertEquals(parseAddress(":8080"), { host: "127.0.0.1", port: 8080 });
-  assertEquals(parseAddress("0.0.0.0:80"), { host: "0.0.0.0", port: 80 });
-  assertEquals(parseAddress("ops.example.com"), { host: "ops.example.com", port: 7433 });
-  assertEquals(parseAddress("[::1]:80"), { host: "::1", port: 80 });
+  assertEquals(parseListenAddress("8080"), { host: "127.0.0.1", port: 8080 });
+  assertEquals(parseListenAddress("0"), { host: "127.0.0.1", port: 0 });
+  assertEquals(parseListenAddress(":8080"), { host: "127.0.0.1", port: 8080 });
+  assertEquals(parseListenAddress("0.0.0.0:80"), { host: "0.0.0.0", port: 80 });
+  assertEquals(parseListenAddress("ops.example.com"), { host: "ops.example.com", port: 7433 });
+  assertEquals(parseListenAddress("[::1]:80"), { host: "::1", port: 80 });
   for (const wrong of ["", ":", "70000", "a:b", "http://x:80", "[::1", "a b:80", "x:80/"]) {
-    assertThrows(() => parseAddress(wrong), RangeError, "wanted: PORT, HOST:PORT", wrong);
+    assertThrows(() => parseListenAddress(wrong), RangeError, "wanted: PORT, HOST:PORT", wrong);
   }
   assertEquals(urlOf({ host: "::1", port: 80 }, "/jobs"), "http://[::1]:80/jobs/");
 });
