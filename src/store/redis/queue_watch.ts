@@ -80,7 +80,8 @@ export class QueueWatch {
     since: number,
     signal: AbortSignal,
   ): Promise<void> {
-    for (let closed = before, heard = since;;) {
+    let heard = since;
+    for (let closed = before;;) {
       const known = closed.filter((ms) => ms > 0);
       await this.#channel.wait(signal, Math.min(LOOK_AT_CLOSED_MS, ...known), heard);
       if (signal.aborted) return;

@@ -55,7 +55,7 @@ export class Limits {
     this.#add(queue, early);
   }
 
-  /** How many jobs may be taken now. Starts still to come do not count, so that somebody comes to take, and settles them. */
+  /** How many jobs may be taken now. */
   room(limited: Limited): number {
     const { running = Infinity, starts } = limited;
     const used = this.#used(limited);
@@ -74,8 +74,12 @@ export class Limits {
   info(limited: Limited): LimitInfo {
     const { queue: _, ...limit } = limited;
     const used = this.#used(limited);
-    const full = limit.running !== undefined && used.taken >= limit.running;
-    return { ...limit, ...used, freeInMs: full ? undefined : this.#opensIn(limited, used.started) };
+    return { ...limit, ...used, freeInMs: this.#opensIn(limited, used) };
+  }
+
+  /** Milliseconds until a job may be taken: 0 now, undefined as soon as one that runs has ended. */
+  opensIn(limited: Limited): number | undefined {
+    return this.#opensIn(limited, this.#used(limited));
   }
 
   #add(queue: number, count: number): void {
@@ -84,6 +88,7 @@ export class Limits {
       .run(queue, now(), count);
   }
 
+  /** Starts still to come do not count, so that somebody comes to take, and settles them. */
   #used({ queue, running, starts }: Limited): { taken: number; started: number } {
     const { sql, now } = this.#context;
     const taken = running === undefined ? 0 : count(sql("SELECT count(*) AS n FROM lease WHERE queue = ?").get(queue));
@@ -94,10 +99,14 @@ export class Limits {
     return { taken, started };
   }
 
-  /** How long the earliest start still counts, where there are too many. */
-  #opensIn({ queue, starts }: Limited, started: number): number {
+  #opensIn(
+    { queue, running = Infinity, starts }: Limited,
+    { taken, started }: { taken: number; started: number },
+  ): number | undefined {
+    if (taken >= running) return undefined;
     if (starts === undefined || started < starts.count) return 0;
     const { sql, now } = this.#context;
+    // How long the earliest start still counts.
     const rows = sql("SELECT at, count FROM start WHERE queue = ? AND at > ? AND at <= ? ORDER BY at")
       .iterate(queue, now() - starts.perMs, now());
     // More may have started than the limit allows now: it was higher then.

@@ -17,6 +17,9 @@ interface Open {
   readonly limit: Limited | undefined;
 }
 
+/** What time alone brings is looked at closely for the last of it: it costs a reading of all starts that count. */
+const SOON_MS = 1_000;
+
 /** Not in the types yet. */
 type ArrayStatement = StatementSync & { setReturnArrays(on: boolean): void };
 
@@ -68,8 +71,8 @@ export class Queues {
   hasWork(name: string): boolean | "soon" {
     const open = this.#withWork(name);
     if (open === undefined || this.#allPaused()) return false;
-    if (open.limit === undefined || this.#limits.room(open.limit) > 0) return true;
-    return open.limit.starts !== undefined && "soon";
+    const opensInMs = open.limit === undefined ? 0 : this.#limits.opensIn(open.limit);
+    return opensInMs === 0 || opensInMs !== undefined && opensInMs <= SOON_MS && "soon";
   }
 
   /** See `Store.hasLimitedWork`. */

@@ -1,0 +1,38 @@
+/**
+ * Limits on SQLite: what waiting for them costs.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { systemClock } from "../src/clock.ts";
+import { Committer } from "../src/store/sqlite/commit.ts";
+import { type Context, statementCache } from "../src/store/sqlite/context.ts";
+import { openDatabase } from "../src/store/sqlite/database.ts";
+import { Patience } from "../src/store/sqlite/patience.ts";
+import { Queues } from "../src/store/sqlite/queues.ts";
+
+const path = ":memory:";
+const patience = new Patience({ path, clock: systemClock, waitMs: 0, log: undefined });
+
+Deno.test("sqlite: limits: time is looked at closely only when it is nearly over, and nothing else is in the way", async () => {
+  const database = await openDatabase(path, { durability: "normal", patience, create: true });
+  const sql = statementCache(database);
+  let now = 1_000_000;
+  const commit = new Committer(database, { path, clock: systemClock, patience, onCommit: () => {} });
+  const queues = new Queues({ sql, commit, now: () => now } as unknown as Context);
+  sql("INSERT INTO queue (id, name, size) VALUES (1, 'mail', 5)").run();
+  await queues.limit("mail", { running: 1, starts: { count: 1, perMs: 60_000 } });
+  assertEquals(queues.hasWork("mail"), true);
+
+  sql("INSERT INTO start VALUES (1, 1000000, 1)").run();
+  assertEquals(queues.hasWork("mail"), false);
+  now += 59_500;
+  assertEquals(queues.hasWork("mail"), "soon");
+  sql("INSERT INTO lease VALUES (1, 1, 'owner', 'take', 1000000)").run();
+  assertEquals(queues.hasWork("mail"), false);
+  now += 500;
+  assertEquals(queues.hasWork("mail"), false);
+  sql("DELETE FROM lease").run();
+  assertEquals(queues.hasWork("mail"), true);
+  database.close();
+});
