@@ -189,7 +189,12 @@ async function serve(
   if (launcher.classes.length === 0) {
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
-  using peers = member && await Peers.join(member, { counts: () => launcher.counts(), clock: systemClock });
+  using peers = member && await Peers.join(member, {
+    counts: () => launcher.counts(),
+    clock: systemClock,
+    // Later, `sayReady` hears of it.
+    onEnd: () => launcher.started || inbox.put({ verb: "stop", by: "end of the parent" }),
+  });
   const opened = web?.openBeside(config, { launcher, classes: registry.classes(), member, peers });
   await using dashboard = await starting.step("dashboard", opened);
   const paused = pausedQueues(await starting.step("queues", store.queues()));

@@ -36,6 +36,8 @@ export interface PeersOptions {
   /** What this process has counted, as of now. */
   readonly counts: () => ServerCounts;
   readonly clock: Clock;
+  /** Called once when the connection has ended: the supervisor is gone, or this process goes. */
+  readonly onEnd?: () => void;
 }
 
 /** The others. */
@@ -53,6 +55,7 @@ export class Peers implements Disposable {
     void this.#line.read((frame) => this.#receive(frame)).then(() => {
       this.#line[Symbol.dispose]();
       for (const { over } of this.#askings.values()) over.abort();
+      options.onEnd?.();
     });
   }
 

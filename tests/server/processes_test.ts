@@ -110,6 +110,21 @@ Deno.test("no process outlives its parent: killed with kill -9, the others stop 
   assertEquals(await bench.store.processes(), []);
 });
 
+Deno.test("no process outlives its parent while it waits for its name", async () => {
+  await using bench = await Bench.open();
+  await using dead = await bench.server(["--name", "mail.1"]);
+  dead.kill("SIGKILL");
+  await using server = await bench.server(["--processes", "2", "--name", "mail"], {}, false);
+  await server.logged("Waiting until the process that has the name counts as dead");
+  const { pid } = (await bench.store.processes()).find((process) => process.pid !== dead.pid)!;
+  server.kill("SIGKILL");
+  try {
+    await bench.until(async () => !await isRunning(pid));
+  } finally {
+    if (await isRunning(pid)) Deno.kill(pid, "SIGKILL");
+  }
+});
+
 Deno.test("one that uses too much memory is replaced when its jobs have ended", async () => {
   await using bench = await Bench.open();
   const module = `${bench.folder}/module.js`;
