@@ -12,6 +12,7 @@ import { nearest } from "./nearest.ts";
 
 /** The configuration is not usable. The message is one line for people. */
 export class ConfigError extends Error {
+  /** Told apart by name. */
   override readonly name = "ConfigError";
 }
 

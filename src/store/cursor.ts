@@ -9,7 +9,11 @@ export class CursorError extends RangeError {
   /** Told apart by name. */
   override readonly name = "CursorError";
 
-  /** @param cursor what was given */
+  /**
+   * The refusal of a cursor.
+   *
+   * @param cursor what was given
+   */
   constructor(cursor: string) {
     const shown = JSON.stringify(cursor.length > 60 ? `${cursor.slice(0, 60)}…` : cursor);
     super(`Cursor ${shown} is none of this list; wanted: what the page before it gave as "next", or none`);
