@@ -13,6 +13,7 @@ import { equal } from "./auth/accounts.ts";
 import { Hosts, isReadFromElsewhere, senderOf } from "./auth/origin.ts";
 import { Refusal } from "./body.ts";
 import type { Desk, WebEnv } from "./desk.ts";
+import { eventStream } from "./events.ts";
 import { formOf } from "./forms.ts";
 import { loginRoutes } from "./login.tsx";
 import { METRICS_TYPE, metricsText } from "./metrics.ts";
@@ -22,6 +23,7 @@ import { cronFormRoutes } from "./pages/cron_form.tsx";
 import { ErrorPage } from "./pages/plain.tsx";
 import { readRoutes } from "./pages/read.tsx";
 import { herePath } from "./requests.ts";
+import { singleFlight } from "./single_flight.ts";
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame. */
 const POLICY = [
@@ -48,6 +50,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** The application. */
 export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
   const hosts = new Hosts(hostNames);
+  const problemOfStore = singleFlight(() => storeProblem(desk));
+  const metrics = singleFlight(() => metricsText(desk));
   const app = new Hono<WebEnv>({ strict: false }).basePath(desk.prefix || "/") as Hono<WebEnv>;
   app.use(async (c, next) => {
     await next();
@@ -69,13 +73,16 @@ export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
   });
   app.get("/healthz", (c) => c.text("ok\n"));
   app.get("/readyz", async (c) => {
-    const problem = desk.notReady?.() ?? await storeProblem(desk);
+    const problem = desk.notReady?.() ?? await problemOfStore();
     return problem === undefined ? c.text("ready\n") : c.text(`${problem}\n`, 503);
   });
   loginRoutes(app, desk);
   app.use((c, next) => admit(desk, c, next));
   app.use((c, next) => guardActions(desk, c, next));
-  app.get("/metrics", async (c) => c.body(await metricsText(desk), 200, { "content-type": METRICS_TYPE }));
+  app.get("/metrics", async (c) => c.body(await metrics(), 200, { "content-type": METRICS_TYPE }));
+  app.get("/events", (c) => eventStream(desk, c));
+  // Probes, metrics and assets are before this.
+  app.use((c, next) => limit(desk, c, next));
   apiRoutes(app, desk);
   readRoutes(app, desk);
   actRoutes(app, desk);
@@ -148,6 +155,15 @@ async function guardActions(desk: Desk, c: Context<WebEnv>, next: Next): Promise
   const isHarmless = ["/theme", "/logout"].includes(herePath(desk, c));
   if (visitor.role !== "operator" && !isHarmless) throw new Refusal(403, "You may look, not act");
   return await next();
+}
+
+/** So many are answered at a time. An operator's action waits behind nobody who only looks. */
+async function limit(desk: Desk, c: Context<WebEnv>, next: Next): Promise<Response | void> {
+  if (c.req.method === "POST") return await next();
+  using place = await desk.limiter.enter(c.get("visitor").address, c.req.raw.signal);
+  if (place !== undefined) return await next();
+  c.header("retry-after", "1");
+  return refuse(desk, c, 503, "Too many requests from your address wait for an answer: try again in a moment");
 }
 
 function explain(desk: Desk, c: Context<WebEnv>, error: Error): Response | Promise<Response> {

@@ -10,10 +10,12 @@ import type { Log } from "../log.ts";
 import type { OpenStore } from "../store/open.ts";
 import type { Gate, Visitor } from "./auth/gate.ts";
 import type { Feed } from "./feed.ts";
+import type { Limiter } from "./limiter.ts";
 import type { Mask } from "./mask.ts";
 import type { Operations } from "./operations.ts";
 import type { RecentMeasures } from "./recent_measures.ts";
 import type { ProcessCounts } from "./server_metrics.ts";
+import type { Slices } from "./slices.ts";
 
 /** One setting as it was loaded. */
 export interface SettingRow {
@@ -35,6 +37,10 @@ export interface Desk {
   readonly feed: Feed;
   readonly measures: RecentMeasures;
   readonly operations: Operations;
+  /** How many pages and API answers are made at the same time. */
+  readonly limiter: Limiter;
+  /** For what holds the event loop. */
+  readonly slices: Slices;
   /** Where every action is written. */
   readonly audit: Log;
   /** Where failures are written. */

@@ -7,6 +7,7 @@ import type { Clock } from "../clock.ts";
 import type { Entry, Place, StoreAdmin } from "../store/admin.ts";
 import { type Filter, isEmpty, matcher } from "./filter.ts";
 import type { Mask } from "./mask.ts";
+import type { Slices } from "./slices.ts";
 
 /** What to look for, and how far. */
 export interface ScanRequest {
@@ -35,6 +36,7 @@ export interface ScanTools {
   readonly store: Pick<StoreAdmin, "page">;
   readonly clock: Clock;
   readonly mask: Mask;
+  readonly slices: Slices;
 }
 
 /** One window: those in it that pass, how many were looked at, and where the next one begins. */
@@ -49,7 +51,7 @@ const LARGEST_WINDOW = 1_000;
 
 /** The windows of a place, one after the other, the first of `first` entries. */
 export async function* windows(
-  { store, clock, mask }: ScanTools,
+  { store, clock, slices, mask }: ScanTools,
   { place, filter, reverse = false, cursor: from }: Pick<ScanRequest, "place" | "filter" | "reverse" | "cursor">,
   first: number = LARGEST_WINDOW,
 ): AsyncGenerator<Window> {
@@ -58,7 +60,7 @@ export async function* windows(
   for (let limit = first;; limit = Math.min(LARGEST_WINDOW, limit * 4)) {
     const { entries, next } = await store.page(place, { limit, reverse, ...(cursor === undefined ? {} : { cursor }) });
     yield {
-      entries: fits === undefined ? entries : entries.filter(fits),
+      entries: fits === undefined ? entries : await slices.run(() => entries.filter(fits)),
       looked: entries.length,
       ...(next === undefined ? {} : { next }),
     };

@@ -13,10 +13,12 @@ import { newApp } from "./app.tsx";
 import { Gate } from "./auth/gate.ts";
 import type { Desk, SettingRow } from "./desk.ts";
 import { Feed } from "./feed.ts";
+import { Limiter } from "./limiter.ts";
 import { Mask } from "./mask.ts";
 import { Operations } from "./operations.ts";
 import { RecentMeasures } from "./recent_measures.ts";
 import type { ProcessCounts } from "./server_metrics.ts";
+import { Slices } from "./slices.ts";
 
 /** How the web is set up. */
 export interface WebOptions {
@@ -111,6 +113,8 @@ export function createWeb(options: WebOptions): Web {
     feed: new Feed(store, clock, log),
     measures: new RecentMeasures(store, clock),
     operations: new Operations(clock, log),
+    limiter: new Limiter(),
+    slices: new Slices(clock),
     settings: options.settings ?? [],
     classes: options.classes ?? [],
     counts: options.counts,

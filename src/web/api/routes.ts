@@ -46,7 +46,7 @@ export function apiRoutes(app: Hono<WebEnv>, desk: Desk): void {
     app.on(method, API_PATH + path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
       if (method === "POST" && body === undefined) allowFields(await objectOf(c, desk), []);
       const { value, status = 200 } = await run(c, desk);
-      return json(c, value, status);
+      return await desk.slices.run(() => json(c, value, status));
     });
   }
   const document = openApiDocument(routes, desk.prefix + API_PATH);

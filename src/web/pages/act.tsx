@@ -94,7 +94,7 @@ export function actRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.post("/processes/:identity/dump", async (c) => {
     const identity = c.req.param("identity");
     const dump = await dumpProcess(desk, c.get("visitor"), identity);
-    return html(c, <DumpPage view={await viewOf(desk, c)} identity={identity} dump={dump} />);
+    return html(desk, c, <DumpPage view={await viewOf(desk, c)} identity={identity} dump={dump} />);
   });
 
   app.post("/theme", async (c) => {
@@ -128,6 +128,7 @@ async function actOnJobsForm(desk: Desk, c: Context<WebEnv>): Promise<Response> 
       back: localPath(form.get("back") ?? undefined),
     };
     return html(
+      desk,
       c,
       <ConfirmPage
         view={await viewOf(desk, c)}
@@ -137,7 +138,7 @@ async function actOnJobsForm(desk: Desk, c: Context<WebEnv>): Promise<Response> 
         fields={fields}
         refs={scope === "all" ? [] : refs}
       />,
-    ) as Response;
+    );
   }
   const selection = scope === "all" ? { place, filter } : { refs };
   const { changed } = await actOnJobs(desk, c.get("visitor"), action, selection, queue);
@@ -215,6 +216,7 @@ async function pushForm(desk: Desk, c: Context<WebEnv>): Promise<Response> {
     };
     const shown = original && { jid: c.req.param("jid") ?? "-", ref: original.ref };
     return html(
+      desk,
       c,
       <PushPage
         view={await viewOf(desk, c)}
@@ -224,7 +226,7 @@ async function pushForm(desk: Desk, c: Context<WebEnv>): Promise<Response> {
         problem={error.message}
       />,
       422,
-    ) as Response;
+    );
   }
 }
 
@@ -259,6 +261,7 @@ async function askForm(
     const path = identity === undefined ? "/processes/stop" : `/processes/${encodeURIComponent(identity)}/stop`;
     const question = identity === undefined ? "Stop all processes?" : `Stop ${identity}?`;
     return html(
+      desk,
       c,
       <ConfirmPage
         view={await viewOf(desk, c)}
@@ -268,7 +271,7 @@ async function askForm(
         fields={fields}
         refs={[]}
       />,
-    ) as Response;
+    );
   }
   const asked = await askProcess(desk, c.get("visitor"), identity, verb);
   const whom = identity ?? `${asked} ${asked === 1 ? "process" : "processes"}`;

@@ -24,7 +24,7 @@ const HISTORY = 50;
 export function cronRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.get("/cron", async (c) => {
     const [view, entries] = await Promise.all([viewOf(desk, c), desk.crontab.list()]);
-    return html(c, <CronPage view={view} entries={entries} />);
+    return html(desk, c, <CronPage view={view} entries={entries} />);
   });
   app.get("/cron/:name", async (c) => {
     const name = c.req.param("name");
@@ -34,7 +34,7 @@ export function cronRoutes(app: Hono<WebEnv>, desk: Desk): void {
       entry.definition === undefined ? [] : desk.crontab.next(name, NEXT_TIMES),
       desk.crontab.history(name, HISTORY),
     ]);
-    return html(c, <CronEntryPage view={view} entry={entry} times={times} records={records} />);
+    return html(desk, c, <CronEntryPage view={view} entry={entry} times={times} records={records} />);
   });
   for (const verb of ["run", "pause", "resume", "remove"] as const) {
     app.post(`/cron/:name/${verb}`, (c) => cronForm(desk, c, c.req.param("name"), verb));

@@ -37,14 +37,14 @@ const EMPTY: CronFields = { name: "", rule: "", every: "", timezone: "", class: 
 export function cronFormRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.get("/cron-new", async (c) => {
     const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
-    return html(c, <CronFormPage view={view} fields={EMPTY} classes={classes} />);
+    return html(desk, c, <CronFormPage view={view} fields={EMPTY} classes={classes} />);
   });
   app.post("/cron-new", (c) => keep(desk, c, undefined));
   app.get("/cron/:name/edit", async (c) => {
     const definition = await definitionOf(desk, c.req.param("name"));
     const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
     const fields = fieldsOf(definition, desk);
-    return html(c, <CronFormPage view={view} fields={fields} classes={classes} editing={definition.name} />);
+    return html(desk, c, <CronFormPage view={view} fields={fields} classes={classes} editing={definition.name} />);
   });
   app.post("/cron/:name/edit", (c) => keep(desk, c, c.req.param("name")));
 }
@@ -86,7 +86,7 @@ async function keep(desk: Desk, c: Context<WebEnv>, editing: string | undefined)
   }
   const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
   const shown = { fields, classes, editing, problem, preview };
-  return html(c, <CronFormPage view={view} {...shown} />, problem === undefined ? 200 : 422) as Response;
+  return html(desk, c, <CronFormPage view={view} {...shown} />, problem === undefined ? 200 : 422);
 }
 
 /** What stands in the form. What is empty is not said, in place of what was said before. */

@@ -38,8 +38,8 @@ export async function viewOf(desk: Desk, c: Context<WebEnv>): Promise<View> {
 }
 
 /** A rendered page as the response. */
-export function html(c: Context, page: Child, status: 200 | 400 | 422 = 200): Response | Promise<Response> {
-  return c.html(`<!doctype html>${page}`, status);
+export async function html(desk: Desk, c: Context, page: Child, status: 200 | 400 | 422 = 200): Promise<Response> {
+  return await desk.slices.run(() => c.html(`<!doctype html>${page}`, status));
 }
 
 function takeFlash(desk: Desk, c: Context): Flash | undefined {

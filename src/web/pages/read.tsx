@@ -45,7 +45,7 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
       store.processes(),
       lastDays(desk, spanOf(c.req.query("days"))),
     ]);
-    return html(c, <Overview view={view} processes={processes} samples={desk.feed.samples} days={days} />);
+    return html(desk, c, <Overview view={view} processes={processes} samples={desk.feed.samples} days={days} />);
   });
 
   app.get("/busy", async (c) => {
@@ -53,10 +53,10 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
     const running = processes.flatMap((process) =>
       process.work.map((job) => ({ process, task: job.task, job: showRunning(job, mask) }))
     ).slice(0, 500);
-    return html(c, <BusyPage view={view} processes={processes} running={running} />);
+    return html(desk, c, <BusyPage view={view} processes={processes} running={running} />);
   });
 
-  app.get("/queues", async (c) => html(c, <QueuesPage view={await viewOf(desk, c)} />));
+  app.get("/queues", async (c) => html(desk, c, <QueuesPage view={await viewOf(desk, c)} />));
 
   app.get("/queues/:name", async (c) => {
     const name = checkQueue(c.req.param("name"));
@@ -64,13 +64,13 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
     const [view, list, processes] = await Promise.all([viewOf(desk, c), listOf(desk, c, place), store.processes()]);
     const queue = view.stats.queues.find((one) => one.name === name) ?? { name, size: 0, latencyMs: 0, paused: false };
     const takers = processes.filter((process) => process.alive && process.queues.includes(name));
-    return html(c, <QueuePage view={view} queue={queue} takers={takers} list={list} />);
+    return html(desk, c, <QueuePage view={view} queue={queue} takers={takers} list={list} />);
   });
 
   for (const [path, set] of Object.entries(SET_PATHS)) {
     app.get(path, async (c) => {
       const [view, list] = await Promise.all([viewOf(desk, c), listOf(desk, c, { in: set })]);
-      return html(c, <SetPage view={view} list={list} />);
+      return html(desk, c, <SetPage view={view} list={list} />);
     });
   }
 
@@ -79,7 +79,11 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
     const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
     const details = await lookUp(desk, { jid, ref: c.req.query("ref") }, { stats: view.stats, processes });
     const ended = details.length === 0 ? await endedJob(desk, jid) : undefined;
-    return html(c, ended ? <EndedPage view={view} job={ended} /> : <JobPage view={view} jid={jid} details={details} />);
+    return html(
+      desk,
+      c,
+      ended ? <EndedPage view={view} job={ended} /> : <JobPage view={view} jid={jid} details={details} />,
+    );
   });
 
   app.get("/jobs/:jid/edit", async (c) => {
@@ -95,58 +99,48 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
       retry: "",
     };
     const original = { jid: c.req.param("jid"), ref: entry!.ref };
-    return html(c, <PushPage view={view} form={form} classes={await knownClasses(desk)} original={original} />);
+    return html(desk, c, <PushPage view={view} form={form} classes={await knownClasses(desk)} original={original} />);
   });
 
   app.get("/push", async (c) => {
     const form: PushForm = { class: c.req.query("class") ?? "", args: "[]", queue: "", when: "", retry: "" };
-    return html(c, <PushPage view={await viewOf(desk, c)} form={form} classes={await knownClasses(desk)} />);
+    return html(desk, c, <PushPage view={await viewOf(desk, c)} form={form} classes={await knownClasses(desk)} />);
   });
 
   app.get("/done", async (c) => {
     const [view, list] = await Promise.all([viewOf(desk, c), endedOf(desk, c)]);
-    return html(c, <DonePage view={view} list={list} />);
+    return html(desk, c, <DonePage view={view} list={list} />);
   });
 
   app.get("/classes", async (c) => {
     const window = windowOf(c.req.query("over"));
     const [view, recent, all] = await Promise.all([viewOf(desk, c), recentEnded(desk), desk.measures.read(window)]);
     const measured = measuredClasses(window, all);
-    return html(c, <ClassesPage view={view} measured={measured} recent={recent} classes={classStats(recent.rows)} />);
+    return html(
+      desk,
+      c,
+      <ClassesPage view={view} measured={measured} recent={recent} classes={classStats(recent.rows)} />,
+    );
   });
 
   app.get("/audit", async (c) => {
     const [view, page] = await Promise.all([viewOf(desk, c), actsOf(desk, c)]);
-    return html(c, <AuditPage view={view} page={page} cursor={c.req.query("cursor") || undefined} />);
+    return html(desk, c, <AuditPage view={view} page={page} cursor={c.req.query("cursor") || undefined} />);
   });
 
   app.get("/processes", async (c) => {
     const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
-    return html(c, <ProcessesPage view={view} processes={processes} />);
+    return html(desk, c, <ProcessesPage view={view} processes={processes} />);
   });
 
   app.get(
     "/settings",
-    async (c) => html(c, <SettingsPage view={await viewOf(desk, c)} settings={desk.settings} mask={mask} />),
+    async (c) => html(desk, c, <SettingsPage view={await viewOf(desk, c)} settings={desk.settings} mask={mask} />),
   );
 
   app.get("/search", async (c) => {
     const text = (c.req.query("q") ?? "").trim().slice(0, 500);
     const [view, { found, looked }] = await Promise.all([viewOf(desk, c), searchEverywhere(desk, text)]);
-    return html(c, <SearchPage view={view} text={text} found={found} looked={looked} />);
-  });
-
-  app.get("/events", (c) => {
-    let stream: ReadableStream<Uint8Array>;
-    try {
-      stream = desk.feed.watch(c.get("visitor").address);
-    } catch (error) {
-      throw new Refusal(503, (error as Error).message);
-    }
-    return c.body(stream, 200, {
-      "content-type": "text/event-stream",
-      "cache-control": "no-store, no-transform",
-      "x-accel-buffering": "no",
-    });
+    return html(desk, c, <SearchPage view={view} text={text} found={found} looked={looked} />);
   });
 }

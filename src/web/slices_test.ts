@@ -1,0 +1,41 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { FakeClock } from "../../tests/support/clock.ts";
+import { Slices } from "./slices.ts";
+
+Deno.test("slices: while others wait, the loop rests as long as a slice took", async () => {
+  const clock = new FakeClock();
+  const slices = new Slices(clock);
+  const done: string[] = [];
+  const work = (name: string, tookMs: number) =>
+    slices.run(() => {
+      void clock.advance(tookMs);
+      done.push(name);
+    });
+  const all = [work("first", 30), work("second", 10), work("third", 20)];
+  await all[0];
+  await clock.untilSleeping();
+  assertEquals([done, clock.sleeping], [["first"], [30]]);
+  await clock.advance(29);
+  assertEquals(done, ["first"]);
+  await clock.advance(1);
+  await all[1];
+  assertEquals([done, clock.sleeping], [["first", "second"], [10]]);
+  await clock.advance(10);
+  await all[2];
+  assertEquals([done, clock.sleeping], [["first", "second", "third"], []]);
+});
+
+Deno.test("slices: alone, a slice waits for nothing; one that fails holds up nobody", async () => {
+  const clock = new FakeClock();
+  const slices = new Slices(clock);
+  for (let i = 0; i < 3; i++) {
+    await slices.run(() => void clock.advance(50));
+    assertEquals(clock.sleeping, []);
+  }
+  const fail = () => {
+    throw new Error("broken");
+  };
+  const both = [slices.run(fail), slices.run(() => "fine")] as const;
+  await assertRejects(() => both[0], Error, "broken");
+  assertEquals(await both[1], "fine");
+});

@@ -1,0 +1,133 @@
+/** The dashboard while more is asked of it than it makes at a time. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import type { OpenStore } from "../../src/store/open.ts";
+import { serve } from "../../src/web/serve.ts";
+import { createWeb, type Web } from "../../src/web/web.ts";
+import { until } from "../support/eventually.ts";
+import { openSite } from "./site.ts";
+
+/** As the limiter has it: answered at once of one address, and waiting. */
+const AT_ONCE = 4;
+const WAITING = 50;
+
+/** A store whose pages come only once they are let go, and how many were asked for. */
+function holding(store: OpenStore) {
+  const opened = Promise.withResolvers<void>();
+  const held = { pages: 0, letGo: () => opened.resolve() };
+  const page: OpenStore["page"] = async (...request) => {
+    held.pages++;
+    await opened.promise;
+    return await store.page(...request);
+  };
+  const proxy = new Proxy(store, {
+    get(target, name) {
+      if (name === "page") return page;
+      const value = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return { held, store: proxy };
+}
+
+/** Asks for a page on a connection of its own. */
+class Visitor implements AsyncDisposable {
+  text = "";
+  readonly #socket: Socket;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setEncoding("latin1").on("data", (text: string) => void (this.text += text)).on("error", () => {});
+  }
+
+  static async ask(port: number, path: string): Promise<Visitor> {
+    const socket = connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    return new Visitor(socket);
+  }
+
+  get status(): string | undefined {
+    return /^HTTP\/1\.1 (\d{3})/.exec(this.text)?.[1];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#socket.closed) return;
+    const closed = once(this.#socket, "close");
+    this.#socket.destroy();
+    await closed;
+  }
+}
+
+Deno.test("Whatever one address asks for: probes, metrics, assets, actions and other visitors are answered", async () => {
+  await using site = await openSite("sqlite");
+  const { held, store } = holding(site.store);
+  await using server = await serve(createWeb({ store }), { host: "127.0.0.1", port: 0 });
+  const { port } = server.address;
+  const base = `http://127.0.0.1:${port}`;
+  await using stack = new AsyncDisposableStack();
+  const paths = ["/dead", "/retries", "/search?q=a", "/api/v1/jobs?in=dead"];
+  const visitors: Visitor[] = [];
+  for (let i = 0; i < AT_ONCE + WAITING + 1; i++) {
+    visitors.push(stack.use(await Visitor.ask(port, paths[i % paths.length]!)));
+  }
+  const refused = () => visitors.filter((visitor) => visitor.status === "503");
+  await until(() => held.pages === AT_ONCE && refused().length === 1, "As many pages as are made at a time");
+  await until(() => refused()[0]!.text.includes("Too many requests from your address"), "The reason");
+  assertMatch(refused()[0]!.text, /^retry-after: 1\r$/im);
+
+  for (const path of ["/healthz", "/readyz", "/metrics", "/assets/live.js"]) {
+    const answer = await fetch(base + path);
+    assertEquals([path, answer.status], [path, 200]);
+    await answer.body!.cancel();
+  }
+  const watching = await fetch(`${base}/events`);
+  assertEquals(watching.status, 200);
+  await watching.body!.cancel();
+  const pause = await fetch(`${base}/api/v1/queues/default/pause`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: "{}",
+  });
+  assertEquals([pause.status, (await pause.text()).length > 0], [200, true]);
+  const other = await fetch(`${base}/queues`, { headers: { "x-forwarded-for": "10.0.0.9" } });
+  assertEquals(other.status, 200);
+  await other.text();
+  assertEquals(held.pages, AT_ONCE);
+
+  held.letGo();
+  await until(() => visitors.every(({ status }) => status !== undefined), "All answers");
+  assertEquals(visitors.filter(({ status }) => status === "200").length, AT_ONCE + WAITING);
+});
+
+Deno.test("Nothing is made for those who have gone while they waited", async () => {
+  await using site = await openSite("sqlite");
+  const { held, store } = holding(site.store);
+  const web = createWeb({ store });
+  let asked = 0;
+  let gone = 0;
+  const handle: Web["handle"] = (request, peer) => {
+    asked++;
+    request.signal.addEventListener("abort", () => gone++);
+    return web.handle(request, peer);
+  };
+  const dispose = () => web[Symbol.asyncDispose]();
+  const watched: Web = { open: web.open, proxies: web.proxies, handle, [Symbol.asyncDispose]: dispose };
+  await using server = await serve(watched, { host: "127.0.0.1", port: 0 });
+  const { port } = server.address;
+  await using stack = new AsyncDisposableStack();
+  const first: Visitor[] = [];
+  for (let i = 0; i < AT_ONCE; i++) first.push(stack.use(await Visitor.ask(port, "/dead")));
+  await until(() => held.pages === AT_ONCE, "As many pages as are made at a time");
+  const others: Visitor[] = [];
+  for (let i = 0; i < WAITING; i++) others.push(await Visitor.ask(port, "/dead"));
+  await until(() => asked === AT_ONCE + WAITING, "All requests");
+  for (const visitor of others) await visitor[Symbol.asyncDispose]();
+  await until(() => gone === WAITING, "The end of those who wait");
+  held.letGo();
+  await until(() => first.every(({ status }) => status === "200"), "The answers");
+  await using last = await Visitor.ask(port, "/dead");
+  await until(() => last.status === "200", "An answer");
+  assertEquals(held.pages, AT_ONCE + 1);
+});
