@@ -12,6 +12,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { cp } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { bundle, BundleError, copySources, deno } from "./bundle.ts";
 
 const ENTRY = "jobs.ts";
@@ -48,11 +49,16 @@ async function declareTypes(folder: string, into: string): Promise<void> {
   const first = join(outdir, "src", "mod.d.ts");
   const found = new Set([first]);
   for (const path of found) {
-    const text = (await Deno.readTextFile(path)).replace(/^\/\/\/ <amd-module .*\n/, "");
+    const module = dirname(join(folder, relative(outdir, path)));
+    // A type that the module itself does not import is named by the whole address of where it is declared.
+    const text = (await Deno.readTextFile(path)).replace(/^\/\/\/ <amd-module .*\n/m, "").replace(
+      /(?<=import\(")file:\/\/[^"]+(?="\))/g,
+      (address) => `./${relative(module, fileURLToPath(address))}`,
+    );
     // A declaration's neighbours are declarations, too.
-    const declared = text.replace(/(["'])(\.\.?\/[^"']+)(?<!\.d)\.ts\1/g, (_all, quote, module) => {
-      found.add(resolve(dirname(path), `${module}.d.ts`));
-      return `${quote}${module}.d.ts${quote}`;
+    const declared = text.replace(/(["'])(\.\.?\/[^"']+)(?<!\.d)\.ts\1/g, (_all, quote, name) => {
+      found.add(resolve(dirname(path), `${name}.d.ts`));
+      return `${quote}${name}.d.ts${quote}`;
     });
     const target = join(into, relative(dirname(first), path));
     await Deno.mkdir(dirname(target), { recursive: true });
