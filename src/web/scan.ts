@@ -15,7 +15,7 @@ export interface ScanRequest {
   readonly filter: Filter;
   /** From the page before. */
   readonly cursor?: string | undefined;
-  /** Stops once it has so many, at the end of a window. */
+  /** Stops once it has so many, or so much, at the end of a window. */
   readonly limit: number;
   readonly reverse?: boolean;
   /** Stops after so long. */
@@ -46,28 +46,42 @@ export interface Window {
   readonly next?: string;
 }
 
+/** The first window: nobody knows yet how large the payloads are. */
+const FIRST_WINDOW = 10;
 /** The windows grow up to this. */
 const LARGEST_WINDOW = 1_000;
+/** So many characters of payloads are about as many as one window, and one page, hold: a thousand may be a gigabyte. */
+const MOST_TEXT = 8 * 1024 * 1024;
 
-/** The windows of a place, one after the other, the first of `first` entries. */
+/** The windows of a place, one after the other; without a filter, of no more than `most` entries in all. */
 export async function* windows(
   { store, clock, slices, mask }: ScanTools,
   { place, filter, reverse = false, cursor: from }: Pick<ScanRequest, "place" | "filter" | "reverse" | "cursor">,
-  first: number = LARGEST_WINDOW,
+  most: number = Infinity,
 ): AsyncGenerator<Window> {
   const fits = isEmpty(filter) ? undefined : matcher(filter, mask);
   let cursor = from;
-  for (let limit = first;; limit = Math.min(LARGEST_WINDOW, limit * 4)) {
+  let left = most;
+  for (let size = FIRST_WINDOW;;) {
+    const limit = fits === undefined ? Math.min(size, left) : size;
     const { entries, next } = await store.page(place, { limit, reverse, ...(cursor === undefined ? {} : { cursor }) });
     yield {
       entries: fits === undefined ? entries : await slices.run(() => entries.filter(fits)),
       looked: entries.length,
       ...(next === undefined ? {} : { next }),
     };
-    if (next === undefined) return;
+    left -= entries.length;
+    if (next === undefined || fits === undefined && left <= 0) return;
     cursor = next;
+    const mean = Math.max(1, textOf(entries) / Math.max(1, entries.length));
+    size = Math.max(1, Math.min(LARGEST_WINDOW, size * 4, Math.floor(MOST_TEXT / mean)));
     await clock.turn(); // others have their turn too
   }
+}
+
+/** How many characters their payloads have. */
+function textOf(entries: readonly Entry[]): number {
+  return entries.reduce((sum, { payload }) => sum + payload.length, 0);
 }
 
 /** Looks through a place. Without a filter it is just a page. */
@@ -75,11 +89,14 @@ export async function scan(tools: ScanTools, request: ScanRequest): Promise<Scan
   const until = tools.clock.monotonic() + request.budgetMs;
   const entries: Entry[] = [];
   let looked = 0;
+  let text = 0;
   for await (const window of windows(tools, request, request.limit)) {
     entries.push(...window.entries);
     looked += window.looked;
+    text += textOf(window.entries);
     const { next } = window;
-    if (next !== undefined && (entries.length >= request.limit || tools.clock.monotonic() >= until)) {
+    const isFull = entries.length >= request.limit || text >= MOST_TEXT;
+    if (next !== undefined && (isFull || tools.clock.monotonic() >= until)) {
       return { entries, looked, next };
     }
   }

@@ -3,6 +3,7 @@
  *
  *   deno run -A tests/bench/web.ts [JOBS]
  */
+import { systemClock } from "../../src/clock.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { openSite } from "../web/site.ts";
 
@@ -10,7 +11,7 @@ const JOBS = Number(Deno.args[0] ?? 1_000_000);
 const BATCH = 5_000;
 
 for (const kind of ["sqlite", "redis"] as const) {
-  await using site = await openSite(kind, { deadMaxJobs: 2 * JOBS });
+  await using site = await openSite(kind, { deadMaxJobs: 2 * JOBS, clock: systemClock });
   await fill(site.store);
   console.log(`\n${kind}: ${(await site.store.stats()).dead} dead jobs, MB used here: ${memory()}`);
   const someone = site.visitor();

@@ -6,7 +6,7 @@ import type { OpenStore } from "../../src/store/open.ts";
 import { serve } from "../../src/web/serve.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import { until } from "../support/eventually.ts";
-import { openSite } from "./site.ts";
+import { onBothStores, openSite, push } from "./site.ts";
 
 /** As the limiter has it: answered at once of one address, and waiting. */
 const AT_ONCE = 4;
@@ -130,4 +130,31 @@ Deno.test("Nothing is made for those who have gone while they waited", async () 
   await using last = await Visitor.ask(port, "/dead");
   await until(() => last.status === "200", "An answer");
   assertEquals(held.pages, AT_ONCE + 1);
+});
+
+onBothStores("A page of very large jobs is shorter than it may be, and the next one goes on", async (site) => {
+  for (let i = 0; i < 12; i++) await push(site.store, `j${i}`, { args: ["x".repeat(900_000)] });
+  const someone = site.visitor();
+  const jids: string[] = [];
+  const sizes: number[] = [];
+  for (let cursor = ""; sizes.length === 0 || cursor !== "";) {
+    const query = `in=queue:default&limit=1000&cursor=${encodeURIComponent(cursor)}`;
+    const { value } = await someone.api("GET", `/jobs?${query}`);
+    sizes.push(value.jobs.length);
+    jids.push(...value.jobs.map(({ jid }: { jid: string }) => jid));
+    cursor = value.next ?? "";
+  }
+  assertEquals(sizes, [10, 2]);
+  assertEquals(jids, Array.from({ length: 12 }, (_, i) => `j${i}`));
+});
+
+onBothStores("A page of many small jobs is as long as was asked for", async (site) => {
+  for (let i = 0; i < 120; i++) await push(site.store, `j${i}`);
+  const { value } = await site.visitor().api("GET", "/jobs?in=queue:default&limit=100");
+  assertEquals(value.jobs.map(({ jid }: { jid: string }) => jid), Array.from({ length: 100 }, (_, i) => `j${i}`));
+  const { value: rest } = await site.visitor().api(
+    "GET",
+    `/jobs?in=queue:default&cursor=${encodeURIComponent(value.next)}`,
+  );
+  assertEquals([rest.jobs.length, rest.jobs[0].jid, rest.next], [20, "j100", undefined]);
 });
