@@ -28,7 +28,10 @@ export interface DialOptions {
   readonly tls?: { readonly ca?: string };
   /** Shown in the server's list of clients. */
   readonly name: string;
-  /** A connection that owes an answer and is silent for so long is given up (at the latest after twice as long). */
+  /**
+   * A connection that owes an answer and over which nothing comes for so long is given up (at the latest after twice as
+   * long), or for as long as what was sent takes on a slow line.
+   */
   readonly silenceMs: number;
 }
 
@@ -38,6 +41,8 @@ interface Question {
   readonly reject: (error: Refusal | ConnectionLost) => void;
   /** What the kinds of the protocol are read as. */
   readonly as: typeof AS_TEXT | typeof AS_BYTES;
+  /** Its size, more or less. */
+  readonly bytes: number;
 }
 
 /** A connection that is up, until {@linkcode Connection.lost}. */
@@ -50,13 +55,18 @@ export class Connection {
     onReply: (answer: unknown) => this.#answered().resolve(answer),
     onErrorReply: (error) => this.#answered().reject(new Refusal(error.message)),
     onPush: (told) => this.#told(told as Buffer[]),
-    getTypeMapping: () => this.#owed[0]?.as ?? AS_TEXT,
+    getTypeMapping: () => this.#owed[this.#first]?.as ?? AS_TEXT,
   });
   #lose: (reason: Error) => void = () => {};
   #gone: Error | undefined;
   #unsent: Arg[] = [];
+  /** Questions in the order in which they were asked, answered up to `#first`. */
   #owed: Question[] = [];
-  #answers = 0;
+  #first = 0;
+  /** How often something came. */
+  #signs = 0;
+  /** The size of the questions that are not answered. */
+  #owedBytes = 0;
   #watching = false;
   readonly #listeners = new Map<string, (message: string) => void>();
   readonly #end = new AbortController();
@@ -131,8 +141,9 @@ export class Connection {
     return new Promise((resolve, reject) => {
       if (this.#gone) return reject(new ConnectionLost(reason(this.#gone), { cause: this.#gone }));
       if (this.#unsent.length === 0) void systemClock.turn().then(() => this.#flush());
-      encode(args, this.#unsent);
-      this.#owed.push({ resolve, reject, as });
+      const bytes = encode(args, this.#unsent);
+      this.#owed.push({ resolve, reject, as, bytes });
+      this.#owedBytes += bytes;
     });
   }
 
@@ -146,6 +157,7 @@ export class Connection {
   }
 
   #read(bytes: Buffer): void {
+    this.#signs++;
     try {
       this.#decoder.write(bytes);
     } catch (error) {
@@ -155,9 +167,14 @@ export class Connection {
 
   /** The question that an answer belongs to. */
   #answered(): Question {
-    const question = this.#owed.shift();
+    const question = this.#owed[this.#first];
     if (question === undefined) throw new Error("it answers what nobody asked");
-    this.#answers++;
+    this.#owedBytes -= question.bytes;
+    // Taking the first out of a long array moves all others.
+    if (++this.#first === MOST_ANSWERED || this.#first === this.#owed.length) {
+      this.#owed.splice(0, this.#first);
+      this.#first = 0;
+    }
     return question;
   }
 
@@ -172,22 +189,29 @@ export class Connection {
     this.#gone = why;
     this.#end.abort();
     this.#lose(why);
-    const owed = this.#owed;
+    const owed = this.#owed.splice(this.#first);
     this.#owed = [];
+    this.#first = 0;
     for (const { reject } of owed) reject(new ConnectionLost(reason(why), { cause: why, underWay: true }));
   }
 
   /** A dead peer, a cut cable or a frozen server shows only by an answer that does not come. */
   async #watch(): Promise<void> {
     this.#watching = true;
-    while (this.#owed.length > 0 && !this.#gone) {
-      const before = this.#answers;
+    for (let silent = 0; this.#owed.length > 0 && !this.#gone;) {
+      const before = this.#signs;
       await systemClock.sleep(this.#silenceMs, this.#end.signal);
-      if (this.#owed.length > 0 && this.#answers === before && !this.#gone) {
-        this.destroy(new Error(`no answer for ${this.#silenceMs} ms`));
+      silent = this.#signs === before ? silent + this.#silenceMs : 0;
+      if (this.#owed.length > 0 && silent > this.#underWayMs && !this.#gone) {
+        this.destroy(new Error(`no answer for ${silent} ms`));
       }
     }
     this.#watching = false;
+  }
+
+  /** For so long, what is asked may still be on its way. */
+  get #underWayMs(): number {
+    return this.#owedBytes / SLOWEST_LINE;
   }
 }
 
@@ -195,6 +219,10 @@ const AS_TEXT = {};
 const AS_BYTES = { [RESP_TYPES.BLOB_STRING]: Buffer };
 /** From the first packet until the server knows who we are. */
 const DIAL_TIMEOUT_MS = 5_000;
+/** Bytes per millisecond: with 20 MB under way, one waits for 80 seconds. */
+const SLOWEST_LINE = 250;
+/** So many questions that are answered are forgotten together. */
+const MOST_ANSWERED = 10_000;
 /** A connection that is silent for so long is asked by the system whether it is still there. */
 const KEEP_ALIVE_MS = 30_000;
 
@@ -216,16 +244,19 @@ function greeting({ login, database, name }: DialOptions): string[][] {
   return database === 0 ? [hello] : [hello, ["SELECT", `${database}`]];
 }
 
-/** Appends a command as the protocol has it. */
-function encode(args: readonly Arg[], to: Arg[]): void {
+/** Appends a command as the protocol has it; returns its size, more or less. */
+function encode(args: readonly Arg[], to: Arg[]): number {
+  let size = 0;
   let text = `*${args.length}\r\n`;
   for (const arg of args) {
     if (typeof arg === "string") {
       text += `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`;
     } else {
       to.push(`${text}$${arg.length}\r\n`, arg);
+      size += text.length + arg.length;
       text = "\r\n";
     }
   }
   to.push(text);
+  return size + text.length;
 }

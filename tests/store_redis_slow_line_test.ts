@@ -1,0 +1,69 @@
+/**
+ * A slow line to Redis is no silent one: what is large arrives, however long it takes.
+ *
+ * @module
+ */
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { once } from "node:events";
+import { assertEquals, assertRejects } from "@std/assert";
+import { systemClock } from "../src/clock.ts";
+import { Connection } from "../src/store/redis/connection.ts";
+import { ConnectionLost } from "../src/store/redis/refusals.ts";
+
+/** Something that greets, and hands over who has connected. */
+async function greeter(): Promise<{ server: Server; dial: (silenceMs: number) => Promise<[Connection, Socket]> }> {
+  const server = createServer((socket) => socket.once("data", () => socket.write("+OK\r\n")));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const endpoint = { host: "127.0.0.1", port: (server.address() as AddressInfo).port };
+  const dial = async (silenceMs: number): Promise<[Connection, Socket]> => {
+    const accepted = once(server, "connection") as Promise<[Socket]>;
+    const options = { endpoint, login: {}, database: 0, name: "jobs:test", silenceMs };
+    const connection = await Connection.dial(options, new AbortController().signal);
+    return [connection, (await accepted)[0]];
+  };
+  return { server, dial };
+}
+
+Deno.test("redis: an answer that comes bit by bit may take longer than a server may be silent", async () => {
+  const { server, dial } = await greeter();
+  const [connection, socket] = await dial(2_000);
+  const answer = connection.send(["GET", "large"]);
+  socket.write("$9\r\n");
+  for (let i = 1; i <= 9; i++) {
+    await systemClock.sleep(500);
+    socket.write(`${i}`);
+  }
+  socket.write("\r\n");
+  assertEquals(await answer, "123456789");
+  connection.destroy();
+  server.close();
+});
+
+Deno.test("redis: what is large has time to arrive before its answer is missed; what is small has not", async () => {
+  const { server, dial } = await greeter();
+  const [connection, socket] = await dial(50);
+  socket.pause();
+  const answer = connection.send(["SET", "large", "x".repeat(20_000_000)]);
+  await systemClock.sleep(400);
+  socket.resume();
+  socket.write("+OK\r\n");
+  assertEquals(await answer, "OK");
+
+  await assertRejects(() => connection.send(["PING"]), ConnectionLost, "no answer for 50 ms");
+  server.close();
+});
+
+Deno.test("redis: very many questions under way get the answers that are theirs", async () => {
+  const { server, dial } = await greeter();
+  const [connection, socket] = await dial(60_000);
+  const asked = Array.from({ length: 50_000 }, () => connection.send(["PING"]));
+  socket.write(asked.map((_, i) => `:${i}\r\n`).slice(0, 30_001).join(""));
+  const first = await Promise.all(asked.slice(0, 30_001));
+  assertEquals(first.every((answer, i) => answer === i), true);
+  connection.destroy();
+  const rest = await Promise.allSettled(asked.slice(30_001));
+  assertEquals(rest.length, 19_999);
+  assertEquals(rest.every(({ status }) => status === "rejected"), true);
+  server.close();
+});
