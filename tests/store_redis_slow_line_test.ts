@@ -5,7 +5,7 @@
  */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { once } from "node:events";
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
 import { Connection } from "../src/store/redis/connection.ts";
 import { ConnectionLost } from "../src/store/redis/refusals.ts";
@@ -65,5 +65,25 @@ Deno.test("redis: very many questions under way get the answers that are theirs"
   const rest = await Promise.allSettled(asked.slice(30_001));
   assertEquals(rest.length, 19_999);
   assertEquals(rest.every(({ status }) => status === "rejected"), true);
+  server.close();
+});
+
+Deno.test("redis: what was answered is not kept while another answer is under way", async () => {
+  const { server, dial } = await greeter();
+  const [connection, socket] = await dial(60_000);
+  const answer = `$1000000\r\n${"x".repeat(1_000_000)}\r\n`;
+  const before = Deno.memoryUsage().external;
+  let next = connection.send(["GET", "large"], true);
+  for (let i = 0; i < 400; i++) {
+    const asked = next;
+    next = connection.send(["GET", "large"], true);
+    socket.write(answer);
+    await asked;
+  }
+  const grownMb = (Deno.memoryUsage().external - before) / 1e6;
+  assert(grownMb < 200, `${grownMb} MB of 400 are still there`);
+  socket.write(answer);
+  await next;
+  connection.destroy();
   server.close();
 });

@@ -60,8 +60,8 @@ export class Connection {
   #lose: (reason: Error) => void = () => {};
   #gone: Error | undefined;
   #unsent: Arg[] = [];
-  /** Questions in the order in which they were asked, answered up to `#first`. */
-  #owed: Question[] = [];
+  /** Questions in the order in which they were asked; those before `#first` are answered, and gone. */
+  #owed: (Question | undefined)[] = [];
   #first = 0;
   /** How often something came. */
   #signs = 0;
@@ -170,6 +170,8 @@ export class Connection {
     const question = this.#owed[this.#first];
     if (question === undefined) throw new Error("it answers what nobody asked");
     this.#owedBytes -= question.bytes;
+    // It would keep its answer in memory.
+    this.#owed[this.#first] = undefined;
     // Taking the first out of a long array moves all others.
     if (++this.#first === MOST_ANSWERED || this.#first === this.#owed.length) {
       this.#owed.splice(0, this.#first);
@@ -192,7 +194,7 @@ export class Connection {
     const owed = this.#owed.splice(this.#first);
     this.#owed = [];
     this.#first = 0;
-    for (const { reject } of owed) reject(new ConnectionLost(reason(why), { cause: why, underWay: true }));
+    for (const question of owed) question?.reject(new ConnectionLost(reason(why), { cause: why, underWay: true }));
   }
 
   /** A dead peer, a cut cable or a frozen server shows only by an answer that does not come. */
