@@ -62,7 +62,9 @@ export class Watch {
 
   /** Resolves as soon as `look` returns true, or `signal` aborts, or the store is closed. Never rejects. */
   until(look: Look, signal: AbortSignal): Promise<void> {
-    if (signal.aborted || this.#isClosed || safely(look) === true) return Promise.resolve();
+    if (signal.aborted || this.#isClosed) return Promise.resolve();
+    const seen = safely(look);
+    if (seen === true) return Promise.resolve();
     return new Promise((resolve) => {
       const wake = () => {
         this.#waiters.delete(waiter);
@@ -74,6 +76,7 @@ export class Watch {
       this.#waiters.add(waiter);
       signal.addEventListener("abort", wake, { once: true });
       this.#start();
+      if (seen === "soon") this.#lookSoon();
     });
   }
 
@@ -132,14 +135,21 @@ export class Watch {
       else this.#go("usual");
       return this.#look();
     }
-    // At the usual pace, for as long as it is.
-    if (this.#isSoon && this.#pace !== "usual") this.#go("usual");
-    if (this.#isSoon) return this.#look();
+    if (this.#isSoon) {
+      this.#lookSoon();
+      return this.#look();
+    }
     this.#asked++;
     if (this.#pace === "hearing" || this.#asked % LOOK_ANYWAY === 0) return this.#look();
     if (this.#asked < TIMES) return;
     if (this.#pace === "prompt") this.#go("usual");
     else if (!this.#isDeaf) this.#listen();
+  }
+
+  /** What comes soon is looked at with each asking, at the usual pace, for as long as it is to come. */
+  #lookSoon(): void {
+    this.#isSoon = true;
+    if (this.#pace !== "usual") this.#go("usual");
   }
 
   /** From here on the kernel tells, if it can. */

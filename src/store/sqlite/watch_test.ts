@@ -98,3 +98,22 @@ Deno.test("watch: what ends by the clock is looked at while it listens", async (
     watch.close();
   });
 });
+
+Deno.test("watch: who joins others and waits for what comes soon is not kept waiting by their pace", async () => {
+  await withTwo(async (ours) => {
+    let listening = false;
+    const watch = new Watch(ours, () => {
+      listening = true;
+      return () => listening = false;
+    });
+    const { signal } = new AbortController();
+    const others = watch.until(() => false, signal);
+    await until(() => listening);
+    let looks = 0;
+    const waiting = watch.until(() => ++looks === 3 || "soon", signal);
+    assert(!listening, "it is asked again, and not listened");
+    await waiting;
+    watch.close();
+    await others;
+  });
+});
