@@ -47,7 +47,7 @@ export class LocalRuns {
     await this.#ended(timeoutMs, signal);
     for (const { processor } of this.#running) {
       // To be cut off is no failure.
-      processor.giveBack();
+      void processor.letGo();
       processor.abort(new Shutdown());
     }
     await this.#ended(CLEAN_UP_MS);

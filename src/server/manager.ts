@@ -142,7 +142,11 @@ export class Manager implements Service {
 
   async #giveBack(parting: Parting): Promise<void> {
     let count = 0;
-    for (const processor of this.#all()) if (processor.giveBack()) count++;
+    const letting = this.#all().map(async (processor) => {
+      if (await processor.letGo()) count++;
+    });
+    // What hangs in a hook of theirs is left to the rescuer.
+    await parting.within(Promise.all(letting));
     if (count > 0) this.#log.warn("Giving unfinished jobs back", { count });
     await this.#settleRest(parting);
   }

@@ -11,7 +11,7 @@ import type { Clock } from "../clock.ts";
 import { JobContext, traceFields } from "../handlers/context.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
-import { Cancelled, HandlerMissing, LeaseLost } from "../job/errors.ts";
+import { Cancelled, HandlerMissing, LeaseLost, Timeout } from "../job/errors.ts";
 import { isExpired } from "../job/expiry.ts";
 import { type Job, lockOf, parsePayload } from "../job/job.ts";
 import { readWireTime } from "../job/raw.ts";
@@ -100,18 +100,27 @@ export class Processor implements Service {
   }
 
   /**
-   * Gives its unfinished job back to the front of the queue; what the handler does after that no longer counts. One that
-   * was cancelled, and did not listen, is not to run again: it counts as cancelled now.
+   * Lets go of its unfinished job; what the handler does after that no longer counts. It is given back to the front of its
+   * queue, but for one that should have ended (it was cancelled, or its time was over) and did not listen: that is what
+   * became of it. It would only hang again, at every start anew, and never count as a failure.
+   *
+   * @returns whether it was given back
    */
-  giveBack(): boolean {
-    const { token } = this;
-    if (token === undefined) return false;
+  async letGo(): Promise<boolean> {
+    if (this.token === undefined) return false;
     const { lease, context, since } = this.#running!;
-    const isCancelled = context.abortedBy instanceof Cancelled;
-    if (isCancelled) this.#cancelUnended(lease, context, since);
-    else this.#services.settler.add({ kind: "release", token });
+    const { clock, records, retrier, settler, totals } = this.#services;
     this.#disown();
-    return !isCancelled;
+    const { abortedBy } = context;
+    if (!shouldHaveEnded(abortedBy)) {
+      settler.add({ kind: "release", token: lease.token });
+      return true;
+    }
+    const elapsed = clock.monotonic() - since;
+    const outcome = await retrier.outcome(lease, parsePayload(lease.payload)!, context, abortedBy);
+    settler.add(records.failed(outcome, context, abortedBy, since));
+    totals.add(context.class, abortedBy instanceof Cancelled ? "cancelled" : ENDINGS[outcome.kind], elapsed);
+    return false;
   }
 
   /** Its job is another's now: aborts it; what the handler does after that no longer counts. */
@@ -154,13 +163,6 @@ export class Processor implements Service {
     const { context } = this.#running!;
     const outcome = await this.#services.retrier.outcome(lease, job, context, error);
     return this.#services.records.failed(outcome, context, error, since);
-  }
-
-  #cancelUnended(lease: Lease, context: JobContext, since: number): void {
-    const { clock, records, retrier, settler, totals } = this.#services;
-    const job = parsePayload(lease.payload)!;
-    settler.add(records.failed(retrier.cancelled(lease, job, context), context, context.abortedBy, since));
-    totals.add(context.class, "cancelled", clock.monotonic() - since);
   }
 
   /** It has not started in time. */
@@ -222,7 +224,7 @@ export class Processor implements Service {
     this.#ended = undefined;
     if (givenBack || outcome === undefined) {
       // It was said to be when its job was let go.
-      if (context.abortedBy instanceof Cancelled) return;
+      if (shouldHaveEnded(context.abortedBy)) return;
       const isLost = context.abortedBy instanceof LeaseLost;
       const what = isLost
         ? "Ended after it was lost; it counts where it runs again"
@@ -256,6 +258,11 @@ const ENDINGS: Readonly<Record<TryOutcome["kind"], Ending>> = {
   snooze: "snoozed",
   bury: "dead",
 };
+
+/** Whether a job was asked to end for good, not to be run again later. */
+function shouldHaveEnded(abortedBy: unknown): boolean {
+  return abortedBy instanceof Cancelled || abortedBy instanceof Timeout;
+}
 
 /** Stands in for the token of a job that was given back or lost: it settles nothing any more. */
 const GIVEN_BACK = "";

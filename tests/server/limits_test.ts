@@ -121,6 +121,22 @@ Deno.test("a job that was cancelled and does not listen is cancelled for good wh
   assertEquals((await bench.store.find(other)).map((entry) => entry.place.in), ["queue"]);
 });
 
+Deno.test("a job whose time is over and that does not listen has failed when the server stops, and does not run again for free", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server(["-c", "2", "-t", "0"], { JOBS_GRACE: "1ms" });
+  const [last, again] = await Promise.all(
+    [0, 5].map((retry) => bench.push("Hang", [bench.notes], { timeout: 0.05, retry })),
+  );
+  for (const jid of [last!, again!]) {
+    await server.logged("Handler does not listen to its signal and runs on; only isolate: true could end it", { jid });
+  }
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
+  const places = async (jid: string) => (await bench.store.find(jid)).map((entry) => entry.place.in);
+  assertEquals([await places(last!), await places(again!)], [["dead"], ["retry"]]);
+  assertEquals((await bench.store.stats()).failed, 2);
+});
+
 Deno.test("a job that was taken ahead and waits for a processor is cancelled before it starts", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "1"]);
