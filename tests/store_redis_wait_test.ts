@@ -10,7 +10,7 @@ import type { Context } from "../src/store/redis/context.ts";
 import { Link } from "../src/store/redis/link.ts";
 import { QueueWatch } from "../src/store/redis/queue_watch.ts";
 import { ConnectionLost } from "../src/store/redis/refusals.ts";
-import { WakeChannel } from "../src/store/redis/wake_channel.ts";
+import { type Topic, WakeChannel } from "../src/store/redis/wake_channel.ts";
 import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
 import { job, processRecord, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";
@@ -152,17 +152,17 @@ Deno.test("redis: waiting for work: that a job may be taken again is heard also 
   const link = newLink("commands");
   /** Of which nothing is seen because time has passed. */
   const channel = new class extends WakeChannel {
-    override wait(signal: AbortSignal, _ms: number, heard?: number): Promise<void> {
-      return super.wait(signal, 3_600_000, heard);
+    override wait(topic: Topic, signal: AbortSignal, _ms: number, heard?: number): Promise<void> {
+      return super.wait(topic, signal, 3_600_000, heard);
     }
   }(link);
   const patience = new AbortController();
-  const listening = channel.wait(patience.signal, 0);
+  const listening = channel.wait("queues", patience.signal, 0);
   await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "it listens");
   await using watched = openWatch(60, channel, async (answer) => {
-    const { heard } = channel;
+    const heard = channel.heard("queues");
     await store.resume("default");
-    await until(() => channel.heard > heard);
+    await until(() => channel.heard("queues") > heard);
     return answer;
   });
   await woken((signal) => watched.watch.wait(["default"], signal), () => Promise.resolve());
@@ -268,6 +268,28 @@ Deno.test("redis: waiting for a due time: it is told when one is earlier than al
   await until(() => told.includes("resume"));
   assertEquals(told, ["due", "due", "resume"]);
   listener.destroy();
+});
+
+Deno.test("redis: waiting: jobs of a limited queue that end make nobody look who does not wait for that queue", async () => {
+  await using store = await openEmpty();
+  const other = await openStore(redis.url);
+  const owner = "host:1:aaaaaaaaaaaa";
+  await other.beat(processRecord(owner), TTL_MS);
+  await other.limit("default", { running: 100 });
+  await other.enqueue(Array.from({ length: 50 }, (_, i) => job(i + 1)));
+  const leases = await takeUpTo(other, owner, 50);
+  const patience = new AbortController();
+  await store.cronRead();
+  const begun = performance.now();
+  const before = await calls("zrange") + await calls("get");
+  const waits = [store.waitForDue(patience.signal), store.waitForCron(patience.signal)];
+  await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "it listens");
+  for (const { token } of leases) await other.settle(owner, [{ kind: "ack", token }]);
+  const looks = await calls("zrange") + await calls("get") - before;
+  assert(looks <= 5 + 3 * (performance.now() - begun) / 1_000, `${looks}`);
+  patience.abort();
+  await Promise.all(waits);
+  await other[Symbol.asyncDispose]();
 });
 
 Deno.test("redis: commands: Sidekiq's signals and ours arrive at once, on one connection", async () => {

@@ -63,7 +63,7 @@ export class Cron {
     while (!over.aborted) {
       // Listen first, then look: what is told in between counts.
       const enough = new AbortController();
-      const told = this.#channel.wait(AbortSignal.any([over, enough.signal]), LOOK_MS);
+      const told = this.#channel.wait("cron", AbortSignal.any([over, enough.signal]), LOOK_MS);
       if (await this.#isNews()) enough.abort();
       await told;
       if (enough.signal.aborted) return;

@@ -36,7 +36,7 @@ export class DueWatch {
       const enough = new AbortController();
       const over = AbortSignal.any([signal, this.#end.signal]);
       // Listen first, then look: what is told in between counts.
-      const told = this.#channel.wait(AbortSignal.any([over, enough.signal]), LOOK_MS);
+      const told = this.#channel.wait("due", AbortSignal.any([over, enough.signal]), LOOK_MS);
       const earliest = await this.#earliest();
       known ??= earliest;
       if (over.aborted || earliest !== undefined && known !== undefined && earliest < known - ROUNDING_MS) {

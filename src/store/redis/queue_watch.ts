@@ -43,7 +43,7 @@ export class QueueWatch {
     const over = AbortSignal.any([signal, this.#end.signal]);
     if (over.aborted) return;
     // What is told while it is looked counts.
-    const heard = this.#channel.heard;
+    const heard = this.#channel.heard("queues");
     const closed = await this.#closed(queues, over);
     if (over.aborted) return;
     const woken = new AbortController();
@@ -83,9 +83,9 @@ export class QueueWatch {
     let heard = since;
     for (let closed = before;;) {
       const known = closed.filter((ms) => ms > 0);
-      await this.#channel.wait(signal, Math.min(LOOK_AT_CLOSED_MS, ...known), heard);
+      await this.#channel.wait("queues", signal, Math.min(LOOK_AT_CLOSED_MS, ...known), heard);
       if (signal.aborted) return;
-      heard = this.#channel.heard;
+      heard = this.#channel.heard("queues");
       closed = await this.#closed(queues, signal);
       if (signal.aborted || queues.some((_, i) => before[i] !== 0 && closed[i] === 0)) return;
     }
