@@ -142,7 +142,8 @@ function fromBack(link: Link, queue: string, size: number): Reader {
     const end = Math.max(0, size - from - count);
     const begin = size - from;
     if (begin <= end) return { payloads: [], end, last: true };
-    const range = ["LRANGE", queueKey(queue), `${-begin}`, `${-end - 1}`];
+    // All that is behind: what was given back to the front since it was counted has shifted it.
+    const range = ["LRANGE", queueKey(queue), from === 0 ? "0" : `${-begin}`, `${-end - 1}`];
     return { payloads: await link.call(range, { bytes: true }) as Buffer[], end, last: end === 0 };
   };
 }
