@@ -77,7 +77,8 @@ keep_lock() {
   # Not every shell takes a file for newer than none.
   [ -e "$root/.deno/lock" ] && [ ! "$root/deno.lock" -nt "$root/.deno/lock" ] && return
   [ -w "$root" ] && mkdir -p "$root/.deno" || return 0
-  cp "$root/deno.lock" "$root/.deno/lock.$$" && mv "$root/.deno/lock.$$" "$root/.deno/lock"
+  # Where it cannot be copied (a full disk, somebody else's folder), what is there has to do.
+  cp "$root/deno.lock" "$root/.deno/lock.$$" && mv "$root/.deno/lock.$$" "$root/.deno/lock" || rm -f "$root/.deno/lock.$$"
 }
 
 keep_lock

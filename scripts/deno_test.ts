@@ -157,6 +157,21 @@ Deno.test("whatever is started first keeps a copy of the lock file for the proce
   assertEquals(kept.sort(), ["lock", "path"]);
 });
 
+Deno.test("a lock file that cannot be copied is told, and stops nothing", async () => {
+  await using sandbox = await Sandbox.create();
+  await sandbox.command("deno", `"${Deno.execPath()}" "$@"`);
+  await Deno.writeTextFile(join(sandbox.root, "main.ts"), 'console.log("runs");');
+  await Deno.writeTextFile(join(sandbox.root, "deno.lock"), '{ "version": "5" }');
+  await Deno.remove(join(sandbox.root, "bin/cp"));
+  await sandbox.command("cp", 'echo half >"$2"; echo "cp: no space" >&2; exit 1');
+  assertEquals(await sandbox.run("scripts/deno.sh").then(({ code, out, err }) => [code, out, err]), [
+    ...[0, Deno.execPath(), "cp: no space"],
+  ]);
+  const { code, out } = await sandbox.run("jobs");
+  assertEquals([code, out], [0, "runs"]);
+  assertEquals((await Array.fromAsync(Deno.readDir(join(sandbox.root, ".deno")), ({ name }) => name)).sort(), ["path"]);
+});
+
 Deno.test("every task that starts processes of jobs keeps the lock file first", async () => {
   const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", PROJECT)));
   for (const name of ["demo", "test:unit", "test:system", "bench"]) {
