@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Child } from "hono/jsx";
 import { formatDuration } from "../../job/duration.ts";
 import { JOB_BOUNDS } from "../../job/histogram.ts";
 import { RUN_BOUNDS_MS, WINDOWS } from "../../store/measures.ts";
@@ -69,50 +70,52 @@ function MeasuresTable({ view, measured }: { readonly view: View; readonly measu
   const minutes = stepMs * steps / 60_000;
   return (
     <>
-      <table class="list">
-        <thead>
-          <tr>
-            <th>Class</th>
-            <th class="num">Performed</th>
-            <th class="num">A minute</th>
-            <th class="num">Failed</th>
-            <th class="num">Took in all</th>
-            <th class="num">Mean</th>
-            <th class="num">Median</th>
-            <th class="num">95 of 100</th>
-            <th class="num">99 of 100</th>
-            <th>Run times</th>
-            <th>Over time</th>
-          </tr>
-        </thead>
-        <tbody>
-          {measured.classes.map((one) => (
+      <Wide label="What was measured of each class">
+        <table class="list">
+          <thead>
             <tr>
-              <td data-label="Class">
-                <a class="class" href={link(view, "/done", { q: one.class })}>{one.class}</a>
-              </td>
-              <td class="num" data-label="Performed">{number(one.processed)}</td>
-              <td class="num" data-label="A minute">{rate(one.processed / minutes)}</td>
-              <td class={`num ${one.failed > 0 ? "bad" : ""}`} data-label="Failed">
-                {share(one.failed, one.processed)}
-              </td>
-              <td class="num" data-label="Took in all">{time(one.workedMs)}</td>
-              <td class="num" data-label="Mean">{time(one.meanMs)}</td>
-              <td class="num" data-label="Median">{estimate(one.p50Ms)}</td>
-              <td class="num" data-label="95 of 100">{estimate(one.p95Ms)}</td>
-              <td class="num" data-label="99 of 100">{estimate(one.p99Ms)}</td>
-              <td data-label="Run times">
-                <Bars counts={one.histogram} words={(count, i) => runWords(count, RUN_BOUNDS_MS[i])} wide={5} />
-              </td>
-              <td data-label="Over time">
-                <OverTime one={one} stepMs={stepMs} />
-              </td>
+              <th>Class</th>
+              <th class="num">Performed</th>
+              <th class="num">A minute</th>
+              <th class="num">Failed</th>
+              <th class="num">Took in all</th>
+              <th class="num">Mean</th>
+              <th class="num">Median</th>
+              <th class="num">95 of 100</th>
+              <th class="num">99 of 100</th>
+              <th>Run times</th>
+              <th>Over time</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {measured.classes.map((one) => (
+              <tr>
+                <td data-label="Class">
+                  <a class="class" href={link(view, "/done", { q: one.class })}>{one.class}</a>
+                </td>
+                <td class="num" data-label="Performed">{number(one.processed)}</td>
+                <td class="num" data-label="A minute">{rate(one.processed / minutes)}</td>
+                <td class={`num ${one.failed > 0 ? "bad" : ""}`} data-label="Failed">
+                  {share(one.failed, one.processed)}
+                </td>
+                <td class="num" data-label="Took in all">{time(one.workedMs)}</td>
+                <td class="num" data-label="Mean">{time(one.meanMs)}</td>
+                <td class="num" data-label="Median">{estimate(one.p50Ms)}</td>
+                <td class="num" data-label="95 of 100">{estimate(one.p95Ms)}</td>
+                <td class="num" data-label="99 of 100">{estimate(one.p99Ms)}</td>
+                <td data-label="Run times">
+                  <Bars counts={one.histogram} words={(count, i) => runWords(count, RUN_BOUNDS_MS[i])} wide={5} />
+                </td>
+                <td data-label="Over time">
+                  <OverTime one={one} stepMs={stepMs} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Wide>
       <p class="note">
-        Run times are counted by their bounds, not one by one: “about” is an estimate between two bounds.
+        Run times are counted by their bounds, not one by one: “≈” is an estimate between two bounds.
       </p>
       {measured.more > 0 && <p class="note">{number(measured.more)} more classes had fewer jobs.</p>}
     </>
@@ -146,49 +149,56 @@ function time(ms: number | undefined): string {
 function estimate(ms: number | undefined): string {
   if (ms !== undefined && ms <= RUN_BOUNDS_MS[0]!) return `< ${time(RUN_BOUNDS_MS[0])}`;
   if (ms === undefined) return "–";
-  return `${ms >= RUN_BOUNDS_MS.at(-1)! ? ">" : "about"} ${time(Math.min(ms, RUN_BOUNDS_MS.at(-1)!))}`;
+  return `${ms >= RUN_BOUNDS_MS.at(-1)! ? ">" : "≈"} ${time(Math.min(ms, RUN_BOUNDS_MS.at(-1)!))}`;
 }
 
 function Table({ view, classes }: { readonly view: View; readonly classes: readonly ClassStats[] }) {
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th>Class</th>
-          <th class="num">Ended</th>
-          <th class="num">Failed</th>
-          <th class="num">Ran, median</th>
-          <th class="num">95 of 100</th>
-          <th class="num">99 of 100</th>
-          <th class="num">Longest</th>
-          <th class="num">Waited, 95 of 100</th>
-          <th>Run times</th>
-        </tr>
-      </thead>
-      <tbody>
-        {classes.map((one) => (
+    <Wide label="What records tell of each class">
+      <table class="list">
+        <thead>
           <tr>
-            <td data-label="Class">
-              <a class="class" href={link(view, "/done", { q: one.class })}>{one.class}</a>
-            </td>
-            <td class="num" data-label="Ended">{number(one.count)}</td>
-            <td class={`num ${one.failed > 0 ? "bad" : ""}`} data-label="Failed">{share(one.failed, one.count)}</td>
-            <td class="num" data-label="Median">{shown(one.run, "p50")}</td>
-            <td class="num" data-label="95 of 100">{shown(one.run, "p95")}</td>
-            <td class="num" data-label="99 of 100">{shown(one.run, "p99")}</td>
-            <td class="num" data-label="Longest">{shown(one.run, "longest")}</td>
-            <td class="num" data-label="Waited">{shown(one.wait, "p95")}</td>
-            <td data-label="Run times">
-              <Bars
-                counts={one.histogram}
-                words={(count, i) => runWords(count, JOB_BOUNDS[i] && JOB_BOUNDS[i] * 1_000)}
-              />
-            </td>
+            <th>Class</th>
+            <th class="num">Ended</th>
+            <th class="num">Failed</th>
+            <th class="num">Ran, median</th>
+            <th class="num">95 of 100</th>
+            <th class="num">99 of 100</th>
+            <th class="num">Longest</th>
+            <th class="num">Waited, 95 of 100</th>
+            <th>Run times</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {classes.map((one) => (
+            <tr>
+              <td data-label="Class">
+                <a class="class" href={link(view, "/done", { q: one.class })}>{one.class}</a>
+              </td>
+              <td class="num" data-label="Ended">{number(one.count)}</td>
+              <td class={`num ${one.failed > 0 ? "bad" : ""}`} data-label="Failed">{share(one.failed, one.count)}</td>
+              <td class="num" data-label="Median">{shown(one.run, "p50")}</td>
+              <td class="num" data-label="95 of 100">{shown(one.run, "p95")}</td>
+              <td class="num" data-label="99 of 100">{shown(one.run, "p99")}</td>
+              <td class="num" data-label="Longest">{shown(one.run, "longest")}</td>
+              <td class="num" data-label="Waited">{shown(one.wait, "p95")}</td>
+              <td data-label="Run times">
+                <Bars
+                  counts={one.histogram}
+                  words={(count, i) => runWords(count, JOB_BOUNDS[i] && JOB_BOUNDS[i] * 1_000)}
+                />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Wide>
   );
+}
+
+/** A table with so many columns that a small window shows only some of them: it is moved, not the page. */
+function Wide({ label, children }: { readonly label: string; readonly children: Child }) {
+  return <div class="wide-list" role="region" aria-label={label} tabindex={0}>{children}</div>;
 }
 
 function share(failed: number, count: number): string {
