@@ -3,11 +3,13 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { StoreError, type StoreErrorCode } from "../src/store/errors.ts";
 import { openStore, type StoreOptions } from "../src/store/open.ts";
+import { Connection } from "../src/store/redis/connection.ts";
 import { until } from "./support/eventually.ts";
 import { freePort, startRedis } from "./support/redis.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
@@ -339,3 +341,16 @@ function oldServer(): { url: string } & AsyncDisposable {
     },
   };
 }
+
+Deno.test("redis: of a command that cannot be written nothing is sent, and those beside it are answered", async () => {
+  await using redis = await startRedis();
+  const endpoint = { host: "127.0.0.1", port: redis.port };
+  const options = { endpoint, login: {}, database: 0, name: "jobs:test", silenceMs: 5_000 };
+  const connection = await Connection.dial(options, new AbortController().signal);
+  const before = connection.send(["SET", "a", "1"]);
+  const wrong = assertRejects(() => connection.send(["SET", Buffer.from("b"), undefined as never]), TypeError);
+  const after = connection.send(["GET", "a"]);
+  await wrong;
+  assertEquals([await before, await after], ["OK", "1"]);
+  connection.destroy();
+});

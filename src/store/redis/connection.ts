@@ -140,8 +140,10 @@ export class Connection {
   #ask(args: readonly Arg[], as: Question["as"] = AS_TEXT): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#gone) return reject(new ConnectionLost(reason(this.#gone), { cause: this.#gone }));
+      // Before anything of it is to be sent: half a command would be filled up with the next one.
+      const { parts, bytes } = encode(args);
       if (this.#unsent.length === 0) void systemClock.turn().then(() => this.#flush());
-      const bytes = encode(args, this.#unsent);
+      for (const part of parts) this.#unsent.push(part);
       this.#owed.push({ resolve, reject, as, bytes });
       this.#owedBytes += bytes;
     });
@@ -246,19 +248,20 @@ function greeting({ login, database, name }: DialOptions): string[][] {
   return database === 0 ? [hello] : [hello, ["SELECT", `${database}`]];
 }
 
-/** Appends a command as the protocol has it; returns its size, more or less. */
-function encode(args: readonly Arg[], to: Arg[]): number {
-  let size = 0;
+/** A command as the protocol has it, and its size, more or less. */
+function encode(args: readonly Arg[]): { readonly parts: readonly Arg[]; readonly bytes: number } {
+  const parts: Arg[] = [];
+  let bytes = 0;
   let text = `*${args.length}\r\n`;
   for (const arg of args) {
     if (typeof arg === "string") {
       text += `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`;
     } else {
-      to.push(`${text}$${arg.length}\r\n`, arg);
-      size += text.length + arg.length;
+      parts.push(`${text}$${arg.length}\r\n`, arg);
+      bytes += text.length + arg.length;
       text = "\r\n";
     }
   }
-  to.push(text);
-  return size + text.length;
+  parts.push(text);
+  return { parts, bytes: bytes + text.length };
 }
