@@ -1,7 +1,7 @@
 /**
  * Moves everything from one store to another: queues in their order, `scheduled`, `retry` and `dead`, which queues are
- * paused or limited, and the crontab with what is remembered of it. It can be stopped or killed at any moment and run again, and
- * then no job is lost and none is there twice:
+ * paused or limited, and the crontab with what is remembered of it. It can be stopped or killed at any moment and run
+ * again, and then no job is lost and none is there twice:
  *
  *  1. A batch comes into the target in one step that remembers a key of each job; then it is deleted from the source;
  *     then the keys are forgotten. Run again after a break in between, the same jobs have the same keys: they are left
