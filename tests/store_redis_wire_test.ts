@@ -389,6 +389,18 @@ Deno.test("redis wire: what is no limit limits nothing, and stops nobody", async
   }
 });
 
+Deno.test("redis wire: starts are remembered for as long as the limit now says", async () => {
+  await using store = await openEmpty();
+  const owner = await register(store, OWNER);
+  const remembered = async () => Number(await redis.cli("PTTL", "jobs:starts:default"));
+  await store.limit("default", { starts: { count: 5, perMs: 60_000 } });
+  await store.enqueue([job(1)]);
+  await takeUpTo(store, owner);
+  assert(await remembered() <= 60_000);
+  await store.limit("default", { starts: { count: 5, perMs: 3_600_000 } });
+  assert(await remembered() > 60_000);
+});
+
 Deno.test("redis wire: what is taken from one queue does not get lost by another that cannot be read", async () => {
   for (const key of ["queue:mail", "jobs:running:mail", "jobs:starts:mail"]) {
     await using store = await openEmpty();

@@ -13,7 +13,7 @@ else
   call('HSET', 'jobs:limits', queue, running .. ' ' .. starts .. ' ' .. per)
 end
 call('DEL', 'jobs:running:' .. queue)
-if starts == '0' then call('DEL', 'jobs:starts:' .. queue) end
+if starts == '0' then call('DEL', 'jobs:starts:' .. queue) else call('PEXPIRE', 'jobs:starts:' .. queue, per) end
 if running == '0' then return 1 end
 for _, owner in ipairs(call('ZRANGE', 'jobs:owners', 0, -1)) do
   for _, token in ipairs(call('HKEYS', 'jobs:leases:' .. owner)) do
