@@ -1,9 +1,12 @@
 /**
- * The settler: what finished jobs leave behind goes to the store in batches. Everything that has finished since the
- * last call goes in one; while the store is away, outcomes are kept and stored afterwards.
+ * The settler: stores how finished jobs ended, in batches. Each call carries everything that finished since the last one.
  *
- * If the process dies before an outcome is stored, its lease is still in the store, and the job runs again elsewhere:
- * at least once.
+ *  1. While the store is unreachable, locked or full, the settler keeps the outcomes and retries them.
+ *  2. An outcome that the store refuses (a permission was revoked, a key has another type) is kept and retried too. Its
+ *     batch is split, so that it doesn't hold up the others.
+ *
+ * If the process dies before an outcome is stored, the job's lease is still in the store, and the job runs again: at least
+ * once.
  *
  * @module
  */
@@ -14,13 +17,19 @@ import { isGone, StoreError } from "../store/errors.ts";
 import type { Outcome, Store } from "../store/store.ts";
 import { Outage } from "./outage.ts";
 import type { Tally } from "./tally.ts";
+import { Wake } from "./wake.ts";
 
-/** At most so many outcomes in one call: a store's step must stay short. */
-const LARGEST_BATCH = 1_000;
+/** Bounds of one call: a step of the store must be short. */
+const MAX_BATCH_OUTCOMES = 1_000;
+const MAX_BATCH_CHARACTERS = 4 * 1024 * 1024;
+/** Between two attempts, with jitter. The pause between attempts at refused outcomes doubles up to the second value. */
 const RETRY_MS = 500;
-/** After a call it gathers for so long, where little has come in meanwhile: a call costs the store a write to disk. */
+const MAX_REFUSED_RETRY_MS = 2_000;
+/** Calls that search one batch for the outcomes that the store refuses. */
+const MAX_SPLIT_CALLS = 32;
+/** After a call the settler waits this long if few outcomes came in meanwhile: each call costs the store a disk write. */
 const GATHER_MS = 2;
-/** So many are enough for a call at once. */
+/** This many outcomes are worth a call at once. */
 const ENOUGH = 100;
 
 /** Collects outcomes and stores them. */
@@ -34,14 +43,21 @@ export class Settler {
   readonly #fail: (error: StoreError) => void;
   readonly #outage: Outage;
   #pending: Outcome[] = [];
-  #underWay = 0;
+  /** The batch that is being stored. */
+  #underWay: readonly Outcome[] = [];
+  /** Outcomes that the store refused, to be retried from `#retryAt` on. */
+  #refused: Outcome[] = [];
+  #retryAt = 0;
+  #retryMs = RETRY_MS;
+  #refusalLogged = false;
   #flushing: Promise<void> | undefined;
-  #abandoned = false;
+  /** Rung when there is a new outcome. */
+  readonly #wake = new Wake();
   readonly #giveUp = new AbortController();
 
   /**
-   * @param options.onLost called when an outcome came too late: its lease was another's by then
-   * @param options.fail called when the store is gone, and with it the leases
+   * @param options.onLost called when an outcome came too late: another worker had the lease by then
+   * @param options.fail called when the store is gone, and the leases with it
    */
   constructor(
     options: {
@@ -67,74 +83,145 @@ export class Settler {
 
   /** Outcomes that are not stored yet. */
   get unsettled(): number {
-    return this.#pending.length + this.#underWay;
+    return this.#pending.length + this.#underWay.length + this.#refused.length;
   }
 
-  /** Takes an outcome; it is stored soon. */
+  /** Accepts an outcome; it is stored soon. */
   add(outcome: Outcome): void {
     this.#pending.push(outcome);
     this.#flushing ??= this.#run();
+    this.#wake.ring();
   }
 
-  /** Resolves when everything added so far is stored, or given up. */
+  /** Resolves when every outcome is stored, or after {@linkcode abandon}. */
   async flush(): Promise<void> {
     while (this.#flushing) await this.#flushing;
   }
 
-  /** Stops trying: what is not stored stays leased, and runs again when this process is gone. */
+  /** Stops retrying. Jobs whose outcome is not stored stay leased, and run again when this process is offline. */
   abandon(): void {
-    this.#abandoned = true;
     this.#giveUp.abort();
   }
 
   async #run(): Promise<void> {
-    // The rest of this turn may finish more jobs: they go in the same call.
+    // Jobs that finish in the rest of this turn go in the same call.
     await this.#clock.turn();
-    while (this.#pending.length > 0 && !this.#abandoned) {
-      const batch = this.#pending.splice(0, LARGEST_BATCH);
-      this.#underWay = batch.length;
-      await this.#settle(batch);
-      this.#underWay = 0;
-      if (this.#pending.length < ENOUGH) await this.#clock.sleep(GATHER_MS);
+    while (!this.#abandoned) {
+      const untilRetryMs = this.#retryAt - this.#clock.monotonic();
+      if (this.#refused.length > 0 && untilRetryMs <= 0) {
+        await this.#retryRefused();
+      } else if (this.#pending.length > 0) {
+        this.#setAside(await this.#settle(takeBatch(this.#pending)));
+        if (this.#pending.length < ENOUGH) await this.#clock.sleep(GATHER_MS, this.#giveUp.signal);
+      } else if (this.#refused.length > 0) {
+        await this.#wake.wait(this.#giveUp.signal, this.#clock, untilRetryMs);
+      } else break;
     }
     this.#flushing = undefined;
   }
 
-  async #settle(batch: readonly Outcome[]): Promise<void> {
+  get #abandoned(): boolean {
+    return this.#giveUp.signal.aborted;
+  }
+
+  /** Retries refused outcomes, until a whole batch is refused again. */
+  async #retryRefused(): Promise<void> {
+    const outcomes = this.#refused;
+    this.#refused = [];
+    let batch: readonly Outcome[] = [];
+    let refused: readonly Outcome[] = [];
+    while (outcomes.length > 0 && !this.#abandoned && (batch.length === 0 || refused.length < batch.length)) {
+      batch = takeBatch(outcomes);
+      refused = await this.#settle(batch);
+      this.#refused.push(...refused);
+    }
+    this.#refused.push(...outcomes);
+    if (this.#abandoned) return;
+    if (this.#refused.length === 0) {
+      this.#refusalLogged = false;
+      this.#log.info("Refused outcomes are stored");
+    }
+    this.#retryMs = refused.length < batch.length ? RETRY_MS : Math.min(2 * this.#retryMs, MAX_REFUSED_RETRY_MS);
+    this.#retryAt = this.#clock.monotonic() + withJitter(this.#retryMs);
+  }
+
+  #setAside(refused: readonly Outcome[]): void {
+    if (refused.length === 0) return;
+    if (this.#refused.length === 0) {
+      this.#retryMs = RETRY_MS;
+      this.#retryAt = this.#clock.monotonic() + withJitter(this.#retryMs);
+    }
+    this.#refused.push(...refused);
+  }
+
+  /**
+   * Stores a batch, and splits it where the store refuses it.
+   *
+   * @returns the outcomes that are not stored: those that the store refuses, and more of them when there are many
+   */
+  async #settle(batch: readonly Outcome[]): Promise<readonly Outcome[]> {
+    const left: Outcome[] = [];
+    const parts = [batch];
+    this.#underWay = batch;
+    for (let calls = 1; parts.length > 0; calls++) {
+      const part = parts.pop()!;
+      const error = calls > MAX_SPLIT_CALLS || this.#abandoned ? undefined : await this.#call(part);
+      if (error === "stored") continue;
+      if (error === undefined || part.length === 1) {
+        if (error !== undefined) this.#reportRefused(part, error);
+        left.unshift(...part);
+        continue;
+      }
+      const half = part.length >> 1;
+      // The later half goes first. A released job goes to the front of its queue, and the earlier ones must be before it.
+      parts.push(part.slice(0, half), part.slice(half));
+    }
+    this.#underWay = [];
+    return left;
+  }
+
+  /**
+   * Settles outcomes in one call; waits while the store is unreachable, locked or full.
+   *
+   * @returns the store's error if it refuses them; undefined after {@linkcode abandon}
+   */
+  async #call(outcomes: readonly Outcome[]): Promise<"stored" | Error | undefined> {
     for (let failures = 0; !this.#abandoned; failures++) {
       try {
-        const result = await this.#store.settle(this.#owner, batch);
+        const result = await this.#store.settle(this.#owner, outcomes);
         const told = this.#outage.over("settler");
         if (told !== undefined) this.#log[told]("Outcomes are stored again");
-        return this.#report(batch, result);
+        this.#report(outcomes, result);
+        return "stored";
       } catch (error) {
-        // Whoever gave up has said so.
+        // `abandon` and `fail` are logged by their callers.
         if (this.#abandoned) return;
-        if (isGone(error)) return this.#fail(error);
-        const transient = error instanceof StoreError && error.transient;
+        if (isGone(error)) {
+          this.#fail(error);
+          this.abandon();
+          return;
+        }
+        if (!(error instanceof StoreError && error.transient)) return error as Error;
         if (failures === 0) {
           const level = this.#outage.met("settler", error);
-          this.#log[level]("Outcomes not stored, trying again", {
-            count: batch.length,
-            error: (error as Error).message,
-          });
+          this.#log[level]("Outcomes not stored, trying again", { count: outcomes.length, error: error.message });
         }
-        if (!transient && batch.length > 1) {
-          // One that cannot be stored must not hold up the others.
-          for (const outcome of batch) await this.#settle([outcome]);
-          return;
-        }
-        if (!transient && failures >= 3) {
-          this.#outage.over("settler");
-          this.#log.error("Outcome given up; the job runs again when this process has ended", {
-            token: batch[0]?.token,
-            error: (error as Error).message,
-          });
-          return;
-        }
-        await this.#clock.sleep(RETRY_MS * (0.5 + Math.random()), this.#giveUp.signal);
+        await this.#clock.sleep(withJitter(RETRY_MS), this.#giveUp.signal);
       }
     }
+  }
+
+  /** Logs the first refusal. The others are likely to have the same cause. */
+  #reportRefused(outcomes: readonly Outcome[], error: Error): void {
+    if (this.#refusalLogged) return;
+    this.#refusalLogged = true;
+    const tokens = outcomes.map(({ token }) => token);
+    this.#log.error("Store refuses an outcome: its job stays leased here, and the outcome is retried", {
+      token: tokens[0],
+      ...jidsOf(outcomes, tokens),
+      error: error.message,
+      ...(!(error instanceof StoreError) && { stack: error.stack }),
+    });
   }
 
   #report(batch: readonly Outcome[], result: { readonly lost: readonly string[]; readonly dropped: number }): void {
@@ -151,6 +238,24 @@ export class Settler {
       this.#log.warn("Dead jobs dropped: over the limit of number or age", { count: result.dropped });
     }
   }
+}
+
+/** Takes one call's share from the front of a list. */
+function takeBatch(outcomes: Outcome[]): Outcome[] {
+  let count = 0;
+  let characters = 0;
+  while (count < outcomes.length && count < MAX_BATCH_OUTCOMES && characters < MAX_BATCH_CHARACTERS) {
+    characters += sizeOf(outcomes[count++]!);
+  }
+  return outcomes.splice(0, count);
+}
+
+function sizeOf(outcome: Outcome): number {
+  return ("payload" in outcome ? outcome.payload.length : 0) + (outcome.record?.body.length ?? 0);
+}
+
+function withJitter(ms: number): number {
+  return ms * (0.5 + Math.random());
 }
 
 /** The jids of outcomes, as far as these know: one of a job that left no record may not. */

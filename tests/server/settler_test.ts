@@ -1,33 +1,139 @@
-/** The settler, where an outcome comes too late: its lease was another's by then. */
-import { assertEquals } from "@std/assert";
+/** The settler: outcomes that come too late, and outcomes that the store refuses. */
+import { assert, assertEquals } from "@std/assert";
 import { Settler } from "../../src/server/settler.ts";
 import { Tally } from "../../src/server/tally.ts";
-import type { Store } from "../../src/store/store.ts";
+import { StoreError } from "../../src/store/errors.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Outcome, Store } from "../../src/store/store.ts";
+import { job, processRecord } from "../store_contract/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 import { KeptLog } from "../support/log.ts";
+import { startRedis } from "../support/redis.ts";
 
-Deno.test("outcomes that came too late are told once with the jids that can be told, whatever others wrote as a jid", async () => {
-  const store = {
-    settle: (_owner: string, outcomes: readonly { token: string }[]) =>
-      Promise.resolve({ lost: outcomes.map(({ token }) => token), dropped: 0 }),
-  } as unknown as Store;
+const OWNER = "host:1:a";
+
+/** A settler on a clock that stands still. */
+function lab(store: Pick<Store, "settle">) {
   const clock = new FakeClock();
   const log = new KeptLog();
   const tally = new Tally();
   let lost = 0;
-  const settler = new Settler({ store, owner: "host:1:a", clock, log, tally, onLost: () => lost++ });
+  const settler = new Settler({ store: store as Store, owner: OWNER, clock, log, tally, onLost: () => lost++ });
+  return { settler, clock, log, tally, lost: () => lost };
+}
+
+/** A store that refuses outcomes with these tokens. */
+function refusing(tokens: Set<string>) {
+  const calls: string[][] = [];
+  const stored: string[] = [];
+  const settle = (_owner: string, outcomes: readonly Outcome[]) => {
+    calls.push(outcomes.map(({ token }) => token));
+    if (outcomes.some(({ token }) => tokens.has(token))) return Promise.reject(new StoreError("wrong", "no such key"));
+    stored.push(...outcomes.map(({ token }) => token));
+    return Promise.resolve({ lost: [], dropped: 0 });
+  };
+  return { store: { settle }, calls, stored };
+}
+
+Deno.test("outcomes that came too late are told once with the jids that can be told, whatever others wrote as a jid", async () => {
+  const t = lab({
+    settle: (_owner, outcomes) => Promise.resolve({ lost: outcomes.map(({ token }) => token), dropped: 0 }),
+  });
   const jids = [`"a"`, `{"toString":1,"join":2}`, `["x","y"]`, "7"];
   for (const [i, jid] of jids.entries()) {
-    settler.add({ kind: "bury", token: `${i}`, payload: `{"class":"A","args":[],"jid":${jid}}` });
+    t.settler.add({ kind: "bury", token: `${i}`, payload: `{"class":"A","args":[],"jid":${jid}}` });
   }
-  const flushed = settler.flush();
-  await clock.untilSleeping();
-  await clock.advance(1_000);
+  const flushed = t.settler.flush();
+  await t.clock.untilSleeping();
+  await t.clock.advance(1_000);
   await flushed;
-  assertEquals(log.lines, [{
+  assertEquals(t.log.lines, [{
     level: "warn",
     message: "Leases lost: this process was taken for dead, and these jobs run again elsewhere",
     fields: { count: 4, jids: "a 7" },
   }]);
-  assertEquals([tally.leasesLost, lost], [4, 1]);
+  assertEquals([t.tally.leasesLost, t.lost()], [4, 1]);
+});
+
+Deno.test("a refused outcome is kept and retried, and doesn't hold up the others", async () => {
+  const refused = new Set(["500"]);
+  const { store, calls, stored } = refusing(refused);
+  const t = lab(store);
+  for (let i = 0; i < 1_000; i++) t.settler.add({ kind: "ack", token: `${i}` });
+  await t.clock.untilSleeping();
+  assertEquals([stored.length, t.settler.unsettled], [999, 1]);
+  assert(calls.length < 25, `${calls.length} calls to find one outcome among 1,000`);
+  // Ten minutes, then somebody mends it.
+  await t.clock.advance(600_000);
+  assertEquals(t.settler.unsettled, 1);
+  t.settler.add({ kind: "ack", token: "later" });
+  await t.clock.turn();
+  await t.clock.turn();
+  assert(stored.includes("later"), "a later outcome doesn't wait for the refused one");
+  refused.clear();
+  await t.clock.advance(5_000);
+  await t.settler.flush();
+  assertEquals([stored.at(-1), t.settler.unsettled], ["500", 0]);
+  assertEquals(t.log.said, [
+    "error Store refuses an outcome: its job stays leased here, and the outcome is retried",
+    "info Refused outcomes are stored",
+  ]);
+});
+
+Deno.test("a batch that the store refuses as a whole is split in few calls, and stored in one when the store accepts it", async () => {
+  const refused = new Set(Array.from({ length: 1_000 }, (_, i) => `${i}`));
+  const { store, calls, stored } = refusing(refused);
+  const t = lab(store);
+  for (const token of refused) t.settler.add({ kind: "ack", token });
+  await t.clock.untilSleeping();
+  assertEquals([t.settler.unsettled, calls.length], [1_000, 32]);
+  refused.clear();
+  await t.clock.advance(5_000);
+  await t.settler.flush();
+  assertEquals([calls.length, t.settler.unsettled], [33, 0]);
+  assertEquals(stored, calls[0], "in the order in which they were added");
+});
+
+Deno.test("parts of a refused batch are stored from its end, so that released jobs keep their order", async () => {
+  const { store, stored } = refusing(new Set(["0"]));
+  const t = lab(store);
+  for (let i = 0; i < 4; i++) t.settler.add({ kind: "release", token: `${i}` });
+  await t.clock.untilSleeping();
+  assertEquals(stored, ["2", "3", "1"]);
+  t.settler.abandon();
+  await t.settler.flush();
+  assertEquals(t.settler.unsettled, 1);
+});
+
+Deno.test("a call carries at most 4 MiB of payloads", async () => {
+  const { store, calls } = refusing(new Set());
+  const t = lab(store);
+  for (let i = 0; i < 10; i++) t.settler.add({ kind: "bury", token: `${i}`, payload: "x".repeat(1024 * 1024) });
+  await t.clock.untilSleeping();
+  await t.clock.advance(1_000);
+  await t.settler.flush();
+  assertEquals(calls.map((call) => call.length), [4, 4, 2]);
+});
+
+Deno.test("a user of Redis who loses EVAL and gets it back: every outcome is stored", async () => {
+  await using redis = await startRedis();
+  await redis.cli("ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all");
+  await using store = await openStore(`redis://worker:secret@127.0.0.1:${redis.port}/0`);
+  await store.beat(processRecord(OWNER), 300_000);
+  await store.enqueue([job(1), job(2), job(3)]);
+  const leases = await store.take({ queues: ["default"], limit: 3, owner: OWNER });
+  const t = lab(store);
+  await redis.cli("ACL", "SETUSER", "worker", "-eval", "-evalsha");
+  for (const { token } of leases) t.settler.add({ kind: "ack", token });
+  for (let attempts = 0; attempts < 10; attempts++) {
+    await t.clock.untilSleeping();
+    await t.clock.advance(3_000);
+  }
+  assertEquals(t.settler.unsettled, 3);
+  await redis.cli("ACL", "SETUSER", "worker", "+eval", "+evalsha");
+  await t.clock.untilSleeping();
+  await t.clock.advance(3_000);
+  await t.settler.flush();
+  const { processed, leased } = await store.stats();
+  assertEquals({ processed, leased }, { processed: 3, leased: 0 });
 });
