@@ -6,6 +6,7 @@ import { loadHandlers } from "../handlers/load.ts";
 import { misspelledOptions } from "../handlers/option_names.ts";
 import { Registry } from "../handlers/registry.ts";
 import { type LogControl, logger, openLog } from "../log.ts";
+import { ExitGuard } from "../server/exit_guard.ts";
 import { Launcher } from "../server/launcher.ts";
 import { type MemberTold, readMembership, sayReady } from "../server/membership.ts";
 import { Peers } from "../server/peers.ts";
@@ -116,17 +117,19 @@ export async function run(argv: readonly string[]): Promise<number> {
     format: config.settings.logFormat,
     file: config.settings.logFile,
   });
-  return await serve(config, registry, log, { load, member, inbox });
+  const guard = new ExitGuard({ clock: systemClock, log: logger("run") });
+  return await Promise.race([serve(config, registry, log, { load, member, inbox, guard }), guard.expired]);
 }
 
 async function serve(
   config: LoadedConfig,
   registry: Registry,
   log: LogControl,
-  { load, member, inbox }: {
+  { load, member, inbox, guard }: {
     readonly load: () => Promise<LoadedConfig>;
     readonly member: MemberTold | undefined;
     readonly inbox: Inbox;
+    readonly guard: ExitGuard;
   },
 ): Promise<number> {
   const { settings, file } = config;
@@ -160,6 +163,7 @@ async function serve(
     },
     onReopen: () => log.reopen(),
     onStopping: () => systemd?.stopping(),
+    onStopped: (failure) => guard.arm(failure === undefined ? 0 : 1),
     onReload: async () => {
       const { settings } = await load();
       launcher.apply(settings);

@@ -12,7 +12,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { QueueWeight } from "../config_parse.ts";
 import { type Log, logger } from "../log.ts";
-import type { StoreError } from "../store/errors.ts";
+import { StoreError } from "../store/errors.ts";
 import type { ProcessRecord } from "../store/store.ts";
 import { control, type Controls } from "./control.ts";
 import { readCrontab } from "./crontab.ts";
@@ -20,7 +20,7 @@ import { callHook, type Hooks } from "./hooks.ts";
 import { identityOf, randomId } from "./identity.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { claimName } from "./name.ts";
-import { Parting, PARTING_MS } from "./parting.ts";
+import { OUTCOMES_SHARE, Parting, PARTING_MS } from "./parting.ts";
 import { buildParts, type Parts } from "./parts.ts";
 import { chooseQueues, queueOrder } from "./queue_order.ts";
 import type { Service } from "./service.ts";
@@ -112,7 +112,7 @@ export class Launcher implements Controls {
     return this.#finished;
   }
 
-  /** Why it stopped by itself before its time, if it did. */
+  /** Why it stopped by itself, or what it could not store before it stopped; undefined when all went well. */
   get failure(): StoreError | undefined {
     return this.#failure;
   }
@@ -253,6 +253,7 @@ export class Launcher implements Controls {
   async #stop(): Promise<void> {
     this.#options.onStopping?.();
     const parting = new Parting(this.#clock, this.#partingMs);
+    let deregistered = false;
     const steps: [string, () => Promise<unknown>][] = [
       ["bounds", async () => await this.#parts.bounding?.stop()],
       ["manager", () => this.#endJobs(parting)],
@@ -269,15 +270,19 @@ export class Launcher implements Controls {
       ],
       ["listener", () => (this.#parts.listener.end(), parting.within(this.#parts.listening.stop()))],
       ["reaper", async () => (await this.#parts.reaping?.stop(), this.#parts.reaper?.close())],
-      ["deregister", () => parting.within(this.#options.store.deregister(this.identity))],
+      [
+        "deregister",
+        async () => deregistered = await parting.within(this.#options.store.deregister(this.identity)),
+      ],
       ["late-errors", () => this.#parts.lateErrors.stop()],
     ];
     for (const [name, step] of steps) {
       // One part that cannot stop must not keep the others from it.
       await step().catch((error) => this.#log.error("Could not stop cleanly", { part: name, error: error.message }));
     }
-    if (parting.failed && !this.#failure) this.#sayUntold();
+    this.#reportUnstored(deregistered);
     this.#log.info("Stopped");
+    this.#options.onStopped?.(this.#failure);
   }
 
   /** Takes nothing more, and ends the jobs that run. */
@@ -291,7 +296,7 @@ export class Launcher implements Controls {
     ]);
     if (await parting.within(this.#takingEnded)) await quieted;
     // What the last taking brought goes back.
-    if (!await parting.within(this.#parts.settler.flush())) this.#parts.settler.abandon();
+    if (!await parting.within(this.#parts.settler.flush(), OUTCOMES_SHARE)) this.#parts.settler.abandon();
   }
 
   async #endMeasuring(parting: Parting): Promise<void> {
@@ -307,10 +312,14 @@ export class Launcher implements Controls {
     this.inbox.put({ verb: "stop", by: "the launcher" });
   }
 
-  #sayUntold(): void {
-    this.#log.error(
-      "Store did not answer at the end: what it was not told of runs again when this process counts as dead",
-      { outcomes: this.#parts.settler.unsettled, running: this.#parts.manager.busy, identity: this.identity },
-    );
+  /** A stop that could not store everything is a failure. Its jobs were given back, or are leased until it is offline. */
+  #reportUnstored(deregistered: boolean): void {
+    const outcomes = this.#parts.settler.unsettled;
+    if (this.#failure || !this.#started || deregistered && outcomes === 0) return;
+    const message = deregistered
+      ? "Outcomes not stored at shutdown: their jobs run again"
+      : "Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired";
+    this.#failure = new StoreError("unavailable", message);
+    this.#log.error(message, { outcomes, running: this.#parts.manager.busy, identity: this.identity });
   }
 }

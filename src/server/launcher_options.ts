@@ -9,6 +9,7 @@ import type { CronEntryInput } from "../cron/entry.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
 import type { BatchMiddleware, PushMiddleware } from "../middleware/chain.ts";
+import type { StoreError } from "../store/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import type { Hooks } from "./hooks.ts";
@@ -47,4 +48,6 @@ export interface LauncherOptions {
   readonly onReload?: () => Promise<void>;
   /** Called once, when stopping begins. */
   readonly onStopping?: () => void;
+  /** Called once, when the worker has stopped, with what it could not do. */
+  readonly onStopped?: (failure: StoreError | undefined) => void;
 }

@@ -13,7 +13,7 @@ import { Cancelled, Shutdown } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
 import type { RunningJob } from "../store/store.ts";
-import { Parting } from "./parting.ts";
+import { OUTCOMES_SHARE, Parting } from "./parting.ts";
 import { Processor, type ProcessorServices } from "./processor.ts";
 import type { Service } from "./service.ts";
 import type { Settler } from "./settler.ts";
@@ -146,13 +146,13 @@ export class Manager implements Service {
       if (await processor.letGo()) count++;
     });
     // What hangs in a hook of theirs is left to the rescuer.
-    await parting.within(Promise.all(letting));
+    await parting.within(Promise.all(letting), OUTCOMES_SHARE);
     if (count > 0) this.#log.warn("Giving unfinished jobs back", { count });
     await this.#settleRest(parting);
   }
 
   async #settleRest(parting: Parting): Promise<void> {
-    if (!await parting.within(this.#settler.flush())) this.#settler.abandon();
+    if (!await parting.within(this.#settler.flush(), OUTCOMES_SHARE)) this.#settler.abandon();
   }
 
   /** Whether it happens within the time, and before `cold` aborts. */

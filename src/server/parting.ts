@@ -9,12 +9,14 @@ import type { Clock } from "../clock.ts";
 
 /** In all, beside what the running jobs take. */
 export const PARTING_MS = 5_000;
+/** Outcomes leave a fifth of it to `deregister`, which gives their jobs back if they cannot be stored. */
+export const OUTCOMES_SHARE = 0.8;
 
 /** Waits for what needs the store, and no longer than the bound in all. */
 export class Parting {
   readonly #clock: Clock;
+  readonly #maxMs: number;
   #leftMs: number;
-  #failed = false;
 
   /**
    * Nothing is waited for yet.
@@ -24,24 +26,25 @@ export class Parting {
    */
   constructor(clock: Clock, mostMs = PARTING_MS) {
     this.#clock = clock;
-    this.#leftMs = mostMs;
+    this.#maxMs = this.#leftMs = mostMs;
   }
 
-  /** Whether something could not be said, in time or at all. */
-  get failed(): boolean {
-    return this.#failed;
-  }
-
-  /** Waits for it. False when it fails, or is not there in time; it is then no longer waited for. */
-  async within(said: Promise<unknown>): Promise<boolean> {
+  /**
+   * Waits until something is stored.
+   *
+   * @param said what is being stored
+   * @param share how much of the whole bound may be used up afterwards, from 0 to 1; the rest is left for later steps
+   * @returns false if it failed or took too long; it is then no longer waited for
+   */
+  async within(said: Promise<unknown>, share = 1): Promise<boolean> {
     const since = this.#clock.monotonic();
     const over = new AbortController();
-    // Whatever is left, an answer that is there already counts.
-    const late = this.#clock.sleep(Math.max(1, this.#leftMs), over.signal).then(() => false);
+    const forMs = this.#leftMs - (1 - share) * this.#maxMs;
+    // An answer that has arrived counts even when no time is left.
+    const late = this.#clock.sleep(Math.max(1, forMs), over.signal).then(() => false);
     const inTime = await Promise.race([said.then(() => true, () => false), late]);
     over.abort();
     this.#leftMs -= this.#clock.monotonic() - since;
-    if (!inTime) this.#failed = true;
     return inTime;
   }
 }

@@ -57,8 +57,8 @@ export interface Server extends AsyncDisposable {
   /** Pushes jobs. */
   readonly client: Client;
   /**
-   * Resolves when it has stopped; rejects when it had to stop by itself: its store is gone. Nobody need wait for it: the
-   * log says so, too.
+   * Resolves when it has stopped. Rejects with a {@linkcode StoreError} when it stopped by itself because its store is
+   * gone, or when it could not store every outcome before it stopped: those jobs run again. The log has the same error.
    */
   readonly finished: Promise<void>;
   /** Takes nothing more. */

@@ -74,6 +74,8 @@ export class Supervisor {
   readonly #exchange = new Exchange(() => this.#members.keys());
   readonly #stop = new AbortController();
   #replacing: Promise<void> = Promise.resolve();
+  /** The first exit code, other than 0, of a worker that stopped: it could not store everything. */
+  #code = 0;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -104,7 +106,7 @@ export class Supervisor {
     if (maxMemoryBytes > 0) void this.#watchMemory(over.signal);
     await Promise.all(kept);
     over.abort();
-    return 0;
+    return this.#code;
   }
 
   #start(index: number): Member {
@@ -143,7 +145,11 @@ export class Supervisor {
     let since = clock.monotonic();
     for (let member = first;; member = this.#start(index)) {
       const status = await member.child.status;
-      if (this.#stop.signal.aborted || (status.success && !member.replaced)) break;
+      if (this.#stop.signal.aborted || (status.success && !member.replaced)) {
+        // A start that a stop interrupts is no failure, and a signal is the operator's.
+        if (member.isReady && status.signal === null) this.#code ||= status.code;
+        break;
+      }
       failures = member.replaced || clock.monotonic() - since >= GROWN_UP_MS ? 0 : failures + 1;
       if (!member.replaced) {
         const backoffMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.max(0, failures - 1));

@@ -11,7 +11,7 @@ import { FakeClock } from "../support/clock.ts";
 import { JobsProcess } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
-const UNTOLD = "Store did not answer at the end: what it was not told of runs again when this process counts as dead";
+const UNSTORED = "Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired";
 /** So long real processes wait for the store here; by default it is {@linkcode PARTING_MS}. */
 const PATIENCE_MS = 300;
 
@@ -70,11 +70,11 @@ async function performing(bench: Bench): Promise<{ server: JobsProcess; jid: str
   return { server, jid };
 }
 
-/** That it said what the store does not know, and ended well. */
-async function assertUntold(server: JobsProcess): Promise<void> {
+/** That it logged what it could not store, and exited with 1. */
+async function assertUnstored(server: JobsProcess): Promise<void> {
   const { code } = await server.status();
-  assertEquals(code, 0, JSON.stringify(server.lines));
-  const said = server.lines.filter(({ msg }) => msg === UNTOLD);
+  assertEquals(code, 1, JSON.stringify(server.lines));
+  const said = server.lines.filter(({ msg }) => msg === UNSTORED);
   assertEquals(said.map(({ level, outcomes, running }) => ({ level, outcomes, running })), [
     { level: "error", outcomes: 1, running: 0 },
   ]);
@@ -82,17 +82,17 @@ async function assertUntold(server: JobsProcess): Promise<void> {
   assertEquals(server.lines.at(-1)?.msg, "Stopped");
 }
 
-Deno.test("Redis gone for good: the process says what it could not tell, and ends as if it were there", async () => {
+Deno.test("on Redis, a worker whose store is gone for good logs what it could not store, stops in time and exits with 1", async () => {
   await using redis = await startRedis();
   await using bench = await Bench.open(redis.url);
   const { server } = await performing(bench);
   await using _server = server;
   await redis.kill();
   server.kill("SIGTERM");
-  await assertUntold(server);
+  await assertUnstored(server);
 });
 
-Deno.test("a SQLite file that another program holds locked: the process says what it could not tell, and ends", async () => {
+Deno.test("on SQLite, a worker whose file is locked by another program logs what it could not store, stops in time and exits with 1", async () => {
   await using bench = await Bench.open();
   const { server, jid } = await performing(bench);
   await using _server = server;
@@ -100,7 +100,7 @@ Deno.test("a SQLite file that another program holds locked: the process says wha
   other.exec("BEGIN IMMEDIATE");
   server.kill("SIGTERM");
   // While the file is still locked.
-  await assertUntold(server);
+  await assertUnstored(server);
   other.exec("ROLLBACK");
   const [entry] = await bench.store.find(jid);
   assertEquals(entry?.place.in, "leased", "left to the rescuer");

@@ -150,6 +150,15 @@ Deno.test("--processes with --burst ends when all have ended", async () => {
   assertEquals((await bench.store.stats()).processed, 2_000);
 });
 
+Deno.test("the exit code of a worker that could not stop well is that of its parent", async () => {
+  await using bench = await Bench.open();
+  const module = `${bench.folder}/module.js`;
+  await Deno.writeTextFile(module, `addEventListener("unload", () => Deno.exit(3)); export function Quick() {}`);
+  await using server = await serve(bench, [module]);
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 3);
+});
+
 Deno.test("what keeps the first from starting is said once, and its code is ours", async () => {
   await using bench = await Bench.open();
   const path = `${bench.folder}/broken.js`;

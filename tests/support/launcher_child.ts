@@ -34,3 +34,4 @@ using _signals = listenToSignals(launcher.inbox);
 await launcher.start();
 logger("run").info("Ready");
 await launcher.finished;
+if (launcher.failure) Deno.exitCode = 1;
