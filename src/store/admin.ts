@@ -50,7 +50,7 @@ export interface Page {
 export interface PageRequest {
   /** From the page before; absent for the first. */
   readonly cursor?: string;
-  /** At most so many; default 25. */
+  /** The most entries to return. Default 25. A page whose payloads exceed 4 MiB ends earlier. */
   readonly limit?: number;
   /** Sets: latest first. Queues: newest first. */
   readonly reverse?: boolean;

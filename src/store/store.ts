@@ -239,7 +239,10 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
    */
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]>;
 
-  /** Takes up to `limit` jobs, oldest first within a queue. Each becomes a lease of `owner`. */
+  /**
+   * Takes up to `limit` jobs, oldest first within a queue. Each becomes a lease of `owner`. Returns fewer than there are
+   * when their payloads exceed 4 MiB, but at least one.
+   */
   take(request: TakeRequest): Promise<Lease[]>;
 
   /** Ends leases of `owner`. An outcome whose token it no longer has changes nothing and is named in `lost`. */
@@ -247,7 +250,7 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
 
   /**
    * Moves due members of `scheduled` and `retry`, earliest first, to the back of the queues that their payloads name
-   * (none: `default`); at most `limit`.
+   * (none: `default`); at most `limit`, and fewer when their payloads exceed 4 MiB.
    */
   promote(limit: number): Promise<PromoteResult>;
 

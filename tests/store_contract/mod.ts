@@ -15,6 +15,7 @@ import { enqueue } from "./enqueue.ts";
 import { exactlyOnce } from "./exactly_once.ts";
 import type { Cases, OpenTestStore } from "./harness.ts";
 import { health } from "./health.ts";
+import { large } from "./large.ts";
 import { limits } from "./limits.ts";
 import { measures } from "./measures.ts";
 import { pages } from "./pages.ts";
@@ -41,6 +42,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   bytes,
   wait,
   commands,
+  large,
   limits,
   pause,
   counts,

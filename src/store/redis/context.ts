@@ -13,6 +13,11 @@ import { isUnknown } from "./refusals.ts";
 export interface Context {
   /** The connection for everything that does not block. */
   readonly link: Link;
+  /**
+   * The connection for subscriptions, made when the first one is. Redis closes a subscribed connection when more than
+   * `client-output-buffer-limit pubsub` (32 MB) waits for it, so no command with a large reply may share it.
+   */
+  readonly subscriptions: Link;
   /** Makes a link for what blocks: its connection is made when it is first used. */
   blockingLink(name: string): Link;
   /** Milliseconds to add to the server's time; "0" but for tests. */

@@ -2,8 +2,8 @@
  * A connection that comes back: the way to Redis for everything else here.
  *
  *  1. It connects when first asked, and again as soon as the connection breaks, with jittered backoff.
- *  2. A call that finds no connection waits for one, up to `waitMs`; one that was cut off is sent again if that does no
- *     harm; one that Redis cannot take just now (loading, a replica after a failover) is sent again later.
+ *  2. A call that finds no connection waits for one, up to `waitMs`; one that was cut off is sent again, up to `waitMs`, if
+ *     that does no harm; one that Redis cannot take just now (loading, a replica after a failover) is sent again later.
  *  3. It says once that the connection is down, and once that it is up again and for how long it was down.
  *
  * Its waits run on the system's clock: what a test does to the store's time is not the network's.
@@ -24,6 +24,8 @@ export interface LinkOptions {
   readonly shown: string;
   /** How long a call waits for a connection in all. */
   readonly waitMs: number;
+  /** Sends a PING this often, for a connection that otherwise only receives. Default: never. */
+  readonly pingMs?: number;
   /** Told when the connection is gone, and will be made anew. */
   readonly onLost?: () => void;
   /** Told when the link is closed for good. */
@@ -164,8 +166,14 @@ export class Link {
           const pause = backoff(failures);
           if (systemClock.monotonic() + pause > deadline) throw error;
           await systemClock.sleep(pause, this.#end.signal);
-        } else if (!(error instanceof ConnectionLost) || error.underWay && !repeatable || this.closed) {
+        } else if (!(error instanceof ConnectionLost) || this.closed) {
           throw error;
+        } else if (error.underWay) {
+          // The command itself may be what cuts the connection: its reply is too large for a limit of the server, or of
+          // a proxy. Sent again without end, it would cut all other commands, too.
+          const pause = failures === 0 ? 0 : backoff(failures - 1);
+          if (!repeatable || systemClock.monotonic() + pause > deadline) throw error;
+          await systemClock.sleep(pause, this.#end.signal);
         }
       }
     }
@@ -250,7 +258,18 @@ export class Link {
       this.#options.onLost?.();
       this.#connect();
     });
+    if (this.#options.pingMs !== undefined) void this.#ping(connection, this.#options.pingMs);
     this.#wake();
+  }
+
+  /** Keeps checking a connection until it is lost: without a pending command, a dead peer is not noticed. */
+  async #ping(connection: Connection, everyMs: number): Promise<void> {
+    const lost = new AbortController();
+    void connection.lost.then(() => lost.abort());
+    while (this.#connection === connection) {
+      await systemClock.sleep(everyMs, lost.signal);
+      if (this.#connection === connection) await connection.send(["PING"]).catch(() => {});
+    }
   }
 
   #sayUp(): void {

@@ -21,6 +21,9 @@ const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 /** A server that owes an answer for so long is taken for dead: no step of ours takes a tenth of it. */
 const SHORTEST_SILENCE_MS = 1_000;
 
+/** Subscriptions are silent for hours: this often it is checked that their connection still exists. */
+const SUBSCRIPTION_PING_MS = 15_000;
+
 /**
  * Opens the store at a Redis address (its forms stand in `address.ts`).
  *
@@ -49,6 +52,7 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
   });
   const context: Context = {
     link,
+    subscriptions: newLink("subscriptions", silenceMs, { pingMs: SUBSCRIPTION_PING_MS }),
     blockingLink: (name) => newLink(name, BLOCK_S * 2_000),
     offset: offsetOf(options.clock),
     waitMs,

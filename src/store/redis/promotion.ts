@@ -6,21 +6,18 @@
 import type { Buffer } from "node:buffer";
 import { queueNamedIn } from "../../job/fields.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
+import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
 import type { PromoteResult } from "../store.ts";
 import { type Context, member } from "./context.ts";
 import { queueKey, SETS } from "./keys.ts";
 import { makeMoves, type Move } from "./moves.ts";
 import { SCRIPTS } from "./script.ts";
 
-/** A due member of a set. */
-interface Due {
-  readonly set: string;
-  readonly bytes: Buffer;
-  readonly score: number;
-}
-
 /** Who finds everything moved by others so often has helped enough. */
 const MOST_STEPS = 20;
+
+/** How the script names the set `retry`: the letter r. */
+const RETRY = 0x72;
 
 /** What promoting did, and when the earliest member is due that was left. */
 export interface Promotion extends PromoteResult {
@@ -29,7 +26,8 @@ export interface Promotion extends PromoteResult {
 }
 
 /**
- * See `Store.promote`. Members that another process moved first are made up for by those after them.
+ * See `Store.promote`. Works in steps of at most {@linkcode MAX_BATCH_BYTES}. Members that another process moved first are
+ * made up for by those after them.
  */
 export async function promote(context: Context, limit: number): Promise<Promotion> {
   const total = { moved: 0, buried: 0 };
@@ -45,22 +43,14 @@ export async function promote(context: Context, limit: number): Promise<Promotio
 }
 
 async function promoteSome(context: Context, limit: number): Promise<Promotion> {
-  const reply = await context.link.run(SCRIPTS.due, [], [context.offset(), `${limit}`], { bytes: true });
-  const [now, retry, scheduled] = reply as [number, Buffer[], Buffer[]];
-  const due = [...readDue(SETS.retry, retry), ...readDue(SETS.scheduled, scheduled)]
-    .sort((a, b) => a.score - b.score)
-    .slice(0, limit);
-  const moves = due.map(({ set, bytes }) => toQueue(context, set, bytes, now));
+  const args = [context.offset(), `${limit}`, `${MAX_BATCH_BYTES}`];
+  const reply = await context.link.run(SCRIPTS.due, [], args, { bytes: true });
+  const [now, sets, ...due] = reply as [number, Buffer, ...Buffer[]];
+  const moves = due.map((bytes, i) => toQueue(context, sets[i] === RETRY ? SETS.retry : SETS.scheduled, bytes, now));
   const { made, now: later, nextInMs } = await makeMoves(context, moves);
   const buried = moves.filter((move, i) => made[i] && move.to === SETS.dead).length;
   const moved = made.filter(Boolean).length - buried;
   return { moved, buried, nextInMs, earliest: later + (nextInMs ?? Infinity) };
-}
-
-function readDue(set: string, flat: readonly Buffer[]): Due[] {
-  const due: Due[] = [];
-  for (let i = 0; i < flat.length; i += 2) due.push({ set, bytes: flat[i]!, score: Number(flat[i + 1]) });
-  return due;
 }
 
 function toQueue(context: Context, set: string, bytes: Buffer, now: number): Move {

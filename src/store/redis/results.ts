@@ -146,7 +146,7 @@ export class Results {
     if (this.#listening) return;
     this.#listening = true;
     try {
-      await this.#context.link.listen(RESULTS_CHANNEL, (jid) => {
+      await this.#context.subscriptions.listen(RESULTS_CHANNEL, (jid) => {
         for (const wake of this.#waiting.get(jid) ?? []) wake();
       });
     } catch {

@@ -80,7 +80,7 @@ export class RedisStore implements OpenStore {
     this.url = context.link.shown;
     this.#context = context;
     this.#close = close;
-    const channel = new WakeChannel(context.link);
+    const channel = new WakeChannel(context.subscriptions);
     this.#pusher = new Pusher(context);
     this.#taker = new Taker(context, this.#holdings);
     this.#settlement = new Settlement(context, this.#holdings);

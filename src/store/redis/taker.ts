@@ -8,6 +8,7 @@
  * @module
  */
 import { randomBytes } from "node:crypto";
+import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
 import type { Lease, TakeRequest } from "../store.ts";
 import { type Context, insist } from "./context.ts";
 import type { Holdings } from "./holdings.ts";
@@ -47,7 +48,8 @@ export class Taker {
     const name = this.#nonce + (++this.#takings >>> 0).toString(16).padStart(8, "0");
     const unanswered = this.#unansweredOf(owner);
     const lost = [...unanswered].filter((name) => !this.#underWay.has(name));
-    const args = [offset(), owner, name, `${Math.floor(limit)}`, `${lost.length}`, ...lost, ...queues];
+    const head = [offset(), owner, name, `${Math.floor(limit)}`, `${MAX_BATCH_BYTES}`];
+    const args = [...head, `${lost.length}`, ...lost, ...queues];
     unanswered.add(name);
     this.#underWay.add(name);
     try {

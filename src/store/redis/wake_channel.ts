@@ -1,6 +1,6 @@
 /**
  * Our channel, on which scripts tell that a due time is earlier than those before, that the crontab has changed, and that
- * a queue is let go again. It is heard over the connection for commands.
+ * a queue is let go again. It has a connection of its own, shared with the channel of results.
  *
  * Who waits hears of what concerns them alone: that a job of a limited queue has ended may be told a thousand times a
  * second, and none of the others is to ask Redis each time.
@@ -33,6 +33,7 @@ export class WakeChannel {
   #listening = false;
   readonly #heard: Record<Topic, number> = { due: 0, cron: 0, queues: 0 };
 
+  /** @param link the connection for subscriptions */
   constructor(link: Link) {
     this.#link = link;
   }

@@ -5,6 +5,7 @@
  */
 import { uncounted } from "../../job/fields.ts";
 import type { Edit, Place } from "../admin.ts";
+import { ByteBudget } from "../batch_bytes.ts";
 import type { Context } from "./context.ts";
 import type { Entries, EntryRow } from "./entries.ts";
 import type { Jobs } from "./jobs.ts";
@@ -63,11 +64,14 @@ export class Editor {
       let count = 0;
       let cursor: string | undefined;
       while (count < limit) {
-        const rows = this.#pages.rows(place, { limit: limit - count, ...(cursor !== undefined && { cursor }) });
+        const budget = new ByteBudget();
+        const request = { limit: limit - count, ...(cursor !== undefined && { cursor }) };
+        const rows = this.#pages.rows(place, request, budget);
         if (rows.length === 0) break;
         // What cannot be edited must not stand in the way of what can.
         cursor = cursorAt(rows.at(-1)!);
         count += this.#apply(rows, edit);
+        if (budget.isSpent && count > 0) break;
       }
       return count;
     }, limit);

@@ -43,6 +43,11 @@ export class Jobs {
     return last - contents.length + 1;
   }
 
+  /** A job by its number. It must exist. */
+  get(id: number): JobRow {
+    return this.#context.sql("SELECT id, jid, payload FROM job WHERE id = ?").get(id) as unknown as JobRow;
+  }
+
   /** Gives a job another payload. */
   rewrite(id: number, payload: string): void {
     this.#context.sql("UPDATE job SET payload = ? WHERE id = ?").run(payload, id);

@@ -4,11 +4,19 @@
  * @module
  */
 import type { Page, PageRequest, Place } from "../admin.ts";
+import { ByteBudget } from "../batch_bytes.ts";
 import { CursorError } from "../cursor.ts";
+import { readBounded } from "./bounded.ts";
 import type { Context } from "./context.ts";
 import { type EntryRow, toEntry } from "./entries.ts";
 
 const DEFAULT_LIMIT = 25;
+
+/** Where a page begins: behind the entry of this time and number. */
+interface Position {
+  readonly at: number;
+  readonly id: number;
+}
 
 /** Reads pages. */
 export class Pages {
@@ -21,16 +29,29 @@ export class Pages {
   /** See `StoreAdmin.page`. */
   page(place: Place, request: PageRequest = {}): Page {
     const limit = request.limit ?? DEFAULT_LIMIT;
-    const rows = this.rows(place, { ...request, limit: limit + 1 });
+    const budget = new ByteBudget();
+    const rows = this.rows(place, { ...request, limit: limit + 1 }, budget);
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
-    return { entries: shown.map(toEntry), ...(rows.length > limit && last && { next: cursorAt(last) }) };
+    const hasMore = rows.length > limit || budget.isSpent;
+    return { entries: shown.map(toEntry), ...(hasMore && last && { next: cursorAt(last) }) };
   }
 
-  /** The rows of a page. */
-  rows(place: Place, { cursor, limit = DEFAULT_LIMIT, reverse = false }: PageRequest): EntryRow[] {
+  /** The rows of a page, as many as the budget allows. */
+  rows(place: Place, { cursor, limit = DEFAULT_LIMIT, reverse = false }: PageRequest, budget: ByteBudget): EntryRow[] {
+    return readBounded(
+      { limit, budget },
+      (count, after: EntryRow | undefined) =>
+        this.#read(place, { after: parseCursor(after ? cursorAt(after) : cursor, reverse), limit: count, reverse }),
+      ({ payload }) => payload,
+    );
+  }
+
+  #read(
+    place: Place,
+    { after, limit, reverse }: { readonly after: Position; readonly limit: number; readonly reverse: boolean },
+  ): EntryRow[] {
     const { sql } = this.#context;
-    const after = parseCursor(cursor, reverse);
     const direction = reverse ? "DESC" : "ASC";
     const beyond = reverse ? "<" : ">";
     switch (place.in) {
@@ -63,7 +84,7 @@ export function cursorAt({ at, id }: EntryRow): string {
   return `${at ?? 0}.${id}`;
 }
 
-function parseCursor(cursor: string | undefined, reverse: boolean): { at: number; id: number } {
+function parseCursor(cursor: string | undefined, reverse: boolean): Position {
   if (cursor === undefined) {
     const edge = reverse ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
     return { at: edge, id: edge };

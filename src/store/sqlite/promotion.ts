@@ -5,6 +5,7 @@
  */
 import { queueNamedIn } from "../../job/fields.ts";
 import { type FieldTexts, setFields, wireTime } from "../../job/raw.ts";
+import { ByteBudget } from "../batch_bytes.ts";
 import type { PromoteResult } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { JobRow, Jobs } from "./jobs.ts";
@@ -66,22 +67,26 @@ export class Promotion {
   #promote(limit: number): { moved: number; buried: number } {
     const { sql } = this.#context;
     const now = this.#context.now();
+    // Without their payloads: SQLite would keep those of all while it sorts.
     const due = sql(
-      `SELECT job.id, job.jid, job.payload FROM (
-         SELECT * FROM (SELECT job, at FROM member WHERE place = 'scheduled' AND at <= ?1 ORDER BY at, job LIMIT ?2)
-         UNION ALL
-         SELECT * FROM (SELECT job, at FROM member WHERE place = 'retry' AND at <= ?1 ORDER BY at, job LIMIT ?2)
-         ORDER BY at, job LIMIT ?2
-       ) AS due CROSS JOIN job ON job.id = due.job ORDER BY due.at, due.job`,
-    ).all(now, limit) as unknown as JobRow[];
+      `SELECT * FROM (SELECT job, at FROM member WHERE place = 'scheduled' AND at <= ?1 ORDER BY at, job LIMIT ?2)
+       UNION ALL
+       SELECT * FROM (SELECT job, at FROM member WHERE place = 'retry' AND at <= ?1 ORDER BY at, job LIMIT ?2)
+       ORDER BY at, job LIMIT ?2`,
+    ).all(now, limit) as { job: number }[];
+    const budget = new ByteBudget();
+    let moved = 0;
     let buried = 0;
-    for (const job of due) {
+    for (const { job: id } of due) {
+      const job = this.#jobs.get(id);
+      if (!budget.spend(job.payload)) break;
+      moved++;
       this.#sets.remove(job.id);
       if (this.toBack(job, {}, now)) continue;
       this.#sets.add("dead", now, job.id);
       buried++;
     }
     if (buried > 0) this.#sets.trimDead(now);
-    return { moved: due.length - buried, buried };
+    return { moved: moved - buried, buried };
   }
 }

@@ -6,8 +6,10 @@
 import type { StatementSync } from "node:sqlite";
 import type { QueuePause } from "../admin.ts";
 import type { QueueLimit } from "../limits.ts";
+import { ByteBudget } from "../batch_bytes.ts";
 import { ALL_QUEUES } from "../pauses.ts";
 import type { Lease, TakeRequest } from "../store.ts";
+import { readBounded } from "./bounded.ts";
 import type { Context } from "./context.ts";
 import { LIMIT_COLUMNS, type Limited, limitIn, Limits } from "./limits.ts";
 
@@ -19,6 +21,8 @@ interface Open {
 
 /** What time alone brings is looked at closely for the last of it: it costs a reading of all starts that count. */
 const SOON_MS = 1_000;
+
+type QueuedRow = [id: number, payload: string];
 
 /** Not in the types yet. */
 type ArrayStatement = StatementSync & { setReturnArrays(on: boolean): void };
@@ -43,15 +47,20 @@ export class Queues {
       const leases: Lease[] = [];
       if (this.#allPaused()) return leases;
       const take = `${this.#nonce}-${++this.#takings}`;
+      const budget = new ByteBudget();
       for (const name of queues) {
         const left = limit - leases.length;
-        if (left <= 0) break;
+        if (left <= 0 || budget.isSpent) break;
         const open = this.#withWork(name);
         if (open === undefined) continue;
         const { id: queue, limit: limited } = open;
         if (limited) this.#limits.settle(limited);
         const most = limited ? Math.min(left, this.#limits.room(limited)) : left;
-        const rows = this.#oldest().all(queue, most) as unknown as [id: number, payload: string][];
+        const rows = readBounded(
+          { limit: most, budget },
+          (count, after: QueuedRow | undefined) => this.#oldest(queue, after?.[0] ?? Number.MIN_SAFE_INTEGER, count),
+          ([, payload]) => payload,
+        );
         if (rows.length === 0) continue;
         const [last] = rows.at(-1)!;
         sql(
@@ -168,14 +177,14 @@ export class Queues {
     this.#grow(queue, -1);
   }
 
-  /** Reads the oldest jobs of a queue. Arrays, because objects with names take twice as long. */
-  #oldest(): StatementSync {
+  /** Reads the oldest jobs of a queue after one. Arrays, because objects with names take twice as long. */
+  #oldest(queue: number, after: number, count: number): QueuedRow[] {
     const oldest = this.#context.sql(
       `SELECT job.id, payload FROM queued CROSS JOIN job ON job.id = queued.job
-       WHERE queued.queue = ? ORDER BY queued.job LIMIT ?`,
+       WHERE queued.queue = ? AND queued.job > ? ORDER BY queued.job LIMIT ?`,
     ) as ArrayStatement;
     oldest.setReturnArrays(true);
-    return oldest;
+    return oldest.all(queue, after, count) as unknown as QueuedRow[];
   }
 
   #allPaused(): boolean {

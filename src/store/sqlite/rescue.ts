@@ -5,7 +5,9 @@
  */
 import { nextRescue } from "../../job/fields.ts";
 import { setFields } from "../../job/raw.ts";
+import { ByteBudget } from "../batch_bytes.ts";
 import type { RescueResult } from "../store.ts";
+import { readBounded } from "./bounded.ts";
 import type { Context } from "./context.ts";
 import type { JobRow, Jobs } from "./jobs.ts";
 import type { Processes } from "./processes.ts";
@@ -43,7 +45,17 @@ export class Rescue {
     const { read, commit } = this.#context;
     const dead = await read(() => this.#processes.findDead());
     if (dead.length === 0) return { rescued: 0, buried: 0, owners: [] };
-    return await commit.run(() => this.#rescue(limit, maxRescues), limit);
+    const total = { rescued: 0, buried: 0 };
+    const owners = new Set<string>();
+    for (;;) {
+      const left = limit - total.rescued - total.buried;
+      const step = await commit.run(() => this.#rescue(left, maxRescues), left);
+      total.rescued += step.rescued;
+      total.buried += step.buried;
+      for (const owner of step.owners) owners.add(owner);
+      const isDone = step.rescued + step.buried === 0 || total.rescued + total.buried >= limit;
+      if (isDone) return { ...total, owners: [...owners] };
+    }
   }
 
   #rescue(limit: number, maxRescues: number): RescueResult {
@@ -51,14 +63,16 @@ export class Rescue {
     const owners: string[] = [];
     let rescued = 0;
     let buried = 0;
+    const budget = new ByteBudget();
     for (const owner of this.#processes.findDead()) {
       const left = limit - rescued - buried;
-      if (left <= 0) break;
+      if (left <= 0 || budget.isSpent) break;
       owners.push(owner);
-      const rows = this.#context.sql(
-        `SELECT job.id, job.jid, job.payload, lease.queue FROM lease CROSS JOIN job ON job.id = lease.job
-         WHERE lease.owner = ? ORDER BY lease.job LIMIT ?`,
-      ).all(owner, left) as unknown as LeasedRow[];
+      const rows = readBounded({ limit: left, budget }, (count, after: LeasedRow | undefined) =>
+        this.#context.sql(
+          `SELECT job.id, job.jid, job.payload, lease.queue FROM lease CROSS JOIN job ON job.id = lease.job
+           WHERE lease.owner = ? AND lease.job > ? ORDER BY lease.job LIMIT ?`,
+        ).all(owner, after?.id ?? Number.MIN_SAFE_INTEGER, count) as unknown as LeasedRow[], ({ payload }) => payload);
       for (const row of rows) {
         if (this.#giveBack(row, maxRescues, now)) rescued++;
         else buried++;

@@ -1,11 +1,12 @@
 #!lua flags=allow-oom
--- Takes jobs from the right ends of queues; each becomes a lease.
+-- Takes jobs from the right ends of queues, as many as the limits of number and bytes allow, and always one. Each becomes
+-- a lease.
 --
 -- A token is: 11 hex digits of the time in ms, 16 of the taking, "-", 5 digits of the place in it, ":", the queue.
 -- Sorted as text, tokens of one owner are in the order of taking.
 --
 -- KEYS[1]  jobs:leases:OWNER
--- ARGV     offset of the clock in ms, owner, 16 hex digits that name this taking, limit,
+-- ARGV     offset of the clock in ms, owner, 16 hex digits that name this taking, limit, most bytes,
 --          number of unanswered takings, their names, then the queues in order
 -- Result   what all tokens of this taking begin with,
 --          per lease of an unanswered taking: token, payload (flat),
@@ -17,7 +18,8 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local prefix = string.format('%011x', now) .. ARGV[3] .. '-'
 local left = tonumber(ARGV[4])
-local first = 6 + ARGV[5]
+local bytes = tonumber(ARGV[5])
+local first = 7 + ARGV[6]
 local again = {}
 local result = { prefix, again }
 
@@ -25,16 +27,23 @@ local result = { prefix, again }
 call('ZADD', 'jobs:owners', 'NX', now, ARGV[2])
 
 -- What was taken when the answer was lost: the owner knows nothing of it. What is too much now goes back.
-if first > 6 then
+if first > 7 then
   local unanswered = {}
-  for i = 6, first - 1 do unanswered[ARGV[i]] = true end
+  for i = 7, first - 1 do unanswered[ARGV[i]] = true end
   local tokens = {}
   for _, token in ipairs(call('HKEYS', KEYS[1])) do
     if unanswered[string.sub(token, 12, 27)] then tokens[#tokens + 1] = token end
   end
   table.sort(tokens)
+  local fits = 0
+  for i = 1, math.min(#tokens, left) do
+    local size = call('HSTRLEN', KEYS[1], tokens[i])
+    if i > 1 and size > bytes then break end
+    bytes = bytes - size
+    fits = i
+  end
   for i = #tokens, 1, -1 do
-    if i > left then
+    if i > fits then
       local queue = string.match(tokens[i], ':(.*)$')
       call('RPUSH', 'queue:' .. queue, call('HGET', KEYS[1], tokens[i]))
       call('SADD', 'queues', queue)
@@ -48,13 +57,52 @@ if first > 6 then
   end
   left = left - #tokens
 end
-if left == 0 or first > #ARGV then return result end
+if left == 0 or bytes <= 0 or first > #ARGV then return result end
 
 -- The first name stands for all queues.
 local paused = pausedOf(now, { '*', unpack(ARGV, first) })
 if paused[1] ~= 0 then return result end
 local limits = call('HMGET', 'jobs:limits', unpack(ARGV, first))
 local place = 10000
+local count = #again / 2
+-- How many jobs are popped at once: growing, as their sizes are not known.
+local at_once = 1
+
+-- Takes up to `most` jobs of a queue. Returns them, or the error of a key that is no list.
+local function takeFrom(queue, limit, most)
+  local key, suffix = 'queue:' .. queue, ':' .. queue
+  local taken = {}
+  while most > 0 and bytes > 0 do
+    local wanted = math.min(most, at_once)
+    local jobs = redis.pcall('RPOP', key, wanted)
+    if not jobs then break end
+    if jobs.err then return jobs end
+    local popped, fits, leases = #jobs, 0, {}
+    while fits < popped and (count == 0 or #jobs[fits + 1] <= bytes) do
+      fits = fits + 1
+      count = count + 1
+      bytes = bytes - #jobs[fits]
+      leases[2 * fits - 1] = prefix .. place .. suffix
+      leases[2 * fits] = jobs[fits]
+      taken[#taken + 1] = jobs[fits]
+      place = place + 1
+    end
+    if fits > 0 then
+      call('HSET', KEYS[1], unpack(leases))
+      if limit then noteTaken(queue, limit, now, ARGV[2], leases) end
+    end
+    if fits < popped then
+      -- The youngest first, so that the oldest is at the right end again.
+      bytes = 0
+      for k = popped, fits + 1, -1 do call('RPUSH', key, jobs[k]) end
+    end
+    if popped < wanted then break end
+    most = most - popped
+    at_once = math.min(4 * at_once, 100)
+  end
+  return taken
+end
+
 -- A queue that cannot be read (its key, or one that its limit is counted from, is of another type) stops no other: what
 -- was taken before would be nobody's. It is told where there is nothing else to tell.
 local failure
@@ -65,25 +113,14 @@ for i = first, #ARGV do
       local fine, room = pcall(roomIn, ARGV[i], limit, now, true)
       if fine then most = math.min(left, room) else most, failure = 0, room end
     end
-    local jobs = most > 0 and redis.pcall('RPOP', 'queue:' .. ARGV[i], most)
-    if jobs and jobs.err then
+    local jobs = takeFrom(ARGV[i], limit, most)
+    if jobs.err then
       failure = jobs
-    elseif jobs and #jobs > 0 then
-      local suffix = ':' .. ARGV[i]
-      for from = 1, #jobs, 1000 do
-        local leases = {}
-        for k = from, math.min(from + 999, #jobs) do
-          leases[#leases + 1] = prefix .. place .. suffix
-          leases[#leases + 1] = jobs[k]
-          place = place + 1
-        end
-        call('HSET', KEYS[1], unpack(leases))
-        if limit then noteTaken(ARGV[i], limit, now, ARGV[2], leases) end
-      end
+    elseif #jobs > 0 then
       left = left - #jobs
       jobs[#jobs + 1] = ARGV[i]
       result[#result + 1] = jobs
-      if left == 0 then break end
+      if left == 0 or bytes <= 0 then break end
     end
   end
 end

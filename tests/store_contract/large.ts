@@ -1,0 +1,107 @@
+/**
+ * Large jobs: every batch is bounded by bytes as well as by number.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { MAX_BATCH_BYTES } from "../../src/store/batch_bytes.ts";
+import type { Lease, NewJob } from "../../src/store/store.ts";
+import type { Cases } from "./harness.ts";
+import { HOUR_MS, jid, job, LAPSE_MS, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
+
+const MB = 1_000_000;
+
+/** The n-th job, of about `bytes` bytes. */
+function largeJob(n: number, bytes: number, change: Partial<NewJob> = {}): NewJob {
+  const payload = `{"class":"HardJob","args":[${n},"${"x".repeat(bytes)}"],"queue":"default","jid":"${jid(n)}"}`;
+  return { jid: jid(n), queue: "default", payload, ...change };
+}
+
+function largeJobs(from: number, to: number, bytes: number, change: Partial<NewJob> = {}): NewJob[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => largeJob(from + i, bytes, change));
+}
+
+function bytesOf(leases: readonly { readonly payload: string }[]): number {
+  return leases.reduce((sum, { payload }) => sum + payload.length, 0);
+}
+
+export const large: Cases = {
+  "take returns at most 4 MiB, in order, and the rest with the next calls": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue(largeJobs(1, 10, MB));
+    const taken: Lease[] = [];
+    for (let calls = 0; taken.length < 10; calls++) {
+      assert(calls < 10, `${taken.length} taken by ${calls} calls`);
+      const leases = await takeUpTo(t.store, owner);
+      assert(bytesOf(leases) <= MAX_BATCH_BYTES, `${bytesOf(leases)} bytes`);
+      taken.push(...leases);
+      assertEquals((await t.store.stats()).leased, taken.length);
+    }
+    assertEquals(numbers(taken), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    assertEquals((await t.store.settle(owner, taken.map(({ token }) => ({ kind: "ack", token })))).lost, []);
+  },
+
+  "take returns a job that is larger than the bound alone": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue([job(1), largeJob(2, MAX_BATCH_BYTES + MB), job(3)]);
+    assertEquals(numbers(await takeUpTo(t.store, owner)), [1]);
+    assertEquals(numbers(await takeUpTo(t.store, owner)), [2]);
+    assertEquals(numbers(await takeUpTo(t.store, owner)), [3]);
+  },
+
+  "take leaves the order of a queue alone when large jobs follow many small ones": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const small = Array.from({ length: 300 }, (_, i) => job(i + 1));
+    await t.store.enqueue([...small, ...largeJobs(301, 306, MB), job(307, { queue: "low" })]);
+    const taken: Lease[] = [];
+    for (let calls = 0; calls < 3; calls++) taken.push(...await takeUpTo(t.store, owner, 1_000, ["default", "low"]));
+    assertEquals(numbers(taken), Array.from({ length: 307 }, (_, i) => i + 1));
+  },
+
+  "promote moves large due jobs, earliest first, until none is left": async (open) => {
+    await using t = await open();
+    await t.store.enqueue(largeJobs(1, 6, MB).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
+    await t.store.enqueue([largeJob(7, MAX_BATCH_BYTES + MB, { delayMs: HOUR_MS + 60_000 })]);
+    t.advance(2 * HOUR_MS);
+    let moved = 0;
+    for (let calls = 0;; calls++) {
+      assert(calls < 10, `${moved} moved by ${calls} calls`);
+      const result = await t.store.promote(1_000);
+      moved += result.moved;
+      if (result.nextInMs === undefined) break;
+      assertEquals(result.nextInMs, 0);
+    }
+    assertEquals(moved, 7);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2, 3, 4, 5, 6, 7]);
+  },
+
+  "rescue returns large jobs to the front of their queue in their order": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const all = [...largeJobs(1, 9, MB), largeJob(10, MAX_BATCH_BYTES + MB)];
+    await t.store.enqueue(all);
+    for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, owner)).length;
+    await t.store.enqueue([job(11)]);
+    t.advance(LAPSE_MS);
+    const { rescued, buried, owners } = await t.store.rescue(100, 3);
+    assertEquals({ rescued, buried, owners }, { rescued: 10, buried: 0, owners: [owner] });
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assertEquals((await t.store.stats()).leased, 0);
+  },
+
+  "large jobs are edited to the last one": async (open) => {
+    await using t = await open();
+    await t.store.enqueue([...largeJobs(1, 9, MB), ...largeJobs(10, 18, MB, { delayMs: HOUR_MS })]);
+    const editAll = async (edit: () => Promise<number>) => {
+      let changed = 0;
+      for (let step = await edit(); step > 0; step = await edit()) changed += step;
+      return changed;
+    };
+    assertEquals(await editAll(() => t.store.editSome({ in: "scheduled" }, "requeue", 100)), 9);
+    assertEquals(await editAll(() => t.store.editSome({ in: "queue", queue: "default" }, "kill", 100)), 18);
+    assertEquals(await editAll(() => t.store.editSome({ in: "dead" }, "delete", 100)), 18);
+  },
+};

@@ -1,0 +1,103 @@
+/**
+ * Large jobs on a Redis with its default settings, which close a subscribed connection when more than 32 MB wait for it.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { type Clock, systemClock } from "../src/clock.ts";
+import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
+import { LAPSE_MS, processRecord, TTL_MS } from "./store_contract/jobs.ts";
+import { until } from "./support/eventually.ts";
+import { type RedisServer, startRedis } from "./support/redis.ts";
+
+const OWNER = "host:1:aaaaaaaaaaaa";
+
+const redis = await startRedis();
+Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
+
+/** Two stores on an empty Redis, of which the first waits for due jobs, queues and results as a worker does. */
+interface Bench extends AsyncDisposable {
+  readonly redis: RedisServer;
+  readonly store: OpenStore;
+  readonly other: OpenStore;
+  /** The lines that the first store has logged. */
+  readonly lines: string[];
+  advance(ms: number): void;
+}
+
+async function openBench(options: StoreOptions = {}): Promise<Bench> {
+  await redis.cli("FLUSHALL");
+  let ahead = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead };
+  const lines: string[] = [];
+  const log: StoreOptions["log"] = (level, message) => lines.push(`${level}: ${message}`);
+  const store = await openStore(redis.url, { clock, log, waitMs: 5_000, ...options });
+  const other = await openStore(redis.url, { clock });
+  await store.beat(processRecord(OWNER), TTL_MS);
+  const stop = new AbortController();
+  const waits = [store.waitForDue(stop.signal), store.waitForResult("a job that never ends", stop.signal)];
+  await until(async () => {
+    const channels = await redis.cli("PUBSUB", "CHANNELS");
+    return channels.includes("jobs:wake") && channels.includes("jobs:results");
+  }, "the store listens");
+  return {
+    redis,
+    store,
+    other,
+    lines,
+    advance: (ms) => ahead += ms,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await Promise.all(waits);
+      for (const one of [store, other]) await one[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Fills a queue, or `schedule`, with jobs of so many bytes each, inside Redis. */
+async function fill(count: number, bytes: number, dueAt?: number): Promise<void> {
+  const script = `
+    local filler = string.rep('x', ARGV[2])
+    redis.call('SADD', 'queues', 'default')
+    for i = 1, ARGV[1] do
+      local payload = '{"class":"HardJob","args":[' .. i .. ',"' .. filler .. '"],"queue":"default","jid":"' .. i .. '"}'
+      if ARGV[3] == '' then redis.call('LPUSH', 'queue:default', payload)
+      else redis.call('ZADD', 'schedule', ARGV[3], payload) end
+    end`;
+  const dueAtS = dueAt === undefined ? "" : `${dueAt / 1_000}`;
+  await redis.cli("EVAL", script, "0", `${count}`, `${bytes}`, dueAtS);
+}
+
+Deno.test("redis: 1,000 jobs of 40 kB that are due at once are moved to their queue", async () => {
+  await using t = await openBench();
+  await fill(1_000, 40_000, systemClock.now() - 1_000);
+  let moved = 0;
+  for (let calls = 0; moved < 1_000 && calls < 10; calls++) moved += (await t.store.promote(1_000)).moved;
+  assertEquals(moved, 1_000);
+  assertEquals(t.lines, []);
+});
+
+Deno.test("redis: 45 queued jobs of 900 kB reach the worker that takes them", async () => {
+  await using t = await openBench();
+  await fill(45, 900_000);
+  let taken = 0;
+  for (let calls = 0; taken < 45 && calls < 45; calls++) {
+    taken += (await t.store.take({ queues: ["default"], limit: 50, owner: OWNER })).length;
+  }
+  assertEquals(taken, 45);
+  assertEquals(t.lines, []);
+});
+
+Deno.test("redis: 100 leases of 400 kB are rescued", async () => {
+  await using t = await openBench();
+  const offline = "host:2:bbbbbbbbbbbb";
+  await t.other.beat(processRecord(offline), TTL_MS);
+  await fill(100, 400_000);
+  for (let taken = 0; taken < 100;) {
+    taken += (await t.other.take({ queues: ["default"], limit: 100, owner: offline })).length;
+  }
+  t.advance(LAPSE_MS);
+  assertEquals((await t.store.rescue(100, 3)).rescued, 100);
+  assertEquals((await t.store.stats()).queues.map(({ name, size }) => [name, size]), [["default", 100]]);
+  assertEquals(t.lines, []);
+});
