@@ -1,11 +1,13 @@
 /** The crontab on a Redis whose answers are lost. */
 import { assertEquals } from "@std/assert";
+import { Client } from "../src/client/client.ts";
+import { Crontab } from "../src/client/crontab.ts";
 import { openStore } from "../src/store/open.ts";
 import { job, numbersIn } from "./store_contract/jobs.ts";
 import { startRedis } from "./support/redis.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
 
-Deno.test("an occurrence whose answer was lost is stored once, and found decided", async () => {
+Deno.test("redis: an occurrence whose answer was lost is stored once, and answered as if it had not been lost", async () => {
   await using redis = await startRedis();
   await using proxy = await TcpProxy.start(redis.port);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}/0`);
@@ -13,8 +15,44 @@ Deno.test("an occurrence whose answer was lost is stored once, and found decided
   const [version] = await store.cronWrite([{ ...write, version: 0, state: "s0", jobs: [] }]);
   proxy.cutNextAnswer();
   const again = await store.cronWrite([{ ...write, version: version!, state: "s1", jobs: [job(1)] }]);
-  assertEquals(again, [undefined], "another was faster: we were");
-  assertEquals((await store.cronRead()).entries.map(({ state, live }) => [state, live]), [["s1", job(1).jid]]);
+  const entries = (await store.cronRead()).entries;
+  assertEquals(again, [entries[0]!.version]);
+  assertEquals(entries.map(({ state, live }) => [state, live]), [["s1", job(1).jid]]);
   assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [1]);
   assertEquals(await store.cronHistory("a", 10), ["{}", "{}"]);
+});
+
+Deno.test("redis: a cron entry that is run by hand enqueues one job when the answer is lost", async () => {
+  await using redis = await startRedis();
+  await using proxy = await TcpProxy.start(redis.port);
+  await using store = await openStore(`redis://127.0.0.1:${proxy.port}/0`);
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  await crontab.add({ name: "a", rule: "0 0 1 1 *", class: "HardJob" });
+  let writes = 0;
+  const losing: typeof store.cronWrite = (...args) => {
+    // The reading before it must be answered.
+    if (++writes === 1) proxy.cutNextAnswer();
+    return store.cronWrite(...args);
+  };
+  const lossy = new Proxy(store, {
+    get: (target, name) => name === "cronWrite" ? losing : Reflect.get(target, name).bind?.(target),
+  });
+  const jid = await new Crontab({ store: lossy, client: new Client({ store }) }).run("a");
+  assertEquals(proxy.accepted, 2);
+  const { entries } = await store.page({ in: "queue", queue: "default" });
+  assertEquals(entries.map(({ payload }) => JSON.parse(payload).jid), [jid]);
+  assertEquals(writes, 1);
+});
+
+Deno.test("redis: a cron entry is removed when the answer is lost", async () => {
+  await using redis = await startRedis();
+  await using proxy = await TcpProxy.start(redis.port);
+  await using store = await openStore(`redis://127.0.0.1:${proxy.port}/0`);
+  const write = { name: "a", definition: "d", awaited: false, records: [], state: "s", jobs: [] };
+  const [version] = await store.cronWrite([{ ...write, version: 0 }]);
+  // So that Redis has the script.
+  assertEquals(await store.cronRemove("a", version! + 1), false);
+  proxy.cutNextAnswer();
+  assertEquals(await store.cronRemove("a", version!), true);
+  assertEquals((await store.cronRead()).entries, []);
 });

@@ -8,7 +8,7 @@ import { StoreError } from "../../src/store/errors.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../../src/store/open.ts";
 import { Connection } from "../../src/store/redis/connection.ts";
 import { ConnectionLost } from "../../src/store/redis/refusals.ts";
-import { jobs, processRecord, takeUpTo, TTL_MS } from "../store_contract/jobs.ts";
+import { job, jobs, processRecord, takeUpTo, TTL_MS } from "../store_contract/jobs.ts";
 import { until } from "../support/eventually.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
@@ -122,6 +122,27 @@ Deno.test("redis chaos: what was taken when the answer was lost, and does not fi
     9,
     10,
   ]);
+});
+
+Deno.test("redis chaos: a duplicate whose answer was lost stays refused when the lock is released before it is resent", async () => {
+  await using t = await openBench();
+  const unique = { key: "HardJob:bob", ttlMs: 3_600_000 };
+  await t.direct.beat(processRecord(OWNER), TTL_MS);
+  await t.direct.enqueue([job(1, { unique })]);
+  // So that Redis has the script.
+  await t.store.enqueue([job(2)]);
+  t.proxy.cutNextAnswer();
+  const accepted = t.proxy.accepted;
+  t.proxy.weather = "closed";
+  const pushing = t.store.enqueue([job(3, { unique }), job(4)]);
+  await until(() => t.proxy.accepted > accepted);
+  const [holder] = await takeUpTo(t.direct, OWNER, 1);
+  await t.direct.settle(OWNER, [{ kind: "ack", token: holder!.token, unlock: unique.key, jid: job(1).jid }]);
+  t.proxy.weather = "fair";
+  assertEquals(await pushing, [{ stored: false, holder: job(1).jid }, { stored: true }]);
+  assertEquals(await jidsIn(t.direct), [job(2).jid, job(4).jid]);
+  // The lock is free: the number of the refused batch is remembered, not the lock.
+  assertEquals(await t.store.enqueue([job(5, { unique })]), [{ stored: true }]);
 });
 
 Deno.test("redis chaos: a slow network slows, and nothing more", async () => {

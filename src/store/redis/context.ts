@@ -45,6 +45,14 @@ export async function insist<T>({ waitMs }: Context, attempt: () => Promise<T>):
   }
 }
 
+/** The least time for which Redis remembers an answer that may be requested again. */
+const MIN_REMEMBER_MS = 60_000;
+
+/** For how many milliseconds Redis remembers an answer that may be requested again, as scripts take it. */
+export function rememberMs({ waitMs }: Context): string {
+  return `${Math.max(MIN_REMEMBER_MS, 3 * waitMs)}`;
+}
+
 /** How long a blocking command blocks before it is sent again, in seconds. */
 export const BLOCK_S = 5;
 

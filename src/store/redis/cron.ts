@@ -3,9 +3,10 @@
  *
  * @module
  */
+import { randomUUID } from "node:crypto";
 import { type CronReading, type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../cron.ts";
-import type { Context } from "./context.ts";
-import { CRON_TOLD, cronHistoryKey } from "./keys.ts";
+import { type Context, rememberMs } from "./context.ts";
+import { CRON_TOLD, cronDoneKey, cronHistoryKey } from "./keys.ts";
 import { openEnded } from "./pusher.ts";
 import { SCRIPTS } from "./script.ts";
 import type { WakeChannel } from "./wake_channel.ts";
@@ -40,15 +41,17 @@ export class Cron {
   async write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
     if (writes.length === 0) return [];
     const { link, offset, wire } = this.#context;
-    const args = [offset(), `${wire}`, `${MOST_CRON_RECORDS}`, ...writes.flatMap(pack)];
-    // Sent again after it happened it changes nothing, and is answered as if another had been faster.
-    const versions = await link.run(SCRIPTS.cronWrite, [], args) as number[];
+    const head = [offset(), `${wire}`, `${MOST_CRON_RECORDS}`, rememberMs(this.#context)];
+    // Resent because its answer was lost, it must not seem that another was faster: the caller would write once more.
+    const key = cronDoneKey(randomUUID());
+    const versions = await link.run(SCRIPTS.cronWrite, [key], [...head, ...writes.flatMap(pack)]) as number[];
     return versions.map((version) => version === 0 ? undefined : version);
   }
 
   /** See `CronStore.cronRemove`. */
   async remove(name: string, version: number): Promise<boolean> {
-    return await this.#context.link.run(SCRIPTS.cronRemove, [], [name, `${version}`]) === 1;
+    const args = [name, `${version}`, rememberMs(this.#context)];
+    return await this.#context.link.run(SCRIPTS.cronRemove, [cronDoneKey(randomUUID())], args) === 1;
   }
 
   /** See `CronStore.cronHistory`. */

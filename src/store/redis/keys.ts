@@ -58,13 +58,18 @@ export function adoptedKey(key: string): string {
   return `jobs:adopted:${key}`;
 }
 
-/** Ours: the number of the last batch that a client pushed (string). */
+/** Ours: the number of the last batch that a client pushed, and the jobs of it that were refused (string). */
 export function pusherKey(client: string): string {
   return `jobs:pusher:${client}`;
 }
 
 /** Ours: how often something about the crontab was told (string). */
 export const CRON_TOLD = "jobs:cron:told";
+
+/** Ours: the answer to one write of the crontab, for as long as it may be sent again (string). */
+export function cronDoneKey(write: string): string {
+  return `jobs:cron:done:${write}`;
+}
 
 /** Ours: what became of an entry's occurrences, newest first (list). */
 export function cronHistoryKey(name: string): string {

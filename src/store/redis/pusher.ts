@@ -2,8 +2,8 @@
  * The way in: jobs → queues and `schedule`.
  *
  *  1. Calls of the same turn, and those that come while a batch is under way, go in one script.
- *  2. One batch is under way at a time, and each has a number that the script remembers: one that is sent again because
- *     the answer was lost is not stored twice.
+ *  2. One batch is under way at a time, and each has a number that the script remembers with the jobs it refused: one that
+ *     is sent again because the answer was lost is not stored twice, and gets the same answer.
  *  3. A job that Redis cannot take (a key of the wrong type) does not fail the calls that happen to go with it.
  *
  * @module
@@ -13,15 +13,13 @@ import { systemClock } from "../../clock.ts";
 import { setFields } from "../../job/raw.ts";
 import { StoreError } from "../errors.ts";
 import type { EnqueueResult, NewJob } from "../store.ts";
-import type { Context } from "./context.ts";
+import { type Context, rememberMs } from "./context.ts";
 import { pusherKey } from "./keys.ts";
 import { SCRIPTS } from "./script.ts";
 
 /** Calls are put together up to so many jobs, and so many characters. */
 const LARGEST_BATCH = 1_000;
 const LARGEST_BATCH_CHARS = 1 << 20;
-/** For at least so long the number of the last batch is remembered. */
-const REMEMBER_MS = 60_000;
 
 /** One call of `enqueue`. */
 interface Push {
@@ -102,7 +100,7 @@ export class Pusher {
       this.#context.offset(),
       `${wire}`,
       `${++this.#batches}`,
-      `${Math.max(REMEMBER_MS, 3 * this.#context.waitMs)}`,
+      rememberMs(this.#context),
     ];
     const refused = await link.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
     const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));

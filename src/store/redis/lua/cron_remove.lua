@@ -1,18 +1,22 @@
 #!lua flags=allow-oom
--- Removes a crontab entry with its history, if it is as it was read.
+-- Removes a crontab entry with its history, if it is as it was read. Sent again because the answer was lost, it answers the
+-- same.
 --
--- ARGV     name, version as read
+-- KEYS[1]  jobs:cron:done:WRITE, set once this removal is done
+-- ARGV     name, version as read, for how many ms to remember that
 -- Result   1, or 0 if it had moved on
 -- O(N) for N records
 
 local call = redis.call
 local entry = 'jobs:cron:entry:' .. ARGV[1]
+if call('EXISTS', KEYS[1]) == 1 then return 1 end
 if call('HGET', entry, 'version') ~= ARGV[2] then return 0 end
 local live = call('HGET', entry, 'live')
 if live then call('HDEL', 'jobs:cron:live', live) end
 call('DEL', entry, 'jobs:cron:history:' .. ARGV[1])
 call('SREM', 'jobs:cron:names', ARGV[1])
 call('INCR', 'jobs:cron:told')
+call('SET', KEYS[1], '1', 'PX', ARGV[3])
 -- It fails where the user may not publish; schedulers then see it some seconds later.
 redis.pcall('PUBLISH', 'jobs:wake', 'cron')
 return 1

@@ -1,7 +1,9 @@
 #!lua
--- Changes crontab entries, each if it is as it was read, with the jobs that follow.
+-- Changes crontab entries, each if it is as it was read, with the jobs that follow. Sent again because the answer was lost,
+-- it changes nothing and answers the same.
 --
--- ARGV     offset of the clock in ms, wire (7 or 8), most records of an entry,
+-- KEYS[1]  jobs:cron:done:WRITE, the answer to this write
+-- ARGV     offset of the clock in ms, wire (7 or 8), most records of an entry, for how many ms to remember the answer,
 --          then per entry: name, version as read (0 for none), state, "1" if the end of its job is awaited or "",
 --            "define" and its definition, or "keep" and "",
 --            number of jobs, per job: queue, jid, payload without its closing brace,
@@ -10,6 +12,9 @@
 -- O(N) for N arguments
 
 local call = redis.call
+local answer = call('GET', KEYS[1])
+if answer then return cmsgpack.unpack(answer) end
+
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local enqueuedAt = ',"enqueued_at":' .. (ARGV[2] == '8' and string.format('%d', now) or string.format('%.3f', now / 1000)) .. '}'
@@ -24,7 +29,7 @@ end
 call('SCARD', 'jobs:cron:names')
 call('HLEN', 'jobs:cron:live')
 do
-  local i = 4
+  local i = 5
   while i <= #ARGV do
     call('HLEN', 'jobs:cron:entry:' .. ARGV[i])
     call('LLEN', 'jobs:cron:history:' .. ARGV[i])
@@ -35,7 +40,7 @@ end
 
 local result = {}
 local told = false
-local i = 4
+local i = 5
 while i <= #ARGV do
   local name = ARGV[i]
   local entry = 'jobs:cron:entry:' .. name
@@ -74,4 +79,5 @@ if told then
   -- It fails where the user may not publish; schedulers then see it some seconds later.
   redis.pcall('PUBLISH', 'jobs:wake', 'cron')
 end
+call('SET', KEYS[1], cmsgpack.pack(result), 'PX', ARGV[4])
 return result

@@ -1,7 +1,7 @@
 #!lua
 -- Stores a batch of jobs, once: in their queues or in `schedule`, with their unique locks.
 --
--- KEYS[1]  jobs:pusher:CLIENT, the number of that client's last batch
+-- KEYS[1]  jobs:pusher:CLIENT: the number of that client's last batch, a space, its result as MessagePack
 -- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, for how many ms to remember it,
 --          number of locks, per lock: place of its job in the batch (from 1), key, jid, time to live in ms;
 --          then groups:
@@ -36,9 +36,10 @@ do
   end
 end
 
--- Sent again because the first answer was lost: it is all there already.
-local repeated = tonumber(call('GET', KEYS[1]) or 0) >= tonumber(ARGV[3])
-if not repeated then call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4]) end
+-- Sent again because the first answer was lost: all of it is stored already. Which jobs were refused then is remembered,
+-- as the locks may be free by now.
+local number, answer = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
+if number and tonumber(number) >= tonumber(ARGV[3]) then return cmsgpack.unpack(answer) end
 
 for i = 6, first - 1, 4 do
   local place, key, jid, ttl = tonumber(ARGV[i]), 'jobs:unique:' .. ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
@@ -47,13 +48,13 @@ for i = 6, first - 1, 4 do
     refused[place] = true
     result[#result + 1] = place
     result[#result + 1] = holder
-  elseif not repeated then
+  else
     -- The stated end counts; Redis only sweeps up, later.
     call('SET', key, string.format('%d', now + ttl) .. ' ' .. jid, 'PX', ttl + 60000)
     call('SET', 'jobs:unique-of:' .. jid, ARGV[i + 1], 'PX', ttl + 60000)
   end
 end
-if repeated then return result end
+call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
 
 local place = 0
 local i = first
