@@ -3,9 +3,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help deno demo run check test bench fmt compile library image clean
 
-# What the tests drive, as PACKAGE[:COMMAND].
-TEST_NEEDS = redis-server ruby-sidekiq:sidekiq chromium prometheus:promtool zsh fish logrotate systemd:systemd-analyze tmux groff-base:groff bsdutils:script
-
 DENO = deno=$$(scripts/deno.sh) || exit 1; "$$deno"
 
 help: ## List the targets
@@ -27,14 +24,12 @@ run: deno ## Keep a processor running, for `./jobs push` from another terminal (
 	@echo
 	@exec ./jobs run examples/handlers.js $(ARGS)
 
-check: ## Format, lint, types, doc lint, doc tests
-	@$(DENO) task check
+check: ## Check format, lint, types, documentation and its examples
+	@$(DENO) run -A scripts/testrun/main.ts --check
 
-test: ## Everything: check, then all tests, with what they need installed
-	@scripts/need.sh $(TEST_NEEDS)
-	@deno=$$(scripts/deno.sh) || exit 1; failed=0; \
-	for task in $(if $(CI),lock) check test:unit test:system; do "$$deno" task "$$task" || failed=1; done; \
-	exit $$failed
+test: ## Run everything, check included (FILTER=cron: files with that in their path, or else in tests' titles)
+	@$(if $(CI),$(DENO) ci --quiet)
+	@$(DENO) run -A scripts/testrun/main.ts $(if $(FILTER),--filter '$(FILTER)') $(if $(SLOWEST),--slowest $(SLOWEST))
 
 bench: ## Measure: pushing, draining, starting
 	@$(DENO) task bench

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { requireTool } from "../tests/support/tools.ts";
 import { PAGE, page } from "./json_page.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
@@ -16,6 +17,7 @@ Deno.test("the manual page is the commands' own help: if not, run deno task docs
 });
 
 Deno.test("man understands the manual page", async () => {
+  requireTool("groff");
   const args = ["-man", "-ww", "-Tutf8", "-P-cbou", MANUAL]; // without bold, which is written twice
   const { stdout, stderr } = await new Deno.Command("groff", { args }).output();
   assertEquals(new TextDecoder().decode(stderr), "");

@@ -13,6 +13,7 @@ import { Connection } from "../src/store/redis/connection.ts";
 import { until } from "./support/eventually.ts";
 import { freePort, startRedis } from "./support/redis.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
+import { requireTool } from "./support/tools.ts";
 import { job } from "./store_contract/jobs.ts";
 
 /** Opens, pushes, and closes: that all is well. */
@@ -80,6 +81,7 @@ Deno.test("redis: a Unix socket", async () => {
 });
 
 Deno.test("redis: TLS, with an authority of one's own", async () => {
+  requireTool("openssl");
   const dir = await Deno.makeTempDir();
   const ca = `${dir}/ca.pem`;
   const openssl = async (...args: string[]) => {

@@ -5,6 +5,7 @@ import { defaultSettings } from "../../src/config.ts";
 import { Bench } from "../support/bench.ts";
 import { runHere, useExecutable } from "../support/command.ts";
 import { JobsProcess, temporaryFolder } from "../support/process.ts";
+import { requireTool } from "../support/tools.ts";
 
 const binary = await useExecutable();
 const PACKAGING = new URL("../../packaging/", import.meta.url);
@@ -14,6 +15,7 @@ const read = (path: string) => Deno.readTextFile(new URL(path, PACKAGING));
 const LONGEST_STOP_S = defaultSettings().timeoutMs / 1000 + 3 + 5;
 
 Deno.test("the systemd unit is sound, waits longer than we do, and reloads by HUP", async () => {
+  requireTool("systemd-analyze");
   const unit = await read("systemd/jobs.service");
   const value = (name: string) => unit.match(new RegExp(`^${name}=(.*)$`, "m"))?.[1];
   assert(Number(value("TimeoutStopSec")) > LONGEST_STOP_S);
@@ -27,6 +29,7 @@ Deno.test("the systemd unit is sound, waits longer than we do, and reloads by HU
 });
 
 Deno.test("logrotate takes the file away and makes the server open a new one", async () => {
+  requireTool("logrotate");
   await using bench = await Bench.open();
   const log = `${bench.folder}/jobs.log`;
   await using server = new JobsProcess({ store: bench.url, args: [bench.handlers, "--logfile", log] });

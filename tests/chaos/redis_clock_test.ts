@@ -7,14 +7,14 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { readWireTime } from "../../src/job/raw.ts";
 import { Bench } from "../support/bench.ts";
-import { jobsCommand, useCommand } from "../support/command.ts";
+import { FROM_SOURCES, jobsCommand, useCommand } from "../support/command.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 const HOUR_MS = 3_600_000;
 const SLACK_MS = 30_000;
 const RIGHT = jobsCommand();
-const SKEWED = RIGHT.map((part) =>
+const SKEWED = FROM_SOURCES.map((part) =>
   part.endsWith("/main.ts") ? new URL("../support/skewed.ts", import.meta.url).pathname : part
 );
 

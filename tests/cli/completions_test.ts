@@ -3,6 +3,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand, runHere } from "../support/command.ts";
 import { jobs } from "../support/process.ts";
+import { requireTool } from "../support/tools.ts";
 
 /** For each shell: completes the words of ARGV after the script, and prints what it offers, one a line. */
 const COMPLETE = {
@@ -14,6 +15,7 @@ const COMPLETE = {
 
 for (const [shell, script] of Object.entries(COMPLETE)) {
   Deno.test(`${shell} completes commands, options, and the queues that there are`, async () => {
+    if (shell !== "bash") requireTool(shell);
     await using bench = await Bench.open();
     for (const queue of ["mail", "low"]) await bench.push("Noop", [], { queue });
     const file = `${bench.folder}/completions`;

@@ -9,6 +9,7 @@ import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { requireTool } from "../support/tools.ts";
 
 const sqlite = (folder: string) => `sqlite:${folder}/jobs.db`;
 
@@ -19,6 +20,7 @@ function on(bench: Bench, args: readonly string[], stdin?: string) {
 
 /** Runs a command in a terminal so wide, and presses keys when it asks. */
 async function inTerminal(bench: Bench, args: readonly string[], keys = "", columns = 80): Promise<string> {
+  requireTool("script");
   const command = [...jobsCommand(), ...args].map((word) => `'${word}'`).join(" ");
   const child = new Deno.Command("script", {
     args: ["-qec", `stty cols ${columns}; exec ${command}`, "/dev/null"],

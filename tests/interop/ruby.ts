@@ -5,11 +5,13 @@
  */
 
 import { until } from "../support/eventually.ts";
+import { requireTool } from "../support/tools.ts";
 
 const WORKERS = new URL("./ruby/workers.rb", import.meta.url).pathname;
 
 /** Runs Ruby code that has `Sidekiq::API` and the workers; what it evaluates to comes back by way of JSON. */
 export async function ruby<T = unknown>(redisUrl: string, code: string, ...args: unknown[]): Promise<T> {
+  requireTool("sidekiq");
   const program = `args = JSON.parse(ARGV[0]); result = begin; ${code}; end; STDOUT.puts JSON.generate([result])`;
   const { success, stdout, stderr } = await new Deno.Command("ruby", {
     args: ["-W0", "-r", WORKERS, "-e", program, JSON.stringify(args)],
@@ -39,6 +41,7 @@ export class Sidekiq implements AsyncDisposable {
 
   /** Starts one that takes from these queues; resolves when it works. */
   static async start(redisUrl: string, queues: readonly string[]): Promise<Sidekiq> {
+    requireTool("sidekiq");
     const sidekiq = new Sidekiq(redisUrl, queues.flatMap((queue) => ["-q", queue]));
     await until(() => sidekiq.#log.includes("Booting Sidekiq"), () => `Sidekiq works: ${sidekiq.#log}`);
     return sidekiq;

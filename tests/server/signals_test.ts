@@ -4,6 +4,7 @@ import { openStore } from "../../src/store/open.ts";
 import { jobsCommand } from "../support/command.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { Bench } from "../support/bench.ts";
+import { requireRoot } from "../support/tools.ts";
 
 Deno.test("TERM stops: takes no more, lets the running job end, deregisters, exits 0", async () => {
   await using bench = await Bench.open();
@@ -162,6 +163,7 @@ Deno.test("jobs quiet and jobs stop do what the signals do", async () => {
 });
 
 Deno.test("as PID 1 it stops on TERM, and reaps the orphans of its jobs", async () => {
+  requireRoot();
   await using folder = await temporaryFolder();
   const url = `sqlite:${folder.path}/jobs.db`;
   await using store = await openStore(url);

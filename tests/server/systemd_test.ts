@@ -2,6 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { until } from "../support/eventually.ts";
+import { requireTool } from "../support/tools.ts";
 
 /** Prints when each message came, and the message as a line. Ruby, because Deno has no such sockets; the tests need it anyway. */
 const LISTENER = `
@@ -21,6 +22,7 @@ class Listener implements AsyncDisposable {
   readonly #reading: Promise<void>;
 
   constructor(address: string) {
+    requireTool("ruby");
     this.#child = new Deno.Command("ruby", {
       args: ["-rsocket", "-e", LISTENER, address],
       stdin: "null",

@@ -1,5 +1,6 @@
 /**
- * How tests start `jobs`: from its sources, or as the executable, so that the same tests can drive both.
+ * How tests start `jobs`: from its sources, from the bundle that `make test` makes of them, or as the executable, so that
+ * the same tests can drive all three.
  *
  * @module
  */
@@ -11,12 +12,17 @@ const OTHERS = /^(JOBS_|OTEL_|WATCHDOG_|LC_|NOTIFY_SOCKET$|TRACE(PARENT|STATE)$|
 for (const name of Object.keys(Deno.env.toObject())) if (OTHERS.test(name)) Deno.env.delete(name);
 Deno.env.set("LANG", "C.UTF-8");
 
-const FROM_SOURCES: readonly string[] = [
-  ...[Deno.execPath(), "run", "--allow-all", "--no-prompt", "--config", `${ROOT}deno.json`],
-  `${ROOT}main.ts`,
-];
+/** Starts `main` with the `deno.json` beside it. */
+function startOf(main: string): readonly string[] {
+  const config = main.replace(/[^/]*$/, "deno.json");
+  return [Deno.execPath(), "run", "--allow-all", "--no-prompt", "--config", config, main];
+}
 
-let command = FROM_SOURCES;
+/** Starts `jobs` from its sources, also where the other tests start the bundle. */
+export const FROM_SOURCES: readonly string[] = startOf(`${ROOT}main.ts`);
+
+// scripts/testrun/ names its bundle's first module.
+let command = startOf(Deno.env.get("TEST_JOBS_MAIN") ?? `${ROOT}main.ts`);
 
 /** The program and its first arguments. */
 export function jobsCommand(): [program: string, ...args: string[]] {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { requireRoot } from "./tools.ts";
 
 const ENTER = `
 mount --bind "$0" "$0"
@@ -23,6 +24,7 @@ exec setpriv --no-new-privs chroot --userspec=65532:65532 --groups= "$root" "$@"
  * @param volume the folder that is `/var/lib/jobs` in there, and all that can be written
  */
 export function containerCommand(rootfs: string, volume: string): string[] {
+  requireRoot();
   const handlers = new URL("./", import.meta.url).pathname;
   return [
     ...["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", ENTER, rootfs, volume, handlers],

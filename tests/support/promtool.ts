@@ -4,9 +4,11 @@
  * @module
  */
 import { assert } from "@std/assert";
+import { requireTool } from "./tools.ts";
 
 /** Runs `promtool`; returns what it said. The test fails when it found something. */
 export async function promtool(args: readonly string[], input = ""): Promise<string> {
+  requireTool("promtool");
   const child = new Deno.Command("promtool", { args: [...args], stdin: "piped", stdout: "piped", stderr: "piped" })
     .spawn();
   const writer = child.stdin.getWriter();

@@ -8,6 +8,7 @@
  * @module
  */
 import { until } from "./eventually.ts";
+import { requireTool } from "./tools.ts";
 
 /** How the server is started. */
 export interface RedisServerOptions {
@@ -38,6 +39,7 @@ export interface RedisServer extends AsyncDisposable {
 
 /** Starts a server. */
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+  requireTool("redis-server");
   const server = new Server(freePort(), await Deno.makeTempDir({ prefix: "jobs-redis-" }), options);
   await server.start();
   return server;

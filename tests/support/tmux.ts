@@ -4,6 +4,7 @@
  * @module
  */
 import { until } from "./eventually.ts";
+import { requireTool } from "./tools.ts";
 
 /** A terminal with a shell. */
 export class Terminal implements AsyncDisposable {
@@ -15,6 +16,7 @@ export class Terminal implements AsyncDisposable {
 
   /** Opens one of this size, with these environment variables. */
   static async open(columns: number, rows: number, env: Readonly<Record<string, string>> = {}): Promise<Terminal> {
+    requireTool("tmux");
     const terminal = new Terminal(await Deno.makeTempDir({ prefix: "jobs-tmux-" }));
     const size = ["-x", `${columns}`, "-y", `${rows}`];
     await terminal.#tmux(["new-session", "-d", ...size, "env PS1='$ ' ENV= sh"], env);

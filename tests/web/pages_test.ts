@@ -3,6 +3,7 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { Tally } from "../../src/server/tally.ts";
 import { Totals } from "../../src/server/totals.ts";
+import { promtool } from "../support/promtool.ts";
 import { bury, onBothStores, openSite, placeOf, processRecord, push } from "./site.ts";
 
 onBothStores("Every page shows what is there", async ({ store, visitor }) => {
@@ -139,18 +140,7 @@ Deno.test("Prometheus' own checker accepts the metrics; hostile and many names d
   for (let i = 0; i < 250; i++) await push(site.store, `q${i}`, { queue: `queue-${i}` });
   const { text, headers } = await site.visitor().visit("/metrics");
   assertStringIncludes(headers.get("content-type")!, "version=0.0.4");
-  const child = new Deno.Command("promtool", {
-    args: ["check", "metrics"],
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(text));
-  await writer.close();
-  const output = await child.output();
-  assertEquals(new TextDecoder().decode(output.stderr) + new TextDecoder().decode(output.stdout), "");
-  assert(output.success);
+  assertEquals(await promtool(["check", "metrics"], text), "");
   assert(text.split("\n").length < 7_000, "the number of series has a bound");
   assertStringIncludes(text, 'jobs_queue_size{queue="(other)"} 50');
   assertStringIncludes(text, 'class="a\\"b\\\\c\\nd"');

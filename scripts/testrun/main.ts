@@ -1,0 +1,86 @@
+/**
+ * `make test` and `make check`: runs checks and tests side by side and says how far it is.
+ *
+ *     deno run -A scripts/testrun/main.ts [--check] [--filter TEXT] [--slowest COUNT]
+ *
+ *  1. What the tests drive is installed (as root), or listed with the command that installs it; tests that need it are
+ *     then skipped by name. With `CI` set, nothing may be skipped.
+ *  2. The program is bundled once; system tests start that (`tests/support/command.ts`).
+ *  3. Each test file is a `deno test` of its own, two more at a time than there are processors: most of them wait for other
+ *     processes. Its temporary files lie in a folder that is removed with the run.
+ *  4. The last line has the totals: `N passed, M failed, K skipped`.
+ *
+ * The exit code is 0 if nothing failed.
+ *
+ * @module
+ */
+import { parseArgs } from "@std/cli/parse-args";
+import { join } from "node:path";
+import { ROOT } from "../bundle.ts";
+import { bundleForTests } from "./bundle.ts";
+import { planRun } from "./plan.ts";
+import { runAll } from "./pool.ts";
+import { count, Progress, summarize } from "./progress.ts";
+import { runTask, type TaskResult } from "./run_task.ts";
+import { canInstall, install, installCommand, missingTools } from "./tools.ts";
+
+const print = (line: string) => console.log(line);
+
+/** Returns whether everything that the tests drive is there or may be missing; prints what is missing. */
+async function provideTools(isCi: boolean): Promise<boolean> {
+  const missing = missingTools();
+  if (missing.length === 0) return true;
+  const names = missing.map(({ command }) => command).join(", ");
+  if (canInstall()) {
+    print(`Installing what the tests drive: ${names}`);
+    await install(missing);
+    return true;
+  }
+  print(`Not installed: ${names}. Tests that need them are skipped. Install them with:`);
+  print(`  sudo ${installCommand(missing)}`);
+  if (isCi) print("CI is set: nothing may be skipped.");
+  return !isCi;
+}
+
+/** Runs what the command line selects; returns the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  const flags: unknown = parseArgs([...args], { boolean: ["check"], string: ["filter", "slowest"] });
+  const { check, filter, slowest } = flags as { check: boolean; filter?: string; slowest?: string };
+  const start = performance.now();
+  const isCi = (Deno.env.get("CI") ?? "") !== "";
+  const tasks = await planRun(ROOT, { checksOnly: check, filter: filter === "" ? undefined : filter });
+  const cores = navigator.hardwareConcurrency;
+  print(`${tasks.length} tasks on ${cores} processors`);
+  if (!check && !await provideTools(isCi)) return 1;
+
+  const folder = await Deno.makeTempDir({ prefix: "jobs-run-" });
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    Deno.addSignalListener(signal, () => stop.abort());
+  }
+  try {
+    const env: Record<string, string> = { NO_COLOR: "1", TMPDIR: await makeFolder(folder, "tmp") };
+    if (tasks.some(({ name }) => name.startsWith("tests/"))) {
+      env.TEST_JOBS_MAIN = await bundleForTests(await makeFolder(folder, "jobs"));
+    }
+    const context = { root: ROOT, folder: await makeFolder(folder, "logs"), env, signal: stop.signal };
+    using progress = new Progress(tasks.length, print);
+    const run = (task: (typeof tasks)[number]) => runTask(task, context);
+    const results: TaskResult[] = await runAll(tasks, check ? cores : cores + 2, run, progress, stop.signal);
+    const seconds = (performance.now() - start) / 1000;
+    for (const line of summarize(results, Number(slowest ?? 0), seconds)) print(line);
+    const { failed, skipped, passed } = count(results);
+    if (stop.signal.aborted) return 130;
+    return failed > 0 || (isCi && skipped > 0) || (!check && passed === 0) ? 1 : 0;
+  } finally {
+    await Deno.remove(folder, { recursive: true }).catch(() => {}); // a process that is just ending may write there
+  }
+}
+
+async function makeFolder(parent: string, name: string): Promise<string> {
+  const path = join(parent, name);
+  await Deno.mkdir(path);
+  return path;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

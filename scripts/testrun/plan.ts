@@ -1,0 +1,119 @@
+/**
+ * Which commands a run consists of, and in which order they start.
+ *
+ * @module
+ */
+import { join, relative } from "node:path";
+
+/** One command of a run. */
+export interface Task {
+  /** How the progress lines and the summary name it. */
+  readonly name: string;
+  readonly kind: "check" | "tests";
+  /** Arguments of `deno`. */
+  readonly args: readonly string[];
+  /** Runs while nothing else does. */
+  readonly alone: boolean;
+}
+
+/** What `make test` and `make check` may be limited to. */
+export interface Selection {
+  /** Run the checks, without any tests. */
+  readonly checksOnly: boolean;
+  /** A part of a test file's path, or of tests' titles if no path contains it. */
+  readonly filter: string | undefined;
+}
+
+/** What can be told without running the tests. */
+const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
+  ["types", ["check"]],
+  ["documentation's examples", [
+    "test",
+    "--no-check",
+    "-A",
+    "--doc",
+    "--ignore=**/*_test.ts",
+    "src",
+    "README.md",
+    "docs",
+  ]],
+  ["lint", ["lint", "--quiet"]],
+  ["format", ["fmt", "--check", "--quiet"]],
+  ["public documentation", ["doc", "--lint", "src/mod.ts"]],
+];
+
+/** Folders whose tests start no processes of ours: one command runs each of them. */
+const UNIT_FOLDERS = ["src", "lint", "scripts"];
+
+/** Files that take longest start first, so that none of them is left for the end: path prefixes, longest first. */
+const SLOW_FIRST = [
+  "tests/soak/",
+  "tests/binary/",
+  "tests/server/cron",
+  "tests/library/",
+  "tests/cli/long_work",
+  "tests/server/limits",
+  "tests/chaos/",
+  "tests/web/browser",
+  "tests/interop/",
+];
+
+/** Tests that measure how the machine itself behaves: another test beside them would change the result. */
+const ALONE: readonly string[] = [];
+
+/**
+ * Returns the tasks of a run, in the order in which they should start.
+ *
+ * @throws {Error} if the filter matches no file and is not a usable title either
+ */
+export async function planRun(root: string, { checksOnly, filter }: Selection): Promise<Task[]> {
+  const checks = CHECKS.map(([name, args]): Task => ({ name: `check: ${name}`, kind: "check", args, alone: false }));
+  if (checksOnly) return checks;
+  const system = order(await testFiles(root, "tests"));
+  if (filter !== undefined) return await filtered(root, system, filter);
+  const units = UNIT_FOLDERS.map((folder) => testTask(folder, [folder]));
+  const [first, ...others] = checks;
+  const files = system.map((file) => testTask(file, [file]));
+  return [first!, ...files.slice(0, 4), ...units, ...others, ...files.slice(4)];
+}
+
+/** Paths that contain the filter; if there are none, tests with it in their titles. */
+async function filtered(root: string, system: readonly string[], filter: string): Promise<Task[]> {
+  const units = (await Promise.all(UNIT_FOLDERS.map((folder) => testFiles(root, folder)))).flat();
+  const matching = [...system, ...units].filter((file) => file.includes(filter));
+  if (matching.length > 0) return matching.map((file) => testTask(file, [file]));
+  const byTitle = ["--filter", filter, "--permit-no-files"];
+  return [
+    ...UNIT_FOLDERS.map((folder) => testTask(folder, [...byTitle, folder])),
+    ...system.map((file) => testTask(file, [...byTitle, file])),
+  ];
+}
+
+function testTask(name: string, args: readonly string[]): Task {
+  const isFolder = UNIT_FOLDERS.includes(name);
+  return {
+    name,
+    kind: "tests",
+    args: ["test", "--allow-all", "--no-check", ...(isFolder ? ["--parallel"] : []), ...args],
+    alone: ALONE.includes(name),
+  };
+}
+
+function order(files: readonly string[]): string[] {
+  const rank = (file: string) => {
+    const position = SLOW_FIRST.findIndex((prefix) => file.startsWith(prefix));
+    return position === -1 ? SLOW_FIRST.length : position;
+  };
+  return files.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+}
+
+/** The test files below a folder, as paths from the root. */
+async function testFiles(root: string, folder: string): Promise<string[]> {
+  const files: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(join(root, folder))) {
+    const path = join(folder, name);
+    if (isDirectory) files.push(...await testFiles(root, path));
+    else if (/_test\.tsx?$/.test(name)) files.push(relative(root, join(root, path)));
+  }
+  return files.sort();
+}

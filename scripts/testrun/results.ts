@@ -1,0 +1,68 @@
+/**
+ * Reads how the tests of one `deno test` ended.
+ *
+ * @module
+ */
+
+/** How one test ended. Its steps count as part of it. */
+export interface TestResult {
+  readonly title: string;
+  readonly outcome: "passed" | "failed" | "skipped";
+  readonly seconds: number;
+  /** Why it was skipped. */
+  readonly reason?: string;
+}
+
+/** The error with which a test reports what this machine lacks: `MissingTool` of `tests/support/tools.ts`. */
+const MISSING = /MissingTool: (.+?) required/;
+
+/** Reads Deno's JUnit report. */
+export function parseReport(xml: string): TestResult[] {
+  const cases = [...xml.matchAll(/<testcase\b([^>]*)>([^]*?)<\/testcase>/g)].map(([, attributes, body]) =>
+    readCase(attributes!, body!)
+  );
+  const titles = new Set(cases.map(({ title }) => title));
+  const isStep = ({ title }: TestResult) => parents(title).some((parent) => titles.has(parent));
+  const steps = cases.filter(isStep);
+  return cases.filter((one) => !isStep(one)).map((test) => {
+    // A test whose only failing steps lack something lacks it too.
+    const skipped = steps.filter(({ title, outcome }) => outcome === "skipped" && title.startsWith(`${test.title} > `));
+    const failed = steps.some(({ title, outcome }) => outcome === "failed" && title.startsWith(`${test.title} > `));
+    return test.outcome === "failed" && skipped.length > 0 && !failed
+      ? { ...test, outcome: "skipped", reason: skipped[0]!.reason! }
+      : test;
+  });
+}
+
+/** Returns what a test file that could not be loaded lacks, if that is the reason. */
+export function missingIn(output: string): string | undefined {
+  return output.match(MISSING)?.[1];
+}
+
+function readCase(attributes: string, body: string): TestResult {
+  const result = { title: attribute(attributes, "name"), seconds: Number(attribute(attributes, "time")) };
+  if (/<skipped\b/.test(body)) return { ...result, outcome: "skipped", reason: "ignored in the source" };
+  if (!/<(failure|error)\b/.test(body)) return { ...result, outcome: "passed" };
+  const missing = missingIn(decode(body));
+  return missing === undefined
+    ? { ...result, outcome: "failed" }
+    : { ...result, outcome: "skipped", reason: `${missing} not available` };
+}
+
+/** The titles that a step's title may begin with: `test > step > step`. */
+function parents(title: string): string[] {
+  const parts = title.split(" > ");
+  return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join(" > "));
+}
+
+function attribute(attributes: string, name: string): string {
+  return decode(attributes.match(new RegExp(`\\b${name}="([^"]*)"`))?.[1] ?? "");
+}
+
+function decode(text: string): string {
+  const named: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+  return text.replace(
+    /&(?:(lt|gt|quot|apos|amp)|#(\d+));/g,
+    (_all, name, code) => name === undefined ? String.fromCodePoint(Number(code)) : named[name]!,
+  );
+}

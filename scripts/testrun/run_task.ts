@@ -1,0 +1,83 @@
+/**
+ * Runs one task in a process group of its own and reads its results.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import type { Task } from "./plan.ts";
+import { missingIn, parseReport, type TestResult } from "./results.ts";
+
+/** How a task ended. */
+export interface TaskResult {
+  readonly task: Task;
+  readonly seconds: number;
+  /** Empty for a check, and for a file that could not be loaded. */
+  readonly tests: readonly TestResult[];
+  /** Why the task as a whole failed, though no test did: a check, a crash, the time limit. */
+  readonly failure?: string;
+  /** What the whole file lacks on this machine. */
+  readonly missing?: string;
+  /** Standard output and error. */
+  readonly output: string;
+}
+
+/** What tasks run with. */
+export interface TaskContext {
+  readonly root: string;
+  /** A folder for logs and reports. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Ends all tasks. */
+  readonly signal: AbortSignal;
+}
+
+/** The longest a task may take. A test that waits forever must not hold up the others. */
+const TASK_TIMEOUT_MS = 10 * 60_000;
+
+/** Runs a task. Never rejects because of what the task does. */
+export async function runTask(task: Task, { root, folder, env, signal }: TaskContext): Promise<TaskResult> {
+  const path = join(folder, task.name.replaceAll(/[^\w.-]+/g, "_"));
+  const report = `${path}.xml`;
+  const isTest = task.args[0] === "test";
+  const args = isTest ? ["test", `--junit-path=${report}`, ...task.args.slice(1)] : task.args;
+  const start = performance.now();
+  // Output goes to a file: a process that a test left behind would hold a pipe open.
+  const child = new Deno.Command("sh", {
+    args: ["-c", 'exec "$@" >"$0" 2>&1', `${path}.log`, Deno.execPath(), ...args],
+    cwd: root,
+    env: { ...env },
+    stdin: "null",
+    detached: true,
+  }).spawn();
+  const timeout = AbortSignal.timeout(TASK_TIMEOUT_MS);
+  const over = AbortSignal.any([signal, timeout]);
+  const kill = () => killGroup(child.pid);
+  over.addEventListener("abort", kill);
+  if (over.aborted) kill();
+  const status = await child.status;
+  over.removeEventListener("abort", kill);
+  killGroup(child.pid); // whatever it left behind
+  const output = await read(`${path}.log`);
+  const tests = isTest ? parseReport(await read(report)) : [];
+  const result = { task, seconds: (performance.now() - start) / 1000, tests, output };
+  if (timeout.aborted) return { ...result, failure: `ended after ${TASK_TIMEOUT_MS / 60_000} minutes` };
+  if (status.success || tests.some(({ outcome }) => outcome === "failed")) return result;
+  const skipped = tests.some(({ outcome }) => outcome === "skipped");
+  const crashed = /\(uncaught error\)|panicked at/.test(output);
+  if (skipped && !crashed) return result;
+  const missing = missingIn(output);
+  if (missing !== undefined) return { ...result, missing };
+  return { ...result, failure: status.signal === null ? `exit code ${status.code}` : `ended by ${status.signal}` };
+}
+
+function killGroup(pid: number): void {
+  try {
+    Deno.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing of the group is left.
+  }
+}
+
+async function read(path: string): Promise<string> {
+  return await Deno.readTextFile(path).catch(() => "");
+}

@@ -1,0 +1,81 @@
+/**
+ * The programs that tests drive, and how a machine gets them.
+ *
+ * @module
+ */
+
+/** One program that tests start. */
+export interface Tool {
+  /** The command that must be on `PATH`. */
+  readonly command: string;
+  /** Debian's package that has it. */
+  readonly package: string;
+}
+
+/** Every program that a test may require with `requireTool` of `tests/support/tools.ts`. */
+export const TOOLS: readonly Tool[] = [
+  { command: "redis-server", package: "redis-server" },
+  { command: "ruby", package: "ruby" },
+  { command: "sidekiq", package: "ruby-sidekiq" },
+  { command: "chromium", package: "chromium" },
+  { command: "promtool", package: "prometheus" },
+  { command: "zsh", package: "zsh" },
+  { command: "fish", package: "fish" },
+  { command: "logrotate", package: "logrotate" },
+  { command: "systemd-analyze", package: "systemd" },
+  { command: "tmux", package: "tmux" },
+  { command: "groff", package: "groff-base" },
+  { command: "script", package: "bsdutils" },
+  { command: "openssl", package: "openssl" },
+];
+
+/** Returns the tools whose command is not on `PATH`. */
+export function missingTools(tools: readonly Tool[] = TOOLS): Tool[] {
+  return tools.filter(({ command }) => !isOnPath(command));
+}
+
+/** Returns the one command that installs these tools. */
+export function installCommand(tools: readonly Tool[]): string {
+  return `apt-get install --yes --no-install-recommends ${packagesOf(tools).join(" ")}`;
+}
+
+/** Returns whether this process may install Debian packages. */
+export function canInstall(): boolean {
+  return Deno.uid() === 0 && isOnPath("apt-get");
+}
+
+/**
+ * Installs the tools with `apt-get`.
+ *
+ * @throws {Error} with the last lines of its output if it fails
+ */
+export async function install(tools: readonly Tool[]): Promise<void> {
+  // A fresh machine has no package lists, and an old one may have outdated ones.
+  for (const args of [["update"], ["install", "--yes", "--no-install-recommends", ...packagesOf(tools)]]) {
+    const { success, stdout, stderr } = await new Deno.Command("apt-get", {
+      args: ["-qq", "-o", "DPkg::Lock::Timeout=300", ...args],
+      env: { DEBIAN_FRONTEND: "noninteractive" },
+      stdin: "null",
+    }).output();
+    if (success) continue;
+    const text = new TextDecoder();
+    const output = `${text.decode(stdout)}${text.decode(stderr)}`.trim().split("\n").slice(-10).join("\n");
+    throw new Error(`apt-get ${args.join(" ")} failed:\n${output}`);
+  }
+}
+
+function packagesOf(tools: readonly Tool[]): string[] {
+  return [...new Set(tools.map((tool) => tool.package))].sort();
+}
+
+function isOnPath(command: string): boolean {
+  const folders = (Deno.env.get("PATH") ?? "").split(":").filter((folder) => folder !== "");
+  return folders.some((folder) => {
+    try {
+      const { isFile, mode } = Deno.statSync(`${folder}/${command}`);
+      return isFile && ((mode ?? 0) & 0o111) !== 0;
+    } catch {
+      return false;
+    }
+  });
+}

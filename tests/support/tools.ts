@@ -1,0 +1,32 @@
+/**
+ * What a test requires of the machine beyond Deno.
+ *
+ * @module
+ */
+import { missingTools, TOOLS } from "../../scripts/testrun/tools.ts";
+
+/** Thrown by a test that this machine cannot run. `make test` counts the test as skipped, by name. */
+export class MissingTool extends Error {
+  override name = "MissingTool";
+}
+
+/**
+ * Makes sure that a program is installed.
+ *
+ * @param command a row of `TOOLS` in `scripts/testrun/tools.ts`
+ * @throws {MissingTool} if it is not on `PATH`
+ */
+export function requireTool(command: string): void {
+  const tool = TOOLS.find((tool) => tool.command === command);
+  if (tool === undefined) throw new TypeError(`Unknown tool "${command}": add it to scripts/testrun/tools.ts`);
+  if (missingTools([tool]).length > 0) throw new MissingTool(`${command} required`);
+}
+
+/**
+ * Makes sure that the test runs as root: it mounts, changes its root folder, or makes namespaces.
+ *
+ * @throws {MissingTool} for any other user
+ */
+export function requireRoot(): void {
+  if (Deno.uid() !== 0) throw new MissingTool("root privileges required");
+}
