@@ -1,0 +1,150 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { planRun, type Task } from "./plan.ts";
+import { runAll } from "./pool.ts";
+import { count, describeResult, summarize } from "./progress.ts";
+import { parseReport } from "./results.ts";
+import { runTask, type TaskContext, type TaskResult } from "./run_task.ts";
+import { installCommand, missingTools } from "./tools.ts";
+
+/** A folder with test files, and what tasks in it run with. */
+async function project(files: Readonly<Record<string, string>>): Promise<TaskContext & AsyncDisposable> {
+  const root = await Deno.makeTempDir({ prefix: "jobs-testrun-" });
+  const folder = join(root, "logs");
+  await Deno.mkdir(folder);
+  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(join(root, name), text);
+  return {
+    root,
+    folder,
+    env: { NO_COLOR: "1" },
+    signal: new AbortController().signal,
+    [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
+  };
+}
+
+function task(name: string, more: Partial<Task> = {}): Task {
+  return { name, kind: "tests", args: ["test", "-A", "--no-check", "--no-config", name], alone: false, ...more };
+}
+
+const MISSING = `class MissingTool extends Error { name = "MissingTool"; }\n`;
+
+Deno.test("counts each test once, whatever its steps are, and a test that lacks a tool as skipped", async () => {
+  await using context = await project({
+    "a_test.js": MISSING + `
+      Deno.test("a < b & 'c'", () => {});
+      Deno.test("fails", () => { throw new Error("no"); });
+      Deno.test("needs it", () => { throw new MissingTool("zsh required"); });
+      Deno.test("steps", async (t) => { await t.step("one", () => {}); await t.step("two", () => {}); });
+      Deno.test("a step needs it", async (t) => { await t.step("one", () => { throw new MissingTool("fish required"); }); });
+      Deno.test({ name: "ignored", ignore: true, fn() {} });`,
+  });
+  const result = await runTask(task("a_test.js"), context);
+  assertEquals(result.tests.map(({ title, outcome, reason }) => [title, outcome, reason]), [
+    ["a < b & 'c'", "passed", undefined],
+    ["fails", "failed", undefined],
+    ["needs it", "skipped", "zsh not available"],
+    ["steps", "passed", undefined],
+    ["a step needs it", "skipped", "fish not available"],
+    ["ignored", "skipped", "ignored in the source"],
+  ]);
+  assertEquals(count([result]), { passed: 2, failed: 1, skipped: 3 });
+  const summary = summarize([result], 0, 61).join("\n");
+  for (
+    const part of ["1 skipped: zsh not available\n  a_test.js: needs it", "Error: no", "2 passed, 1 failed, 3 skipped"]
+  ) {
+    assertStringIncludes(summary, part);
+  }
+});
+
+Deno.test("a file whose tests lack a tool does not fail, one that cannot be loaded does", async () => {
+  await using context = await project({
+    "lacks_test.js": MISSING + `Deno.test("x", () => { throw new MissingTool("zsh required"); });`,
+    "lacks_all_test.js": MISSING + `throw new MissingTool("redis-server required");`,
+    "broken_test.js": `Deno.test("x", () => {}); throw new Error("broken");`,
+    "exits_test.js":
+      `Deno.test("x", () => { queueMicrotask(() => Deno.kill(Deno.pid, "SIGKILL")); return new Promise(() => {}); });`,
+  });
+  const run = async (name: string) => {
+    const { failure, missing, tests } = await runTask(task(name), context);
+    return { failure, missing, outcomes: tests.map(({ outcome }) => outcome) };
+  };
+  assertEquals(await run("lacks_test.js"), { failure: undefined, missing: undefined, outcomes: ["skipped"] });
+  assertEquals(await run("lacks_all_test.js"), { failure: undefined, missing: "redis-server", outcomes: [] });
+  assertEquals((await run("broken_test.js")).failure, "exit code 1");
+  assertEquals((await run("exits_test.js")).failure, "ended by SIGKILL");
+});
+
+Deno.test("ends what a test left behind, and every task when the run is stopped", async () => {
+  await using context = await project({
+    "leaves_test.js": `Deno.test({ name: "x", sanitizeResources: false, sanitizeOps: false, fn() {
+      const child = new Deno.Command("sleep", { args: ["600"], stdout: "inherit" }).spawn();
+      child.unref();
+      Deno.writeTextFileSync("pid", String(child.pid));
+    } });`,
+    "hangs_test.js": `Deno.test("x", () => new Promise((resolve) => setTimeout(resolve, 6e5)));`,
+  });
+  const { tests } = await runTask(task("leaves_test.js"), context);
+  assertEquals(tests.map(({ outcome }) => outcome), ["passed"]);
+  const pid = await Deno.readTextFile(join(context.root, "pid"));
+  const state = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  assert(state === "" || / [ZX] /.test(state), state);
+  const { failure } = await runTask(task("hangs_test.js"), { ...context, signal: AbortSignal.abort() });
+  assertEquals(failure, "ended by SIGKILL");
+});
+
+Deno.test("runs a bounded number of tasks at a time in order, then those that must be alone", async () => {
+  const events: string[] = [];
+  const running = new Set<string>();
+  let most = 0;
+  const run = async ({ name }: Task) => {
+    running.add(name);
+    most = Math.max(most, running.size);
+    if (name === "alone") assertEquals([...running], ["alone"]);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    running.delete(name);
+    return name;
+  };
+  const tasks = [task("alone", { alone: true }), task("a"), task("b"), task("c")];
+  const report = { started: ({ name }: Task) => void events.push(name), ended: () => {} };
+  const results = await runAll(tasks, 2, run, report, new AbortController().signal);
+  assertEquals([events, results.at(-1), most], [["a", "b", "c", "alone"], "alone", 2]);
+});
+
+Deno.test("FILTER selects files by their path, and tests by their titles if no path has it", async () => {
+  const root = new URL("../../", import.meta.url).pathname;
+  const byPath = await planRun(root, { checksOnly: false, filter: "cli/push" });
+  assertEquals(byPath.map(({ name }) => name), ["tests/cli/push_test.ts"]);
+  const byTitle = await planRun(root, { checksOnly: false, filter: "no such path" });
+  assert(byTitle.length > 20 && byTitle.every(({ args }) => args.includes("--filter")));
+  const all = await planRun(root, { checksOnly: false, filter: undefined });
+  assertEquals(new Set(all.map(({ name }) => name)).size, all.length);
+  const checks = await planRun(root, { checksOnly: true, filter: undefined });
+  assert(checks.every(({ kind }) => kind === "check"));
+});
+
+Deno.test("a progress line has the file, what it lacks or how its tests ended, and the time", () => {
+  const result = (more: Partial<TaskResult>): TaskResult => ({
+    task: task("a"),
+    seconds: 1.25,
+    tests: [],
+    output: "",
+    ...more,
+  });
+  const passed = parseReport(`<testcase name="x" time="0.1">\n</testcase>`);
+  assertEquals(describeResult(result({ tests: passed })).replaceAll(/ +/g, " "), "ok a 1 passed, 1.3 s");
+  assertEquals(describeResult(result({ missing: "zsh" })).replaceAll(/ +/g, " "), "skipped a zsh not available, 1.3 s");
+  assertEquals(
+    describeResult(result({ failure: "exit code 1" })).replaceAll(/ +/g, " "),
+    "FAILED a exit code 1, 1.3 s",
+  );
+});
+
+Deno.test("names what is missing once, with the command that installs it", () => {
+  const tools = [
+    { command: "sh", package: "dash" },
+    ...["b", "a"].map((name) => ({ command: `${name}-none`, package: name })),
+  ];
+  const missing = missingTools(tools);
+  assertEquals(missing.map(({ command }) => command), ["b-none", "a-none"]);
+  assertEquals(installCommand(missing), "apt-get install --yes --no-install-recommends a b");
+});
