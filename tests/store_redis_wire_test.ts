@@ -385,7 +385,7 @@ Deno.test("redis wire: what is no limit limits nothing, and stops nobody", async
     assertEquals(leases.map(({ queue }) => queue), ["default", "mail"], text);
     await store.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
     assertEquals((await store.queues()).map(({ limit }) => limit), [undefined, undefined], text);
-    assertEquals(await store.hasLimitedWork(["default", "mail"]), false, text);
+    assertEquals(await store.hasQueuedJobs(["default", "mail"]), false, text);
   }
 });
 

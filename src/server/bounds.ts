@@ -33,26 +33,26 @@ export class Bounds implements LoopBody<void> {
   readonly #clock: Clock;
   readonly #limits: Limits;
   readonly #activity: () => Activity;
-  readonly #hasLimitedWork: () => Promise<boolean>;
+  readonly #hasQueuedJobs: () => Promise<boolean>;
   readonly #end: (why: string) => void;
   #idleSince: number;
 
   /**
    * @param options.activity what is going on now
-   * @param options.hasLimitedWork whether its queues have jobs that wait for their limit; asked only before it ends
+   * @param options.hasQueuedJobs whether its queues have jobs now; called only before it ends
    * @param options.end ends the server; called again and again until it has ended
    */
   constructor(options: {
     clock: Clock;
     limits: Limits;
     activity: () => Activity;
-    hasLimitedWork: () => Promise<boolean>;
+    hasQueuedJobs: () => Promise<boolean>;
     end: (why: string) => void;
   }) {
     this.#clock = options.clock;
     this.#limits = options.limits;
     this.#activity = options.activity;
-    this.#hasLimitedWork = options.hasLimitedWork;
+    this.#hasQueuedJobs = options.hasQueuedJobs;
     this.#end = options.end;
     this.#idleSince = options.clock.monotonic();
   }
@@ -69,15 +69,18 @@ export class Bounds implements LoopBody<void> {
     const now = this.#clock.monotonic();
     if (underWay > 0) this.#idleSince = now;
     else if (exhausted) this.#end("max-jobs");
-    else if (burst && queuesEmpty) await this.#endUnlessLimited("burst");
-    else if (maxIdleMs !== undefined && now - this.#idleSince >= maxIdleMs) await this.#endUnlessLimited("max-idle");
+    else if (burst && queuesEmpty) await this.#endUnlessQueued("burst");
+    else if (maxIdleMs !== undefined && now - this.#idleSince >= maxIdleMs) await this.#endUnlessQueued("max-idle");
   }
 
-  /** What waits for its limit is work to come: the queues are not empty, though nothing can be taken. */
-  async #endUnlessLimited(why: string): Promise<void> {
-    // Where the store does not answer, it is asked again.
-    if (await this.#hasLimitedWork().catch(() => true)) return;
-    // Some may have come, or been let go, while it was asked.
+  /**
+   * Ends unless the store has jobs for this worker: some wait for a limit, or were pushed a moment ago, by a job that has just
+   * ended, say, and the fetcher has not been notified yet.
+   */
+  async #endUnlessQueued(why: string): Promise<void> {
+    // A store that cannot be read is asked again at the next step.
+    if (await this.#hasQueuedJobs().catch(() => true)) return;
+    // Jobs may have been taken in the meantime.
     if (this.#activity().underWay === 0) this.#end(why);
   }
 

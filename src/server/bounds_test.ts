@@ -5,21 +5,21 @@ import { type Activity, Bounds, type Limits } from "./bounds.ts";
 function bench(limits: Partial<Limits>) {
   let now = 0;
   let activity: Activity = { underWay: 0, queuesEmpty: false, exhausted: false };
-  let limited = false;
+  let queued = false;
   const ends: string[] = [];
   const clock = { monotonic: () => now } as Clock;
   const bounds = new Bounds({
     clock,
     limits: { burst: false, maxJobs: undefined, maxIdleMs: undefined, ...limits },
     activity: () => activity,
-    hasLimitedWork: () => Promise.resolve(limited),
+    hasQueuedJobs: () => Promise.resolve(queued),
     end: (why) => ends.push(why),
   });
   return {
     ends,
     async look(after: number, more: Partial<Activity>, work = false) {
       now += after;
-      limited = work;
+      queued = work;
       activity = { ...activity, ...more };
       await bounds.step();
     },
@@ -35,7 +35,7 @@ Deno.test("burst ends when the queues are empty and nothing is under way, not be
   assertEquals(t.ends, ["burst"]);
 });
 
-Deno.test("burst and max-idle do not end while jobs wait for the limit of their queue", async () => {
+Deno.test("burst and max-idle do not end while the store has jobs: delayed by a limit, or pushed a moment ago", async () => {
   for (const limits of [{ burst: true }, { maxIdleMs: 1_000 }]) {
     const t = bench(limits);
     await t.look(2_000, { queuesEmpty: true }, true);

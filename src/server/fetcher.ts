@@ -97,9 +97,9 @@ export class Fetcher implements LoopBody<boolean> {
     return this.#quiet;
   }
 
-  /** Whether its queues have jobs that are held back by nothing but a limit, or are about to be taken. */
-  hasLimitedWork(): Promise<boolean> {
-    return this.#quiet ? Promise.resolve(false) : this.#store.hasLimitedWork(this.#order());
+  /** Returns whether its queues have jobs that it will take now, or as soon as a limit allows. */
+  hasQueuedJobs(): Promise<boolean> {
+    return this.#quiet ? Promise.resolve(false) : this.#store.hasQueuedJobs(this.#order());
   }
 
   /** The next lease if one is at hand, for a processor that has just finished a job. */

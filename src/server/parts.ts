@@ -205,7 +205,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
           clock,
           limits: settings,
           activity,
-          hasLimitedWork: () => fetcher.hasLimitedWork(),
+          hasQueuedJobs: () => fetcher.hasQueuedJobs(),
           end: whole.end,
         }),
       )

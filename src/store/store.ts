@@ -290,8 +290,8 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
   /** Resolves when one of the queues may have work, or when `signal` aborts. Never rejects; may wake for nothing. */
   waitForWork(queues: readonly string[], signal: AbortSignal): Promise<void>;
 
-  /** Whether one of the queues has a limit (`limits.ts`), is not paused, and has jobs: which may be taken now or later. */
-  hasLimitedWork(queues: readonly string[]): Promise<boolean>;
+  /** Returns whether a queue that is not paused has jobs. A limit (`limits.ts`) may delay them. */
+  hasQueuedJobs(queues: readonly string[]): Promise<boolean>;
 
   /**
    * Resolves when the earliest time in `scheduled` and `retry` may be earlier than the last `promote` of this connection

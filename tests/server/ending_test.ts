@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { PidfileError, writePidfile } from "../../src/server/pidfile.ts";
 import { Bench } from "../support/bench.ts";
 import type { ProcessInfo } from "../../src/store/admin.ts";
-import { jobs, MORTAL, temporaryFolder } from "../support/process.ts";
+import { jobs, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 for (const kind of ["SQLite", "Redis"] as const) {
@@ -60,7 +60,8 @@ for (const kind of ["SQLite", "Redis"] as const) {
   Deno.test(`--name is refused while a live process has it, and a start after kill -9 waits for it, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
-    await using first = await bench.server(["--name", "mail"], MORTAL);
+    // Long enough for the third worker to start on a busy machine before the first one's heartbeat lapses.
+    await using first = await bench.server(["--name", "mail"], { JOBS_DEAD_AFTER: "8s" });
     const [{ identity, tag }] = await bench.store.processes() as [ProcessInfo];
     assertEquals(tag, "mail");
     const second = await jobs(["run", bench.handlers, "--name", "mail", "--store", bench.url], {

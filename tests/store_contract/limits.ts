@@ -208,20 +208,24 @@ export const limits: Cases = {
     });
   },
 
-  "jobs of a limited queue are told of, unless it is paused; none of a queue without a limit": async (open) => {
+  "hasQueuedJobs: jobs of queues that are not paused, also of those at their limit": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.limit("default", { running: 1 });
-    await t.store.enqueue([job(1, { queue: "free" })]);
-    const told = () => t.store.hasLimitedWork(["free", "default"]);
-    assertEquals(await told(), false);
-    await t.store.enqueue(jobs(1, 2));
-    assertEquals(await told(), true);
+    await t.store.enqueue([job(1, { queue: "other" })]);
+    const hasJobs = () => t.store.hasQueuedJobs(["free", "default"]);
+    assertEquals(await hasJobs(), false);
+    await t.store.enqueue([job(2, { queue: "free" })]);
+    assertEquals(await hasJobs(), true);
+    await takeUpTo(t.store, owner, 10, ["free"]);
+    assertEquals(await hasJobs(), false);
+    await t.store.enqueue(jobs(3, 4));
+    assertEquals(await hasJobs(), true);
     await takeUpTo(t.store, owner);
-    assertEquals(await told(), true);
+    assertEquals(await hasJobs(), true);
     for (const name of ["default", ALL_QUEUES]) {
       await t.store.pause(name);
-      assertEquals(await told(), false, name);
+      assertEquals(await hasJobs(), false, name);
       await t.store.resume(name);
     }
   },

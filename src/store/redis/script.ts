@@ -27,7 +27,7 @@ import held from "./lua/held.lua" with { type: "text" };
 import holder from "./lua/holder.lua" with { type: "text" };
 import keepRecord from "./lua/keep_record.lua" with { type: "text" };
 import limit from "./lua/limit.lua" with { type: "text" };
-import limitedWork from "./lua/limited_work.lua" with { type: "text" };
+import hasQueuedJobs from "./lua/has_queued_jobs.lua" with { type: "text" };
 import limits from "./lua/limits.lua" with { type: "text" };
 import measure from "./lua/measure.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
@@ -73,7 +73,7 @@ export const SCRIPTS = {
   enqueue: script(enqueue, add),
   forget: script(forget, paused),
   limit: script(limit),
-  limitedWork: script(limitedWork, paused + limits),
+  hasQueuedJobs: script(hasQueuedJobs, paused),
   measure: script(measure),
   held: script(held),
   holder: script(holder),

@@ -150,9 +150,9 @@ export class RedisStore implements OpenStore {
     return this.#queueWatch.wait(queues, signal);
   }
 
-  async hasLimitedWork(queues: readonly string[]): Promise<boolean> {
+  async hasQueuedJobs(queues: readonly string[]): Promise<boolean> {
     const { link, offset } = this.#context;
-    return await link.run(SCRIPTS.limitedWork, [], [offset(), ALL_QUEUES, ...queues]) === 1;
+    return await link.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]) === 1;
   }
 
   waitForDue(signal: AbortSignal): Promise<void> {

@@ -84,9 +84,9 @@ export class Queues {
     return opensInMs === 0 || opensInMs !== undefined && opensInMs <= SOON_MS && "soon";
   }
 
-  /** See `Store.hasLimitedWork`. */
-  hasLimitedWork(names: readonly string[]): boolean {
-    return !this.#allPaused() && names.some((name) => this.#withWork(name)?.limit !== undefined);
+  /** See `Store.hasQueuedJobs`. */
+  hasQueuedJobs(names: readonly string[]): boolean {
+    return !this.#allPaused() && names.some((name) => this.#withWork(name) !== undefined);
   }
 
   /** See `StoreAdmin.limit`. */

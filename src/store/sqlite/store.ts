@@ -158,8 +158,8 @@ export class SqliteStore implements OpenStore {
     }, signal);
   }
 
-  hasLimitedWork(queues: readonly string[]): Promise<boolean> {
-    return this.#context.read(() => this.#queues.hasLimitedWork(queues));
+  hasQueuedJobs(queues: readonly string[]): Promise<boolean> {
+    return this.#context.read(() => this.#queues.hasQueuedJobs(queues));
   }
 
   waitForDue(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Tells whether a queue with a limit, and not paused, has jobs.
+-- Tells whether a queue that is not paused has jobs.
 --
 -- ARGV     offset of the clock in ms, names of queues, the first standing for all of them
 -- Result   1 or 0
@@ -11,8 +11,9 @@ local names = {}
 for i = 2, #ARGV do names[#names + 1] = ARGV[i] end
 local paused = pausedOf(now, names)
 if paused[1] ~= 0 then return 0 end
-local limits = redis.call('HMGET', 'jobs:limits', unpack(names))
 for i = 2, #names do
-  if limitIn(limits[i]) and paused[i] == 0 and redis.call('LLEN', 'queue:' .. names[i]) > 0 then return 1 end
+  -- A key of another type has no jobs.
+  local length = paused[i] == 0 and redis.pcall('LLEN', 'queue:' .. names[i])
+  if type(length) == 'number' and length > 0 then return 1 end
 end
 return 0
