@@ -10,6 +10,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { StoreError, type StoreErrorCode } from "../src/store/errors.ts";
 import { openStore, type StoreOptions } from "../src/store/open.ts";
 import { Connection } from "../src/store/redis/connection.ts";
+import { Unsendable } from "../src/store/redis/refusals.ts";
 import { until } from "./support/eventually.ts";
 import { freePort, startRedis } from "./support/redis.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
@@ -165,11 +166,15 @@ Deno.test("redis: nobody there: it says so after the time that one is ready to w
 Deno.test("redis: what answers there is no Redis", async () => {
   const answers = { "Unknown RESP type": "<html>", "it answers what nobody asked": "+OK\r\n+OK\r\n", "it closed": "" };
   for (const [why, answer] of Object.entries(answers)) {
-    const server = createServer((socket) => socket.once("data", () => answer ? socket.write(answer) : socket.end()));
+    const server = createServer((socket) => {
+      // The store may give the connection up before it has read the answer.
+      socket.on("error", () => {});
+      socket.once("data", () => answer ? socket.write(answer) : socket.end());
+    });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const url = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    await fails(() => openStore(url, { waitMs: 100 }), "unavailable", "cannot be reached", url, why);
+    await fails(() => openStore(url, { waitMs: 500 }), "unavailable", "cannot be reached", url, why);
     await new Promise((resolve) => server.close(resolve));
   }
 });
@@ -350,9 +355,53 @@ Deno.test("redis: of a command that cannot be written nothing is sent, and those
   const options = { endpoint, login: {}, database: 0, name: "jobs:test", silenceMs: 5_000 };
   const connection = await Connection.dial(options, new AbortController().signal);
   const before = connection.send(["SET", "a", "1"]);
-  const wrong = assertRejects(() => connection.send(["SET", Buffer.from("b"), undefined as never]), TypeError);
+  const wrong = assertRejects(
+    () => connection.send(["SET", Buffer.from("b"), undefined as never]),
+    Unsendable,
+    "undefined",
+  );
   const after = connection.send(["GET", "a"]);
   await wrong;
   assertEquals([await before, await after], ["OK", "1"]);
+  connection.destroy();
+});
+
+Deno.test("redis: a call that is too large fails for good, and those sent with it succeed", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  const megabyte = "x".repeat(1_000_000);
+  // More than the longest string that V8 can make: a command was one string once.
+  const tooLarge = Array.from(
+    { length: 600 },
+    (_, i) => job(i, { payload: `{"class":"HardJob","args":["${megabyte}"]}` }),
+  );
+  const pushes = Promise.all([
+    store.enqueue([job(1_000)]),
+    fails(() => store.enqueue(tooLarge), "large", "601 MB", "at most 537 MB", "fewer or smaller jobs"),
+    store.enqueue([job(1_001)]),
+  ]);
+  const [before, , after] = await pushes;
+  assertEquals([before, after], [[{ stored: true }], [{ stored: true }]]);
+  assertEquals((await store.stats()).enqueued, 2);
+});
+
+Deno.test("redis: a large command arrives whole, and in its order among small ones", async () => {
+  await using redis = await startRedis();
+  const endpoint = { host: "127.0.0.1", port: redis.port };
+  const options = { endpoint, login: {}, database: 0, name: "jobs:test", silenceMs: 5_000 };
+  const connection = await Connection.dial(options, new AbortController().signal);
+  const text = "aé😀\r\n".repeat(500_000);
+  const bytes = Buffer.from(text);
+  const answers = await Promise.all([
+    connection.send(["SET", "n", "1"]),
+    connection.send(["SET", "text", text]),
+    connection.send(["INCR", "n"]),
+    connection.send(["SET", "bytes", bytes]),
+    connection.send(["INCR", "n"]),
+    connection.send(["GET", "text"]),
+    connection.send(["GET", "bytes"], true),
+  ]);
+  assertEquals(answers.slice(0, 5), ["OK", "OK", 2, "OK", 3]);
+  assert(answers[5] === text && bytes.equals(answers[6] as Buffer));
   connection.destroy();
 });

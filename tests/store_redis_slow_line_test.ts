@@ -10,15 +10,24 @@ import { systemClock } from "../src/clock.ts";
 import { Connection } from "../src/store/redis/connection.ts";
 import { ConnectionLost } from "../src/store/redis/refusals.ts";
 
+type Dial = (silenceMs: number, minBytesPerMs?: number) => Promise<[Connection, Socket]>;
+
 /** Something that greets, and hands over who has connected. */
-async function greeter(): Promise<{ server: Server; dial: (silenceMs: number) => Promise<[Connection, Socket]> }> {
+async function greeter(): Promise<{ server: Server; dial: Dial }> {
   const server = createServer((socket) => socket.once("data", () => socket.write("+OK\r\n")));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const endpoint = { host: "127.0.0.1", port: (server.address() as AddressInfo).port };
-  const dial = async (silenceMs: number): Promise<[Connection, Socket]> => {
+  const dial: Dial = async (silenceMs, minBytesPerMs) => {
     const accepted = once(server, "connection") as Promise<[Socket]>;
-    const options = { endpoint, login: {}, database: 0, name: "jobs:test", silenceMs };
+    const options = {
+      endpoint,
+      login: {},
+      database: 0,
+      name: "jobs:test",
+      silenceMs,
+      ...(minBytesPerMs !== undefined && { minBytesPerMs }),
+    };
     const connection = await Connection.dial(options, new AbortController().signal);
     return [connection, (await accepted)[0]];
   };
@@ -51,6 +60,36 @@ Deno.test("redis: what is large has time to arrive before its answer is missed; 
   assertEquals(await answer, "OK");
 
   await assertRejects(() => connection.send(["PING"]), ConnectionLost, "no answer for 50 ms");
+  server.close();
+});
+
+Deno.test("redis: a silent server is noticed as soon with 100 MB to send as with 5 MB", async () => {
+  const { server, dial } = await greeter();
+  // 5 MiB may be under way for 262 ms at this rate, and 100 MB for 5 s.
+  const [connection, socket] = await dial(50, 20_000);
+  socket.pause();
+  const error = await assertRejects(() => connection.send(["SET", "large", "x".repeat(100_000_000)]), ConnectionLost);
+  const [, silentMs] = /^no answer for (\d+) ms$/.exec(error.message)!;
+  assert(Number(silentMs) <= 350, error.message);
+  socket.destroy();
+  server.close();
+});
+
+Deno.test("redis: a server that receives slowly is not silent", async () => {
+  const { server, dial } = await greeter();
+  const [connection, socket] = await dial(50, 20_000);
+  let received = 0;
+  const size = 30_000_000;
+  const answer = connection.send(["SET", "large", "x".repeat(size)]);
+  socket.on("data", (bytes: Uint8Array) => {
+    received += bytes.length;
+    if (received > size) return void socket.write("+OK\r\n");
+    if (received % 7 !== 0) return;
+    socket.pause();
+    void systemClock.sleep(20).then(() => socket.resume());
+  });
+  assertEquals(await answer, "OK");
+  connection.destroy();
   server.close();
 });
 

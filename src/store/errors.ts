@@ -17,6 +17,8 @@ export type StoreErrorCode =
   | "denied"
   /** It is something else: not a database, a wrong type of key, a mode we do not work with. */
   | "wrong"
+  /** One job, or what one call stores, is larger than the store takes. */
+  | "large"
   /** It is no longer where it was opened; programs that open it now get another. */
   | "gone"
   /** There is none there, and none was to be made. */

@@ -14,7 +14,7 @@ import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { Decoder, RESP_TYPES } from "@redis/client/decoder";
 import { systemClock } from "../../clock.ts";
 import type { Endpoint, Login } from "./address.ts";
-import { ConnectionLost, reason, Refusal } from "./refusals.ts";
+import { ConnectionLost, reason, Refusal, Unsendable } from "./refusals.ts";
 
 /** One argument of a command. */
 export type Arg = string | Buffer;
@@ -29,16 +29,19 @@ export interface DialOptions {
   /** Shown in the server's list of clients. */
   readonly name: string;
   /**
-   * A connection that owes an answer and over which nothing comes for so long is given up (at the latest after twice as
-   * long), or for as long as what was sent takes on a slow line.
+   * Closes the connection when a reply is pending and no byte has been received, nor accepted for sending, for this long
+   * (at the latest after twice as long). What the system has accepted and may still be sending gets more time, at
+   * `minBytesPerMs`.
    */
   readonly silenceMs: number;
+  /** The slowest line that counts as one, in bytes per millisecond. Default 250: 2 Mbit/s. */
+  readonly minBytesPerMs?: number;
 }
 
 /** A command whose answer is to come. */
 interface Question {
   readonly resolve: (answer: unknown) => void;
-  readonly reject: (error: Refusal | ConnectionLost) => void;
+  readonly reject: (error: Refusal | ConnectionLost | Unsendable) => void;
   /** What the kinds of the protocol are read as. */
   readonly as: typeof AS_TEXT | typeof AS_BYTES;
   /** Its size, more or less. */
@@ -51,6 +54,7 @@ export class Connection {
   readonly lost: Promise<Error>;
   readonly #socket: Socket;
   readonly #silenceMs: number;
+  readonly #minBytesPerMs: number;
   readonly #decoder = new Decoder({
     onReply: (answer: unknown) => this.#answered().resolve(answer),
     onErrorReply: (error) => this.#answered().reject(new Refusal(error.message)),
@@ -60,10 +64,11 @@ export class Connection {
   #lose: (reason: Error) => void = () => {};
   #gone: Error | undefined;
   #unsent: Arg[] = [];
+  #isFlushing = false;
   /** Questions in the order in which they were asked; those before `#first` are answered, and gone. */
   #owed: (Question | undefined)[] = [];
   #first = 0;
-  /** How often something came. */
+  /** How often bytes were received, or accepted for sending. */
   #signs = 0;
   /** The size of the questions that are not answered. */
   #owedBytes = 0;
@@ -71,9 +76,10 @@ export class Connection {
   readonly #listeners = new Map<string, (message: string) => void>();
   readonly #end = new AbortController();
 
-  private constructor(socket: Socket, silenceMs: number) {
+  private constructor(socket: Socket, { silenceMs, minBytesPerMs = MIN_BYTES_PER_MS }: DialOptions) {
     this.#socket = socket;
     this.#silenceMs = silenceMs;
+    this.#minBytesPerMs = minBytesPerMs;
     this.lost = new Promise((resolve) => this.#lose = resolve);
     socket.on("data", (bytes: Buffer) => this.#read(bytes));
     socket.on("error", (error: Error) => this.#fail(error));
@@ -89,7 +95,7 @@ export class Connection {
    */
   static async dial(options: DialOptions, signal: AbortSignal): Promise<Connection> {
     const socket = await openSocket(options);
-    const connection = new Connection(socket, options.silenceMs);
+    const connection = new Connection(socket, options);
     const done = new AbortController();
     void systemClock.sleep(DIAL_TIMEOUT_MS, AbortSignal.any([signal, done.signal])).then(() => {
       if (!done.signal.aborted) connection.destroy(new Error(`no answer for ${DIAL_TIMEOUT_MS} ms`));
@@ -114,6 +120,7 @@ export class Connection {
    *
    * @throws {Refusal} when the server answers with an error
    * @throws {ConnectionLost} when the connection breaks before the answer is here
+   * @throws {Unsendable} when the command is longer than {@linkcode MAX_COMMAND_BYTES}, or is none
    */
   send(args: readonly Arg[], bytes = false): Promise<unknown> {
     const answer = this.#ask(args, bytes ? AS_BYTES : AS_TEXT);
@@ -142,20 +149,46 @@ export class Connection {
       if (this.#gone) return reject(new ConnectionLost(reason(this.#gone), { cause: this.#gone }));
       // Before anything of it is to be sent: half a command would be filled up with the next one.
       const { parts, bytes } = encode(args);
-      if (this.#unsent.length === 0) void systemClock.turn().then(() => this.#flush());
+      if (!this.#isFlushing) void this.#flush();
       for (const part of parts) this.#unsent.push(part);
       this.#owed.push({ resolve, reject, as, bytes });
       this.#owedBytes += bytes;
     });
   }
 
-  #flush(): void {
-    const unsent = this.#unsent;
-    this.#unsent = [];
-    if (this.#gone) return;
-    this.#socket.cork();
-    for (const part of unsent) this.#socket.write(part);
-    this.#socket.uncork();
+  /** Writes at the end of this turn what was issued in it, and what is issued until that is written. */
+  async #flush(): Promise<void> {
+    this.#isFlushing = true;
+    await systemClock.turn();
+    while (this.#unsent.length > 0 && !this.#gone) {
+      const unsent = this.#unsent;
+      this.#unsent = [];
+      await this.#write(unsent);
+    }
+    this.#isFlushing = false;
+  }
+
+  /** Writes parts as one, but waits now and then until the system has accepted what is written: a sign of life. */
+  async #write(parts: readonly Arg[]): Promise<void> {
+    const socket = this.#socket;
+    let ahead = 0;
+    socket.cork();
+    for (const part of parts) {
+      for (let from = 0; from < part.length; from += WRITE_BYTES) {
+        const piece = part.length <= WRITE_BYTES ? part : (part as Buffer).subarray(from, from + WRITE_BYTES);
+        socket.write(piece);
+        if ((ahead += piece.length) < MAX_WRITE_AHEAD_BYTES) continue;
+        ahead = 0;
+        socket.uncork();
+        if (socket.writableNeedDrain) {
+          await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), this.lost]);
+        }
+        if (this.#gone) return;
+        this.#signs++;
+        socket.cork();
+      }
+    }
+    socket.uncork();
   }
 
   #read(bytes: Buffer): void {
@@ -213,9 +246,9 @@ export class Connection {
     this.#watching = false;
   }
 
-  /** For so long, what is asked may still be on its way. */
+  /** How long the system may still be sending what it has accepted. */
   get #underWayMs(): number {
-    return this.#owedBytes / SLOWEST_LINE;
+    return Math.min(this.#owedBytes, MAX_WRITE_AHEAD_BYTES + SEND_BUFFER_BYTES) / this.#minBytesPerMs;
   }
 }
 
@@ -223,8 +256,18 @@ const AS_TEXT = {};
 const AS_BYTES = { [RESP_TYPES.BLOB_STRING]: Buffer };
 /** From the first packet until the server knows who we are. */
 const DIAL_TIMEOUT_MS = 5_000;
-/** Bytes per millisecond: with 20 MB under way, one waits for 80 seconds. */
-const SLOWEST_LINE = 250;
+const MIN_BYTES_PER_MS = 250;
+/** The most that the system accepts for sending before the other side has received it: `net.ipv4.tcp_wmem`'s usual maximum. */
+const SEND_BUFFER_BYTES = 4 * 1024 * 1024;
+/** The most that is written before it waits until the system has accepted it. */
+const MAX_WRITE_AHEAD_BYTES = 1024 * 1024;
+/** The size of one write. Longer arguments become Buffers, of which each write has a part. */
+const WRITE_BYTES = 64 * 1024;
+/**
+ * The longest command. Redis closes a connection whose command is longer than 1 GB (`client-query-buffer-limit`) or has
+ * an argument of more than 512 MB (`proto-max-bulk-len`), which looks like an outage, and would be retried without end.
+ */
+const MAX_COMMAND_BYTES = 512 * 1024 * 1024;
 /** So many questions that are answered are forgotten together. */
 const MOST_ANSWERED = 10_000;
 /** A connection that is silent for so long is asked by the system whether it is still there. */
@@ -248,20 +291,38 @@ function greeting({ login, database, name }: DialOptions): string[][] {
   return database === 0 ? [hello] : [hello, ["SELECT", `${database}`]];
 }
 
-/** A command as the protocol has it, and its size, more or less. */
+/** A command as the protocol has it, in parts of at most {@linkcode WRITE_BYTES} or Buffers, and its size. */
 function encode(args: readonly Arg[]): { readonly parts: readonly Arg[]; readonly bytes: number } {
+  const sizes = args.map(sizeOf);
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  if (bytes > MAX_COMMAND_BYTES) {
+    const [mb, most] = [bytes, MAX_COMMAND_BYTES].map((size) => Math.ceil(size / 1_000_000));
+    throw new Unsendable(`it has ${mb} MB, expected at most ${most} MB; store fewer or smaller jobs at once`, {
+      isTooLarge: true,
+    });
+  }
   const parts: Arg[] = [];
-  let bytes = 0;
   let text = `*${args.length}\r\n`;
-  for (const arg of args) {
-    if (typeof arg === "string") {
-      text += `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`;
-    } else {
-      parts.push(`${text}$${arg.length}\r\n`, arg);
-      bytes += text.length + arg.length;
-      text = "\r\n";
+  for (const [i, arg] of args.entries()) {
+    text += `$${sizes[i]}\r\n`;
+    if (typeof arg === "string" && arg.length <= WRITE_BYTES / 4) text += arg;
+    else {
+      parts.push(text, typeof arg === "string" ? Buffer.from(arg) : arg);
+      text = "";
+    }
+    text += "\r\n";
+    if (text.length > WRITE_BYTES / 4) {
+      parts.push(text);
+      text = "";
     }
   }
-  parts.push(text);
-  return { parts, bytes: bytes + text.length };
+  if (text !== "") parts.push(text);
+  return { parts, bytes };
+}
+
+/** @throws {Unsendable} when it is no argument */
+function sizeOf(arg: Arg): number {
+  if (typeof arg === "string") return Buffer.byteLength(arg);
+  if (arg instanceof Buffer) return arg.length;
+  throw new Unsendable(`one of its arguments is ${typeof arg}, expected a string or a Buffer`);
 }

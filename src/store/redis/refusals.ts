@@ -29,6 +29,18 @@ export class ConnectionLost extends Error {
   }
 }
 
+/** A command that cannot be sent, now or later. Nothing of it was sent. */
+export class Unsendable extends Error {
+  override readonly name = "Unsendable";
+  /** Whether it is too large. */
+  readonly isTooLarge: boolean;
+
+  constructor(message: string, options?: ErrorOptions & { readonly isTooLarge?: boolean }) {
+    super(message, options);
+    this.isTooLarge = options?.isTooLarge ?? false;
+  }
+}
+
 /** Refusals that pass by themselves. None of them did anything. */
 const PASSING: Readonly<Record<string, string>> = {
   LOADING: "is still loading its data",
@@ -82,6 +94,10 @@ export function isUnknown(error: unknown): boolean {
 export function toStoreError(error: unknown, shown: string): StoreError {
   if (error instanceof StoreError) return error;
   const cause = { cause: error };
+  if (error instanceof Unsendable) {
+    const code = error.isTooLarge ? "large" : "wrong";
+    return new StoreError(code, `Command not sent to Redis at "${shown}": ${error.message}`, cause);
+  }
   if (!(error instanceof Refusal)) {
     return new StoreError("unavailable", `Redis at "${shown}" cannot be reached: ${reason(error)}`, cause);
   }

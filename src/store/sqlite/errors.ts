@@ -50,6 +50,8 @@ export function translate(error: unknown, path: string): unknown {
         `Store "${path}" is damaged (${said}); stop everything that uses it, and restore it from a copy or recover it with: sqlite3 FILE .recover`,
         because,
       );
+    case 18: // SQLITE_TOOBIG
+      return new StoreError("large", `Job too large for store "${path}": a payload takes at most 1 GB`, because);
     case 26: // SQLITE_NOTADB
       return new StoreError("wrong", `"${path}" is no SQLite database; name another file`, because);
     default: // input and output errors among them
