@@ -42,8 +42,8 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
       }
       log.info(MEANING[asked.verb], { by: asked.by });
       if (asked.verb === "stop") stopped = controls.stop();
-      // It takes nothing more from now on; until the last taking is answered, a stop must be heard.
-      else if (asked.verb === "quiet") void controls.quiet();
+      // Both wait until the store has answered the last taking. A stop must be acted on before.
+      else if (asked.verb === "quiet" || asked.verb === "resume") void controls[asked.verb]();
       else await controls[asked.verb]();
     } catch (error) {
       log.error("Could not do what was asked", { asked: asked.verb, by: asked.by, error: (error as Error).message });

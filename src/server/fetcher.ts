@@ -14,6 +14,7 @@
 import type { Clock } from "../clock.ts";
 import { parsePayload } from "../job/job.ts";
 import { getField } from "../job/raw.ts";
+import { isGone } from "../store/errors.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { QueueOrder } from "./queue_order.ts";
 import type { LoopBody } from "./service.ts";
@@ -28,6 +29,9 @@ const MOST_AHEAD = 1_000;
 const SHORTEST_LOOK_MS = 2;
 /** What has waited here for so long is given back. */
 const STALE_MS = 1_000;
+
+/** Between two attempts to give back what a lost answer may have leased, with jitter. */
+const RETRY_MS = 500;
 
 /** What the fetcher is made with. */
 export interface FetcherOptions {
@@ -154,6 +158,21 @@ export class Fetcher implements LoopBody<boolean> {
     this.#quiet = true;
     this.#giveBack();
     this.#wake.ring();
+  }
+
+  /**
+   * Gives back jobs that a lost answer of the store may have leased: nobody here would perform them. Retries until the
+   * store has answered, or `signal` aborts. Called when the fetcher is quiet and its loop has ended.
+   */
+  async returnUnanswered(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        return await this.#store.returnUnanswered(this.#owner);
+      } catch (error) {
+        if (isGone(error)) return;
+        await this.#clock.sleep(RETRY_MS * (0.5 + Math.random()), signal);
+      }
+    }
   }
 
   /** Takes again. */

@@ -51,8 +51,12 @@ export class Launcher implements Controls {
   #partingMs: number;
   #started = false;
   #quiet = false;
+  /** How often quiet or resume was asked for: the last one counts. */
+  #asked = 0;
   /** Resolves when nothing is taken any more, once it is quiet. */
   #takingEnded: Promise<unknown> = Promise.resolve();
+  /** Aborts the return of jobs that a lost answer may have leased. */
+  #returning = new AbortController();
   readonly #cold = new AbortController();
   #stopping: Promise<void> | undefined;
   #finished: Promise<void> = Promise.resolve();
@@ -159,18 +163,27 @@ export class Launcher implements Controls {
 
   /** Takes nothing more; running jobs go on. */
   async quiet(): Promise<void> {
+    this.#asked++;
     if (this.#quiet) return;
     this.#quiet = true;
     this.#parts.fetcher.goQuiet();
-    await (this.#takingEnded = Promise.all(this.#taking.map((service) => service.stop())));
+    await (this.#takingEnded = this.#endTaking());
     if (this.#hooks.quiet) await callHook(this.#log, "quiet", this.#hooks.quiet);
   }
 
   /** Ends being quiet: a deployment that failed need not leave a mute process behind. */
   async resume(): Promise<void> {
-    // What still ends must not begin anew beside itself.
+    const asked = ++this.#asked;
+    // The next taking returns the jobs of a lost answer.
+    this.#returning.abort();
+    // A loop that still ends must not run twice.
     await this.#takingEnded;
     if (!this.#quiet || this.#stopping) return;
+    if (asked !== this.#asked) {
+      // A second quiet came meanwhile.
+      this.#takingEnded = this.#endTaking();
+      return;
+    }
     this.#quiet = false;
     this.#parts.fetcher.resume();
     this.#startTaking();
@@ -246,6 +259,12 @@ export class Launcher implements Controls {
     for (const service of this.#taking) void service.start();
   }
 
+  async #endTaking(): Promise<void> {
+    const { signal } = this.#returning = new AbortController();
+    await Promise.all(this.#taking.map((service) => service.stop()));
+    await this.#parts.fetcher.returnUnanswered(signal);
+  }
+
   #control(): Promise<void> {
     return control(this.inbox, this, { tasks: this.#parts.tasks, log: logger("control", this.#clock) });
   }
@@ -280,6 +299,7 @@ export class Launcher implements Controls {
       // One part that cannot stop must not keep the others from it.
       await step().catch((error) => this.#log.error("Could not stop cleanly", { part: name, error: error.message }));
     }
+    this.#returning.abort();
     this.#reportUnstored(deregistered);
     this.#log.info("Stopped");
     this.#options.onStopped?.(this.#failure);

@@ -245,6 +245,12 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
    */
   take(request: TakeRequest): Promise<Lease[]>;
 
+  /**
+   * Gives the jobs that a `take` leased and whose answer this connection lost back to the front of their queues. Otherwise
+   * the next `take` returns them. Does nothing on SQLite, where no answer can be lost.
+   */
+  returnUnanswered(owner: string): Promise<void>;
+
   /** Ends leases of `owner`. An outcome whose token it no longer has changes nothing and is named in `lost`. */
   settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult>;
 

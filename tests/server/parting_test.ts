@@ -106,7 +106,7 @@ Deno.test("on SQLite, a worker whose file is locked by another program logs what
   assertEquals(entry?.place.in, "leased", "left to the rescuer");
 });
 
-Deno.test("a stop is heard while quiet waits for a taking that the store does not answer", async () => {
+Deno.test("a stop is heard while quiet, and a resume after it, wait for a taking that the store does not answer", async () => {
   await using real = await openStore("sqlite::memory:");
   const { store, mute } = mutable(real);
   const clock = new FakeClock();
@@ -115,8 +115,7 @@ Deno.test("a stop is heard while quiet waits for a taking that the store does no
   await launcher.start();
   mute();
   await clock.advance(settings.heartbeatMs);
-  launcher.inbox.put({ verb: "quiet", by: "test" });
-  launcher.inbox.put({ verb: "stop", by: "test" });
+  for (const verb of ["quiet", "resume", "stop"] as const) launcher.inbox.put({ verb, by: "test" });
   let hasFinished = false;
   void launcher.finished.then(() => hasFinished = true);
   for (let i = 0; i < PARTING_MS + 100 && !hasFinished; i++) await clock.advance(1);

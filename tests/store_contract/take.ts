@@ -4,6 +4,7 @@
  * @module
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
+import type { Lease } from "../../src/store/store.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { assertSamePayload, entries, job, jobs, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
 
@@ -17,6 +18,16 @@ export const take: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [3, 4]);
     assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [5]);
     assertEquals(await takeUpTo(t.store, owner, 2), []);
+  },
+
+  "returnUnanswered leaves the jobs of every answered taking leased": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.enqueue(jobs(1, 2));
+    const [{ token }] = await takeUpTo(t.store, owner, 1) as [Lease];
+    await t.store.returnUnanswered(owner);
+    assertEquals(await t.store.held(owner, [token]), [token]);
+    assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [2]);
   },
 
   "a lease has the payload as stored, its queue, and a token of its own": async (open) => {

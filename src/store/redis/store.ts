@@ -99,6 +99,10 @@ export class RedisStore implements OpenStore {
     return this.#taker.take(request);
   }
 
+  returnUnanswered(owner: string): Promise<void> {
+    return this.#taker.returnUnanswered(owner);
+  }
+
   settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
     return this.#settlement.settle(owner, outcomes);
   }

@@ -1,7 +1,8 @@
 /**
  * Queues → leases. Nothing stays with a process that does not know of it:
  *
- *  1. A taking whose answer was lost is named to the next one, which hands its leases over.
+ *  1. A taking whose answer was lost is named to the next one, which hands its leases over. A worker that takes no more
+ *     gives them back instead.
  *  2. After every break of the connection, leases that this process has not are given back: it has settled them, and the
  *     server has lost its memory of that.
  *
@@ -45,9 +46,9 @@ export class Taker {
   async #take({ queues, limit, owner }: TakeRequest): Promise<Lease[]> {
     const { link, offset } = this.#context;
     await this.#compare(owner);
-    const name = this.#nonce + (++this.#takings >>> 0).toString(16).padStart(8, "0");
+    const name = this.#newName();
     const unanswered = this.#unansweredOf(owner);
-    const lost = [...unanswered].filter((name) => !this.#underWay.has(name));
+    const lost = this.#lostOf(owner);
     const head = [offset(), owner, name, `${Math.floor(limit)}`, `${MAX_BATCH_BYTES}`];
     const args = [...head, `${lost.length}`, ...lost, ...queues];
     unanswered.add(name);
@@ -66,6 +67,22 @@ export class Taker {
     }
   }
 
+  /** See `Store.returnUnanswered`. */
+  async returnUnanswered(owner: string): Promise<void> {
+    await insist(this.#context, () => this.#returnUnanswered(owner));
+  }
+
+  /** Takes nothing: the script gives back what exceeds the limit of 0. */
+  async #returnUnanswered(owner: string): Promise<void> {
+    const { link, offset } = this.#context;
+    await this.#compare(owner);
+    const lost = this.#lostOf(owner);
+    if (lost.length === 0) return;
+    const args = [offset(), owner, this.#newName(), "0", "0", `${lost.length}`, ...lost];
+    await link.run(SCRIPTS.take, [leasesKey(owner)], args, { repeatable: false });
+    for (const name of lost) this.#unansweredOf(owner).delete(name);
+  }
+
   /** Gives back what the server thinks this process has, and it has not. */
   async #compare(owner: string): Promise<void> {
     const { link } = this.#context;
@@ -81,6 +98,15 @@ export class Taker {
       this.#compared.set(owner, before);
       throw error;
     }
+  }
+
+  #newName(): string {
+    return this.#nonce + (++this.#takings >>> 0).toString(16).padStart(8, "0");
+  }
+
+  /** Takings that may have happened, and whose answer does not come any more. */
+  #lostOf(owner: string): string[] {
+    return [...this.#unansweredOf(owner)].filter((name) => !this.#underWay.has(name));
   }
 
   #unansweredOf(owner: string): Set<string> {

@@ -115,6 +115,10 @@ export class SqliteStore implements OpenStore {
     return this.#queues.take(request);
   }
 
+  returnUnanswered(_owner: string): Promise<void> {
+    return Promise.resolve();
+  }
+
   settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
     return this.#leases.settle(owner, outcomes);
   }
