@@ -13,15 +13,15 @@
 import type { Clock } from "../clock.ts";
 import { parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
+import { ByteBudget } from "../store/batch_bytes.ts";
 import { isGone, StoreError } from "../store/errors.ts";
 import type { Outcome, Store } from "../store/store.ts";
 import { Outage } from "./outage.ts";
 import type { Tally } from "./tally.ts";
 import { Wake } from "./wake.ts";
 
-/** Bounds of one call: a step of the store must be short. */
+/** In one call, which is bounded by bytes as well: a step of the store must be short. */
 const MAX_BATCH_OUTCOMES = 1_000;
-const MAX_BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** Between two attempts, with jitter. The pause between attempts at refused outcomes doubles up to the second value. */
 const RETRY_MS = 500;
 const MAX_REFUSED_RETRY_MS = 2_000;
@@ -242,11 +242,10 @@ export class Settler {
 
 /** Takes one call's share from the front of a list. */
 function takeBatch(outcomes: Outcome[]): Outcome[] {
+  const budget = new ByteBudget();
+  const most = Math.min(outcomes.length, MAX_BATCH_OUTCOMES);
   let count = 0;
-  let characters = 0;
-  while (count < outcomes.length && count < MAX_BATCH_OUTCOMES && characters < MAX_BATCH_CHARACTERS) {
-    characters += sizeOf(outcomes[count++]!);
-  }
+  while (count < most && budget.spend({ length: sizeOf(outcomes[count]!) })) count++;
   return outcomes.splice(0, count);
 }
 
