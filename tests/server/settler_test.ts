@@ -7,6 +7,7 @@ import { openStore } from "../../src/store/open.ts";
 import type { Outcome, Store } from "../../src/store/store.ts";
 import { job, processRecord } from "../store_contract/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
+import { until } from "../support/eventually.ts";
 import { KeptLog } from "../support/log.ts";
 import { startRedis } from "../support/redis.ts";
 
@@ -131,9 +132,10 @@ Deno.test("a user of Redis who loses EVAL and gets it back: every outcome is sto
   }
   assertEquals(t.settler.unsettled, 3);
   await redis.cli("ACL", "SETUSER", "worker", "+eval", "+evalsha");
-  await t.clock.untilSleeping();
-  await t.clock.advance(3_000);
-  await t.settler.flush();
+  await until(async () => {
+    await t.clock.advance(500);
+    return t.settler.unsettled === 0;
+  }, "the outcomes are stored");
   const { processed, leased } = await store.stats();
   assertEquals({ processed, leased }, { processed: 3, leased: 0 });
 });
