@@ -217,7 +217,8 @@ export const SETTINGS = {
     env: "JOBS_DEAD_AFTER",
     kind: duration(150),
     default: 20_000,
-    about: "a process without a heartbeat for so long is dead, and its jobs run again; at least 3 heartbeats",
+    about:
+      "a process without a heartbeat for this long is offline, and its jobs run again; at least 3 heartbeats, and the same for all processes of a store",
   }),
   maxRescues: setting<number>({
     key: "maxRescues",

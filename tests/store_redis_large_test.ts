@@ -6,7 +6,7 @@
 import { assertEquals } from "@std/assert";
 import { type Clock, systemClock } from "../src/clock.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
-import { LAPSE_MS, processRecord, TTL_MS } from "./store_contract/jobs.ts";
+import { lapse, processRecord, rescueFor, TTL_MS } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { type RedisServer, startRedis } from "./support/redis.ts";
 
@@ -96,8 +96,8 @@ Deno.test("redis: 100 leases of 400 kB are rescued", async () => {
   for (let taken = 0; taken < 100;) {
     taken += (await t.other.take({ queues: ["default"], limit: 100, owner: offline })).length;
   }
-  t.advance(LAPSE_MS);
-  assertEquals((await t.store.rescue(100, 3)).rescued, 100);
+  await lapse(t);
+  assertEquals((await rescueFor(t.store)).rescued, 100);
   assertEquals((await t.store.stats()).queues.map(({ name, size }) => [name, size]), [["default", 100]]);
   assertEquals(t.lines, []);
 });

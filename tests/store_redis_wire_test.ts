@@ -7,9 +7,8 @@ import { assert, assertAlmostEquals, assertEquals, assertMatch, assertRejects } 
 import { systemClock } from "../src/clock.ts";
 import { StoreError } from "../src/store/errors.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
-import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
-import { job, processRecord, register, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";
+import { job, processRecord, register, rescueFor, RESCUER, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
@@ -181,10 +180,11 @@ Deno.test("redis wire: of several outcomes, just those of leases that were taken
   await register(store, OWNER);
   await store.enqueue([job(1), job(2), job(3)]);
   const [a, b, c] = (await takeUpTo(store, OWNER)).map(({ token }) => token);
-  // The youngest goes first. The server must have been up for longer than the beat of this process counts.
-  await store.beat(processRecord("host:9:cccccccccccc"), 1);
+  // The youngest goes first.
   await redis.cli("ZADD", "jobs:owners", "1", OWNER);
-  await until(async () => (await store.rescue(1, 3)).rescued === 1);
+  await register(store, RESCUER);
+  await redis.cli("HSET", `jobs:owner:${RESCUER}`, "since", "1");
+  assertEquals((await rescueFor(store, 1)).rescued, 1);
   await register(store, OWNER);
   const outcomes = [c!, a!, b!].map((token) => ({ kind: "ack", token } as const));
   assertEquals(await store.settle(OWNER, outcomes), { lost: [c!], dropped: 0 });

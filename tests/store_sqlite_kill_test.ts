@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { jid } from "./store_contract/jobs.ts";
+import { jid, processRecord } from "./store_contract/jobs.ts";
 import { Child } from "./support/child.ts";
 import { checkPlaces, ShiftedClock, sqliteFolder } from "./support/stores.ts";
 
@@ -36,8 +36,13 @@ Deno.test("SQLite: whoever is killed, whenever: every acknowledged push is there
   assertEquals(lost, []);
 
   assert((await store.stats()).leased > 0, "The workers died with jobs in their hands");
-  clock.advance(HOUR_MS);
-  while ((await store.rescue(100, 3)).rescued > 0);
+  const owner = "host:0:ffffffffffff";
+  for (let passed = 0; passed < HOUR_MS; passed += HOUR_MS / 4) {
+    await store.beat(processRecord(owner), HOUR_MS);
+    clock.advance(HOUR_MS / 4);
+  }
+  await store.beat(processRecord(owner), HOUR_MS);
+  while ((await store.rescue({ owner, limit: 100, maxRescues: 3 })).rescued > 0);
   assertEquals((await store.stats()).leased, 0);
   checkPlaces(folder.file);
 });

@@ -4,9 +4,10 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { HOUR_MS, job, jobs, register, woken } from "./store_contract/jobs.ts";
+import { DatabaseSync } from "node:sqlite";
+import { HOUR_MS, job, jobs, lapse, LAPSE_MS, register, rescueFor, takeUpTo, woken } from "./store_contract/jobs.ts";
 import { Child } from "./support/child.ts";
-import { checkPlaces, sqliteFolder } from "./support/stores.ts";
+import { checkPlaces, ShiftedClock, sqliteFolder } from "./support/stores.ts";
 
 Deno.test("SQLite: processes that open a new file at the same moment all get it, and store in it", async () => {
   await using folder = await sqliteFolder();
@@ -23,6 +24,26 @@ Deno.test("SQLite: connections that open a new file at the same moment all get i
   const stores = await Promise.all(Array.from({ length: 12 }, () => folder.open()));
   await Promise.all(stores.map((store, i) => store.enqueue(jobs(10 * i, 10 * i + 9))));
   assertEquals((await stores[0]!.stats()).enqueued, 120);
+});
+
+Deno.test("SQLite: a rescue that waited for the file decides when it has it, and not before", async () => {
+  await using folder = await sqliteFolder();
+  const clock = new ShiftedClock();
+  const store = await folder.open({ clock });
+  const owner = await register(store);
+  await store.enqueue([job(1)]);
+  await takeUpTo(store, owner);
+  await lapse({ store, advance: (ms) => clock.advance(ms) });
+  using other = new DatabaseSync(folder.file);
+  other.exec("BEGIN IMMEDIATE");
+  const rescuing = rescueFor(store);
+  for (let turns = 0; turns < 10; turns++) await clock.turn();
+  // As long as no worker can beat.
+  clock.advance(LAPSE_MS);
+  other.exec("ROLLBACK");
+  assertEquals(await rescuing, { rescued: 0, buried: 0, owners: [], waits: true });
+  await lapse({ store, advance: (ms) => clock.advance(ms) });
+  assertEquals((await rescueFor(store)).rescued, 1);
 });
 
 Deno.test("SQLite: what does not concern a waiter does not wake it", async () => {

@@ -39,7 +39,8 @@ export class Bounds implements LoopBody<void> {
 
   /**
    * @param options.activity what is going on now
-   * @param options.hasQueuedJobs whether its queues have jobs now; called only before it ends
+   * @param options.hasQueuedJobs whether its queues have jobs now, or may have rescued ones soon; called only before it
+   * ends
    * @param options.end ends the server; called again and again until it has ended
    */
   constructor(options: {

@@ -17,7 +17,6 @@ import type { Beat, Command, ProcessRecord, Store } from "../store/store.ts";
 import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
 import type { Outage } from "./outage.ts";
 import type { Service } from "./service.ts";
-import { Steadiness } from "./steadiness.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** What the heartbeat is made with. */
@@ -54,16 +53,9 @@ export class Heartbeat implements Service {
   #failing = 0;
   readonly #stop = new AbortController();
   #inline: Promise<void> | undefined;
-  readonly #steadiness: Steadiness;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
-    this.#steadiness = new Steadiness(options.clock, options.ttlMs);
-  }
-
-  /** Whether others may be taken for dead: see {@linkcode Steadiness}. */
-  get steady(): boolean {
-    return this.#steadiness.steady;
   }
 
   /** For how long the event loop kept the last beat's question waiting, in milliseconds. */
@@ -89,7 +81,6 @@ export class Heartbeat implements Service {
   async step(): Promise<void> {
     const { store, describe, ttlMs, onCommands, onBeat } = this.#options;
     const beat = await store.beat(describe(), ttlMs);
-    this.#steadiness.beat();
     if (beat.commands.length > 0) onCommands(beat.commands);
     onBeat(beat);
   }
@@ -150,7 +141,6 @@ export class Heartbeat implements Service {
         this.#loopDelayMs = Math.round(message.loopDelayMs);
         if (this.#failing > 0) log[outage.over(this.name) ?? "debug"]("Heartbeat reaches the store again");
         this.#failing = 0;
-        this.#steadiness.beat();
         if (message.commands.length > 0) onCommands(message.commands);
         onBeat(message);
         break;

@@ -173,6 +173,15 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     tasks,
     log: log("heartbeat"),
   });
+  const rescuer = new Rescuer({
+    store,
+    owner,
+    clock,
+    log: log("rescuer"),
+    tally,
+    intervalMs: settings.heartbeatMs,
+    maxRescues: settings.maxRescues,
+  });
   const activity = () => ({
     underWay: manager.busy + fetcher.waiting + settler.unsettled,
     queuesEmpty: fetcher.queuesEmpty,
@@ -205,7 +214,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
           clock,
           limits: settings,
           activity,
-          hasQueuedJobs: () => fetcher.hasQueuedJobs(),
+          hasQueuedJobs: async () => !fetcher.quiet && (rescuer.hasWork || await fetcher.hasQueuedJobs()),
           end: whole.end,
         }),
       )
@@ -214,17 +223,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     reaping: reaper && loop(reaper),
     taking: () => [
       loop(new Poller({ store, clock, log: log("poller") })),
-      loop(
-        new Rescuer({
-          store,
-          clock,
-          log: log("rescuer"),
-          tally,
-          intervalMs: settings.heartbeatMs,
-          maxRescues: settings.maxRescues,
-          steady: () => heartbeat.steady,
-        }),
-      ),
+      loop(rescuer),
       loop(scheduler),
       loop(fetcher),
     ],

@@ -1,7 +1,7 @@
 /**
- * The rescuer: gives the leases of dead processes back to the front of their queues, at every heartbeat's interval and
- * at start, but not while it may be this process, or the store, that was away (`steadiness.ts`). A job whose process died
- * too often is poison and goes to `dead`.
+ * The rescuer: gives the leases of offline workers back to the front of their queues, at every heartbeat's interval and
+ * at start. Which workers are offline is the store's to decide (`Store.rescue`): not those that merely could not reach
+ * the store. A job whose worker died too often is poison and goes to `dead`.
  *
  * @module
  */
@@ -11,63 +11,74 @@ import type { RescueResult, Store } from "../store/store.ts";
 import type { LoopBody } from "./service.ts";
 import type { Tally } from "./tally.ts";
 
-/** At most so many leases in one step of the store. */
+/** Maximum number of leases in one step of the store. */
 const BATCH = 100;
 
 /** Its loop's task is `rescuer`. */
 export class Rescuer implements LoopBody<RescueResult> {
   readonly name = "rescuer";
-  readonly #store: Store;
+  readonly #store: Pick<Store, "rescue">;
+  readonly #owner: string;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #tally: Tally;
   readonly #intervalMs: number;
   readonly #maxRescues: number;
-  readonly #steady: () => boolean;
   #waiting = false;
+  #hasWork = true;
 
   constructor(options: {
-    readonly store: Store;
+    readonly store: Pick<Store, "rescue">;
+    /** The identity of this worker. */
+    readonly owner: string;
     readonly clock: Clock;
     readonly log: Log;
     readonly tally: Tally;
     readonly intervalMs: number;
     readonly maxRescues: number;
-    /** Whether others may be taken for dead. */
-    readonly steady: () => boolean;
   }) {
     this.#store = options.store;
+    this.#owner = options.owner;
     this.#clock = options.clock;
     this.#log = options.log;
     this.#tally = options.tally;
     this.#intervalMs = options.intervalMs;
     this.#maxRescues = options.maxRescues;
-    this.#steady = options.steady;
   }
 
-  /** Rescues what there is to rescue now, a batch at most. */
+  /**
+   * Whether jobs may come back to their queues soon: workers with leases may be offline, or the last step has rescued
+   * some. True until the first step has ended.
+   */
+  get hasWork(): boolean {
+    return this.#hasWork;
+  }
+
+  /** Rescues one batch of leases at most. */
   async step(): Promise<RescueResult> {
-    if (!this.#mayRescue()) return { rescued: 0, buried: 0, owners: [] };
-    const result = await this.#store.rescue(BATCH, this.#maxRescues);
-    this.#tally.rescued += result.rescued;
-    this.#tally.buried += result.buried;
-    if (result.owners.length > 0 || result.rescued > 0 || result.buried > 0) {
-      const processes = result.owners.join(" ");
-      const { rescued, buried } = result;
+    try {
+      const result = await this.#store.rescue({ owner: this.#owner, limit: BATCH, maxRescues: this.#maxRescues });
+      this.#hasWork = result.waits || result.rescued > 0;
+      this.#report(result);
+      return result;
+    } catch (error) {
+      this.#hasWork = false;
+      throw error;
+    }
+  }
+
+  #report({ rescued, buried, owners, waits }: RescueResult): void {
+    this.#tally.rescued += rescued;
+    this.#tally.buried += buried;
+    if (owners.length > 0 || rescued > 0 || buried > 0) {
+      const processes = owners.join(" ");
       if (rescued + buried === 0) this.#log.warn("Forgot dead processes, which had no jobs", { processes });
       else this.#log.warn("Rescued the jobs of dead processes", { processes, rescued, buried });
     }
-    return result;
-  }
-
-  #mayRescue(): boolean {
-    const isWaiting = !this.#steady();
-    if (isWaiting && !this.#waiting) {
-      this.#log.info("Rescues wait: nobody could say that he lives, until all have had the time to");
+    if (waits && !this.#waiting) {
+      this.#log.info("Workers may be offline: waiting until each has had a heartbeat timeout to show that it lives");
     }
-    if (!isWaiting && this.#waiting) this.#log.info("Rescues go on");
-    this.#waiting = isWaiting;
-    return !isWaiting;
+    this.#waiting = waits;
   }
 
   /** Until the next heartbeat's time, unless there is more to rescue. */

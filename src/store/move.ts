@@ -206,8 +206,14 @@ async function refuseWhileBusy(store: OpenStore): Promise<void> {
     throw new MoveError(`Cannot move from "${store.url}" while processes work there: stop ${names.join(", ")} first`);
   }
   if (leased === 0) return;
-  // What the dead have goes back to its queues first.
-  while ((await store.rescue(BATCH, Infinity)).rescued > 0);
+  // All workers are offline here: their jobs go back to the queues first.
+  const owners = new Set<string>();
+  for (let cursor: string | undefined;;) {
+    const { entries, next } = await store.page({ in: "leased" }, { limit: BATCH, ...(cursor && { cursor }) });
+    for (const { owner } of entries) owners.add(owner!);
+    if ((cursor = next) === undefined) break;
+  }
+  for (const owner of owners) await store.deregister(owner);
   const left = (await store.stats()).leased;
   if (left > 0) {
     throw new MoveError(`Cannot move from "${store.url}": ${left} jobs are running there, wait for their end`);

@@ -208,14 +208,26 @@ export interface Beat {
   readonly lapsed: boolean;
 }
 
+/** Who rescues, and how much of it in one step. */
+export interface RescueRequest {
+  /** The worker that asks. It rescues nothing before its own heartbeats have gone on for a whole timeout. */
+  readonly owner: string;
+  /** Maximum number of leases in one step. */
+  readonly limit: number;
+  /** A job goes to `dead` instead of being rescued for this many times. */
+  readonly maxRescues: number;
+}
+
 /** What a rescue did. */
 export interface RescueResult {
   /** Leases given back to the front of their queues. */
   readonly rescued: number;
   /** Jobs that were rescued too often, and unreadable ones: now in `dead`. */
   readonly buried: number;
-  /** The processes that were found dead. */
+  /** The workers that were found offline. */
   readonly owners: readonly string[];
+  /** Workers with leases are past their heartbeat timeout, but `owner` cannot tell yet whether they are offline. */
+  readonly waits: boolean;
 }
 
 /** The live process that has a named lease. */
@@ -273,12 +285,18 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
   deregister(identity: string): Promise<void>;
 
   /**
-   * Gives the leases of dead processes (those that no live process has, to be exact) back to the front of their queues
-   * in the order in which they were taken, each with its field `rescues` one higher; one that would be given back for
-   * the `maxRescues`-th time goes to `dead` instead, and its unique lock is let go. Forgets the dead processes. At most
-   * `limit` leases: call again while it returns that many.
+   * Gives the leases of offline workers back to the front of their queues in the order in which they were taken, each
+   * with its field `rescues` one higher; one that would be given back for the `maxRescues`-th time goes to `dead`
+   * instead, and its unique lock is released. Forgets the offline workers. At most `limit` leases: call again while it
+   * returns that many.
+   *
+   * A lapsed heartbeat alone does not make a worker offline: the store may have been unreachable, its clock may have
+   * jumped, or the whole machine may have stood still. So the decision is part of the same step, by the store's clock,
+   * and rests on the heartbeats of `owner`. They are continuous while no two are further apart than half of its timeout,
+   * and the store's clock has not gone back. Where T is the longer of the two timeouts, a worker is offline when it has
+   * not beaten for T, and `owner` has beaten continuously for T and still does.
    */
-  rescue(limit: number, maxRescues: number): Promise<RescueResult>;
+  rescue(request: RescueRequest): Promise<RescueResult>;
 
   /**
    * Takes the named lease, or takes it over from an owner that is no live process (`beat`) or whose `ttlMs` is over.

@@ -1,79 +1,116 @@
 /**
- * Redis, or everybody, is away for longer than a heartbeat counts: nobody takes anybody for dead for it, nor itself.
+ * The store, or the whole machine, is away for longer than a heartbeat timeout: no worker takes another one for offline,
+ * nor itself.
  *
  * @module
  */
 import { assertEquals } from "@std/assert";
 import { openStore } from "../../src/store/open.ts";
-import { jobs, processRecord, takeUpTo } from "../store_contract/jobs.ts";
+import { job, processRecord, takeUpTo } from "../store_contract/jobs.ts";
 import { Bench } from "../support/bench.ts";
 import { until } from "../support/eventually.ts";
-import type { JobsProcess } from "../support/process.ts";
+import { JobsProcess } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
 
-/** A heartbeat counts for long enough that a busy machine is no death, and for no longer. */
-const BRIEF = { JOBS_DEAD_AFTER: "4s", JOBS_HEARTBEAT: "250ms" };
+/** Long enough that a busy machine takes no worker offline. */
+const BRIEF = { JOBS_DEAD_AFTER: "3s", JOBS_HEARTBEAT: "200ms" };
+const WAITS = "Workers may be offline: waiting until each has had a heartbeat timeout to show that it lives";
 
-const WAIT = "Rescues wait: nobody could say that he lives, until all have had the time to";
-const GO_ON = "Rescues go on";
-
-/** Two jobs run on two servers; then something happens to all; then each job has run once. */
-async function survive(bench: Bench, happens: (servers: readonly JobsProcess[]) => Promise<void>): Promise<void> {
-  const servers = [await bench.server(["-c", "1"], BRIEF), await bench.server(["-c", "1"], BRIEF)];
-  try {
-    const jids = [await bench.push("Listen", [bench.notes]), await bench.push("Listen", [bench.notes])];
-    for (const jid of jids) await bench.noted(`start ${jid}`);
-    await happens(servers);
-    await Deno.writeTextFile(`${bench.notes}.go`, "");
-    for (const jid of jids) await bench.noted(`end ${jid}`);
-    await bench.until(async () => (await bench.store.stats()).processed === 2);
-    assertEquals((await bench.readNotes()).sort(), jids.flatMap((jid) => [`end ${jid}`, `start ${jid}`]).sort());
-    const said = servers.flatMap(({ lines }) => lines).filter(({ msg }) => /Rescued|Leases lost/.test(msg));
-    assertEquals(said, []);
-  } finally {
-    for (const server of servers) await server[Symbol.asyncDispose]();
-  }
+interface Scene {
+  readonly bench: Bench;
+  readonly workers: readonly [JobsProcess, JobsProcess];
 }
 
-Deno.test("Redis away for longer than a heartbeat counts, three times: every job runs once", async () => {
-  await using redis = await startRedis({ aof: "always" });
-  await using bench = await Bench.open(redis.url);
-  await survive(bench, async (servers) => {
-    for (let outage = 1; outage <= 3; outage++) {
+/** Two workers run a job each; then something happens to both; then each job has run once. */
+async function survive(
+  bench: Bench,
+  happens: (scene: Scene) => Promise<void>,
+  address: string = bench.url,
+): Promise<void> {
+  const start = () => new JobsProcess({ store: address, args: [bench.handlers, "-c", "1"], env: BRIEF });
+  await using first = start();
+  await using second = start();
+  const workers = [first, second] as const;
+  for (const worker of workers) await worker.logged("Ready");
+  const jids = [await bench.push("Listen", [bench.notes]), await bench.push("Listen", [bench.notes])];
+  for (const jid of jids) await bench.noted(`start ${jid}`);
+  await happens({ bench, workers });
+  await bench.until(async () => (await areAlive(bench)).every(Boolean), "both beat again");
+  await bench.go();
+  for (const jid of jids) await bench.noted(`end ${jid}`);
+  await bench.until(async () => (await bench.store.stats()).processed === 2, "both jobs are acknowledged");
+  assertEquals((await bench.readNotes()).sort(), jids.flatMap((jid) => [`end ${jid}`, `start ${jid}`]).sort());
+  const said = workers.flatMap(({ lines }) => lines).filter(({ msg }) => /Rescued|Leases lost/.test(msg));
+  assertEquals(said, []);
+}
+
+async function areAlive(bench: Bench): Promise<boolean[]> {
+  return (await bench.store.processes()).map(({ alive }) => alive);
+}
+
+/** The worker that runs on first may not judge the other before that had its time, too. */
+async function standStill({ bench, workers }: Scene): Promise<void> {
+  for (const worker of workers) worker.kill("SIGSTOP");
+  await bench.until(async () => (await areAlive(bench)).every((alive) => !alive), "both have lapsed");
+  const [first, second] = workers;
+  first.kill("SIGCONT");
+  await first.logged(WAITS);
+  await bench.until(async () => (await areAlive(bench)).some(Boolean), "the first beats again");
+  second.kill("SIGCONT");
+}
+
+/** What is tried, all at the same time: most of it is waiting for a heartbeat to lapse. */
+const SCENES: Readonly<Record<string, () => Promise<void>>> = {
+  "a machine that stands still, on SQLite": async () => {
+    await using bench = await Bench.open();
+    await survive(bench, standStill);
+  },
+  "a machine that stands still, on Redis": async () => {
+    await using redis = await startRedis();
+    await using bench = await Bench.open(redis.url);
+    await survive(bench, standStill);
+  },
+  "Redis unreachable, then restarted": async () => {
+    await using redis = await startRedis({ aof: "always" });
+    await using proxy = await TcpProxy.start(redis.port);
+    await using bench = await Bench.open(redis.url);
+    await survive(bench, async () => {
+      proxy.weather = "closed";
+      proxy.cut();
+      await bench.until(async () => (await areAlive(bench)).every((alive) => !alive), "both have lapsed");
       await redis.kill();
-      await Promise.all(servers.map((server) => server.logged(WAIT, {}, outage)));
       await redis.start();
-      await Promise.all(servers.map((server) => server.logged(GO_ON, {}, outage)));
-    }
-  });
+      proxy.weather = "fair";
+    }, `redis://127.0.0.1:${proxy.port}`);
+  },
+};
+
+Deno.test("every job runs once when all workers were away for longer than a heartbeat timeout", async () => {
+  const results = await Promise.allSettled(Object.values(SCENES).map((run) => run()));
+  const failures = results.flatMap((result, i) =>
+    result.status === "rejected" ? [new Error(Object.keys(SCENES)[i], { cause: result.reason })] : []
+  );
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join(", "));
 });
 
-for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`a machine that stands still for longer than a heartbeat counts: every job runs once, on ${kind}`, async () => {
-    await using redis = kind === "Redis" ? await startRedis() : undefined;
-    await using bench = await Bench.open(redis?.url);
-    await survive(bench, async (servers) => {
-      for (const server of servers) server.kill("SIGSTOP");
-      await bench.until(async () => (await bench.store.processes()).every(({ alive }) => !alive));
-      for (const server of servers) server.kill("SIGCONT");
-      await Promise.all(servers.map((server) => server.logged(GO_ON)));
-    });
-  });
-}
-
-Deno.test("whoever comes first after Redis was away takes nobody for dead before all could beat", async () => {
+Deno.test("the first worker after a restart of Redis gives all others their time to beat", async () => {
   await using redis = await startRedis({ aof: "always" });
-  const ttlMs = 6_000;
+  const [before, after] = ["host:1:aaaaaaaaaaaa", "host:2:bbbbbbbbbbbb"];
   {
     await using store = await openStore(redis.url);
-    await store.beat(processRecord("host:1:aaaaaaaaaaaa"), 1);
-    await store.enqueue(jobs(1, 1));
-    await takeUpTo(store, "host:1:aaaaaaaaaaaa");
+    await store.beat(processRecord(before), 1);
+    await store.enqueue([job(1)]);
+    await takeUpTo(store, before);
   }
   await redis.kill();
   await redis.start();
   await using store = await openStore(redis.url);
-  await store.beat(processRecord("host:2:bbbbbbbbbbbb"), ttlMs);
-  assertEquals(await store.rescue(10, 3), { rescued: 0, buried: 0, owners: [] });
-  await until(async () => (await store.rescue(10, 3)).rescued === 1);
+  const beat = () => store.beat(processRecord(after), 600);
+  const rescue = () => store.rescue({ owner: after, limit: 10, maxRescues: 3 });
+  const began = performance.now();
+  await beat();
+  assertEquals(await rescue(), { rescued: 0, buried: 0, owners: [], waits: true });
+  await until(async () => (await beat(), (await rescue()).rescued === 1));
+  assertEquals(performance.now() - began >= 600, true);
 });

@@ -229,7 +229,12 @@ Deno.test("redis chaos: SCRIPT FLUSH in the middle of everything", async () => {
     while (!flushing.signal.aborted) await t.redis.cli("SCRIPT", "FLUSH");
   })();
   for (let i = 0; i < 100; i++) {
-    await Promise.all([t.store.enqueue(jobs(i, i)), t.store.promote(10), t.store.rescue(10, 3), t.store.stats()]);
+    await Promise.all([
+      t.store.enqueue(jobs(i, i)),
+      t.store.promote(10),
+      t.store.rescue({ owner: OWNER, limit: 10, maxRescues: 3 }),
+      t.store.stats(),
+    ]);
     const leases = await takeUpTo(t.store, OWNER, 10);
     assertEquals((await t.store.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
   }
@@ -239,19 +244,23 @@ Deno.test("redis chaos: SCRIPT FLUSH in the middle of everything", async () => {
   assertEquals([enqueued, leased, processed], [0, 0, 100]);
 });
 
-Deno.test("redis chaos: a rescue that is asked for while the connection is away is not kept for when it is back", async () => {
+Deno.test("redis chaos: a rescue that had to wait for the connection decides anew, and takes no worker for offline", async () => {
   const said: string[] = [];
   await using t = await openBench({ log: (_level, message) => said.push(message) });
-  await t.store.beat(processRecord(OWNER), 60_000);
-  const lapsed = "host:2:bbbbbbbbbbbb";
-  await t.direct.beat(processRecord(lapsed), 1);
-  await t.direct.enqueue(jobs(1, 1));
-  await takeUpTo(t.direct, lapsed);
-  await until(async () => (await t.direct.processes()).some(({ identity, alive }) => identity === lapsed && !alive));
+  const ttlMs = 1_000;
+  const [a, b] = ["host:1:aaaaaaaaaaaa", "host:2:bbbbbbbbbbbb"];
+  await t.store.beat(processRecord(a), ttlMs);
+  await t.redis.cli("HSET", `jobs:owner:${a}`, "since", "1");
+  await t.store.beat(processRecord(b), ttlMs);
+  await t.store.enqueue(jobs(1, 1));
+  await takeUpTo(t.store, b);
   t.proxy.weather = "closed";
   t.proxy.cut();
   await until(() => said.some((line) => line.includes("lost, reconnecting")));
-  assertEquals(await t.store.rescue(10, 3), { rescued: 0, buried: 0, owners: [] });
+  const rescuing = t.store.rescue({ owner: a, limit: 10, maxRescues: 3 });
+  await until(async () => (await t.direct.processes()).every(({ alive }) => !alive));
+  t.proxy.weather = "fair";
+  assertEquals(await rescuing, { rescued: 0, buried: 0, owners: [], waits: true });
 });
 
 Deno.test("redis chaos: what was settled, and a server that lost its last moments knows nothing of, runs again", async () => {

@@ -6,7 +6,7 @@
 import { assertEquals } from "@std/assert";
 import { setFields } from "../../src/job/raw.ts";
 import type { Cases } from "./harness.ts";
-import { assertSamePayload, entries, HOUR_MS, jid, LAPSE_MS, register, takeUpTo } from "./jobs.ts";
+import { assertSamePayload, entries, HOUR_MS, jid, lapse, register, rescueFor, takeUpTo } from "./jobs.ts";
 
 /** Everything that parsing and printing again would change. */
 const ODD =
@@ -34,8 +34,8 @@ export const bytes: Cases = {
     assertSamePayload(lease!.payload, failed);
     assertSamePayload(lease!.payload, ODD, ["enqueued_at", "retry_count"]);
 
-    t.advance(LAPSE_MS);
-    await t.store.rescue(10, 3);
+    await lapse(t);
+    await rescueFor(t.store, 10, 3);
     await register(t.store, owner);
     [lease] = await takeUpTo(t.store, owner);
     assertSamePayload(lease!.payload, ODD, ["enqueued_at", "retry_count", "rescues"]);

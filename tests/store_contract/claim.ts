@@ -5,7 +5,7 @@
  */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { type Cases, SLACK_MS } from "./harness.ts";
-import { HOUR_MS, LAPSE_MS, processRecord, register, TTL_MS } from "./jobs.ts";
+import { HOUR_MS, lapse, LAPSE_MS, processRecord, register, rescueFor, TTL_MS } from "./jobs.ts";
 
 const A = "host:1:aaaaaaaaaaaa";
 const B = "host:2:bbbbbbbbbbbb";
@@ -56,9 +56,9 @@ export const claim: Cases = {
     await using t = await open();
     await register(t.store, A);
     await t.store.claim("cron", A, 24 * HOUR_MS);
-    t.advance(LAPSE_MS);
+    await lapse(t);
     await register(t.store, B);
-    await t.store.rescue(100, 3);
+    await rescueFor(t.store);
     assert(await t.store.claim("cron", B, HOUR_MS) !== undefined);
   },
 

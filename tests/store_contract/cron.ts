@@ -9,7 +9,19 @@ import type { Place } from "../../src/store/admin.ts";
 import { type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../../src/store/cron.ts";
 import type { Outcome, Store } from "../../src/store/store.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
-import { entries, HOUR_MS, jid, job, LAPSE_MS, numbersIn, processRecord, register, takeUpTo, woken } from "./jobs.ts";
+import {
+  entries,
+  HOUR_MS,
+  jid,
+  job,
+  lapse,
+  numbersIn,
+  processRecord,
+  register,
+  rescueFor,
+  takeUpTo,
+  woken,
+} from "./jobs.ts";
 
 const NIGHTLY = "nightly report";
 const DEFAULT: Place = { in: "queue", queue: "default" };
@@ -152,8 +164,8 @@ export const cron: Cases = {
     await withLive(t.store);
     for (const live of [jid(1), undefined]) {
       await takeUpTo(t.store, await register(t.store));
-      t.advance(LAPSE_MS);
-      await t.store.rescue(10, 2);
+      await lapse(t);
+      await rescueFor(t.store, 10, 2);
       assertEquals((await read(t.store))!.live, live);
     }
   },

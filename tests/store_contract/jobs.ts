@@ -7,7 +7,8 @@ import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { getField, setFields } from "../../src/job/raw.ts";
 import type { Entry, PageRequest, Place, StoreAdmin } from "../../src/store/admin.ts";
-import type { Lease, NewJob, Outcome, ProcessRecord, Store } from "../../src/store/store.ts";
+import type { Lease, NewJob, Outcome, ProcessRecord, RescueResult, Store } from "../../src/store/store.ts";
+import type { TestStore } from "./harness.ts";
 
 /** Long enough for a beat that no case lets lapse by chance. */
 export const TTL_MS = 60_000;
@@ -59,6 +60,23 @@ export function processRecord(identity: string, change: Partial<ProcessRecord> =
 export async function register(store: Store, identity = "host:1:aaaaaaaaaaaa"): Promise<string> {
   await store.beat(processRecord(identity), TTL_MS);
   return identity;
+}
+
+/** The worker that rescues what others leave behind. */
+export const RESCUER = "host:0:ffffffffffff";
+
+/** Lets {@linkcode LAPSE_MS} pass while only {@linkcode RESCUER} beats: all others are offline then, and it knows. */
+export async function lapse(t: Pick<TestStore, "store" | "advance">): Promise<void> {
+  await register(t.store, RESCUER);
+  for (let passed = 0; passed < LAPSE_MS; passed += TTL_MS / 4) {
+    t.advance(TTL_MS / 4);
+    await register(t.store, RESCUER);
+  }
+}
+
+/** Rescues as {@linkcode RESCUER}. */
+export function rescueFor(store: Store, limit = 100, maxRescues = 3): Promise<RescueResult> {
+  return store.rescue({ owner: RESCUER, limit, maxRescues });
 }
 
 /** Takes up to `limit` jobs. */

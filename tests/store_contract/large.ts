@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { MAX_BATCH_BYTES } from "../../src/store/batch_bytes.ts";
 import type { Lease, NewJob } from "../../src/store/store.ts";
 import type { Cases } from "./harness.ts";
-import { HOUR_MS, jid, job, LAPSE_MS, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
+import { HOUR_MS, jid, job, lapse, numbers, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
 
 const MB = 1_000_000;
 
@@ -85,8 +85,8 @@ export const large: Cases = {
     await t.store.enqueue(all);
     for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, owner)).length;
     await t.store.enqueue([job(11)]);
-    t.advance(LAPSE_MS);
-    const { rescued, buried, owners } = await t.store.rescue(100, 3);
+    await lapse(t);
+    const { rescued, buried, owners } = await rescueFor(t.store);
     assertEquals({ rescued, buried, owners }, { rescued: 10, buried: 0, owners: [owner] });
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     assertEquals((await t.store.stats()).leased, 0);

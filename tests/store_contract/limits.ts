@@ -6,7 +6,7 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { ALL_QUEUES } from "../../src/store/pauses.ts";
 import type { Cases } from "./harness.ts";
-import { HOUR_MS, job, jobs, LAPSE_MS, numbers, register, takeUpTo, woken } from "./jobs.ts";
+import { HOUR_MS, job, jobs, lapse, numbers, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
 
 export const limits: Cases = {
   "no more of a queue's jobs run than its limit, all processes together; other queues are not concerned": async (
@@ -54,10 +54,10 @@ export const limits: Cases = {
     await t.store.limit("default", { running: 2 });
     await t.store.enqueue(jobs(1, 3));
     assertEquals(numbers(await takeUpTo(t.store, dead)), [1, 2]);
-    t.advance(LAPSE_MS);
+    await lapse(t);
     const owner = await register(t.store, "live:2:b");
     assertEquals(await takeUpTo(t.store, owner), []);
-    await t.store.rescue(10, 3);
+    await rescueFor(t.store, 10, 3);
     assertEquals(numbers(await takeUpTo(t.store, owner)), [1, 2]);
   },
 

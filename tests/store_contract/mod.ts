@@ -18,6 +18,7 @@ import { health } from "./health.ts";
 import { large } from "./large.ts";
 import { limits } from "./limits.ts";
 import { measures } from "./measures.ts";
+import { offline } from "./offline.ts";
 import { pages } from "./pages.ts";
 import { pause } from "./pause.ts";
 import { processes } from "./processes.ts";
@@ -36,6 +37,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   settle,
   promote,
   rescue,
+  offline,
   processes,
   claim,
   unique,

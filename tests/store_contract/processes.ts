@@ -5,7 +5,7 @@
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { type Cases, SLACK_MS } from "./harness.ts";
-import { job, jobs, LAPSE_MS, processRecord, register, takeUpTo, TTL_MS } from "./jobs.ts";
+import { job, jobs, lapse, LAPSE_MS, processRecord, register, rescueFor, RESCUER, takeUpTo, TTL_MS } from "./jobs.ts";
 
 export const processes: Cases = {
   "the first beat registers; others see what the process said, and when": async (open) => {
@@ -52,7 +52,7 @@ export const processes: Cases = {
     const owner = await register(t.store);
     await t.store.enqueue(jobs(1, 3));
     const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
-    await (await t.another()).rescue(100, 3);
+    await rescueFor(await t.another(), 100, 3);
     assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, false);
     assertEquals(await t.store.held(owner, tokens), tokens);
   },
@@ -62,13 +62,13 @@ export const processes: Cases = {
     const owner = await register(t.store);
     await t.store.enqueue(jobs(1, 3));
     const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
-    t.advance(LAPSE_MS);
+    await lapse(t);
     const other = await t.another();
-    assertEquals((await other.rescue(2, 3)).rescued, 2);
+    assertEquals((await rescueFor(other, 2, 3)).rescued, 2);
     assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, true);
     const held = await t.store.held(owner, tokens);
     assertEquals(held.length, 1, "of three");
-    assertEquals((await other.rescue(100, 3)).rescued, 0, "after its beat it keeps what it has");
+    assertEquals((await rescueFor(other)).rescued, 0, "after its beat it keeps what it has");
     assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, false);
     assertEquals(await t.store.held(owner, tokens), held);
     const another = await register(other, "host:2:bbbbbbbbbbbb");
@@ -86,8 +86,8 @@ export const processes: Cases = {
       const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
       assertEquals(await t.store.held(owner, past), [], "the job's new lease is not its old one");
       past.push(...tokens);
-      t.advance(LAPSE_MS);
-      await other.rescue(100, 9);
+      await lapse(t);
+      await rescueFor(other, 100, 9);
       assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, true);
       assertEquals(await t.store.held(owner, tokens), []);
     }
@@ -109,10 +109,11 @@ export const processes: Cases = {
   "one that was forgotten is back with its next beat": async (open) => {
     await using t = await open();
     const identity = await register(t.store);
-    t.advance(LAPSE_MS);
-    await t.store.rescue(100, 3);
-    assertEquals(await t.store.processes(), []);
+    await lapse(t);
+    await rescueFor(t.store);
+    const known = async () => (await t.store.processes()).map((one) => [one.identity, one.alive]);
+    assertEquals(await known(), [[RESCUER, true]]);
     await register(t.store, identity);
-    assertEquals((await t.store.processes()).map((one) => [one.identity, one.alive]), [[identity, true]]);
+    assertEquals(await known(), [[RESCUER, true], [identity, true]]);
   },
 };

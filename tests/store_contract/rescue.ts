@@ -5,22 +5,24 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { getField, setFields } from "../../src/job/raw.ts";
+import type { StoreAdmin } from "../../src/store/admin.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Cases } from "./harness.ts";
 import {
   assertSamePayload,
   entries,
-  HOUR_MS,
   job,
   jobs,
-  LAPSE_MS,
+  lapse,
   numbers,
   numbersIn,
-  processRecord,
   register,
+  rescueFor,
+  RESCUER,
   takeUpTo,
 } from "./jobs.ts";
 
+const NOTHING = { rescued: 0, buried: 0, owners: [], waits: false };
 const QUEUE = { in: "queue", queue: "default" } as const;
 
 export const rescue: Cases = {
@@ -31,12 +33,13 @@ export const rescue: Cases = {
     await takeUpTo(t.store, owner, 2);
     await takeUpTo(t.store, owner, 2);
     await takeUpTo(t.store, owner, 1, ["mail"]);
-    t.advance(LAPSE_MS);
-    assertEquals(await t.store.rescue(100, 3), { rescued: 5, buried: 0, owners: [owner] });
+    await lapse(t);
+    assertEquals(await rescueFor(t.store), { rescued: 5, buried: 0, owners: [owner], waits: false });
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2, 3, 4, 5, 6]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [10, 11]);
     const { leased, processes } = await t.store.stats();
-    assertEquals([leased, processes], [0, 0]);
+    assertEquals([leased, processes], [0, 1]);
+    assertEquals(await workers(t.store), [RESCUER]);
   },
 
   "each has its field rescues one higher, and nothing else is touched": async (open) => {
@@ -44,8 +47,8 @@ export const rescue: Cases = {
     const owner = await register(t.store);
     await t.store.enqueue([job(1), job(2, { payload: setFields(job(2).payload, { rescues: "1" }) })]);
     const stored = await takeUpTo(t.store, owner);
-    t.advance(LAPSE_MS);
-    await t.store.rescue(100, 3);
+    await lapse(t);
+    await rescueFor(t.store);
     const after = await entries(t.store, QUEUE);
     assertEquals(after.map((entry) => getField(entry.payload, "rescues")), [1, 2]);
     assertSamePayload(after[0]!.payload, stored[0]!.payload, ["rescues"]);
@@ -57,8 +60,8 @@ export const rescue: Cases = {
     const owner = await register(t.store);
     await t.store.enqueue([job(1, { payload: setFields(job(1).payload, { rescues: "-1000000" }) })]);
     await takeUpTo(t.store, owner);
-    t.advance(LAPSE_MS);
-    await t.store.rescue(100, 3);
+    await lapse(t);
+    await rescueFor(t.store);
     assertEquals(getField((await entries(t.store, QUEUE))[0]!.payload, "rescues"), 1);
   },
 
@@ -67,9 +70,9 @@ export const rescue: Cases = {
     const owner = await register(t.store);
     await t.store.enqueue([job(1)]);
     await takeUpTo(t.store, owner);
-    t.advance(LAPSE_MS);
+    await lapse(t);
     await register(t.store, owner);
-    assertEquals(await t.store.rescue(100, 3), { rescued: 0, buried: 0, owners: [] });
+    assertEquals(await rescueFor(t.store), NOTHING);
     assertEquals(await numbersIn(t.store, { in: "leased" }), [1]);
   },
 
@@ -79,8 +82,8 @@ export const rescue: Cases = {
     for (const [rescued, buried] of [[1, 0], [1, 0], [0, 1]] as const) {
       const owner = await register(t.store);
       await takeUpTo(t.store, owner, 1);
-      t.advance(LAPSE_MS);
-      assertEquals(await t.store.rescue(100, 3), { rescued, buried, owners: [owner] });
+      await lapse(t);
+      assertEquals(await rescueFor(t.store), { rescued, buried, owners: [owner], waits: false });
     }
     assertEquals(await numbersIn(t.store, QUEUE), [2]);
     const [dead] = await entries(t.store, { in: "dead" });
@@ -93,8 +96,8 @@ export const rescue: Cases = {
     const owner = await register(t.store);
     for (const text of ["{not json", "[]"]) await t.pushRaw("default", text);
     await takeUpTo(t.store, owner);
-    t.advance(LAPSE_MS);
-    assertEquals(await t.store.rescue(100, 3), { rescued: 0, buried: 2, owners: [owner] });
+    await lapse(t);
+    assertEquals(await rescueFor(t.store), { rescued: 0, buried: 2, owners: [owner], waits: false });
     assertEquals((await entries(t.store, { in: "dead" })).map((entry) => entry.payload).sort(), ["[]", "{not json"]);
   },
 
@@ -103,16 +106,16 @@ export const rescue: Cases = {
     const owner = await register(t.store);
     await t.store.enqueue(jobs(1, 8));
     await takeUpTo(t.store, owner, 7);
-    t.advance(LAPSE_MS);
+    await lapse(t);
     let rescued = 0;
     const owners = new Set<string>();
     for (let steps = 0; rescued < 7; steps++) {
-      const step = await t.store.rescue(3, 3);
+      const step = await rescueFor(t.store, 3, 3);
       assert(step.rescued <= 3 && steps < 4);
       rescued += step.rescued;
       for (const one of step.owners) owners.add(one);
     }
-    await t.store.rescue(3, 3);
+    await rescueFor(t.store, 3, 3);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2, 3, 4, 5, 6, 7, 8]);
     assertEquals([...owners], [owner]);
     assertEquals((await t.store.stats()).leased, 0);
@@ -126,23 +129,25 @@ export const rescue: Cases = {
     await t.store.enqueue(jobs(1, 4));
     await takeUpTo(t.store, first, 2);
     await takeUpTo(t.store, second, 2);
-    t.advance(LAPSE_MS);
-    const { rescued, owners } = await t.store.rescue(100, 3);
+    await lapse(t);
+    const { rescued, owners } = await rescueFor(t.store);
     assertEquals(rescued, 4);
     assertEquals([...owners].sort(), [first, second, idle]);
     assertEquals((await numbersIn(t.store, QUEUE)).sort(), [1, 2, 3, 4]);
-    assertEquals(await t.store.processes(), []);
-    assertEquals(await t.store.rescue(100, 3), { rescued: 0, buried: 0, owners: [] });
+    assertEquals(await workers(t.store), [RESCUER]);
+    assertEquals(await rescueFor(t.store), NOTHING);
   },
 
   "a process that took after it had been forgotten is no one's blind spot": async (open) => {
     await using t = await open();
     const frozen = await register(t.store);
     await t.store.enqueue(jobs(1, 2));
-    t.advance(LAPSE_MS);
-    assertEquals((await t.store.rescue(100, 3)).owners, [frozen]);
+    await lapse(t);
+    assertEquals((await rescueFor(t.store)).owners, [frozen]);
     await takeUpTo(t.store, frozen);
-    await t.store.rescue(100, 3);
+    assertEquals((await rescueFor(t.store)).waits, true, "it may beat soon");
+    await lapse(t);
+    await rescueFor(t.store);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2]);
   },
 
@@ -152,8 +157,8 @@ export const rescue: Cases = {
     const owner = await register(t.store);
     await t.store.enqueue(jobs(1, 50));
     await takeUpTo(t.store, owner);
-    t.advance(LAPSE_MS);
-    const steps = await Promise.all([t.store.rescue(100, 3), other.rescue(100, 3)]);
+    await lapse(t);
+    const steps = await Promise.all([rescueFor(t.store), rescueFor(other)]);
     assertEquals(steps[0].rescued + steps[1].rescued, 50);
     assertEquals(await numbersIn(t.store, QUEUE), jobs(1, 50).map((_, i) => i + 1));
     assertEquals(await rescuesOf(t.store), jobs(1, 50).map(() => 1));
@@ -184,16 +189,12 @@ export const rescue: Cases = {
     assertEquals(numbers(await entries(t.store, { in: "leased" })), [2]);
     assertEquals((await t.store.settle(other, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
-
-  "a beat's own time to live counts": async (open) => {
-    await using t = await open();
-    await t.store.beat(processRecord("host:1:aaaaaaaaaaaa"), 10 * HOUR_MS);
-    await t.store.beat(processRecord("host:2:bbbbbbbbbbbb"), HOUR_MS);
-    t.advance(5 * HOUR_MS);
-    assertEquals((await t.store.rescue(100, 3)).owners, ["host:2:bbbbbbbbbbbb"]);
-    assertEquals((await t.store.processes()).map((one) => one.identity), ["host:1:aaaaaaaaaaaa"]);
-  },
 };
+
+/** The workers that the store knows. */
+async function workers(store: StoreAdmin): Promise<string[]> {
+  return (await store.processes()).map(({ identity }) => identity);
+}
 
 /** Takes everything there is, and reads how often each was rescued. */
 async function rescuesOf(store: Store): Promise<unknown[]> {

@@ -7,7 +7,7 @@ import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { setFields } from "../../src/job/raw.ts";
 import type { Outcome } from "../../src/store/store.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
-import { entries, HOUR_MS, job, jobs, LAPSE_MS, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
+import { entries, HOUR_MS, job, jobs, lapse, numbers, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
 
 export const settle: Cases = {
   "ack: the job has left the store": async (open) => {
@@ -161,9 +161,9 @@ export const settle: Cases = {
     const frozen = await register(t.store, "host:1:aaaaaaaaaaaa");
     await t.store.enqueue(jobs(1, 4));
     const leases = await takeUpTo(t.store, frozen);
-    t.advance(LAPSE_MS);
+    await lapse(t);
     const other = await register(t.store, "host:2:bbbbbbbbbbbb");
-    await t.store.rescue(100, 3);
+    await rescueFor(t.store);
     const again = await takeUpTo(t.store, other, 2);
     assertEquals(numbers(again), [1, 2]);
 

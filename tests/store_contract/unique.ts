@@ -6,7 +6,7 @@
 import { assertEquals } from "@std/assert";
 import type { NewJob, Outcome } from "../../src/store/store.ts";
 import type { Cases, TestStore } from "./harness.ts";
-import { entries, HOUR_MS, jid, job, LAPSE_MS, numbersIn, register, takeUpTo, TTL_MS } from "./jobs.ts";
+import { entries, HOUR_MS, jid, job, lapse, numbersIn, register, rescueFor, takeUpTo, TTL_MS } from "./jobs.ts";
 
 const KEY = "HardJob:bob";
 /** Longer than any case. */
@@ -109,8 +109,8 @@ export const unique: Cases = {
     await t.store.enqueue([locked(1)]);
     for (const free of [false, false, true]) {
       await takeUpTo(t.store, await register(t.store));
-      t.advance(LAPSE_MS);
-      await t.store.rescue(100, 3);
+      await lapse(t);
+      await rescueFor(t.store);
       assertEquals(await held(t), !free);
     }
   },

@@ -6,7 +6,7 @@
 import { assertEquals } from "@std/assert";
 import type { OpenStore } from "../../src/store/open.ts";
 import type { Cases } from "./harness.ts";
-import { entries, HOUR_MS, inDead, job, jobs, LAPSE_MS, register, takeUpTo, woken } from "./jobs.ts";
+import { entries, HOUR_MS, inDead, job, jobs, lapse, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
 
 export const wait: Cases = {
   "for work that is there already": async (open) => {
@@ -89,8 +89,8 @@ export const wait: Cases = {
     const other = await t.another();
     await other.enqueue([job(1)]);
     await takeUpTo(other, await register(other));
-    t.advance(LAPSE_MS);
-    await woken((signal) => forWork(t.store, signal), () => other.rescue(10, 3));
+    await lapse(t);
+    await woken((signal) => forWork(t.store, signal), () => rescueFor(other, 10, 3));
   },
 
   "for a dead job that is requeued": async (open) => {

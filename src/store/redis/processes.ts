@@ -26,7 +26,6 @@ export class Processes {
   readonly #context: Context;
   /** How long the last beat took, shown in Sidekiq's pages. */
   #roundTripUs = 0;
-  #ttlMs = 0;
   /** The answer to a beat was lost: it may have told of a lapse. */
   #unsure = false;
 
@@ -34,14 +33,8 @@ export class Processes {
     this.#context = context;
   }
 
-  /** For how long a beat from here counts; 0 as long as there was none. */
-  get ttlMs(): number {
-    return this.#ttlMs;
-  }
-
   /** See `Store.beat`. */
   async beat(process: ProcessRecord, ttlMs: number): Promise<Beat> {
-    this.#ttlMs = ttlMs;
     const start = systemClock.monotonic();
     const [lapsed, ...signals] = await insist(this.#context, () => this.#beat(process, ttlMs));
     this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);

@@ -1,22 +1,15 @@
 /**
- * Leases of dead processes → the front of their queues, or `dead`.
+ * Leases of offline workers → the front of their queues, or `dead`.
  *
  * @module
  */
 import { nextRescue } from "../../job/fields.ts";
 import { setFields } from "../../job/raw.ts";
 import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
-import type { RescueResult } from "../store.ts";
+import type { RescueRequest, RescueResult } from "../store.ts";
 import type { Context } from "./context.ts";
 import { jidOf } from "./moves.ts";
 import { SCRIPTS } from "./script.ts";
-
-interface RescueRequest {
-  readonly limit: number;
-  readonly maxRescues: number;
-  /** How long a heartbeat counts. */
-  readonly ttlMs: number;
-}
 
 /** See `Store.rescue`. Works in steps of at most {@linkcode MAX_BATCH_BYTES}. */
 export async function rescue(context: Context, request: RescueRequest): Promise<RescueResult> {
@@ -29,31 +22,26 @@ export async function rescue(context: Context, request: RescueRequest): Promise<
     total.buried += step.buried;
     for (const owner of step.owners) owners.add(owner);
     const isDone = step.rescued + step.buried === 0 || total.rescued + total.buried >= request.limit;
-    if (isDone) return { ...total, owners: [...owners] };
+    if (isDone) return { ...total, owners: [...owners], waits: step.waits };
   }
 }
 
-/** One step. Nobody is dead who merely could not reach Redis: when it was away, all are given time to beat. */
-async function rescueSome(context: Context, { limit, maxRescues, ttlMs }: RescueRequest): Promise<RescueResult> {
-  const { link, offset, deadLimits } = context;
-  // What is asked while the connection is away is answered in the moment it is back: before anybody could beat.
-  if (!link.connected) return { rescued: 0, buried: 0, owners: [] };
-  const losses = link.losses;
-  const orphans = await link.run(SCRIPTS.orphans, [], [
-    offset(),
-    `${limit}`,
-    `${ttlMs}`,
-    `${MAX_BATCH_BYTES}`,
-  ]) as string[][];
-  if (orphans.length === 0 || link.losses !== losses) return { rescued: 0, buried: 0, owners: [] };
-  const args: string[] = [offset(), ...deadLimits];
+/** One step. Both scripts decide by the rule: a worker may beat, or the clock may jump, between the two. */
+async function rescueSome(
+  { link, offset, deadLimits }: Context,
+  { owner: rescuer, limit, maxRescues }: RescueRequest,
+): Promise<RescueResult> {
+  const read = await link.run(SCRIPTS.orphans, [], [offset(), rescuer, `${limit}`, `${MAX_BATCH_BYTES}`]);
+  const [waits, ...orphans] = read as [0 | 1, ...string[][]];
+  if (orphans.length === 0) return { rescued: 0, buried: 0, owners: [], waits: waits === 1 };
+  const args: string[] = [offset(), rescuer, ...deadLimits];
   for (const [owner, ...leases] of orphans) {
     args.push(owner!, `${leases.length / 2}`);
     for (let i = 0; i < leases.length; i += 2) args.push(leases[i]!, ...fate(leases[i + 1]!, maxRescues));
   }
   const reply = await link.run(SCRIPTS.rescue, [], args) as [number, number, ...string[]];
   const [rescued, buried, ...owners] = reply;
-  return { rescued, buried, owners };
+  return { rescued, buried, owners, waits: waits === 1 };
 }
 
 /** Where a lease goes, as what (an unreadable payload stays as it is), and whose unique lock is let go. */

@@ -31,6 +31,7 @@ import hasQueuedJobs from "./lua/has_queued_jobs.lua" with { type: "text" };
 import limits from "./lua/limits.lua" with { type: "text" };
 import measure from "./lua/measure.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
+import offline from "./lua/offline.lua" with { type: "text" };
 import orphans from "./lua/orphans.lua" with { type: "text" };
 import reconcile from "./lua/reconcile.lua" with { type: "text" };
 import pause from "./lua/pause.lua" with { type: "text" };
@@ -78,14 +79,14 @@ export const SCRIPTS = {
   held: script(held),
   holder: script(holder),
   move: script(move, add + trimDead + unlock + endLive),
-  orphans: script(orphans),
+  orphans: script(orphans, offline),
   reconcile: script(reconcile),
   pause: script(pause),
   pauses: script(pauses, paused),
   record: script(record, unlock + endLive + keepRecord),
   release: script(release),
   reply: script(reply),
-  rescue: script(rescue, add + trimDead + unlock + endLive),
+  rescue: script(rescue, offline + add + trimDead + unlock + endLive),
   send: script(send),
   settle: script(settle, add + trimDead + count + endLive + keepRecord),
   stats: script(stats, limits),

@@ -26,6 +26,7 @@ import type {
   Outcome,
   ProcessRecord,
   PromoteResult,
+  RescueRequest,
   RescueResult,
   SettleResult,
   TakeRequest,
@@ -129,8 +130,8 @@ export class RedisStore implements OpenStore {
     this.#holdings.forget(identity);
   }
 
-  rescue(limit: number, maxRescues: number): Promise<RescueResult> {
-    return rescue(this.#context, { limit, maxRescues, ttlMs: this.#processes.ttlMs });
+  rescue(request: RescueRequest): Promise<RescueResult> {
+    return rescue(this.#context, request);
   }
 
   async claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {

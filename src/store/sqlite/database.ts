@@ -16,11 +16,22 @@ import schema5 from "./schema/5.sql" with { type: "text" };
 import schema6 from "./schema/6.sql" with { type: "text" };
 import schema7 from "./schema/7.sql" with { type: "text" };
 import schema8 from "./schema/8.sql" with { type: "text" };
+import schema9 from "./schema/9.sql" with { type: "text" };
 
 /** Marks a database as ours: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
 /** Migrations in order; the file's `user_version` says how many it has had. */
-const MIGRATIONS: readonly string[] = [schema1, schema2, schema3, schema4, schema5, schema6, schema7, schema8];
+const MIGRATIONS: readonly string[] = [
+  schema1,
+  schema2,
+  schema3,
+  schema4,
+  schema5,
+  schema6,
+  schema7,
+  schema8,
+  schema9,
+];
 /** SQLite's pages have at least so many bytes, and a database has at least one. */
 const SMALLEST_PAGE = 512;
 /**

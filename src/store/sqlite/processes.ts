@@ -8,6 +8,35 @@ import type { Beat, ProcessRecord } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { Queues } from "./queues.ts";
 
+/** Workers past their heartbeat timeout. */
+export interface Offline {
+  /** Those that are offline. */
+  readonly workers: readonly string[];
+  /** Others have leases, but may be alive. */
+  readonly waits: boolean;
+}
+
+interface Lapsed {
+  readonly identity: string;
+  /** Its last heartbeat; of one that is not registered, its last take. */
+  readonly beatAt: number;
+  /** Its heartbeat timeout; 0 where it is not known. */
+  readonly ttl: number;
+  readonly hasLeases: 0 | 1;
+}
+
+interface Rescuer {
+  readonly beatAt: number;
+  readonly ttl: number;
+  /** Since when its heartbeats have been continuous. */
+  readonly since: number;
+}
+
+/** Whether the next heartbeat still continues those before it. */
+function isFresh(beatAt: number, ttlMs: number, now: number): boolean {
+  return beatAt <= now && now - beatAt < ttlMs / 2;
+}
+
 /** Registers processes. */
 export class Processes {
   readonly #context: Context;
@@ -23,11 +52,14 @@ export class Processes {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
       const { sql } = this.#context;
-      const before = sql("SELECT deadline FROM process WHERE identity = ?").get(process.identity);
+      const before = sql("SELECT deadline, beat_at, since FROM process WHERE identity = ?").get(process.identity);
+      if (before === undefined || Number(before.beat_at) > now) this.#followClockBack(now);
+      const isContinuous = before !== undefined && isFresh(Number(before.beat_at), ttlMs, now);
+      const since = isContinuous ? Number(before.since) : now;
       sql(
-        `INSERT INTO process (identity, record, beat_at, deadline) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (identity) DO UPDATE SET record = ?2, beat_at = ?3, deadline = ?4`,
-      ).run(process.identity, JSON.stringify(process), now, Math.round(now + ttlMs));
+        `INSERT INTO process (identity, record, beat_at, deadline, ttl, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (identity) DO UPDATE SET record = ?2, beat_at = ?3, deadline = ?4, ttl = ?5, since = ?6`,
+      ).run(process.identity, JSON.stringify(process), now, Math.round(now + ttlMs), Math.round(ttlMs), since);
       // One that is on no list was found dead and forgotten.
       return { commands: [], lapsed: before === undefined || Number(before.deadline) <= now };
     });
@@ -41,21 +73,46 @@ export class Processes {
     });
   }
 
-  /** Those whose time is over, and those who have leases and are on no list; inside a transaction or not. */
-  findDead(): string[] {
-    const { sql, now } = this.#context;
-    const rows = sql(
-      `SELECT identity FROM process WHERE deadline <= ?
+  /** Which workers `owner` may rescue now, by the rule of `Store.rescue`; inside a transaction or not. */
+  findOffline(owner: string): Offline {
+    const { sql } = this.#context;
+    const now = this.#context.now();
+    const lapsed = sql(
+      `SELECT identity, beat_at AS beatAt, ttl, identity IN (SELECT owner FROM lease) AS hasLeases
+         FROM process WHERE deadline <= ?
        UNION ALL
-       SELECT DISTINCT owner FROM lease WHERE owner NOT IN (SELECT identity FROM process)`,
-    ).all(now());
-    return rows.map((row) => String(row.identity));
+       SELECT owner, max(at), 0, 1 FROM lease WHERE owner NOT IN (SELECT identity FROM process) GROUP BY owner`,
+    ).all(now) as unknown as Lapsed[];
+    if (lapsed.length === 0) return { workers: [], waits: false };
+    const rescuer = sql("SELECT beat_at AS beatAt, ttl, since FROM process WHERE identity = ?").get(owner) as
+      | Rescuer
+      | undefined;
+    const isOffline = ({ beatAt, ttl }: Lapsed) =>
+      rescuer !== undefined && isFresh(rescuer.beatAt, rescuer.ttl, now) &&
+      now >= Math.max(beatAt, rescuer.since) + Math.max(ttl, rescuer.ttl);
+    return {
+      workers: lapsed.filter(isOffline).map(({ identity }) => identity),
+      waits: lapsed.some((one) => one.hasLeases === 1 && !isOffline(one)),
+    };
+  }
+
+  /** Whether a process has jobs; inside a transaction. */
+  hasLeases(identity: string): boolean {
+    return this.#context.sql("SELECT 1 FROM lease WHERE owner = ? LIMIT 1").get(identity) !== undefined;
   }
 
   /** Takes a process off the list, with what it was asked; inside a transaction. */
   forget(identity: string): void {
     this.#context.sql("DELETE FROM process WHERE identity = ?").run(identity);
     this.#context.sql("DELETE FROM command WHERE identity = ?").run(identity);
+  }
+
+  /**
+   * The clock went back: heartbeats that lie in the future count from now on, or an offline worker would pass for a live
+   * one until the clock is there again. Inside a transaction.
+   */
+  #followClockBack(now: number): void {
+    this.#context.sql("UPDATE process SET beat_at = ?1, deadline = ?1 + ttl, since = ?1 WHERE beat_at > ?1").run(now);
   }
 
   /** See `StoreAdmin.processes`. */

@@ -1,12 +1,12 @@
 /**
- * What becomes of the leases of dead processes.
+ * Leases of offline workers → the front of their queues, or `dead`.
  *
  * @module
  */
 import { nextRescue } from "../../job/fields.ts";
 import { setFields } from "../../job/raw.ts";
 import { ByteBudget } from "../batch_bytes.ts";
-import type { RescueResult } from "../store.ts";
+import type { RescueRequest, RescueResult } from "../store.ts";
 import { readBounded } from "./bounded.ts";
 import type { Context } from "./context.ts";
 import type { JobRow, Jobs } from "./jobs.ts";
@@ -41,30 +41,32 @@ export class Rescue {
   }
 
   /** See `Store.rescue`. */
-  async rescue(limit: number, maxRescues: number): Promise<RescueResult> {
+  async rescue(request: RescueRequest): Promise<RescueResult> {
     const { read, commit } = this.#context;
-    const dead = await read(() => this.#processes.findDead());
-    if (dead.length === 0) return { rescued: 0, buried: 0, owners: [] };
+    // A look first, so that no write lock is needed while all workers are well. The decision is made under the lock.
+    const { workers, waits } = await read(() => this.#processes.findOffline(request.owner));
+    if (workers.length === 0) return { rescued: 0, buried: 0, owners: [], waits };
     const total = { rescued: 0, buried: 0 };
     const owners = new Set<string>();
     for (;;) {
-      const left = limit - total.rescued - total.buried;
-      const step = await commit.run(() => this.#rescue(left, maxRescues), left);
+      const left = request.limit - total.rescued - total.buried;
+      const step = await commit.run(() => this.#rescue({ ...request, limit: left }), left);
       total.rescued += step.rescued;
       total.buried += step.buried;
       for (const owner of step.owners) owners.add(owner);
-      const isDone = step.rescued + step.buried === 0 || total.rescued + total.buried >= limit;
-      if (isDone) return { ...total, owners: [...owners] };
+      const isDone = step.rescued + step.buried === 0 || total.rescued + total.buried >= request.limit;
+      if (isDone) return { ...total, owners: [...owners], waits: step.waits };
     }
   }
 
-  #rescue(limit: number, maxRescues: number): RescueResult {
+  #rescue({ owner: rescuer, limit, maxRescues }: RescueRequest): RescueResult {
     const now = this.#context.now();
     const owners: string[] = [];
     let rescued = 0;
     let buried = 0;
     const budget = new ByteBudget();
-    for (const owner of this.#processes.findDead()) {
+    const { workers, waits } = this.#processes.findOffline(rescuer);
+    for (const owner of workers) {
       const left = limit - rescued - buried;
       if (left <= 0 || budget.isSpent) break;
       owners.push(owner);
@@ -77,11 +79,10 @@ export class Rescue {
         if (this.#giveBack(row, maxRescues, now)) rescued++;
         else buried++;
       }
-      // Leases of it that are left are found by the next call all the same: nobody on the list has them.
-      this.#processes.forget(owner);
+      if (!this.#processes.hasLeases(owner)) this.#processes.forget(owner);
     }
     if (buried > 0) this.#sets.trimDead(now);
-    return { rescued, buried, owners };
+    return { rescued, buried, owners, waits };
   }
 
   /** To the front of its queue, or to `dead` when it was rescued too often or cannot be read; false then. */

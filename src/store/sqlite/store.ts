@@ -25,6 +25,7 @@ import type {
   Outcome,
   ProcessRecord,
   PromoteResult,
+  RescueRequest,
   RescueResult,
   SettleResult,
   TakeRequest,
@@ -139,8 +140,8 @@ export class SqliteStore implements OpenStore {
     return this.#processes.deregister(identity);
   }
 
-  rescue(limit: number, maxRescues: number): Promise<RescueResult> {
-    return this.#rescue.rescue(limit, maxRescues);
+  rescue(request: RescueRequest): Promise<RescueResult> {
+    return this.#rescue.rescue(request);
   }
 
   claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {

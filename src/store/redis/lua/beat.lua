@@ -6,7 +6,7 @@
 --          then per running job: label of its task, JSON
 -- Result   1 if its time was over and leases were taken away from it, else 0;
 --          then the signals that were sent to it in Sidekiq's way, oldest first
--- O(N) for N running jobs
+-- O(N) for N running jobs; for a worker's first heartbeat also O(M log M) for M workers
 
 local call = redis.call
 local time = call('TIME')
@@ -18,7 +18,27 @@ local deadline = call('ZSCORE', 'jobs:owners', identity)
 local lapsed = not deadline or tonumber(deadline) <= now
 -- A server that has lost its memory has given nothing away.
 if lapsed then lapsed = call('EXISTS', 'jobs:robbed:' .. identity) == 1 end
-call('ZADD', 'jobs:owners', now + ARGV[3], identity)
+
+-- Whether other workers may be offline rests on how long the heartbeats of this one have been continuous.
+local ttl = tonumber(ARGV[3])
+local known = call('HMGET', 'jobs:owner:' .. identity, 'ttl', 'since')
+local last = deadline and known[1] and deadline - known[1]
+if not last or last > now then
+  -- The clock may have gone back: heartbeats that lie in the future count from now on, or an offline worker would pass
+  -- for a live one until the clock is there again.
+  local ahead = call('ZRANGE', 'jobs:owners', '(' .. string.format('%.0f', now), '+inf', 'BYSCORE', 'WITHSCORES')
+  for i = 1, #ahead, 2 do
+    local itsTtl = call('HGET', 'jobs:owner:' .. ahead[i], 'ttl')
+    if itsTtl and ahead[i + 1] - itsTtl > now then
+      call('ZADD', 'jobs:owners', now + itsTtl, ahead[i])
+      call('HSET', 'jobs:owner:' .. ahead[i], 'since', string.format('%.0f', now))
+    end
+  end
+end
+local continuous = last and last <= now and now - last < ttl / 2
+call('HSET', 'jobs:owner:' .. identity, 'ttl', ARGV[3],
+  'since', continuous and known[2] or string.format('%.0f', now))
+call('ZADD', 'jobs:owners', now + ttl, identity)
 call('SADD', 'processes', identity)
 call('HSET', identity, 'info', ARGV[4], 'concurrency', ARGV[5], 'busy', ARGV[6],
   'beat', string.format('%.3f', now / 1000), 'rtt_us', ARGV[7], 'quiet', ARGV[8], 'rss', ARGV[9])

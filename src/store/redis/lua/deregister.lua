@@ -19,5 +19,6 @@ for i = #tokens, 1, -1 do
 end
 call('ZREM', 'jobs:owners', identity)
 call('SREM', 'processes', identity)
-call('UNLINK', KEYS[1], identity, identity .. ':work', identity .. ':workers', identity .. '-signals', 'jobs:commands:' .. identity)
+call('UNLINK', KEYS[1], 'jobs:owner:' .. identity, identity, identity .. ':work', identity .. ':workers',
+  identity .. '-signals', 'jobs:commands:' .. identity)
 return #tokens

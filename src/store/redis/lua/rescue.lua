@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Takes leases away from processes whose heartbeat has lapsed: back to the front of their queues, or to `dead`. Forgets
--- the processes that have none left. One that beats again keeps what it has.
+-- Takes leases away from offline workers: back to the front of their queues, or to `dead`. Forgets the workers that have
+-- none left. One that beats again keeps what it has.
 --
--- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
+-- ARGV     offset of the clock in ms, the worker that rescues, most members of `dead`, their greatest age in ms,
 --          then per process: identity, number of leases,
 --            per lease, youngest first: token, "back" or "dead", payload ("" for as it is),
 --              jid of one that ends with this: its unique lock is let go ("" for none)
@@ -12,16 +12,17 @@
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local isOffline = offlineFor(ARGV[2], now)
 local rescued, buried = 0, 0
 local dead = {}
 
 call('ZCARD', 'dead')
-local i = 4
+local i = 5
 while i <= #ARGV do
   local owner, last = ARGV[i], i + 1 + 4 * ARGV[i + 1]
   local key = 'jobs:leases:' .. owner
   local deadline = call('ZSCORE', 'jobs:owners', owner)
-  if deadline and tonumber(deadline) <= now then
+  if deadline and tonumber(deadline) <= now and isOffline(owner, tonumber(deadline)) then
     local robbed = false
     for k = i + 2, last, 4 do
       local token, payload = ARGV[k], call('HGET', key, ARGV[k])
@@ -50,11 +51,11 @@ while i <= #ARGV do
     if call('HLEN', key) == 0 then
       call('ZREM', 'jobs:owners', owner)
       call('SREM', 'processes', owner)
-      call('UNLINK', owner, owner .. ':work', owner .. ':workers', owner .. '-signals', 'jobs:commands:' .. owner)
+      call('UNLINK', 'jobs:owner:' .. owner, owner, owner .. ':work', owner .. ':workers', owner .. '-signals', 'jobs:commands:' .. owner)
     end
     dead[#dead + 1] = owner
   end
   i = last + 1
 end
-if buried > 0 then trimDead(now, ARGV[2], ARGV[3]) end
+if buried > 0 then trimDead(now, ARGV[3], ARGV[4]) end
 return { rescued, buried, unpack(dead) }
