@@ -33,10 +33,45 @@ Deno.test("A key __proto__ is a key like any other", () => {
   }
 });
 
-Deno.test("Depth bombs are read, or refused as unreadable", () => {
-  const bomb = (inside: string) => "[".repeat(100_000) + inside + "]".repeat(100_000);
-  assertEquals(Array.isArray(parseLossless(bomb("1"))), true);
-  assertThrows(() => parseLossless(bomb("12345678901234567890")), SyntaxError, "Nested too deeply");
+Deno.test("Reads arrays nested 100,000 deep", () => {
+  const nested = (inside: string) => "[".repeat(100_000) + inside + "]".repeat(100_000);
+  for (const inside of ["1", "12345678901234567890"]) {
+    assertEquals(Array.isArray(parseLossless(nested(inside))), true);
+  }
+});
+
+Deno.test("Reads integers of up to 1,300 digits, and refuses longer ones", () => {
+  const longest = "9".repeat(1_300);
+  assertEquals(parseLossless(`{"n":-${longest}}`), { n: -BigInt(longest) });
+  assertThrows(
+    () => parseLossless(`{"n":${"9".repeat(1_000_000)}}`),
+    SyntaxError,
+    "Integer of 1000000 digits at position 5; expected at most 1300 digits",
+  );
+  const digits = "9".repeat(1_000_000);
+  assertEquals(parseLossless(`["${digits}",0.${digits},1e-12345678901234567]`), [digits, 1, 0]);
+});
+
+Deno.test("Reads half a million numbers and one long integer in time in proportion to the text", () => {
+  const value = parseLossless(`[${"1,".repeat(500_000)}12345678901234567890]`) as unknown[];
+  assertEquals([value.length, value[0], value.at(-1)], [500_001, 1, 12345678901234567890n]);
+});
+
+Deno.test("Takes no digits within a string for an integer", () => {
+  const digits = "12345678901234567890";
+  for (const text of [digits, `"${digits}`, `\\"${digits}`, `\\${digits}\\`, `a" ,${digits},"b`, `\n${digits}`]) {
+    const value = [text, 12345678901234567890n, { [text]: text, "1": 1, 'k"': 12345678901234567891n }];
+    assertEquals(parseLossless(stringifyLossless(value)!), value);
+  }
+});
+
+Deno.test("Refuses what JSON refuses around a long integer", () => {
+  const digits = "12345678901234567890";
+  for (
+    const text of [`0${digits}`, `+${digits}`, `--${digits}`, `{${digits}:1}`, `[${digits}`, `${digits}.`, `"${digits}`]
+  ) {
+    assertThrows(() => parseLossless(text), SyntaxError, undefined, text);
+  }
 });
 
 Deno.test("A bigint stays an integer where the program taught JSON to write bigints as texts", () => {
