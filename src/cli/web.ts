@@ -98,7 +98,10 @@ async function printUser(name: string, role: string, token: boolean, json: boole
   if (Deno.stdin.isTerminal()) remark("Password, then Enter:");
   const password = (await new Response(Deno.stdin.readable.pipeThrough(firstLine())).text()).trimEnd();
   if (password.length < 8) throw new UsageError("The password is too short; wanted: 8 characters or more");
-  const line = `${name}:${role}:${await passwordSecret(password)}`;
+  const secret = await passwordSecret(password).catch((error: RangeError) => {
+    throw new UsageError(error.message);
+  });
+  const line = `${name}:${role}:${secret}`;
   if (json) printJson({ user: line });
   else print(line);
   return 0;

@@ -14,7 +14,7 @@ import { Hosts, isReadFromElsewhere, senderOf } from "./auth/origin.ts";
 import { Refusal } from "./body.ts";
 import type { Desk, WebEnv } from "./desk.ts";
 import { eventStream } from "./events.ts";
-import { formOf } from "./forms.ts";
+import { formOf, SMALL_FORM_BYTES } from "./forms.ts";
 import { loginRoutes } from "./login.tsx";
 import { METRICS_TYPE, metricsText } from "./metrics.ts";
 import { actRoutes } from "./pages/act.tsx";
@@ -130,7 +130,10 @@ async function admit(desk: Desk, c: Context<WebEnv>, next: Next): Promise<Respon
   return refuse(desk, c, 401, "A login is wanted: a token (Authorization: Bearer …), or a name and a password");
 }
 
-/** What is read, and all the more an action, comes from our own page or a program; an action, from one who may act. */
+/**
+ * Refuses what another site's page sends, and actions of visitors who may not act. Checks everything that costs nothing
+ * before it reads the body.
+ */
 async function guardActions(desk: Desk, c: Context<WebEnv>, next: Next): Promise<Response | void> {
   if (c.req.method === "GET" || c.req.method === "HEAD") {
     if (!isReadFromElsewhere(c.req.raw.headers)) return await next();
@@ -141,6 +144,8 @@ async function guardActions(desk: Desk, c: Context<WebEnv>, next: Next): Promise
   const sender = senderOf(c.req.raw.headers);
   const named = visitor.by === "token";
   if (sender === "other" && !named) throw new Refusal(403, "Another site sent this: actions come from our own pages");
+  const isHarmless = ["/theme", "/logout"].includes(herePath(desk, c));
+  if (visitor.role !== "operator" && !isHarmless) throw new Refusal(403, "You may look, not act");
   if (isForPrograms(desk, c)) {
     // A page elsewhere cannot send JSON without asking first, and is never allowed to.
     if (!/^application\/json\b/i.test(c.req.header("content-type") ?? "")) {
@@ -149,11 +154,12 @@ async function guardActions(desk: Desk, c: Context<WebEnv>, next: Next): Promise
     if (visitor.by === "cookie" && !equal(c.req.header("x-jobs-token") ?? "", visitor.formToken)) {
       throw new Refusal(403, "The session's token is wanted in X-Jobs-Token; programs use Authorization: Bearer");
     }
-  } else if (!equal((await formOf(c, desk)).get("token") ?? "", visitor.formToken)) {
+    return await next();
+  }
+  const form = await (isHarmless ? formOf(c, desk, SMALL_FORM_BYTES) : formOf(c, desk));
+  if (!equal(form.get("token") ?? "", visitor.formToken)) {
     throw new Refusal(403, "The page is too old for this: load it again");
   }
-  const isHarmless = ["/theme", "/logout"].includes(herePath(desk, c));
-  if (visitor.role !== "operator" && !isHarmless) throw new Refusal(403, "You may look, not act");
   return await next();
 }
 

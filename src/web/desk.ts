@@ -9,6 +9,7 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { OpenStore } from "../store/open.ts";
 import type { Gate, Visitor } from "./auth/gate.ts";
+import type { Arriving } from "./body.ts";
 import type { Feed } from "./feed.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Mask } from "./mask.ts";
@@ -39,6 +40,8 @@ export interface Desk {
   readonly operations: Operations;
   /** How many pages and API answers are made at the same time. */
   readonly limiter: Limiter;
+  /** Bounds the memory of all request bodies. */
+  readonly arriving: Arriving;
   /** For what holds the event loop. */
   readonly slices: Slices;
   /** Where every action is written. */

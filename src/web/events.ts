@@ -8,20 +8,23 @@ import { Refusal } from "./body.ts";
 import type { Desk, WebEnv } from "./desk.ts";
 
 /**
- * The stream.
+ * Answers with the stream. A visitor who has left meanwhile, or asks for the head alone, takes no place.
  *
  * @throws {Refusal} when too many watch
  */
 export function eventStream(desk: Desk, c: Context<WebEnv>): Response {
-  let stream: ReadableStream<Uint8Array>;
+  const { method, signal } = c.req.raw;
+  let stream: ReadableStream<Uint8Array> | null = null;
   try {
-    stream = desk.feed.watch(c.get("visitor").address);
+    if (method !== "HEAD" && !signal.aborted) stream = desk.feed.watch(c.get("visitor").address);
   } catch (error) {
     throw new Refusal(503, (error as Error).message);
   }
-  return c.body(stream, 200, {
-    "content-type": "text/event-stream",
-    "cache-control": "no-store, no-transform",
-    "x-accel-buffering": "no",
+  return new Response(stream, {
+    headers: {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store, no-transform",
+      "x-accel-buffering": "no",
+    },
   });
 }

@@ -1,37 +1,49 @@
 /**
- * A form that was sent, read once however many ask for it.
+ * Forms: read once per request, with a bound on bytes and on fields.
  *
  * @module
  */
 import type { Context } from "hono";
 import { parseLossless } from "../job/json.ts";
-import { readBody, Refusal } from "./body.ts";
+import { largeBodyBytes, readBody, Refusal } from "./body.ts";
 import type { Desk, WebEnv } from "./desk.ts";
 
 const forms = new WeakMap<Request, Promise<URLSearchParams>>();
 
-/** A form is as large as a payload in it, and a thousand refs. */
-const ROOM = 1024 * 1024;
+/** The largest form of a stranger or a reader: a login, a theme. */
+export const SMALL_FORM_BYTES = 16 * 1024;
+/** The rows that a page may have, each ticked, and the fields around them. Splitting a field takes a microsecond. */
+const MAX_FIELDS = 1_100;
 
 /**
- * The fields of the form.
+ * Returns the fields of a request's form. The first call for a request reads it.
  *
- * @throws {Refusal} when it is none, or too large
+ * @param maxBytes the largest form that is read; default twice a payload and 1 MiB
+ * @throws {Refusal} when the request has no form, or one that is too large
  */
-export function formOf(c: Context<WebEnv>, desk: Desk): Promise<URLSearchParams> {
+export function formOf(
+  c: Context<WebEnv>,
+  desk: Desk,
+  maxBytes: number = largeBodyBytes(desk.maxPayloadBytes),
+): Promise<URLSearchParams> {
   let form = forms.get(c.req.raw);
   if (form === undefined) {
-    form = read(c, desk);
+    form = read(c, desk, maxBytes);
     forms.set(c.req.raw, form);
   }
   return form;
 }
 
-async function read(c: Context<WebEnv>, desk: Desk): Promise<URLSearchParams> {
+async function read(c: Context<WebEnv>, desk: Desk, maxBytes: number): Promise<URLSearchParams> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header("content-type") ?? "")) {
-    throw new Refusal(415, "The request has no form; wanted: application/x-www-form-urlencoded");
+    throw new Refusal(415, "The request has no form; expected application/x-www-form-urlencoded");
   }
-  return new URLSearchParams(await readBody(c.req.raw, 2 * desk.maxPayloadBytes + ROOM, desk.clock));
+  const text = await readBody(c.req.raw, maxBytes, desk.clock, desk.arriving);
+  // Deno takes a second to split a megabyte of separators.
+  if (text.split("&", MAX_FIELDS + 1).length > MAX_FIELDS) {
+    throw new Refusal(413, `The form has too many fields; expected at most ${MAX_FIELDS}`);
+  }
+  return new URLSearchParams(text);
 }
 
 /**

@@ -15,6 +15,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import type { Clock } from "../clock.ts";
+import { networkOf } from "./auth/network.ts";
 import { inTurn } from "./turns.ts";
 import { Unread } from "./unread.ts";
 
@@ -30,7 +31,7 @@ export interface Patience {
   readonly silentMs: number;
   /** Connections at once. */
   readonly connections: number;
-  /** Of these, so many from one address: one alone cannot take them all. A proxy may: behind it is everybody. */
+  /** Of these, the most from one address, or IPv6 network of 64 bits. No bound for a proxy: it stands for all visitors. */
   readonly perAddress: number;
   /** So many bytes of answers may wait for their readers, all connections together. */
   readonly unreadBytes: number;
@@ -49,6 +50,8 @@ const PATIENCE: Patience = {
 const MOST_HEAD_BYTES = 32 * 1024;
 /** Answers under way may take so long when it ends. */
 const LAST_MS = 2_000;
+/** How long the sender of a body that was refused may read the answer. */
+const LINGER_MS = 500;
 
 /** What answers; `peer` is the address at the other end. */
 export type Handler = (request: Request, peer: string) => Promise<Response>;
@@ -80,7 +83,10 @@ export async function listen(
 ): Promise<HttpServer> {
   const { headMs, requestMs, idleMs, silentMs, connections, perAddress, unreadBytes } = { ...PATIENCE, ...patience };
   const unread = new Unread(unreadBytes);
-  const onRequest = inTurn((incoming, outgoing) => answer(handler, unread, incoming, outgoing));
+  const onRequest = inTurn(async (incoming, outgoing) => {
+    hangUpUnlessRead(incoming, outgoing, clock);
+    await answer(handler, unread, incoming, outgoing);
+  });
   const server = createServer(
     {
       headersTimeout: headMs,
@@ -131,15 +137,32 @@ function shareOut(most: number, proxies: readonly string[]): (socket: Socket) =>
   return (socket) => {
     const address = peerOf(socket);
     if (proxies.includes(address)) return;
-    const count = open.get(address) ?? 0;
+    const network = networkOf(address);
+    const count = open.get(network) ?? 0;
     if (count >= most) return void socket.destroy();
-    open.set(address, count + 1);
+    open.set(network, count + 1);
     socket.once("close", () => {
-      const left = open.get(address)! - 1;
-      if (left > 0) open.set(address, left);
-      else open.delete(address);
+      const left = open.get(network)! - 1;
+      if (left > 0) open.set(network, left);
+      else open.delete(network);
     });
   };
+}
+
+/**
+ * Ends the connection of a request that is answered before its body has arrived. Node would read the rest, gigabytes of
+ * it, to get to the next request. Its sender has some time to read the answer: a connection that ends with bytes unread
+ * is reset, and its answer lost.
+ */
+function hangUpUnlessRead(incoming: IncomingMessage, outgoing: ServerResponse, clock: Clock): void {
+  const { socket } = incoming;
+  outgoing.once("finish", () => {
+    if (incoming.complete || socket.destroyed) return;
+    socket.pause();
+    const over = new AbortController();
+    socket.once("close", () => over.abort());
+    void clock.sleep(LINGER_MS, over.signal).then(() => socket.destroy());
+  });
 }
 
 async function answer(
@@ -192,7 +215,7 @@ async function send(
 ): Promise<void> {
   outgoing.statusCode = response.status;
   for (const [name, value] of response.headers) outgoing.appendHeader(name, value);
-  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+  if (response.body === null || !response.headers.get("content-type")?.startsWith("text/event-stream")) {
     const body = Buffer.from(await response.arrayBuffer());
     if (outgoing.req.method !== "HEAD") outgoing.setHeader("content-length", body.byteLength);
     if (gone.aborted) return;
@@ -202,7 +225,10 @@ async function send(
   }
   outgoing.flushHeaders();
   const reader = response.body!.getReader();
-  gone.addEventListener("abort", () => void reader.cancel().catch(() => {}));
+  const cancel = () => void reader.cancel().catch(() => {});
+  // An abort before this line calls no listener.
+  if (gone.aborted) return cancel();
+  gone.addEventListener("abort", cancel);
   for (;;) {
     const { value, done } = await reader.read();
     if (done || gone.aborted) break;

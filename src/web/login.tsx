@@ -9,7 +9,7 @@ import { SESSION_COOKIE } from "./auth/gate.ts";
 import { senderOf } from "./auth/origin.ts";
 import { Refusal } from "./body.ts";
 import type { Desk, WebEnv } from "./desk.ts";
-import { formOf } from "./forms.ts";
+import { formOf, SMALL_FORM_BYTES } from "./forms.ts";
 import { LoginPage } from "./pages/plain.tsx";
 import { localPath } from "./requests.ts";
 
@@ -19,6 +19,12 @@ export function loginRoutes(app: Hono<WebEnv>, desk: Desk): void {
     "<!doctype html>" +
     <LoginPage prefix={desk.prefix} theme={getCookie(c, "jobs_theme")} next={next} problem={problem} />;
 
+  const wait = (c: Context<WebEnv>, next: string, waitMs: number) => {
+    const seconds = Math.ceil(waitMs / 1_000);
+    c.header("retry-after", String(seconds));
+    return c.html(page(c, next, `Too many attempts: wait ${seconds} s.`), 429);
+  };
+
   app.get("/login", (c) => {
     if (!desk.gate.canLogIn) return c.redirect(`${desk.prefix}/`, 303);
     return c.html(page(c, localPath(c.req.query("next"))));
@@ -27,17 +33,18 @@ export function loginRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.post("/login", async (c) => {
     // Else another site could log its visitor in as somebody else.
     if (senderOf(c.req.raw.headers) === "other") throw new Refusal(403, "Another site sent this");
-    const form = await formOf(c, desk);
-    const next = localPath(form.get("next") ?? undefined);
     const peer = c.env?.peer ?? "";
     const address = desk.gate.addressOf(c, peer);
+    // Before the body: reading it costs more than this refusal. Not logged: the attempts that led here are.
+    const addressWaitMs = desk.gate.waitMs(address);
+    if (addressWaitMs > 0) return wait(c, "/", addressWaitMs);
+    const form = await formOf(c, desk, SMALL_FORM_BYTES);
+    const next = localPath(form.get("next") ?? undefined);
     const user = await desk.gate.logIn(c, peer, form.get("name")?.trim() ?? "", form.get("password") ?? "");
     if ("refused" in user) {
       desk.audit.warn("Login refused", { user: form.get("name")?.slice(0, 64), address, why: user.refused });
       if (user.refused === "unknown") return c.html(page(c, next, "Name or password is wrong."), 401);
-      const seconds = Math.ceil(user.waitMs / 1_000);
-      c.header("retry-after", String(seconds));
-      return c.html(page(c, next, `Too many attempts: wait ${seconds} s.`), 429);
+      return wait(c, next, user.waitMs);
     }
     desk.audit.info("Logged in", { user: user.name, address });
     setCookie(c, SESSION_COOKIE, desk.gate.sessions.begin(user.name), cookieOptions(c, desk));

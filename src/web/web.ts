@@ -11,6 +11,7 @@ import { logger } from "../log.ts";
 import type { OpenStore } from "../store/open.ts";
 import { newApp } from "./app.tsx";
 import { Gate } from "./auth/gate.ts";
+import { Arriving } from "./body.ts";
 import type { Desk, SettingRow } from "./desk.ts";
 import { Feed } from "./feed.ts";
 import { Limiter } from "./limiter.ts";
@@ -114,6 +115,7 @@ export function createWeb(options: WebOptions): Web {
     measures: new RecentMeasures(store, clock),
     operations: new Operations(clock, log),
     limiter: new Limiter(),
+    arriving: new Arriving(),
     slices: new Slices(clock),
     settings: options.settings ?? [],
     classes: options.classes ?? [],

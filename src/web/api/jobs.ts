@@ -16,7 +16,7 @@ import { type JobAction, parsePlace } from "../places.ts";
 import { cancelRunning } from "../process_actions.ts";
 import { scanOf } from "../requests.ts";
 import { text } from "../shown.ts";
-import { allowFields, bodyOf, jobJson, objectOf, textIn } from "./json.ts";
+import { allowFields, jobJson, MAX_JOBS, objectOf, objectOrListOf, textIn } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
 
 const REF = { ref: { type: "string", description: "its ref, which spares looking for it" } };
@@ -29,7 +29,6 @@ const CHANGED = {
 /** What is done with one job, and with many; to cancel one, it may run. */
 const ACTIONS_ON_ONE = ["retry", "kill", "delete", "move"] as const;
 const ACTIONS = [...ACTIONS_ON_ONE, "cancel"] as const;
-const MOST_AT_ONCE = 10_000;
 
 /** The routes. */
 export const jobRoutes: readonly ApiRoute[] = [
@@ -58,7 +57,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     method: "POST",
     path: "/jobs",
     about: "Pushes a job, or a list of up to 10,000",
-    body: { oneOf: [PUSH, { type: "array", items: PUSH, maxItems: MOST_AT_ONCE }] },
+    body: { oneOf: [PUSH, { type: "array", items: PUSH, maxItems: MAX_JOBS }] },
     answer: {
       type: "object",
       properties: {
@@ -182,13 +181,10 @@ async function listJobs(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
 }
 
 async function push(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
-  const body = await bodyOf(c, desk);
+  const body = await objectOrListOf(c, desk);
   if (!Array.isArray(body)) {
     const jid = await pushJob(desk, c.get("visitor"), requestOf(body as Record<string, unknown>));
     return { value: { jid }, status: 201 };
-  }
-  if (body.length > MOST_AT_ONCE) {
-    throw new Refusal(413, `${body.length} jobs; wanted: at most ${MOST_AT_ONCE} at once`);
   }
   return { value: { results: await pushJobs(desk, c.get("visitor"), body.map(requestOf)) }, status: 201 };
 }

@@ -6,38 +6,85 @@
 import type { Context } from "hono";
 import { parseDuration } from "../../job/duration.ts";
 import { parseLossless } from "../../job/json.ts";
+import { elementsOf, isArrayText } from "../../job/json_elements.ts";
 import type { Entry } from "../../store/admin.ts";
 import { placeName } from "../../store/admin_places.ts";
 import { isoTime } from "../../words/moments.ts";
-import { readBody, Refusal } from "../body.ts";
+import { largeBodyBytes, readBody, Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { showEntry } from "../shown.ts";
 
-/** A body may hold many jobs. */
-const LEAST_ROOM = 8 * 1024 * 1024;
+/** The smallest bound on a list of jobs. */
+const LIST_BYTES = 8 * 1024 * 1024;
+/** How much of a list is parsed before other work has its turn. One job may be longer. */
+const SLICE_CHARS = 64 * 1024;
+/** The most jobs in a list. */
+export const MAX_JOBS = 10_000;
 
 /**
- * The body: an object, or a list where one is taken.
+ * Reads the body of a request that takes an object.
  *
  * @throws {Refusal} when it is not JSON, too large, or something else
  */
-export async function bodyOf(c: Context<WebEnv>, desk: Desk): Promise<Record<string, unknown> | readonly unknown[]> {
-  const text = await readBody(c.req.raw, Math.max(LEAST_ROOM, 2 * desk.maxPayloadBytes), desk.clock);
+export async function objectOf(c: Context<WebEnv>, desk: Desk): Promise<Record<string, unknown>> {
+  return parseObject(await readBody(c.req.raw, largeBodyBytes(desk.maxPayloadBytes), desk.clock, desk.arriving), desk);
+}
+
+/**
+ * Reads the body of a request that takes an object or a list. A list is parsed in slices, so that other work has its turns.
+ *
+ * @throws {Refusal} when it is not JSON, too large, or something else
+ */
+export async function objectOrListOf(
+  c: Context<WebEnv>,
+  desk: Desk,
+): Promise<Record<string, unknown> | readonly unknown[]> {
+  const most = Math.max(LIST_BYTES, largeBodyBytes(desk.maxPayloadBytes));
+  const text = await readBody(c.req.raw, most, desk.clock, desk.arriving);
+  return isArrayText(text) ? await parseList(text, desk) : parseObject(text, desk);
+}
+
+async function parseList(text: string, desk: Desk): Promise<readonly unknown[]> {
+  const maxChars = largeBodyBytes(desk.maxPayloadBytes);
+  const elements = elementsOf(text, maxChars);
+  const jobs: unknown[] = [];
+  const parseSome = () => {
+    for (let parsed = 0; parsed < SLICE_CHARS;) {
+      const { value, done } = elements.next();
+      if (done) return true;
+      if (jobs.length === MAX_JOBS) throw new Refusal(413, `The list is too long; expected at most ${MAX_JOBS} jobs`);
+      jobs.push(parseLossless(value));
+      parsed += value.length;
+    }
+    return false;
+  };
+  try {
+    while (!await desk.slices.run(parseSome));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw noJson(error);
+    if (!(error instanceof RangeError)) throw error;
+    throw new Refusal(413, `The text of job ${jobs.length + 1} is too large; expected at most ${maxChars} characters`);
+  }
+  return jobs;
+}
+
+function parseObject(text: string, desk: Desk): Record<string, unknown> {
+  if (isArrayText(text)) throw new Refusal(400, "The body is a list; expected a JSON object");
+  if (text.length > largeBodyBytes(desk.maxPayloadBytes)) {
+    throw new Refusal(413, `The request is too large; expected at most ${largeBodyBytes(desk.maxPayloadBytes)} bytes`);
+  }
   let value: unknown;
   try {
     value = parseLossless(text === "" ? "{}" : text);
   } catch (error) {
-    throw new Refusal(400, `The body is no JSON: ${(error as Error).message}`);
+    throw noJson(error as Error);
   }
   if (typeof value !== "object" || value === null) throw new Refusal(400, "The body is no JSON object");
   return value as Record<string, unknown>;
 }
 
-/** The same, where only an object will do. */
-export async function objectOf(c: Context<WebEnv>, desk: Desk): Promise<Record<string, unknown>> {
-  const value = await bodyOf(c, desk);
-  if (Array.isArray(value)) throw new Refusal(400, "The body is a list; wanted: a JSON object");
-  return value as Record<string, unknown>;
+function noJson(error: Error): Refusal {
+  return new Refusal(400, `The body is no JSON: ${error.message}`);
 }
 
 /**

@@ -29,6 +29,8 @@ const ACCOUNT =
 
 /** 2^15 rounds of 8 blocks: 32 MiB and some 80 ms for each guess. */
 const COST = 15;
+/** The longest password. Bringing 16,000 characters into Unicode's normal form takes 100 ms. */
+const MAX_PASSWORD_CHARS = 1_024;
 /** Passwords that are being checked or wait for it; beyond that, whoever asks is turned away. */
 const MOST_AT_ONCE = 8;
 /** Compared with when there is no such name. */
@@ -80,6 +82,7 @@ export class Accounts {
    * @throws {RangeError} when too many are waiting
    */
   async withPassword(name: string, password: string): Promise<User | undefined> {
+    if (password.length > MAX_PASSWORD_CHARS) return undefined;
     if (this.#waiting >= MOST_AT_ONCE) throw new RangeError("Too many are logging in now");
     this.#waiting++;
     const account = this.#accounts.find((one) => one.name === name && one.secret.startsWith("scrypt$"));
@@ -93,8 +96,16 @@ export class Accounts {
   }
 }
 
-/** The secret of an account with this password. */
+/**
+ * Returns the secret of an account with this password.
+ *
+ * @throws {RangeError} when it is longer than 1,024 characters
+ */
 export async function passwordSecret(password: string): Promise<string> {
+  if (password.length > MAX_PASSWORD_CHARS) {
+    const found = `Password of ${password.length} characters`;
+    throw new RangeError(`${found}; expected at most ${MAX_PASSWORD_CHARS}`);
+  }
   const salt = randomBytes(16);
   return `scrypt$${COST}$${salt.toString("base64url")}$${await derive(password, salt, COST)}`;
 }

@@ -14,6 +14,14 @@ Deno.test("A password is the same however its letters are composed", async () =>
   assertEquals((await accounts.withPassword("ann", "cafe\u0301 au lait"))?.name, "ann");
 });
 
+Deno.test("A password has at most 1,024 characters: a longer one is wrong, and is never hashed", async () => {
+  const longest = "x".repeat(1_024);
+  const accounts = new Accounts([`ann:reader:${await passwordSecret(longest)}`]);
+  assertEquals((await accounts.withPassword("ann", longest))?.name, "ann");
+  assertEquals(await accounts.withPassword("ann", `${longest}x`), undefined);
+  await assertRejects(() => passwordSecret(`${longest}x`), RangeError, "expected at most 1024");
+});
+
 Deno.test("A token opens its account; its line does not", () => {
   const { token, secret } = newToken();
   const accounts = new Accounts([`ci:operator:${secret}`]);

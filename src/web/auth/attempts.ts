@@ -4,6 +4,7 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
+import { networkOf } from "./network.ts";
 
 interface Failures {
   readonly count: number;
@@ -32,20 +33,16 @@ const MOST_KEYS = 10_000;
 /** Who is guessing. */
 export interface Guesser {
   readonly address: string;
-  readonly name: string;
+  /** Absent where it isn't known yet: then only the address counts. */
+  readonly name?: string;
 }
 
 /** No account's name is longer: what is remembered of a guess has a bound too. */
 const LONGEST = 64;
 
-/** What failures are counted under. Whoever has one IPv6 address has its 2^64 neighbours: they count as one. */
-function keyOf(kind: "address" | "name", guesser: Guesser): string {
-  const text = guesser[kind].slice(0, LONGEST);
-  if (kind === "name" || !text.includes(":") || !URL.canParse(`http://[${text}]/`)) return text;
-  const [head = "", tail] = new URL(`http://[${text}]/`).hostname.slice(1, -1).split("::") as [string, string?];
-  const groups = (half: string | undefined) => (half ? half.split(":") : []);
-  const zeros = tail === undefined ? 0 : 8 - groups(head).length - groups(tail).length;
-  return [...groups(head), ...Array<string>(zeros).fill("0"), ...groups(tail)].slice(0, 4).join(":") + "::/64";
+/** The key that failures are counted under. */
+function keyOf(kind: "address" | "name", { address, name = "" }: Guesser): string {
+  return kind === "name" ? name.slice(0, LONGEST) : networkOf(address.slice(0, LONGEST));
 }
 
 /** The failures of late. */
@@ -61,7 +58,8 @@ export class Attempts {
   /** How long this one must wait before the next attempt; 0: it may try. */
   waitMs(guesser: Guesser): number {
     const now = this.#clock.monotonic();
-    return Math.max(...(["address", "name"] as const).map((kind) => {
+    const kinds = guesser.name === undefined ? ["address"] as const : ["address", "name"] as const;
+    return Math.max(...kinds.map((kind) => {
       const failures = this.#failures[kind].get(keyOf(kind, guesser));
       if (failures === undefined || now - failures.last > FORGOTTEN_MS) return 0;
       const { free, mostMs } = PATIENCE[kind];

@@ -55,3 +55,11 @@ Deno.test("A guess is remembered by no more than the length of a name", () => {
   for (let i = 0; i < 5; i++) attempts.failed({ address: `${"a".repeat(64)}${i}`, name: "ann" });
   assertEquals(attempts.waitMs({ address: "a".repeat(64), name: "bob" }), 1_000);
 });
+
+Deno.test("Failures of a name hold no address up whose name isn't known yet", () => {
+  const attempts = new Attempts(new FakeClock());
+  for (let i = 0; i < 30; i++) attempts.failed({ address: `10.0.0.${i}`, name: "" });
+  assertEquals(attempts.waitMs({ address: "10.0.1.1" }), 0);
+  for (let i = 0; i < 5; i++) attempts.failed({ address: "10.0.1.1", name: "" });
+  assertEquals(attempts.waitMs({ address: "10.0.1.1" }), 1_000);
+});

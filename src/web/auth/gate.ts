@@ -107,6 +107,11 @@ export class Gate {
     return await this.#attempt(name, password, this.addressOf(c, peer));
   }
 
+  /** Returns how long an address must wait before its next attempt to log in, in milliseconds; 0 when it may try. */
+  waitMs(address: string): number {
+    return this.#attempts.waitMs({ address });
+  }
+
   /** The visitor's own address: where a proxy stands between, what the proxy says. */
   addressOf(c: Context, peer: string): string {
     const forwarded = this.#options.proxies.includes(peer) ? c.req.header("x-forwarded-for") : undefined;

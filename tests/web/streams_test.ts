@@ -1,0 +1,68 @@
+/** Event streams whose visitors leave in odd ways: each place is free again. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { passwordSecret } from "../../src/web/auth/accounts.ts";
+import { serve } from "../../src/web/serve.ts";
+import { until } from "../support/eventually.ts";
+import { openSite, type Site } from "./site.ts";
+
+/** The streams that one address may have. */
+const MAX_STREAMS = 50;
+
+/** Opens a stream and leaves it; returns the status. */
+async function watch(site: Site, init: RequestInit = {}): Promise<number> {
+  const response = await site.web.handle(new Request("http://localhost/events", init), "10.0.0.5");
+  await response.body?.cancel();
+  return response.status;
+}
+
+Deno.test("HEAD /events opens no stream", async () => {
+  await using site = await openSite("sqlite");
+  for (let i = 0; i <= MAX_STREAMS; i++) assertEquals(await watch(site, { method: "HEAD" }), 200);
+  assertEquals(await watch(site), 200);
+});
+
+Deno.test("A visitor who has left before the stream opens takes no place", async () => {
+  await using site = await openSite("sqlite");
+  for (let i = 0; i <= MAX_STREAMS; i++) {
+    const response = await site.web.handle(
+      new Request("http://localhost/events", { signal: AbortSignal.abort() }),
+      "10.0.0.5",
+    );
+    // As a connection that has ended: nobody reads the stream or cancels it.
+    assertEquals(response.status < 500, true);
+  }
+  assertEquals(await watch(site), 200);
+});
+
+Deno.test("Connections that end while their login is being checked leave no streams behind", async () => {
+  await using site = await openSite("sqlite", { users: [`ann:reader:${await passwordSecret("correct horse")}`] });
+  await using server = await serve(site.web, { host: "127.0.0.1", port: 0 });
+  const ask = async (method: string) => {
+    const socket = connect(server.address.port, "127.0.0.1").on("error", () => {});
+    await once(socket, "connect");
+    const login = `Authorization: Basic ${btoa("ann:correct horse")}`;
+    socket.write(`${method} /events HTTP/1.1\r\nHost: localhost\r\n${login}\r\n\r\n`);
+    let text = "";
+    socket.on("data", (chunk) => text += chunk);
+    return {
+      answered: () => until(() => text.includes("\r\n\r\n"), "An answer").then(() => text),
+      leave: async () => {
+        if (socket.closed) return;
+        const closed = once(socket, "close");
+        socket.destroy();
+        await closed;
+      },
+    };
+  };
+  // Checking the password takes its time the first time: these leave meanwhile.
+  const early = await Promise.all(Array.from({ length: 2 }, () => ask("GET")));
+  await Promise.all(early.map(({ leave }) => leave()));
+  const first = await ask("HEAD");
+  assertMatch(await first.answered(), /^HTTP\/1\.1 200 /);
+  await first.leave();
+  const streams = await Promise.all(Array.from({ length: MAX_STREAMS }, () => ask("GET")));
+  for (const { answered } of streams) assertMatch(await answered(), /^HTTP\/1\.1 200 /);
+  await Promise.all(streams.map(({ leave }) => leave()));
+});
