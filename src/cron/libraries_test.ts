@@ -1,5 +1,5 @@
 /**
- * 10,000 random rules, zones and instants: our next time against that of two independent libraries. Every difference
+ * 1,500 random rules, zones and instants (10,000 took 26 s and found nothing more): our next time against that of two independent libraries. Every difference
  * must be of a kind that stands in {@linkcode KINDS}; one that has to do with a clock change is judged by a third
  * reckoning, made from the definition alone with Intl's clock.
  */
@@ -20,7 +20,7 @@ const KINDS = {
 type Kind = keyof typeof KINDS;
 type Answer = number | "never" | "refused";
 
-const PAIRS = 10_000;
+const PAIRS = 1_500;
 const HOUR = 3_600_000;
 const BLOCK = 900_000;
 const ZONES = [
