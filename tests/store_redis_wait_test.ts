@@ -57,6 +57,7 @@ function openWatch(
   link.run = async (...call) => await looked(await run(...call));
   const context: Context = {
     link,
+    subscriptions: link,
     blockingLink,
     offset: () => "0",
     waitMs: 5_000,

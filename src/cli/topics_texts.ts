@@ -156,9 +156,10 @@ Of every command:
   2    wrong usage, or a wrong configuration: one line says what is wanted
   130  stopped by Ctrl-C (or TERM) before its end; it says how far it came
 
-jobs run exits with 0 when it was told to stop and did, with 1 when it could not store every outcome before it stopped (those
-jobs run again), and with 14 when it had stopped but hung for 10 seconds afterwards. jobs push --wait exits with 0 only if
-the job is done.
+jobs run exits with 0 after a complete stop, with 1 if it could not store every
+outcome before it stopped (those jobs run again), and with 14 if it hung for 10
+seconds after it had stopped. jobs push --wait exits with 0 only if the job
+succeeded.
 
 Of a program that performs a job ("exec" in the configuration):
 
