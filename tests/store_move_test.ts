@@ -148,6 +148,24 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       if (done) break;
     }
   });
+
+  Deno.test(`move: ${name}: killed at any step and run again, jobs alike to the last byte all arrive once`, async () => {
+    // Without a jid, so that nothing tells one from another; more than one batch of them.
+    const alike = { payload: '{"class":"A","args":[]}' };
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      await from.enqueue(Array.from({ length: 160 }, () => job(1, alike)));
+      const dying = mortal(n);
+      const done = await moveStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      await moveStore(from, to);
+      const sizes = [(await from.stats()).enqueued, (await to.stats()).enqueued];
+      assertEquals(sizes, [0, 160], `killed at step ${n}`);
+      if (done) break;
+    }
+  });
 }
 
 Deno.test("move: the target may be working, and what it has finished does not come back", async () => {
@@ -266,7 +284,7 @@ class Killed extends Error {}
 /** Stores whose user dies at the n-th of its changes: even n right before it, odd n right after it. */
 function mortal(n: number): { wrap(store: OpenStore): OpenStore } {
   let steps = 0;
-  const changes = ["adopt", "edit", "forget", "cronWrite", "cronRemove", "pause", "resume"];
+  const changes = ["announce", "adopt", "depart", "edit", "forget", "cronWrite", "cronRemove", "pause", "resume"];
   return {
     wrap: (store) =>
       new Proxy(store, {

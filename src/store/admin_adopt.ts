@@ -1,6 +1,10 @@
 /**
  * The part of the store port that takes over what another store had, for `jobs move`.
  *
+ * Jobs go in batches. The source announces a batch before it leaves, so that a move that was killed continues with the
+ * same jobs. The target remembers the batch in the step in which its jobs come in. The source deletes the jobs and ends the
+ * batch in one step. So no jobs are taken for others, even if they are alike to the last byte.
+ *
  * @module
  */
 import type { Place } from "./admin.ts";
@@ -8,8 +12,6 @@ import type { UniqueLock } from "./store.ts";
 
 /** A job as another store had it. */
 export interface Adopted {
-  /** Names it for as long as the move goes on. */
-  readonly key: string;
   /** Where it was, and is to be. */
   readonly place: Exclude<Place, { readonly in: "leased" }>;
   /** As it was there; it is not changed. */
@@ -20,25 +22,52 @@ export interface Adopted {
   readonly unique?: UniqueLock & { readonly jid: string };
 }
 
-/** Takes over what another store had. */
+/** A batch of entries on its way to another store. */
+export interface Departure {
+  /** Names this batch and no other, in every store. */
+  readonly id: string;
+  /** Its entries, in order. */
+  readonly refs: readonly string[];
+}
+
+/** Takes over what another store had, and hands over what it has. */
 export interface Adopter {
   /**
-   * Takes jobs in, each to its place, behind those that are there, and remembers their keys, all in one step. One whose
-   * key is remembered already is there already, and is left out.
+   * Takes a batch of jobs in, each to its place, behind those that are there, and remembers the batch, all in one step. A
+   * batch that is remembered is left out: its jobs came in before.
    *
    * @returns how many came in
    */
-  adopt(jobs: readonly Adopted[]): Promise<number>;
+  adopt(batch: string, jobs: readonly Adopted[]): Promise<number>;
 
-  /** Remembers a key without a job. Whoever else remembers it then is this very store, by whatever address. */
+  /** Remembers a key for {@linkcode KEYS_KEPT_MS}. A store that remembers it, too, is this very store. */
   remember(key: string): Promise<void>;
 
-  /** Whether a key is remembered. */
+  /** Returns whether a key, or a batch, is remembered. */
   remembers(key: string): Promise<boolean>;
 
-  /** Forgets keys. Those that are never forgotten so are forgotten after a week. */
-  forget(keys: readonly string[]): Promise<void>;
+  /** Forgets a key, or a batch. */
+  forget(key: string): Promise<void>;
+
+  /** Returns the batch that was announced and has not left; undefined if there is none. */
+  departure(): Promise<Departure | undefined>;
+
+  /**
+   * Announces a batch. There is one at a time.
+   *
+   * @param refs its entries: only those, and not what is pushed to the same places meanwhile
+   * @returns the batch; the one before it, if that has not left
+   */
+  announce(refs: readonly string[]): Promise<Departure>;
+
+  /**
+   * Deletes the entries of the announced batch, with their unique locks, and ends the batch, all in one step. Does nothing
+   * if the batch has left already.
+   *
+   * @returns how many of its entries were there; the same when it is called again
+   */
+  depart(departure: Departure): Promise<number>;
 }
 
-/** For so long keys are remembered. */
+/** How long keys and batches are remembered, unless they are forgotten before. */
 export const KEYS_KEPT_MS = 7 * 24 * 3_600_000;

@@ -3,11 +3,10 @@
  * paused or limited, and the crontab with what is remembered of it. It can be stopped or killed at any moment and run
  * again, and then no job is lost and none is there twice:
  *
- *  1. A batch comes into the target in one step that remembers a key of each job; then it is deleted from the source;
- *     then the keys are forgotten. Run again after a break in between, the same jobs have the same keys: they are left
- *     out at the target and deleted from the source.
- *  2. The key is a digest of where the job was and of all its bytes, and, among jobs alike in one batch, which of them
- *     it is.
+ *  1. The source announces a batch: which entries, under an id that no other batch has.
+ *  2. The batch comes into the target in one step that remembers its id. Then the source deletes its entries and ends the
+ *     batch in one step. Then the target forgets the id. Run again after a break, the move continues with the announced
+ *     batch: a target that remembers it leaves it out.
  *  3. A queue that is paused or limited is so at the target first, and no longer at the source when all jobs are moved.
  *  4. A crontab entry is written to the target if it has none of that name, then removed from the source.
  *
@@ -16,10 +15,10 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
 import { getField } from "../job/raw.ts";
 import type { Entry } from "./admin.ts";
-import type { Adopted } from "./admin_adopt.ts";
+import type { Adopted, Departure } from "./admin_adopt.ts";
+import { ByteBudget } from "./batch_bytes.ts";
 import { MOST_CRON_RECORDS } from "./cron.ts";
 import type { OpenStore } from "./open.ts";
 
@@ -53,6 +52,8 @@ export interface MoveResult {
 }
 
 const BATCH = 500;
+/** Jobs of the first batch of a place, whose payloads may be of any size. The next ones are larger. */
+const FIRST_BATCH = 50;
 
 type JobPlace = Adopted["place"];
 
@@ -77,7 +78,10 @@ export async function moveStore(from: OpenStore, to: OpenStore, options: MoveOpt
   const done: Closed = { paused: new Set(), limited: new Set() };
   for (let before = -1; before < jobs;) {
     before = jobs;
-    for (const place of await placesOf(from, to, done)) {
+    const places = await placesOf(from, to, done);
+    const announced = await from.departure();
+    if (announced !== undefined) onMoved(await moveAnnounced(from, to, announced));
+    for (const place of places) {
       await movePlace(from, to, { place, onMoved, signal: options.signal });
     }
   }
@@ -91,7 +95,7 @@ async function refuseSame(from: OpenStore, to: OpenStore): Promise<void> {
   const key = `same-${crypto.randomUUID()}`;
   await to.remember(key);
   const isSame = await from.remembers(key);
-  await to.forget([key]);
+  await to.forget(key);
   if (isSame) throw sameStore(from.url, to.url);
 }
 
@@ -133,42 +137,63 @@ interface PlaceMove {
 }
 
 async function movePlace(from: OpenStore, to: OpenStore, { place, onMoved, signal }: PlaceMove): Promise<void> {
-  for (;;) {
+  for (let limit = FIRST_BATCH;;) {
     signal?.throwIfAborted();
-    const { entries } = await from.page(place, { limit: BATCH });
+    const { entries } = await from.page(place, { limit });
     if (entries.length === 0) return;
     await refuseWhileBusy(from);
-    const jobs = toAdopt(place, entries);
-    await to.adopt(jobs);
-    const deleted = await from.edit(entries.map((entry) => entry.ref), "delete");
-    await to.forget(jobs.map((job) => job.key));
-    onMoved(deleted);
-    if (deleted < entries.length) {
+    const some = entries.slice(0, countFitting(entries));
+    const batch = await from.announce(some.map((entry) => entry.ref));
+    // Another move of this store has announced a batch since: it is moved with it.
+    const isOurs = batch.refs.length === some.length && some.every((entry, i) => entry.ref === batch.refs[i]);
+    const gone = isOurs ? await moveBatch(from, to, { batch, entries: some }) : await moveAnnounced(from, to, batch);
+    onMoved(gone);
+    if (gone < batch.refs.length) {
       throw new MoveError(
         `Cannot move on: ${
-          entries.length - deleted
+          batch.refs.length - gone
         } jobs were taken out of "${from.url}" while they were moved; stop ` +
           "whoever uses it, then run this again",
       );
     }
+    limit = some.length < entries.length ? some.length : Math.min(2 * limit, BATCH);
   }
 }
 
-function toAdopt(place: JobPlace, entries: readonly Entry[]): Adopted[] {
-  const seen = new Map<string, number>();
-  return entries.map(({ payload, at }) => {
-    const digest = createHash("sha256").update(JSON.stringify([place, at ?? 0])).update(payload).digest("hex");
-    const nth = seen.get(digest) ?? 0;
-    seen.set(digest, nth + 1);
-    const unique = place.in === "dead" ? undefined : lockOf(payload);
-    return {
-      key: `${digest}-${nth}`,
-      place,
-      payload,
-      ...(at === undefined ? {} : { at }),
-      ...(unique ? { unique } : {}),
-    };
-  });
+interface BatchMove {
+  readonly batch: Departure;
+  /** What it consists of. */
+  readonly entries: readonly Entry[];
+}
+
+/** Moves an announced batch. Returns how many of its entries the source had. */
+async function moveBatch(from: OpenStore, to: OpenStore, { batch, entries }: BatchMove): Promise<number> {
+  await to.adopt(batch.id, entries.map(toAdopt));
+  const gone = await from.depart(batch);
+  await to.forget(batch.id);
+  return gone;
+}
+
+/** Moves a batch that a move announced and did not finish. */
+async function moveAnnounced(from: OpenStore, to: OpenStore, batch: Departure): Promise<number> {
+  const entries: Entry[] = [];
+  for (const ref of batch.refs) {
+    const entry = await from.get(ref);
+    if (entry !== undefined) entries.push(entry);
+  }
+  return await moveBatch(from, to, { batch, entries });
+}
+
+/** How many of the entries, from the first on, go in one batch; at least one. */
+function countFitting(entries: readonly Entry[]): number {
+  const budget = new ByteBudget();
+  const over = entries.findIndex(({ payload }) => !budget.spend(payload));
+  return over < 0 ? entries.length : over;
+}
+
+function toAdopt({ place, payload, at }: Entry): Adopted {
+  const unique = place.in === "dead" ? undefined : lockOf(payload);
+  return { place: place as JobPlace, payload, ...(at !== undefined && { at }), ...(unique && { unique }) };
 }
 
 /** The unique lock that a job has as its payload tells; for its whole time from now on, for want of knowing better. */

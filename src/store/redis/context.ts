@@ -7,6 +7,7 @@ import type { Buffer } from "node:buffer";
 import { systemClock } from "../../clock.ts";
 import type { Arg } from "./connection.ts";
 import type { Link } from "./link.ts";
+import type { Mover } from "./mover.ts";
 import { isUnknown } from "./refusals.ts";
 
 /** What every part of the Redis store shares. */
@@ -28,6 +29,8 @@ export interface Context {
   readonly wire: 7 | 8;
   /** Most members of `dead`, and their greatest age: as scripts take them. */
   readonly deadLimits: readonly [jobs: string, ageMs: string];
+  /** Moves entries from place to place. */
+  readonly mover: Mover;
 }
 
 /**

@@ -6,24 +6,50 @@
 import { queueNamedIn, uncounted } from "../../job/fields.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
 import type { Edit, Place, SetName } from "../admin.ts";
+import type { NewRecord } from "../results.ts";
 import { type Context, serverTime } from "./context.ts";
-import { type Found, readQueue, readSet } from "./entries.ts";
+import { FIRST_WINDOW, type Found, nextWindow, readQueue, readSet } from "./entries.ts";
 import { queueKey, SETS } from "./keys.ts";
-import { locate } from "./locate.ts";
+import { locateAll } from "./locate.ts";
 import { jidOf, makeMoves, type Move } from "./moves.ts";
 import { parseRef } from "./refs.ts";
 
-/** So many entries are looked at in one step. */
-const WINDOW = 500;
+/** Entries that are read and edited together, where each is named, and where a place is edited from its front. */
+const AT_ONCE = 100;
+const MAX_WINDOW = 250;
+/** A queue of which jobs are taken all the time moves on between reading an entry and editing it: then it is read again. */
+const MAX_ROUNDS = 10;
+
+/** What to do with entries. */
+export interface EditRequest {
+  readonly kind: Edit;
+  /** Requeue to this queue instead of the one that the payload names. */
+  readonly queue?: string | undefined;
+  /** Delete: a record to keep in the same step. */
+  readonly record?: NewRecord;
+}
 
 /** See `StoreAdmin.edit`. */
-export async function edit(context: Context, refs: readonly string[], kind: Edit, queue?: string): Promise<number> {
-  const found = await Promise.all([...new Set(refs)].map(async (text) => {
-    const ref = parseRef(text);
-    return ref && await locate(context.link, ref);
-  }));
-  const now = await serverTime(context);
-  return await make(context, movesOf(context, found.filter((one) => one !== undefined), { kind, now, queue }));
+export async function edit(context: Context, refs: readonly string[], request: EditRequest): Promise<number> {
+  const all = [...new Set(refs)].map(parseRef).filter((ref) => ref !== undefined);
+  let count = 0;
+  for (let from = 0; from < all.length; from += AT_ONCE) {
+    let left = all.slice(from, from + AT_ONCE);
+    for (let round = 0; left.length > 0 && round < MAX_ROUNDS; round++) {
+      const found = await locateAll(context.link, left);
+      const now = await serverTime(context);
+      const some = left.flatMap((ref, i) => {
+        const move = found[i] && moveOf(context, found[i], { ...request, now });
+        return move ? [{ ref, move }] : [];
+      });
+      // Deep ones share their way through the queue with their neighbours.
+      some.sort((a, b) => (a.move.position ?? 0) - (b.move.position ?? 0));
+      const { made, missed } = await make(context, some.map(({ move }) => move));
+      count += made;
+      left = missed.map((i) => some[i]!.ref);
+    }
+  }
+  return count;
 }
 
 /** See `StoreAdmin.editSome`. */
@@ -32,47 +58,50 @@ export async function editSome(context: Context, place: Place, kind: Edit, limit
   if (place.in === "leased" || place.in === "dead" && kind === "kill") return 0;
   if (place.in === "queue" && kind === "requeue") return 0;
   const now = await serverTime(context);
-  const moves: Move[] = [];
+  let count = 0;
   let from = 0;
-  while (moves.length < limit) {
-    const count = Math.min(WINDOW, limit - moves.length);
+  let window = FIRST_WINDOW;
+  for (let idle = 0; count < limit && idle < MAX_ROUNDS;) {
+    const wanted = Math.min(window, limit - count);
     const entries = place.in === "queue"
-      ? await readQueue(context.link, place.queue, from, count)
-      : await readSet(context.link, place.in, from, count);
-    moves.push(...movesOf(context, entries, { kind, now }));
-    if (entries.length < count) break;
-    from += count;
+      ? await readQueue(context.link, place.queue, from, wanted)
+      : await readSet(context.link, place.in, from, wanted);
+    if (entries.length === 0) break;
+    window = nextWindow(entries, MAX_WINDOW);
+    const moves = entries.map((one) => moveOf(context, one, { kind, now })).filter((move) => move !== undefined);
+    const { made } = await make(context, moves);
+    count += made;
+    // What cannot be edited stays in front of what can.
+    from += entries.length - moves.length;
+    idle = made > 0 || moves.length === 0 ? 0 : idle + 1;
   }
-  return await make(context, moves);
+  return count;
 }
 
-interface Wanted {
-  readonly kind: Edit;
+interface Wanted extends EditRequest {
   /** The store's time. */
   readonly now: number;
-  /** Requeue to this queue instead of the one that the payload names. */
-  readonly queue?: string | undefined;
 }
 
-function movesOf(context: Context, entries: readonly Found[], wanted: Wanted): Move[] {
-  return entries.map((one) => moveOf(context, one, wanted)).filter((move) => move !== undefined);
-}
-
-async function make(context: Context, moves: readonly Move[]): Promise<number> {
-  if (moves.length === 0) return 0;
-  const { made } = await makeMoves(context, moves);
-  return made.filter(Boolean).length;
+async function make(context: Context, moves: readonly Move[]): Promise<{ made: number; missed: readonly number[] }> {
+  if (moves.length === 0) return { made: 0, missed: [] };
+  const { made, missed } = await makeMoves(context, moves);
+  return { made: made.filter(Boolean).length, missed };
 }
 
 /** What is to be done with an entry; undefined when it stays as it is. */
-function moveOf(context: Context, { place, member: { text, exact } }: Found, wanted: Wanted): Move | undefined {
-  const { kind, now, queue } = wanted;
-  const from = place.in === "queue" ? queueKey(place.queue) : SETS[place.in as SetName];
+function moveOf(
+  context: Context,
+  { place, position, member: { text, exact } }: Found,
+  wanted: Wanted,
+): Move | undefined {
+  const { kind, now, queue, record } = wanted;
+  const from = place.in === "queue" ? { from: queueKey(place.queue), position } : { from: SETS[place.in as SetName] };
   switch (kind) {
     case "delete":
-      return { from, old: exact, to: "", payload: "", unlock: jidOf(text) };
+      return { ...from, old: exact, to: "", unlock: jidOf(text), ...(record && { record }) };
     case "kill":
-      return place.in === "dead" ? undefined : { from, old: exact, to: SETS.dead, payload: exact, unlock: jidOf(text) };
+      return place.in === "dead" ? undefined : { ...from, old: exact, to: SETS.dead, unlock: jidOf(text) };
     case "requeue":
       try {
         const payload = setFields(text, {
@@ -81,7 +110,7 @@ function moveOf(context: Context, { place, member: { text, exact } }: Found, wan
           at: undefined,
           ...((place.in === "retry" || place.in === "dead") && uncounted(text)),
         });
-        return { from, old: exact, to: queueKey(queue ?? queueNamedIn(text)), payload };
+        return { ...from, old: exact, to: queueKey(queue ?? queueNamedIn(text)), payload };
       } catch {
         // Unreadable: nobody could run it.
         return undefined;

@@ -6,6 +6,7 @@
  */
 import type { Buffer } from "node:buffer";
 import type { Entry, Place, SetName } from "../admin.ts";
+import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
 import { type Member, member } from "./context.ts";
 import { leasesKey, OWNERS, queueKey, SETS } from "./keys.ts";
 import type { Link } from "./link.ts";
@@ -22,6 +23,16 @@ export interface Found {
   readonly score?: number;
   /** A lease: who has it, and its token. */
   readonly lease?: { readonly owner: string; readonly token: string };
+}
+
+/** Entries of the first window on a place, whose payloads may be of any size. */
+export const FIRST_WINDOW = 16;
+
+/** How many entries to read next, so that their payloads are about {@linkcode MAX_BATCH_BYTES} at most. */
+export function nextWindow(last: readonly Found[], most: number): number {
+  if (last.length === 0) return most;
+  const bytes = last.reduce((sum, { member: { exact } }) => sum + exact.length, 1);
+  return Math.max(1, Math.min(most, 4 * last.length, Math.floor(MAX_BATCH_BYTES / bytes * last.length)));
 }
 
 /** Reads `count` jobs of a queue, oldest first, from a position on. */

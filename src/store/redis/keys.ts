@@ -53,9 +53,17 @@ export function replyKey(id: string): string {
   return `jobs:reply:${id}`;
 }
 
-/** Ours: that a job of another store was taken in (string). */
+/** Ours: that a batch of another store's jobs was taken in (string). */
 export function adoptedKey(key: string): string {
   return `jobs:adopted:${key}`;
+}
+
+/** Ours: the last batch of jobs that went, or is about to go, to another store (hash). */
+export const DEPARTURE = "jobs:departure";
+
+/** Ours: the number of the last script in which a client moved entries, and its answer (string). */
+export function moverKey(client: string): string {
+  return `jobs:mover:${client}`;
 }
 
 /** Ours: the number of the last batch that a client pushed, and the jobs of it that were refused (string). */
@@ -106,4 +114,5 @@ export const TYPES: Readonly<Record<string, string>> = {
   [ENDED]: "zset",
   [AUDIT]: "stream",
   [CLASSES]: "hash",
+  [DEPARTURE]: "hash",
 };

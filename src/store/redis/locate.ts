@@ -7,14 +7,18 @@
  *
  * @module
  */
-import { type Found, readLeases, readQueue, readScore, readSet } from "./entries.ts";
+import { FIRST_WINDOW, type Found, nextWindow, readLeases, readQueue, readScore, readSet } from "./entries.ts";
+import { queueKey } from "./keys.ts";
 import type { Link } from "./link.ts";
-import { digestOf, parseRef, type Ref } from "./refs.ts";
+import { CHECKSUM_DIGITS, checksumOf, digestOf, isDigestOf, parseRef, type Ref } from "./refs.ts";
 
-/** So many entries are looked at in one step. */
-const WINDOW = 500;
+/** Entries that are compared in one step. */
+const MAX_WINDOW = 500;
 /** Give-backs move a job away from the front; by so much at most before a page's cursor is given up. */
 const NEAR = 1_000;
+
+/** A name of an entry of a queue. */
+type QueueRef = Ref & { readonly in: "queue" };
 
 /** What {@linkcode locate} is to find it in. */
 export interface LocateOptions {
@@ -34,35 +38,96 @@ export async function locate(link: Link, ref: Ref, { near = false }: LocateOptio
   switch (ref.in) {
     case "leased":
       return undefined;
-    case "queue": {
-      const { queue, digest, position } = ref;
-      const here = await readQueue(link, queue, Math.max(0, position), 1);
-      if (isIt(here[0], digest)) return here[0];
-      for (let end = position; end > 0; end -= WINDOW) {
-        const from = Math.max(0, end - WINDOW);
-        const found = (await readQueue(link, queue, from, end - from)).findLast((one) => isIt(one, digest));
-        if (found) return found;
-      }
-      for (let from = Math.max(0, position + 1); !near || from <= position + NEAR; from += WINDOW) {
-        const window = await readQueue(link, queue, from, WINDOW);
-        const found = window.find((one) => isIt(one, digest));
-        if (found || window.length < WINDOW) return found;
-      }
-      return undefined;
-    }
+    case "queue":
+      return await seenThere(link, ref) ?? (await searchQueue(link, [ref], { near }))[0];
     default: {
       const { digest, position, score } = ref;
       const here = position < 0 ? [] : await readSet(link, ref.in, position, 1);
       if (isIt(here[0], digest) && here[0]!.score === score) return here[0];
-      for (let from = 0;; from += WINDOW) {
-        const window = await readScore(link, ref.in, score, from, WINDOW);
+      let count = FIRST_WINDOW;
+      for (let from = 0;;) {
+        const window = await readScore(link, ref.in, score, from, count);
         const found = window.find((one) => isIt(one, digest));
-        if (found || window.length < WINDOW) return found;
+        if (found || window.length < count) return found;
+        from += count;
+        count = nextWindow(window, MAX_WINDOW);
       }
     }
   }
 }
 
+/**
+ * Finds entries, each as {@linkcode locate} does. Those of a queue that are not where they were seen are searched for
+ * together: the queue is read at most once.
+ */
+export async function locateAll(link: Link, refs: readonly Ref[]): Promise<(Found | undefined)[]> {
+  const found = await Promise.all(refs.map((ref) => ref.in === "queue" ? seenThere(link, ref) : locate(link, ref)));
+  const missing = refs.flatMap((ref, i) => ref.in === "queue" && found[i] === undefined ? [{ ref, i }] : []);
+  for (const [queue, some] of Map.groupBy(missing, ({ ref }) => ref.queue)) {
+    const taken = new Set(found.flatMap((one) => isInQueue(one, queue) ? [one.position] : []));
+    const searched = await searchQueue(link, some.map(({ ref }) => ref), { taken });
+    for (const [j, { i }] of some.entries()) found[i] = searched[j];
+  }
+  return found;
+}
+
+/** The entry where it was last seen. */
+async function seenThere(link: Link, { queue, digest, position }: QueueRef): Promise<Found | undefined> {
+  const [here] = await readQueue(link, queue, Math.max(0, position), 1);
+  return isIt(here, digest) ? here : undefined;
+}
+
+interface SearchOptions extends LocateOptions {
+  /** Positions that other refs name. */
+  readonly taken?: ReadonlySet<number>;
+}
+
+/** Searches one queue for entries: from the last of their positions to the front, then to the back. */
+async function searchQueue(
+  link: Link,
+  refs: readonly QueueRef[],
+  { near = false, taken = new Set() }: SearchOptions,
+): Promise<(Found | undefined)[]> {
+  const { queue } = refs[0]!;
+  const found: (Found | undefined)[] = refs.map(() => undefined);
+  // Of refs alike, each names another of the entries alike.
+  const wanted = Map.groupBy(refs.keys(), (i) => refs[i]!.digest);
+  const checksums = new Set(refs.map(({ digest }) => digest.slice(0, CHECKSUM_DIGITS)));
+  const look = (window: readonly Found[]) => {
+    for (const one of window) {
+      if (!checksums.has(checksumOf(one.member.exact))) continue;
+      const digest = digestOf(one.member.exact);
+      const some = wanted.get(digest);
+      if (some === undefined || taken.has(one.position)) continue;
+      found[some.pop()!] = one;
+      if (some.length === 0) wanted.delete(digest);
+    }
+  };
+  // A ref from outside may state any position.
+  const size = await link.call(["LLEN", queueKey(queue)]) as number;
+  const last = Math.min(size - 1, Math.max(...refs.map(({ position }) => position)));
+  let count = FIRST_WINDOW;
+  for (let end = last + 1; end > 0 && wanted.size > 0;) {
+    const from = Math.max(0, end - count);
+    const window = await readQueue(link, queue, from, end - from);
+    look(window.toReversed());
+    end = from;
+    count = nextWindow(window, MAX_WINDOW);
+  }
+  for (let from = Math.max(0, last + 1); wanted.size > 0 && (!near || from <= last + NEAR);) {
+    const window = await readQueue(link, queue, from, count);
+    look(window);
+    if (window.length < count) break;
+    from += count;
+    count = nextWindow(window, MAX_WINDOW);
+  }
+  return found;
+}
+
+function isInQueue(found: Found | undefined, queue: string): found is Found {
+  return found?.place.in === "queue" && found.place.queue === queue;
+}
+
 function isIt(found: Found | undefined, digest: string): boolean {
-  return found !== undefined && digestOf(found.member.exact) === digest;
+  return found !== undefined && isDigestOf(digest, found.member.exact);
 }

@@ -5,40 +5,43 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
+import type { NewRecord } from "../results.ts";
 import type { Arg } from "./connection.ts";
 import type { Context } from "./context.ts";
-import { SCRIPTS } from "./script.ts";
 
 /** One move. */
 export interface Move {
-  /** Key it is in. */
+  /** The key of its place. */
   readonly from: string;
+  /** Its position when it was read, counted from the front. Required where the place is a queue. */
+  readonly position?: number;
   /** The member as it stands there. */
   readonly old: Arg;
-  /** Key it goes to: a queue, or `dead`; empty to delete it. */
+  /** The key it goes to: a queue, or `dead`. Empty: the move deletes it. */
   readonly to: string;
-  /** The member as it is to stand there. */
-  readonly payload: Arg;
-  /** Jid whose unique lock to let go; empty for none. */
+  /** The member as it is to stand there. Default: as it is. */
+  readonly payload?: Arg;
+  /** The jid whose unique lock the move releases. Default: none. */
   readonly unlock?: string;
+  /** A record to keep in the same step. */
+  readonly record?: NewRecord;
 }
 
 /** What moving did. */
 export interface Moved {
-  /** For each move whether it was made: false when the member was gone. */
+  /** For each move whether it was made. */
   readonly made: readonly boolean[];
+  /** Indexes of moves out of a queue that were not made because the entry is no longer near its position. */
+  readonly missed: readonly number[];
   /** The store's time. */
   readonly now: number;
   /** Milliseconds until the earliest member of `retry` and `schedule` is due; undefined if there is none. */
   readonly nextInMs: number | undefined;
 }
 
-/** Makes the moves, in order. */
-export async function makeMoves({ link, offset, deadLimits }: Context, moves: readonly Move[]): Promise<Moved> {
-  const args: Arg[] = [offset(), ...deadLimits];
-  for (const { from, old, to, payload, unlock } of moves) args.push(from, old, to, payload, unlock ?? "");
-  const [made, now, next] = await link.run(SCRIPTS.move, [], args) as [string, number, number | ""];
-  return { made: [...made].map((one) => one === "1"), now, nextInMs: next === "" ? undefined : next };
+/** Makes the moves, in order. See {@linkcode Mover}. */
+export function makeMoves({ mover }: Context, moves: readonly Move[]): Promise<Moved> {
+  return mover.make(moves);
 }
 
 /** The jid of a payload; empty when it has none. */

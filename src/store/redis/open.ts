@@ -12,6 +12,7 @@ import { BLOCK_S, type Context } from "./context.ts";
 import { readInfo } from "./info.ts";
 import { TYPES } from "./keys.ts";
 import { Link, type LinkOptions } from "./link.ts";
+import { Mover } from "./mover.ts";
 import { findMaster } from "./sentinel.ts";
 import { RedisStore } from "./store.ts";
 
@@ -50,7 +51,7 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
     // A connection that blocks is silent anyway, and would notice much later.
     onLost: () => links.forEach((other) => other === link || other.reset("the connection for commands is lost")),
   });
-  const context: Context = {
+  const shared: Omit<Context, "mover"> = {
     link,
     subscriptions: newLink("subscriptions", silenceMs, { pingMs: SUBSCRIPTION_PING_MS }),
     blockingLink: (name) => newLink(name, BLOCK_S * 2_000),
@@ -62,6 +63,7 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
       `${options.deadMaxAgeMs ?? DEFAULT_DEAD_MAX_AGE_MS}`,
     ],
   };
+  const context: Context = { ...shared, mover: new Mover(shared) };
   const close = async () => {
     await Promise.all([...links].map((link) => link.close()));
   };

@@ -4,18 +4,13 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
-import type { SetName } from "../admin.ts";
 import { hasText } from "../admin_search.ts";
 import { numberIn } from "../cursor.ts";
 import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
-import type { Arg } from "./connection.ts";
 import type { Context } from "./context.ts";
 import { serverTime } from "./context.ts";
-import type { Found } from "./entries.ts";
-import { ENDED, queueKey, resultKey, RESULTS_CHANNEL, SETS } from "./keys.ts";
-import { locate } from "./locate.ts";
-import { jidOf } from "./moves.ts";
-import { parseRef } from "./refs.ts";
+import { edit } from "./editor.ts";
+import { ENDED, resultKey, RESULTS_CHANNEL } from "./keys.ts";
 import { SCRIPTS } from "./script.ts";
 
 /** Where nothing is told (its permission is missing, the connection was away), a record is seen so much later. */
@@ -25,11 +20,6 @@ const SEARCH_STEP = 1_000;
 /** What scripts take of a record. */
 export function packRecord({ jid, ttlMs, body }: NewRecord): [jid: string, ttlMs: string, body: string] {
   return [jid, Number.isFinite(ttlMs) ? `${Math.max(1, Math.round(ttlMs))}` : "", body];
-}
-
-/** What scripts take of an entry that is to be deleted: where it is, the member as it stands there, whose lock goes. */
-function deletionOf({ place, member: { text, exact } }: Found): [from: string, old: Arg, unlock: string] {
-  return [place.in === "queue" ? queueKey(place.queue) : SETS[place.in as SetName], exact, jidOf(text)];
 }
 
 /** Reads records, and waits for them. */
@@ -47,14 +37,8 @@ export class Results {
   /** See `ResultReader.keepResult`. */
   async keep(record: NewRecord, ref?: string): Promise<boolean> {
     const { link, offset } = this.#context;
-    const args: Arg[] = [offset(), `${MOST_RECORDS}`, ...packRecord(record)];
-    if (ref !== undefined) {
-      const parsed = parseRef(ref);
-      const found = parsed && await locate(link, parsed);
-      if (found === undefined) return false;
-      args.push(...deletionOf(found));
-    }
-    return await link.run(SCRIPTS.record, [], args) === 1;
+    if (ref !== undefined) return await edit(this.#context, [ref], { kind: "delete", record }) === 1;
+    return await link.run(SCRIPTS.record, [], [offset(), `${MOST_RECORDS}`, ...packRecord(record)]) === 1;
   }
 
   /** See `ResultWaiter.waitForResult`. */

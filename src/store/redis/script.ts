@@ -10,6 +10,7 @@
 import { createHash } from "node:crypto";
 import add from "./lua/add.lua" with { type: "text" };
 import adopt from "./lua/adopt.lua" with { type: "text" };
+import announce from "./lua/announce.lua" with { type: "text" };
 import beat from "./lua/beat.lua" with { type: "text" };
 import claim from "./lua/claim.lua" with { type: "text" };
 import closed from "./lua/closed.lua" with { type: "text" };
@@ -19,6 +20,7 @@ import cronRemove from "./lua/cron_remove.lua" with { type: "text" };
 import cronWrite from "./lua/cron_write.lua" with { type: "text" };
 import declare from "./lua/declare.lua" with { type: "text" };
 import deregister from "./lua/deregister.lua" with { type: "text" };
+import depart from "./lua/depart.lua" with { type: "text" };
 import due from "./lua/due.lua" with { type: "text" };
 import endLive from "./lua/end_live.lua" with { type: "text" };
 import enqueue from "./lua/enqueue.lua" with { type: "text" };
@@ -45,6 +47,7 @@ import send from "./lua/send.lua" with { type: "text" };
 import settle from "./lua/settle.lua" with { type: "text" };
 import stats from "./lua/stats.lua" with { type: "text" };
 import take from "./lua/take.lua" with { type: "text" };
+import takeOut from "./lua/take_out.lua" with { type: "text" };
 import trimDead from "./lua/trim_dead.lua" with { type: "text" };
 import unlock from "./lua/unlock.lua" with { type: "text" };
 
@@ -62,6 +65,7 @@ function script(source: string, included = ""): Script {
 
 export const SCRIPTS = {
   adopt: script(adopt, add),
+  announce: script(announce),
   beat: script(beat),
   claim: script(claim),
   closed: script(closed, paused + limits),
@@ -69,6 +73,7 @@ export const SCRIPTS = {
   cronRemove: script(cronRemove),
   cronWrite: script(cronWrite),
   declare: script(declare),
+  depart: script(depart, takeOut + unlock + endLive),
   deregister: script(deregister),
   due: script(due),
   enqueue: script(enqueue, add),
@@ -78,12 +83,12 @@ export const SCRIPTS = {
   measure: script(measure),
   held: script(held),
   holder: script(holder),
-  move: script(move, add + trimDead + unlock + endLive),
+  move: script(move, takeOut + add + trimDead + unlock + endLive + keepRecord),
   orphans: script(orphans, offline),
   reconcile: script(reconcile),
   pause: script(pause),
   pauses: script(pauses, paused),
-  record: script(record, unlock + endLive + keepRecord),
+  record: script(record, keepRecord),
   release: script(release),
   reply: script(reply),
   rescue: script(rescue, offline + add + trimDead + unlock + endLive),

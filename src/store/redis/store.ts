@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Adopted } from "../admin_adopt.ts";
+import type { Adopted, Departure } from "../admin_adopt.ts";
 import type { Act, ActPage } from "../admin_audit.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, QueuePause, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
@@ -31,7 +31,7 @@ import type {
   SettleResult,
   TakeRequest,
 } from "../store.ts";
-import { adopt, forget, remember, remembers } from "./adoption.ts";
+import { adopt, announce, depart, departure, forget, remember, remembers } from "./adoption.ts";
 import { addAct, readActs } from "./audit.ts";
 import { declareClasses, declaredClasses } from "./classes.ts";
 import { type Context, serverTime } from "./context.ts";
@@ -219,7 +219,7 @@ export class RedisStore implements OpenStore {
   }
 
   edit(refs: readonly string[], kind: Edit, queue?: string): Promise<number> {
-    return edit(this.#context, refs, kind, queue);
+    return edit(this.#context, refs, { kind, queue });
   }
 
   editSome(place: Place, kind: Edit, limit: number): Promise<number> {
@@ -321,8 +321,8 @@ export class RedisStore implements OpenStore {
     return this.#results.keep(record, ref);
   }
 
-  adopt(jobs: readonly Adopted[]): Promise<number> {
-    return adopt(this.#context, jobs);
+  adopt(batch: string, jobs: readonly Adopted[]): Promise<number> {
+    return adopt(this.#context, batch, jobs);
   }
 
   remember(key: string): Promise<void> {
@@ -333,8 +333,20 @@ export class RedisStore implements OpenStore {
     return remembers(this.#context, key);
   }
 
-  forget(keys: readonly string[]): Promise<void> {
-    return forget(this.#context, keys);
+  forget(key: string): Promise<void> {
+    return forget(this.#context, key);
+  }
+
+  departure(): Promise<Departure | undefined> {
+    return departure(this.#context);
+  }
+
+  announce(refs: readonly string[]): Promise<Departure> {
+    return announce(this.#context, refs);
+  }
+
+  depart(departure: Departure): Promise<number> {
+    return depart(this.#context, departure);
   }
 
   history(from: number, to: number): Promise<DayCount[]> {

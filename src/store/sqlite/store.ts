@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Adopted } from "../admin_adopt.ts";
+import type { Adopted, Departure } from "../admin_adopt.ts";
 import type { Act, ActPage } from "../admin_audit.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, QueuePause, Stats } from "../admin.ts";
 import { cancelJob } from "../admin_cancel.ts";
@@ -100,9 +100,9 @@ export class SqliteStore implements OpenStore {
     this.#counts = new Counts(context, { processes, sets, totals });
     const pages = this.#pages = new Pages(context);
     const entries = this.#entries = new Entries(context);
-    this.#editor = new Editor(context, { jobs, queues, entries, pages, promotion, sets, locks });
+    const editor = this.#editor = new Editor(context, { jobs, queues, entries, pages, promotion, sets, locks });
     this.#cron = new Cron(context, intake);
-    this.#adoption = new Adoption(context, { jobs, queues, sets, locks });
+    this.#adoption = new Adoption(context, { jobs, queues, sets, locks, editor });
     this.#audit = new Audit(context);
     this.#classes = new Classes(context);
     this.#measures = new Measures(context);
@@ -318,8 +318,8 @@ export class SqliteStore implements OpenStore {
     return this.#results.keep(record, () => ref === undefined || this.#editor.delete(ref));
   }
 
-  adopt(jobs: readonly Adopted[]): Promise<number> {
-    return this.#adoption.adopt(jobs);
+  adopt(batch: string, jobs: readonly Adopted[]): Promise<number> {
+    return this.#adoption.adopt(batch, jobs);
   }
 
   remember(key: string): Promise<void> {
@@ -330,8 +330,20 @@ export class SqliteStore implements OpenStore {
     return this.#adoption.remembers(key);
   }
 
-  forget(keys: readonly string[]): Promise<void> {
-    return this.#adoption.forget(keys);
+  forget(key: string): Promise<void> {
+    return this.#adoption.forget(key);
+  }
+
+  departure(): Promise<Departure | undefined> {
+    return this.#adoption.departure();
+  }
+
+  announce(refs: readonly string[]): Promise<Departure> {
+    return this.#adoption.announce(refs);
+  }
+
+  depart(departure: Departure): Promise<number> {
+    return this.#adoption.depart(departure);
   }
 
   history(from: number, to: number): Promise<DayCount[]> {

@@ -1,5 +1,27 @@
--- Included: adds a member to a set, at a time in ms. Where one alike is there, down to the last byte, a space more makes
--- it another member of the same job: the set would take the two for one.
+-- Included: adds a member to a set, at a time in ms. A set keeps one of two members alike to the last byte, so each further
+-- one gets white space at its end, which makes it another member of the same job.
 local function add(set, at, payload)
-  while redis.call('ZADD', set, 'NX', string.format('%.3f', at / 1000), payload) == 0 do payload = payload .. ' ' end
+  local score = string.format('%.3f', at / 1000)
+  if redis.call('ZADD', set, 'NX', score, payload) == 1 then return end
+
+  -- The n-th ending: n in base 3, without a zero digit, so that the endings stay short however many there are.
+  local digits = { ' ', '\t', '\n' }
+  local function nth(n)
+    local ending = ''
+    while n > 0 do
+      local digit = (n - 1) % 3 + 1
+      ending = digits[digit] .. ending
+      n = (n - digit) / 3
+    end
+    return payload .. ending
+  end
+  local function isFree(n) return not redis.call('ZSCORE', set, nth(n)) end
+
+  local taken, free = 0, 1
+  while not isFree(free) do taken, free = free, 2 * free end
+  while free - taken > 1 do
+    local middle = math.floor((taken + free) / 2)
+    if isFree(middle) then free = middle else taken = middle end
+  end
+  redis.call('ZADD', set, 'NX', score, nth(free))
 end

@@ -1,55 +1,74 @@
 #!lua flags=allow-oom
--- Compare and move: each entry goes from one place to another if it is still there, byte for byte.
+-- Compare and move: each entry goes from one place to another if it is still there, byte for byte. Sent again because its
+-- answer was lost, it moves nothing, and answers the same.
 --
--- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
---          then per entry: key it is in (queue:NAME, or a set), member as it is there,
---            key it goes to (queue:NAME, to its back; dead; "" to delete it), member as it is to be there,
---            jid of one that ends with this: its unique lock is let go ("" for none)
--- Result   a string with 1 for each entry that was moved and 0 for each that was gone,
+-- KEYS[1]  jobs:mover:CLIENT, the number of that client's last script, and its answer
+-- ARGV     offset of the clock in ms, number of this script, for how many ms to remember it, most members of `dead`, their
+--          greatest age in ms, most records,
+--          then per entry: key it is in (queue:NAME, or a set), its position in a queue, member as it is there,
+--            key it goes to (queue:NAME, to its back; dead; "" to delete it), member as it is to be there ("" for as it is),
+--            jid of one that ends with this: its unique lock is let go ("" for none),
+--            jid of the record to keep ("" for none), its time to live in ms ("" for ever), its body
+-- Result   a string with, for each entry, 1 if it was moved, 0 if it is gone, ? if it is not near its position,
 --          now in ms, ms until the earliest member of `retry` or `schedule` ("" if there is none)
--- O(log M) per entry of a set of M members, O(M) per entry of a queue of M jobs (from its front)
+-- O(log M) per entry of a set of M members. Entries of a queue: see take_out.lua; one walk from the nearer end for all
 
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 
--- A key of the wrong type must stop us before anything is written.
-local queues = {}
-for i = 4, #ARGV, 5 do
-  local to = ARGV[i + 2]
-  if string.sub(to, 1, 6) == 'queue:' then queues[to] = true end
-end
-for key in pairs(queues) do
-  call('LLEN', key)
-  call('SADD', 'queues', string.sub(key, 7))
-end
-call('ZCARD', 'dead')
+local function isQueue(key) return string.sub(key, 1, 6) == 'queue:' end
 
-local moved = {}
-local buried = false
-for i = 4, #ARGV, 5 do
-  local from, old, to, new, jid = unpack(ARGV, i, i + 4)
-  local gone
-  if string.sub(from, 1, 6) == 'queue:' then
-    gone = call('LREM', from, -1, old) == 0
-  else
-    gone = call('ZREM', from, old) == 0
-  end
-  if not gone then
-    if queues[to] then
-      call('LPUSH', to, new)
-    elseif to == 'dead' then
-      buried = true
-      add('dead', now, new)
-    end
-    if jid ~= '' then
-      unlock(jid)
-      endLive(jid)
+local function move()
+  -- A key of the wrong type must stop us before anything is written.
+  local queues = {}
+  for i = 7, #ARGV, 9 do
+    for _, key in ipairs({ ARGV[i], ARGV[i + 3] }) do
+      if isQueue(key) then queues[key] = true end
     end
   end
-  moved[#moved + 1] = gone and '0' or '1'
+  for key in pairs(queues) do call('LLEN', key) end
+  call('ZCARD', 'dead')
+  call('ZCARD', 'jobs:ended')
+
+  local mark = KEYS[1] .. ':' .. ARGV[2]
+  local moved = {}
+  local buried = false
+  for i = 7, #ARGV, 9 do
+    local from, position, old, to, new, jid, ended, ttl, body = unpack(ARGV, i, i + 8)
+    local answer = '1'
+    if isQueue(from) then
+      if not takeOut(from, tonumber(position), old, mark) then answer = '?' end
+    elseif call('ZREM', from, old) == 0 then
+      answer = '0'
+    end
+    if answer == '1' then
+      if new == '' then new = old end
+      if isQueue(to) then
+        call('SADD', 'queues', string.sub(to, 7))
+        call('LPUSH', to, new)
+      elseif to == 'dead' then
+        buried = true
+        add('dead', now, new)
+      end
+      if jid ~= '' then
+        unlock(jid)
+        endLive(jid)
+      end
+      if ended ~= '' then keepRecord(now, ARGV[6], ended, ttl, body) end
+    end
+    moved[#moved + 1] = answer
+  end
+  sweep(mark)
+  if buried then trimDead(now, ARGV[4], ARGV[5]) end
+  return table.concat(moved)
 end
-if buried then trimDead(now, ARGV[2], ARGV[3]) end
+
+local last, moved = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
+if not last or tonumber(last) < tonumber(ARGV[2]) then
+  moved = move()
+  if moved ~= '' then call('SET', KEYS[1], ARGV[2] .. ' ' .. moved, 'PX', ARGV[3]) end
+end
 
 local next = ''
 for _, set in ipairs({ 'retry', 'schedule' }) do
@@ -59,4 +78,4 @@ for _, set in ipairs({ 'retry', 'schedule' }) do
     if next == '' or wait < next then next = wait end
   end
 end
-return { table.concat(moved), now, next }
+return { moved, now, next }

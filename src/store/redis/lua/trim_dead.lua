@@ -1,5 +1,8 @@
--- Included: drops dead jobs that are too old, and the oldest of those that are too many; returns how many.
+-- Included: drops dead jobs that are too old, and the oldest of those that are too many; returns how many. It drops at most
+-- 1,000 at once: after the limit was lowered there may be a million, which the next burials drop.
 local function trimDead(now, most, ageMs)
-  return redis.call('ZREMRANGEBYSCORE', 'dead', '-inf', string.format('(%.3f', (now - ageMs) / 1000))
-    + redis.call('ZREMRANGEBYRANK', 'dead', 0, -most - 1)
+  local old = redis.call('ZCOUNT', 'dead', '-inf', string.format('(%.3f', (now - ageMs) / 1000))
+  local over = redis.call('ZCARD', 'dead') - most
+  local drop = math.min(math.max(old, over), 1000)
+  return drop > 0 and redis.call('ZREMRANGEBYRANK', 'dead', 0, drop - 1) or 0
 end

@@ -1,0 +1,41 @@
+#!lua flags=allow-oom
+-- Deletes the entries of the announced batch, which another store has by now, and ends the batch in the same step.
+--
+-- KEYS[1]  jobs:departure, the last batch
+-- ARGV     id of the batch,
+--          then per entry: key it is in (queue:NAME, or a set), its position in a queue, member as it is there,
+--            its jid, whose unique lock is let go ("" for none)
+-- Result   how many were there; the same when it is sent again
+-- O(log M) per entry of a set of M members. Entries of a queue: see take_out.lua
+
+local call = redis.call
+local id, refs, gone = unpack(call('HMGET', KEYS[1], 'id', 'refs', 'gone'))
+if id ~= ARGV[1] then return 0 end
+if not refs then return tonumber(gone) end
+
+-- A key of the wrong type must stop us before anything is written.
+for i = 2, #ARGV, 4 do
+  if ARGV[i + 1] ~= '' then call('LLEN', ARGV[i]) else call('ZCARD', ARGV[i]) end
+end
+
+local count = 0
+for i = 2, #ARGV, 4 do
+  local from, position, member, jid = unpack(ARGV, i, i + 3)
+  local isThere
+  if position ~= '' then
+    isThere = takeOut(from, tonumber(position), member, ARGV[1])
+  else
+    isThere = call('ZREM', from, member) == 1
+  end
+  if isThere then
+    count = count + 1
+    if jid ~= '' then
+      unlock(jid)
+      endLive(jid)
+    end
+  end
+end
+sweep(ARGV[1])
+call('HDEL', KEYS[1], 'refs')
+call('HSET', KEYS[1], 'gone', count)
+return count
