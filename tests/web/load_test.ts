@@ -1,5 +1,5 @@
 /** The dashboard while more is asked of it than it makes at a time. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { OpenStore } from "../../src/store/open.ts";
