@@ -59,8 +59,8 @@ export const WEB_SETTINGS = {
     key: "web.proxies",
     env: "JOBS_WEB_PROXIES",
     kind: texts,
-    default: ["127.0.0.1", "::1"],
-    about: "addresses of trusted proxies: from all others, that header and X-Forwarded-For are not believed",
+    default: [],
+    about: "addresses of trusted proxies, such as 127.0.0.1; that header and X-Forwarded-For of all others are ignored",
   }),
   webMask: setting<readonly string[]>({
     key: "web.mask",

@@ -30,7 +30,7 @@ export interface WebOptions {
   readonly users?: readonly string[];
   /** The header in which a proxy names the user; believed only from `proxies`. */
   readonly proxyHeader?: string | undefined;
-  /** Addresses of proxies; default the loopback's. */
+  /** Addresses of proxies. Default none: any process on this machine could claim to be one. */
   readonly proxies?: readonly string[];
   /** Nobody may act. Default false. */
   readonly readOnly?: boolean;
@@ -85,11 +85,13 @@ export function createWeb(options: WebOptions): Web {
   }
   const log = logger("web", clock);
   const maxPayloadBytes = options.maxPayloadBytes ?? 1024 * 1024;
-  const proxies = options.proxies ?? ["127.0.0.1", "::1"];
+  const proxies = options.proxies ?? [];
   const gate = new Gate({
     users: options.users ?? [],
     proxyHeader: options.proxyHeader,
     proxies,
+    onUnknownProxy: (from) =>
+      log.warn("Ignored X-Forwarded-For: its sender is not in web.proxies", { from, proxies: proxies.join(" ") }),
     readOnly: options.readOnly ?? false,
     clock,
   });

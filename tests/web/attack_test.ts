@@ -338,7 +338,7 @@ Deno.test("Every answer carries its policy, and no page needs more than it allow
 });
 
 Deno.test("Those who watch have a bound, and end with the dashboard", async () => {
-  const site = await openSite("sqlite");
+  const site = await openSite("sqlite", { proxies: ["127.0.0.1"] });
   const watch = (peer = "10.0.0.5", headers = {}) =>
     site.web.handle(new Request("http://localhost/events", { headers }), peer);
   const streams = await Promise.all(
@@ -353,7 +353,7 @@ Deno.test("Those who watch have a bound, and end with the dashboard", async () =
 });
 
 Deno.test("One visitor cannot watch in everybody's place, through a proxy either", async () => {
-  await using site = await openSite("sqlite");
+  await using site = await openSite("sqlite", { proxies: ["127.0.0.1"] });
   const watch = (from: string) =>
     site.web.handle(new Request("http://localhost/events", { headers: { "x-forwarded-for": from } }), "127.0.0.1");
   const streams = await Promise.all(Array.from({ length: 50 }, () => watch("10.0.0.1")));

@@ -63,7 +63,10 @@ class Visitor implements AsyncDisposable {
 Deno.test("Whatever one address asks for: probes, metrics, assets, actions and other visitors are answered", async () => {
   await using site = await openSite("sqlite");
   const { held, store } = holding(site.store);
-  await using server = await serve(createWeb({ store }), { host: "127.0.0.1", port: 0 });
+  await using server = await serve(createWeb({ store, proxies: ["127.0.0.1"] }), {
+    host: "127.0.0.1",
+    port: 0,
+  });
   const { port } = server.address;
   const base = `http://127.0.0.1:${port}`;
   await using stack = new AsyncDisposableStack();

@@ -22,6 +22,8 @@ export interface GateOptions {
   readonly proxyHeader?: string | undefined;
   /** Addresses of proxies: only from these, that header and `X-Forwarded-For` count. */
   readonly proxies: readonly string[];
+  /** Called once, when `X-Forwarded-For` comes from any other address: maybe a proxy that was not named. */
+  readonly onUnknownProxy?: (peer: string) => void;
   /** Nobody may act. */
   readonly readOnly: boolean;
   readonly clock: Clock;
@@ -58,10 +60,17 @@ export class Gate {
   readonly #options: GateOptions;
   readonly #accounts: Accounts;
   readonly #attempts: Attempts;
+  #hasReported = false;
   readonly #believed = new Map<string, { readonly user: User; readonly until: number }>();
 
-  /** @throws {RangeError} when an account is not as it should be */
+  /** @throws {RangeError} when an account is not as it should be, or a proxy's header is trusted, but no proxy */
   constructor(options: GateOptions) {
+    if (options.proxyHeader !== undefined && options.proxies.length === 0) {
+      throw new RangeError(
+        `web.proxyHeader is "${options.proxyHeader}", but web.proxies is empty; expected the addresses of the proxies ` +
+          'that set it, such as ["127.0.0.1", "::1"]',
+      );
+    }
     this.#options = options;
     this.#accounts = new Accounts(options.users);
     this.#attempts = new Attempts(options.clock);
@@ -114,8 +123,12 @@ export class Gate {
 
   /** The visitor's own address: where a proxy stands between, what the proxy says. */
   addressOf(c: Context, peer: string): string {
-    const forwarded = this.#options.proxies.includes(peer) ? c.req.header("x-forwarded-for") : undefined;
-    return forwarded?.split(",").at(-1)?.trim().slice(0, 64) || peer;
+    const forwarded = c.req.header("x-forwarded-for");
+    if (forwarded === undefined) return peer;
+    if (this.#options.proxies.includes(peer)) return forwarded.split(",").at(-1)!.trim().slice(0, 64) || peer;
+    if (!this.#hasReported) this.#options.onUnknownProxy?.(peer);
+    this.#hasReported = true;
+    return peer;
   }
 
   async #withCredentials(scheme: string, credentials: string, address: string) {

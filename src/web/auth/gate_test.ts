@@ -1,0 +1,18 @@
+import { assertEquals } from "@std/assert";
+import type { Context } from "hono";
+import { FakeClock } from "../../../tests/support/clock.ts";
+import { Gate } from "./gate.ts";
+
+Deno.test("Reports once that X-Forwarded-For comes from an address that is no proxy", () => {
+  const reported: string[] = [];
+  const options = { users: [], proxies: ["10.0.0.1"], readOnly: false, clock: new FakeClock() };
+  const gate = new Gate({ ...options, onUnknownProxy: (peer) => reported.push(peer) });
+  const addressOf = (peer: string, forwarded?: string) =>
+    gate.addressOf({ req: { header: () => forwarded } } as unknown as Context, peer);
+  assertEquals(addressOf("127.0.0.1"), "127.0.0.1");
+  assertEquals(addressOf("10.0.0.1", "1.1.1.1, 203.0.113.7"), "203.0.113.7");
+  assertEquals(reported, []);
+  assertEquals(addressOf("127.0.0.1", "203.0.113.7"), "127.0.0.1");
+  assertEquals(addressOf("127.0.0.2", "203.0.113.7"), "127.0.0.2");
+  assertEquals(reported, ["127.0.0.1"]);
+});

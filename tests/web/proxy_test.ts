@@ -1,0 +1,38 @@
+/** Proxies: trusted where a setting names them, and nowhere else. */
+import { assertEquals, assertThrows } from "@std/assert";
+import { newToken } from "../../src/web/auth/accounts.ts";
+import { createWeb } from "../../src/web/web.ts";
+import { FakeClock } from "../support/clock.ts";
+import { openSite, type Site } from "./site.ts";
+
+const USERS = [`ci:reader:${newToken().secret}`];
+const LOOPBACK = ["127.0.0.1", "::1"];
+
+/** Guesses a token, with another forwarded address each time; returns the last status. */
+async function guess(site: Site, peer: string, times: number): Promise<number> {
+  let status = 0;
+  for (let i = 0; i < times; i++) {
+    const headers = { "authorization": `Bearer ${i}`, "x-forwarded-for": `10.1.0.${i}` };
+    status = (await site.visitor(peer).send("/", { headers })).status;
+  }
+  return status;
+}
+
+Deno.test("Guesses from the same machine wait, whatever X-Forwarded-For claims", async () => {
+  await using site = await openSite("sqlite", { users: USERS, clock: new FakeClock() });
+  for (const peer of LOOPBACK) assertEquals([peer, await guess(site, peer, 6)], [peer, 429]);
+});
+
+Deno.test("X-Forwarded-For counts from a proxy that is named", async () => {
+  await using site = await openSite("sqlite", { users: USERS, proxies: LOOPBACK, clock: new FakeClock() });
+  for (const peer of LOOPBACK) assertEquals([peer, await guess(site, peer, 6)], [peer, 401]);
+});
+
+Deno.test("A proxy's header for the user needs a proxy that is named", async () => {
+  await using site = await openSite("sqlite");
+  assertThrows(
+    () => createWeb({ store: site.store, proxyHeader: "X-User" }),
+    RangeError,
+    'web.proxyHeader is "X-User", but web.proxies is empty; expected the addresses of the proxies that set it',
+  );
+});
