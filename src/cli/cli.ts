@@ -137,6 +137,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   CursorError: 2,
   InvalidPayload: 2,
   HandlerError: 1,
+  SpawnError: 1,
   NameTaken: 1,
   PidfileError: 1,
   LogError: 1,

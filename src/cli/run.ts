@@ -8,7 +8,7 @@ import { Registry } from "../handlers/registry.ts";
 import { type LogControl, logger, openLog } from "../log.ts";
 import { ExitGuard } from "../server/exit_guard.ts";
 import { Launcher } from "../server/launcher.ts";
-import { type MemberTold, readMembership, sayReady } from "../server/membership.ts";
+import { type MemberTold, readMembership } from "../server/membership.ts";
 import { Peers } from "../server/peers.ts";
 import { writePidfile } from "../server/pidfile.ts";
 import { Inbox, listenToSignals } from "../server/signals.ts";
@@ -154,12 +154,13 @@ async function serve(
     inbox,
     nonce: member?.nonce,
     predecessor: member?.predecessor,
+    parent: member?.parent,
     environment: config.environment,
     catchAllErrors: true,
     ...traced(tracing),
     hooks: {
       // Before the first job is taken: one that computes would hold up the word, and with it the other processes.
-      startup: () => member && sayReady(member, () => launcher.inbox.put({ verb: "stop", by: "end of the parent" })),
+      startup: () => peers?.ready(),
     },
     onReopen: () => log.reopen(),
     onStopping: () => systemd?.stopping(),
@@ -193,12 +194,13 @@ async function serve(
   if (launcher.classes.length === 0) {
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
+  const onParentEnd = () => inbox.put({ verb: "stop", by: "end of the parent" });
   using peers = member && await Peers.join(member, {
     counts: () => launcher.counts(),
     clock: systemClock,
-    // Later, `sayReady` hears of it.
-    onEnd: () => launcher.started || inbox.put({ verb: "stop", by: "end of the parent" }),
+    onEnd: onParentEnd,
   });
+  if (member && !peers) onParentEnd();
   const opened = web?.openBeside(config, { launcher, classes: registry.classes(), member, peers });
   await using dashboard = await starting.step("dashboard", opened);
   const paused = pausedQueues(await starting.step("queues", store.queues()));

@@ -11,12 +11,13 @@
 import type { Clock } from "../clock.ts";
 import { parseLossless } from "../job/json.ts";
 import type { Log } from "../log.ts";
+import type { ExpectedChild } from "./child_listener.ts";
 import type { JobContext } from "./context.ts";
 import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type ToHorse } from "./frames.ts";
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
 import { HandlerError } from "./registry.ts";
-import { selfCommand } from "./self_command.ts";
+import { spawnSelf } from "./spawn_self.ts";
 
 /** The hidden subcommand. */
 const HORSE_COMMAND = "__horse";
@@ -30,10 +31,8 @@ const BY_V8 = ", as V8 ends a process, most often one whose heap is full";
 
 /** What a horse is made with. */
 export interface HorseOptions {
-  /** The socket on which its parent waits for it. */
-  readonly address: string;
-  /** Proves that who connects is this horse. */
-  readonly token: string;
+  /** Its connection to come. */
+  readonly expected: ExpectedChild;
   readonly modules: readonly string[];
   /** For what its handlers push. */
   readonly store: ParentStore;
@@ -67,22 +66,25 @@ export class Horse {
   /** Resolves when the process has ended and everything it said is read. */
   readonly gone: Promise<void>;
 
-  /** Starts the process; it connects to the address when it is up. */
+  /**
+   * Starts the process, which connects once it is up.
+   *
+   * @throws {SpawnError} when it can't be started
+   */
   constructor(options: HorseOptions) {
     this.#options = options;
-    const { program, args } = selfCommand();
-    this.#child = new Deno.Command(program, {
-      args: [...args, HORSE_COMMAND],
-      env: { [HORSE_VARIABLE]: JSON.stringify([options.address, options.token, Deno.pid]) },
-      stdin: "null",
-      stdout: "piped",
-      stderr: "piped",
-      detached: true,
-    }).spawn();
+    const { address, token, connection, cancel } = options.expected;
+    this.#child = spawnSelf({
+      args: [HORSE_COMMAND],
+      env: { [HORSE_VARIABLE]: JSON.stringify([address, token, Deno.pid]) },
+      output: "piped",
+    });
+    void connection.then((socket) => socket && this.#connected(socket));
     this.#ready.promise.catch(() => {}); // whoever waits for it hears of it
     const say = (line: string) => (this.#work?.job.log ?? options.log).info(line);
     const printed = [this.#child.stdout, this.#child.stderr].map((stream) => eachLine(stream, say));
     this.gone = this.#child.status.then(async (status) => {
+      cancel();
       this.#end(status);
       // What it had started goes with it, and lets go of the pipes.
       killGroup(this.pid, "SIGKILL");
@@ -108,14 +110,6 @@ export class Horse {
   /** How many jobs it has performed. */
   get performed(): number {
     return this.#performed;
-  }
-
-  /** It has connected; loads its handlers. */
-  connected(socket: Deno.Conn): void {
-    const connection = this.#connection = new FrameConnection<FromHorse, ToHorse>(socket);
-    const { modules, log } = this.#options;
-    connection.send({ kind: "start", modules, debug: log.enabled("debug") });
-    void connection.read((frame) => this.#receive(frame)).finally(() => connection[Symbol.dispose]());
   }
 
   /**
@@ -175,6 +169,14 @@ export class Horse {
     void this.#child.status.then(() => ended.abort());
     await this.#options.clock.sleep(RETIRE_MS, ended.signal);
     if (!ended.signal.aborted) killGroup(this.pid, "SIGKILL");
+  }
+
+  /** Lets it load its handlers. */
+  #connected(socket: Deno.Conn): void {
+    const connection = this.#connection = new FrameConnection<FromHorse, ToHorse>(socket);
+    const { modules, log } = this.#options;
+    connection.send({ kind: "start", modules, debug: log.enabled("debug") });
+    void connection.read((frame) => this.#receive(frame)).finally(() => connection[Symbol.dispose]());
   }
 
   async #abort(reason: unknown, ended: AbortSignal): Promise<void> {

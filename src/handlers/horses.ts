@@ -6,18 +6,20 @@
  *     last is used first.
  *  2. One that has performed so many jobs, or grown over the limit, is replaced. One that grows over it while it performs
  *     is killed, and its job fails.
+ *  3. While the machine has too few file descriptors, processes or memory to start one, jobs wait for it.
  *
  * @module
  */
 import type { Clock } from "../clock.ts";
 import { formatBytes } from "../job/bytes.ts";
 import type { Log } from "../log.ts";
-import { acceptAll } from "./accept.ts";
+import { ChildListener } from "./child_listener.ts";
 import type { JobContext } from "./context.ts";
-import { type ParentStore, readToken } from "./frames.ts";
+import type { ParentStore } from "./frames.ts";
 import { Horse } from "./horse.ts";
 import { memoryOf } from "./process_group.ts";
 import { ProcessLost } from "./remote_error.ts";
+import { checkDescriptors, SpawnError } from "./spawn_self.ts";
 
 /** What the pool is made with. */
 export interface HorsesOptions {
@@ -49,15 +51,18 @@ export interface HorseCounts {
 
 /** How often memory is looked at while there is a limit. */
 const LOOK_MS = 100;
+/** Time between two attempts to start a horse while the machine lacks what that takes. */
+const RESTART_INTERVAL_MS = 500;
 
 /** The pool. */
 export class Horses {
   readonly #options: HorsesOptions;
-  readonly #address = `\0jobs-${crypto.randomUUID()}`;
-  /** All that run, by token. */
-  readonly #horses = new Map<string, Horse>();
+  readonly #listener: ChildListener;
+  /** All that run. */
+  readonly #horses = new Set<Horse>();
   #idle: Horse[] = [];
-  #listener: Deno.Listener | undefined;
+  /** Whether the last attempt to start one failed because the machine lacked something for a while. */
+  #short = false;
   readonly #stop = new AbortController();
   /** Those that have done their share. */
   readonly #retired = new WeakSet<Horse>();
@@ -67,11 +72,12 @@ export class Horses {
 
   constructor(options: HorsesOptions) {
     this.#options = options;
+    this.#listener = new ChildListener(options);
   }
 
   /** The process numbers of those that run. */
   get pids(): number[] {
-    return [...this.#horses.values()].map((horse) => horse.pid);
+    return [...this.#horses].map((horse) => horse.pid);
   }
 
   /** How many there are, and were. */
@@ -79,22 +85,24 @@ export class Horses {
     return { running: this.#horses.size, started: this.#started, renewed: this.#renewed, killed: this.#killed };
   }
 
-  /** Starts the first horse, so that the first job need not wait for it. */
-  start(): void {
-    // A name in Linux's abstract space: no file is left behind, however we end. The token proves who connects.
-    const listener = this.#listener = Deno.listen({ transport: "unix", path: this.#address });
-    void acceptAll(listener, (socket) => void this.#greet(socket), { ...this.#options, signal: this.#stop.signal });
+  /**
+   * Starts the first horse, so that the first job need not wait for it.
+   *
+   * @throws {SpawnError} when no horse can ever be started
+   */
+  async start(): Promise<void> {
     if (this.#options.maxMemoryBytes > 0) void this.#watchMemory();
-    this.#idle.push(this.#startHorse());
+    const first = await this.#tryHorse();
+    if (first) this.#idle.push(first);
   }
 
   /**
    * Performs a job in a horse; resolves with its result.
    *
-   * @throws what the handler threw, or {@linkcode ProcessLost}
+   * @throws what the handler threw, {@linkcode ProcessLost}, or {@linkcode SpawnError}
    */
   async perform(job: JobContext): Promise<unknown> {
-    const horse = this.#take();
+    const horse = await this.#take(job.signal);
     try {
       return await horse.perform(job);
     } finally {
@@ -105,16 +113,20 @@ export class Horses {
   /** Ends all horses. Their jobs have ended, or were given back. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    this.#listener?.close();
-    this.#listener = undefined;
-    const horses = [...this.#horses.values()];
+    const horses = [...this.#horses];
     for (const horse of horses) void horse.retire(new ProcessLost("Stopped", "The server stopped"));
     await Promise.all(horses.map((horse) => horse.gone));
   }
 
-  #take(): Horse {
-    for (let horse = this.#idle.pop(); horse; horse = this.#idle.pop()) if (horse.alive) return horse;
-    return this.#startHorse();
+  /** A free horse, or a new one; waits while none can be started. */
+  async #take(signal: AbortSignal): Promise<Horse> {
+    for (;;) {
+      signal.throwIfAborted();
+      for (let horse = this.#idle.pop(); horse; horse = this.#idle.pop()) if (horse.alive) return horse;
+      const started = await this.#tryHorse();
+      if (started) return started;
+      await this.#options.clock.sleep(RESTART_INTERVAL_MS, signal);
+    }
   }
 
   #giveBack(horse: Horse): void {
@@ -125,15 +137,38 @@ export class Horses {
     this.#idle.push(horse);
   }
 
-  #startHorse(): Horse {
-    const token = crypto.randomUUID();
+  /** Starts a horse; undefined while the machine lacks what that takes. */
+  async #tryHorse(): Promise<Horse | undefined> {
     const { log } = this.#options;
-    const horse = new Horse({ ...this.#options, address: this.#address, token });
+    try {
+      await checkDescriptors();
+      const horse = this.#startHorse();
+      if (this.#short) log.info("Isolated processes can be started again");
+      this.#short = false;
+      return horse;
+    } catch (error) {
+      if (!(error instanceof SpawnError && error.transient)) throw error;
+      if (!this.#short) log.error("Can't start an isolated process, trying again", { error: error.message });
+      this.#short = true;
+      return undefined;
+    }
+  }
+
+  #startHorse(): Horse {
+    const { log } = this.#options;
+    const expected = this.#listener.expect();
+    let horse: Horse;
+    try {
+      horse = new Horse({ ...this.#options, expected });
+    } catch (error) {
+      expected.cancel();
+      throw error;
+    }
     this.#started++;
     log.debug("Horse started", { pid: horse.pid });
-    this.#horses.set(token, horse);
+    this.#horses.add(horse);
     void horse.gone.then(() => {
-      this.#horses.delete(token);
+      this.#horses.delete(horse);
       if (this.#retired.has(horse)) this.#renewed++;
       else if (!this.#stop.signal.aborted) this.#killed++;
       log.debug("Horse ended", { pid: horse.pid });
@@ -141,19 +176,12 @@ export class Horses {
     return horse;
   }
 
-  /** What comes first says which horse it is. */
-  async #greet(socket: Deno.Conn): Promise<void> {
-    const horse = this.#horses.get(await readToken(socket));
-    if (horse === undefined) socket.close();
-    else horse.connected(socket);
-  }
-
   async #watchMemory(): Promise<void> {
     const { clock, maxMemoryBytes } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       await clock.sleep(LOOK_MS, signal);
-      for (const horse of this.#horses.values()) {
+      for (const horse of this.#horses) {
         const used = await memoryOf(horse.pid);
         if (used <= maxMemoryBytes || !horse.alive) continue;
         this.#options.log.warn("Horse used too much memory, killed", { pid: horse.pid, used: formatBytes(used) });

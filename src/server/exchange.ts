@@ -1,9 +1,6 @@
 /**
- * The exchange: what the members of one supervisor ask of one another goes through the supervisor. It passes on and keeps
- * nothing; how long to wait is decided by who asks. The members' side is `peers.ts`.
- *
- * It is a connection beside the one that says who is ready, so that processes of two versions under one supervisor
- * understand each other as far as they can: a new executable, then HUP.
+ * The supervisor's side of its connections to its members. It hears when a member takes jobs, and passes on what members
+ * ask one another. It keeps nothing, and how long to wait is decided by the one that asks. The members' side is `peers.ts`.
  *
  * @module
  */
@@ -29,6 +26,8 @@ export type ToMember =
 
 /** From a member. */
 export type FromMember =
+  /** It takes jobs. */
+  | { readonly kind: "ready" }
   /** Asks what all others have counted. */
   | { readonly kind: "ask"; readonly id: number }
   | { readonly kind: "answer"; readonly id: number; readonly to: number; readonly counts: CountsFrame };
@@ -46,16 +45,20 @@ export class Exchange {
     this.#members = members;
   }
 
-  /** Passes on what a member says, and what it is told; resolves when it is gone. */
-  async serve(index: number, connection: Deno.Conn): Promise<void> {
-    const line: Line = new FrameConnection(connection);
+  /**
+   * Serves one member; resolves when its connection has ended.
+   *
+   * @param onReady called when it takes jobs
+   */
+  async serve(index: number, connection: Deno.Conn, onReady: () => void): Promise<void> {
+    using line: Line = new FrameConnection(connection);
     this.#lines.set(index, line);
-    await line.read((frame) => this.#pass(index, line, frame));
+    await line.read((frame) => frame.kind === "ready" ? onReady() : this.#pass(index, line, frame));
     // The next one may be here already.
     if (this.#lines.get(index) === line) this.#lines.delete(index);
   }
 
-  #pass(index: number, line: Line, frame: FromMember): void {
+  #pass(index: number, line: Line, frame: Exclude<FromMember, { kind: "ready" }>): void {
     if (frame.kind === "answer") {
       const { id, to, counts } = frame;
       this.#lines.get(to)?.send({ kind: "answer", id, from: index, counts });

@@ -10,11 +10,13 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
+import { checkDescriptors } from "../handlers/spawn_self.ts";
 import type { Log } from "../log.ts";
 import { StoreError } from "../store/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { Beat, Command, ProcessRecord, Store } from "../store/store.ts";
 import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
+import type { OrphanGuardOptions } from "./orphan_guard.ts";
 import type { Outage } from "./outage.ts";
 import type { Service } from "./service.ts";
 import type { Tasks } from "./tasks.ts";
@@ -35,10 +37,15 @@ export interface HeartbeatOptions {
   readonly outage: Outage;
   readonly intervalMs: number;
   readonly ttlMs: number;
+  /** The supervisor that has started this process, if one has, and how long the loop may be blocked once it has ended. */
+  readonly orphan?: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly log: Log;
 }
+
+/** Time until another thread is started, after one has failed or could not be started. */
+const THREAD_RETRY_MS = 1_000;
 
 /** Its task is `heartbeat`. */
 export class Heartbeat implements Service {
@@ -72,7 +79,7 @@ export class Heartbeat implements Service {
     if (this.#options.storeUrl === "sqlite::memory:") {
       this.#inline = this.#beatHere().finally(() => this.#options.tasks.remove(task));
     } else {
-      this.#startWorker();
+      await this.#startThread();
     }
     task.enter("beating");
   }
@@ -105,8 +112,30 @@ export class Heartbeat implements Service {
     this.#stopping = undefined;
   }
 
+  /**
+   * Starts the thread, and beats on this side while it can't be: without free file descriptors, creating a `Worker` would
+   * end the process.
+   */
+  async #startThread(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#stop;
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        await checkDescriptors();
+        if (!signal.aborted) this.#startWorker();
+        return;
+      } catch (error) {
+        if (failures === 0) {
+          log.error("Can't start the heartbeat thread, trying again", { error: (error as Error).message });
+        }
+      }
+      await clock.sleep(THREAD_RETRY_MS, signal);
+      if (!signal.aborted) await this.step().catch((error) => log.warn("Heartbeat failed", { error: error.message }));
+    }
+  }
+
   #startWorker(): void {
-    const { storeUrl, storeOptions, intervalMs, ttlMs, describe, log, clock } = this.#options;
+    const { storeUrl, storeOptions, intervalMs, ttlMs, orphan, describe, log, clock } = this.#options;
     const worker = new Worker(new URL("./heartbeat_worker.ts", import.meta.url).href, {
       type: "module",
       name: "heartbeat",
@@ -120,14 +149,20 @@ export class Heartbeat implements Service {
       this.#stopped?.();
       if (this.#worker !== worker) return;
       this.#worker = undefined;
-      void clock.sleep(1_000, this.#stop.signal).then(() => {
-        if (!this.#stop.signal.aborted) this.#startWorker();
-      });
+      void clock.sleep(THREAD_RETRY_MS, this.#stop.signal).then(() => this.#startThread());
     };
     this.#worker = worker;
     const { clock: _clock, log: _log, ...options } = storeOptions;
     worker.postMessage(
-      { kind: "start", storeUrl, storeOptions: options, process: describe(), intervalMs, ttlMs } satisfies ToHeartbeat,
+      {
+        kind: "start",
+        storeUrl,
+        storeOptions: options,
+        process: describe(),
+        intervalMs,
+        ttlMs,
+        orphan,
+      } satisfies ToHeartbeat,
     );
   }
 

@@ -7,6 +7,7 @@ import { systemClock } from "../clock.ts";
 import { isGone } from "../store/errors.ts";
 import { openStore, type StoreOptions } from "../store/open.ts";
 import type { Beat, ProcessRecord, Store } from "../store/store.ts";
+import { OrphanGuard, type OrphanGuardOptions } from "./orphan_guard.ts";
 
 /** To the Worker. */
 export type ToHeartbeat =
@@ -17,6 +18,8 @@ export type ToHeartbeat =
     readonly process: ProcessRecord;
     readonly intervalMs: number;
     readonly ttlMs: number;
+    /** Only for a process that a supervisor has started. */
+    readonly orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
   }
   | { readonly kind: "process"; readonly process: ProcessRecord }
   | { readonly kind: "stop" };
@@ -45,15 +48,18 @@ let known: ProcessRecord;
 let answered: (() => void) | undefined;
 let askedAt: number | undefined;
 let running: Promise<void> | undefined;
+let guard: OrphanGuard | undefined;
 
 scope.onmessage = ({ data }) => {
   switch (data.kind) {
     case "start":
       known = data.process;
       running = beatOn(data);
+      if (data.orphan) void watchParent(data.orphan);
       break;
     case "process":
       known = data.process;
+      guard?.answered();
       answered?.();
       break;
     case "stop":
@@ -78,6 +84,12 @@ async function beatOn(
       scope.postMessage({ kind: isGone(error) ? "gone" : "failed", error: (error as Error).message });
     }
   }
+}
+
+function watchParent(orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs">): Promise<void> {
+  const ask = () => scope.postMessage({ kind: "ask" });
+  guard = new OrphanGuard({ ...orphan, ask, clock: systemClock, signal: stopping.signal });
+  return guard.run();
 }
 
 /** Asks the main side what it is doing; returns how long the answer took, or has been taking until now. */

@@ -135,7 +135,7 @@ export class Launcher implements Controls {
       await starting.step("heartbeat", this.#parts.heartbeat.start());
       await starting.step("name", this.#claimName(claiming.signal));
       await starting.step("startup hook", this.#hooks.startup?.());
-      this.#parts.horses?.start();
+      await this.#parts.horses?.start();
       this.#parts.declaring.start();
       await starting.step("classes", this.#parts.declarer.attempted);
     } catch (error) {

@@ -28,6 +28,8 @@ export interface LauncherOptions {
   readonly nonce?: string | undefined;
   /** The identity of the process whose place this one takes, which has ended: its name is free. */
   readonly predecessor?: string | undefined;
+  /** The process number of its supervisor, which it must not outlive. */
+  readonly parent?: number | undefined;
   readonly clock?: Clock;
   /** How long a stop waits for a store that does not answer, in all; default 5 seconds. */
   readonly partingMs?: number;

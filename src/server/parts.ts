@@ -169,6 +169,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     outage,
     intervalMs: settings.heartbeatMs,
     ttlMs: settings.deadAfterMs,
+    orphan: options.parent === undefined ? undefined : { parent: options.parent, timeoutMs: settings.timeoutMs },
     clock,
     tasks,
     log: log("heartbeat"),

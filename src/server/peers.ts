@@ -1,11 +1,15 @@
 /**
- * The peers: the other processes of the same supervisor, as one of them sees them. Each says what it has counted when
- * another asks, so that the one with the web can tell Prometheus of all. The way between is `exchange.ts`.
+ * A member's side of its connection to the supervisor (`exchange.ts`). On it a member
+ *
+ *  1. reports that it takes jobs;
+ *  2. notices that the supervisor has ended, however that happened: the connection ends;
+ *  3. exchanges counts with the other members, its peers, so that the one with the web interface exports the metrics of all.
  *
  * @module
  */
 import type { Clock } from "../clock.ts";
 import { FrameConnection } from "../handlers/frames.ts";
+import { SpawnError } from "../handlers/spawn_self.ts";
 import { VERSION } from "../version.ts";
 import type { CountsFrame, FromMember, ToMember } from "./exchange.ts";
 import type { MemberTold } from "./membership.ts";
@@ -36,8 +40,8 @@ export interface PeersOptions {
   /** What this process has counted, as of now. */
   readonly counts: () => ServerCounts;
   readonly clock: Clock;
-  /** Called once when the connection has ended: the supervisor is gone, or this process goes. */
-  readonly onEnd?: () => void;
+  /** Called once when the connection has ended: the supervisor has, or this process is about to. */
+  readonly onEnd: () => void;
 }
 
 /** The others. */
@@ -55,20 +59,29 @@ export class Peers implements Disposable {
     void this.#line.read((frame) => this.#receive(frame)).then(() => {
       this.#line[Symbol.dispose]();
       for (const { over } of this.#askings.values()) over.abort();
-      options.onEnd?.();
+      options.onEnd();
     });
   }
 
-  /** Connects; undefined when the supervisor knows of no exchange, or is gone: `sayReady` learns of that. */
-  static async join({ address, exchange }: MemberTold, options: PeersOptions): Promise<Peers | undefined> {
-    if (exchange === undefined) return undefined;
+  /**
+   * Connects to the supervisor; undefined when it has ended.
+   *
+   * @throws {Error} when it lives, and can't be reached
+   */
+  static async join({ address, token, parent }: MemberTold, options: PeersOptions): Promise<Peers | undefined> {
     try {
       const socket = await Deno.connect({ transport: "unix", path: address });
-      await socket.write(new TextEncoder().encode(exchange));
+      await socket.write(new TextEncoder().encode(token));
       return new Peers(socket, options);
-    } catch {
-      return undefined;
+    } catch (error) {
+      if (Deno.ppid !== parent) return undefined;
+      throw new SpawnError(`Can't connect to the parent process at "${address}": ${(error as Error).message}`, false);
     }
+  }
+
+  /** Reports that this process takes jobs. */
+  ready(): void {
+    this.#line.send({ kind: "ready" });
   }
 
   /** What the others have counted; takes at most two seconds. */

@@ -12,12 +12,11 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import { acceptAll } from "../handlers/accept.ts";
-import { readToken } from "../handlers/frames.ts";
+import { ChildListener, type ExpectedChild } from "../handlers/child_listener.ts";
 import { howItEnded, memoryOf } from "../handlers/process_group.ts";
-import { selfCommand } from "../handlers/self_command.ts";
+import { checkDescriptors, spawnSelf } from "../handlers/spawn_self.ts";
 import { formatBytes } from "../job/bytes.ts";
-import type { Log } from "../log.ts";
+import type { Log, LogFields } from "../log.ts";
 import { Exchange } from "./exchange.ts";
 import { identityOf, randomId } from "./identity.ts";
 import { MEMBER_VARIABLE, type MemberTold } from "./membership.ts";
@@ -34,7 +33,7 @@ export interface SupervisorOptions {
   readonly inbox: Inbox;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called once, when all processes take jobs. */
+  /** Called once, when each process has reported that it takes jobs. */
   readonly onReady: () => void;
   /** Called once, when it is asked to stop. */
   readonly onStopping: () => void;
@@ -59,18 +58,18 @@ interface Member {
   isReady: boolean;
   /** It was asked to make room for another. */
   replaced: boolean;
+  /** Resolves with the one started in its place, or undefined when none is. */
+  readonly successor: PromiseWithResolvers<Member | undefined>;
 }
 
 /** Keeps processes running. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #address = `\0jobs-${crypto.randomUUID()}`;
+  readonly #listener: ChildListener;
   /** By index, from 1. */
   readonly #members = new Map<number, Member>();
-  /** Called when the process with the token says that it is ready. */
-  readonly #awaited = new Map<string, () => void>();
-  /** Which process it is that connects to the exchange with the token. */
-  readonly #expected = new Map<string, number>();
+  /** The indices of those that took jobs at some time. */
+  readonly #ready = new Set<number>();
   readonly #exchange = new Exchange(() => this.#members.keys());
   readonly #stop = new AbortController();
   #replacing: Promise<void> = Promise.resolve();
@@ -79,85 +78,129 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#listener = new ChildListener(options);
   }
 
-  /** Starts the processes and keeps them running until asked to stop, or until all have ended. Returns the exit code. */
+  /**
+   * Starts the processes and keeps them running until asked to stop, or until all have ended. Returns the exit code.
+   *
+   * @throws {SpawnError} when the first can't be started
+   */
   async run(): Promise<number> {
-    const { count, inbox, maxMemoryBytes, onReady } = this.#options;
+    const { count, inbox, maxMemoryBytes } = this.#options;
     const over = new AbortController();
-    using listener = Deno.listen({ transport: "unix", path: this.#address });
-    void acceptAll(listener, (one) => void this.#readToken(one), { ...this.#options, signal: over.signal });
     void this.#hear(inbox, over.signal);
+    await checkDescriptors();
+    // One that ends because it was asked to has not failed.
+    if (this.#stop.signal.aborted) return 0;
     const first = this.#start(1);
     if (!await first.ready) {
       const { code } = await first.child.status;
       over.abort();
-      // One that ends because it was asked to has not failed.
       return this.#stop.signal.aborted ? 0 : code;
     }
-    const kept = [this.#keep(1, first)];
-    // None of them would be told that all are to stop.
-    for (let index = 2; index <= count && !this.#stop.signal.aborted; index++) {
-      kept.push(this.#keep(index, this.#start(index)));
-    }
-    void Promise.all([...this.#members.values()].map(({ ready }) => ready)).then((all) =>
-      all.every(Boolean) && !this.#stop.signal.aborted && onReady()
-    );
+    const others = Array.from({ length: count - 1 }, (_, i) => this.#keep(i + 2));
     if (maxMemoryBytes > 0) void this.#watchMemory(over.signal);
-    await Promise.all(kept);
+    await Promise.all([this.#keep(1, first), ...others]);
     over.abort();
     return this.#code;
   }
 
+  /** @throws {SpawnError} when it can't be started */
   #start(index: number): Member {
-    const { program, args } = selfCommand();
-    const token = crypto.randomUUID();
-    const exchange = crypto.randomUUID();
+    const expected = this.#listener.expect();
     const nonce = randomId();
+    try {
+      const child = this.#spawn(index, nonce, expected);
+      const member = this.#watch(index, child, nonce, expected);
+      this.#members.set(index, member);
+      return member;
+    } catch (error) {
+      expected.cancel();
+      throw error;
+    }
+  }
+
+  /** Starts a process, later if it can't be now; undefined when all are to stop. */
+  async #startEventually(index: number): Promise<Member | undefined> {
+    for (let failures = 1; !this.#stop.signal.aborted; failures++) {
+      try {
+        await checkDescriptors();
+        if (!this.#stop.signal.aborted) return this.#start(index);
+      } catch (error) {
+        await this.#backOff(failures, "Can't start a process, trying again", {
+          index,
+          error: (error as Error).message,
+        });
+      }
+    }
+    return undefined;
+  }
+
+  async #backOff(failures: number, message: string, fields: LogFields): Promise<void> {
+    const inMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
+    this.#options.log.error(message, { ...fields, inMs });
+    await this.#options.clock.sleep(inMs, this.#stop.signal);
+  }
+
+  #spawn(index: number, nonce: string, { address, token }: ExpectedChild): Deno.ChildProcess {
     // Only for one that has ended is another started in its place.
     const predecessor = this.#members.get(index)?.identity;
-    const told: MemberTold = { index, address: this.#address, token, exchange, nonce, predecessor };
-    const child = new Deno.Command(program, {
-      args: [...args, ...this.#options.args],
+    const told: MemberTold = { index, parent: Deno.pid, address, token, nonce, predecessor };
+    // What a terminal sends to its foreground reaches this process, which passes it on: a group of its own for each.
+    return spawnSelf({
+      args: this.#options.args,
       env: { [MEMBER_VARIABLE]: JSON.stringify(told) },
-      stdin: "null",
-      // What a terminal sends to its foreground reaches us, and them once: from us.
-      detached: true,
-    }).spawn();
-    const said = new Promise<true>((resolve) => this.#awaited.set(token, () => resolve(true)));
-    this.#expected.set(exchange, index);
-    const ended = child.status.then(() => {
-      this.#expected.delete(exchange);
-      return false;
+      output: "inherit",
     });
-    const ready = Promise.race([said, ended]).finally(() => this.#awaited.delete(token));
+  }
+
+  #watch(index: number, child: Deno.ChildProcess, nonce: string, { connection, cancel }: ExpectedChild): Member {
+    const { promise: ready, resolve } = Promise.withResolvers<boolean>();
+    const successor = Promise.withResolvers<Member | undefined>();
     const identity = identityOf(child.pid, nonce);
-    const member: Member = { child, identity, ready, isReady: false, replaced: false };
-    void said.then(() => member.isReady = true);
-    this.#members.set(index, member);
+    const member: Member = { child, identity, ready, isReady: false, replaced: false, successor };
+    const onReady = () => {
+      member.isReady = true;
+      resolve(true);
+      this.#countReady(index);
+    };
+    void connection.then((socket) => socket && this.#exchange.serve(index, socket, onReady));
+    void child.status.then(() => {
+      cancel();
+      resolve(false);
+    });
     return member;
   }
 
+  #countReady(index: number): void {
+    const { count, onReady } = this.#options;
+    if (this.#ready.size === count || this.#stop.signal.aborted) return;
+    if (this.#ready.add(index).size === count) onReady();
+  }
+
   /** Starts another in its place whenever one dies, until it ends by itself or all are to stop. */
-  async #keep(index: number, first: Member): Promise<void> {
-    const { clock, log } = this.#options;
+  async #keep(index: number, first?: Member): Promise<void> {
+    const { clock } = this.#options;
     let failures = 0;
-    let since = clock.monotonic();
-    for (let member = first;; member = this.#start(index)) {
+    let member = first ?? await this.#startEventually(index);
+    while (member) {
+      const since = clock.monotonic();
       const status = await member.child.status;
-      if (this.#stop.signal.aborted || (status.success && !member.replaced)) {
+      const ended = member;
+      const { replaced, child: { pid } } = ended;
+      member = undefined;
+      if (this.#stop.signal.aborted || (status.success && !replaced)) {
         // A start that a stop interrupts is no failure, and a signal is the operator's.
-        if (member.isReady && status.signal === null) this.#code ||= status.code;
-        break;
+        if (ended.isReady && status.signal === null) this.#code ||= status.code;
+      } else {
+        failures = replaced || clock.monotonic() - since >= GROWN_UP_MS ? 0 : failures + 1;
+        if (!replaced) {
+          await this.#backOff(Math.max(1, failures), `Process ${howItEnded(status)}, starting another`, { index, pid });
+        }
+        member = await this.#startEventually(index);
       }
-      failures = member.replaced || clock.monotonic() - since >= GROWN_UP_MS ? 0 : failures + 1;
-      if (!member.replaced) {
-        const backoffMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.max(0, failures - 1));
-        log.error(`Process ${howItEnded(status)}, starting another`, { index, pid: member.child.pid, inMs: backoffMs });
-        await clock.sleep(backoffMs, this.#stop.signal);
-        if (this.#stop.signal.aborted) break;
-      }
-      since = clock.monotonic();
+      ended.successor.resolve(member);
     }
     this.#members.delete(index);
   }
@@ -199,10 +242,7 @@ export class Supervisor {
     if (old === undefined) return true;
     old.replaced = true;
     send(old.child, "SIGTERM");
-    await old.child.status;
-    // Whoever keeps it has started the next one, or ends.
-    await this.#options.clock.turn();
-    const next = this.#members.get(index);
+    const next = await old.successor.promise;
     return this.#stop.signal.aborted || next === undefined || await next.ready;
   }
 
@@ -218,19 +258,6 @@ export class Supervisor {
         await this.#replacing;
       }
     }
-  }
-
-  async #readToken(connection: Deno.Conn): Promise<void> {
-    using _connection = connection;
-    const token = await readToken(connection);
-    const index = this.#expected.get(token);
-    if (index !== undefined) {
-      this.#expected.delete(token);
-      return await this.#exchange.serve(index, connection);
-    }
-    this.#awaited.get(token)?.();
-    // It stays open as long as both are there: its end tells the process of ours.
-    await connection.read(new Uint8Array(1)).catch(() => null);
   }
 }
 

@@ -77,13 +77,14 @@ Deno.test("in its root, read-only, as process 1 and nobody: performs, is ready, 
   await Deno.chown(volume.path, 65532, 65532);
   useCommand(containerCommand(ROOTFS, volume.path));
   const store = "sqlite:/var/lib/jobs/jobs.db";
-  const env = { PATH: Deno.env.get("PATH")!, JOBS_STORE: store };
+  const env = { PATH: Deno.env.get("PATH")!, HOME: "/var/lib/jobs", JOBS_STORE: store };
 
   const notReady = await jobs(["doctor", "--ready"], { env });
   assertEquals([notReady.code, notReady.stdout], [1, ""]);
   assertMatch(notReady.stderr, /^jobs: not ready: There is no store at "\/var\/lib\/jobs\/jobs.db"/);
 
-  await using server = new JobsProcess({ store, args: ["/app/handlers.js"], env });
+  // In a process of its own: neither /dev/null nor a writable /tmp is needed for that.
+  await using server = new JobsProcess({ store, args: ["/app/handlers.js", "--isolate", "Note"], env });
   await server.logged("Ready");
   const inside = (await childOf(server.pid))!;
   using _end = { [Symbol.dispose]: () => end(inside) };

@@ -1,7 +1,8 @@
 /** Starts that cannot succeed: one clear line, an exit code that says whose mistake it is, and nothing left behind. */
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
-import { jobs } from "../support/process.ts";
+import { jobsCommand } from "../support/command.ts";
+import { jobs, JobsProcess } from "../support/process.ts";
 
 interface Case {
   readonly what: string;
@@ -65,3 +66,29 @@ for (const { what, args, code, says } of CASES) {
     });
   }
 }
+
+Deno.test("a worker without free file descriptors starts once it has some", async () => {
+  await using bench = await Bench.open();
+  const hog = `${bench.folder}/hog.js`;
+  await Deno.writeTextFile(
+    hog,
+    `const files = [];
+     try { for (;;) files.push(await Deno.open(import.meta.filename)); } catch { /* none is left */ }
+     for (const file of files.splice(0, 12)) file.close();
+     export function Hog() {}
+     const timer = setInterval(() => {
+       try { Deno.statSync("${bench.notes}.go"); } catch { return; }
+       clearInterval(timer);
+       for (const file of files) file.close();
+     }, 20);`,
+  );
+  const command = [...jobsCommand(), "run", bench.handlers, hog, "--store", bench.url];
+  await using server = new JobsProcess({
+    store: bench.url,
+    command: ["sh", "-c", `ulimit -n 300; exec "$@"`, "sh", ...command],
+  });
+  await server.logged("Can't start the heartbeat thread, trying again");
+  await bench.go();
+  await server.logged("Ready");
+  await server.logged("Done", { jid: await bench.push("Noop", []) });
+});

@@ -1,6 +1,7 @@
 /** Jobs in processes of their own: what they break is theirs, and they can be killed. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
+import { exhaustDescriptors, listeningSockets } from "../support/descriptors.ts";
 import { jobs, type JobsProcess } from "../support/process.ts";
 
 const HORSES = new URL("../support/horse_handlers.js", import.meta.url).pathname;
@@ -38,6 +39,33 @@ Deno.test("isolated jobs run in another process, the same one after the other", 
   const [first, second] = await bench.readNotes();
   assertNotEquals(first, `pid ${server.pid}`);
   assertEquals(first, second);
+});
+
+Deno.test("listens on no socket while its isolated processes run, and leaves no file behind", async () => {
+  await using bench = await Bench.open();
+  const temporary = `${bench.folder}/tmp`;
+  await Deno.mkdir(temporary);
+  await using server = await bench.server([HORSES], { TMPDIR: temporary, XDG_RUNTIME_DIR: "" });
+  await warm(bench, server);
+  await bench.until(async () => (await listeningSockets(server.pid)).length === 0, "it listens on no socket");
+  assertEquals(await Array.fromAsync(Deno.readDir(temporary)), []);
+});
+
+Deno.test("isolated jobs wait while no file descriptor is free for a process, and run once there are some", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server([HORSES, "-c", "2"]);
+  const pid = await warm(bench, server);
+  const jids: string[] = [];
+  {
+    await using _exhausted = await exhaustDescriptors(server.pid);
+    Deno.kill(pid, "SIGKILL");
+    await bench.until(async () => !await isRunning(pid));
+    for (let i = 0; i < 2; i++) jids.push(await bench.push("WhichProcess", [bench.notes], { retry: 0 }));
+    await server.logged("Can't start an isolated process, trying again");
+  }
+  for (const jid of jids) await server.logged("Done", { jid });
+  await server.logged("Isolated processes can be started again");
+  assertEquals(server.complaints.map(({ msg }) => msg), ["Can't start an isolated process, trying again"]);
 });
 
 Deno.test("isolate in the configuration takes any class there, and a horse is replaced after horseJobs", async () => {

@@ -1,6 +1,7 @@
 /** What members of one supervisor tell one another, over real sockets and without processes. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { FrameConnection } from "../../src/handlers/frames.ts";
+import { SpawnError } from "../../src/handlers/spawn_self.ts";
 import { type CountsFrame, Exchange, type FromMember, type ToMember } from "../../src/server/exchange.ts";
 import { type PeerCounts, Peers } from "../../src/server/peers.ts";
 import type { ServerCounts } from "../../src/server/tally.ts";
@@ -25,8 +26,11 @@ function counted(rescued: number): ServerCounts {
 function exchangeAmong(count: number) {
   const stack = new AsyncDisposableStack();
   const clock = new FakeClock();
-  const address = `\0jobs-test-${crypto.randomUUID()}`;
+  const folder = Deno.makeTempDirSync({ prefix: "jobs-test-" });
+  stack.defer(() => Deno.remove(folder, { recursive: true }));
+  const address = `${folder}/socket`;
   const listener = stack.use(Deno.listen({ transport: "unix", path: address }));
+  const ready: number[] = [];
   const exchange = new Exchange(() => Array.from({ length: count }, (_, i) => i + 1));
   const tokens = new Map<string, number>();
   const ends: Promise<void>[] = [];
@@ -35,21 +39,23 @@ function exchangeAmong(count: number) {
     const socket = await listener.accept();
     const bytes = new Uint8Array(36);
     await socket.read(bytes);
-    ends.push(exchange.serve(tokens.get(new TextDecoder().decode(bytes))!, socket).finally(() => socket.close()));
+    const index = tokens.get(new TextDecoder().decode(bytes))!;
+    ends.push(exchange.serve(index, socket, () => ready.push(index)));
   };
   const told = (index: number) => {
     const token = crypto.randomUUID();
     tokens.set(token, index);
-    return { index, address, token: "", exchange: token };
+    return { index, parent: Deno.ppid, address, token };
   };
   const join = async (index: number, counts: ServerCounts) => {
-    const [peers] = await Promise.all([Peers.join(told(index), { counts: () => counts, clock }), accept()]);
+    const options = { counts: () => counts, clock, onEnd: () => {} };
+    const [peers] = await Promise.all([Peers.join(told(index), options), accept()]);
     return stack.use(peers!);
   };
   /** A member that answers as the test says. */
   const answering = async (index: number, onFrame: (frame: ToMember, say: (frame: FromMember) => void) => void) => {
     const socket = await Deno.connect({ transport: "unix", path: address });
-    await socket.write(new TextEncoder().encode(told(index).exchange));
+    await socket.write(new TextEncoder().encode(told(index).token));
     await accept();
     const line = new FrameConnection<ToMember, FromMember>(socket);
     ends.push(line.read((frame) => onFrame(frame, (answer) => line.send(answer))).finally(() => socket.close()));
@@ -57,6 +63,7 @@ function exchangeAmong(count: number) {
   };
   return {
     clock,
+    ready,
     join,
     answering,
     async [Symbol.asyncDispose]() {
@@ -120,9 +127,25 @@ Deno.test("One that is just being started is not waited for, and neither is one 
   assertEquals(await first.counts(), [{ process: 2, counts: undefined }, { process: 3, counts: undefined }]);
 });
 
-Deno.test("A supervisor of a version without an exchange is asked nothing", async () => {
-  const told = { index: 1, address: "\0jobs-test-nobody", token: "" };
-  assertEquals(await Peers.join(told, { counts: () => counted(0), clock: new FakeClock() }), undefined);
+Deno.test("A member reports that it takes jobs", async () => {
+  await using site = exchangeAmong(2);
+  const first = await site.join(1, counted(1));
+  const second = await site.join(2, counted(2));
+  second.ready();
+  await second.counts();
+  assertEquals(site.ready, [2]);
+  first.ready();
+  await first.counts();
+  assertEquals(site.ready, [2, 1]);
+});
+
+Deno.test("A member whose parent has ended has no peers; with one that lives, a socket that is gone is an error", async () => {
+  const options = { counts: () => counted(0), clock: new FakeClock(), onEnd: () => {} };
+  const told = { index: 1, address: "/nowhere/socket", token: "" };
+  // No process has the number -1.
+  assertEquals(await Peers.join({ ...told, parent: -1 }, options), undefined);
+  const { message } = await assertRejects(() => Peers.join({ ...told, parent: Deno.ppid }, options), SpawnError);
+  assertMatch(message, /^Can't connect to the parent process at "\/nowhere\/socket": /);
 });
 
 function frameOf(version: string): CountsFrame {

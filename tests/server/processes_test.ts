@@ -1,6 +1,7 @@
 /** Several processes under one parent. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
+import { exhaustDescriptors, listeningSockets } from "../support/descriptors.ts";
 import { jobs, type JobsProcess, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
@@ -123,6 +124,48 @@ Deno.test("no process outlives its parent while it waits for its name", async ()
   } finally {
     if (await isRunning(pid)) Deno.kill(pid, "SIGKILL");
   }
+});
+
+Deno.test("a process that blocks its event loop doesn't outlive a parent killed with kill -9, others stop in order", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(bench, ["-t", "500ms", "-c", "1"]);
+  const children = await pids(bench);
+  const jid = await bench.push("Block", [bench.notes, 3_600_000]);
+  await bench.noted(`start ${jid}`);
+  const spinning = Number((await bench.store.find(jid))[0]!.owner!.split(":")[1]);
+  server.kill("SIGKILL");
+  try {
+    for (const pid of children) await bench.until(async () => !await isRunning(pid), `${pid} ends`);
+  } finally {
+    if (await isRunning(spinning)) Deno.kill(spinning, "SIGKILL");
+  }
+  // What a kill leaves behind is rescued later, as after any crash.
+  assertEquals((await bench.store.processes()).map(({ pid }) => pid), [spinning]);
+});
+
+Deno.test("the parent listens on no socket while its processes run, and leaves no file behind", async () => {
+  await using bench = await Bench.open();
+  const temporary = `${bench.folder}/tmp`;
+  await Deno.mkdir(temporary);
+  await using server = await serve(bench, [], { TMPDIR: temporary, XDG_RUNTIME_DIR: "" });
+  await bench.until(async () => (await listeningSockets(server.pid)).length === 0, "it listens on no socket");
+  assertEquals(await Array.fromAsync(Deno.readDir(temporary)), []);
+});
+
+Deno.test("a parent without a free file descriptor keeps its processes, and replaces the dead once there are some", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(bench);
+  const [victim, survivor] = await pids(bench) as [number, number];
+  {
+    await using _exhausted = await exhaustDescriptors(server.pid);
+    Deno.kill(victim, "SIGKILL");
+    await server.logged("Process was killed by SIGKILL, starting another", { pid: victim });
+    await server.logged("Can't start a process, trying again");
+  }
+  await bench.until(async () => {
+    const now = await pids(bench);
+    return now.filter((pid) => pid !== victim).length === 2 && now.includes(survivor);
+  });
 });
 
 Deno.test("one that uses too much memory is replaced when its jobs have ended", async () => {
