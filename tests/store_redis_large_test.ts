@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { type Clock, systemClock } from "../src/clock.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
-import { lapse, processRecord, rescueFor, TTL_MS } from "./store_contract/jobs.ts";
+import { jid, job, lapse, processRecord, rescueFor, TTL_MS } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { type RedisServer, startRedis } from "./support/redis.ts";
 
@@ -99,5 +99,16 @@ Deno.test("redis: 100 leases of 400 kB are rescued", async () => {
   await lapse(t);
   assertEquals((await rescueFor(t.store)).rescued, 100);
   assertEquals((await t.store.stats()).queues.map(({ name, size }) => [name, size]), [["default", 100]]);
+  assertEquals(t.lines, []);
+});
+
+Deno.test("redis: a page of large jobs is read, and a job among them found, while the store listens", async () => {
+  await using t = await openBench();
+  await fill(50, 900_000);
+  await t.other.enqueue([job(1_000)]);
+  const found = await t.store.find(jid(1_000));
+  assertEquals(found.length, 1);
+  const { entries, next } = await t.store.page({ in: "queue", queue: "default" }, { limit: 100 });
+  assert(entries.length >= 1 && next !== undefined);
   assertEquals(t.lines, []);
 });

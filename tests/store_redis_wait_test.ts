@@ -8,6 +8,7 @@ import { type OpenStore, openStore } from "../src/store/open.ts";
 import { Connection } from "../src/store/redis/connection.ts";
 import type { Context } from "../src/store/redis/context.ts";
 import { Link } from "../src/store/redis/link.ts";
+import { Mover } from "../src/store/redis/mover.ts";
 import { QueueWatch } from "../src/store/redis/queue_watch.ts";
 import { ConnectionLost } from "../src/store/redis/refusals.ts";
 import { type Topic, WakeChannel } from "../src/store/redis/wake_channel.ts";
@@ -55,7 +56,7 @@ function openWatch(
   const link = blockingLink("commands");
   const run = link.run.bind(link);
   link.run = async (...call) => await looked(await run(...call));
-  const context: Context = {
+  const shared: Omit<Context, "mover"> = {
     link,
     subscriptions: link,
     blockingLink,
@@ -64,6 +65,7 @@ function openWatch(
     wire: 7,
     deadLimits: ["1", "1"],
   };
+  const context: Context = { ...shared, mover: new Mover(shared) };
   const watch = new QueueWatch(context, channel ?? new WakeChannel(link), blockS);
   return {
     watch,

@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { MAX_BATCH_BYTES } from "../../src/store/batch_bytes.ts";
 import type { Lease, NewJob } from "../../src/store/store.ts";
 import type { Cases } from "./harness.ts";
-import { HOUR_MS, jid, job, lapse, numbers, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
+import { entries, HOUR_MS, jid, job, lapse, numbers, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
 
 const MB = 1_000_000;
 
@@ -92,6 +92,31 @@ export const large: Cases = {
     assertEquals((await t.store.stats()).leased, 0);
   },
 
+  "a page of large jobs ends early, and the next one continues": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const all = [...largeJobs(1, 6, MB), largeJob(7, MAX_BATCH_BYTES + MB), ...largeJobs(8, 9, MB)];
+    await t.store.enqueue([...all, ...all.map((one) => ({ ...one, delayMs: HOUR_MS }))]);
+    const expected = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+    for (const place of [{ in: "queue", queue: "default" }, { in: "scheduled" }, { in: "leased" }] as const) {
+      if (place.in === "leased") {
+        for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, owner)).length;
+      }
+      const first = await t.store.page(place, { limit: 100 });
+      assert(bytesOf(first.entries) <= MAX_BATCH_BYTES, `${place.in}: ${bytesOf(first.entries)} bytes`);
+      const forward = await entries(t.store, place, { limit: 100 });
+      const backward = await entries(t.store, place, { limit: 100, reverse: true });
+      if (place.in === "scheduled") {
+        // They are due at the same moment.
+        assertEquals(numbers(forward).map(Number).sort(), expected);
+        assertEquals(numbers(backward).map(Number).sort(), expected);
+      } else {
+        assertEquals(numbers(forward), expected, place.in);
+        assertEquals(numbers(backward), expected.toReversed(), place.in);
+      }
+    }
+  },
+
   "large jobs are edited to the last one": async (open) => {
     await using t = await open();
     await t.store.enqueue([...largeJobs(1, 9, MB), ...largeJobs(10, 18, MB, { delayMs: HOUR_MS })]);
@@ -103,5 +128,21 @@ export const large: Cases = {
     assertEquals(await editAll(() => t.store.editSome({ in: "scheduled" }, "requeue", 100)), 9);
     assertEquals(await editAll(() => t.store.editSome({ in: "queue", queue: "default" }, "kill", 100)), 18);
     assertEquals(await editAll(() => t.store.editSome({ in: "dead" }, "delete", 100)), 18);
+  },
+
+  "large records are read to the last one": async (open) => {
+    await using t = await open();
+    const body = (n: number) => JSON.stringify({ jid: jid(n), text: "x".repeat(MB) });
+    for (let n = 1; n <= 9; n++) await t.store.keepResult({ jid: jid(n), ttlMs: HOUR_MS, body: body(n) });
+    const all: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await t.store.results({ limit: 100, ...(cursor !== undefined && { cursor }) });
+      assert(bytesOf(page.records.map((payload) => ({ payload }))) <= MAX_BATCH_BYTES);
+      all.push(...page.records);
+      cursor = page.next;
+    } while (cursor !== undefined);
+    assertEquals(all.map((text) => JSON.parse(text).jid), [9, 8, 7, 6, 5, 4, 3, 2, 1].map(jid));
+    assertEquals((await t.store.searchResults(jid(1), 10)).length, 1);
   },
 };

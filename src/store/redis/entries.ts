@@ -11,6 +11,7 @@ import { type Member, member } from "./context.ts";
 import { leasesKey, OWNERS, queueKey, SETS } from "./keys.ts";
 import type { Link } from "./link.ts";
 import { digestOf, formatRef, type Ref } from "./refs.ts";
+import { SCRIPTS } from "./script.ts";
 import { takenAt } from "./taker.ts";
 
 /** An entry, with what is needed to move it. */
@@ -76,15 +77,34 @@ export async function readTokens(link: Link, owner: string): Promise<string[]> {
   return (await link.call(["HKEYS", leasesKey(owner)]) as string[]).sort();
 }
 
-/** Reads leases; those that have ended in the meantime are left out. */
-export async function readLeases(link: Link, owner: string, tokens: readonly string[]): Promise<Found[]> {
-  if (tokens.length === 0) return [];
-  const payloads = await link.call(["HMGET", leasesKey(owner), ...tokens], { bytes: true }) as (Buffer | null)[];
-  return payloads.flatMap((bytes, i) =>
+/** What {@linkcode readLeases} read. */
+export interface FoundLeases {
+  /** Those that have ended in the meantime are left out. */
+  readonly found: Found[];
+  /** How many of the tokens were looked up: the first ones. */
+  readonly count: number;
+}
+
+/**
+ * Reads leases until their payloads come to `maxBytes`.
+ *
+ * @param isFirst whether one is read even if it is larger
+ */
+export async function readLeases(
+  link: Link,
+  owner: string,
+  tokens: readonly string[],
+  { maxBytes = MAX_BATCH_BYTES, isFirst = true }: { readonly maxBytes?: number; readonly isFirst?: boolean } = {},
+): Promise<FoundLeases> {
+  if (tokens.length === 0) return { found: [], count: 0 };
+  const args = [`${maxBytes}`, isFirst ? "1" : "0", ...tokens];
+  const payloads = await link.run(SCRIPTS.leased, [leasesKey(owner)], args, { bytes: true }) as (Buffer | null)[];
+  const found = payloads.flatMap((bytes, i) =>
     bytes
       ? [{ place: { in: "leased" } as const, member: member(bytes), position: -1, lease: { owner, token: tokens[i]! } }]
       : []
   );
+  return { found, count: payloads.length };
 }
 
 /** The name of an entry. */

@@ -29,7 +29,7 @@ export interface LocateOptions {
 /** Finds the entry that a ref's text names, a running job too; undefined when it is gone or the text is no ref. */
 export async function locateText(link: Link, text: string): Promise<Found | undefined> {
   const ref = parseRef(text);
-  if (ref?.in === "leased") return (await readLeases(link, ref.owner, [ref.token]))[0];
+  if (ref?.in === "leased") return (await readLeases(link, ref.owner, [ref.token])).found[0];
   return ref && await locate(link, ref);
 }
 

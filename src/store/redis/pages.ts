@@ -3,52 +3,84 @@
  * two pages makes none be passed over. When that very entry is gone, the list goes on where it would be (a set), or
  * where nothing that is left can be missed (a queue): then some may be shown twice.
  *
- * A page costs O(limit), as long as few entries have moved since the last one.
+ * A page ends early where its payloads exceed {@linkcode MAX_BATCH_BYTES}. It costs O(limit), as long as few entries have
+ * moved since the last one.
  *
  * @module
  */
-import type { Entry, Page, PageRequest, Place, SetName } from "../admin.ts";
+import type { Buffer } from "node:buffer";
+import type { Page, PageRequest, Place, SetName } from "../admin.ts";
+import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
 import { CursorError } from "../cursor.ts";
-import { entryOf, type Found, readLeases, readOwners, readQueue, readSet, readTokens } from "./entries.ts";
+import { member } from "./context.ts";
+import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
 import { queueKey, SETS } from "./keys.ts";
 import type { Link } from "./link.ts";
 import { locate } from "./locate.ts";
-import { parseRef } from "./refs.ts";
+import { formatRef, parseRef } from "./refs.ts";
+import { SCRIPTS } from "./script.ts";
 
 const DEFAULT_LIMIT = 25;
 
 /** See `StoreAdmin.page`. */
-export async function readPage(link: Link, place: Place, request: PageRequest = {}): Promise<Page> {
-  const limit = request.limit ?? DEFAULT_LIMIT;
-  const reverse = request.reverse ?? false;
-  const found = await readFrom(link, place, { cursor: request.cursor, count: limit + 1, reverse });
-  const entries: Entry[] = found.slice(0, limit).map(entryOf);
-  const next = found[limit];
-  return next ? { entries, next: entryOf(next).ref } : { entries };
+export async function readPage(
+  link: Link,
+  place: Place,
+  { cursor, limit = DEFAULT_LIMIT, reverse = false }: PageRequest = {},
+): Promise<Page> {
+  const from = { cursor, limit, reverse };
+  const { found, next } = place.in === "leased" ? await leasedPage(link, from) : await placePage(link, place, from);
+  return { entries: found.map(entryOf), ...(next !== undefined && { next }) };
 }
 
 interface From {
   readonly cursor: string | undefined;
-  readonly count: number;
+  readonly limit: number;
   readonly reverse: boolean;
 }
 
-async function readFrom(link: Link, place: Place, from: From): Promise<Found[]> {
-  if (place.in === "leased") return await leasesFrom(link, from);
-  const start = from.cursor === undefined ? undefined : await startAt(link, place, from.cursor, from.reverse);
-  const read = place.in === "queue"
-    ? (at: number, count: number) => readQueue(link, place.queue, at, count)
-    : (at: number, count: number) => readSet(link, place.in as SetName, at, count);
-  if (!from.reverse) return await read(start ?? 0, from.count);
-  const last = start ?? await sizeOf(link, place) - 1;
-  const first = Math.max(0, last - from.count + 1);
-  return (await read(first, last - first + 1)).reverse();
+interface FoundPage {
+  readonly found: readonly Found[];
+  readonly next?: string | undefined;
+}
+
+/** A page of a queue or a set. One entry more is read: it is the cursor. */
+async function placePage(link: Link, place: Listed, { cursor, limit, reverse }: From): Promise<FoundPage> {
+  const start = cursor === undefined ? undefined : await startAt(link, place, cursor, reverse);
+  const first = start ?? (reverse ? Number.MAX_SAFE_INTEGER : 0);
+  const direction = reverse ? "reverse" : "forward";
+  const kind = place.in === "queue" ? "queue" : "set";
+  const args = [keyOf(place), kind, `${first}`, `${limit + 1}`, `${MAX_BATCH_BYTES}`, direction];
+  const reply = await link.run(SCRIPTS.window, [], args, { bytes: true }) as [number, 0 | 1, ...Buffer[]];
+  const found = readWindow(place, reply, reverse);
+  const [, isCut] = reply;
+  const shown = isCut ? found.slice(0, -1) : found.slice(0, limit);
+  const next = found[shown.length];
+  return { found: shown, next: next && entryOf(next).ref };
+}
+
+/** A place whose entries have positions. */
+type Listed = Exclude<Place, { readonly in: "leased" }>;
+
+function keyOf(place: Listed): string {
+  return place.in === "queue" ? queueKey(place.queue) : SETS[place.in as SetName];
+}
+
+function readWindow(place: Listed, [first, , ...rest]: [number, 0 | 1, ...Buffer[]], reverse: boolean): Found[] {
+  const found: Found[] = [];
+  const width = place.in === "queue" ? 1 : 2;
+  for (let i = 0; i < rest.length; i += width) {
+    const position = reverse ? first - i / width : first + i / width;
+    const score = width === 1 ? {} : { score: Number(rest[i + 1]!.toString()) };
+    found.push({ place, member: member(rest[i]!), position, ...score });
+  }
+  return found;
 }
 
 /** The position of the cursor's entry, or where to go on when it is gone. */
-async function startAt(link: Link, place: Place, cursor: string, reverse: boolean): Promise<number | undefined> {
+async function startAt(link: Link, place: Listed, cursor: string, reverse: boolean): Promise<number | undefined> {
   const ref = parseRef(cursor);
-  if (!ref || ref.in !== place.in || ref.in === "leased") throw new CursorError(cursor);
+  if (!ref || ref.in === "leased" || ref.in !== place.in) throw new CursorError(cursor);
   const found = await locate(link, ref, { near: true });
   if (found && found.position >= 0) return found.position;
   if (ref.in === "queue") return reverse ? Math.min(ref.position, await sizeOf(link, place) - 1) : 0;
@@ -59,30 +91,34 @@ async function startAt(link: Link, place: Place, cursor: string, reverse: boolea
     : await link.call(["ZCOUNT", key, "-inf", `(${ref.score}`]) as number;
 }
 
-async function sizeOf(link: Link, place: Place): Promise<number> {
-  const size = place.in === "queue"
-    ? link.call(["LLEN", queueKey(place.queue)])
-    : link.call(["ZCARD", SETS[place.in as SetName]]);
-  return await size as number;
+async function sizeOf(link: Link, place: Listed): Promise<number> {
+  return await link.call([place.in === "queue" ? "LLEN" : "ZCARD", keyOf(place)]) as number;
 }
 
 /** Leases by process, then in the order of taking. */
-async function leasesFrom(link: Link, { cursor, count, reverse }: From): Promise<Found[]> {
+async function leasedPage(link: Link, { cursor, limit, reverse }: From): Promise<FoundPage> {
   const ref = cursor === undefined ? undefined : parseRef(cursor);
   const start = ref?.in === "leased" ? ref : undefined;
   if (cursor !== undefined && start === undefined) throw new CursorError(cursor);
   const owners = await readOwners(link);
   if (reverse) owners.reverse();
   const found: Found[] = [];
+  let left = MAX_BATCH_BYTES;
   for (const owner of owners) {
-    if (found.length >= count) break;
     if (start && (reverse ? owner > start.owner : owner < start.owner)) continue;
     let tokens = await readTokens(link, owner);
     if (reverse) tokens.reverse();
     if (start && owner === start.owner) {
       tokens = tokens.filter((token) => reverse ? token <= start.token : token >= start.token);
     }
-    found.push(...await readLeases(link, owner, tokens.slice(0, count - found.length)));
+    const wanted = tokens.slice(0, limit - found.length);
+    const some = await readLeases(link, owner, wanted, { maxBytes: left, isFirst: found.length === 0 });
+    for (const one of some.found) {
+      found.push(one);
+      left -= one.member.exact.length;
+    }
+    const next = tokens[some.count];
+    if (next !== undefined) return { found, next: formatRef({ in: "leased", owner, token: next }) };
   }
-  return found;
+  return { found };
 }

@@ -5,12 +5,13 @@
  */
 import { systemClock } from "../../clock.ts";
 import { hasText } from "../admin_search.ts";
+import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
 import { numberIn } from "../cursor.ts";
 import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
 import type { Context } from "./context.ts";
 import { serverTime } from "./context.ts";
 import { edit } from "./editor.ts";
-import { ENDED, resultKey, RESULTS_CHANNEL } from "./keys.ts";
+import { resultKey, RESULTS_CHANNEL } from "./keys.ts";
 import { SCRIPTS } from "./script.ts";
 
 /** Where nothing is told (its permission is missing, the connection was away), a record is seen so much later. */
@@ -20,6 +21,14 @@ const SEARCH_STEP = 1_000;
 /** What scripts take of a record. */
 export function packRecord({ jid, ttlMs, body }: NewRecord): [jid: string, ttlMs: string, body: string] {
   return [jid, Number.isFinite(ttlMs) ? `${Math.max(1, Math.round(ttlMs))}` : "", body];
+}
+
+/** Records that were read in one step. */
+interface Step {
+  readonly bodies: readonly string[];
+  /** Whether it ended early, as the records were large. */
+  readonly isCut: boolean;
+  readonly next?: string;
 }
 
 /** Reads records, and waits for them. */
@@ -71,11 +80,12 @@ export class Results {
     const limit = request.limit ?? 25;
     const records: string[] = [];
     let cursor = request.cursor;
-    do {
-      const { bodies, next } = await this.#step(cursor, limit - records.length);
+    for (let isFull = false; !isFull;) {
+      const { bodies, next, isCut } = await this.#step(cursor, limit - records.length);
       records.push(...bodies);
       cursor = next;
-    } while (records.length < limit && cursor !== undefined);
+      isFull = isCut || records.length >= limit || cursor === undefined;
+    }
     return { records, ...(cursor !== undefined && { next: cursor }) };
   }
 
@@ -98,19 +108,16 @@ export class Results {
   }
 
   /** The cursor is the last one's number. */
-  async #step(cursor: string | undefined, limit: number): Promise<{ bodies: string[]; next?: string }> {
+  async #step(cursor: string | undefined, limit: number): Promise<Step> {
     const { link } = this.#context;
     const last = numberIn(cursor);
-    const from = last === undefined ? "+inf" : `(${last}`;
-    const args = ["ZRANGE", ENDED, from, "-inf", "BYSCORE", "REV", "LIMIT", "0", `${limit}`, "WITHSCORES"];
-    const [now, members] = await Promise.all([
+    const args = [last === undefined ? "+inf" : `(${last}`, `${limit}`, `${MAX_BATCH_BYTES}`];
+    const [now, [next, isCut, ...entries]] = await Promise.all([
       serverTime(this.#context),
-      link.call(args) as Promise<[string, number][]>,
+      link.run(SCRIPTS.records, [], args) as Promise<[string, 0 | 1, ...string[]]>,
     ]);
-    if (members.length === 0) return { bodies: [] };
-    const entries = await link.call(["MGET", ...members.map(([jid]) => resultKey(jid))]) as (string | null)[];
-    const bodies = entries.flatMap((entry) => entry === null ? [] : readEntry(entry, now) ?? []);
-    return { bodies, ...(members.length === limit && { next: `${members.at(-1)![1]}` }) };
+    const bodies = entries.flatMap((entry) => readEntry(entry, now) ?? []);
+    return { bodies, isCut: isCut === 1, ...(next !== "" && { next }) };
   }
 
   #told(jid: string, signal: AbortSignal): { readonly promise: Promise<void>; stop(): void } {

@@ -28,6 +28,7 @@ import forget from "./lua/forget.lua" with { type: "text" };
 import held from "./lua/held.lua" with { type: "text" };
 import holder from "./lua/holder.lua" with { type: "text" };
 import keepRecord from "./lua/keep_record.lua" with { type: "text" };
+import leased from "./lua/leased.lua" with { type: "text" };
 import limit from "./lua/limit.lua" with { type: "text" };
 import hasQueuedJobs from "./lua/has_queued_jobs.lua" with { type: "text" };
 import limits from "./lua/limits.lua" with { type: "text" };
@@ -40,6 +41,7 @@ import pause from "./lua/pause.lua" with { type: "text" };
 import paused from "./lua/paused.lua" with { type: "text" };
 import pauses from "./lua/pauses.lua" with { type: "text" };
 import record from "./lua/record.lua" with { type: "text" };
+import records from "./lua/records.lua" with { type: "text" };
 import release from "./lua/release.lua" with { type: "text" };
 import reply from "./lua/reply.lua" with { type: "text" };
 import rescue from "./lua/rescue.lua" with { type: "text" };
@@ -50,6 +52,7 @@ import take from "./lua/take.lua" with { type: "text" };
 import takeOut from "./lua/take_out.lua" with { type: "text" };
 import trimDead from "./lua/trim_dead.lua" with { type: "text" };
 import unlock from "./lua/unlock.lua" with { type: "text" };
+import window from "./lua/window.lua" with { type: "text" };
 
 /** A script and the name Redis knows it by. */
 export interface Script {
@@ -78,6 +81,7 @@ export const SCRIPTS = {
   due: script(due),
   enqueue: script(enqueue, add),
   forget: script(forget, paused),
+  leased: script(leased),
   limit: script(limit),
   hasQueuedJobs: script(hasQueuedJobs, paused),
   measure: script(measure),
@@ -89,6 +93,7 @@ export const SCRIPTS = {
   pause: script(pause),
   pauses: script(pauses, paused),
   record: script(record, keepRecord),
+  records: script(records),
   release: script(release),
   reply: script(reply),
   rescue: script(rescue, offline + add + trimDead + unlock + endLive),
@@ -96,4 +101,5 @@ export const SCRIPTS = {
   settle: script(settle, add + trimDead + count + endLive + keepRecord),
   stats: script(stats, limits),
   take: script(take, paused + limits),
+  window: script(window),
 };

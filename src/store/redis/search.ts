@@ -15,7 +15,7 @@ import { type Member, member } from "./context.ts";
 import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
 import { queueKey, QUEUES, SETS } from "./keys.ts";
 import type { Link } from "./link.ts";
-import { inWindows, type Read, type Reader, WINDOW } from "./windows.ts";
+import { inWindows, MAX_WINDOW, type Read, type Reader, WindowSize } from "./windows.ts";
 
 /** What is looked for. */
 interface Wanted {
@@ -76,25 +76,29 @@ async function* everything(link: Link, wanted: Wanted): AsyncGenerator<Found> {
   yield* inQueues(link, wanted);
   for (const owner of await readOwners(link)) {
     const tokens = await readTokens(link, owner);
-    for (let i = 0; i < tokens.length; i += WINDOW) {
-      for (const found of await readLeases(link, owner, tokens.slice(i, i + WINDOW))) {
-        if (wanted.is(found.member.text)) yield found;
+    for (let i = 0; i < tokens.length;) {
+      const { found, count } = await readLeases(link, owner, tokens.slice(i, i + MAX_WINDOW));
+      for (const one of found) {
+        if (wanted.is(one.member.text)) yield one;
       }
+      i += count;
     }
   }
   yield* inSet(link, "dead", wanted);
 }
 
-/** Queues are asked for a thousand at a time: where there are many, each has few jobs, and one by one is all waiting. */
+/** Reads the sizes of a thousand queues at a time: where there are many, each has few jobs, and one by one is all waiting. */
 async function* inQueues(link: Link, wanted: Wanted): AsyncGenerator<Found> {
   const names = (await link.call(["SMEMBERS", QUEUES]) as string[]).sort();
-  for (let i = 0; i < names.length; i += WINDOW) {
-    const some = names.slice(i, i + WINDOW);
+  const size = new WindowSize();
+  for (let i = 0; i < names.length; i += MAX_WINDOW) {
+    const some = names.slice(i, i + MAX_WINDOW);
     const sizes = await Promise.all(some.map((queue) => sizeOf(link, queue)));
-    for (const step of stepsOf(some.map((queue, j) => ({ queue, size: sizes[j]! })))) {
+    for (const step of stepsOf(some.map((queue, j) => ({ queue, size: sizes[j]! })), size)) {
       if (step.length === 1) yield* inQueue(link, step[0]!.queue, wanted);
       else {
         const read = await Promise.all(step.map(({ queue, size }) => fromBack(link, queue, size)(0, size)));
+        size.note(read.flatMap(({ payloads }) => payloads));
         for (const [j, { queue }] of step.entries()) yield* inPart(queue, read[j]!, wanted);
       }
     }
@@ -107,12 +111,12 @@ interface Queue {
 }
 
 /** Queues that are read at once: one, or some that have no more jobs than a window. */
-function* stepsOf(queues: readonly Queue[]): Generator<Queue[]> {
+function* stepsOf(queues: readonly Queue[], window: WindowSize): Generator<Queue[]> {
   let step: Queue[] = [];
   let jobs = 0;
   for (const one of queues) {
     if (one.size === 0) continue;
-    if (jobs + one.size > WINDOW && step.length > 0) {
+    if (jobs + one.size > window.count && step.length > 0) {
       yield step;
       step = [];
       jobs = 0;

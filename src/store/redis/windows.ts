@@ -8,11 +8,15 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
+import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
 
-/** Jobs in one step of the server. */
-export const WINDOW = 1_000;
-/** Jobs of the window before: so many may leave between two steps. */
-const OVERLAP = 50;
+/** The most jobs in one step of the server. */
+export const MAX_WINDOW = 1_000;
+/** Jobs of the first window, as their sizes are not known, and by how much the next one may be larger. */
+const FIRST_WINDOW = 32;
+const GROWTH = 4;
+/** The most jobs of the window before with which a window begins: as many may leave between two steps. */
+const MAX_OVERLAP = 50;
 /** Windows asked for at a time. */
 const AHEAD = 3;
 /** It begins so often at most; the last time it goes on whatever leaves. */
@@ -31,6 +35,34 @@ export interface Read {
 export type Reader = (from: number, count: number) => Promise<Read>;
 
 /**
+ * How many jobs to read at once, so that their payloads are about {@linkcode MAX_BATCH_BYTES}: as many as the last window
+ * suggests. A window of large jobs right after one of small jobs is larger than that, once: Redis sends a window five
+ * times as fast as a script that adds up the sizes.
+ */
+export class WindowSize {
+  #count = FIRST_WINDOW;
+  #isKnown = false;
+
+  /** Jobs of the next window. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Whether a window has been read: the sizes of the jobs are known, more or less. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  /** Learns from a window that was read. */
+  note(payloads: readonly Buffer[]): void {
+    if (payloads.length === 0) return;
+    this.#isKnown = true;
+    const mean = payloads.reduce((sum, { length }) => sum + length, 1) / payloads.length;
+    this.#count = Math.max(1, Math.min(MAX_WINDOW, GROWTH * this.#count, Math.floor(MAX_BATCH_BYTES / mean)));
+  }
+}
+
+/**
  * Reads everything, once; begins again when so much left that something may have been passed over. What stays is
  * seen, some of it twice.
  *
@@ -38,36 +70,56 @@ export type Reader = (from: number, count: number) => Promise<Read>;
  * @returns of each window what was not in the one before it
  */
 export async function* inWindows(begin: () => Reader | Promise<Reader>): AsyncGenerator<Read> {
-  let tail: readonly Buffer[] | undefined;
-  for (let beginnings = 1; tail === undefined; beginnings++) {
-    tail = [];
+  const size = new WindowSize();
+  let isWhole = false;
+  for (let beginnings = 1; !isWhole; beginnings++) {
+    let before: readonly Buffer[] = [];
+    isWhole = true;
     const read = await begin();
-    for await (const window of readAhead(read)) {
+    for await (const { overlap, ...window } of readAhead(read, size)) {
       const { payloads, last } = window;
-      const known = seenOf(payloads, tail);
+      const known = seenOf(payloads, overlap === 0 ? [] : before.slice(-overlap));
       if (known === undefined && beginnings < BEGINNINGS) {
-        tail = undefined;
+        isWhole = false;
         break;
       }
       yield { ...window, payloads: payloads.slice(known) };
       if (last) break;
-      tail = payloads.slice(-OVERLAP);
+      before = payloads;
     }
   }
 }
 
-async function* readAhead(read: Reader): AsyncGenerator<Read> {
-  const asked: Promise<Read>[] = [];
+/** A window, and with how many jobs of the one before it begins. */
+interface Window extends Read {
+  readonly overlap: number;
+}
+
+async function* readAhead(read: Reader, size: WindowSize): AsyncGenerator<Window> {
+  const asked: Promise<Window>[] = [];
+  let overlap = 0;
   for (let at = 0;;) {
-    for (; asked.length < AHEAD; at += WINDOW) {
-      const from = Math.max(0, at - OVERLAP);
-      const window = read(from, at + WINDOW - from);
+    // One until the sizes of the jobs are known.
+    while (asked.length < (size.isKnown ? AHEAD : 1)) {
+      const { count } = size;
+      const window = askFor(read, { at, count, overlap });
       // Nobody waits for those that turn out not to be needed.
       window.catch(() => {});
       asked.push(window);
+      at += count;
+      overlap = Math.min(MAX_OVERLAP, Math.ceil(count / GROWTH));
     }
-    yield await asked.shift()!;
+    const window = await asked.shift()!;
+    size.note(window.payloads);
+    yield window;
   }
+}
+
+async function askFor(
+  read: Reader,
+  { at, count, overlap }: { readonly at: number; readonly count: number; readonly overlap: number },
+): Promise<Window> {
+  return { ...await read(at - overlap, count + overlap), overlap };
 }
 
 /** How many of a window's first were seen in the window before; undefined when none was. */

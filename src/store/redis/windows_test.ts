@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
+import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
 import { inWindows, type Reader } from "./windows.ts";
 
 Deno.test("windows: everything once, whatever the length", async () => {
@@ -43,6 +44,25 @@ Deno.test("windows: it ends though nothing keeps its order", async () => {
   const place = numbered(3_000);
   const read = await readAll(place, () => place.reverse());
   assert(read.length < 5 * 3_000);
+});
+
+Deno.test("windows: large payloads are read a few at a time, small ones a thousand", async () => {
+  for (const [bytes, most] of [[500_000, 32], [40_000, 105 + 27], [300, 1_050]] as const) {
+    const place = Array.from({ length: 4_000 }, (_, i) => Buffer.alloc(bytes < 1_000 ? bytes : 1_000, `${i}`));
+    const counts: number[] = [];
+    const read: Reader = (from, count) => {
+      counts.push(count);
+      const payloads = place.slice(from, from + count);
+      // As large as they are said to be, without their bytes.
+      for (const one of payloads) Object.defineProperty(one, "length", { value: bytes });
+      return Promise.resolve({ payloads, last: payloads.length < count });
+    };
+    let count = 0;
+    for await (const { payloads } of inWindows(() => read)) count += payloads.length;
+    assertEquals(count, 4_000);
+    assert(Math.max(...counts.slice(1)) <= most, `${bytes} bytes: ${Math.max(...counts)} at once`);
+    assert(counts.slice(4).every((one) => one * bytes <= 1.5 * MAX_BATCH_BYTES));
+  }
 });
 
 /** @param change called before each reading with its number */

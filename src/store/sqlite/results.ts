@@ -4,12 +4,19 @@
  * @module
  */
 import { hasText } from "../admin_search.ts";
+import { ByteBudget } from "../batch_bytes.ts";
 import { numberIn } from "../cursor.ts";
 import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
+import { readBounded } from "./bounded.ts";
 import type { Context } from "./context.ts";
 
 /** A search looks through so many records before it lets others run. */
 const SEARCH_STEP = 1_000;
+
+interface Row {
+  readonly id: number;
+  readonly body: string;
+}
 
 /** Keeps records. */
 export class Results {
@@ -69,12 +76,8 @@ export class Results {
   page(request: { readonly cursor?: string; readonly limit?: number } = {}): Promise<RecordPage> {
     return this.#context.read(() => {
       const limit = request.limit ?? 25;
-      const rows = this.#rows(request.cursor, limit);
-      const last = rows.at(-1);
-      return {
-        records: rows.map((row) => row.body),
-        ...(rows.length === limit && last !== undefined && { next: String(last.id) }),
-      };
+      const { rows, next } = this.#rows(request.cursor, limit);
+      return { records: rows.map((row) => row.body), ...(next !== undefined && { next }) };
     });
   }
 
@@ -84,12 +87,12 @@ export class Results {
     const found: string[] = [];
     let cursor: string | undefined;
     for (;;) {
-      const rows = await this.#context.read(() => this.#rows(cursor, SEARCH_STEP));
+      const { rows, next } = await this.#context.read(() => this.#rows(cursor, SEARCH_STEP));
       for (const { body } of rows) {
         if (found.length < limit && hasText(body, wanted)) found.push(body);
       }
-      if (rows.length < SEARCH_STEP || found.length === limit) return found;
-      cursor = String(rows.at(-1)!.id);
+      if (next === undefined || found.length === limit) return found;
+      cursor = next;
       await this.#context.turn();
     }
   }
@@ -100,10 +103,19 @@ export class Results {
     return row?.body as string | undefined;
   }
 
-  #rows(cursor: string | undefined, limit: number): { id: number; body: string }[] {
+  /** Reads the latest records before the cursor, until they come to 4 MiB. */
+  #rows(cursor: string | undefined, limit: number): { readonly rows: readonly Row[]; readonly next?: string } {
     const { sql, now } = this.#context;
-    return sql(
-      "SELECT id, body FROM record WHERE id < ? AND (expires IS NULL OR expires > ?) ORDER BY id DESC LIMIT ?",
-    ).all(numberIn(cursor) ?? Number.MAX_SAFE_INTEGER, now(), limit) as { id: number; body: string }[];
+    const budget = new ByteBudget();
+    const rows = readBounded(
+      { limit, budget },
+      (count, after: Row | undefined) =>
+        sql(
+          "SELECT id, body FROM record WHERE id < ? AND (expires IS NULL OR expires > ?) ORDER BY id DESC LIMIT ?",
+        ).all(after?.id ?? numberIn(cursor) ?? Number.MAX_SAFE_INTEGER, now(), count) as unknown as Row[],
+      ({ body }) => body,
+    );
+    const last = rows.at(-1);
+    return { rows, ...((budget.isSpent || rows.length === limit) && last && { next: String(last.id) }) };
   }
 }
