@@ -88,6 +88,7 @@ export class Heartbeat implements Service {
   async step(): Promise<void> {
     const { store, describe, ttlMs, onCommands, onBeat } = this.#options;
     const beat = await store.beat(describe(), ttlMs);
+    this.#options.outage.beat();
     if (beat.commands.length > 0) onCommands(beat.commands);
     onBeat(beat);
   }
@@ -176,6 +177,7 @@ export class Heartbeat implements Service {
         this.#loopDelayMs = Math.round(message.loopDelayMs);
         if (this.#failing > 0) log[outage.over(this.name) ?? "debug"]("Heartbeat reaches the store again");
         this.#failing = 0;
+        outage.beat();
         if (message.commands.length > 0) onCommands(message.commands);
         onBeat(message);
         break;

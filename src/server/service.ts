@@ -46,6 +46,9 @@ export interface LoopServices {
 /** After the n-th failure in a row a loop waits this long, doubled each time, with jitter. */
 const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 5_000;
+/** A loop that has failed this many times in a row, though the store answers heartbeats, warns, at most once a minute. */
+const MIN_REPEATED_FAILURES = 3;
+const WARNING_INTERVAL_MS = 60_000;
 
 /** Runs a {@linkcode LoopBody}: step, rest, step, rest, until stopped. */
 export class Loop<Result> implements Service {
@@ -76,6 +79,7 @@ export class Loop<Result> implements Service {
     const task = tasks.add(this.name);
     const { outage = new Outage() } = this.#services;
     let failures = 0;
+    let warnedAt = -Infinity;
     while (!signal.aborted) {
       try {
         task.enter("working");
@@ -94,6 +98,13 @@ export class Loop<Result> implements Service {
           log.error("Failed, trying again", { error, stack: (error as Error)?.stack });
         } else if (failures === 1) {
           log[outage.met(this.name, error)]("Store failed, trying again", { error: error.message });
+        } else if (
+          failures >= MIN_REPEATED_FAILURES && outage.failsAlone(this.name) &&
+          clock.monotonic() - warnedAt >= WARNING_INTERVAL_MS
+        ) {
+          warnedAt = clock.monotonic();
+          outage.warns(this.name);
+          log.warn("Keeps failing while heartbeats reach the store", { failures, error: error.message });
         }
         task.enter("backing-off");
         await clock.sleep(backoff, signal);

@@ -2,11 +2,12 @@ import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/clock.ts";
 import { KeptLog } from "../../tests/support/log.ts";
 import { StoreError } from "../store/errors.ts";
+import { Outage } from "./outage.ts";
 import { Loop, type LoopBody } from "./service.ts";
 import { Tasks } from "./tasks.ts";
 
 /** A loop over `step` that rests on the clock, and what it is watched by. */
-function loopOver(step: (count: number) => unknown, restMs = 1_000) {
+function loopOver(step: (count: number) => unknown, restMs = 1_000, outage = new Outage()) {
   const clock = new FakeClock();
   const tasks = new Tasks(clock);
   const log = new KeptLog();
@@ -24,7 +25,7 @@ function loopOver(step: (count: number) => unknown, restMs = 1_000) {
       await clock.sleep(restMs, signal);
     },
   };
-  const loop = new Loop(body, { clock, tasks, log });
+  const loop = new Loop(body, { clock, tasks, log, outage });
   const states = () => tasks.list().map(({ label, state }) => `${label} ${state}`);
   return { loop, clock, tasks, log, done, states };
 }
@@ -146,4 +147,35 @@ Deno.test("a loop survives whatever is thrown, also at rest, and stops while it 
   await atRest.clock.untilSleeping();
   assertEquals(atRest.log.said, ["error Failed, trying again"]);
   await resting.stop();
+});
+
+Deno.test("a loop that keeps failing while heartbeats reach the store warns once a minute, with the reason", async () => {
+  const outage = new Outage("redis://127.0.0.1:6379/0");
+  let isFixed = false;
+  const { loop, clock, log } = loopOver(
+    () => {
+      if (!isFixed) throw new StoreError("unavailable", "Redis cannot be reached: it closed the connection");
+    },
+    1_000,
+    outage,
+  );
+  const warnings = () => log.lines.filter(({ level }) => level === "warn").map(({ message }) => message);
+  loop.start();
+  // An outage: its connection logs it.
+  for (let s = 0; s < 30; s++) await clock.advance(1_000);
+  assertEquals(warnings(), []);
+  // The heartbeat gets through, and the loop doesn't.
+  outage.beat();
+  outage.beat();
+  for (let s = 0; s < 55; s++) await clock.advance(1_000);
+  assertEquals(warnings(), ["Keeps failing while heartbeats reach the store"]);
+  const { failures, error } = log.lines.find(({ level }) => level === "warn")!.fields as Record<string, unknown>;
+  assert(Number(failures) >= 3);
+  assertEquals(error, "Redis cannot be reached: it closed the connection");
+  for (let s = 0; s < 65; s++) await clock.advance(1_000);
+  assertEquals(warnings().length, 2);
+  isFixed = true;
+  for (let s = 0; s < 10; s++) await clock.advance(1_000);
+  assertEquals(warnings().at(-1), "Working again");
+  await loop.stop();
 });

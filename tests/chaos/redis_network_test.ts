@@ -145,6 +145,17 @@ Deno.test("redis chaos: a duplicate whose answer was lost stays refused when the
   assertEquals(await t.store.enqueue([job(5, { unique })]), [{ stored: true }]);
 });
 
+Deno.test("redis chaos: a command whose reply cuts the connection each time fails after waitMs, and others succeed", async () => {
+  await using t = await openBench({ waitMs: 1_000 });
+  await t.direct.enqueue(jobs(1, 100));
+  // Connecting takes some 150 bytes, a push four, and this page 15,000.
+  t.proxy.bytesToLive = () => 2_000;
+  t.proxy.cut();
+  await assertRejects(() => jidsIn(t.store), StoreError, "it closed the connection");
+  assertEquals(await t.store.enqueue(jobs(101, 101)), [{ stored: true }]);
+  assert(t.proxy.accepted < 30, `${t.proxy.accepted} connections`);
+});
+
 Deno.test("redis chaos: a slow network slows, and nothing more", async () => {
   await using t = await openBench();
   t.proxy.delayMs = 40;
