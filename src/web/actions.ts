@@ -203,7 +203,7 @@ const PAST = [
 ];
 
 /**
- * Pushes a changed job, then deletes the one it was made from: should we die in between, both are there.
+ * Pushes a changed job, with its own arguments where no others are given, then deletes the one it was made from: should we die in between, both are there.
  *
  * @throws {Refusal} when it cannot be stored as it is
  */
@@ -211,11 +211,12 @@ export async function pushAgain(
   desk: Desk,
   visitor: Visitor,
   original: Entry,
-  changed: { readonly class: string; readonly args: unknown; readonly queue: string },
+  changed: { readonly class: string; readonly args?: unknown; readonly queue: string },
 ): Promise<string> {
   const before = parsePayload(original.payload)?.payload;
   const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !PAST.includes(field)));
-  const request = { ...rest, ...changed, args: desk.mask.restore(changed.args, before?.args) } as JobRequest;
+  const args = changed.args === undefined ? before?.args : desk.mask.restore(changed.args, before?.args);
+  const request = { ...rest, ...changed, args } as JobRequest;
   const jid = await pushJob(desk, visitor, request, "push again");
   if (original.place.in !== "leased") await desk.store.edit([original.ref], "delete");
   return jid;

@@ -7,6 +7,7 @@ import type { Context } from "hono";
 import { type EndedJob, readEnded } from "../job/ended.ts";
 import type { Desk, WebEnv } from "./desk.ts";
 import { pageOf } from "./requests.ts";
+import { MAX_PARSED_CHARS } from "./shown.ts";
 
 /** One page of them. */
 export interface EndedList {
@@ -23,9 +24,9 @@ export async function endedOf(desk: Desk, c: Context<WebEnv>): Promise<EndedList
   const page = pageOf(c);
   if (text === "") {
     const { records, next } = await desk.store.results(page);
-    return { rows: records.flatMap((record) => show(record, desk)), text, cursor: page.cursor, next };
+    return { rows: await showAll(records, desk), text, cursor: page.cursor, next };
   }
-  const found = (await desk.store.searchResults(text, page.limit)).flatMap((record) => show(record, desk));
+  const found = await showAll(await desk.store.searchResults(text, page.limit), desk);
   // What is behind the mask is not to be found out.
   const wanted = text.toLowerCase();
   return { rows: found.filter((row) => textOf(row).includes(wanted)), text, cursor: undefined, next: undefined };
@@ -52,7 +53,8 @@ export async function recentEnded(desk: Desk): Promise<RecentEnded> {
   let cursor: string | undefined;
   do {
     const page = await desk.store.results({ limit: WINDOW, ...(cursor === undefined ? {} : { cursor }) });
-    rows.push(...page.records.flatMap(read));
+    const read = await desk.slices.map(page.records, { weigh: ({ length }) => length, map: readRecord });
+    rows.push(...read.flat());
     cursor = page.next;
     await desk.clock.turn();
   } while (cursor !== undefined && rows.length < MOST_RECENT && desk.clock.monotonic() < until);
@@ -70,11 +72,18 @@ export function logOf(job: EndedJob | undefined): readonly string[] {
   return Array.isArray(job?.log) ? job.log.filter((line) => typeof line === "string").slice(-1_000) : [];
 }
 
-function show(record: string, { mask }: Desk): EndedJob[] {
-  return read(record).map((job) => mask.value(job) as EndedJob);
+async function showAll(records: readonly string[], desk: Desk): Promise<EndedJob[]> {
+  const map = (record: string) => show(record, desk);
+  return (await desk.slices.map(records, { weigh: ({ length }) => length, map })).flat();
 }
 
-function read(record: string): EndedJob[] {
+function show(record: string, { mask }: Desk): EndedJob[] {
+  return readRecord(record).map((job) => mask.value(job) as EndedJob);
+}
+
+/** Returns the job of a record; nothing when it can't be read, or is too large to be parsed here. */
+function readRecord(record: string): EndedJob[] {
+  if (record.length > MAX_PARSED_CHARS) return [];
   try {
     const job = readEnded(record);
     return typeof job === "object" && job !== null ? [job] : [];

@@ -5,11 +5,12 @@
  */
 import { getField } from "../job/raw.ts";
 import type { Entry, Place, ProcessInfo, Stats } from "../store/admin.ts";
+import type { RunningJob } from "../store/store.ts";
 import { whyNotRunning } from "../words/standing.ts";
 import type { Desk } from "./desk.ts";
 import { endedJob, logOf } from "./ended.ts";
 import { FAR, type JobDetail } from "./pages/job.tsx";
-import { backtraceOf, showEntry, type ShownJob, showRunning } from "./shown.ts";
+import { backtraceOf, MAX_PARSED_CHARS, showEntry, type ShownJob, showRunning } from "./shown.ts";
 
 /** Where the job is, with the reasons why it does not run. Usually one place; none when it is gone. */
 export async function lookUp(
@@ -30,7 +31,9 @@ export async function lookUp(
       progress: running?.progress,
       log: running?.log ?? logOf(ended),
       before: await desk.store.before(entry.ref, FAR),
-      reasons: whyNotRunning(entry, surroundings).map((reason) => desk.mask.text(reason)),
+      reasons: entry.payload.length > MAX_PARSED_CHARS
+        ? []
+        : whyNotRunning(entry, surroundings).map((reason) => desk.mask.text(reason)),
       backtrace: job.payload ? backtraceOf(job.payload, desk.mask) : [],
     };
   }));
@@ -38,9 +41,15 @@ export async function lookUp(
 
 /** What a job that runs says of itself, as its process told at its last heartbeat. */
 function runningJob(desk: Desk, jid: string, processes: readonly ProcessInfo[]): ShownJob | undefined {
-  const work = processes.flatMap((process) => process.work).find(({ payload }) => getJid(payload) === jid);
+  const isIt = ({ payload }: RunningJob) =>
+    // Reading a field of a megabyte takes milliseconds, and thousands of jobs may run.
+    (payload.length < SCANNED_CHARS || payload.includes(jid)) && getJid(payload) === jid;
+  const work = processes.flatMap((process) => process.work).find(isIt);
   return work && showRunning(work, desk.mask);
 }
+
+/** Shorter payloads are read right away. */
+const SCANNED_CHARS = 16 * 1024;
 
 function getJid(payload: string): unknown {
   try {

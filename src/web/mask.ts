@@ -40,6 +40,18 @@ const LONGEST = 20_000;
 
 /** Deeper values are not looked into, and are not shown. */
 const DEEPEST = 64;
+/** The most values that are shown of one payload, record or entry. Masking and printing a value takes microseconds. */
+export const MAX_VALUES = 20_000;
+/** Stands for what is not shown. */
+const CUT = "…";
+
+/** How many values may still be shown. */
+interface Budget {
+  left: number;
+}
+
+/** A name and the beginning of its value, in JSON. */
+const MEMBER = /"((?:[^"\\]|\\.){0,500})"\s{0,20}:\s{0,20}("(?:[^"\\]|\\.)*"?|[[{]|[^",\]}\s]{0,2000})/g;
 
 /** Masks what should not be shown. */
 export class Mask {
@@ -62,32 +74,89 @@ export class Mask {
     return masked;
   }
 
+  /** Returns a payload's text, where it isn't parsed, without secrets: in texts, and under telling names. */
+  json(text: string): string {
+    const cut = this.text(text);
+    let shown = "";
+    let copied = 0;
+    for (const { 0: member, 1: name, 2: value, index } of cut.matchAll(MEMBER)) {
+      if (!this.hides(unescaped(name!))) continue;
+      shown += `${cut.slice(copied, index)}"${name}":"${MASKED}"`;
+      copied = index + member.length;
+      // A text that is cut doesn't tell where an object or an array ends.
+      if (value === "{" || value === "[") return shown + CUT;
+    }
+    return shown + cut.slice(copied);
+  }
+
   /** Whether what stands under this name is a secret. */
   hides(name: string): boolean {
     return this.#names.test(name);
   }
 
-  /** A value without secrets, and without anything deeper than can be shown. */
-  value(value: unknown, depth = 0): unknown {
-    if (typeof value === "string") return this.text(value);
-    if (typeof value !== "object" || value === null) return value;
-    if (depth >= DEEPEST) return "…";
-    if (Array.isArray(value)) return value.map((one) => this.value(one, depth + 1));
-    return Object.fromEntries(
-      Object.entries(value).map(([name, one]) => [name, this.hides(name) ? MASKED : this.value(one, depth + 1)]),
-    );
+  /** Returns a value without secrets, up to 20,000 values and 64 levels; `…` stands for the rest. */
+  value(value: unknown): unknown {
+    return this.#value(value, 0, { left: MAX_VALUES });
   }
 
-  /** A payload without secrets. The last argument of an encrypted job is one. */
+  /** Returns whether {@linkcode value} shows all of a value: then what was edited under the mask can be put back. */
+  showsWhole(value: unknown): boolean {
+    let count = 0;
+    let level: object[] = isObject(value) ? [value] : [];
+    for (let depth = 0; level.length > 0; depth++) {
+      if (depth >= DEEPEST) return false;
+      const next: object[] = [];
+      for (const one of level) {
+        for (const inner of Object.values(one)) {
+          if (++count > MAX_VALUES) return false;
+          if (isObject(inner)) next.push(inner);
+        }
+      }
+      level = next;
+    }
+    return true;
+  }
+
+  /**
+   * Returns a payload without secrets. The last argument of an encrypted job is one. Of each field that is no array or
+   * object the value is shown, however many values the fields before it have.
+   */
   payload<P extends { readonly args: readonly unknown[]; readonly encrypt?: unknown }>(payload: P): P {
-    const masked = this.value(payload) as P;
-    if (payload.encrypt !== true) return masked;
-    return { ...masked, args: masked.args.with(-1, MASKED) };
+    const budget = { left: MAX_VALUES };
+    const fields = Object.entries(payload).slice(0, MAX_VALUES);
+    const masked = Object.fromEntries(
+      fields.map(([name, one]) => [name, this.hides(name) ? MASKED : this.#value(one, 1, budget)]),
+    ) as unknown as P;
+    const args: readonly unknown[] = Array.isArray(masked.args) ? masked.args : [masked.args];
+    return { ...masked, args: payload.encrypt === true && args.length > 0 ? args.with(-1, MASKED) : args };
+  }
+
+  #value(value: unknown, depth: number, budget: Budget): unknown {
+    if (typeof value === "string") return this.text(value);
+    if (!isObject(value)) return value;
+    if (depth >= DEEPEST || budget.left <= 0) return CUT;
+    if (Array.isArray(value)) {
+      const shown: unknown[] = [];
+      for (const one of value) {
+        if (budget.left-- <= 0) return [...shown, CUT];
+        shown.push(this.#value(one, depth + 1, budget));
+      }
+      return shown;
+    }
+    const shown: [string, unknown][] = [];
+    for (const name of Object.keys(value)) {
+      if (budget.left-- <= 0) return Object.fromEntries([...shown, [CUT, CUT]]);
+      const one = (value as Record<string, unknown>)[name];
+      shown.push([name, this.hides(name) ? MASKED : this.#value(one, depth + 1, budget)]);
+    }
+    return Object.fromEntries(shown);
   }
 
   /** What was edited under the mask, with the original's secrets where the dots still stand. */
   restore(edited: unknown, original: unknown, depth = 0): unknown {
     if (edited === MASKED) return original ?? edited;
+    // Too deep to be shown.
+    if (edited === CUT && isObject(original)) return original;
     if (typeof edited === "string" && typeof original === "string" && edited === this.text(original)) return original;
     if (typeof edited !== "object" || edited === null || typeof original !== "object" || original === null) {
       return edited;
@@ -98,5 +167,17 @@ export class Mask {
       this.restore(one, Object.hasOwn(before, key) ? before[key] : undefined, depth + 1);
     if (Array.isArray(edited)) return edited.map(inner);
     return Object.fromEntries(Object.entries(edited).map(([name, one]) => [name, inner(one, name)]));
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function unescaped(name: string): string {
+  try {
+    return JSON.parse(`"${name}"`);
+  } catch {
+    return name;
   }
 }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Mask, MASKED } from "./mask.ts";
+import { Mask, MASKED, MAX_VALUES } from "./mask.ts";
 
 Deno.test("What stands under a telling name is masked, at any depth, and more names can be given", () => {
   const mask = new Mask(["iban", "a.b"]);
@@ -52,4 +52,40 @@ Deno.test("A depth bomb is cut", () => {
   let bomb: unknown = "x";
   for (let i = 0; i < 100_000; i++) bomb = [bomb];
   assertEquals(JSON.stringify(new Mask().value(bomb)).length < 200, true);
+});
+
+Deno.test("Shows at most 20,000 values, and all fields of a payload that are no arrays or objects", () => {
+  const mask = new Mask();
+  const masked = mask.payload({ args: [Array(500_000).fill(1)], more: { a: [1] }, jid: "j1", password: "x" });
+  assertEquals((masked.args[0] as unknown[]).length, MAX_VALUES);
+  assertEquals((masked.args[0] as unknown[]).at(-1), "…");
+  assertEquals([masked.more, masked.jid, masked.password], ["…", "j1", MASKED] as unknown);
+  const names = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`f${i}`, i]));
+  assertEquals(Object.keys(mask.value(names) as object).length, MAX_VALUES + 1);
+  assertEquals(Object.keys(mask.payload({ args: [], ...names })).length, MAX_VALUES);
+});
+
+Deno.test("Says whether a value is shown whole; what was too deep to be shown is put back", () => {
+  const mask = new Mask();
+  let deep: unknown = { password: "x" };
+  for (let i = 0; i < 100; i++) deep = [deep];
+  const list = (length: number) => Array(length).fill({});
+  assertEquals([1, "x", null, {}, list(9_999)].map((value) => mask.showsWhole(value)), Array(5).fill(true));
+  assertEquals([deep, list(MAX_VALUES + 1)].map((value) => mask.showsWhole(value)), [false, false]);
+  assertEquals(mask.restore(mask.value(deep), deep), deep);
+});
+
+Deno.test("Masks telling names in a text that is not parsed", () => {
+  const mask = new Mask();
+  const rows = [
+    [`{"password":"hunter2","a":1}`, `{"password":"${MASKED}","a":1}`],
+    [`{"user" : {"api_key" : 12345, "b":"c"}`, `{"user" : {"api_key":"${MASKED}", "b":"c"}`],
+    [`{"pass\\u0077ord":"hunter2"}`, `{"pass\\u0077ord":"${MASKED}"}`],
+    [`{"secret":"a\\"b hunter2`, `{"secret":"${MASKED}"`],
+    [`{"a":1,"token":{"x":"hunter2"},"b":2}`, `{"a":1,"token":"${MASKED}"…`],
+    [`{"a":"password","b":"see \\"password\\": no"}`, `{"a":"password","b":"see \\"password\\": no"}`],
+    [`no JSON redis://:hunter2@host`, `no JSON redis://:${MASKED}@host`],
+  ];
+  for (const [text, masked] of rows) assertEquals(mask.json(text!), masked);
+  assertEquals(mask.json(`{"password": `.repeat(100_000)).length < 30_000, true);
 });

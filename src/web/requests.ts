@@ -9,7 +9,7 @@ import type { Place } from "../store/admin.ts";
 import type { WebEnv } from "./desk.ts";
 import type { Desk } from "./desk.ts";
 import { type Filter, parseFilter } from "./filter.ts";
-import { type Scan, scan } from "./scan.ts";
+import { payloadLength, type Scan, scan } from "./scan.ts";
 import { showEntry } from "./shown.ts";
 import type { JobList } from "./pages/job_table.tsx";
 
@@ -58,7 +58,7 @@ export async function listOf(desk: Desk, c: Context<WebEnv>, place: Place): Prom
   return {
     ...wish,
     place,
-    rows: found.entries.map((entry) => showEntry(entry, desk.mask)),
+    rows: await desk.slices.map(found.entries, { weigh: payloadLength, map: (entry) => showEntry(entry, desk.mask) }),
     size: sizeOf(place, stats),
     next: found.next,
     looked: found.looked,

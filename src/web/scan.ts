@@ -66,7 +66,7 @@ export async function* windows(
     const limit = fits === undefined ? Math.min(size, left) : size;
     const { entries, next } = await store.page(place, { limit, reverse, ...(cursor === undefined ? {} : { cursor }) });
     yield {
-      entries: fits === undefined ? entries : await slices.run(() => entries.filter(fits)),
+      entries: fits === undefined ? entries : await filterInSlices(slices, entries, fits),
       looked: entries.length,
       ...(next === undefined ? {} : { next }),
     };
@@ -77,6 +77,20 @@ export async function* windows(
     size = Math.max(1, Math.min(LARGEST_WINDOW, size * 4, Math.floor(MOST_TEXT / mean)));
     await clock.turn(); // others have their turn too
   }
+}
+
+async function filterInSlices(
+  slices: Slices,
+  entries: readonly Entry[],
+  fits: (entry: Entry) => boolean,
+): Promise<Entry[]> {
+  const fitting = await slices.map(entries, { weigh: payloadLength, map: fits });
+  return entries.filter((_, i) => fitting[i]);
+}
+
+/** Returns how many characters an entry's payload has: looking at it takes time in proportion. */
+export function payloadLength({ payload }: Entry): number {
+  return payload.length;
 }
 
 /** How many characters their payloads have. */

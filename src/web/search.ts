@@ -6,7 +6,7 @@
 import type { Place } from "../store/admin.ts";
 import type { Desk } from "./desk.ts";
 import type { Found } from "./pages/plain.tsx";
-import { scan } from "./scan.ts";
+import { payloadLength, scan } from "./scan.ts";
 import { showEntry } from "./shown.ts";
 
 const BUDGET_MS = 2_000;
@@ -41,7 +41,10 @@ export async function searchEverywhere(desk: Desk, text: string): Promise<{ foun
     looked += result.looked;
     found.push({
       place,
-      rows: result.entries.map((entry) => showEntry(entry, desk.mask)),
+      rows: await desk.slices.map(result.entries, {
+        weigh: payloadLength,
+        map: (entry) => showEntry(entry, desk.mask),
+      }),
       more: result.next !== undefined,
     });
   }

@@ -38,12 +38,17 @@ export interface ShownJob {
   readonly payload?: Payload;
 }
 
-/** A row's texts are cut here. */
-const MOST_ARGS = 300;
-const MOST_ERROR = 400;
-/** A payload's document is cut here: megabytes are for `jobs show --json`. */
-const MOST_DOCUMENT = 200_000;
-const SHORT = 80;
+/** A larger payload is not parsed, but shown as text. Parsing 2 MiB of brackets takes 200 ms. */
+export const MAX_PARSED_CHARS = 2 * 1024 * 1024;
+const MAX_NAME_CHARS = 300;
+const MAX_ARGS_CHARS = 300;
+const MAX_ERROR_CHARS = 400;
+const MAX_TAGS = 20;
+const MAX_TAG_CHARS = 100;
+/** `jobs show --json` prints longer documents whole. */
+const MAX_DOCUMENT_CHARS = 200_000;
+/** A document up to this length stands in one line. */
+const LINE_CHARS = 80;
 
 /** A job in the store. */
 export function showEntry(entry: Entry, mask: Mask): ShownJob {
@@ -64,9 +69,10 @@ export function showRunning(job: RunningJob, mask: Mask): ShownJob {
 }
 
 function show(raw: string, mask: Mask, queue: string): ShownJob {
-  const job = parsePayload(raw);
+  const job = raw.length > MAX_PARSED_CHARS ? undefined : parsePayload(raw);
   if (job === undefined) {
-    return { jid: "", ref: "", class: "(unreadable)", queue, args: cut(mask.text(raw), MOST_ARGS), ...NOTHING };
+    const name = raw.length > MAX_PARSED_CHARS ? "(too large to be shown)" : "(unreadable)";
+    return { jid: "", ref: "", class: name, queue, args: cut(mask.json(raw), MAX_ARGS_CHARS), ...NOTHING };
   }
   const payload = mask.payload(job.payload);
   const times = {
@@ -76,13 +82,14 @@ function show(raw: string, mask: Mask, queue: string): ShownJob {
   return {
     jid: job.jid,
     ref: "",
-    class: text(payload.display_class) || job.class,
+    class: cut(text(payload.display_class) || mask.text(job.class), MAX_NAME_CHARS),
     queue: queue || text(payload.queue) || "default",
-    args: payload.args.map((arg) => oneLine(arg)).join(", ").slice(0, MOST_ARGS),
-    tags: Array.isArray(payload.tags) ? payload.tags.filter((tag) => typeof tag === "string").slice(0, 20) : [],
+    args: argsLine(payload.args),
+    tags: (Array.isArray(payload.tags) ? payload.tags : []).filter((tag) => typeof tag === "string")
+      .slice(0, MAX_TAGS).map((tag) => cut(tag, MAX_TAG_CHARS)),
     error: payload.error_class === undefined
       ? ""
-      : cut(`${text(payload.error_class)}: ${text(payload.error_message)}`, MOST_ERROR),
+      : cut(`${text(payload.error_class)}: ${text(payload.error_message)}`, MAX_ERROR_CHARS),
     failures: failureCount(payload),
     ...Object.fromEntries(Object.entries(times).filter(([, at]) => at !== undefined)),
     payload,
@@ -98,9 +105,33 @@ export function backtraceOf(payload: Payload, mask: Mask): readonly string[] {
 
 /** A value as a document: in one line when it is short, else indented. */
 export function document(value: unknown): string {
+  return cut(wholeDocument(value), MAX_DOCUMENT_CHARS);
+}
+
+/**
+ * Returns a payload's arguments as a document that can be edited: what is masked in it can be put back.
+ *
+ * @returns undefined when they are too large to be shown whole
+ */
+export function editableArgs({ args, encrypt }: Payload, mask: Mask): string | undefined {
+  if (!mask.showsWhole(args)) return undefined;
+  const whole = wholeDocument(mask.payload({ args, encrypt }).args);
+  return whole.length > MAX_DOCUMENT_CHARS ? undefined : whole;
+}
+
+/** Returns arguments in one line, cut. */
+export function argsLine(args: readonly unknown[]): string {
+  let line = "";
+  for (const [i, arg] of args.entries()) {
+    if (line.length > MAX_ARGS_CHARS) break;
+    line += (i > 0 ? ", " : "") + oneLine(arg);
+  }
+  return line.slice(0, MAX_ARGS_CHARS);
+}
+
+function wholeDocument(value: unknown): string {
   const line = oneLine(value);
-  if (line.length <= SHORT) return line;
-  return cut(JSON.stringify(JSON.parse(line, keepNumbers as Reviver), undefined, 2), MOST_DOCUMENT);
+  return line.length <= LINE_CHARS ? line : stringifyLossless(value, 2) ?? "null";
 }
 
 /** A text, if it is one. */
@@ -115,12 +146,4 @@ export function cut(text: string, most: number): string {
 
 function oneLine(value: unknown): string {
   return stringifyLossless(value) ?? "null";
-}
-
-type Reviver = (key: string, value: unknown) => unknown;
-const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): unknown };
-
-/** Numbers stay as they are written. */
-function keepNumbers(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  return typeof value === "number" && context?.source !== undefined ? rawJson(context.source) : value;
 }

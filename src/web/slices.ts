@@ -7,6 +7,11 @@
  */
 import type { Clock } from "../clock.ts";
 
+/** How much text one slice looks at. One text may be longer. */
+const SLICE_CHARS = 128 * 1024;
+/** What each item of a list costs besides its text, in characters. */
+const ITEM_CHARS = 500;
+
 /** Does one slice at a time. */
 export class Slices {
   readonly #clock: Pick<Clock, "monotonic" | "sleep" | "turn">;
@@ -16,6 +21,27 @@ export class Slices {
   /** Rests by this clock. */
   constructor(clock: Pick<Clock, "monotonic" | "sleep" | "turn">) {
     this.#clock = clock;
+  }
+
+  /**
+   * Maps the items of a list, in as many slices as their texts take.
+   *
+   * @param weigh returns how many characters an item has
+   */
+  async map<Item, Result>(
+    items: readonly Item[],
+    { weigh, map }: { weigh(item: Item): number; map(item: Item): Result },
+  ): Promise<Result[]> {
+    const results: Result[] = [];
+    const mapSome = () => {
+      for (let chars = 0; chars < SLICE_CHARS && results.length < items.length;) {
+        const item = items[results.length]!;
+        results.push(map(item));
+        chars += ITEM_CHARS + weigh(item);
+      }
+    };
+    while (results.length < items.length) await this.run(mapSome);
+    return results;
   }
 
   /** Does it in a turn of its own, when those before are done, and returns what came of it. Nothing that waits belongs in it. */

@@ -39,3 +39,23 @@ Deno.test("slices: alone, a slice waits for nothing; one that fails holds up nob
   await assertRejects(() => both[0], Error, "broken");
   assertEquals(await both[1], "fine");
 });
+
+Deno.test("slices: maps a list in slices by the length of its texts", async () => {
+  const clock = new FakeClock();
+  let turns = 0;
+  const slices = new Slices({
+    monotonic: () => clock.monotonic(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    turn: () => Promise.resolve(void turns++),
+  });
+  const map = (texts: readonly string[]) =>
+    slices.map(texts, { weigh: ({ length }) => length, map: ({ length }) => length });
+  assertEquals(await map([]), []);
+  assertEquals(turns, 0);
+  assertEquals(await map(Array(100).fill("abc")), Array(100).fill(3));
+  assertEquals(turns, 1);
+  assertEquals(await map(Array(5).fill("x".repeat(1_000_000))), Array(5).fill(1_000_000));
+  assertEquals(turns, 6);
+  await map(Array(1_000).fill(""));
+  assertEquals(turns, 10);
+});

@@ -15,6 +15,7 @@ import { findEntries, lookUp } from "../lookup.ts";
 import { type JobAction, parsePlace } from "../places.ts";
 import { cancelRunning } from "../process_actions.ts";
 import { scanOf } from "../requests.ts";
+import { payloadLength } from "../scan.ts";
 import { text } from "../shown.ts";
 import { allowFields, jobJson, MAX_JOBS, objectOf, objectOrListOf, textIn } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
@@ -177,7 +178,8 @@ export const jobRoutes: readonly ApiRoute[] = [
 
 async function listJobs(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
   const { entries, next, looked } = await scanOf(desk, c, parsePlace(c.req.query("in") ?? ""));
-  return { value: { jobs: entries.map((entry) => jobJson(entry, desk)), next, looked } };
+  const jobs = await desk.slices.map(entries, { weigh: payloadLength, map: (entry) => jobJson(entry, desk) });
+  return { value: { jobs, next, looked } };
 }
 
 async function push(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
@@ -232,7 +234,7 @@ async function again(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
   const before = jobJson(entry, desk).payload as Record<string, unknown>;
   const changed = {
     class: textIn(body, "class") ?? text(before.class),
-    args: body.args ?? before.args,
+    args: body.args,
     queue: textIn(body, "queue") ?? (text(before.queue) || "default"),
   };
   return { value: { jid: await pushAgain(desk, c.get("visitor"), entry, changed) }, status: 201 };

@@ -188,9 +188,13 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/processes",
     about: "Lists the processes and what each performs",
     answer: { type: "object", properties: { processes: OBJECTS } },
-    run: async (_c, desk) => ({
-      value: { processes: (await desk.store.processes()).map((one) => processJson(one, desk)) },
-    }),
+    run: async (_c, desk) => {
+      const processes = await desk.store.processes();
+      const weigh = ({ work }: ProcessInfo) => work.reduce((sum, { payload }) => sum + payload.length, 0);
+      return {
+        value: { processes: await desk.slices.map(processes, { weigh, map: (one) => processJson(one, desk) }) },
+      };
+    },
   },
   ...(["quiet", "resume", "stop"] as const).map((verb): ApiRoute => ({
     method: "POST",

@@ -34,7 +34,8 @@ export function cronRoutes(app: Hono<WebEnv>, desk: Desk): void {
       entry.definition === undefined ? [] : desk.crontab.next(name, NEXT_TIMES),
       desk.crontab.history(name, HISTORY),
     ]);
-    return html(desk, c, <CronEntryPage view={view} entry={entry} times={times} records={records} />);
+    const shown = entry.definition && desk.mask.value(entry.definition);
+    return html(desk, c, <CronEntryPage view={view} entry={entry} shown={shown} times={times} records={records} />);
   });
   for (const verb of ["run", "pause", "resume", "remove"] as const) {
     app.post(`/cron/:name/${verb}`, (c) => cronForm(desk, c, c.req.param("name"), verb));
@@ -156,9 +157,11 @@ function CronActions({ view, entry }: { readonly view: View; readonly entry: Cro
   );
 }
 
-function CronEntryPage({ view, entry, times, records }: {
+function CronEntryPage({ view, entry, shown, times, records }: {
   readonly view: View;
   readonly entry: CrontabEntry;
+  /** The definition without secrets. */
+  readonly shown: unknown;
   readonly times: readonly number[];
   readonly records: readonly CronRecord[];
 }) {
@@ -227,7 +230,7 @@ function CronEntryPage({ view, entry, times, records }: {
       {definition && (
         <section>
           <h2>As it stands</h2>
-          <pre class="document" tabindex={0} aria-label="The entry">{document(definition)}</pre>
+          <pre class="document" tabindex={0} aria-label="The entry">{document(shown)}</pre>
         </section>
       )}
     </Layout>

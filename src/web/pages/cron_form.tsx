@@ -50,6 +50,9 @@ export function cronFormRoutes(app: Hono<WebEnv>, desk: Desk): void {
 }
 
 function fieldsOf(definition: CronDefinition, desk: Desk): CronFields {
+  if (!desk.mask.showsWhole(definition.args)) {
+    throw new Refusal(422, "The arguments are too large to be edited here; use jobs cron edit");
+  }
   const { name, rule, every, timezone, args, queue } = desk.mask.value(entryInput(definition)) as CronEntryInput;
   return {
     name,

@@ -8,7 +8,7 @@ import type { EndedJob } from "../../job/ended.ts";
 import type { EndedList } from "../ended.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { logOf } from "../ended.ts";
-import { document, text } from "../shown.ts";
+import { argsLine, document, text } from "../shown.ts";
 import { Empty, link, Time, type View } from "../view.tsx";
 import { type Attempt, Attempts, attemptsOf, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
@@ -101,7 +101,7 @@ function took({ elapsed_ms: ms }: EndedJob): string {
 
 function argsOf({ payload }: EndedJob): string {
   const args = payload?.args;
-  return Array.isArray(args) ? document(args).replace(/\s+/g, " ").slice(1, 300).replace(/\]$/, "") : "";
+  return Array.isArray(args) ? argsLine(args) : "";
 }
 
 function resultOf({ result, result_dropped: dropped }: EndedJob): string {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Hono } from "hono";
+import { parsePayload } from "../../job/job.ts";
 import type { SetName } from "../../store/admin.ts";
 import { actsOf } from "../acts.ts";
 import { Refusal } from "../body.ts";
@@ -16,7 +17,7 @@ import { knownClasses, lookUp } from "../lookup.ts";
 import { checkQueue } from "../places.ts";
 import { listOf } from "../requests.ts";
 import { searchEverywhere } from "../search.ts";
-import { document, showRunning } from "../shown.ts";
+import { editableArgs, showRunning } from "../shown.ts";
 import { AuditPage } from "./audit.tsx";
 import { ClassesPage } from "./classes.tsx";
 import { DonePage, EndedPage } from "./done.tsx";
@@ -35,6 +36,9 @@ const SET_PATHS: Readonly<Record<string, SetName>> = {
   "/dead": "dead",
 };
 
+/** The most jobs on the page of those that run. */
+const MAX_RUNNING = 500;
+
 /** The pages. */
 export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
   const { store, mask } = desk;
@@ -50,9 +54,11 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
 
   app.get("/busy", async (c) => {
     const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
-    const running = processes.flatMap((process) =>
-      process.work.map((job) => ({ process, task: job.task, job: showRunning(job, mask) }))
-    ).slice(0, 500);
+    const work = processes.flatMap((process) => process.work.map((job) => ({ process, job }))).slice(0, MAX_RUNNING);
+    const running = await desk.slices.map(work, {
+      weigh: ({ job }) => job.payload.length,
+      map: ({ process, job }) => ({ process, task: job.task, job: showRunning(job, mask) }),
+    });
     return html(desk, c, <BusyPage view={view} processes={processes} running={running} />);
   });
 
@@ -91,9 +97,16 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
     const job = entry &&
       (await lookUp(desk, { jid: "", ref: entry.ref }, { stats: view.stats, processes: [] }))[0]?.job;
     if (job?.payload === undefined) throw new Refusal(404, "This job has moved on, or cannot be read");
+    const args = editableArgs(parsePayload(entry!.payload)!.payload, mask);
+    if (args === undefined) {
+      throw new Refusal(
+        422,
+        "The arguments are too large to be edited here; push the job by a program or by jobs push",
+      );
+    }
     const form: PushForm = {
       class: String(job.payload.class),
-      args: document(job.payload.args),
+      args,
       queue: job.queue,
       when: "",
       retry: "",

@@ -1,0 +1,91 @@
+/** Payloads that are costly to show, as anyone who writes to the store can leave them. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
+import type { OpenStore } from "../../src/store/open.ts";
+import { onBothStores, openSite, push, type Site } from "./site.ts";
+
+const MIB = 1024 * 1024;
+
+/** Arguments of a mebibyte, by what is costly about them. */
+const HEAVY: Readonly<Record<string, string>> = {
+  digits: `[${"9".repeat(MIB)}]`,
+  numbers: `[${"1,".repeat(MIB / 2)}12345678901234567890]`,
+  arrays: `[${"[],".repeat(MIB / 3)}12345678901234567890]`,
+  objects: `[${'{"a":1},'.repeat(MIB / 8)}1]`,
+  texts: `[${'"a",'.repeat(MIB / 4)}1]`,
+  depth: `${"[".repeat(MIB / 2)}${"]".repeat(MIB / 2)}`,
+  markup: `["${"<&".repeat(MIB / 2)}"]`,
+};
+
+async function fill(store: OpenStore): Promise<void> {
+  for (const [jid, args] of Object.entries(HEAVY)) {
+    const payload = `{"class":"Heavy","jid":"${jid}","queue":"default","args":${args},"password":"hunter2"}`;
+    await store.enqueue([{ jid, queue: "default", payload }]);
+  }
+}
+
+const PAGES = [
+  "/queues/default",
+  "/queues/default?q=a",
+  "/search?q=a",
+  "/api/v1/jobs?in=queue:default",
+  ...Object.keys(HEAVY).map((jid) => `/jobs/${jid}`),
+];
+
+/** Visits a page; returns its text, and how many turns the event loop had meanwhile. */
+async function visit({ visitor }: Site, path: string): Promise<{ readonly text: string; readonly turns: number }> {
+  let turns = 0;
+  let isOver = false;
+  const counting = (async () => {
+    for (; !isOver; turns++) await systemClock.turn();
+  })();
+  const { status, text } = await visitor().visit(path);
+  isOver = true;
+  await counting;
+  assertEquals([path, status], [path, 200]);
+  return { text, turns };
+}
+
+onBothStores("Each page is bounded, whatever payloads are made of, and keeps their secrets", async (site) => {
+  await fill(site.store);
+  for (const path of PAGES) {
+    const { text } = await visit(site, path);
+    assert(text.length < 2 * MIB, `${path}: ${text.length} characters`);
+    assert(!text.includes("hunter2"), path);
+  }
+});
+
+onBothStores("Other work has its turns while a page of large payloads is made", async (site) => {
+  await fill(site.store);
+  for (const path of ["/queues/default", "/queues/default?q=a", "/api/v1/jobs?in=queue:default"]) {
+    const { turns } = await visit(site, path);
+    assert(turns > Object.keys(HEAVY).length, `${path}: ${turns} turns`);
+  }
+});
+
+Deno.test("An integer of a million digits is shown as text, and its job can be deleted", async () => {
+  await using site = await openSite("sqlite");
+  await fill(site.store);
+  const someone = site.visitor();
+  const { text } = await someone.visit("/queues/default");
+  assertStringIncludes(text, "(unreadable)");
+  const { value } = await someone.api("GET", "/jobs?in=queue:default");
+  const unreadable = value.jobs.find(({ jid }: { jid: string }) => jid === "");
+  assertEquals(unreadable.payload.slice(0, 40), '{"class":"Heavy","jid":"digits","queue":');
+  assertEquals((await someone.api("POST", "/actions", { action: "delete", refs: [unreadable.ref] })).value.changed, 1);
+});
+
+Deno.test("Arguments too large to be shown whole are not edited on a page, and pushed again as they are", async () => {
+  await using site = await openSite("sqlite");
+  const args = [Array.from({ length: 30_000 }, (_, i) => i)];
+  await push(site.store, "large", { args });
+  const someone = site.visitor();
+  const [entry] = await site.store.find("large");
+  const page = await someone.visit(`/jobs/large/edit?ref=${encodeURIComponent(entry!.ref)}`);
+  assertEquals(page.status, 422);
+  assertStringIncludes(page.text, "too large to be edited here");
+  const { status, value } = await someone.api("POST", "/jobs/large/push-again", { queue: "other" });
+  assertEquals(status, 201);
+  const [again] = await site.store.find(value.jid);
+  assertEquals(JSON.parse(again!.payload).args, args);
+});
