@@ -15,6 +15,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import type { Clock } from "../clock.ts";
+import { affordableConnections, keepAccepting } from "./accepting.ts";
 import { networkOf } from "./auth/network.ts";
 import { inTurn } from "./turns.ts";
 import { Unread } from "./unread.ts";
@@ -29,10 +30,12 @@ export interface Patience {
   readonly idleMs: number;
   /** Nothing could be sent and nothing came for so long. */
   readonly silentMs: number;
-  /** Connections at once. */
+  /** Connections at once; never more than half of the files that may be open. */
   readonly connections: number;
   /** Of these, the most from one address, or IPv6 network of 64 bits. No bound for a proxy: it stands for all visitors. */
   readonly perAddress: number;
+  /** A server that has accepted no connection for this long checks that it still does. */
+  readonly probeMs: number;
   /** So many bytes of answers may wait for their readers, all connections together. */
   readonly unreadBytes: number;
 }
@@ -44,6 +47,7 @@ const PATIENCE: Patience = {
   silentMs: 120_000,
   connections: 2_000,
   perAddress: 500,
+  probeMs: 5_000,
   unreadBytes: 64 * 1024 * 1024,
 };
 /** A request's head may be so large. */
@@ -81,7 +85,8 @@ export async function listen(
     readonly patience?: Partial<Patience>;
   },
 ): Promise<HttpServer> {
-  const { headMs, requestMs, idleMs, silentMs, connections, perAddress, unreadBytes } = { ...PATIENCE, ...patience };
+  const bounds = { ...PATIENCE, ...patience };
+  const { headMs, requestMs, idleMs, silentMs, connections, perAddress, probeMs: intervalMs, unreadBytes } = bounds;
   const unread = new Unread(unreadBytes);
   const onRequest = inTurn(async (incoming, outgoing) => {
     hangUpUnlessRead(incoming, outgoing, clock);
@@ -101,15 +106,20 @@ export async function listen(
   );
   // So it would those that expect what it does not know.
   server.on("checkExpectation", onRequest);
-  server.maxConnections = connections;
+  server.maxConnections = await affordableConnections(connections);
   server.setTimeout(silentMs);
   server.on("connection", releaseAtEnd);
   server.on("connection", shareOut(perAddress, proxies));
   server.listen(port, host);
   await once(server, "listening");
+  const bound = (server.address() as AddressInfo).port;
+  const closing = new AbortController();
+  const accepting = keepAccepting(server, { host, port: bound, intervalMs, clock, signal: closing.signal });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: bound,
     async close() {
+      closing.abort();
+      await accepting;
       const closed = once(server, "close");
       server.close();
       server.closeIdleConnections();
