@@ -1,8 +1,9 @@
 /**
- * Rows under their headings, in aligned columns, fitted to the terminal; where the output is none, nothing is cut.
+ * Rows under their headings, in aligned columns, fitted to the terminal. Where the output is no terminal, a cell is cut at
+ * 1,000 characters: payloads may hold anything, and the widest cell of a column pads all its rows.
  *
  * On a terminal that is too narrow, first the columns go that a reader can do without, then the widest are cut, an `…` at
- * the end of what was; what may not be cut (a jid that is cut is of no use) stays whole.
+ * the end of what was; what may not be cut (a jid that is cut is of no use) stays whole, up to 100 columns.
  *
  * @module
  */
@@ -46,6 +47,10 @@ export function coloured(word: string, colours: Readonly<Record<string, Colour>>
 const PAINT: Readonly<Record<Colour, (text: string) => string>> = { green, yellow, red };
 
 const GAP = "  ";
+/** The longest cell. `--json` prints everything. */
+const MAX_CELL_CHARS = 1_000;
+/** The widest cell that stays whole in a column that may not be cut. */
+const MAX_WHOLE_COLUMNS = 100;
 /** A column is not cut below this. */
 const NARROWEST = 6;
 /** Nor, before columns go that a reader can do without, below this. */
@@ -76,14 +81,20 @@ export function tableLines(
   const all = columns.map((column, i): Laid => {
     const about = typeof column === "string" ? { heading: column } : column;
     const values = rows.map((row) => row[i]);
-    const cells = values.map((value) => plain(value === undefined ? "" : asText(value)));
+    const cells = values.map((value) => plain(value === undefined ? "" : cutCell(asText(value))));
     const widths = cells.map(textWidth);
+    const widest = (some: readonly number[]) =>
+      some.reduce((most, one) => Math.max(most, one), textWidth(about.heading));
+    const width = widest(widths);
     return {
       ...about,
       cells,
       widths,
       right: values.every((value) => typeof value === "number"),
-      width: widths.reduce((widest, cell) => Math.max(widest, cell), textWidth(about.heading)),
+      width,
+      least: about.is === "whole"
+        ? widest(widths.filter((one) => one <= MAX_WHOLE_COLUMNS))
+        : Math.min(width, NARROWEST),
     };
   });
   const laid = fit(all, width);
@@ -111,6 +122,8 @@ interface Laid {
   readonly widths: readonly number[];
   readonly right: boolean;
   readonly width: number;
+  /** It is not made narrower than this. */
+  readonly least: number;
 }
 
 /** A text, and how many columns of the terminal it takes. */
@@ -123,7 +136,6 @@ interface Cell {
 function fit(columns: readonly Laid[], width: number): Laid[] {
   const widthOf = (some: readonly Laid[]) =>
     some.reduce((sum, column) => sum + column.width, GAP.length * (some.length - 1));
-  const least = (column: Laid) => column.is === "whole" ? column.width : Math.min(column.width, NARROWEST);
   let kept = [...columns];
   // Without those that a reader can do without, as long as the others would have to be cut a lot.
   while (widthOf(kept.map((column) => ({ ...column, width: Math.min(column.width, roomy(column)) }))) > width) {
@@ -133,7 +145,7 @@ function fit(columns: readonly Laid[], width: number): Laid[] {
   }
   while (widthOf(kept) > width) {
     const widest = kept.reduce((best, column, i) => {
-      const room = column.width - least(column);
+      const room = column.width - column.least;
       return room > 0 && (best < 0 || column.width > kept[best]!.width) ? i : best;
     }, -1);
     if (widest < 0) break;
@@ -145,6 +157,12 @@ function fit(columns: readonly Laid[], width: number): Laid[] {
   function roomy(column: Laid): number {
     return column.is === undefined ? COMFORTABLE : column.width;
   }
+}
+
+function cutCell(text: string): string {
+  if (text.length <= MAX_CELL_CHARS) return text;
+  // Without half a character at the end.
+  return `${text.slice(0, MAX_CELL_CHARS - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 function pad({ text, taken }: Cell, { width, right }: Laid, last: boolean): string {

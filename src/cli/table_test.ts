@@ -49,6 +49,24 @@ Deno.test("what is not for a terminal has everything, without colours", () => {
   assertEquals(lines.join("").includes("\x1b"), false);
 });
 
+Deno.test("a cell of a million characters is cut at 1,000, and pads no other row beyond that", () => {
+  const long = "x".repeat(1_000_000);
+  const mark = "e" + "\u0301".repeat(1_000_000);
+  for (const width of [Infinity, 80]) {
+    const lines = tableLines(COLUMNS, [[long, "now", "low", long, "dead", mark], ...ROWS], { width, painted: false });
+    for (const line of lines) assert(line.length < 4_000, `${width}: ${line.length}`);
+    assert(lines[1]!.includes("x…"));
+  }
+  assertEquals(tableLines(["a"], [["x".repeat(1_000)]], { width: Infinity, painted: false })[1]!.length, 1_000);
+  const [, half] = tableLines(["a"], [["😀".repeat(600)]], { width: Infinity, painted: false });
+  assert(half!.isWellFormed());
+});
+
+Deno.test("a jid that is wider than the terminal is cut", () => {
+  const rows = [["j".repeat(500), "now", "low", "Hard()", "dead", ""], ...ROWS];
+  for (const line of tableLines(COLUMNS, rows, { width: 120, painted: false })) assert(textWidth(line) <= 120, line);
+});
+
 Deno.test("a column that a reader can do without goes before others are cut to nothing", () => {
   const [narrow] = tableLines(COLUMNS, ROWS, { width: 70, painted: false });
   const [wide] = tableLines(COLUMNS, ROWS, { width: 200, painted: false });
