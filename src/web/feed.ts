@@ -16,7 +16,7 @@ export interface Sample {
   readonly failed: number;
 }
 
-const WATCHED_MS = 2_000;
+export const WATCHED_MS = 2_000;
 const UNWATCHED_MS = 15_000;
 /** Ten minutes of samples, when watched. */
 const MOST_SAMPLES = 300;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { randomBytes, scryptSync } from "node:crypto";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { openStore } from "../../src/store/open.ts";
@@ -10,6 +11,8 @@ import type { ProcessRecord } from "../../src/store/store.ts";
 import { PATIENCE_MS } from "../../src/web/actions.ts";
 import { createWeb, type Web, type WebOptions } from "../../src/web/web.ts";
 import { startRedis } from "../support/redis.ts";
+import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
+import { HtmlPage } from "./html_page.ts";
 
 /** A dashboard, and what is behind it. */
 export interface Site extends AsyncDisposable {
@@ -37,7 +40,7 @@ export async function openSite(
 ): Promise<Site> {
   await using stack = new AsyncDisposableStack();
   let url: string;
-  if (kind === "redis") url = stack.use(await startRedis()).url;
+  if (kind === "redis") url = sharedRedisUrl() ?? stack.use(await startRedis()).url;
   else {
     const folder = await Deno.makeTempDir({ prefix: "jobs-web-" });
     stack.defer(() => Deno.remove(folder, { recursive: true }));
@@ -63,6 +66,7 @@ export function onBothStores(
   test: (site: Site) => Promise<void>,
   options: SiteOptions = {},
 ): void {
+  shareRedis();
   for (const kind of ["sqlite", "redis"] as const) {
     Deno.test(`${name} (${kind})`, async () => {
       await using site = await openSite(kind, options);
@@ -114,6 +118,11 @@ export class Visitor {
     return this.send(path);
   }
 
+  /** Opens a page to fill in its fields and press its buttons. */
+  async open(path: string): Promise<HtmlPage> {
+    return new HtmlPage(this, await this.send(path));
+  }
+
   /** Sends a form from the page `from`, with its token, and opens the page it leads to. */
   async submit(path: string, fields: Record<string, string | readonly string[]>, from = "/"): Promise<Answer> {
     const token = /name="token" value="([^"]+)"/.exec((await this.visit(from)).text)?.[1] ?? "";
@@ -139,6 +148,13 @@ export class Visitor {
     });
     return { status: answer.status, value: JSON.parse(answer.text) };
   }
+}
+
+/** Returns the secret of an account with this password, at a thirtieth of the usual cost of checking it. */
+export function quickSecret(password: string): string {
+  const salt = randomBytes(16);
+  const hash = scryptSync(password, salt, 32, { N: 2 ** 10, r: 8, p: 1 });
+  return `scrypt$10$${salt.toString("base64url")}$${hash.toString("base64url")}`;
 }
 
 /** Puts a job into a queue. */

@@ -1,0 +1,29 @@
+/**
+ * One Redis server for all tests of a file, each with a database of its own.
+ *
+ * @module
+ */
+import { type RedisServer, startRedis } from "./redis.ts";
+
+const DATABASES = 1_000;
+
+let server: RedisServer | undefined;
+let used = 0;
+let isShared = false;
+
+/**
+ * Starts a server before the first test of the file, and stops it after the last. Call it where the file registers its
+ * tests; calls after the first do nothing.
+ */
+export function shareRedis(): void {
+  if (isShared) return;
+  isShared = true;
+  Deno.test.beforeAll(async () => void (server = await startRedis({ config: { databases: `${DATABASES}` } })));
+  Deno.test.afterAll(async () => await server?.[Symbol.asyncDispose]());
+}
+
+/** Returns the address of an empty database on the shared server; undefined without {@linkcode shareRedis}. */
+export function sharedRedisUrl(): string | undefined {
+  if (used >= DATABASES) throw new Error(`All ${DATABASES} databases of the shared Redis are used`);
+  return server?.url.replace(/\d+$/, `${used++}`);
+}

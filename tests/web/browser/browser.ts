@@ -1,0 +1,110 @@
+/**
+ * The dashboard in a real browser: Chromium, driven by Playwright. A message on a page's console fails the test, for
+ * example about a script that the page's policy refused.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { serve } from "../../../src/web/serve.ts";
+import type { WebOptions } from "../../../src/web/web.ts";
+import { shareRedis } from "../../support/shared_redis.ts";
+import { openSite, type Site } from "../site.ts";
+
+/** What a test in a browser works with. */
+export interface Tools {
+  readonly page: Page;
+  readonly site: Site;
+  /** The dashboard's address, without a slash at its end. */
+  readonly base: string;
+  /** Opens a page of the dashboard. */
+  go(path: string): Promise<void>;
+  /** Presses the button with exactly this accessible name. */
+  press(name: string | RegExp): Promise<void>;
+  /** Waits for the message that an action leaves. */
+  says(text: string): Promise<void>;
+  /** What pages have written on their consoles. */
+  readonly complaints: string[];
+}
+
+/** How a test wants it. */
+export interface BrowserOptions {
+  /** Default SQLite: `forms_test.ts` presses the buttons on both. */
+  readonly kind?: "sqlite" | "redis";
+  /** Whether pages follow what happens; default true. */
+  readonly live?: boolean;
+  readonly web?: Partial<WebOptions>;
+  readonly context?: BrowserContextOptions;
+}
+
+/** A page, a message or an element that doesn't come within this time fails the test. */
+const TIMEOUT_MS = 30_000;
+
+/** The headless shell takes half of Chromium's processor time: it has no windows. */
+const EXECUTABLES = ["chromium-headless-shell", "chromium"];
+
+/** One browser for all tests: starting it takes longer than most of them. */
+let browser: Browser;
+Deno.test.beforeAll(async () => {
+  browser = await chromium.launch({ executablePath: findExecutable(), args: ["--no-sandbox"] });
+});
+Deno.test.afterAll(() => browser.close());
+shareRedis();
+
+/** Registers a test with a visitor and a dashboard of its own. */
+export function browserTest(
+  name: string,
+  test: (tools: Tools) => Promise<void>,
+  { kind = "sqlite", live = true, web = {}, context = {} }: BrowserOptions = {},
+): void {
+  const fn = async () => {
+    await using site = await openSite(kind, web);
+    await using server = await serve(site.web, { host: "127.0.0.1", port: 0 });
+    const origin = `http://127.0.0.1:${server.address.port}`;
+    const localStorage = live ? [] : [{ name: "jobs.live", value: "off" }];
+    const storageState = { cookies: [], origins: [{ origin, localStorage }] };
+    const visitor = await browser.newContext({ ...context, storageState });
+    try {
+      const tools = toolsOf(await visitor.newPage(), site, `${origin}${web.prefix ?? ""}`);
+      await test(tools);
+      assertEquals(tools.complaints, []);
+    } finally {
+      await visitor.close();
+    }
+  };
+  // Playwright keeps a pipe to the browser that Deno's sanitizers take for a leak of the test.
+  Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
+}
+
+function toolsOf(page: Page, site: Site, base: string): Tools {
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    // A page may be refused, and a job may have gone when a live page asks for it again.
+    const isRefusal = /status of 4\d\d/.test(message.text()) && !message.location().url.includes("/assets/");
+    if (!isRefusal) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.setDefaultTimeout(TIMEOUT_MS);
+  return {
+    page,
+    site,
+    base,
+    complaints,
+    go: async (path) => void await page.goto(base + path),
+    press: (name) => page.getByRole("button", { name, exact: true }).first().click(),
+    says: async (text) => {
+      await page.locator(".flash", { hasText: text }).waitFor().catch(async () => {
+        throw new Error(`The page does not say "${text}", but: ${await page.locator("main").innerText()}`);
+      });
+    },
+  };
+}
+
+function findExecutable(): string {
+  const folders = (Deno.env.get("PATH") ?? "").split(":");
+  const paths = EXECUTABLES.flatMap((name) => folders.map((folder) => `${folder}/${name}`));
+  const path = paths.find((path) => existsSync(path));
+  if (path === undefined) throw new Error(`Missing ${EXECUTABLES.join(" or ")} in PATH`);
+  return path;
+}

@@ -1,0 +1,68 @@
+/** Forms with what the browser adds to them: required fields, and pages without scripts. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { Client } from "../../../src/client/client.ts";
+import { Crontab } from "../../../src/client/crontab.ts";
+import { entryInput } from "../../../src/cron/entry_input.ts";
+import { bury, placeOf } from "../site.ts";
+import { browserTest } from "./browser.ts";
+
+browserTest("a cron entry is added in a form once it is valid, and changed in a form", async (tools) => {
+  const { page, site: { store }, go, press, says } = tools;
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  const fill = async (fields: Record<string, string>) => {
+    for (const [label, text] of Object.entries(fields)) {
+      await page.locator("form.sheet").getByLabel(new RegExp(`^${label}`)).fill(text);
+    }
+  };
+  await go("/cron");
+  await page.getByRole("link", { name: "New entry" }).click();
+  await press("Add");
+  assertEquals(await crontab.list(), [], "the browser wants a name first");
+  await fill({ Name: "nightly report", Rule: "61 3 * * *", Class: "Report", Arguments: '["a"]', Queue: "low" });
+  await press("Add");
+  await page.getByRole("alert").filter({ hasText: "61" }).waitFor();
+  assertEquals(await page.getByRole("textbox", { name: "Arguments" }).inputValue(), '["a"]', "what was typed is there");
+  await fill({ Rule: "30 3 * * *", "Time zone": "Europe/London" });
+  await press("Check");
+  await page.getByRole("heading", { name: "It would occur at 03:30 every day" }).waitFor();
+  assertEquals(await page.locator("ol.times li").count(), 5);
+  assertEquals(await crontab.list(), [], "looking adds nothing");
+  await press("Add");
+  await says("Cron entry nightly report occurs at 03:30 every day");
+
+  await page.getByRole("link", { name: "Change" }).click();
+  await fill({ Rule: "", "Time zone": "", "Or every": "90s", Queue: "" });
+  await press("Save");
+  await says("Cron entry nightly report occurs every 90 seconds");
+  const { name, class: className, every, rule, queue, args } = entryInput((await crontab.list())[0]!.definition!);
+  const expected = ["nightly report", "Report", "1m30s", undefined, undefined, ["a"]];
+  assertEquals([name, className, every, rule, queue, args], expected);
+});
+
+browserTest("without JavaScript, pages are read and act", async ({ page, site: { store }, go, press, says }) => {
+  for (let i = 0; i < 52; i++) await bury(store, `d${i}`, { args: [`<${i}>`] });
+  await go("/dead");
+  assertMatch(await page.locator("tbody time").first().innerText(), /ago|now/);
+  assertEquals(await page.getByLabel("Tick all on this page").isVisible(), false);
+  await page.locator("tr", { hasText: "<51>" }).locator("input[name=ref]").check();
+  await press("Retry ticked");
+  await says("1 job put into their queues.");
+  assertEquals(await placeOf(store, "d51"), "queue:default");
+  await page.getByRole("link", { name: "Next" }).click();
+  await page.locator("tr", { hasText: "<0>" }).locator("a.class").click();
+  await press("Delete");
+  await press("Yes, delete");
+  await says("1 job deleted.");
+  await page.getByRole("link", { name: "New job" }).click();
+  await page.getByLabel("Class").fill("Greet");
+  await press("Push");
+  await says("Pushed as ");
+  await go("/queues");
+  await press("Pause queue default");
+  await says("Queue default is paused.");
+  await page.getByRole("searchbox", { name: "Search all jobs" }).fill("<17>");
+  await page.keyboard.press("Enter");
+  await page.locator("main", { hasText: "1 job found" }).waitFor();
+  await press("dark");
+  await page.locator("html[data-theme=dark]").waitFor();
+}, { context: { javaScriptEnabled: false } });

@@ -1,0 +1,66 @@
+/** Lists of jobs with the page's script: ticks, questions before an action, and keys. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { bury, placeOf } from "../site.ts";
+import { browserTest } from "./browser.ts";
+
+browserTest("jobs are ticked, confirmed and acted on, one by one and all at once", async (tools) => {
+  const { page, site: { store }, go, press, says } = tools;
+  for (const jid of ["d1", "d2", "d3", "d4", "d5"]) await bury(store, jid, { args: [`<${jid}>`] });
+  const row = (jid: string) => page.locator("tr", { hasText: `<${jid}>` });
+  await go("/dead");
+  assert(await page.getByRole("button", { name: "Retry ticked", exact: true }).isDisabled());
+  await row("d1").locator("input[name=ref]").check();
+  await press("Retry ticked");
+  await says("1 job put into their queues.");
+  assertEquals(await placeOf(store, "d1"), "queue:default");
+
+  await page.getByLabel("Tick all on this page").check();
+  const [gone] = await store.find("d2");
+  await store.edit([gone!.ref], "delete");
+  await press("Retry ticked");
+  await says("3 jobs put into their queues. 1 job had moved on meanwhile.");
+
+  await go("/queues/default");
+  await row("d3").locator("a.class").click();
+  await press("Kill");
+  await says("1 job moved to dead.");
+  assertEquals(await placeOf(store, "d3"), "dead");
+
+  await go("/queues/default");
+  await page.getByLabel("Queue to move to").fill("elsewhere");
+  await press("Move all 3");
+  await page.locator("h1", { hasText: "3 jobs" }).waitFor();
+  assertEquals(await placeOf(store, "d4"), "queue:default", "it is asked first");
+  await press("Yes, move");
+  await says("3 jobs moved.");
+  assertEquals(await placeOf(store, "d4"), "queue:elsewhere");
+});
+
+browserTest("keys lead to pages, walk through a list and tick; Shift ticks a range", async (tools) => {
+  const { page, site: { store }, base, go } = tools;
+  for (let i = 0; i < 5; i++) await bury(store, `d${i}`);
+  await go("/queues");
+  const keys = await page.locator("nav a[data-key]").evaluateAll((links) =>
+    links.map((link) => [link.getAttribute("data-key")!, link.getAttribute("href")!] as const)
+  );
+  assert(keys.length >= 12);
+  assertEquals(new Set(keys.map(([key]) => key)).size, keys.length, "each key once");
+  for (const [key, path] of keys.filter(([key]) => [",", "o", "d"].includes(key)).sort()) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    await page.waitForURL(base + path, { waitUntil: "load" });
+  }
+  await go("/dead");
+  const ticked = () =>
+    page.locator("input[name=ref]").evaluateAll((all) =>
+      all.map((one) => Number((one as unknown as { checked: boolean }).checked)).join("")
+    );
+  for (const key of ["j", "j", "x", "k", "x"]) await page.keyboard.press(key);
+  assertEquals(await ticked(), "11000");
+  await page.locator("input[name=ref]").nth(4).click({ modifiers: ["Shift"] });
+  assertMatch(await ticked(), /^1?1111$/);
+  assertEquals(await page.locator("[data-ticked]").first().innerText(), String((await ticked()).match(/1/g)!.length));
+  await page.keyboard.press("/");
+  await page.keyboard.type("gd");
+  assertEquals(await page.getByRole("searchbox", { name: "Search all jobs" }).inputValue(), "gd");
+});

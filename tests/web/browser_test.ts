@@ -1,0 +1,8 @@
+/** The dashboard in a real browser. One file, because each test file runs in its own worker and would start its own. */
+import "./browser/access.ts";
+import "./browser/forms.ts";
+import "./browser/hostile.ts";
+import "./browser/lists.ts";
+import "./browser/login.ts";
+import "./browser/look.ts";
+import "./browser/workers.ts";

@@ -1,0 +1,257 @@
+/** Each button on each page that has it, pressed as a browser without scripts presses it, on both stores. */
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
+import { actionsIn, type JobAction, parsePlace, placePath } from "../../src/web/places.ts";
+import type { HtmlPage } from "./html_page.ts";
+import { bury, onBothStores, placeOf, processRecord, push, PUT, type Site } from "./site.ts";
+
+const MESSAGES: Readonly<Record<JobAction, string>> = {
+  retry: "put into their queues",
+  kill: "moved to dead",
+  cancel: "cancelled",
+  delete: "deleted",
+  move: "moved",
+};
+const LEADS_TO: Readonly<Record<JobAction, string | undefined>> = {
+  retry: "queue:default",
+  kill: "dead",
+  cancel: undefined,
+  delete: undefined,
+  move: "queue:elsewhere",
+};
+
+type Scope = "one" | "ticked" | "matching" | "all";
+
+/** The label of the action's button. */
+function labelOf(action: JobAction, place: string): string {
+  if (action === "retry" && place === "scheduled") return "Run now";
+  return { retry: "Retry", kill: "Kill", cancel: "Cancel", delete: "Delete", move: "Move" }[action];
+}
+
+for (const place of Object.keys(PUT)) {
+  onBothStores(
+    `each action on the jobs in ${place} changes the jobs that its button names, and no other`,
+    async (site) => {
+      for (const action of actionsIn(parsePlace(place))) {
+        for (const scope of ["one", "ticked", "matching", "all"] as const) await act(site, place, action, scope);
+      }
+    },
+  );
+}
+
+async function act({ store, visitor }: Site, place: string, action: JobAction, scope: Scope): Promise<void> {
+  const what = `${action} ${scope} in ${place}`;
+  const jids = ["a", "b", "c"].map((letter) => `${letter}-${action}-${scope}`);
+  const [a, b] = jids as [string, string];
+  for (const jid of jids) {
+    await PUT[place]!(store, jid, { args: [`<${jid}>`], class: jid === a ? "Meant" : "Other" });
+  }
+  const path = placePath(parsePlace(place));
+  let page = await visitor().open(scope === "matching" ? `${path}?class=meant` : path);
+  if (scope === "one") page = await page.follow("Meant", `<${a}>`);
+  const label = labelOf(action, place);
+  const button = { one: label, ticked: `${label} ticked`, matching: `${label} all matching`, all: `${label} all 3` };
+  page = await page.press(button[scope], {
+    tick: scope === "ticked" ? [`<${a}>`, `<${b}>`] : [],
+    fill: action === "move" ? { "Queue to move to": "elsewhere" } : {},
+  });
+  const meant = { one: [a], ticked: [a, b], matching: [a], all: jids }[scope];
+  const jobs = meant.length === 1 ? "1 job" : `${meant.length} jobs`;
+  if (action === "delete" || action === "cancel" || scope === "matching" || scope === "all") {
+    assertStringIncludes(page.heading, jobs, what);
+    for (const jid of jids) assertEquals(await placeOf(store, jid), place, `${what} asks first`);
+    page = await page.press(`Yes, ${action}`);
+  }
+  assertEquals([page.status, page.message], [200, `${jobs} ${MESSAGES[action]}.`], what);
+  for (const jid of jids) {
+    assertEquals(await placeOf(store, jid), meant.includes(jid) ? LEADS_TO[action] : place, `${what}: ${jid}`);
+    const record = await store.result(jid);
+    const state = record === undefined ? undefined : JSON.parse(record).state;
+    assertEquals(state, action === "cancel" && meant.includes(jid) ? "cancelled" : undefined, `${what}: ${jid}`);
+  }
+  for (const { name: queue } of await store.queues()) await store.editSome({ in: "queue", queue }, "delete", 100);
+  for (const set of ["scheduled", "retry", "dead"] as const) await store.editSome({ in: set }, "delete", 100);
+}
+
+onBothStores("a queue is paused, resumed and cleared from each page that shows it", async ({ store, visitor }) => {
+  const isPaused = async (name: string) => (await store.queues()).find((queue) => queue.name === name)?.paused ?? false;
+  for (const path of ["/", "/queues", "/queues/default"]) {
+    await push(store, `q-${path}`);
+    await push(store, `l-${path}`, { queue: "low" });
+    let page = await (await visitor().open(path)).press("Pause queue default");
+    assertEquals(page.message, "Queue default is paused.");
+    assertEquals([await isPaused("default"), await isPaused("low")], [true, false], path);
+    page = await page.press("Resume queue default");
+    assertEquals(page.message, "Queue default is taken from again.");
+    assertEquals(await isPaused("default"), false, path);
+    page = await (await page.press("Clear queue default")).press("Yes, delete");
+    assertEquals(page.message, "1 job deleted.");
+    assertEquals([await placeOf(store, `q-${path}`), await placeOf(store, `l-${path}`)], [undefined, "queue:low"]);
+  }
+});
+
+onBothStores("a queue is limited in the form on its page, until the form is emptied", async ({ store, visitor }) => {
+  await push(store, "q1");
+  const limit = async () => {
+    const { running, starts } = (await store.queues()).find(({ name }) => name === "default")?.limit ?? {};
+    return { running, starts };
+  };
+  let page = await visitor().open("/queues/default");
+  page = await page.press("Limit", { fill: { "Jobs at once": "5", "Starts in a time": "100/1m" } });
+  assertEquals(page.message, "Queue default is limited: 5 at once, 100/1m.");
+  assertEquals(await limit(), { running: 5, starts: { count: 100, perMs: 60_000 } });
+  assertEquals([page.value("Jobs at once"), page.value("Starts in a time")], ["5", "100/1m"]);
+  page = await page.press("Limit", { fill: { "Jobs at once": "", "Starts in a time": "" } });
+  assertEquals(page.message, "Queue default is not limited.");
+  assertEquals(await limit(), { running: undefined, starts: undefined });
+});
+
+onBothStores("pausing all queues includes queues that a later push makes", async ({ store, visitor }) => {
+  await push(store, "q1");
+  const owner = "web1:7:abc";
+  await store.beat(processRecord(owner, { queues: ["default", "new"] }), 60_000);
+  const take = () => store.take({ queues: ["default", "new"], limit: 9, owner });
+  const page = await (await visitor().open("/queues")).press("Pause all");
+  await push(store, "n1", { queue: "new" });
+  assertEquals((await take()).length, 0);
+  await page.press("Resume all");
+  assertEquals((await take()).length, 2);
+});
+
+onBothStores("a process is asked to quiet, resume, dump and stop from each page that shows it", async (site) => {
+  const { store, visitor } = site;
+  const identity = "web1:7:abc";
+  const command = async () => (await store.receive(identity, AbortSignal.timeout(30_000)))[0]!;
+  for (const path of ["/", "/busy", "/processes"]) {
+    await store.beat(processRecord(identity), 60_000);
+    const asks = async (page: Promise<HtmlPage>, verb: string) => {
+      assertEquals((await page).message, `Asked ${identity} to ${verb === "quiet" ? "be quiet" : verb}.`, path);
+      assertEquals((await command()).verb, verb, path);
+    };
+    let page = await visitor().open(path);
+    await asks(page.press("Quiet web1:7"), "quiet");
+    await asks(page.press("Stop web1:7").then((question) => question.press("Yes, stop")), "stop");
+    await store.beat(processRecord(identity, { quiet: true }), 60_000);
+    page = await visitor().open(path);
+    assertStringIncludes(page.html, ">quiet</span>");
+    await asks(page.press("Resume web1:7"), "resume");
+    const dump = page.press("Dump web1:7");
+    await store.reply((await command()).id!, `task <1> of ${path}`);
+    assertStringIncludes((await dump).html, `task &lt;1&gt; of ${path}`);
+  }
+});
+
+onBothStores("all processes are asked to quiet, resume and stop at once", async ({ store, visitor }) => {
+  const identities = ["web1:7:abc", "web1:8:abc"];
+  for (const identity of identities) await store.beat(processRecord(identity), 60_000);
+  for (
+    const [button, verb, words] of [["Quiet all", "quiet", "be quiet"], ["Resume all", "resume", "resume"]] as const
+  ) {
+    const page = await (await visitor().open("/processes")).press(button);
+    assertEquals(page.message, `Asked 2 processes to ${words}.`);
+    for (const identity of identities) {
+      assertEquals((await store.receive(identity, AbortSignal.timeout(30_000))).map(({ verb }) => verb), [verb]);
+    }
+  }
+  const question = await (await visitor().open("/processes")).press("Stop all");
+  assertEquals((await question.press("Yes, stop")).message, "Asked 2 processes to stop.");
+});
+
+onBothStores("a reader sees no button that acts, on any page", async ({ store, visitor }) => {
+  await bury(store, "d1");
+  await push(store, "q1");
+  await store.beat(processRecord("web1:7:abc"), 60_000);
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  await crontab.add({ name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
+  const paths = [
+    "/",
+    "/busy",
+    "/queues",
+    "/queues/default",
+    "/dead",
+    "/jobs/d1",
+    "/cron",
+    "/cron/nightly",
+    "/processes",
+  ];
+  for (const path of paths) {
+    const page = await visitor().open(path);
+    assertEquals(page.acts, [], path);
+    assertEquals(page.html.includes("New job"), false, path);
+  }
+}, { readOnly: true });
+
+onBothStores("a cron entry is run, paused and resumed from its list and its page, and removed", async (site) => {
+  const { store, visitor } = site;
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  await crontab.add({ name: "nightly report", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
+  const isPaused = async () => (await crontab.get("nightly report"))!.state!.paused ?? false;
+  let page: HtmlPage | undefined;
+  for (const path of ["/cron", "/cron/nightly%20report"]) {
+    page = await (await visitor().open(path)).press("Run now: nightly report");
+    assertStringIncludes(page.message, "Cron entry nightly report is enqueued as ");
+    page = await page.press("Pause nightly report");
+    assertEquals([page.message, await isPaused()], ["Cron entry nightly report is paused.", true]);
+    page = await page.press("Resume nightly report");
+    assertEquals([page.message, await isPaused()], ["Cron entry nightly report goes on.", false]);
+  }
+  assertEquals((await store.stats()).enqueued, 2);
+  page = await page!.press("Remove");
+  assertEquals([page.message, await crontab.list()], ["Cron entry nightly report is removed.", []]);
+});
+
+onBothStores("a job is changed and pushed again from every place where it waits", async ({ store, visitor }) => {
+  for (const [place, put] of Object.entries(PUT)) {
+    const jid = `old-${place.split(":")[0]}`;
+    await put(store, jid, { args: ["bob", { password: "hunter2" }] });
+    const form = await (await visitor().open(`/jobs/${jid}`)).follow("Edit and push again");
+    assertEquals(form.html.includes("hunter2"), false);
+    const wrong = await form.press("Push", { fill: { Arguments: "{" } });
+    assertStringIncludes(wrong.message, "The arguments are no JSON");
+    const fill = { Arguments: '["ann", {"password": "••••••"}]', Queue: "elsewhere" };
+    assertStringIncludes((await wrong.press("Push", { fill })).message, "Pushed as ");
+    assertEquals(await placeOf(store, jid), undefined, place);
+    const { entries: [entry] } = await store.page({ in: "queue", queue: "elsewhere" });
+    assertEquals(JSON.parse(entry!.payload).args, ["ann", { password: "hunter2" }], place);
+    await store.edit([entry!.ref], "delete");
+  }
+});
+
+onBothStores("a new job of a known class is pushed, now and for later", async ({ store, visitor }) => {
+  await bury(store, "d1", { class: "Known::Job" });
+  const form = await (await visitor().open("/")).follow("New job");
+  assertEquals(form.options("class-names"), ["Known::Job"]);
+  await assertRejects(() => form.press("Push"), Error, "is required");
+  const fill = { Class: "Known::Job", Arguments: '["bob", 12345678901234567890]', Queue: "mail", Retries: "maybe" };
+  const wrong = await form.press("Push", { fill });
+  assertStringIncludes(wrong.message, 'Retries are "maybe"');
+  assertStringIncludes((await wrong.press("Push", { fill: { Retries: "3" } })).message, "Pushed as ");
+  const { entries: [now] } = await store.page({ in: "queue", queue: "mail" });
+  assertStringIncludes(now!.payload, '"args":["bob",12345678901234567890]');
+  assertEquals(JSON.parse(now!.payload).retry, 3);
+  for (const When of ["in 5m", "at 2099-01-31T08:00Z"]) {
+    const page = await (await visitor().open("/push?class=Later")).press("Push", { fill: { When } });
+    assertStringIncludes(page.html, "It waits for its time");
+  }
+  assertEquals((await store.stats()).scheduled, 2);
+});
+
+onBothStores("a list is filtered, reversed, paged through and searched", async ({ store, visitor }) => {
+  const payload = (i: number) =>
+    JSON.stringify({ class: i % 50 ? "Many" : "Few", args: [`<${i}>`], jid: `j${i}`, queue: "default" });
+  await store.enqueue(Array.from({ length: 55 }, (_, i) => ({ jid: `j${i}`, queue: "default", payload: payload(i) })));
+  const jobs = (page: HtmlPage) => [...page.html.matchAll(/&lt;(\d+)&gt;/g)].map(([, i]) => Number(i));
+  let page = await visitor().open("/queues/default");
+  assertEquals([jobs(page)[0], jobs(page).length], [0, 50]);
+  page = await page.follow("Next →");
+  assertEquals(jobs(page), [50, 51, 52, 53, 54]);
+  page = await (await page.follow("⇤ First")).follow("Newest first");
+  assertEquals([jobs(page)[0], jobs(page).length], [54, 50]);
+  page = await page.press("Filter", { fill: { Class: "few" } });
+  assertEquals(jobs(page), [50, 0]);
+  page = await page.follow("Clear");
+  page = await visitor().open(`/search?q=${encodeURIComponent("<17>")}`);
+  assertStringIncludes(page.html, "1 job found");
+  assertEquals((await page.follow("Many")).heading, "Many");
+});
