@@ -3,6 +3,7 @@ import "./browser/access.ts";
 import "./browser/forms.ts";
 import "./browser/hostile.ts";
 import "./browser/lists.ts";
+import "./browser/live.ts";
 import "./browser/login.ts";
 import "./browser/look.ts";
 import "./browser/workers.ts";

@@ -79,8 +79,13 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Live: the server says when counts change; then the parts that follow are fetched anew.
+// Live: the server sends the counts; when they change, the parts that follow are fetched again. A change that cannot be
+// shown now (another fetch is in flight, the fetch failed, the part is in use, the page is hidden) is shown later.
 let refreshing = false;
+/** The page shows less than the server has sent. */
+let stale = false;
+/** A part that was in use kept what it had. */
+let postponed = false;
 
 function isBusy(part) {
   return part.contains(document.activeElement) || $("input[type=checkbox]:checked", part) !== null ||
@@ -91,24 +96,36 @@ async function refresh() {
   if (refreshing || document.hidden || $("[data-live]") === null) return;
   refreshing = true;
   try {
-    const response = await fetch(location.href, { headers: { "x-live": "1" } });
-    if (!response.ok || response.redirected) return;
-    const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-    for (const part of $$("[data-live]")) {
-      const other = fresh.getElementById(part.id);
-      if (other === null || isBusy(part) || other.innerHTML === part.dataset.was) continue;
-      part.dataset.was = other.innerHTML;
-      // What somebody has opened stays open.
-      for (const { id } of $$("details[open][id]", part)) {
-        other.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
-      }
-      part.replaceChildren(...other.childNodes);
-      showTimes(part);
+    while (stale) {
+      stale = false;
+      const response = await fetch(location.href, { headers: { "x-live": "1" } });
+      if (response.status >= 500) throw new Error(response.statusText);
+      // The session has ended, or what the page shows has gone.
+      if (!response.ok || response.redirected) return;
+      showFresh(new DOMParser().parseFromString(await response.text(), "text/html"));
     }
   } catch {
-    // The next event tries again.
+    stale = true;
   } finally {
     refreshing = false;
+  }
+}
+
+function showFresh(fresh) {
+  for (const part of $$("[data-live]")) {
+    const other = fresh.getElementById(part.id);
+    if (other === null || other.innerHTML === part.dataset.was) continue;
+    if (isBusy(part)) {
+      postponed = true;
+      continue;
+    }
+    part.dataset.was = other.innerHTML;
+    // What somebody has opened stays open.
+    for (const { id } of $$("details[open][id]", part)) {
+      other.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
+    }
+    part.replaceChildren(...other.childNodes);
+    showTimes(part);
   }
 }
 
@@ -166,8 +183,14 @@ function watch() {
     drawChart();
     const { at: _, ...rest } = stats;
     const now = JSON.stringify(rest);
-    if (now !== counts || stats.leased > 0 || $(".operation.running")) refresh();
+    // Running jobs and operations change without the counts; a heartbeat reports later that a job has ended.
+    if (now !== counts || stats.leased > 0 || $(".operation.running, [data-running]")) stale = true;
+    if (postponed && !$$("[data-live]").some(isBusy)) {
+      postponed = false;
+      stale = true;
+    }
     counts = now;
+    if (stale) refresh();
   });
 }
 
@@ -181,6 +204,9 @@ if (toggle) {
   });
   if (toggle.checked) watch();
 }
+document.addEventListener("visibilitychange", () => {
+  if (stale) refresh();
+});
 showTimes();
 countTicks();
 $(".top nav a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

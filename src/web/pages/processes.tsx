@@ -72,7 +72,9 @@ export function ProcessTable({ view, processes }: { readonly view: View; readonl
               <State process={process} />
             </td>
             <td data-label="Queues">{queueWords(process)}</td>
-            <td class="num" data-label="Busy">{number(process.busy)} of {number(process.concurrency)}</td>
+            <td class="num" data-label="Busy" data-running={process.alive && process.busy > 0 ? "" : undefined}>
+              {number(process.busy)} of {number(process.concurrency)}
+            </td>
             <td class="num" data-label="Memory">{Math.round(process.rss / 1024 / 1024)} MB</td>
             <td data-label="Started">
               <Time at={process.startedAt} now={view.now} />
@@ -182,7 +184,7 @@ export function BusyPage({ view, processes, running }: {
             </thead>
             <tbody>
               {running.map(({ process, task, job }) => (
-                <tr>
+                <tr data-running={process.alive ? "" : undefined}>
                   <td data-label="Running for">
                     {formatDuration(Math.max(0, view.now - (job.at ?? view.now)))}
                   </td>

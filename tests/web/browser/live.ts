@@ -1,0 +1,79 @@
+/** Pages that follow what happens. */
+import { assert } from "@std/assert";
+import type { Route } from "playwright-core";
+import { type Clock, systemClock } from "../../../src/clock.ts";
+import { WATCHED_MS } from "../../../src/web/feed.ts";
+import { processRecord, push } from "../site.ts";
+import { browserTest } from "./browser.ts";
+
+/** Counts are read twenty times as often as usual. */
+const QUICK: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms === WATCHED_MS ? WATCHED_MS / 20 : ms, signal),
+};
+
+browserTest("a page follows what happens, unless it was told not to", async ({ page, site: { store }, go }) => {
+  await go("/");
+  await push(store, "w1", { queue: "slow" });
+  await page.locator("#queues a", { hasText: "slow" }).waitFor();
+  await page.locator("[data-stat=enqueued]").first().filter({ hasText: "1" }).waitFor();
+  await page.locator("#attention", { hasText: "no process runs" }).waitFor();
+  await page.getByLabel("Live").uncheck();
+  const requested: string[] = [];
+  page.on("request", (request) => void requested.push(new URL(request.url()).pathname));
+  await page.reload();
+  assert(requested.includes("/") && !requested.includes("/events"), "a reload does not turn it on again");
+  const watching = page.waitForRequest("**/events");
+  await page.getByLabel("Live").check();
+  await watching;
+}, { web: { clock: QUICK } });
+
+browserTest("a change that comes while a page fetches the change before is shown too", async (tools) => {
+  const { page, site: { store }, go } = tools;
+  const { promise: held, resolve: hold } = Promise.withResolvers<Route>();
+  let isFirst = true;
+  await page.route("**/queues", async (route) => {
+    if (route.request().headers()["x-live"] === undefined || !isFirst) return await route.continue();
+    isFirst = false;
+    hold(route);
+  });
+  await go("/queues");
+  const route = await held;
+  const response = await route.fetch();
+  await push(store, "w1", { queue: "slow" });
+  await page.locator("[data-stat=enqueued]").filter({ hasText: "1" }).waitFor();
+  await route.fulfill({ response });
+  await page.locator("#queues a", { hasText: "slow" }).waitFor();
+}, { web: { clock: QUICK } });
+
+browserTest("a page that could not be fetched is fetched again", async ({ page, site: { store }, go, complaints }) => {
+  let refusals = 0;
+  await go("/queues");
+  await page.locator("#queues", { hasText: "No queues yet" }).waitFor();
+  await page.route("**/queues", async (route) => {
+    if (refusals++ > 0) return await route.continue();
+    await route.fulfill({ status: 503, body: "Too many requests" });
+  });
+  await push(store, "w1", { queue: "slow" });
+  await page.locator("#queues a", { hasText: "slow" }).waitFor();
+  assert(complaints.every((text) => text.includes("503")), complaints.join());
+  complaints.length = 0;
+}, { web: { clock: QUICK } });
+
+browserTest("a page shows that a job has ended when its process's heartbeat tells", async (tools) => {
+  const { page, site: { store }, go } = tools;
+  const owner = "web1:7:abc";
+  await push(store, "r1");
+  await store.beat(processRecord(owner), 60_000);
+  const [lease] = await store.take({ queues: ["default"], limit: 1, owner });
+  const work = [{ task: "processor-1", queue: "default", payload: lease!.payload, since: Date.now() }];
+  await store.beat(processRecord(owner, { busy: 1, work }), 60_000);
+  await go("/busy");
+  await page.locator("#busy a", { hasText: "Hard" }).waitFor();
+  await store.settle(owner, [{ kind: "ack", token: lease!.token }]);
+  const refreshed = page.waitForResponse((response) => response.request().headers()["x-live"] !== undefined);
+  await page.locator("[data-stat=leased]").first().filter({ hasText: "0" }).waitFor();
+  await refreshed;
+  await store.beat(processRecord(owner), 60_000);
+  await page.locator("#busy", { hasText: "Nothing runs" }).waitFor();
+}, { web: { clock: QUICK } });
