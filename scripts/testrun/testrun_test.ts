@@ -142,6 +142,7 @@ Deno.test("a progress line has the file, what it lacks or how its tests ended, a
 Deno.test("names what is missing once, with the command that installs it", () => {
   const tools = [
     { command: "sh", package: "dash" },
+    { command: "c-none", alternative: "sh", package: "c" },
     ...["b", "a"].map((name) => ({ command: `${name}-none`, package: name })),
   ];
   const missing = missingTools(tools);

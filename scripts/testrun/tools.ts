@@ -8,6 +8,8 @@
 export interface Tool {
   /** The command that must be on `PATH`. */
   readonly command: string;
+  /** A command that serves as well, if that one is missing. */
+  readonly alternative?: string;
   /** Debian's package that has it. */
   readonly package: string;
 }
@@ -17,7 +19,8 @@ export const TOOLS: readonly Tool[] = [
   { command: "redis-server", package: "redis-server" },
   { command: "ruby", package: "ruby" },
   { command: "sidekiq", package: "ruby-sidekiq" },
-  { command: "chromium", package: "chromium" },
+  // Without windows it takes half of the processor time.
+  { command: "chromium-headless-shell", alternative: "chromium", package: "chromium-headless-shell" },
   { command: "promtool", package: "prometheus" },
   { command: "zsh", package: "zsh" },
   { command: "fish", package: "fish" },
@@ -31,7 +34,12 @@ export const TOOLS: readonly Tool[] = [
 
 /** Returns the tools whose command is not on `PATH`. */
 export function missingTools(tools: readonly Tool[] = TOOLS): Tool[] {
-  return tools.filter(({ command }) => !isOnPath(command));
+  return tools.filter((tool) => pathOf(tool) === undefined);
+}
+
+/** Returns the path of the tool's command, else of its alternative; undefined if neither is on `PATH`. */
+export function pathOf({ command, alternative }: Tool): string | undefined {
+  return findOnPath(command) ?? (alternative && findOnPath(alternative));
 }
 
 /** Returns the one command that installs these tools. */
@@ -41,7 +49,7 @@ export function installCommand(tools: readonly Tool[]): string {
 
 /** Returns whether this process may install Debian packages. */
 export function canInstall(): boolean {
-  return Deno.uid() === 0 && isOnPath("apt-get");
+  return Deno.uid() === 0 && findOnPath("apt-get") !== undefined;
 }
 
 /**
@@ -68,11 +76,11 @@ function packagesOf(tools: readonly Tool[]): string[] {
   return [...new Set(tools.map((tool) => tool.package))].sort();
 }
 
-function isOnPath(command: string): boolean {
+function findOnPath(command: string): string | undefined {
   const folders = (Deno.env.get("PATH") ?? "").split(":").filter((folder) => folder !== "");
-  return folders.some((folder) => {
+  return folders.map((folder) => `${folder}/${command}`).find((path) => {
     try {
-      const { isFile, mode } = Deno.statSync(`${folder}/${command}`);
+      const { isFile, mode } = Deno.statSync(path);
       return isFile && ((mode ?? 0) & 0o111) !== 0;
     } catch {
       return false;

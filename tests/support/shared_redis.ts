@@ -7,7 +7,8 @@ import { type RedisServer, startRedis } from "./redis.ts";
 
 const DATABASES = 1_000;
 
-let server: RedisServer | undefined;
+/** Rejected where Redis is missing: only the tests that use it fail then. */
+let starting: Promise<RedisServer> | undefined;
 let used = 0;
 let isShared = false;
 
@@ -18,12 +19,23 @@ let isShared = false;
 export function shareRedis(): void {
   if (isShared) return;
   isShared = true;
-  Deno.test.beforeAll(async () => void (server = await startRedis({ config: { databases: `${DATABASES}` } })));
-  Deno.test.afterAll(async () => await server?.[Symbol.asyncDispose]());
+  Deno.test.beforeAll(async () => {
+    starting = startRedis({ config: { databases: `${DATABASES}` } });
+    await starting.catch(() => {});
+  });
+  Deno.test.afterAll(async () => {
+    const server = await starting?.catch(() => undefined);
+    await server?.[Symbol.asyncDispose]();
+  });
 }
 
-/** Returns the address of an empty database on the shared server; undefined without {@linkcode shareRedis}. */
-export function sharedRedisUrl(): string | undefined {
+/**
+ * Returns the address of an empty database on the shared server; undefined without {@linkcode shareRedis}.
+ *
+ * @throws {MissingTool} if Redis is missing
+ */
+export async function sharedRedisUrl(): Promise<string | undefined> {
+  const server = await starting;
   if (used >= DATABASES) throw new Error(`All ${DATABASES} databases of the shared Redis are used`);
   return server?.url.replace(/\d+$/, `${used++}`);
 }

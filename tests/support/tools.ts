@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { missingTools, TOOLS } from "../../scripts/testrun/tools.ts";
+import { pathOf, TOOLS } from "../../scripts/testrun/tools.ts";
 
 /** Thrown by a test that this machine cannot run. `make test` counts the test as skipped, by name. */
 export class MissingTool extends Error {
@@ -11,15 +11,17 @@ export class MissingTool extends Error {
 }
 
 /**
- * Makes sure that a program is installed.
+ * Makes sure that a program is installed, and returns its path.
  *
  * @param command a row of `TOOLS` in `scripts/testrun/tools.ts`
- * @throws {MissingTool} if it is not on `PATH`
+ * @throws {MissingTool} if neither it nor its alternative is on `PATH`
  */
-export function requireTool(command: string): void {
+export function requireTool(command: string): string {
   const tool = TOOLS.find((tool) => tool.command === command);
   if (tool === undefined) throw new TypeError(`Unknown tool "${command}": add it to scripts/testrun/tools.ts`);
-  if (missingTools([tool]).length > 0) throw new MissingTool(`${command} required`);
+  const path = pathOf(tool);
+  if (path === undefined) throw new MissingTool(`${command} required`);
+  return path;
 }
 
 /**

@@ -40,7 +40,7 @@ export async function openSite(
 ): Promise<Site> {
   await using stack = new AsyncDisposableStack();
   let url: string;
-  if (kind === "redis") url = sharedRedisUrl() ?? stack.use(await startRedis()).url;
+  if (kind === "redis") url = await sharedRedisUrl() ?? stack.use(await startRedis()).url;
   else {
     const folder = await Deno.makeTempDir({ prefix: "jobs-web-" });
     stack.defer(() => Deno.remove(folder, { recursive: true }));

@@ -5,11 +5,11 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { serve } from "../../../src/web/serve.ts";
 import type { WebOptions } from "../../../src/web/web.ts";
 import { shareRedis } from "../../support/shared_redis.ts";
+import { requireTool } from "../../support/tools.ts";
 import { openSite, type Site } from "../site.ts";
 
 /** What a test in a browser works with. */
@@ -38,18 +38,14 @@ export interface BrowserOptions {
   readonly context?: BrowserContextOptions;
 }
 
+const CHROMIUM = "chromium-headless-shell";
+
 /** A page, a message or an element that doesn't come within this time fails the test. */
 const TIMEOUT_MS = 30_000;
 
-/** The headless shell takes half of Chromium's processor time: it has no windows. */
-const EXECUTABLES = ["chromium-headless-shell", "chromium"];
-
-/** One browser for all tests: starting it takes longer than most of them. */
-let browser: Browser;
-Deno.test.beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: findExecutable(), args: ["--no-sandbox"] });
-});
-Deno.test.afterAll(() => browser.close());
+/** One browser for all tests: starting it takes longer than most of them. It ends with the tests, however they end. */
+let browser: Browser | undefined;
+Deno.test.afterAll(async () => await browser?.close());
 shareRedis();
 
 /** Registers a test with a visitor and a dashboard of its own. */
@@ -59,6 +55,7 @@ export function browserTest(
   { kind = "sqlite", live = true, web = {}, context = {} }: BrowserOptions = {},
 ): void {
   const fn = async () => {
+    browser ??= await chromium.launch({ executablePath: requireTool(CHROMIUM), args: ["--no-sandbox"] });
     await using site = await openSite(kind, web);
     await using server = await serve(site.web, { host: "127.0.0.1", port: 0 });
     const origin = `http://127.0.0.1:${server.address.port}`;
@@ -99,12 +96,4 @@ function toolsOf(page: Page, site: Site, base: string): Tools {
       });
     },
   };
-}
-
-function findExecutable(): string {
-  const folders = (Deno.env.get("PATH") ?? "").split(":");
-  const paths = EXECUTABLES.flatMap((name) => folders.map((folder) => `${folder}/${name}`));
-  const path = paths.find((path) => existsSync(path));
-  if (path === undefined) throw new Error(`Missing ${EXECUTABLES.join(" or ")} in PATH`);
-  return path;
 }
