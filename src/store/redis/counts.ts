@@ -8,21 +8,22 @@ import type { QueueInfo, QueuePause, Stats } from "../admin.ts";
 import { type DayCount, daysBetween } from "../admin_history.ts";
 import type { LimitInfo } from "../limits.ts";
 import type { Context } from "./context.ts";
-import { dayKey } from "./keys.ts";
+import { dayKey, queueKey } from "./keys.ts";
 import type { Link } from "./link.ts";
 import { SCRIPTS } from "./script.ts";
 
 /** See `StoreAdmin.stats`. */
 export async function readStats({ link, offset }: Context): Promise<Stats> {
-  const [counts, rows] = await link.run(SCRIPTS.stats, [], [offset()]) as [
-    number[],
-    [name: string, size: number, oldest: string | null, paused: number, ...limit: [] | LimitRow][],
-  ];
+  const [counts, rows] = await link.run(SCRIPTS.stats, [], [offset()]) as [number[], QueueRow[]];
   const [now, processed, failed, scheduled, retry, dead, leased, processes] = counts;
+  for (const row of rows) {
+    // One by one: they are large.
+    if (row[2] === "") row[2] = await link.call(["LINDEX", queueKey(row[0]), "-1"]) as string | null;
+  }
   const queues = rows
     .map(([name, size, oldest, paused, ...limit]): QueueInfo => ({
       name,
-      size,
+      size: Math.max(0, size),
       latencyMs: oldest === null ? 0 : Math.max(0, now! - (enqueuedAt(oldest) ?? now!)),
       paused: paused !== 0,
       ...(paused > 0 && { pausedForMs: paused }),
@@ -60,6 +61,15 @@ export async function readHistory(link: Link, from: number, to: number): Promise
   const count = (i: number) => Number(counts[i] ?? 0) || 0;
   return days.map((day, i) => ({ day, processed: count(2 * i), failed: count(2 * i + 1) }));
 }
+
+/** Queues whose key is no list: nothing can be pushed to them, or taken. */
+export async function foreignQueues({ link, offset }: Context): Promise<string[]> {
+  const [, rows] = await link.run(SCRIPTS.stats, [], [offset()]) as [number[], QueueRow[]];
+  return rows.filter(([, size]) => size < 0).map(([name]) => name).sort();
+}
+
+/** What the script tells of a queue. */
+type QueueRow = [name: string, size: number, oldest: string | null, paused: number, ...limit: [] | LimitRow];
 
 /** What the script tells of a limit. */
 type LimitRow = [limit: string, opensInMs: number, taken: number, started: number];

@@ -6,18 +6,22 @@
 import { StoreError } from "../errors.ts";
 import type { Health, HealthFinding } from "../admin_health.ts";
 import type { Context } from "./context.ts";
+import { foreignQueues } from "./counts.ts";
 import { readInfo } from "./info.ts";
+import { queueKey } from "./keys.ts";
 import type { Link } from "./link.ts";
 
 /** Over this share of its limit, memory is worth a word. */
 const MUCH = 0.8;
 
 /** See `HealthReader.health`. */
-export async function health({ link, offset }: Context): Promise<Health> {
-  const [info, fsync, time] = await Promise.all([
+export async function health(context: Context): Promise<Health> {
+  const { link, offset } = context;
+  const [info, fsync, time, foreign] = await Promise.all([
     readInfo(link),
     readSetting(link, "appendfsync"),
     link.call(["TIME"]) as Promise<[seconds: string, microseconds: string]>,
+    foreignQueues(context),
   ]);
   const aof = info.get("aof_enabled");
   return {
@@ -30,7 +34,7 @@ export async function health({ link, offset }: Context): Promise<Health> {
       ? undefined
       : DURABILITY[fsync],
     now: Number(time[0]) * 1_000 + Math.floor(Number(time[1]) / 1_000) + Number(offset()),
-    findings: findings(info),
+    findings: [...findings(info), ...foreign.map(foreignFinding)],
   };
 }
 
@@ -64,6 +68,16 @@ function findings(info: ReadonlyMap<string, string>): HealthFinding[] {
     found.push({ message: "it is a replica, which takes no jobs", cure: "name its master" });
   }
   return found;
+}
+
+function foreignFinding(queue: string): HealthFinding {
+  const key = JSON.stringify(queueKey(queue));
+  return {
+    message: `the queue ${
+      JSON.stringify(queue)
+    } cannot be used: its key ${key} is not a list, another program wrote it`,
+    cure: `look at it with redis-cli TYPE ${key}; rename or delete it, or use another queue or database`,
+  };
 }
 
 /** A setting of the server; undefined when this user may not read it. */

@@ -2,7 +2,9 @@
  * Waits until queues have work, without a single poll: `BLMOVE q q RIGHT RIGHT` blocks while a queue is empty, wakes on
  * a push from any client in any language, and leaves the queue as it is, so that nothing can be lost by waiting.
  *
- *  1. One connection per queue, however many wait for it, because the command looks at one queue only.
+ *  1. One connection per queue, however many wait for it, because the command looks at one queue only. Of more than
+ *     {@linkcode MAX_WATCHED_QUEUES} queues, the others are looked at together, twice a second: a worker with thousands of
+ *     queues would use up the connections that Redis allows in all.
  *  2. A wait that is given up leaves its command blocked for the next one; when nobody has waited for a while (twice
  *     {@linkcode BLOCK_S} seconds at most), the connection is closed.
  *  3. A queue that is closed, because it is paused or at its limit, is not looked at: it may well have jobs. That it is
@@ -18,6 +20,10 @@ import type { Link } from "./link.ts";
 import { SCRIPTS } from "./script.ts";
 import type { WakeChannel } from "./wake_channel.ts";
 
+/** The most queues that have a connection. */
+const MAX_WATCHED_QUEUES = 32;
+/** How often queues without a connection are looked at. */
+const LOOK_AT_QUEUES_MS = 500;
 /** How soon it is seen that a queue is open again, where nobody tells. */
 const LOOK_AT_CLOSED_MS = 500;
 /** After a failure, which the link has reported, waiters are woken so much later: they will meet it themselves. */
@@ -48,7 +54,9 @@ export class QueueWatch {
     if (over.aborted) return;
     const woken = new AbortController();
     const either = AbortSignal.any([over, woken.signal]);
-    const waits = queues.filter((_, i) => closed[i] === 0).map((queue) => this.#watched(queue).wait(either));
+    const { watched, others } = this.#choose(queues.filter((_, i) => closed[i] === 0));
+    const waits = watched.map((queue) => this.#watched(queue).wait(either));
+    if (others.length > 0) waits.push(this.#lookAt(others, either));
     if (closed.some(Boolean)) waits.push(this.#opened(queues, closed, heard, either));
     if (waits.length === 0) waits.push(systemClock.sleep(LOOK_AT_CLOSED_MS, either));
     await Promise.race(waits);
@@ -60,6 +68,26 @@ export class QueueWatch {
   close(): void {
     this.#end.abort();
     for (const queue of this.#queues.values()) queue.close();
+  }
+
+  /** Chooses the queues that have a connection: those that have one already, and then the first ones. */
+  #choose(open: readonly string[]): { readonly watched: readonly string[]; readonly others: readonly string[] } {
+    if (open.length <= MAX_WATCHED_QUEUES) return { watched: open, others: [] };
+    const sorted = Object.groupBy(open, (queue) => this.#queues.has(queue) ? "connected" : "other");
+    const { connected = [], other = [] } = sorted;
+    const all = [...connected, ...other];
+    return { watched: all.slice(0, MAX_WATCHED_QUEUES), others: all.slice(MAX_WATCHED_QUEUES) };
+  }
+
+  /** Resolves when one of the queues has a job, or when `signal` aborts. */
+  async #lookAt(queues: readonly string[], signal: AbortSignal): Promise<void> {
+    const { link, offset } = this.#context;
+    while (!signal.aborted) {
+      // Where it fails, the link has reported it.
+      const found = await link.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]).catch(() => 0);
+      if (found === 1) return;
+      await systemClock.sleep(LOOK_AT_QUEUES_MS, signal);
+    }
   }
 
   #watched(queue: string): WatchedQueue {

@@ -11,6 +11,7 @@ import { Buffer } from "node:buffer";
 import { getField } from "../../job/raw.ts";
 import type { Entry, SetName } from "../admin.ts";
 import { hasText } from "../admin_search.ts";
+import { StoreError } from "../errors.ts";
 import { type Member, member } from "./context.ts";
 import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
 import { queueKey, QUEUES, SETS } from "./keys.ts";
@@ -152,8 +153,14 @@ function fromBack(link: Link, queue: string, size: number): Reader {
   };
 }
 
+/** A key that is no list, because another program wrote it, has no jobs. */
 async function sizeOf(link: Link, queue: string): Promise<number> {
-  return await link.call(["LLEN", queueKey(queue)]) as number;
+  try {
+    return await link.call(["LLEN", queueKey(queue)]) as number;
+  } catch (error) {
+    if (error instanceof StoreError && error.code === "wrong") return 0;
+    throw error;
+  }
 }
 
 /** From the latest on: what falls due, or is too old, leaves from what is still to be read, and shifts nothing. */

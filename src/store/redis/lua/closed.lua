@@ -10,11 +10,11 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local names = {}
 for i = 2, #ARGV do names[#names + 1] = ARGV[i] end
 local paused = pausedOf(now, names)
-local limits = redis.call('HMGET', 'jobs:limits', unpack(names))
+local limits = limitsOf(names)
 local closed = {}
 for i = 2, #names do
   local for_ms = paused[1] ~= 0 and paused[1] or paused[i]
-  local limit = limitIn(limits[i])
+  local limit = limits[i]
   if for_ms == 0 and limit then
     -- Who takes is told what is the matter where that cannot be read.
     local fine, _, opens = pcall(roomIn, names[i], limit, now)

@@ -8,6 +8,17 @@ local function limitIn(text)
   return (running > 0 or starts > 0) and { running = running, starts = starts, per = per } or nil
 end
 
+-- The limit of each of the queues: their index in `names` → it.
+local function limitsOf(names)
+  local limits = {}
+  -- Lua takes only so many arguments at once.
+  for from = 1, #names, 1000 do
+    local texts = redis.call('HMGET', 'jobs:limits', unpack(names, from, math.min(from + 999, #names)))
+    for i, text in ipairs(texts) do limits[from + i - 1] = limitIn(text or '') end
+  end
+  return limits
+end
+
 -- No moment of a list is later than this one.
 local function endAt(key, now)
   local call = redis.call

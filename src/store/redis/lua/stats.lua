@@ -3,7 +3,8 @@
 --
 -- ARGV     offset of the clock in ms
 -- Result   now in ms, processed, failed, scheduled, retry, dead, leased, live processes;
---          per queue: name, size, oldest payload (or false), paused: 0 not, -1 until it is resumed, else for how many ms,
+--          per queue: name, size (-1: its key is no list), oldest payload (false: none; "": it is large and does not end in
+--          its time), paused: 0 not, -1 until it is resumed, else for how many ms,
 --          and where it is limited: the limit, in how many ms a job may be taken (-1: when one ends), running, started
 -- O(Q + P) for Q queues and P processes, and the jobs that count against limits
 
@@ -51,13 +52,24 @@ for i = 1, #ends, 2 do
   paused[ends[i]] = tonumber(ends[i + 1]) - now
 end
 for _, name in ipairs(call('SMEMBERS', 'paused')) do paused[name] = -1 end
+-- Of a large payload only its time is wanted, which is its last field unless another program wrote it.
+local function headOf(key)
+  local head = call('LINDEX', key, -1)
+  if not head or #head <= 2048 then return head end
+  local time = string.match(string.sub(head, -64), '(,"enqueued_at":[%d.]+})$')
+  return time and '{' .. string.sub(time, 2) or ''
+end
+
 for _, name in ipairs(names) do
   local key = 'queue:' .. name
-  local row = { name, call('LLEN', key), call('LINDEX', key, -1), paused[name] or 0 }
+  -- A key that another program uses, of another type, must not hide all other queues.
+  local size = redis.pcall('LLEN', key)
+  local isList = type(size) == 'number'
+  local row = { name, isList and size or -1, isList and headOf(key), paused[name] or 0 }
   local limit = limitIn(limits[name])
   if limit then
-    local _, opens, running, started = roomIn(name, limit, now)
-    row[5], row[6], row[7], row[8] = limits[name], opens, running, started
+    local fine, _, opens, running, started = pcall(roomIn, name, limit, now)
+    if fine then row[5], row[6], row[7], row[8] = limits[name], opens, running, started end
   end
   queues[#queues + 1] = row
 end

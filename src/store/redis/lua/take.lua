@@ -60,9 +60,11 @@ end
 if left == 0 or bytes <= 0 or first > #ARGV then return result end
 
 -- The first name stands for all queues.
-local paused = pausedOf(now, { '*', unpack(ARGV, first) })
+local names = { '*' }
+for i = first, #ARGV do names[#names + 1] = ARGV[i] end
+local paused = pausedOf(now, names)
 if paused[1] ~= 0 then return result end
-local limits = call('HMGET', 'jobs:limits', unpack(ARGV, first))
+local limits = limitsOf(names)
 local place = 10000
 local count = #again / 2
 -- How many jobs are popped at once: growing, as their sizes are not known.
@@ -106,19 +108,19 @@ end
 -- A queue that cannot be read (its key, or one that its limit is counted from, is of another type) stops no other: what
 -- was taken before would be nobody's. It is told where there is nothing else to tell.
 local failure
-for i = first, #ARGV do
-  if paused[i - first + 2] == 0 then
-    local limit, most = limitIn(limits[i - first + 1]), left
+for i = 2, #names do
+  if paused[i] == 0 then
+    local name, limit, most = names[i], limits[i], left
     if limit then
-      local fine, room = pcall(roomIn, ARGV[i], limit, now, true)
+      local fine, room = pcall(roomIn, name, limit, now, true)
       if fine then most = math.min(left, room) else most, failure = 0, room end
     end
-    local jobs = takeFrom(ARGV[i], limit, most)
+    local jobs = takeFrom(name, limit, most)
     if jobs.err then
       failure = jobs
     elseif #jobs > 0 then
       left = left - #jobs
-      jobs[#jobs + 1] = ARGV[i]
+      jobs[#jobs + 1] = name
       result[#result + 1] = jobs
       if left == 0 or bytes <= 0 then break end
     end
