@@ -15,7 +15,7 @@ import { formOf, parseArgs } from "../forms.ts";
 import { knownClasses } from "../lookup.ts";
 import { document, text } from "../shown.ts";
 import { Hidden, link, Time, type View } from "../view.tsx";
-import { back, html, viewOf } from "./flow.tsx";
+import { back, html, requireOperator, viewOf } from "./flow.tsx";
 import { QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 
@@ -36,11 +36,13 @@ const EMPTY: CronFields = { name: "", rule: "", every: "", timezone: "", class: 
 /** The forms. */
 export function cronFormRoutes(app: Hono<WebEnv>, desk: Desk): void {
   app.get("/cron-new", async (c) => {
+    requireOperator(c);
     const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
     return html(desk, c, <CronFormPage view={view} fields={EMPTY} classes={classes} />);
   });
   app.post("/cron-new", (c) => keep(desk, c, undefined));
   app.get("/cron/:name/edit", async (c) => {
+    requireOperator(c);
     const definition = await definitionOf(desk, c.req.param("name"));
     const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
     const fields = fieldsOf(definition, desk);

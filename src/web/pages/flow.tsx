@@ -6,6 +6,7 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { Child } from "hono/jsx";
+import { Refusal } from "../body.ts";
 import type { Desk, WebEnv } from "../desk.ts";
 import { formOf } from "../forms.ts";
 import { cookieOptions } from "../login.tsx";
@@ -35,6 +36,11 @@ export async function viewOf(desk: Desk, c: Context<WebEnv>): Promise<View> {
     flash: takeFlash(desk, c),
     theme: THEMES.includes(theme ?? "") ? theme : undefined,
   };
+}
+
+/** @throws {Refusal} when the visitor may not act: a form that acts is of no use to a reader */
+export function requireOperator(c: Context<WebEnv>): void {
+  if (c.get("visitor").role !== "operator") throw new Refusal(403, "You may look, not act");
 }
 
 /** A rendered page as the response. */

@@ -21,7 +21,7 @@ import { editableArgs, showRunning } from "../shown.ts";
 import { AuditPage } from "./audit.tsx";
 import { ClassesPage } from "./classes.tsx";
 import { DonePage, EndedPage } from "./done.tsx";
-import { html, viewOf } from "./flow.tsx";
+import { html, requireOperator, viewOf } from "./flow.tsx";
 import { spanOf } from "./history.tsx";
 import { JobPage, type PushForm, PushPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
@@ -93,6 +93,7 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
   });
 
   app.get("/jobs/:jid/edit", async (c) => {
+    requireOperator(c);
     const [view, entry] = await Promise.all([viewOf(desk, c), store.get(c.req.query("ref") ?? "")]);
     const job = entry &&
       (await lookUp(desk, { jid: "", ref: entry.ref }, { stats: view.stats, processes: [] }))[0]?.job;
@@ -116,6 +117,7 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
   });
 
   app.get("/push", async (c) => {
+    requireOperator(c);
     const form: PushForm = { class: c.req.query("class") ?? "", args: "[]", queue: "", when: "", retry: "" };
     return html(desk, c, <PushPage view={await viewOf(desk, c)} form={form} classes={await knownClasses(desk)} />);
   });
