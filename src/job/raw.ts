@@ -84,6 +84,19 @@ export function getField(raw: string, name: string): unknown {
 }
 
 /**
+ * The top-level fields as JSON text, in order; a name that stands several times comes several times. Undefined when `raw`
+ * is not the text of a JSON object.
+ */
+export function fieldTexts(raw: string): [name: string, text: string][] | undefined {
+  try {
+    const { names, spans } = scanObject(raw);
+    return names.map((name, i) => [name, raw.slice(spans[3 * i + 1], spans[3 * i + 2])]);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
  * A time as JSON text for a payload's field.
  *
  * @param ms epoch milliseconds

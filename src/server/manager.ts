@@ -10,9 +10,10 @@
 import type { Clock } from "../clock.ts";
 import { JobContext } from "../handlers/context.ts";
 import { Cancelled, Shutdown } from "../job/errors.ts";
+import { abridged } from "../job/abridged.ts";
 import { parsePayload } from "../job/job.ts";
 import type { Log } from "../log.ts";
-import type { RunningJob } from "../store/store.ts";
+import type { Lease, RunningJob } from "../store/store.ts";
 import { OUTCOMES_SHARE, Parting } from "./parting.ts";
 import { Processor, type ProcessorServices } from "./processor.ts";
 import type { Service } from "./service.ts";
@@ -31,6 +32,7 @@ export class Manager implements Service {
   #processors: Processor[] = [];
   /** Processors that end after their job. */
   readonly #leaving = new Set<Processor>();
+  readonly #payloads = new WeakMap<Lease, string>();
   #concurrency: number;
 
   constructor(services: ProcessorServices & { readonly settler: Settler }, options: { concurrency: number; log: Log }) {
@@ -59,12 +61,19 @@ export class Manager implements Service {
         ? [{
           task: label,
           queue: running.lease.queue,
-          payload: running.lease.payload,
+          payload: this.#shown(running.lease),
           since: now - (monotonic - running.since),
           ...saidBy(running.context),
         }]
         : []
     );
+  }
+
+  /** The payload with the running job. Made once: a large one takes milliseconds. */
+  #shown(lease: Lease): string {
+    let payload = this.#payloads.get(lease);
+    if (payload === undefined) this.#payloads.set(lease, payload = abridged(lease.payload));
+    return payload;
   }
 
   /** The tokens of the leases whose jobs run. */

@@ -1,0 +1,25 @@
+import { assert, assertEquals } from "@std/assert";
+import { abridged } from "./abridged.ts";
+
+Deno.test("abridged: returns a payload of ordinary size as it is", () => {
+  for (const payload of ['{"class":"A", "args":[1.0]}', "{not json", "x".repeat(16_000)]) {
+    assertEquals(abridged(payload), payload);
+  }
+});
+
+Deno.test("abridged: keeps the small fields of a large payload, with the size of the others", () => {
+  const large = "x".repeat(50_000);
+  const payload = `{"class":"A", "args":["${large}"],"jid":"j1","big":12345678901234567890,"note":"${large}"}`;
+  assertEquals(
+    abridged(payload),
+    '{"class":"A","args":["(50004 characters)"],"jid":"j1","big":12345678901234567890,"note":"(50002 characters)"}',
+  );
+});
+
+Deno.test("abridged: bounds what is not a JSON object, and what has thousands of fields", () => {
+  assertEquals(abridged(`[${"1,".repeat(50_000)}1]`).length, 16 * 1024);
+  const fields = Array.from({ length: 5_000 }, (_, i) => `"field ${i}":${i}`).join(",");
+  const short = abridged(`{"class":"A","jid":"j1",${fields}}`);
+  assert(short.length <= 17_000, `${short.length}`);
+  assertEquals(JSON.parse(short).jid, "j1");
+});
