@@ -5,7 +5,8 @@
  *     thousands of quick jobs a second come in large batches, while behind a slow job nothing waits that another
  *     process could do.
  *  2. What waits too long all the same (quick jobs turned slow) is given back to the front of its queue.
- *  3. When quiet it takes nothing, and gives back what has not started.
+ *  3. It hands nothing out while this worker may have been taken for offline (`ownership.ts`).
+ *  4. When quiet it takes nothing, and gives back what has not started.
  *
  * If the process dies here, every job it took is a lease in the store and is rescued.
  *
@@ -16,6 +17,7 @@ import { parsePayload } from "../job/job.ts";
 import { getField } from "../job/raw.ts";
 import { isGone } from "../store/errors.ts";
 import type { Lease, Store } from "../store/store.ts";
+import type { Ownership } from "./ownership.ts";
 import type { QueueOrder } from "./queue_order.ts";
 import type { LoopBody } from "./service.ts";
 import type { Settler } from "./settler.ts";
@@ -40,6 +42,7 @@ export interface FetcherOptions {
   readonly clock: Clock;
   readonly settler: Settler;
   readonly order: QueueOrder;
+  readonly ownership: Pick<Ownership, "isSure" | "confirm">;
   /** Take so many in all, and no more. */
   readonly maxJobs?: number | undefined;
 }
@@ -51,6 +54,7 @@ export class Fetcher implements LoopBody<boolean> {
   readonly #owner: string;
   readonly #clock: Clock;
   readonly #settler: Settler;
+  readonly #ownership: FetcherOptions["ownership"];
   #order: QueueOrder;
   #quiet = false;
   /** Taken and not handed out, oldest first, from `#head` on. */
@@ -77,6 +81,7 @@ export class Fetcher implements LoopBody<boolean> {
     this.#owner = options.owner;
     this.#clock = options.clock;
     this.#settler = options.settler;
+    this.#ownership = options.ownership;
     this.#order = options.order;
     this.#left = options.maxJobs ?? Infinity;
     this.#rateSince = options.clock.monotonic();
@@ -190,6 +195,10 @@ export class Fetcher implements LoopBody<boolean> {
   /** Takes what is wanted now. True when the queues had less than that. */
   async step(): Promise<boolean> {
     this.#giveBackStale();
+    if (!this.#quiet && !this.#ownership.isSure) {
+      await this.#ownership.confirm();
+      this.#serveIdle();
+    }
     this.#measureRate();
     const limit = this.#wanted();
     if (limit === 0) return false;
@@ -204,6 +213,7 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Waits for work when the queues were empty, else until more is wanted. */
   async rest(empty: boolean, signal: AbortSignal): Promise<void> {
+    if (this.waiting > 0 && !this.#ownership.isSure) return;
     if (this.#wanted() === 0) {
       // What waits here must be looked at before it is stale.
       if (this.waiting > 0) await this.#wake.wait(signal, this.#clock, STALE_MS);
@@ -230,11 +240,19 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   #serveIdle(): void {
-    while (this.#idle.length > 0 && this.waiting > 0) this.#idle.shift()!(this.#hand());
+    while (this.#idle.length > 0 && this.#canHand()) this.#idle.shift()!(this.#hand());
+  }
+
+  #canHand(): boolean {
+    if (this.#holding || this.#head === this.#ready.length) return false;
+    if (this.#ownership.isSure) return true;
+    // The next step confirms.
+    this.#wake.ring();
+    return false;
   }
 
   #hand(): Lease | undefined {
-    if (this.#holding || this.#head === this.#ready.length) return undefined;
+    if (!this.#canHand()) return undefined;
     const lease = this.#ready[this.#head++]!;
     // Half used up: fetch the other half while this one is worked on.
     if (this.waiting * 2 <= this.#ahead) this.#wantMore();

@@ -18,6 +18,7 @@ import type { Beat, Command, ProcessRecord, Store } from "../store/store.ts";
 import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
 import type { OrphanGuardOptions } from "./orphan_guard.ts";
 import type { Outage } from "./outage.ts";
+import { type Moment, momentOf } from "./ownership.ts";
 import type { Service } from "./service.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -30,8 +31,8 @@ export interface HeartbeatOptions {
   /** What the process is and does, as of now. */
   readonly describe: () => ProcessRecord;
   readonly onCommands: (commands: readonly Command[]) => void;
-  /** Called after each beat that the store took. */
-  readonly onBeat: (beat: Pick<Beat, "lapsed">) => void;
+  /** Called after each beat that the store took. `sentAt` is when it was sent, or earlier. */
+  readonly onBeat: (beat: Pick<Beat, "lapsed"> & { readonly sentAt: Moment }) => void;
   /** Ends the server: the store is gone. */
   readonly onGone: (error: StoreError) => void;
   readonly outage: Outage;
@@ -86,11 +87,12 @@ export class Heartbeat implements Service {
 
   /** One beat from this side. */
   async step(): Promise<void> {
-    const { store, describe, ttlMs, onCommands, onBeat } = this.#options;
+    const { store, describe, ttlMs, onCommands, onBeat, clock } = this.#options;
+    const sentAt = momentOf(clock);
     const beat = await store.beat(describe(), ttlMs);
     this.#options.outage.beat();
     if (beat.commands.length > 0) onCommands(beat.commands);
-    onBeat(beat);
+    onBeat({ ...beat, sentAt });
   }
 
   /** Ends beating; the registration stays until `deregister` or its time is over. */
@@ -160,6 +162,7 @@ export class Heartbeat implements Service {
         storeUrl,
         storeOptions: options,
         process: describe(),
+        at: momentOf(clock),
         intervalMs,
         ttlMs,
         orphan,
@@ -168,10 +171,12 @@ export class Heartbeat implements Service {
   }
 
   #receive(worker: Worker, message: FromHeartbeat): void {
-    const { log, onBeat, onCommands, onGone, describe, outage } = this.#options;
+    const { log, onBeat, onCommands, onGone, describe, outage, clock } = this.#options;
     switch (message.kind) {
       case "ask":
-        worker.postMessage({ kind: "process", process: describe() } satisfies ToHeartbeat);
+        worker.postMessage(
+          { kind: "process", at: momentOf(clock), process: describe() } satisfies ToHeartbeat,
+        );
         break;
       case "beat":
         this.#loopDelayMs = Math.round(message.loopDelayMs);

@@ -8,6 +8,7 @@ import { isGone } from "../store/errors.ts";
 import { openStore, type StoreOptions } from "../store/open.ts";
 import type { Beat, ProcessRecord, Store } from "../store/store.ts";
 import { OrphanGuard, type OrphanGuardOptions } from "./orphan_guard.ts";
+import type { Moment } from "./ownership.ts";
 
 /** To the Worker. */
 export type ToHeartbeat =
@@ -16,18 +17,20 @@ export type ToHeartbeat =
     readonly storeUrl: string;
     readonly storeOptions: StoreOptions;
     readonly process: ProcessRecord;
+    readonly at: Moment;
     readonly intervalMs: number;
     readonly ttlMs: number;
     /** Only for a process that a supervisor has started. */
     readonly orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
   }
-  | { readonly kind: "process"; readonly process: ProcessRecord }
+  | { readonly kind: "process"; readonly process: ProcessRecord; readonly at: Moment }
   | { readonly kind: "stop" };
 
 /** From the Worker. */
 export type FromHeartbeat =
   | { readonly kind: "ask" }
-  | Beat & { readonly kind: "beat"; readonly loopDelayMs: number }
+  /** `sentAt` is when the main side described the process, which was before the heartbeat was sent. */
+  | Beat & { readonly kind: "beat"; readonly sentAt: Moment; readonly loopDelayMs: number }
   | { readonly kind: "blocked"; readonly ms: number }
   | { readonly kind: "failed" | "gone"; readonly error: string }
   | { readonly kind: "stopped" };
@@ -45,6 +48,7 @@ const scope = self as unknown as {
 const stopping = new AbortController();
 let store: Store | undefined;
 let known: ProcessRecord;
+let knownAt: Moment;
 let answered: (() => void) | undefined;
 let askedAt: number | undefined;
 let running: Promise<void> | undefined;
@@ -54,12 +58,14 @@ scope.onmessage = ({ data }) => {
   switch (data.kind) {
     case "start":
       known = data.process;
+      knownAt = data.at;
       running = beatOn(data);
       if (data.orphan) void watchParent(data.orphan);
       break;
     case "process":
       known = data.process;
       guard?.answered();
+      knownAt = data.at;
       answered?.();
       break;
     case "stop":
@@ -79,7 +85,8 @@ async function beatOn(
     const loopDelayMs = await ask();
     try {
       store ??= await openStore(storeUrl, storeOptions);
-      scope.postMessage({ kind: "beat", ...await store.beat(known, ttlMs), loopDelayMs });
+      const sentAt = knownAt;
+      scope.postMessage({ kind: "beat", ...await store.beat(known, ttlMs), sentAt, loopDelayMs });
     } catch (error) {
       scope.postMessage({ kind: isGone(error) ? "gone" : "failed", error: (error as Error).message });
     }

@@ -61,14 +61,23 @@ export class Losses {
     return this.#looking ??= this.#look().finally(() => this.#looking = undefined);
   }
 
-  async #look(): Promise<void> {
+  /**
+   * The same, for a caller that must not go on without an answer.
+   *
+   * @throws {StoreError} if the store doesn't answer
+   */
+  async dropLost(): Promise<void> {
     const tokens = this.#tokens();
+    const held = new Set(tokens.length > 0 ? await this.#store.held(this.#owner, tokens) : []);
+    // What was settled or given back while the store was asked is not held either, and no loss.
+    const current = new Set(this.#tokens());
+    this.#drop(tokens.filter((token) => !held.has(token) && current.has(token)));
+  }
+
+  async #look(): Promise<void> {
     try {
-      const held = new Set(tokens.length > 0 ? await this.#store.held(this.#owner, tokens) : []);
+      await this.dropLost();
       this.#looks--;
-      // What was settled or given back while the store was asked is not held either, and no loss.
-      const current = new Set(this.#tokens());
-      this.#drop(tokens.filter((token) => !held.has(token) && current.has(token)));
     } catch (error) {
       // That the store is away, it says itself.
       if (error instanceof StoreError) return;

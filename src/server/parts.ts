@@ -28,6 +28,7 @@ import { Losses } from "./losses.ts";
 import { Manager } from "./manager.ts";
 import { Measurer } from "./measurer.ts";
 import { Outage } from "./outage.ts";
+import { Ownership } from "./ownership.ts";
 import { Poller } from "./poller.ts";
 import { chooseQueues, queueOrder } from "./queue_order.ts";
 import { Reaper } from "./reaper.ts";
@@ -131,7 +132,13 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     onLost: () => void losses.suspect(),
   });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
-  const fetcher = new Fetcher({ store, owner, clock, settler, order, maxJobs: settings.maxJobs });
+  const ownership: Ownership = new Ownership({
+    clock,
+    ttlMs: settings.deadAfterMs,
+    sendHeartbeat: () => heartbeat.step(),
+    dropLost: () => losses.dropLost(),
+  });
+  const fetcher = new Fetcher({ store, owner, clock, settler, order, ownership, maxJobs: settings.maxJobs });
   const services = {
     clock,
     tasks,
@@ -161,7 +168,8 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     storeOptions: options.storeOptions ?? {},
     describe: whole.describe,
     onCommands: (commands) => listener.hear(commands),
-    onBeat: ({ lapsed }) => {
+    onBeat: ({ lapsed, sentAt }) => {
+      ownership.beat(sentAt, lapsed);
       void losses.beat(lapsed);
       if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
     },

@@ -10,6 +10,9 @@ import { FakeClock } from "../support/clock.ts";
 import { KeptLog } from "../support/log.ts";
 import { sqliteFolder } from "../support/stores.ts";
 
+/** No lease can have been lost. */
+const SURE = { isSure: true, confirm: () => Promise.resolve() };
+
 Deno.test("a request for more jobs goes out before those at hand are done, however quick they are", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
@@ -27,7 +30,7 @@ Deno.test("a request for more jobs goes out before those at hand are done, howev
   } as unknown as Store;
   const owner = "host:1:a";
   const settler = new Settler({ store, owner, clock, log: new KeptLog(), tally: new Tally() });
-  const fetcher = new Fetcher({ store: distant, owner, clock, settler, order: () => ["default"] });
+  const fetcher = new Fetcher({ store: distant, owner, clock, settler, ownership: SURE, order: () => ["default"] });
 
   // At the rate of 50 jobs in 10 ms, 100 are taken ahead.
   for (let i = 0; i < 50; i++) fetcher.next();
@@ -56,7 +59,7 @@ Deno.test("what waits here and is lost is named by its jid, or as unreadable whe
   const store = { take: () => Promise.resolve(leases) } as unknown as Store;
   const owner = "host:1:a";
   const settler = new Settler({ store, owner, clock, log: new KeptLog(), tally: new Tally() });
-  const fetcher = new Fetcher({ store, owner, clock, settler, order: () => ["default"] });
+  const fetcher = new Fetcher({ store, owner, clock, settler, ownership: SURE, order: () => ["default"] });
   for (let i = 0; i < 50; i++) fetcher.next();
   await clock.advance(10);
   await fetcher.step();
