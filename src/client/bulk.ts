@@ -4,6 +4,7 @@
  * @module
  */
 import { describeError, InvalidPayload } from "../job/errors.ts";
+import { MAX_BATCH_BYTES } from "../store/batch_bytes.ts";
 import type { EnqueueResult, NewJob, Store } from "../store/store.ts";
 
 /** What became of one job of many. */
@@ -21,8 +22,6 @@ export interface BulkOptions {
 
 /** Jobs per call of the store. */
 export const BATCH = 1_000;
-/** Characters per call of the store: a batch of large jobs is no large batch. */
-const BATCH_CHARACTERS = 16 * 1024 * 1024;
 
 /**
  * Builds and stores jobs, one batch after the other.
@@ -63,7 +62,7 @@ class Batch {
   #characters = 0;
 
   get full(): boolean {
-    return this.results.length >= BATCH || this.#characters >= BATCH_CHARACTERS;
+    return this.results.length >= BATCH || this.#characters >= MAX_BATCH_BYTES;
   }
 
   add(job: NewJob): void {

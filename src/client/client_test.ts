@@ -186,7 +186,7 @@ Deno.test("A batch of large jobs is cut sooner", async () => {
   const { store, client } = recorded();
   const text = "x".repeat(1024 * 1023);
   await all(client.pushMany(Array.from({ length: 20 }, () => ({ class: "A", args: [text] }))));
-  assertEquals(store.batches.map((batch) => batch.length), [17, 3]);
+  assertEquals(store.batches.map((batch) => batch.length), [5, 5, 5, 5]);
 });
 
 Deno.test("Among many, a refused job and one whose lock is held stop none of the others", async () => {

@@ -130,6 +130,17 @@ export const large: Cases = {
     assertEquals(await editAll(() => t.store.editSome({ in: "dead" }, "delete", 100)), 18);
   },
 
+  "large jobs are edited by their refs, whatever they come to": async (open) => {
+    await using t = await open();
+    await t.store.enqueue([...largeJobs(1, 9, MB), ...largeJobs(10, 18, MB, { delayMs: HOUR_MS })]);
+    const refs = [
+      ...await entries(t.store, { in: "queue", queue: "default" }),
+      ...await entries(t.store, { in: "scheduled" }),
+    ].map(({ ref }) => ref);
+    assertEquals(await t.store.edit(["nonsense", ...refs, ...refs], "kill"), 18);
+    assertEquals((await t.store.stats()).dead, 18);
+  },
+
   "large records are read to the last one": async (open) => {
     await using t = await open();
     const body = (n: number) => JSON.stringify({ jid: jid(n), text: "x".repeat(MB) });

@@ -49,11 +49,30 @@ export class Editor {
   }
 
   /** See `StoreAdmin.edit`. */
-  edit(refs: readonly string[], edit: Edit, queue?: string): Promise<number> {
-    return this.#context.commit.run(() => {
-      const rows = [...new Set(refs)].map((ref) => this.#entries.locate(ref)).filter((row) => row !== undefined);
-      return this.#apply(rows, edit, queue);
-    }, refs.length);
+  async edit(refs: readonly string[], edit: Edit, queue?: string): Promise<number> {
+    const all = [...new Set(refs)];
+    let count = 0;
+    for (let from = 0; from < all.length;) {
+      const step = await this.#context.commit.run(() => {
+        const rows = this.#locate(all.slice(from));
+        return { looked: rows.length, edited: this.#apply(rows.filter((row) => row !== undefined), edit, queue) };
+      }, all.length - from);
+      from += step.looked;
+      count += step.edited;
+    }
+    return count;
+  }
+
+  /** The rows that the first of these refs name, until the payloads come to 4 MiB. */
+  #locate(refs: readonly string[]): (EntryRow | undefined)[] {
+    const budget = new ByteBudget();
+    const rows: (EntryRow | undefined)[] = [];
+    for (const ref of refs) {
+      const row = this.#entries.locate(ref);
+      if (row && !budget.spend(row.payload)) break;
+      rows.push(row);
+    }
+    return rows;
   }
 
   /** See `StoreAdmin.editSome`. */
