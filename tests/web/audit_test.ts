@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { newToken, passwordSecret } from "../../src/web/auth/accounts.ts";
-import { bury, onBothStores, openSite, push, refsOf } from "./site.ts";
+import { newToken } from "../../src/web/auth/accounts.ts";
+import { bury, onBothStores, openSite, push, quickSecret, refsOf } from "./site.ts";
 
 onBothStores("Every action is in the audit log: who, from where, what, how many, and what came of it", async (site) => {
   const { store, visitor } = site;
@@ -54,7 +54,7 @@ onBothStores("The audit log has pages, the latest first", async ({ store, visito
 
 Deno.test("Readers see the audit log; what programs push by token is not kept in it", async () => {
   const { token, secret } = newToken();
-  const users = [`ann:reader:${await passwordSecret("correct horse")}`, `ci:operator:${secret}`];
+  const users = [`ann:reader:${quickSecret("correct horse")}`, `ci:operator:${secret}`];
   await using site = await openSite("sqlite", { users });
   const program = { authorization: `Bearer ${token}` };
   assertEquals((await site.visitor().api("POST", "/jobs", { class: "A" }, program)).status, 201);

@@ -1,12 +1,11 @@
 /** The dashboard while more is asked of it than it makes at a time. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
 import type { OpenStore } from "../../src/store/open.ts";
 import { serve } from "../../src/web/serve.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import { until } from "../support/eventually.ts";
 import { onBothStores, openSite, push } from "./site.ts";
+import { Wire } from "./wire.ts";
 
 /** As the limiter has it: answered at once of one address, and waiting. */
 const AT_ONCE = 4;
@@ -31,35 +30,6 @@ function holding(store: OpenStore) {
   return { held, store: proxy };
 }
 
-/** Asks for a page on a connection of its own. */
-class Visitor implements AsyncDisposable {
-  text = "";
-  readonly #socket: Socket;
-
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    socket.setEncoding("latin1").on("data", (text: string) => void (this.text += text)).on("error", () => {});
-  }
-
-  static async ask(port: number, path: string): Promise<Visitor> {
-    const socket = connect(port, "127.0.0.1");
-    await once(socket, "connect");
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    return new Visitor(socket);
-  }
-
-  get status(): string | undefined {
-    return /^HTTP\/1\.1 (\d{3})/.exec(this.text)?.[1];
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#socket.closed) return;
-    const closed = once(this.#socket, "close");
-    this.#socket.destroy();
-    await closed;
-  }
-}
-
 Deno.test("Whatever one address asks for: probes, metrics, assets, actions and other visitors are answered", async () => {
   await using site = await openSite("sqlite");
   const { held, store } = holding(site.store);
@@ -71,11 +41,11 @@ Deno.test("Whatever one address asks for: probes, metrics, assets, actions and o
   const base = `http://127.0.0.1:${port}`;
   await using stack = new AsyncDisposableStack();
   const paths = ["/dead", "/retries", "/search?q=a", "/api/v1/jobs?in=dead"];
-  const visitors: Visitor[] = [];
+  const visitors: Wire[] = [];
   for (let i = 0; i < AT_ONCE + WAITING + 1; i++) {
-    visitors.push(stack.use(await Visitor.ask(port, paths[i % paths.length]!)));
+    visitors.push(stack.use(await Wire.get(port, paths[i % paths.length]!)));
   }
-  const refused = () => visitors.filter((visitor) => visitor.status === "503");
+  const refused = () => visitors.filter((visitor) => visitor.status === 503);
   await until(() => held.pages === AT_ONCE && refused().length === 1, "As many pages as are made at a time");
   await until(() => refused()[0]!.text.includes("Too many requests from your address"), "The reason");
   assertMatch(refused()[0]!.text, /^retry-after: 1\r$/im);
@@ -101,7 +71,7 @@ Deno.test("Whatever one address asks for: probes, metrics, assets, actions and o
 
   held.letGo();
   await until(() => visitors.every(({ status }) => status !== undefined), "All answers");
-  assertEquals(visitors.filter(({ status }) => status === "200").length, AT_ONCE + WAITING);
+  assertEquals(visitors.filter(({ status }) => status === 200).length, AT_ONCE + WAITING);
 });
 
 Deno.test("Nothing is made for those who have gone while they waited", async () => {
@@ -120,18 +90,18 @@ Deno.test("Nothing is made for those who have gone while they waited", async () 
   await using server = await serve(watched, { host: "127.0.0.1", port: 0 });
   const { port } = server.address;
   await using stack = new AsyncDisposableStack();
-  const first: Visitor[] = [];
-  for (let i = 0; i < AT_ONCE; i++) first.push(stack.use(await Visitor.ask(port, "/dead")));
+  const first: Wire[] = [];
+  for (let i = 0; i < AT_ONCE; i++) first.push(stack.use(await Wire.get(port, "/dead")));
   await until(() => held.pages === AT_ONCE, "As many pages as are made at a time");
-  const others: Visitor[] = [];
-  for (let i = 0; i < WAITING; i++) others.push(await Visitor.ask(port, "/dead"));
+  const others: Wire[] = [];
+  for (let i = 0; i < WAITING; i++) others.push(await Wire.get(port, "/dead"));
   await until(() => asked === AT_ONCE + WAITING, "All requests");
   for (const visitor of others) await visitor[Symbol.asyncDispose]();
   await until(() => gone === WAITING, "The end of those who wait");
   held.letGo();
-  await until(() => first.every(({ status }) => status === "200"), "The answers");
-  await using last = await Visitor.ask(port, "/dead");
-  await until(() => last.status === "200", "An answer");
+  await until(() => first.every(({ status }) => status === 200), "The answers");
+  await using last = await Wire.get(port, "/dead");
+  await until(() => last.status === 200, "An answer");
   assertEquals(held.pages, AT_ONCE + 1);
 });
 

@@ -36,3 +36,28 @@ Deno.test("A proxy's header for the user needs a proxy that is named", async () 
     'web.proxyHeader is "X-User", but web.proxies is empty; expected the addresses of the proxies that set it',
   );
 });
+
+Deno.test("a proxy's header names the user, from that proxy's address alone", async () => {
+  await using site = await openSite("sqlite", {
+    users: ["ann:operator", "*:reader"],
+    proxyHeader: "X-User",
+    proxies: ["10.0.0.1"],
+  });
+  const ask = async (peer: string, user: string | undefined) =>
+    (await site.visitor(peer).api("POST", "/jobs", { class: "A" }, user === undefined ? {} : { "x-user": user }))
+      .status;
+  assertEquals(await ask("10.0.0.1", "ann"), 201);
+  assertEquals(await ask("10.0.0.1", "bob"), 403);
+  assertEquals(await ask("10.0.0.1", undefined), 401);
+  assertEquals(await ask("10.0.0.2", "ann"), 401);
+});
+
+Deno.test("of the addresses that a proxy forwards, the last counts", async () => {
+  await using site = await openSite("sqlite", { users: USERS, proxies: ["10.0.0.1"], clock: new FakeClock() });
+  const guess = async (from: string) => {
+    const headers = { "authorization": "Bearer x", "x-forwarded-for": from, "forwarded": `for=${from}` };
+    return (await site.visitor("10.0.0.1").send("/", { headers })).status;
+  };
+  for (let i = 0; i < 5; i++) assertEquals(await guess(`10.3.0.${i}, 203.0.113.7`), 401);
+  assertEquals([await guess("10.3.0.99, 203.0.113.7"), await guess("203.0.113.8")], [429, 401]);
+});

@@ -33,6 +33,32 @@ const PATIENT: Clock = {
   sleep: (ms, signal) => systemClock.sleep(ms === PATIENCE_MS ? 60_000 : ms, signal),
 };
 
+/** Every address that shows something of the store. */
+export const PAGES: readonly string[] = [
+  "/",
+  "/busy",
+  "/queues",
+  "/queues/default",
+  "/scheduled",
+  "/retries",
+  "/dead",
+  "/done",
+  "/cron",
+  "/classes",
+  "/processes",
+  "/audit",
+  "/settings",
+  "/push",
+  "/metrics",
+  "/events",
+  "/search?q=a",
+  "/jobs/x",
+  "/api/v1/stats",
+  "/api/v1/jobs?in=dead",
+  "/api/v1/history",
+  "/api/v1/audit",
+];
+
 /** Opens a dashboard on a fresh store. */
 export async function openSite(
   kind: "sqlite" | "redis",

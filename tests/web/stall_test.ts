@@ -2,14 +2,14 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { newToken, passwordSecret } from "../../src/web/auth/accounts.ts";
+import { newToken } from "../../src/web/auth/accounts.ts";
 import { systemClock } from "../../src/clock.ts";
 import { serve } from "../../src/web/serve.ts";
 import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";
-import { openSite, type Site, type Visitor } from "./site.ts";
+import { openSite, quickSecret, type Site, type Visitor } from "./site.ts";
 
-const ANN = `ann:operator:${await passwordSecret("correct horse")}`;
+const ANN = `ann:operator:${quickSecret("correct horse")}`;
 const { token: READER, secret: READER_SECRET } = newToken();
 const { token: OPERATOR, secret: OPERATOR_SECRET } = newToken();
 const USERS = [ANN, `eve:reader:${READER_SECRET}`, `ci:operator:${OPERATOR_SECRET}`];

@@ -1,5 +1,5 @@
-/** Event streams whose visitors leave in odd ways: each place is free again. */
-import { assertEquals, assertMatch } from "@std/assert";
+/** Event streams: their bounds, and visitors that leave in odd ways. */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { passwordSecret } from "../../src/web/auth/accounts.ts";
@@ -65,4 +65,35 @@ Deno.test("Connections that end while their login is being checked leave no stre
   const streams = await Promise.all(Array.from({ length: MAX_STREAMS }, () => ask("GET")));
   for (const { answered } of streams) assertMatch(await answered(), /^HTTP\/1\.1 200 /);
   await Promise.all(streams.map(({ leave }) => leave()));
+});
+
+Deno.test("event streams have a bound, and end with the dashboard", async () => {
+  const site = await openSite("sqlite", { proxies: ["127.0.0.1"] });
+  const watch = (peer = "10.0.0.5", headers = {}) =>
+    site.web.handle(new Request("http://localhost/events", { headers }), peer);
+  const streams = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => watch("127.0.0.1", { "x-forwarded-for": `10.0.0.${i % 4}` })),
+  );
+  assertEquals((await watch()).status, 503);
+  const last = streams.pop()!.text();
+  for (const { body } of streams) await body!.cancel();
+  assertEquals(await watch().then((response) => response.body!.cancel().then(() => response.status)), 200);
+  await site[Symbol.asyncDispose]();
+  assertStringIncludes(await last, "retry: 3000");
+});
+
+Deno.test("one address has a bound on its event streams, through a proxy too", async () => {
+  await using site = await openSite("sqlite", { proxies: ["127.0.0.1"] });
+  const watch = (from: string) =>
+    site.web.handle(new Request("http://localhost/events", { headers: { "x-forwarded-for": from } }), "127.0.0.1");
+  const streams = await Promise.all(Array.from({ length: 50 }, () => watch("10.0.0.1")));
+  const refused = await watch("10.0.0.1");
+  assertEquals(refused.status, 503);
+  assertStringIncludes(await refused.text(), "50 watch from 10.0.0.1 already");
+  const other = await watch("10.0.0.2");
+  assertEquals(other.status, 200);
+  await streams.pop()!.body!.cancel();
+  const again = await watch("10.0.0.1");
+  assertEquals(again.status, 200);
+  for (const { body } of [...streams, other, again]) await body!.cancel();
 });

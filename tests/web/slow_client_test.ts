@@ -1,0 +1,234 @@
+/** Clients that send slowly, read slowly or not at all, or hold many connections. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
+import { type HttpServer, listen, type Patience } from "../../src/web/http.ts";
+import { serve } from "../../src/web/serve.ts";
+import { until } from "../support/eventually.ts";
+import { openSite, push, type Site } from "./site.ts";
+import { ask, Wire } from "./wire.ts";
+
+/** Timeouts so short that a test need not wait for them. */
+const HASTY: Partial<Patience> = { headMs: 200, requestMs: 300, idleMs: 200 };
+
+const GET_HEALTH = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
+
+/** Waits until a client that behaves is answered. On a machine that stands still, it may be taken for a slow one. */
+async function untilServed(port: number): Promise<void> {
+  await until(async () => (await ask(port, `${GET_HEALTH}Connection: close\r\n\r\n`)).startsWith("HTTP/1.1 200"));
+}
+
+/** A dashboard with a queue on a socket. */
+async function onSocket(
+  test: (tools: { site: Site; port: number }) => Promise<void>,
+  patience?: Partial<Patience>,
+  proxies: readonly string[] = [],
+): Promise<void> {
+  await using site = await openSite("sqlite", { proxies });
+  await using server = await serve(site.web, { host: "127.0.0.1", port: 0 }, patience);
+  await test({ site, port: server.address.port });
+}
+
+const FORM = "POST /theme HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n";
+
+Deno.test("a client that sends slowly is dropped, and another client is answered", () =>
+  onSocket(async ({ port }) => {
+    const beginnings = {
+      "nothing at all": "",
+      "half a head": "GET / HTTP/1.1\r\nHost: local",
+      "half a body": `${FORM}Content-Length: 1000\r\n\r\ntoken=`,
+      "a chunk that never ends": `${FORM}Transfer-Encoding: chunked\r\n\r\n5\r\ntok`,
+      "nothing after an answer": "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    };
+    const slow = await Promise.all(
+      Object.entries(beginnings).flatMap(([what, text]) =>
+        Array.from({ length: 20 }, async () => {
+          const wire = await Wire.open(port);
+          wire.send(text);
+          return { what, wire };
+        })
+      ),
+    );
+    await untilServed(port);
+    await Promise.all(slow.map(({ wire }) => wire.ended));
+    for (const what of Object.keys(beginnings).filter((what) => !what.startsWith("nothing"))) {
+      // A machine that stands still may drop one before it has sent anything, and its answer with it.
+      const answers = slow.filter((one) => one.what === what).map(({ wire }) => wire.text);
+      assert(answers.some((text) => text.includes("408 Request Timeout")), what);
+    }
+  }, HASTY));
+
+Deno.test("a client that sends a head or a body byte by byte is dropped", () =>
+  onSocket(async ({ port }) => {
+    for (const begin of ["GET / HTTP/1.1\r\nHost: localhost\r\nX-Drip: ", `${FORM}Content-Length: 100000\r\n\r\n`]) {
+      await using wire = await Wire.open(port);
+      wire.send(begin);
+      await until(() => {
+        wire.send("x");
+        return wire.isOver;
+      }, "The end of the connection");
+    }
+  }, HASTY));
+
+Deno.test("one address has a bound on its connections", () =>
+  onSocket(async ({ port }) => {
+    await using stack = new AsyncDisposableStack();
+    for (let i = 0; i < 3; i++) stack.use(await Wire.open(port));
+    await using fourth = await Wire.open(port);
+    await fourth.ended;
+    await stack.disposeAsync();
+    await untilServed(port);
+  }, { perAddress: 3 }));
+
+Deno.test("a proxy has no bound on its connections but the one for all", () =>
+  onSocket(
+    async ({ port }) => {
+      await using stack = new AsyncDisposableStack();
+      const wires = [];
+      for (let i = 0; i < 3; i++) wires.push(stack.use(await Wire.open(port)));
+      for (const wire of wires) {
+        wire.send(`${GET_HEALTH}\r\n`);
+        await until(() => wire.text.startsWith("HTTP/1.1 200"), "An answer");
+      }
+      await using fourth = await Wire.open(port);
+      await fourth.ended;
+      assertEquals(fourth.text, "");
+    },
+    { perAddress: 1, connections: 3 },
+    ["127.0.0.1"],
+  ));
+
+Deno.test("a client that does not read its answers is dropped", () =>
+  onSocket(async ({ site, port }) => {
+    for (let i = 0; i < 50; i++) await push(site.store, `j${i}`, { args: ["x".repeat(100_000)] });
+    await using silent = await Wire.open(port);
+    silent.pause();
+    silent.send("GET /api/v1/jobs?in=queue:default HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(5));
+    // While its connection is open, no other from its address is let in.
+    await untilServed(port);
+  }, { silentMs: 200, perAddress: 1 }));
+
+/** More than a connection's buffers hold. */
+const LARGE = 12 * 1024 * 1024;
+const GET_LARGE = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+/** A server whose answers are large, except to `/small`; it tells which paths were asked for. */
+async function largeAnswers(
+  test: (server: HttpServer, asked: string[]) => Promise<void>,
+  patience?: Partial<Patience>,
+): Promise<void> {
+  const asked: string[] = [];
+  const large = new Uint8Array(LARGE);
+  const handler = (request: Request) => {
+    const { pathname } = new URL(request.url);
+    asked.push(pathname);
+    return Promise.resolve(new Response(pathname === "/small" ? `answer ${asked.length};` : large));
+  };
+  const options = { host: "127.0.0.1", port: 0, clock: systemClock, proxies: [] };
+  const server = await listen(handler, { ...options, ...(patience && { patience }) });
+  try {
+    await test(server, asked);
+  } finally {
+    await server.close();
+  }
+}
+
+Deno.test("a request sent ahead waits until the answer before it was read", () =>
+  largeAnswers(async ({ port }, asked) => {
+    await using ahead = await Wire.open(port);
+    ahead.pause();
+    ahead.send(GET_LARGE.repeat(5));
+    await until(() => asked.length > 0, "The first request");
+    for (let i = 0; i < 3; i++) {
+      const answer = await ask(port, "GET /small HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+      assertMatch(answer, /^HTTP\/1\.1 200 .*answer/s);
+    }
+    assertEquals(asked.filter((path) => path === "/large").length, 1);
+  }));
+
+Deno.test("requests sent ahead are answered one after the other to a client that reads", () =>
+  largeAnswers(async ({ port }) => {
+    const one = "GET /small HTTP/1.1\r\nHost: localhost\r\n";
+    const answers = await ask(port, `${one}\r\n`.repeat(4) + `${one}Connection: close\r\n\r\n`);
+    assertEquals(answers.match(/answer \d+/g), Array.from({ length: 5 }, (_, i) => `answer ${i + 1}`));
+  }));
+
+Deno.test("a client that sends thousands of requests ahead is dropped, whatever their kind", () =>
+  largeAnswers(async ({ port }, asked) => {
+    const kinds = {
+      "large": GET_LARGE,
+      "small": "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      "without a host": "GET / HTTP/1.1\r\n\r\n",
+      "with an expectation": "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n",
+    };
+    for (const [what, request] of Object.entries(kinds)) {
+      asked.length = 0;
+      const answers = await ask(port, GET_LARGE + request.repeat(2_000));
+      assert(asked.length <= 5, `${what}: ${asked.length}`);
+      assert(answers.split("HTTP/1.1 ").length <= 6, what);
+    }
+  }, { idleMs: 200 }));
+
+Deno.test("answers that no client reads have a bound in all: the oldest are dropped", () =>
+  largeAnswers(async ({ port }, asked) => {
+    await using stack = new AsyncDisposableStack();
+    const idle: Wire[] = [];
+    for (let i = 1; i <= 4; i++) {
+      const wire = stack.use(await Wire.open(port));
+      wire.pause();
+      wire.send(GET_LARGE);
+      await until(() => asked.length === i, "A request");
+      idle.push(wire);
+    }
+    const close = "GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    assert((await ask(port, close)).length > LARGE, "Who reads has it all");
+    for (const wire of idle.slice(0, -1)) {
+      wire.resume();
+      await wire.ended;
+      assert(wire.text.length < LARGE);
+    }
+  }, { unreadBytes: 2 * LARGE }));
+
+Deno.test("connections that have ended leave nothing in memory", async () => {
+  const script = `
+    import { connect, Server } from "node:net";
+    import { systemClock } from "${import.meta.resolve("../../src/clock.ts")}";
+    import { listen } from "${import.meta.resolve("../../src/web/http.ts")}";
+    const sockets = [];
+    const { emit } = Server.prototype;
+    Server.prototype.emit = function (name, socket) {
+      if (name === "connection") sockets.push(new WeakRef(socket));
+      return emit.apply(this, arguments);
+    };
+    const options = { host: "127.0.0.1", port: 0, clock: systemClock, proxies: [] };
+    const server = await listen(() => Promise.resolve(new Response("ok")), options);
+    const get = "GET / HTTP/1.1\\r\\nHost: localhost\\r\\n";
+    for (const text of [get + "Connection: close\\r\\n\\r\\n", (get + "\\r\\n").repeat(100)]) {
+      for (let i = 0; i < 20; i++) {
+        const socket = connect(server.port, "127.0.0.1", () => socket.write(text));
+        socket.resume();
+        await new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
+      }
+    }
+    for (let i = 0; i < 10; i++) await new Promise((resolve) => setTimeout(resolve)).then(gc);
+    console.log(sockets.length, sockets.filter((one) => one.deref() !== undefined).length);
+    await server.close();
+  `;
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-lock", "--v8-flags=--expose-gc", script],
+  }).output();
+  const [all, left] = new TextDecoder().decode(stdout).split(" ").map(Number);
+  assertEquals(all, 40);
+  assert(left! < 10, `${left} are left`);
+});
+
+Deno.test("the server ends at once while clients hold connections", async () => {
+  const site = await openSite("sqlite");
+  await using _site = site;
+  const server = await serve(site.web, { host: "127.0.0.1", port: 0 });
+  await using wire = await Wire.open(server.address.port);
+  wire.send("GET / HT");
+  const watching = await fetch(`http://127.0.0.1:${server.address.port}/events`);
+  await server[Symbol.asyncDispose]();
+  await wire.ended;
+  await watching.text();
+});
