@@ -369,12 +369,9 @@ Deno.test("redis: of a command that cannot be written nothing is sent, and those
 Deno.test("redis: a call that is too large fails for good, and those sent with it succeed", async () => {
   await using redis = await startRedis();
   await using store = await openStore(redis.url);
-  const megabyte = "x".repeat(1_000_000);
   // More than the longest string that V8 can make: a command was one string once.
-  const tooLarge = Array.from(
-    { length: 600 },
-    (_, i) => job(i, { payload: `{"class":"HardJob","args":["${megabyte}"]}` }),
-  );
+  const payload = `{"class":"HardJob","args":["${"x".repeat(1_000_000)}"]}`;
+  const tooLarge = Array.from({ length: 600 }, (_, i) => job(i, { payload }));
   const pushes = Promise.all([
     store.enqueue([job(1_000)]),
     fails(() => store.enqueue(tooLarge), "large", "601 MB", "at most 537 MB", "fewer or smaller jobs"),

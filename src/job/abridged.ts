@@ -6,13 +6,13 @@
  */
 import { fieldTexts } from "./raw.ts";
 
-/** A payload of at most this many characters is shown whole. */
-const MAX_WHOLE_CHARS = 16 * 1024;
+/** A payload of at most this many characters is shown whole: 4 MB with a thousand running jobs. */
+const MAX_WHOLE_CHARS = 4_000;
 /** Of a longer one, fields of at most this many characters are kept, until there are as many as of a whole one. */
 const MAX_FIELD_CHARS = 1_000;
 
 /**
- * Returns a payload of at most some 16,000 characters. A longer one keeps its small fields; each large one becomes a
+ * Returns a payload of at most some 4,000 characters. A longer one keeps its small fields; each large one becomes a
  * placeholder with its size, inside an array where it was one. Text that is not a JSON object is cut.
  */
 export function abridged(payload: string): string {

@@ -125,7 +125,7 @@ export interface RunningJob {
   readonly task: string;
   /** The queue it was taken from. */
   readonly queue: string;
-  /** The payload as stored; one of more than 16,000 characters without its large fields. */
+  /** The payload as stored; one of more than 4,000 characters without its large fields. */
   readonly payload: string;
   /** When it started. */
   readonly since: number;
