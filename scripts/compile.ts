@@ -28,6 +28,7 @@ interface Compiled {
 
 /** Makes the executable. */
 async function compile(target: string | undefined, output: string): Promise<Compiled> {
+  await checkRuntime(target ?? Deno.build.target);
   await using folder = await copySources(["main.ts"]);
   const chunks = await bundle(folder.path, "main.ts");
   await Deno.writeTextFile(join(chunks, "commit.txt"), await commit());
@@ -35,7 +36,6 @@ async function compile(target: string | undefined, output: string): Promise<Comp
   const embedded = await settle(chunks);
   await embed(chunks, target, output);
   const path = target?.includes("windows") && !output.endsWith(".exe") ? `${output}.exe` : output;
-  await checkMachine(path, target ?? Deno.build.target);
   return { path, size: (await Deno.stat(path)).size, embedded };
 }
 
@@ -63,13 +63,8 @@ async function embed(folder: string, target: string | undefined, output: string)
     ...["--output", output, "main.js"],
   ], folder);
   if (success) return;
-  if (Deno.env.has("DENORT_BIN")) {
-    throw new BundleError(
-      `Cannot compile with the runtime that DENORT_BIN names, "${
-        Deno.env.get("DENORT_BIN")
-      }"; wanted: the file denort of Deno ${Deno.version.deno} for the target:\n${stderr}`,
-    );
-  }
+  const runtime = Deno.env.get("DENORT_BIN");
+  if (runtime !== undefined) throw unusableRuntime(runtime, stderr);
   if (!stderr.includes("/denort-")) throw new BundleError(`Cannot compile:\n${stderr}`);
   throw new BundleError(
     `Cannot download Deno's runtime, which becomes part of the executable: set DENORT_BIN to the file denort of ` +
@@ -79,13 +74,27 @@ async function embed(folder: string, target: string | undefined, output: string)
   );
 }
 
-/** A runtime that DENORT_BIN names may be for another machine. */
-async function checkMachine(path: string, target: string): Promise<void> {
-  const machine = await machineOf(path);
+/**
+ * Checks the runtime that DENORT_BIN names, if it names one.
+ *
+ * @throws {BundleError} when it can't be read, or is for another machine
+ */
+async function checkRuntime(target: string): Promise<void> {
+  const runtime = Deno.env.get("DENORT_BIN");
+  if (runtime === undefined) return;
+  const machine = await machineOf(runtime).catch((error: Error) => {
+    throw unusableRuntime(runtime, error.message);
+  });
   if (machine === undefined || target.startsWith(`${machine}-`)) return;
-  await Deno.remove(path);
   throw new BundleError(
     `The runtime that DENORT_BIN names is for ${machine}, the target is ${target}: name one for the target`,
+  );
+}
+
+function unusableRuntime(runtime: string, reason: string): BundleError {
+  return new BundleError(
+    `Cannot compile with the runtime that DENORT_BIN names, "${runtime}"; wanted: the file denort of ` +
+      `Deno ${Deno.version.deno} for the target:\n${reason}`,
   );
 }
 

@@ -1,5 +1,19 @@
-/** Every signal of the table, sent to the executable; on SQLite. */
+/** Every signal of the table, sent to the executable, on Redis; from the sources they are tested on SQLite. And systemd. */
+import { benchOn } from "../support/bench.ts";
 import { useExecutable } from "../support/command.ts";
+import { startRedis } from "../support/redis.ts";
+import { importTests } from "../support/selected.ts";
 
 await useExecutable();
+const redis = await startRedis({ config: { databases: "100" } });
+addEventListener("unload", () => {
+  redis.signal("SIGKILL");
+  Deno.removeSync(redis.dir, { recursive: true });
+});
+let database = 0;
+benchOn(() => redis.url.replace(/\d+$/, `${database++}`));
 await import("../server/signals_test.ts");
+await importTests(
+  ["systemd, at a path, hears that the server is ready, that it lives, and that it stops"],
+  () => import("../server/systemd_test.ts"),
+);

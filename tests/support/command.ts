@@ -34,22 +34,58 @@ export function useCommand(other: readonly string[]): void {
   command = other;
 }
 
-/** Compiles the executable, and lets the tests of this file start that; returns its path. */
+/** Lets the tests of this file start the executable; returns its path. */
 export async function useExecutable(): Promise<string> {
-  const path = `${ROOT}dist/test/jobs`;
-  await compile(["--output", path]);
+  const path = await compileOnce();
   useCommand([path]);
   return path;
 }
 
-/**
- * Runs `make compile`, on a runtime that is there on any machine.
- *
- * @throws {Error} with what it printed, when it fails
- */
-export async function compile(args: readonly string[]): Promise<void> {
-  const DENORT_BIN = await runHere("scripts/test-denort.sh", []);
-  await runHere(await pinnedDeno(), ["run", "--allow-all", "scripts/compile.ts", ...args], { DENORT_BIN });
+const EXECUTABLES = `${ROOT}dist/test/executables`;
+/** An executable of other sources is kept this long after its last use: another run may be using it. */
+const KEPT_MS = 3_600_000;
+
+/** Compiles the executable, unless it has been compiled from the same sources, by this process or any other. */
+async function compileOnce(): Promise<string> {
+  await Deno.mkdir(EXECUTABLES, { recursive: true });
+  const runtime = await runHere("scripts/test-denort.sh", []);
+  using lock = await Deno.open(`${EXECUTABLES}/lock`, { create: true, write: true });
+  await lock.lock(true);
+  const folder = `${EXECUTABLES}/${await hashOfSources(runtime)}`;
+  const path = `${folder}/jobs`;
+  const exists = await Deno.stat(path).then(() => true, () => false);
+  if (!exists) {
+    const made = `${folder}.new`;
+    await runHere(await pinnedDeno(), ["run", "--allow-all", "scripts/compile.ts", "--output", `${made}/jobs`], {
+      DENORT_BIN: runtime,
+    });
+    await Deno.rename(made, folder);
+  }
+  await Deno.utime(folder, new Date(), new Date());
+  await removeOld(folder);
+  return path;
+}
+
+/** Identifies what an executable is made of, its commit included. */
+async function hashOfSources(runtime: string): Promise<string> {
+  const { mtime, size } = await Deno.stat(runtime);
+  const commit = await runHere("git", ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]);
+  const list = await runHere("sh", [
+    "-c",
+    "find main.ts src scripts deno.json deno.lock -type f ! -name '*_test.ts' -exec sha256sum {} + | sort -k 2",
+  ]);
+  const text = [runtime, size, mtime?.getTime(), commit, list].join("\n");
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return digest.toHex().slice(0, 16);
+}
+
+async function removeOld(current: string): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(EXECUTABLES)) {
+    const folder = `${EXECUTABLES}/${name}`;
+    if (!isDirectory || folder === current) continue;
+    const { mtime } = await Deno.stat(folder);
+    if (Date.now() - mtime!.getTime() > KEPT_MS) await Deno.remove(folder, { recursive: true });
+  }
 }
 
 /** The Deno to compile with in tests: the stand-in for its runtime goes with no other. */

@@ -49,11 +49,26 @@ export async function Hang(ctx, file) {
   await new Promise(() => {});
 }
 
-/** Blocks the event loop. */
+/** Blocks the event loop, without using the processor. */
 export function Block(ctx, file, ms) {
   Note(ctx, file, `start ${ctx.jid}`);
-  const end = performance.now() + ms;
-  while (performance.now() < end);
+  Atomics.wait(NEVER_NOTIFIED, 0, 0, ms);
+  Note(ctx, file, `end ${ctx.jid}`);
+}
+
+const NEVER_NOTIFIED = new Int32Array(new SharedArrayBuffer(4));
+
+/** Blocks the event loop until there is a file `go` beside the notes. */
+export function Hold(ctx, file) {
+  Note(ctx, file, `start ${ctx.jid}`);
+  const isThere = (path) => {
+    try {
+      return Deno.statSync(path).isFile;
+    } catch {
+      return false;
+    }
+  };
+  while (!isThere(`${file}.go`)) Atomics.wait(NEVER_NOTIFIED, 0, 0, 20);
   Note(ctx, file, `end ${ctx.jid}`);
 }
 
