@@ -45,10 +45,27 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   return server;
 }
 
-/** A port that nobody listens on now. */
+const FIRST_PORT = 10_000;
+const PORT_BLOCKS = 200;
+const PORTS_IN_BLOCK = 100;
+let nextPort = Math.floor(Math.random() * PORTS_IN_BLOCK);
+
+/**
+ * Returns a port on which nothing listens now. It is below those that the kernel gives to connections and to listeners
+ * without a port (32,768 and above), and each process has a block of its own: until the caller listens there, and while a
+ * server that was killed is down, nothing else takes it.
+ */
 export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
+  for (let tried = 0; tried < PORTS_IN_BLOCK; tried++) {
+    const port = FIRST_PORT + (Deno.pid % PORT_BLOCKS) * PORTS_IN_BLOCK + nextPort++ % PORTS_IN_BLOCK;
+    try {
+      using _listener = Deno.listen({ hostname: "127.0.0.1", port });
+      return port;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
+  throw new Error("No free port in this process's block");
 }
 
 class Server implements RedisServer {

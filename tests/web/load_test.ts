@@ -4,7 +4,7 @@ import type { OpenStore } from "../../src/store/open.ts";
 import { serve } from "../../src/web/serve.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import { until } from "../support/eventually.ts";
-import { onBothStores, openSite, push } from "./site.ts";
+import { onBothStores, openSite, push, pushAll } from "./site.ts";
 import { Wire } from "./wire.ts";
 
 /** As the limiter has it: answered at once of one address, and waiting. */
@@ -125,7 +125,7 @@ onBothStores(
 );
 
 onBothStores("A page of many small jobs is as long as was asked for", async (site) => {
-  for (let i = 0; i < 120; i++) await push(site.store, `j${i}`);
+  await pushAll(site.store, Array.from({ length: 120 }, (_, i) => ({ jid: `j${i}` })));
   const { value } = await site.visitor().api("GET", "/jobs?in=queue:default&limit=100");
   assertEquals(value.jobs.map(({ jid }: { jid: string }) => jid), Array.from({ length: 100 }, (_, i) => `j${i}`));
   const { value: rest } = await site.visitor().api(

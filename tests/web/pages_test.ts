@@ -4,7 +4,7 @@ import { Crontab } from "../../src/client/crontab.ts";
 import { Tally } from "../../src/server/tally.ts";
 import { Totals } from "../../src/server/totals.ts";
 import { promtool } from "../support/promtool.ts";
-import { bury, onBothStores, openSite, placeOf, processRecord, push } from "./site.ts";
+import { bury, onBothStores, openSite, placeOf, processRecord, push, pushAll } from "./site.ts";
 
 onBothStores("Every page shows what is there", async ({ store, visitor }) => {
   await bury(store, "d1", { args: ["bob", { api_key: "k-123" }], tags: ["night"], display_class: "Shown::As" });
@@ -56,7 +56,7 @@ onBothStores("Filters combine, stand in the address, and do not see behind the m
 });
 
 onBothStores("Lists are pages: each job stands on one, in both orders", async ({ store, visitor }) => {
-  for (let i = 0; i < 120; i++) await push(store, `j${String(i).padStart(3, "0")}`);
+  await pushAll(store, Array.from({ length: 120 }, (_, i) => ({ jid: `j${String(i).padStart(3, "0")}` })));
   for (const order of ["forward", "reverse"]) {
     const someone = visitor();
     const jids: string[] = [];
@@ -137,7 +137,7 @@ Deno.test("Prometheus' own checker accepts the metrics; hostile and many names d
     totals.add(name, "done", 20);
   }
   totals.add("Boom", "retried", 20);
-  for (let i = 0; i < 250; i++) await push(site.store, `q${i}`, { queue: `queue-${i}` });
+  await pushAll(site.store, Array.from({ length: 250 }, (_, i) => ({ jid: `q${i}`, queue: `queue-${i}` })));
   const { text, headers } = await site.visitor().visit("/metrics");
   assertStringIncludes(headers.get("content-type")!, "version=0.0.4");
   assertEquals(await promtool(["check", "metrics"], text), "");

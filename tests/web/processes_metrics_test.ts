@@ -1,13 +1,13 @@
-/** What the one port of `jobs run --processes` tells Prometheus of all of them. */
+/** What the one port of `jobs run --processes` tells Prometheus of all of them: one supervisor, to which the tests happen in turn. */
 import { assert, assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
-import type { JobsProcess } from "../support/process.ts";
+import type { JobsProcess, LoggedLine } from "../support/process.ts";
 import { promtool } from "../support/promtool.ts";
 import { freePort } from "../support/redis.ts";
 
 const HANDLER = "export function More() {}";
 
-/** What is read of `/metrics`. */
+/** One reading of `/metrics`. */
 class Scrape {
   readonly text: string;
 
@@ -15,7 +15,7 @@ class Scrape {
     this.text = text;
   }
 
-  /** The value of a series, as it stands there; undefined without it. */
+  /** The value of a series; undefined without it. */
   value(series: string): number | undefined {
     const line = this.text.split("\n").find((line) => line.startsWith(`${series} `));
     return line === undefined ? undefined : Number(line.slice(series.length + 1));
@@ -34,143 +34,140 @@ class Scrape {
   }
 }
 
-interface Site extends AsyncDisposable {
-  readonly bench: Bench;
-  readonly server: JobsProcess;
-  scrape(): Promise<Scrape>;
-  /** Pushes jobs until both have performed some; returns how many there were. */
-  performByBoth(): Promise<number>;
-  /** The process numbers of those that take jobs. */
-  pids(): Promise<number[]>;
+let bench: Bench;
+let server: JobsProcess;
+let web: string;
+
+/** Two processes, of which each performs one job at a time. */
+Deno.test.beforeAll(async () => {
+  bench = await Bench.open();
+  const more = `${bench.folder}/more.js`;
+  await Deno.writeTextFile(more, HANDLER);
+  web = `127.0.0.1:${freePort()}`;
+  server = await bench.server([more, "--processes", "2", "-c", "1", "--web", web]);
+  await server.logged("All processes are ready");
+});
+Deno.test.afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await bench[Symbol.asyncDispose]();
+});
+
+async function scrape(): Promise<Scrape> {
+  return new Scrape(await (await fetch(`http://${web}/metrics`, { signal: AbortSignal.timeout(30_000) })).text());
 }
 
 function total(counts: readonly (number | undefined)[]): number {
   return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
 
-/** Two processes, of which each performs one job at a time. */
-async function open(): Promise<Site> {
-  await using stack = new AsyncDisposableStack();
-  const bench = stack.use(await Bench.open());
-  const more = `${bench.folder}/more.js`;
-  await Deno.writeTextFile(more, HANDLER);
-  const web = `127.0.0.1:${freePort()}`;
-  const server = stack.use(await bench.server([more, "--processes", "2", "-c", "1", "--web", web]));
-  await server.logged("All processes are ready");
-  const scrape = async () =>
-    new Scrape(await (await fetch(`http://${web}/metrics`, { signal: AbortSignal.timeout(30_000) })).text());
-  const kept = stack.move();
-  return {
-    bench,
-    server,
-    scrape,
-    async performByBoth() {
-      let pushed = 0;
-      await bench.until(async () => {
-        await Promise.all([1, 2].map(() => bench.push("Sleep", [bench.notes, 20])));
-        pushed += 2;
-        return (await scrape()).performed("Sleep").every((count) => count! > 0);
-      }, "both perform jobs");
-      return pushed;
-    },
-    async pids() {
-      return (await bench.store.processes()).filter(({ alive, quiet }) => alive && !quiet).map(({ pid }) => pid);
-    },
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
-  };
+/** Waits until the port tells of both. */
+async function bothAreUp(): Promise<void> {
+  await bench.until(
+    async () => (await scrape().catch(() => undefined))?.up.every((up) => up === 1) ?? false,
+    "both are up",
+  );
 }
 
-/** The process number of the first, which has the web, or of the second, as they were at the beginning. */
-function pidOf({ server }: Site, process: 1 | 2): number {
-  // The second one is started when the first one takes jobs.
-  const started = server.lines.filter(({ msg }) => msg === "Starting");
-  return Number(String(started[process - 1]!.identity).split(":")[1]);
+/** Pushes jobs until both have performed some since the beginning; returns how many there were. */
+async function performByBoth(): Promise<number> {
+  let pushed = 0;
+  await bench.until(async () => {
+    await Promise.all([1, 2].map(() => bench.push("Sleep", [bench.notes, 20])));
+    pushed += 2;
+    return (await scrape()).performed("Sleep").every((count) => count! > 0);
+  }, "both perform jobs");
+  return pushed;
 }
 
-Deno.test("One port tells of the jobs of both processes, each with its number", async () => {
-  await using site = await open();
-  const pushed = await site.performByBoth();
-  await site.bench.until(async () => total((await site.scrape()).performed("Sleep")) === pushed, "all are counted");
-  const scrape = await site.scrape();
-  assertEquals(scrape.up, [1, 1]);
+/** The process number of the first, which has the port, or of the second. */
+function pidOf(process: 1 | 2): number {
+  const pid = ({ identity }: LoggedLine) => Number(String(identity).split(":")[1]);
+  const first = pid(server.lines.findLast(({ msg, web }) => msg === "Ready" && web !== undefined)!);
+  if (process === 1) return first;
+  return pid(server.lines.findLast((line) => line.msg === "Starting" && pid(line) !== first)!);
+}
+
+/** Registers a test; the supervisor's log is read from one test to the next, which the sanitizer takes for a leak. */
+function test(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, fn, sanitizeOps: false });
+}
+
+test("one port tells of the jobs of both processes, each with its number", async () => {
+  const pushed = await performByBoth();
+  await bench.until(async () => total((await scrape()).performed("Sleep")) === pushed, "all are counted");
+  const now = await scrape();
+  assertEquals(now.up, [1, 1]);
   for (const process of [1, 2]) {
-    const performed = scrape.performed("Sleep")[process - 1];
+    const performed = now.performed("Sleep")[process - 1];
     for (const what of ["run", "wait"]) {
-      assertEquals(scrape.value(`jobs_${what}_seconds_count{process="${process}",class="Sleep"}`), performed);
+      assertEquals(now.value(`jobs_${what}_seconds_count{process="${process}",class="Sleep"}`), performed);
       const all = `jobs_${what}_seconds_bucket{process="${process}",class="Sleep",le="+Inf"}`;
-      assertEquals(scrape.value(all), performed);
+      assertEquals(now.value(all), performed);
     }
-    assertEquals(scrape.value(`jobs_rescued_total{process="${process}"}`), 0);
-    assert(scrape.value(`jobs_event_loop_delay_seconds{process="${process}"}`) !== undefined);
-    assertEquals(scrape.value(`jobs_cron_occurrences_total{process="${process}",outcome="missed"}`), 0);
+    assertEquals(now.value(`jobs_rescued_total{process="${process}"}`), 0);
+    assert(now.value(`jobs_event_loop_delay_seconds{process="${process}"}`) !== undefined);
+    assertEquals(now.value(`jobs_cron_occurrences_total{process="${process}",outcome="missed"}`), 0);
   }
-  // What the store knows, it knows of both.
-  assertEquals(scrape.value("jobs_processors"), 2);
-  assertEquals(await promtool(["check", "metrics"], scrape.text), "");
+  assertEquals(now.value("jobs_processors"), 2, "what the store knows, it knows of both");
+  assertEquals(await promtool(["check", "metrics"], now.text), "");
 });
 
-Deno.test("A process that stands still holds up no scrape, and is told of as soon as it goes on", async () => {
-  await using site = await open();
-  await site.performByBoth();
-  const second = pidOf(site, 2);
+test("a process that stands still holds up no scrape, and is told of again once it continues", async () => {
+  await bothAreUp();
+  const second = pidOf(2);
   Deno.kill(second, "SIGSTOP");
   try {
-    const scrape = await site.scrape();
-    assertEquals(scrape.up, [1, 0]);
-    assert(scrape.performed("Sleep")[0]! > 0);
-    assertEquals(scrape.performed("Sleep")[1], undefined, "nothing old is told as if it were new");
-    assertEquals(await promtool(["check", "metrics"], scrape.text), "");
+    const now = await scrape();
+    assertEquals(now.up, [1, 0]);
+    assert(now.performed("Sleep")[0]! > 0);
+    assertEquals(now.performed("Sleep")[1], undefined, "nothing old is told as if it were new");
+    assertEquals(await promtool(["check", "metrics"], now.text), "");
   } finally {
     Deno.kill(second, "SIGCONT");
   }
-  await site.bench.until(async () => (await site.scrape()).performed("Sleep")[1]! > 0);
+  await bench.until(async () => (await scrape()).performed("Sleep")[1]! > 0);
 });
 
-Deno.test("One that dies and cannot start is told of as away; its counters begin again, those of the other go on", async () => {
-  await using site = await open();
-  const pushed = await site.performByBoth();
-  await site.bench.until(async () => total((await site.scrape()).performed("Sleep")) === pushed, "all are counted");
-  const before = (await site.scrape()).performed("Sleep");
-  await Deno.writeTextFile(`${site.bench.folder}/more.js`, `throw new Error("not now");`);
-  Deno.kill(pidOf(site, 2), "SIGKILL");
-  await site.server.logged("Process exited with code 1, starting another");
-  const away = await site.scrape();
+test("a process that died and cannot start is down, and its counters begin again", async () => {
+  await bothAreUp();
+  const before = (await scrape()).performed("Sleep");
+  await Deno.writeTextFile(`${bench.folder}/more.js`, `throw new Error("not now");`);
+  Deno.kill(pidOf(2), "SIGKILL");
+  await server.logged("Process exited with code 1, starting another");
+  const away = await scrape();
   assertEquals([away.up, away.performed("Sleep")], [[1, 0], [before[0], undefined]]);
-  await Deno.writeTextFile(`${site.bench.folder}/more.js`, HANDLER);
-  await site.bench.until(async () => (await site.scrape()).up[1] === 1, "the next one answers");
-  assertEquals((await site.scrape()).performed("Sleep"), [before[0], undefined]);
-  await site.performByBoth();
+  await Deno.writeTextFile(`${bench.folder}/more.js`, HANDLER);
+  await bothAreUp();
+  assertEquals((await scrape()).performed("Sleep"), [before[0], undefined], "the other's counters continue");
+  await performByBoth();
 });
 
-Deno.test("After HUP has replaced both, also the one with the port, the port tells of both again", async () => {
-  await using site = await open();
-  const before = await site.pids();
-  site.server.kill("SIGHUP");
-  await site.bench.until(async () => {
-    const now = await site.pids();
-    return now.length === 2 && !now.some((pid) => before.includes(pid));
-  }, "both are replaced");
-  await site.bench.until(async () => (await site.scrape()).up.every((up) => up === 1), "both answer");
-  await site.performByBoth();
+test("the first process, killed, opens the port again and asks the one that continued", async () => {
+  await bothAreUp();
+  const second = (await scrape()).performed("Sleep")[1]!;
+  const first = pidOf(1);
+  Deno.kill(first, "SIGKILL");
+  await bench.until(() => pidOf(1) !== first, "another process is ready");
+  await bench.until(async () => {
+    const now = await scrape().catch(() => undefined);
+    return now?.up[1] === 1 && now.performed("Sleep")[1]! >= second;
+  }, "the port is open again, with what the other had counted");
 });
 
-Deno.test("The first one, killed, opens the port again and asks the one that went on", async () => {
-  await using site = await open();
-  await site.performByBoth();
-  const second = (await site.scrape()).performed("Sleep")[1]!;
-  Deno.kill(pidOf(site, 1), "SIGKILL");
-  await site.server.logged("Process was killed by SIGKILL, starting another");
-  await site.bench.until(async () => {
-    const scrape = await site.scrape().catch(() => undefined);
-    return scrape?.up[1] === 1 && scrape.performed("Sleep")[1]! >= second;
-  }, "the port is there again, with what the other had counted");
+test("after HUP has replaced both, the port tells of both again", async () => {
+  await bothAreUp();
+  const before = [pidOf(1), pidOf(2)];
+  server.kill("SIGHUP");
+  await bench.until(() => ![pidOf(1), pidOf(2)].some((pid) => before.includes(pid)), "both are replaced");
+  await bothAreUp();
+  await performByBoth();
 });
 
-Deno.test("One that was told to stop is told of no more: it is not missed", async () => {
-  await using site = await open();
-  Deno.kill(pidOf(site, 2), "SIGTERM");
-  await site.bench.until(async () => {
-    const { up } = await site.scrape();
+test("a process that was told to stop is told of no more", async () => {
+  await bothAreUp();
+  Deno.kill(pidOf(2), "SIGTERM");
+  await bench.until(async () => {
+    const { up } = await scrape();
     return up[0] === 1 && up[1] === undefined;
   });
 });

@@ -1,26 +1,17 @@
 /** `jobs web` and `jobs run --web` as processes, on a socket. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { jobsCommand } from "../support/command.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { freePort } from "../support/redis.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const HANDLERS = `${ROOT}tests/support/handlers.js`;
 
-Deno.test("jobs web listens on this machine, prints where, and stops when told to", async () => {
+Deno.test("jobs web listens on this machine, prints its address, and stops when it is asked to", async () => {
   await using folder = await temporaryFolder();
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "-A",
-      "--no-prompt",
-      `${ROOT}main.ts`,
-      "web",
-      "0",
-      "--store",
-      `sqlite:${folder.path}/jobs.db`,
-      "--prefix",
-      "/jobs/",
-    ],
+  const [program, ...first] = jobsCommand();
+  const child = new Deno.Command(program, {
+    args: [...first, "web", "0", "--store", `sqlite:${folder.path}/jobs.db`, "--prefix", "/jobs/"],
     stdin: "null",
     stdout: "piped",
     stderr: "null",
@@ -38,7 +29,7 @@ Deno.test("jobs web listens on this machine, prints where, and stops when told t
   await reader.cancel();
 });
 
-Deno.test("Where others could reach it, jobs web wants users first; it makes their lines itself", async () => {
+Deno.test("jobs web refuses to listen for other machines without users, and prints the line of a new user", async () => {
   await using folder = await temporaryFolder();
   const store = ["--store", `sqlite:${folder.path}/jobs.db`];
   const refused = await jobs(["web", "0.0.0.0:0", ...store]);
@@ -58,10 +49,9 @@ Deno.test("Where others could reach it, jobs web wants users first; it makes the
 Deno.test("jobs run --web shows the jobs of its own process, and is not ready once quiet", async () => {
   await using folder = await temporaryFolder();
   const store = `sqlite:${folder.path}/jobs.db`;
-  const port = freePort();
-  await using server = new JobsProcess({ store, args: [HANDLERS, "--web", String(port)] });
+  await using server = new JobsProcess({ store, args: [HANDLERS, "--web", "0"] });
   const { web } = await server.logged("Ready");
-  assertEquals(web, `http://127.0.0.1:${port}/`);
+  assertMatch(String(web), /^http:\/\/127\.0\.0\.1:[1-9]\d+\/$/);
   const pushed = await fetch(`${web}api/v1/jobs`, {
     method: "POST",
     body: JSON.stringify({ class: "Noop" }),
@@ -95,16 +85,16 @@ Deno.test("jobs run --web is not ready while it waits for the name of one that w
   assertEquals([waiting.status, await waiting.text()], [503, "Starting: it takes no jobs yet\n"]);
 });
 
-Deno.test("Without --web, nothing of the web is read", async () => {
+Deno.test("without --web, no module of the web is loaded", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", `${ROOT}main.ts`],
+    stdout: "piped",
+    stderr: "null",
+  }).output();
+  const { modules } = JSON.parse(new TextDecoder().decode(stdout));
+  // deno-lint-ignore no-explicit-any -- the document of `deno info` has no types
+  const byName = new Map<string, any>(modules.map((module: { specifier: string }) => [module.specifier, module]));
   for (const command of ["run.ts", "push.ts"]) {
-    const { stdout } = await new Deno.Command(Deno.execPath(), {
-      args: ["info", "--json", `${ROOT}src/cli/${command}`],
-      stdout: "piped",
-      stderr: "null",
-    }).output();
-    const { modules, roots } = JSON.parse(new TextDecoder().decode(stdout));
-    // deno-lint-ignore no-explicit-any -- the document of `deno info` has no types
-    const byName = new Map<string, any>(modules.map((module: { specifier: string }) => [module.specifier, module]));
     const read = new Set<string>();
     const visit = (name: string) => {
       if (read.has(name)) return;
@@ -113,7 +103,7 @@ Deno.test("Without --web, nothing of the web is read", async () => {
         if (code?.specifier && !isDynamic) visit(code.specifier);
       }
     };
-    visit(roots[0]);
+    visit(`file://${ROOT}src/cli/${command}`);
     assert(read.size > 20, command);
     assertEquals([...read].filter((name) => /\/src\/web\/|hono/.test(name)), [], command);
   }
