@@ -225,7 +225,7 @@ export const SETTINGS = {
     env: "JOBS_MAX_RESCUES",
     kind: wholeNumber(1, 1000),
     default: 3,
-    about: "a job whose process died so many times goes to dead",
+    about: "a job goes to dead when it has killed its process this many times",
   }),
   maxRetries: setting<number>({
     key: "maxRetries",

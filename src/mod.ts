@@ -11,6 +11,7 @@ export * from "./job/errors.ts";
 export type { JobClass } from "./job/definition.ts";
 export type { EndedJob, EndState } from "./job/ended.ts";
 export type { Payload } from "./job/job.ts";
+export type { RunningSuspects } from "./job/suspicion.ts";
 export * from "./middleware/chain.ts";
 export { defineJob } from "./handlers/handler.ts";
 export type {

@@ -6,7 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Clock, systemClock } from "../src/clock.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
-import { jid, job, lapse, processRecord, rescueFor, TTL_MS } from "./store_contract/jobs.ts";
+import { jid, job, lapse, processRecord, rescueAll, TTL_MS } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { type RedisServer, startRedis } from "./support/redis.ts";
 
@@ -97,7 +97,7 @@ Deno.test("redis: 100 leases of 400 kB are rescued", async () => {
     taken += (await t.other.take({ queues: ["default"], limit: 100, owner: offline })).length;
   }
   await lapse(t);
-  assertEquals((await rescueFor(t.store)).rescued, 100);
+  assertEquals(await rescueAll(t.store), 100);
   assertEquals((await t.store.stats()).queues.map(({ name, size }) => [name, size]), [["default", 100]]);
   assertEquals(t.lines, []);
 });

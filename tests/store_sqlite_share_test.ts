@@ -41,7 +41,7 @@ Deno.test("SQLite: a rescue that waited for the file decides when it has it, and
   // As long as no worker can beat.
   clock.advance(LAPSE_MS);
   other.exec("ROLLBACK");
-  assertEquals(await rescuing, { rescued: 0, buried: 0, owners: [], waits: true });
+  assertEquals(await rescuing, { rescued: 0, doomed: [], owners: [], more: false, waits: true });
   await lapse({ store, advance: (ms) => clock.advance(ms) });
   assertEquals((await rescueFor(store)).rescued, 1);
 });

@@ -154,6 +154,7 @@ async function serve(
     inbox,
     nonce: member?.nonce,
     predecessor: member?.predecessor,
+    predecessorEnded: member?.predecessorEnded,
     parent: member?.parent,
     environment: config.environment,
     catchAllErrors: true,

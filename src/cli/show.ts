@@ -140,6 +140,7 @@ function describe(
     ...lineRows("stack", decodeBacktrace(payload["error_backtrace"])),
     ...errorRows(payload.errors, payload.retry_count),
     ["rescues", payload.rescues],
+    ["suspected", payload.suspected],
     ...lineRows("log", said?.log),
   ];
   return format(rows);

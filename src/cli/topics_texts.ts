@@ -41,7 +41,7 @@ some jitter), 25 times over about three weeks. Then it goes to dead, where 10,00
   jobs kill JID                            to dead, jobs delete JID: away
 
 A handler that throws a Discard drops its job, a Kill sends it to dead, a Snooze runs it later without a failure. A job
-whose process dies was no failure: it runs again, and goes to dead when that has happened three times (maxRescues).`,
+whose process dies has not failed: it runs again. It goes to dead when it has killed its process three times (maxRescues).`,
 
   handlers: `
 Handlers

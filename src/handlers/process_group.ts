@@ -24,6 +24,11 @@ export function howItEnded(status: Deno.CommandStatus): string {
   return status.signal === null ? `exited with code ${status.code}` : `was killed by ${status.signal}`;
 }
 
+/** How a child ended, as the cause of something: `killed by signal 9 (SIGKILL)`, `exited with code 3`. */
+export function causeOfEnd({ signal, code }: Deno.CommandStatus): string {
+  return signal === null ? `exited with code ${code}` : `killed by signal ${code - 128} (${signal})`;
+}
+
 /** Hands on what a child prints, line by line; the rest of a longer line is dropped. Ends with the stream. */
 export async function eachLine(
   stream: ReadableStream<Uint8Array>,

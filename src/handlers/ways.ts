@@ -24,6 +24,8 @@ export interface ChosenWays {
   readonly registry: Registry;
   /** The modules that horses have to load; none: no horses are needed. */
   readonly modules: readonly string[];
+  /** The classes that run outside of this process: in horses, or as programs. */
+  readonly isolated: ReadonlySet<string>;
 }
 
 /**
@@ -34,10 +36,14 @@ export interface ChosenWays {
 export function chooseWays(handlers: Registry, ways: Ways): ChosenWays {
   const registry = new Registry();
   const modules = new Set<string>();
+  const isolated = new Set<string>();
   for (const handler of handlers.list()) {
-    const isolated = isIsolated(handler, ways.isolate);
-    if (isolated) modules.add(handler.source);
-    registry.add(handler.class, isolated ? ways.inHorse : handler.perform, handler.options, handler.source);
+    const inHorse = isIsolated(handler, ways.isolate);
+    if (inHorse) {
+      modules.add(handler.source);
+      isolated.add(handler.class);
+    }
+    registry.add(handler.class, inHorse ? ways.inHorse : handler.perform, handler.options, handler.source);
   }
   const unknown = ways.isolate.find((name) => name !== "*" && handlers.get(name) === undefined);
   if (unknown !== undefined) {
@@ -47,8 +53,9 @@ export function chooseWays(handlers: Registry, ways: Ways): ChosenWays {
   }
   for (const { class: name, exec, ...options } of ways.programs) {
     registry.add(name, ways.asProgram(exec), options, `exec ${exec[0]}`);
+    isolated.add(name);
   }
-  return { registry, modules: [...modules] };
+  return { registry, modules: [...modules], isolated };
 }
 
 function isIsolated(handler: Handler, classes: readonly string[]): boolean {

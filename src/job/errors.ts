@@ -107,6 +107,24 @@ export class Timeout extends Error {
   }
 }
 
+/** The failure of a job that keeps killing the workers that run it. Passed to the hook `death`; no handler sees it. */
+export class WorkerDied extends Error {
+  /** Told apart by name. */
+  override readonly name = "WorkerDied";
+
+  /**
+   * The failure of a job that ran when its workers died.
+   *
+   * @param times how often that was
+   * @param ended how the last of them ended, if that is known: `killed by signal 9 (SIGKILL)`
+   */
+  constructor(times: number, ended?: string) {
+    super(`Worker died ${times} times while running it${ended === undefined ? "" : `: ${ended}`}`);
+    // Where the error was made says nothing about the job.
+    this.stack = `${this.name}: ${this.message}`;
+  }
+}
+
 /** What a job's signal aborts with when somebody cancelled the job: it is not tried again. */
 export class Cancelled extends Error {
   /** Told apart by name. */
@@ -163,6 +181,7 @@ export function verdictOf(thrown: unknown): Verdict | undefined {
       case "Cancelled":
         return { kind: "discard" };
       case "Kill":
+      case "WorkerDied":
         return { kind: "kill" };
       case "Snooze": {
         const delayMs = read(() => (thrown as { delayMs?: unknown }).delayMs);

@@ -8,13 +8,13 @@ import { readWireTime } from "./raw.ts";
 
 /**
  * Whether a job comes too late: `expires_in` seconds after it was enqueued (a scheduled one: after its time had come) it
- * has still not started. A retry has started before, and so has what was rescued; those do not expire.
+ * has still not started. A retry has started before, and so may have a rescued job: these do not expire.
  *
  * @param now epoch milliseconds
  */
 export function isExpired(payload: Payload, now: number): boolean {
-  const { expires_in: seconds } = payload;
-  if (typeof seconds !== "number" || payload.retry_count !== undefined || payload.rescues !== undefined) return false;
+  const { expires_in: seconds, retry_count: failures, suspected } = payload;
+  if (typeof seconds !== "number" || failures !== undefined || suspected !== undefined) return false;
   const since = readWireTime(payload.enqueued_at) ?? readWireTime(payload.created_at);
   return since !== undefined && now - since > seconds * 1_000;
 }

@@ -23,7 +23,7 @@ Deno.test("a scheduled job's time begins when its time has come, not when it was
 Deno.test("what has started before does not expire", () => {
   const old = { expires_in: 1, enqueued_at: NOW / 1_000 - 60 };
   assertEquals(isExpired(payload({ ...old, retry_count: 0 }), NOW), false);
-  assertEquals(isExpired(payload({ ...old, rescues: 1 }), NOW), false);
+  assertEquals(isExpired(payload({ ...old, suspected: 1 }), NOW), false);
 });
 
 Deno.test("what makes no sense does not expire", () => {

@@ -41,6 +41,8 @@ export function failedPayload(job: Job, facts: FailureFacts): string {
     ...(lines.length > 0 && { error_backtrace: JSON.stringify(encodeBacktrace(lines.map(harmless))) }),
     errors: addError(payload.errors, { class: errorClass, message: error.message }, count, now, wire),
     enqueued_at: undefined,
+    // It has ended by itself.
+    suspected: undefined,
   });
 }
 

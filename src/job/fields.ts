@@ -12,12 +12,6 @@ export function queueNamedIn(payload: string): string {
   return typeof queue === "string" && queue !== "" ? queue : "default";
 }
 
-/** How often the job will have been rescued, this time included. What is no count is none, so that there is an end. */
-export function nextRescue(payload: string): number {
-  const before = getField(payload, "rescues");
-  return (typeof before === "number" && Number.isSafeInteger(before) && before > 0 ? before : 0) + 1;
-}
-
 /** One failure less, so that the try to come does not use one up, as Sidekiq has it. What is no count stays. */
 export function uncounted(payload: string): FieldTexts {
   const count = getField(payload, "retry_count");

@@ -1,16 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { nextRescue, queueNamedIn, uncounted } from "./fields.ts";
+import { queueNamedIn, uncounted } from "./fields.ts";
 
 Deno.test("queueNamedIn: the queue, or default for what names none", () => {
   assertEquals(queueNamedIn('{"queue":"mail"}'), "mail");
   for (const text of ['{"queue":""}', '{"queue":{}}', "{}", "nonsense"]) assertEquals(queueNamedIn(text), "default");
-});
-
-Deno.test("nextRescue: one more; what is no count begins anew", () => {
-  assertEquals([nextRescue("{}"), nextRescue('{"rescues":2}')], [1, 3]);
-  for (const rescues of ["-1000000", "1.5", '"2"', "1e999", "null"]) {
-    assertEquals(nextRescue(`{"rescues":${rescues}}`), 1);
-  }
 });
 
 Deno.test("uncounted: one failure less; what is no count is not touched", () => {

@@ -55,8 +55,10 @@ export interface Payload {
   readonly wrapped?: string;
   /** The class as shown to people. */
   readonly display_class?: string;
-  /** How often it was rescued from a dead process. */
+  /** How many deaths of workers it was to blame for: see `suspicion.ts`. */
   readonly rescues?: number;
+  /** In how many other deaths of workers it may have been running. */
+  readonly suspected?: number;
   /** Seconds for which it asked for a unique lock. */
   readonly unique_for?: number;
   /** The unique lock that it holds. */

@@ -14,13 +14,14 @@
  */
 import type { Clock } from "../clock.ts";
 import { parsePayload } from "../job/job.ts";
-import { getField } from "../job/raw.ts";
+import { getField, setFields } from "../job/raw.ts";
 import { isGone } from "../store/errors.ts";
-import type { Lease, Store } from "../store/store.ts";
+import type { Lease, Outcome, Store } from "../store/store.ts";
 import type { Ownership } from "./ownership.ts";
 import type { QueueOrder } from "./queue_order.ts";
 import type { LoopBody } from "./service.ts";
 import type { Settler } from "./settler.ts";
+import type { Suspects } from "./suspects.ts";
 import { Wake } from "./wake.ts";
 
 /** It takes ahead what is finished within so much time at the present rate. */
@@ -43,6 +44,8 @@ export interface FetcherOptions {
   readonly settler: Settler;
   readonly order: QueueOrder;
   readonly ownership: Pick<Ownership, "isSure" | "confirm">;
+  /** Decides when a job may start; default: at once. */
+  readonly suspects?: Suspects;
   /** Take so many in all, and no more. */
   readonly maxJobs?: number | undefined;
 }
@@ -55,6 +58,7 @@ export class Fetcher implements LoopBody<boolean> {
   readonly #clock: Clock;
   readonly #settler: Settler;
   readonly #ownership: FetcherOptions["ownership"];
+  readonly #suspects: Suspects | undefined;
   #order: QueueOrder;
   #quiet = false;
   /** Taken and not handed out, oldest first, from `#head` on. */
@@ -83,6 +87,8 @@ export class Fetcher implements LoopBody<boolean> {
     this.#settler = options.settler;
     this.#ownership = options.ownership;
     this.#order = options.order;
+    this.#suspects = options.suspects;
+    if (this.#suspects) this.#suspects.onChange = () => this.#serveIdle();
     this.#left = options.maxJobs ?? Infinity;
     this.#rateSince = options.clock.monotonic();
   }
@@ -109,6 +115,11 @@ export class Fetcher implements LoopBody<boolean> {
   /** Returns whether its queues have jobs that it will take now, or as soon as a limit allows. */
   hasQueuedJobs(): Promise<boolean> {
     return this.#quiet ? Promise.resolve(false) : this.#store.hasQueuedJobs(this.#order());
+  }
+
+  /** A job that was handed out has ended, however it did. */
+  ended(lease: Lease): void {
+    this.#suspects?.ended(lease);
   }
 
   /** The next lease if one is at hand, for a processor that has just finished a job. */
@@ -240,7 +251,11 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   #serveIdle(): void {
-    while (this.#idle.length > 0 && this.#canHand()) this.#idle.shift()!(this.#hand());
+    while (this.#idle.length > 0) {
+      const lease = this.#hand();
+      if (lease === undefined) return;
+      this.#idle.shift()!(lease);
+    }
   }
 
   #canHand(): boolean {
@@ -252,11 +267,18 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   #hand(): Lease | undefined {
-    if (!this.#canHand()) return undefined;
-    const lease = this.#ready[this.#head++]!;
-    // Half used up: fetch the other half while this one is worked on.
-    if (this.waiting * 2 <= this.#ahead) this.#wantMore();
-    return lease;
+    while (this.#canHand()) {
+      const lease = this.#ready[this.#head]!;
+      const admission = this.#suspects?.admit(lease) ?? "now";
+      if (admission === "wait") return undefined;
+      this.#head++;
+      // Half used up: fetch the other half while this one is worked on.
+      if (this.waiting * 2 <= this.#ahead) this.#wantMore();
+      if (admission === "now") return lease;
+      this.#left++;
+      this.#settler.add(snoozed(lease, admission.snoozeMs));
+    }
+    return undefined;
   }
 
   #wantMore(): void {
@@ -293,6 +315,7 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   #giveBackStale(): void {
+    if (this.#suspects?.admitting) return;
     if (this.waiting > 0 && this.#clock.monotonic() - this.#readySince >= STALE_MS) {
       this.#ahead = 0;
       this.#giveBack();
@@ -305,4 +328,9 @@ export class Fetcher implements LoopBody<boolean> {
     this.#ready = [];
     this.#head = 0;
   }
+}
+
+/** It is tried again a while later, as it is. */
+function snoozed({ token, payload }: Lease, delayMs: number): Outcome {
+  return { kind: "snooze", token, delayMs, payload: setFields(payload, { enqueued_at: undefined }) };
 }

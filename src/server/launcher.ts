@@ -133,6 +133,7 @@ export class Launcher implements Controls {
     this.#parts.lateErrors.start();
     try {
       await starting.step("heartbeat", this.#parts.heartbeat.start());
+      await starting.step("predecessor", this.#noteDeath());
       await starting.step("name", this.#claimName(claiming.signal));
       await starting.step("startup hook", this.#hooks.startup?.());
       await this.#parts.horses?.start();
@@ -227,6 +228,14 @@ export class Launcher implements Controls {
   /** What it has counted since it started. */
   counts(): ServerCounts {
     return this.#status.counts();
+  }
+
+  async #noteDeath(): Promise<void> {
+    const { store, predecessor, predecessorEnded } = this.#options;
+    if (predecessor === undefined || predecessorEnded === undefined) return;
+    await store.noteDeath(predecessor, predecessorEnded).catch((error) =>
+      this.#log.debug("Could not note how the predecessor ended", { error: error.message })
+    );
   }
 
   #claimName(signal: AbortSignal): Promise<void> {

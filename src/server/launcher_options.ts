@@ -28,6 +28,8 @@ export interface LauncherOptions {
   readonly nonce?: string | undefined;
   /** The identity of the process whose place this one takes, which has ended: its name is free. */
   readonly predecessor?: string | undefined;
+  /** How that process ended, if it died: the errors of jobs that keep killing their workers say so. */
+  readonly predecessorEnded?: string | undefined;
   /** The process number of its supervisor, which it must not outlive. */
   readonly parent?: number | undefined;
   readonly clock?: Clock;

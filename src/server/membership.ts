@@ -21,6 +21,8 @@ export interface MemberTold {
   readonly nonce?: string;
   /** The identity of the process whose place it takes: that one has ended, which its parent knows for certain. */
   readonly predecessor?: string | undefined;
+  /** How that one ended; absent when it was replaced on purpose. */
+  readonly predecessorEnded?: string | undefined;
 }
 
 /** What a supervisor told this process; undefined when none has started it. */

@@ -13,6 +13,7 @@ import { logger } from "../log.ts";
 import type { StoreError } from "../store/errors.ts";
 import type { ProcessRecord } from "../store/store.ts";
 import { Bounds } from "./bounds.ts";
+import { Burial } from "./burial.ts";
 import { ClassDeclarer, declaredWithin } from "./class_declarer.ts";
 import { CronDesk } from "./cron_desk.ts";
 import { CronReporter } from "./cron_reporter.ts";
@@ -38,6 +39,7 @@ import { Retrier } from "./retrier.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Loop, type LoopBody, type Service } from "./service.ts";
 import { Settler } from "./settler.ts";
+import { Suspects } from "./suspects.ts";
 import type { Inbox } from "./signals.ts";
 import { Tally } from "./tally.ts";
 import { Tasks } from "./tasks.ts";
@@ -98,7 +100,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
   const outage = new Outage(options.storeUrl);
   const loop = <Result>(body: LoopBody<Result>) => new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
   const { graceMs, maxResultBytes } = settings;
-  const { registry, modules } = chooseWays(options.registry, {
+  const { registry, modules, isolated } = chooseWays(options.registry, {
     isolate: settings.isolate,
     inHorse: (job) => horses!.perform(job),
     programs: settings.programs,
@@ -138,7 +140,15 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     sendHeartbeat: () => heartbeat.step(),
     dropLost: () => losses.dropLost(),
   });
-  const fetcher = new Fetcher({ store, owner, clock, settler, order, ownership, maxJobs: settings.maxJobs });
+  const suspects = new Suspects({
+    store,
+    owner,
+    clock,
+    log: log("suspects"),
+    outage,
+    isIsolated: (className) => isolated.has(className),
+  });
+  const fetcher = new Fetcher({ store, owner, clock, settler, order, ownership, suspects, maxJobs: settings.maxJobs });
   const services = {
     clock,
     tasks,
@@ -184,6 +194,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
   });
   const rescuer = new Rescuer({
     store,
+    burial: new Burial(store, services),
     owner,
     clock,
     log: log("rescuer"),

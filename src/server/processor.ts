@@ -183,6 +183,7 @@ export class Processor implements Service {
     let lease = await fetcher.wait(signal);
     while (lease) {
       await this.step(lease);
+      fetcher.ended(lease);
       lease = (signal.aborted ? undefined : fetcher.next()) ?? await fetcher.wait(signal);
     }
     tasks.remove(this.#task);

@@ -69,6 +69,27 @@ export class Records {
     };
   }
 
+  /** Adds the record to what became of a job whose worker died: when that run began and ended is not known. */
+  died<Any extends Outcome>(outcome: Any, context: JobContext, error: Error, worker: string): Any {
+    const state = STATES[outcome.kind];
+    const ttlMs = this.#failureTtl(context.payload.failure_ttl, context.class);
+    if (state === undefined || !(ttlMs > 0)) return outcome;
+    const { jid, queue, attempt } = context;
+    const { class: name, message } = describeError(error);
+    const body = endedText({
+      jid,
+      class: context.class,
+      queue,
+      state,
+      error: { class: name, message },
+      attempt,
+      ended_at: this.#clock.now(),
+      process: worker,
+      ...payloadOf(context.raw, context.payload),
+    });
+    return { ...outcome, record: { jid, ttlMs, body } };
+  }
+
   /** Of a job that never started: cancelled while it waited here, or too late. */
   unstarted(job: Job, queue: string, state: "cancelled" | "expired"): { readonly record: NewRecord } | undefined {
     const ttlMs = this.#failureTtl(job.payload.failure_ttl, job.class);

@@ -1,13 +1,14 @@
 /**
  * The rescuer: gives the leases of offline workers back to the front of their queues, at every heartbeat's interval and
  * at start. Which workers are offline is the store's to decide (`Store.rescue`): not those that merely could not reach
- * the store. A job whose worker died too often is poison and goes to `dead`.
+ * the store. A job that keeps killing its workers is buried instead.
  *
  * @module
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { RescueResult, Store } from "../store/store.ts";
+import type { Burial } from "./burial.ts";
 import type { LoopBody } from "./service.ts";
 import type { Tally } from "./tally.ts";
 
@@ -18,6 +19,7 @@ const BATCH = 100;
 export class Rescuer implements LoopBody<RescueResult> {
   readonly name = "rescuer";
   readonly #store: Pick<Store, "rescue">;
+  readonly #burial: Pick<Burial, "bury">;
   readonly #owner: string;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -29,6 +31,7 @@ export class Rescuer implements LoopBody<RescueResult> {
 
   constructor(options: {
     readonly store: Pick<Store, "rescue">;
+    readonly burial: Pick<Burial, "bury">;
     /** The identity of this worker. */
     readonly owner: string;
     readonly clock: Clock;
@@ -38,6 +41,7 @@ export class Rescuer implements LoopBody<RescueResult> {
     readonly maxRescues: number;
   }) {
     this.#store = options.store;
+    this.#burial = options.burial;
     this.#owner = options.owner;
     this.#clock = options.clock;
     this.#log = options.log;
@@ -54,12 +58,19 @@ export class Rescuer implements LoopBody<RescueResult> {
     return this.#hasWork;
   }
 
-  /** Rescues one batch of leases at most. */
+  /** Rescues one batch of leases at most, and buries those of them that are doomed. */
   async step(): Promise<RescueResult> {
     try {
       const result = await this.#store.rescue({ owner: this.#owner, limit: BATCH, maxRescues: this.#maxRescues });
       this.#hasWork = result.waits || result.rescued > 0;
-      this.#report(result);
+      this.#tally.rescued += result.rescued;
+      let buried = 0;
+      for (const job of result.doomed) {
+        if (!await this.#burial.bury(job)) continue;
+        this.#tally.buried++;
+        buried++;
+      }
+      this.#report(result, buried);
       return result;
     } catch (error) {
       this.#hasWork = false;
@@ -67,9 +78,7 @@ export class Rescuer implements LoopBody<RescueResult> {
     }
   }
 
-  #report({ rescued, buried, owners, waits }: RescueResult): void {
-    this.#tally.rescued += rescued;
-    this.#tally.buried += buried;
+  #report({ rescued, owners, waits }: RescueResult, buried: number): void {
     if (owners.length > 0 || rescued > 0 || buried > 0) {
       const processes = owners.join(" ");
       if (rescued + buried === 0) this.#log.warn("Forgot dead processes, which had no jobs", { processes });
@@ -83,7 +92,7 @@ export class Rescuer implements LoopBody<RescueResult> {
 
   /** Until the next heartbeat's time, unless there is more to rescue. */
   async rest(result: RescueResult, signal: AbortSignal): Promise<void> {
-    if (result.rescued + result.buried >= BATCH) return;
+    if (result.more) return;
     await this.#clock.sleep(this.#intervalMs, signal);
   }
 }

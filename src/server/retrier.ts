@@ -74,7 +74,7 @@ export class Retrier {
         kind: "snooze",
         token,
         delayMs: decision.delayMs,
-        payload: setFields(job.raw, { enqueued_at: undefined }),
+        payload: setFields(job.raw, { enqueued_at: undefined, suspected: undefined }),
       };
     }
     if (decision.kind === "discard" || (decision.kind === "dead" && !decision.keep)) {

@@ -13,7 +13,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { ChildListener, type ExpectedChild } from "../handlers/child_listener.ts";
-import { howItEnded, memoryOf } from "../handlers/process_group.ts";
+import { causeOfEnd, howItEnded, memoryOf } from "../handlers/process_group.ts";
 import { checkDescriptors, spawnSelf } from "../handlers/spawn_self.ts";
 import { formatBytes } from "../job/bytes.ts";
 import type { Log, LogFields } from "../log.ts";
@@ -58,6 +58,8 @@ interface Member {
   isReady: boolean;
   /** It was asked to make room for another. */
   replaced: boolean;
+  /** How it ended, if it died. */
+  died?: string;
   /** Resolves with the one started in its place, or undefined when none is. */
   readonly successor: PromiseWithResolvers<Member | undefined>;
 }
@@ -145,8 +147,12 @@ export class Supervisor {
 
   #spawn(index: number, nonce: string, { address, token }: ExpectedChild): Deno.ChildProcess {
     // Only for one that has ended is another started in its place.
-    const predecessor = this.#members.get(index)?.identity;
-    const told: MemberTold = { index, parent: Deno.pid, address, token, nonce, predecessor };
+    const before = this.#members.get(index);
+    const told: MemberTold = {
+      ...{ index, parent: Deno.pid, address, token, nonce },
+      predecessor: before?.identity,
+      predecessorEnded: before?.died,
+    };
     // What a terminal sends to its foreground reaches this process, which passes it on: a group of its own for each.
     return spawnSelf({
       args: this.#options.args,
@@ -196,6 +202,7 @@ export class Supervisor {
       } else {
         failures = replaced || clock.monotonic() - since >= GROWN_UP_MS ? 0 : failures + 1;
         if (!replaced) {
+          ended.died = causeOfEnd(status);
           await this.#backOff(Math.max(1, failures), `Process ${howItEnded(status)}, starting another`, { index, pid });
         }
         member = await this.#startEventually(index);

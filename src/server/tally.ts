@@ -22,7 +22,7 @@ export interface ServerCounts {
   readonly lateness: Durations;
   /** Leases of dead processes that this one gave back. */
   readonly rescued: number;
-  /** Jobs that it buried because their processes died too often. */
+  /** Jobs that it buried because they keep killing their processes. */
   readonly buried: number;
   /** Leases that it had lost when it settled them: it had been taken for dead. */
   readonly leasesLost: number;
@@ -38,7 +38,7 @@ export interface ServerCounts {
 export class Tally {
   /** Leases of dead processes that this one gave back. */
   rescued = 0;
-  /** Jobs that it buried because their processes died too often. */
+  /** Jobs that it buried because they keep killing their processes. */
   buried = 0;
   /** Leases that it had lost when it settled them. */
   leasesLost = 0;

@@ -77,6 +77,15 @@ export class Totals {
     this.#of(className).endings[ending]++;
   }
 
+  /** Counts a job that was buried because its workers died. How long it ran is not known. */
+  addDied(className: string, ending: "dead" | "discarded"): void {
+    const counted = this.#of(className);
+    counted.endings[ending]++;
+    const fresh = counted.fresh ??= newFresh();
+    fresh.processed++;
+    fresh.failed++;
+  }
+
   /** The counts by class, as of now. */
   byClass(): Record<string, ClassTotals> {
     return Object.fromEntries([...this.#classes].map(([name, { endings, workedMs }]) => {

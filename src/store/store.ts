@@ -16,6 +16,7 @@
  *
  * @module
  */
+import type { RunningSuspects } from "../job/suspicion.ts";
 import type { ClassStore } from "./classes.ts";
 import type { CronStore } from "./cron.ts";
 import type { MeasureStore } from "./measures.ts";
@@ -214,18 +215,30 @@ export interface RescueRequest {
   readonly owner: string;
   /** Maximum number of leases in one step. */
   readonly limit: number;
-  /** A job goes to `dead` instead of being rescued for this many times. */
+  /** A job that was to blame for this many deaths of workers is doomed: see `job/suspicion.ts`. */
   readonly maxRescues: number;
+}
+
+/** A job that is not rescued, because it keeps killing its workers, or is unreadable. */
+export interface DoomedJob extends Lease {
+  /** The dead worker, which still has the lease. */
+  readonly owner: string;
+  /** In how many deaths the job ran; 0 for an unreadable one. */
+  readonly deaths: number;
+  /** How the worker ended, where its parent has said so (`noteDeath`): `killed by signal 9 (SIGKILL)`. */
+  readonly ended?: string;
 }
 
 /** What a rescue did. */
 export interface RescueResult {
   /** Leases given back to the front of their queues. */
   readonly rescued: number;
-  /** Jobs that were rescued too often, and unreadable ones: now in `dead`. */
-  readonly buried: number;
+  /** Jobs to bury, with their new payloads. They stay leases of their dead workers until `settle` has ended these. */
+  readonly doomed: readonly DoomedJob[];
   /** The workers that were found offline. */
   readonly owners: readonly string[];
+  /** Offline workers have more leases: the next step may come at once, when those that are doomed are buried. */
+  readonly more: boolean;
   /** Workers with leases are past their heartbeat timeout, but `owner` cannot tell yet whether they are offline. */
   readonly waits: boolean;
 }
@@ -285,10 +298,9 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
   deregister(identity: string): Promise<void>;
 
   /**
-   * Gives the leases of offline workers back to the front of their queues in the order in which they were taken, each
-   * with its field `rescues` one higher; one that would be given back for the `maxRescues`-th time goes to `dead`
-   * instead, and its unique lock is released. Forgets the offline workers. At most `limit` leases: call again while it
-   * returns that many.
+   * Gives leases of offline workers back to the front of their queues in the order in which they were taken, and marks
+   * these jobs as suspects, as `job/suspicion.ts` decides; those that are doomed it returns. Forgets offline workers
+   * without leases. One step takes at most `limit` leases, and a bounded number of bytes.
    *
    * A lapsed heartbeat alone does not make a worker offline: the store may have been unreachable, its clock may have
    * jumped, or the whole machine may have stood still. So the decision is part of the same step, by the store's clock,
@@ -297,6 +309,15 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
    * not beaten for T, and `owner` has beaten continuously for T and still does.
    */
   rescue(request: RescueRequest): Promise<RescueResult>;
+
+  /**
+   * Notes the suspects that `owner` runs from now on. Called before one of them starts, and before another job starts
+   * beside them: a rescue reads from it which job to blame.
+   */
+  noteSuspects(owner: string, running: RunningSuspects): Promise<void>;
+
+  /** Notes how a worker ended, for the errors of the jobs that it ran; nothing if the store no longer knows the worker. */
+  noteDeath(identity: string, ended: string): Promise<void>;
 
   /**
    * Takes the named lease, or takes it over from an owner that is no live process (`beat`) or whose `ttlMs` is over.

@@ -194,6 +194,7 @@ const PAST = [
   "error_backtrace",
   "errors",
   "rescues",
+  "suspected",
   "unique_key",
   "discarded_at",
   "occurrence",

@@ -66,7 +66,7 @@ export function serverFamilies(processes: readonly ProcessCounts[]): string[] {
     each("jobs_wait_seconds", "histogram", "How long jobs had waited in their queue", durations("wait")),
     each("jobs_ended_total", "counter", "Tries that did not end well, by class and what came of the job", ended),
     one("jobs_rescued_total", "counter", "Jobs of dead processes that this process gave back", (it) => it.rescued),
-    one("jobs_buried_total", "counter", "Jobs that it buried: their processes died too often", (it) => it.buried),
+    one("jobs_buried_total", "counter", "Jobs that it buried: they keep killing their processes", (it) => it.buried),
     one("jobs_leases_lost_total", "counter", "Leases it lost: it was taken for dead", (it) => it.leasesLost),
     one("jobs_dead_dropped_total", "counter", "Dead jobs it dropped: too many, or too old", (it) => it.deadDropped),
     one(

@@ -58,16 +58,28 @@ Deno.test("two servers and four pushers on one file: 20,000 jobs, each exactly o
   assertEquals(new Set(notes).size, total);
 });
 
-Deno.test("a job that kills its process runs again, and the third time it goes to dead", async () => {
+Deno.test("a job that kills its worker within milliseconds goes to dead after 3 rescues, and its neighbours run", async () => {
   await using bench = await Bench.open();
+  const env = { JOBS_DEAD_AFTER: "2s" };
+  await using _rescuer = await bench.server(["-q", "other"], env);
   const jid = await bench.push("Crash", [bench.notes], { retry: 25 });
-  for (let i = 1; i <= 3; i++) {
-    await using server = await bench.server(["-c", "1"], MORTAL, false);
-    assertEquals((await server.status()).signal, "SIGKILL");
+  const neighbours = await bench.client.pushBulk({
+    class: "Note",
+    args: Array.from({ length: 9 }, () => [bench.notes]),
+  });
+  // At the first death nothing says which of ten jobs it was.
+  for (let deaths = 1; deaths <= 4; deaths++) {
+    await using worker = await bench.server(["-c", "10"], env, false);
+    assertEquals((await worker.status()).signal, "SIGKILL");
   }
-  await using _server = await bench.server(["-c", "1"], MORTAL);
-  await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "dead", "it is dead");
-  assertEquals((await bench.readNotes()).length, 3);
+  await using _worker = await bench.server(["-c", "10"], env);
+  const { state, error } = (await bench.client.result(jid))!;
+  assertEquals([state, error!.message], ["dead", "Worker died 3 times while running it"]);
+  await bench.until(async () => (await bench.store.stats()).processed === 10, "all others have run");
+  assertEquals((await bench.store.stats()).dead, 1);
+  const notes = await bench.readNotes();
+  assertEquals(notes.filter((line) => line === `start ${jid}`).length, 4);
+  for (const { jid } of neighbours) assert(notes.includes(jid!));
 });
 
 Deno.test("a process that was frozen past its heartbeat cannot settle what it no longer owns", async () => {

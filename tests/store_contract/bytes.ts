@@ -38,7 +38,7 @@ export const bytes: Cases = {
     await rescueFor(t.store, 10, 3);
     await register(t.store, owner);
     [lease] = await takeUpTo(t.store, owner);
-    assertSamePayload(lease!.payload, ODD, ["enqueued_at", "retry_count", "rescues"]);
+    assertSamePayload(lease!.payload, ODD, ["enqueued_at", "retry_count", "suspected"]);
 
     await t.store.settle(owner, [{ kind: "bury", token: lease!.token, payload: ODD }]);
     assertEquals((await entries(t.store, { in: "dead" }))[0]!.payload, ODD);

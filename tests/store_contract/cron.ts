@@ -9,19 +9,7 @@ import type { Place } from "../../src/store/admin.ts";
 import { type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../../src/store/cron.ts";
 import type { Outcome, Store } from "../../src/store/store.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
-import {
-  entries,
-  HOUR_MS,
-  jid,
-  job,
-  lapse,
-  numbersIn,
-  processRecord,
-  register,
-  rescueFor,
-  takeUpTo,
-  woken,
-} from "./jobs.ts";
+import { doom, entries, HOUR_MS, jid, job, numbersIn, processRecord, register, takeUpTo, woken } from "./jobs.ts";
 
 const NIGHTLY = "nightly report";
 const DEFAULT: Place = { in: "queue", queue: "default" };
@@ -159,15 +147,13 @@ export const cron: Cases = {
     }
   },
 
-  "live through a rescue, and no more when it is rescued to death": async (open) => {
+  "live through rescues, and no more when the doomed job is buried": async (open) => {
     await using t = await open();
     await withLive(t.store);
-    for (const live of [jid(1), undefined]) {
-      await takeUpTo(t.store, await register(t.store));
-      await lapse(t);
-      await rescueFor(t.store, 10, 2);
-      assertEquals((await read(t.store))!.live, live);
-    }
+    const { owner, token, payload } = await doom(t);
+    assertEquals((await read(t.store))!.live, jid(1));
+    await t.store.settle(owner, [{ kind: "bury", token, payload, jid: jid(1), occurrence: NIGHTLY }]);
+    assertEquals((await read(t.store))!.live, undefined);
   },
 
   "not live when it is deleted or killed": async (open) => {

@@ -7,7 +7,7 @@ import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { getField, setFields } from "../../src/job/raw.ts";
 import type { Entry, PageRequest, Place, StoreAdmin } from "../../src/store/admin.ts";
-import type { Lease, NewJob, Outcome, ProcessRecord, RescueResult, Store } from "../../src/store/store.ts";
+import type { DoomedJob, Lease, NewJob, Outcome, ProcessRecord, RescueResult, Store } from "../../src/store/store.ts";
 import type { TestStore } from "./harness.ts";
 
 /** Long enough for a beat that no case lets lapse by chance. */
@@ -77,6 +77,27 @@ export async function lapse(t: Pick<TestStore, "store" | "advance">): Promise<vo
 /** Rescues as {@linkcode RESCUER}. */
 export function rescueFor(store: Store, limit = 100, maxRescues = 3): Promise<RescueResult> {
   return store.rescue({ owner: RESCUER, limit, maxRescues });
+}
+
+/** Rescues as {@linkcode RESCUER} until no offline worker has leases left, but for doomed jobs. Returns how many leases. */
+export async function rescueAll(store: Store): Promise<number> {
+  for (let rescued = 0;;) {
+    const step = await rescueFor(store);
+    rescued += step.rescued;
+    if (!step.more) return rescued;
+  }
+}
+
+/** Lets a job come under suspicion, and then be to blame for the death of its worker; the rescue finds it doomed. */
+export async function doom(t: TestStore): Promise<DoomedJob> {
+  for (;;) {
+    const owner = await register(t.store);
+    const [lease] = await takeUpTo(t.store, owner, 1);
+    await t.store.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    await lapse(t);
+    const [doomed] = (await rescueFor(t.store, 100, 2)).doomed;
+    if (doomed !== undefined) return doomed;
+  }
 }
 
 /** Takes up to `limit` jobs. */

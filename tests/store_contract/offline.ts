@@ -7,7 +7,7 @@ import { assertEquals } from "@std/assert";
 import type { Cases, TestStore } from "./harness.ts";
 import { HOUR_MS, job, LAPSE_MS, processRecord, register, rescueFor, RESCUER, takeUpTo, TTL_MS } from "./jobs.ts";
 
-const NOTHING = { rescued: 0, buried: 0, owners: [], waits: false };
+const NOTHING = { rescued: 0, doomed: [], owners: [], more: false, waits: false };
 const WAITS = { ...NOTHING, waits: true };
 const OTHER = "host:1:aaaaaaaaaaaa";
 

@@ -6,8 +6,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { getField, setFields } from "../../src/job/raw.ts";
 import type { StoreAdmin } from "../../src/store/admin.ts";
-import type { Store } from "../../src/store/store.ts";
-import type { Cases } from "./harness.ts";
+import type { RunningSuspects } from "../../src/job/suspicion.ts";
+import type { RescueResult } from "../../src/store/store.ts";
+import type { Cases, TestStore } from "./harness.ts";
 import {
   assertSamePayload,
   entries,
@@ -16,13 +17,15 @@ import {
   lapse,
   numbers,
   numbersIn,
+  processRecord,
   register,
   rescueFor,
   RESCUER,
   takeUpTo,
+  TTL_MS,
 } from "./jobs.ts";
 
-const NOTHING = { rescued: 0, buried: 0, owners: [], waits: false };
+const NOTHING = { rescued: 0, doomed: [], owners: [], more: false, waits: false };
 const QUEUE = { in: "queue", queue: "default" } as const;
 
 export const rescue: Cases = {
@@ -34,7 +37,7 @@ export const rescue: Cases = {
     await takeUpTo(t.store, owner, 2);
     await takeUpTo(t.store, owner, 1, ["mail"]);
     await lapse(t);
-    assertEquals(await rescueFor(t.store), { rescued: 5, buried: 0, owners: [owner], waits: false });
+    assertEquals(await rescueFor(t.store), { ...NOTHING, rescued: 5, owners: [owner] });
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2, 3, 4, 5, 6]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [10, 11]);
     const { leased, processes } = await t.store.stats();
@@ -42,27 +45,18 @@ export const rescue: Cases = {
     assertEquals(await workers(t.store), [RESCUER]);
   },
 
-  "each has its field rescues one higher, and nothing else is touched": async (open) => {
+  "each is a suspect from then on, and nothing else is touched": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1), job(2, { payload: setFields(job(2).payload, { rescues: "1" }) })]);
+    await t.store.enqueue([job(1), job(2, { payload: setFields(job(2).payload, { suspected: "1" }) })]);
     const stored = await takeUpTo(t.store, owner);
     await lapse(t);
     await rescueFor(t.store);
     const after = await entries(t.store, QUEUE);
-    assertEquals(after.map((entry) => getField(entry.payload, "rescues")), [1, 2]);
-    assertSamePayload(after[0]!.payload, stored[0]!.payload, ["rescues"]);
-    assertEquals(after[1]!.payload, setFields(stored[1]!.payload, { rescues: "2" }));
-  },
-
-  "a count of rescues that others wrote, and that is none, does not keep a job from ever ending": async (open) => {
-    await using t = await open();
-    const owner = await register(t.store);
-    await t.store.enqueue([job(1, { payload: setFields(job(1).payload, { rescues: "-1000000" }) })]);
-    await takeUpTo(t.store, owner);
-    await lapse(t);
-    await rescueFor(t.store);
-    assertEquals(getField((await entries(t.store, QUEUE))[0]!.payload, "rescues"), 1);
+    assertEquals(after.map((entry) => getField(entry.payload, "suspected")), [1, 1]);
+    assertEquals(after.map((entry) => getField(entry.payload, "rescues")), [undefined, undefined]);
+    assertSamePayload(after[0]!.payload, stored[0]!.payload, ["suspected"]);
+    assertEquals(after[1]!.payload, stored[1]!.payload);
   },
 
   "a live process keeps its leases": async (open) => {
@@ -76,28 +70,144 @@ export const rescue: Cases = {
     assertEquals(await numbersIn(t.store, { in: "leased" }), [1]);
   },
 
-  "the third rescue of a job buries it": async (open) => {
+  "the job that a worker ran alone is to blame, and its neighbours are not": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1), job(2)]);
-    for (const [rescued, buried] of [[1, 0], [1, 0], [0, 1]] as const) {
-      const owner = await register(t.store);
-      await takeUpTo(t.store, owner, 1);
-      await lapse(t);
-      assertEquals(await rescueFor(t.store), { rescued, buried, owners: [owner], waits: false });
+    await t.store.enqueue(jobs(1, 3));
+    await dieWith(t, () => undefined);
+    for (const counts of [1, 2]) {
+      await dieWith(t, ([, poison]) => ({ tokens: [poison!], alone: true }));
+      assertEquals(await countsIn(t.store), [[1, undefined], [1, counts], [1, undefined]]);
     }
-    assertEquals(await numbersIn(t.store, QUEUE), [2]);
-    const [dead] = await entries(t.store, { in: "dead" });
-    assertEquals([getField(dead!.payload, "jid"), getField(dead!.payload, "rescues")], [job(1).jid, 3]);
-    assertEquals((await t.store.stats()).leased, 0);
+    const { doomed, rescued, owners } = await dieWith(t, ([, poison]) => ({ tokens: [poison!], alone: true }));
+    assertEquals(rescued, 2);
+    assertEquals(await numbersIn(t.store, QUEUE), [1, 3]);
+    assertEquals(await numbersIn(t.store, { in: "leased" }), [2]);
+    const [job] = doomed;
+    assertEquals([numbers(doomed), job!.deaths, job!.queue, job!.owner], [[2], 3, "default", owners[0]]);
+    assertEquals([getField(job!.payload, "rescues"), job!.ended], [3, undefined]);
   },
 
-  "one that is not readable goes to dead, as it is": async (open) => {
+  "suspects that ran together, or beside others, are all suspected more": async (open) => {
+    await using t = await open();
+    await t.store.enqueue(jobs(1, 3));
+    await dieWith(t, () => undefined);
+    await dieWith(t, ([a, b]) => ({ tokens: [a!, b!], alone: true }));
+    assertEquals(await countsIn(t.store), [[2, undefined], [2, undefined], [1, undefined]]);
+    await dieWith(t, ([a]) => ({ tokens: [a!], alone: false }));
+    assertEquals(await countsIn(t.store), [[3, undefined], [2, undefined], [1, undefined]]);
+  },
+
+  "a suspect that had ended is not to blame, nor what was noted before": async (open) => {
+    await using t = await open();
+    await t.store.enqueue(jobs(1, 3));
+    await dieWith(t, () => undefined);
+    const owner = await register(t.store);
+    const [a, b] = (await takeUpTo(t.store, owner)).map(({ token }) => token);
+    await t.store.noteSuspects(owner, { tokens: [a!], alone: false });
+    await t.store.noteSuspects(owner, { tokens: [a!, b!], alone: true });
+    await t.store.settle(owner, [{ kind: "ack", token: a! }]);
+    await lapse(t);
+    await rescueFor(t.store);
+    assertEquals(await countsIn(t.store), [[1, 1], [1, undefined]]);
+  },
+
+  "who is to blame is the same in every step of a rescue": async (open) => {
+    await using t = await open();
+    await t.store.enqueue(jobs(1, 6));
+    await dieWith(t, () => undefined);
+    const owner = await register(t.store);
+    const tokens = (await takeUpTo(t.store, owner)).map(({ token }) => token);
+    // One of them is in the first step, on any store, and one in the last.
+    await t.store.noteSuspects(owner, { tokens: [tokens[0]!, tokens[5]!], alone: true });
+    await lapse(t);
+    for (let steps = 1; (await rescueFor(t.store, 2)).more; steps++) assert(steps < 4);
+    assertEquals((await countsIn(t.store)).map(([suspected]) => suspected), [2, 1, 1, 1, 1, 2]);
+  },
+
+  "a worker that beats again is judged anew when it dies": async (open) => {
+    await using t = await open();
+    await t.store.enqueue(jobs(1, 2));
+    await dieWith(t, () => undefined);
+    const owner = await register(t.store);
+    const tokens = (await takeUpTo(t.store, owner)).map(({ token }) => token);
+    await t.store.noteSuspects(owner, { tokens, alone: true });
+    await lapse(t);
+    await rescueFor(t.store, 1);
+    await register(t.store, owner);
+    const kept = await t.store.held(owner, tokens);
+    assertEquals(kept.length, 1);
+    await t.store.settle(owner, [{ kind: "ack", token: kept[0]! }]);
+    const [again] = await takeUpTo(t.store, owner);
+    await t.store.noteSuspects(owner, { tokens: [kept[0]!, again!.token], alone: true });
+    await lapse(t);
+    await rescueFor(t.store);
+    assertEquals(await countsIn(t.store), [[2, 1]]);
+  },
+
+  "a doomed job stays a lease until it is settled for its worker, and is named until then": async (open) => {
+    await using t = await open();
+    await t.store.enqueue([job(1)]);
+    await dieWith(t, () => undefined);
+    const owner = await register(t.store);
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    await t.store.noteDeath(owner, "killed by signal 9 (SIGKILL)");
+    await lapse(t);
+    for (let i = 0; i < 2; i++) {
+      const { doomed, more } = await rescueFor(t.store, 100, 1);
+      assertEquals(doomed.map(({ deaths, ended }) => [deaths, ended]), [[1, "killed by signal 9 (SIGKILL)"]]);
+      assertEquals(more, false);
+    }
+    const outcome = { kind: "bury", token: lease!.token, payload: '{"class":"HardJob","args":[1]}' } as const;
+    const settled = [await t.store.settle(owner, [outcome]), await t.store.settle(owner, [outcome])];
+    assertEquals(settled.map(({ lost }) => lost), [[], [lease!.token]]);
+    assertEquals((await entries(t.store, { in: "dead" })).map(({ payload }) => payload), [outcome.payload]);
+    assertEquals((await rescueFor(t.store)).owners, [owner]);
+    assertEquals(await workers(t.store), [RESCUER]);
+    const { failed, leased } = await t.store.stats();
+    assertEquals([failed, leased], [1, 0]);
+  },
+
+  "a worker that lives after all is told that a doomed job may be lost": async (open) => {
+    await using t = await open();
+    await t.store.enqueue([job(1)]);
+    await dieWith(t, () => undefined);
+    const owner = await register(t.store);
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    await lapse(t);
+    assertEquals((await rescueFor(t.store, 100, 1)).doomed.length, 1);
+    assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, true);
+    assertEquals(await t.store.held(owner, [lease!.token]), [lease!.token]);
+    assertEquals((await rescueFor(t.store, 100, 1)).doomed, []);
+    assertEquals((await t.store.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
+  },
+
+  "how a worker ended is no longer true when it beats; of one that is forgotten nothing is noted": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.noteDeath(owner, "exited with code 1");
+    await register(t.store, owner);
+    await t.store.enqueue([job(1, { payload: setFields(job(1).payload, { suspected: "1" }) })]);
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    await t.store.noteDeath("host:9:dddddddddddd", "exited with code 1");
+    await lapse(t);
+    const { doomed } = await rescueFor(t.store, 100, 1);
+    assertEquals(doomed.map(({ ended }) => ended), [undefined]);
+    assertEquals(await workers(t.store), [RESCUER, owner]);
+  },
+
+  "one that is not readable is doomed, as it is": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     for (const text of ["{not json", "[]"]) await t.pushRaw("default", text);
     await takeUpTo(t.store, owner);
     await lapse(t);
-    assertEquals(await rescueFor(t.store), { rescued: 0, buried: 2, owners: [owner], waits: false });
+    const { rescued, doomed } = await rescueFor(t.store);
+    assertEquals([rescued, doomed.map(({ deaths }) => deaths)], [0, [0, 0]]);
+    assertEquals(doomed.map(({ payload }) => payload).sort(), ["[]", "{not json"]);
+    await t.store.settle(owner, doomed.map(({ token, payload }) => ({ kind: "bury", token, payload })));
     assertEquals((await entries(t.store, { in: "dead" })).map((entry) => entry.payload).sort(), ["[]", "{not json"]);
   },
 
@@ -161,7 +271,7 @@ export const rescue: Cases = {
     const steps = await Promise.all([rescueFor(t.store), rescueFor(other)]);
     assertEquals(steps[0].rescued + steps[1].rescued, 50);
     assertEquals(await numbersIn(t.store, QUEUE), jobs(1, 50).map((_, i) => i + 1));
-    assertEquals(await rescuesOf(t.store), jobs(1, 50).map(() => 1));
+    assertEquals((await countsIn(t.store)).map(([suspected]) => suspected), jobs(1, 50).map(() => 1));
   },
 
   "deregister gives back to the front, in order, and counts no rescue": async (open) => {
@@ -196,8 +306,22 @@ async function workers(store: StoreAdmin): Promise<string[]> {
   return (await store.processes()).map(({ identity }) => identity);
 }
 
-/** Takes everything there is, and reads how often each was rescued. */
-async function rescuesOf(store: Store): Promise<unknown[]> {
-  const owner = await register(store, "host:9:dddddddddddd");
-  return (await takeUpTo(store, owner)).map((lease) => getField(lease.payload, "rescues"));
+/** A worker takes everything, notes which suspects it runs, and dies; what the rescue then says. */
+async function dieWith(
+  t: TestStore,
+  runs: (tokens: readonly string[]) => RunningSuspects | undefined,
+): Promise<RescueResult> {
+  const owner = await register(t.store, `host:1:${crypto.randomUUID().slice(-12)}`);
+  const running = runs((await takeUpTo(t.store, owner)).map(({ token }) => token));
+  if (running) await t.store.noteSuspects(owner, running);
+  await lapse(t);
+  const result = await rescueFor(t.store);
+  assertEquals(result.owners, [owner]);
+  return result;
+}
+
+/** How often each queued job was suspected and blamed. */
+async function countsIn(store: StoreAdmin): Promise<[suspected: unknown, rescues: unknown][]> {
+  const queued = await entries(store, QUEUE);
+  return queued.map(({ payload }) => [getField(payload, "suspected"), getField(payload, "rescues")]);
 }

@@ -6,7 +6,7 @@
 import { assertEquals } from "@std/assert";
 import type { NewJob, Outcome } from "../../src/store/store.ts";
 import type { Cases, TestStore } from "./harness.ts";
-import { entries, HOUR_MS, jid, job, lapse, numbersIn, register, rescueFor, takeUpTo, TTL_MS } from "./jobs.ts";
+import { doom, entries, HOUR_MS, jid, job, numbersIn, register, takeUpTo, TTL_MS } from "./jobs.ts";
 
 const KEY = "HardJob:bob";
 /** Longer than any case. */
@@ -104,15 +104,13 @@ export const unique: Cases = {
     assertEquals(await held(t), false);
   },
 
-  "kept through a rescue, free when the job is rescued to death": async (open) => {
+  "kept through rescues, free when the doomed job is buried": async (open) => {
     await using t = await open();
     await t.store.enqueue([locked(1)]);
-    for (const free of [false, false, true]) {
-      await takeUpTo(t.store, await register(t.store));
-      await lapse(t);
-      await rescueFor(t.store);
-      assertEquals(await held(t), !free);
-    }
+    const { owner, token, payload } = await doom(t);
+    assertEquals(await held(t), true);
+    await t.store.settle(owner, [{ kind: "bury", token, payload, unlock: KEY, jid: jid(1) }]);
+    assertEquals(await held(t), false);
   },
 
   "a job without a lock takes nothing from one that has it": async (open) => {

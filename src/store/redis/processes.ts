@@ -4,6 +4,7 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
+import type { RunningSuspects } from "../../job/suspicion.ts";
 import type { ProcessInfo } from "../admin.ts";
 import type { Beat, Command, ProcessRecord } from "../store.ts";
 import { BLOCK_S, type Context, insist, serverTime } from "./context.ts";
@@ -63,6 +64,17 @@ export class Processes {
       if (isUnknown(error)) this.#unsure = true;
       throw error;
     }
+  }
+
+  /** See `Store.noteSuspects`. */
+  async noteSuspects(owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
+    const { link, offset } = this.#context;
+    await link.run(SCRIPTS.suspects, [], [offset(), owner, JSON.stringify(tokens), alone ? "1" : "0"]);
+  }
+
+  /** See `Store.noteDeath`. */
+  async noteDeath(identity: string, ended: string): Promise<void> {
+    await this.#context.link.run(SCRIPTS.death, [], [identity, ended]);
   }
 
   /** See `Store.deregister`. */

@@ -18,6 +18,7 @@ import count from "./lua/count.lua" with { type: "text" };
 import cronRead from "./lua/cron_read.lua" with { type: "text" };
 import cronRemove from "./lua/cron_remove.lua" with { type: "text" };
 import cronWrite from "./lua/cron_write.lua" with { type: "text" };
+import death from "./lua/death.lua" with { type: "text" };
 import declare from "./lua/declare.lua" with { type: "text" };
 import deregister from "./lua/deregister.lua" with { type: "text" };
 import depart from "./lua/depart.lua" with { type: "text" };
@@ -48,6 +49,7 @@ import rescue from "./lua/rescue.lua" with { type: "text" };
 import send from "./lua/send.lua" with { type: "text" };
 import settle from "./lua/settle.lua" with { type: "text" };
 import stats from "./lua/stats.lua" with { type: "text" };
+import suspects from "./lua/suspects.lua" with { type: "text" };
 import take from "./lua/take.lua" with { type: "text" };
 import takeOut from "./lua/take_out.lua" with { type: "text" };
 import trimDead from "./lua/trim_dead.lua" with { type: "text" };
@@ -75,6 +77,7 @@ export const SCRIPTS = {
   cronRead: script(cronRead),
   cronRemove: script(cronRemove),
   cronWrite: script(cronWrite),
+  death: script(death),
   declare: script(declare),
   depart: script(depart, takeOut + unlock + endLive),
   deregister: script(deregister),
@@ -96,10 +99,11 @@ export const SCRIPTS = {
   records: script(records),
   release: script(release),
   reply: script(reply),
-  rescue: script(rescue, offline + add + trimDead + unlock + endLive),
+  rescue: script(rescue, offline),
   send: script(send),
   settle: script(settle, add + trimDead + count + endLive + keepRecord),
   stats: script(stats, limits),
+  suspects: script(suspects),
   take: script(take, paused + limits),
   window: script(window),
 };

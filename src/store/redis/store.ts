@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { RunningSuspects } from "../../job/suspicion.ts";
 import type { Adopted, Departure } from "../admin_adopt.ts";
 import type { Act, ActPage } from "../admin_audit.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, QueuePause, Stats } from "../admin.ts";
@@ -132,6 +133,14 @@ export class RedisStore implements OpenStore {
 
   rescue(request: RescueRequest): Promise<RescueResult> {
     return rescue(this.#context, request);
+  }
+
+  noteSuspects(owner: string, running: RunningSuspects): Promise<void> {
+    return this.#processes.noteSuspects(owner, running);
+  }
+
+  noteDeath(identity: string, ended: string): Promise<void> {
+    return this.#processes.noteDeath(identity, ended);
   }
 
   async claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {

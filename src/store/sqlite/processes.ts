@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { RunningSuspects } from "../../job/suspicion.ts";
 import type { ProcessInfo } from "../admin.ts";
 import type { Beat, ProcessRecord } from "../store.ts";
 import type { Context } from "./context.ts";
@@ -14,6 +15,11 @@ export interface Offline {
   readonly workers: readonly string[];
   /** Others have leases, but may be alive. */
   readonly waits: boolean;
+}
+
+/** What is known of how a worker died. */
+export interface LastMoments extends RunningSuspects {
+  readonly ended?: string;
 }
 
 interface Lapsed {
@@ -58,7 +64,8 @@ export class Processes {
       const since = isContinuous ? Number(before.since) : now;
       sql(
         `INSERT INTO process (identity, record, beat_at, deadline, ttl, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-         ON CONFLICT (identity) DO UPDATE SET record = ?2, beat_at = ?3, deadline = ?4, ttl = ?5, since = ?6`,
+         ON CONFLICT (identity) DO UPDATE
+           SET record = ?2, beat_at = ?3, deadline = ?4, ttl = ?5, since = ?6, judged = 0, ended = NULL`,
       ).run(process.identity, JSON.stringify(process), now, Math.round(now + ttlMs), Math.round(ttlMs), since);
       // One that is on no list was found dead and forgotten.
       return { commands: [], lapsed: before === undefined || Number(before.deadline) <= now };
@@ -96,9 +103,41 @@ export class Processes {
     };
   }
 
-  /** Whether a process has jobs; inside a transaction. */
-  hasLeases(identity: string): boolean {
-    return this.#context.sql("SELECT 1 FROM lease WHERE owner = ? LIMIT 1").get(identity) !== undefined;
+  /** See `Store.noteSuspects`. A worker that was forgotten has no leases: then there is nothing to note. */
+  noteSuspects(owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
+    return this.#context.commit.run(() => {
+      this.#context.sql("UPDATE process SET suspects = ?, alone = ? WHERE identity = ?")
+        .run(JSON.stringify(tokens), alone ? 1 : 0, owner);
+    });
+  }
+
+  /** See `Store.noteDeath`. */
+  noteDeath(identity: string, ended: string): Promise<void> {
+    return this.#context.commit.run(() => {
+      this.#context.sql("UPDATE process SET ended = ? WHERE identity = ?").run(ended, identity);
+    });
+  }
+
+  /**
+   * What a dead worker was running when it died; inside a transaction. Its suspects that have no lease any more had
+   * ended: they are dropped now, because the first steps of the rescue take the leases of the others.
+   *
+   * @param isLeased whether the worker still has a lease
+   */
+  lastMoments(identity: string, isLeased: (token: string) => boolean): LastMoments {
+    const { sql } = this.#context;
+    const row = sql("SELECT suspects, alone, judged, ended FROM process WHERE identity = ?").get(identity);
+    const noted: string[] = row?.suspects ? JSON.parse(String(row.suspects)) : [];
+    const tokens = row?.judged ? noted : noted.filter(isLeased);
+    if (!row?.judged) {
+      sql("UPDATE process SET suspects = ?, judged = 1 WHERE identity = ?").run(JSON.stringify(tokens), identity);
+    }
+    return { tokens, alone: row?.alone === 1, ...(typeof row?.ended === "string" && { ended: row.ended }) };
+  }
+
+  /** How many jobs a process has; inside a transaction. */
+  countLeases(identity: string): number {
+    return Number(this.#context.sql("SELECT count(*) AS count FROM lease WHERE owner = ?").get(identity)!.count);
   }
 
   /** Takes a process off the list, with what it was asked; inside a transaction. */

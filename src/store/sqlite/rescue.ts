@@ -1,43 +1,40 @@
 /**
- * Leases of offline workers → the front of their queues, or `dead`.
+ * Leases of offline workers → the front of their queues.
  *
  * @module
  */
-import { nextRescue } from "../../job/fields.ts";
-import { setFields } from "../../job/raw.ts";
+import { afterDeath } from "../../job/suspicion.ts";
 import { ByteBudget } from "../batch_bytes.ts";
-import type { RescueRequest, RescueResult } from "../store.ts";
+import type { DoomedJob, RescueRequest, RescueResult } from "../store.ts";
 import { readBounded } from "./bounded.ts";
 import type { Context } from "./context.ts";
-import type { JobRow, Jobs } from "./jobs.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Leases } from "./leases.ts";
 import type { Processes } from "./processes.ts";
 import type { Queues } from "./queues.ts";
-import type { Sets } from "./sets.ts";
-import type { UniqueLocks } from "./unique_locks.ts";
 
-interface LeasedRow extends JobRow {
+interface LeasedRow {
+  readonly id: number;
+  readonly payload: string;
   readonly queue: number;
+  readonly name: string;
+  readonly take: string;
 }
 
 /** Rescues leases. */
 export class Rescue {
   readonly #context: Context;
   readonly #jobs: Jobs;
+  readonly #leases: Leases;
   readonly #processes: Processes;
   readonly #queues: Queues;
-  readonly #sets: Sets;
-  readonly #locks: UniqueLocks;
 
-  constructor(
-    context: Context,
-    parts: { jobs: Jobs; processes: Processes; queues: Queues; sets: Sets; locks: UniqueLocks },
-  ) {
+  constructor(context: Context, parts: { jobs: Jobs; leases: Leases; processes: Processes; queues: Queues }) {
     this.#context = context;
     this.#jobs = parts.jobs;
+    this.#leases = parts.leases;
     this.#processes = parts.processes;
     this.#queues = parts.queues;
-    this.#sets = parts.sets;
-    this.#locks = parts.locks;
   }
 
   /** See `Store.rescue`. */
@@ -45,67 +42,59 @@ export class Rescue {
     const { read, commit } = this.#context;
     // A look first, so that no write lock is needed while all workers are well. The decision is made under the lock.
     const { workers, waits } = await read(() => this.#processes.findOffline(request.owner));
-    if (workers.length === 0) return { rescued: 0, buried: 0, owners: [], waits };
-    const total = { rescued: 0, buried: 0 };
-    const owners = new Set<string>();
-    for (;;) {
-      const left = request.limit - total.rescued - total.buried;
-      const step = await commit.run(() => this.#rescue({ ...request, limit: left }), left);
-      total.rescued += step.rescued;
-      total.buried += step.buried;
-      for (const owner of step.owners) owners.add(owner);
-      const isDone = step.rescued + step.buried === 0 || total.rescued + total.buried >= request.limit;
-      if (isDone) return { ...total, owners: [...owners], waits: step.waits };
-    }
+    if (workers.length === 0) return { rescued: 0, doomed: [], owners: [], more: false, waits };
+    return await commit.run(() => this.#rescue(request), request.limit);
   }
 
   #rescue({ owner: rescuer, limit, maxRescues }: RescueRequest): RescueResult {
-    const now = this.#context.now();
+    const { sql } = this.#context;
     const owners: string[] = [];
+    const doomed: DoomedJob[] = [];
     let rescued = 0;
-    let buried = 0;
+    let more = false;
     const budget = new ByteBudget();
     const { workers, waits } = this.#processes.findOffline(rescuer);
     for (const owner of workers) {
-      const left = limit - rescued - buried;
-      if (left <= 0 || budget.isSpent) break;
+      const left = limit - rescued - doomed.length;
+      if (left <= 0 || budget.isSpent) return { rescued, doomed, owners, more: true, waits };
       owners.push(owner);
+      const { ended, ...running } = this.#processes.lastMoments(owner, (token) => this.#isLeased(owner, token));
       const rows = readBounded({ limit: left, budget }, (count, after: LeasedRow | undefined) =>
-        this.#context.sql(
-          `SELECT job.id, job.jid, job.payload, lease.queue FROM lease CROSS JOIN job ON job.id = lease.job
+        sql(
+          `SELECT job.id, job.payload, lease.queue, lease.take, queue.name
+             FROM lease CROSS JOIN job ON job.id = lease.job CROSS JOIN queue ON queue.id = lease.queue
            WHERE lease.owner = ? AND lease.job > ? ORDER BY lease.job LIMIT ?`,
         ).all(owner, after?.id ?? Number.MIN_SAFE_INTEGER, count) as unknown as LeasedRow[], ({ payload }) => payload);
-      for (const row of rows) {
-        if (this.#giveBack(row, maxRescues, now)) rescued++;
-        else buried++;
+      let buried = 0;
+      for (const { id, payload, queue, name, take } of rows) {
+        const token = `${id}.${take}`;
+        const fate = afterDeath(payload, token, running, maxRescues);
+        if (fate.kind === "doomed") {
+          const { deaths } = fate;
+          doomed.push({
+            owner,
+            token,
+            queue: name,
+            payload: fate.payload,
+            deaths,
+            ...(ended !== undefined && { ended }),
+          });
+          buried++;
+          continue;
+        }
+        sql("DELETE FROM lease WHERE job = ?").run(id);
+        if (fate.payload !== payload) this.#jobs.rewrite(id, fate.payload);
+        this.#queues.giveBack(queue, id);
+        rescued++;
       }
-      if (!this.#processes.hasLeases(owner)) this.#processes.forget(owner);
+      const leases = this.#processes.countLeases(owner);
+      if (leases === 0) this.#processes.forget(owner);
+      more ||= leases > buried;
     }
-    if (buried > 0) this.#sets.trimDead(now);
-    return { rescued, buried, owners, waits };
+    return { rescued, doomed, owners, more, waits };
   }
 
-  /** To the front of its queue, or to `dead` when it was rescued too often or cannot be read; false then. */
-  #giveBack({ id, jid, payload, queue }: LeasedRow, maxRescues: number, now: number): boolean {
-    this.#context.sql("DELETE FROM lease WHERE job = ?").run(id);
-    const rescues = nextRescue(payload);
-    const counted = withRescues(payload, rescues);
-    if (counted !== undefined) this.#jobs.rewrite(id, counted);
-    if (counted !== undefined && rescues < maxRescues) {
-      this.#queues.giveBack(queue, id);
-      return true;
-    }
-    this.#sets.add("dead", now, id);
-    this.#locks.releaseOf(jid);
-    return false;
-  }
-}
-
-/** Undefined when the payload cannot be read. */
-function withRescues(payload: string, rescues: number): string | undefined {
-  try {
-    return setFields(payload, { rescues: String(rescues) });
-  } catch {
-    return undefined;
+  #isLeased(owner: string, token: string): boolean {
+    return this.#leases.held(owner, [token]).length > 0;
   }
 }

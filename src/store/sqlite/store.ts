@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { RunningSuspects } from "../../job/suspicion.ts";
 import type { Adopted, Departure } from "../admin_adopt.ts";
 import type { Act, ActPage } from "../admin_audit.ts";
 import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, QueuePause, Stats } from "../admin.ts";
@@ -91,10 +92,10 @@ export class SqliteStore implements OpenStore {
     const sets = new Sets(context, jobs);
     const queues = this.#queues = new Queues(context);
     const intake = this.#intake = new Intake(context, { jobs, queues, sets, locks });
-    this.#leases = new Leases(context, { jobs, queues, sets, locks, totals, results });
+    const leases = this.#leases = new Leases(context, { jobs, queues, sets, locks, totals, results });
     const promotion = this.#promotion = new Promotion(context, { jobs, queues, sets });
     const processes = this.#processes = new Processes(context, queues);
-    this.#rescue = new Rescue(context, { jobs, processes, queues, sets, locks });
+    this.#rescue = new Rescue(context, { jobs, leases, processes, queues });
     this.#claims = new Claims(context);
     this.#commands = new Commands(context);
     this.#counts = new Counts(context, { processes, sets, totals });
@@ -142,6 +143,14 @@ export class SqliteStore implements OpenStore {
 
   rescue(request: RescueRequest): Promise<RescueResult> {
     return this.#rescue.rescue(request);
+  }
+
+  noteSuspects(owner: string, running: RunningSuspects): Promise<void> {
+    return this.#processes.noteSuspects(owner, running);
+  }
+
+  noteDeath(identity: string, ended: string): Promise<void> {
+    return this.#processes.noteDeath(identity, ended);
   }
 
   claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {

@@ -38,6 +38,7 @@ end
 local continuous = last and last <= now and now - last < ttl / 2
 call('HSET', 'jobs:owner:' .. identity, 'ttl', ARGV[3],
   'since', continuous and known[2] or string.format('%.0f', now))
+call('HDEL', 'jobs:owner:' .. identity, 'judged', 'ended')
 call('ZADD', 'jobs:owners', now + ttl, identity)
 call('SADD', 'processes', identity)
 call('HSET', identity, 'info', ARGV[4], 'concurrency', ARGV[5], 'busy', ARGV[6],

@@ -3,7 +3,10 @@
 --
 -- ARGV     offset of the clock in ms, the worker that rescues, limit, most bytes
 -- Result   1 if workers with leases are past their timeout that may be alive, else 0;
---          then per offline worker: identity, then token and payload of each lease; a worker without leases too
+--          1 if offline workers have more leases than are here, else 0;
+--          then per offline worker: identity, how it ended (""), 1 if no job started since its last suspect, else 0,
+--            number of its suspects that have a lease, their tokens, then token and payload of each lease; a worker
+--            without leases too
 -- O(N log N) for N leases of these workers
 
 local call = redis.call
@@ -13,8 +16,18 @@ local isOffline = offlineFor(ARGV[2], now)
 local left = tonumber(ARGV[3])
 local bytes = tonumber(ARGV[4])
 local count = 0
-local waits = 0
+local waits, more = 0, 0
 local result = {}
+
+-- What a worker was running when it died. Once a rescue has begun, its suspects are those that had a lease then.
+local function lastMoments(owner)
+  local known = call('HMGET', 'jobs:owner:' .. owner, 'suspects', 'alone', 'judged', 'ended')
+  local suspects = {}
+  for _, token in ipairs(known[1] and cjson.decode(known[1]) or {}) do
+    if known[3] or call('HEXISTS', 'jobs:leases:' .. owner, token) == 1 then suspects[#suspects + 1] = token end
+  end
+  return known[4] or '', tonumber(known[2] or 0), suspects
+end
 
 local owners = call('ZRANGE', 'jobs:owners', '-inf', now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
 for o = 1, #owners, 2 do
@@ -22,14 +35,20 @@ for o = 1, #owners, 2 do
   local key = 'jobs:leases:' .. owner
   if not isOffline(owner, tonumber(owners[o + 1])) then
     if call('EXISTS', key) == 1 then waits = 1 end
-  elseif left > 0 then
+  elseif left == 0 then
+    more = 1
+  else
     local tokens = call('HKEYS', key)
     table.sort(tokens)
-    local leases = { owner }
+    local ended, alone, suspects = lastMoments(owner)
+    local leases = { owner, ended, alone, #suspects, unpack(suspects) }
     for i = #tokens, 1, -1 do
       local size = call('HSTRLEN', key, tokens[i])
       if count > 0 and size > bytes then left = 0 end
-      if left == 0 then break end
+      if left == 0 then
+        more = 1
+        break
+      end
       leases[#leases + 1] = tokens[i]
       leases[#leases + 1] = call('HGET', key, tokens[i])
       left = left - 1
@@ -39,4 +58,4 @@ for o = 1, #owners, 2 do
     result[#result + 1] = leases
   end
 end
-return { waits, unpack(result) }
+return { waits, more, unpack(result) }

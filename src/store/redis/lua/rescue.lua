@@ -1,48 +1,37 @@
 #!lua flags=allow-oom
--- Takes leases away from offline workers: back to the front of their queues, or to `dead`. Forgets the workers that have
--- none left. One that beats again keeps what it has.
+-- Gives leases of offline workers back to the front of their queues. Forgets the workers that have none left. One that
+-- beats again keeps what it has.
 --
--- ARGV     offset of the clock in ms, the worker that rescues, most members of `dead`, their greatest age in ms,
---          then per process: identity, number of leases,
---            per lease, youngest first: token, "back" or "dead", payload ("" for as it is),
---              jid of one that ends with this: its unique lock is let go ("" for none)
--- Result   given back, buried, then the identities of those that were dead
+-- ARGV     offset of the clock in ms, the worker that rescues,
+--          then per worker: identity, its suspects that had a lease when it was found offline (JSON array of tokens),
+--            number of leases, per lease, youngest first: token, payload ("" for one that is doomed, and stays)
+-- Result   given back, then the identities of those that were offline
 -- O(N) for N leases
 
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local isOffline = offlineFor(ARGV[2], now)
-local rescued, buried = 0, 0
-local dead = {}
+local rescued = 0
+local offline = {}
 
-call('ZCARD', 'dead')
-local i = 5
+local i = 3
 while i <= #ARGV do
-  local owner, last = ARGV[i], i + 1 + 4 * ARGV[i + 1]
+  local owner, first, last = ARGV[i], i + 3, i + 2 + 2 * ARGV[i + 2]
   local key = 'jobs:leases:' .. owner
   local deadline = call('ZSCORE', 'jobs:owners', owner)
   if deadline and tonumber(deadline) <= now and isOffline(owner, tonumber(deadline)) then
     local robbed = false
-    for k = i + 2, last, 4 do
-      local token, payload = ARGV[k], call('HGET', key, ARGV[k])
-      if payload then
-        if ARGV[k + 2] ~= '' then payload = ARGV[k + 2] end
-        if ARGV[k + 1] == 'dead' then
-          add('dead', now, payload)
-          buried = buried + 1
-        else
+    for k = first, last, 2 do
+      local token, payload = ARGV[k], ARGV[k + 1]
+      if call('HEXISTS', key, token) == 1 then
+        robbed = true
+        if payload ~= '' then
           local queue = string.match(token, ':(.*)$')
           call('RPUSH', 'queue:' .. queue, payload)
           call('SADD', 'queues', queue)
+          call('HDEL', key, token)
           rescued = rescued + 1
-        end
-        call('HDEL', key, token)
-        robbed = true
-        local jid = ARGV[k + 3]
-        if jid ~= '' then
-          unlock(jid)
-          endLive(jid)
         end
       end
     end
@@ -51,11 +40,13 @@ while i <= #ARGV do
     if call('HLEN', key) == 0 then
       call('ZREM', 'jobs:owners', owner)
       call('SREM', 'processes', owner)
-      call('UNLINK', 'jobs:owner:' .. owner, owner, owner .. ':work', owner .. ':workers', owner .. '-signals', 'jobs:commands:' .. owner)
+      call('UNLINK', 'jobs:owner:' .. owner, owner, owner .. ':work', owner .. ':workers', owner .. '-signals',
+        'jobs:commands:' .. owner)
+    else
+      call('HSET', 'jobs:owner:' .. owner, 'suspects', ARGV[i + 1], 'judged', '1')
     end
-    dead[#dead + 1] = owner
+    offline[#offline + 1] = owner
   end
   i = last + 1
 end
-if buried > 0 then trimDead(now, ARGV[3], ARGV[4]) end
-return { rescued, buried, unpack(dead) }
+return { rescued, unpack(offline) }

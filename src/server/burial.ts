@@ -1,0 +1,52 @@
+/**
+ * The burial of jobs that keep killing their workers: each ends like any job that has failed for good, with an error, a
+ * record, the hook `death` and a line in the log.
+ *
+ * The job stays a lease of its dead worker until its outcome is stored. If this process dies before that, the next
+ * rescuer finds the job doomed again: the hook may be called twice, and is never left out.
+ *
+ * @module
+ */
+import { JobContext } from "../handlers/context.ts";
+import { WorkerDied } from "../job/errors.ts";
+import { parsePayload } from "../job/job.ts";
+import type { DoomedJob, Outcome, Store } from "../store/store.ts";
+import type { ProcessorServices } from "./processor.ts";
+
+/** Buries jobs. */
+export class Burial {
+  readonly #store: Pick<Store, "settle">;
+  readonly #services: ProcessorServices;
+
+  /** @param services what processors share: a doomed job ends as it would with them */
+  constructor(store: Pick<Store, "settle">, services: ProcessorServices) {
+    this.#store = store;
+    this.#services = services;
+  }
+
+  /**
+   * Buries a job.
+   *
+   * @returns false when another worker was faster, or its own worker lives after all
+   * @throws {StoreError} when the outcome cannot be stored
+   */
+  async bury(doomed: DoomedJob): Promise<boolean> {
+    const { lost } = await this.#store.settle(doomed.owner, [await this.#outcome(doomed)]);
+    return lost.length === 0;
+  }
+
+  async #outcome(doomed: DoomedJob): Promise<Outcome> {
+    const { token, queue, payload, deaths, ended, owner } = doomed;
+    const { log, records, retrier, totals } = this.#services;
+    const job = parsePayload(payload);
+    if (job === undefined) {
+      log.error("Unreadable payload, moved to dead as it is", { queue });
+      return { kind: "bury", token, payload };
+    }
+    const error = new WorkerDied(deaths, ended);
+    const context = new JobContext({ ...job, queue }, this.#services);
+    const outcome = await retrier.outcome(doomed, job, context, error);
+    totals.addDied(job.class, outcome.kind === "discard" ? "discarded" : "dead");
+    return records.died(outcome, context, error, owner);
+  }
+}

@@ -1,0 +1,97 @@
+/** A job that keeps killing its workers is buried for all to see. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Client, startServer, WorkerDied } from "../../src/mod.ts";
+import { readWireTime } from "../../src/job/raw.ts";
+import type { OpenStore } from "../../src/store/open.ts";
+import { processRecord, takeUpTo } from "../store_contract/jobs.ts";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+const DEAD_WORKER = "host:1:aaaaaaaaaaaa";
+/** A worker that soon knows who is offline. */
+const SETTINGS = { heartbeatMs: 50, deadAfterMs: 400, logFormat: "json", logLevel: "info" } as const;
+
+/** A worker has died while it ran a job that had been to blame twice; returns the jid. */
+async function blame(store: OpenStore, fields: Record<string, unknown> = {}): Promise<string> {
+  await store.beat(processRecord(DEAD_WORKER), 1);
+  const jid = await new Client({ store }).push({ class: "Crash", args: [1], suspected: 1, rescues: 2, ...fields });
+  const [lease] = await takeUpTo(store, DEAD_WORKER);
+  await store.noteSuspects(DEAD_WORKER, { tokens: [lease!.token], alone: true });
+  await store.noteDeath(DEAD_WORKER, "killed by signal 9 (SIGKILL)");
+  return jid!;
+}
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`a buried job has an error and a record, its hook is called, and the log names it, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const jid = await blame(bench.store);
+    const told: unknown[] = [];
+    const file = `${bench.folder}/log`;
+    const server = await startServer({
+      store: bench.url,
+      settings: { ...SETTINGS, logFile: file },
+      hooks: { death: ({ jid }, error) => told.push(jid, error) },
+    });
+    const ended = await bench.client.result(jid);
+    await server.stop();
+
+    const message = "Worker died 3 times while running it: killed by signal 9 (SIGKILL)";
+    assertEquals([ended!.state, ended!.process, ended!.class], ["dead", DEAD_WORKER, "Crash"]);
+    assertEquals(ended!.error, { class: "WorkerDied", message });
+    assertEquals(ended!.started_at, undefined);
+
+    const [entry] = (await bench.store.page({ in: "dead" })).entries;
+    const payload = JSON.parse(entry!.payload);
+    assertEquals([payload.jid, payload.queue, payload.args], [jid, "default", [1]]);
+    assertEquals([payload.error_class, payload.error_message, payload.retry_count], ["WorkerDied", message, 0]);
+    assert(readWireTime(payload.failed_at) !== undefined);
+    assertEquals([payload.rescues, payload.enqueued_at], [3, undefined]);
+    const { failed, leased, processes } = await bench.store.stats();
+    assertEquals({ failed, leased, processes }, { failed: 1, leased: 0, processes: 0 });
+
+    assertEquals(told[0], jid);
+    assert(told[1] instanceof WorkerDied);
+    assertEquals([told[1].message, told.length], [message, 2]);
+    const lines = (await Deno.readTextFile(file)).trim().split("\n").map((line) => JSON.parse(line));
+    const { level, class: name, jid: named, error } = lines.find(({ msg }) => msg === "Failed for good, moved to dead");
+    assertEquals([level, name, named, error], ["error", "Crash", jid, `WorkerDied: ${message}`]);
+    const rescued = lines.find(({ msg }) => msg === "Rescued the jobs of dead processes");
+    assertEquals([rescued.rescued, rescued.buried], [0, 1]);
+
+    const listed = await jobs(["list", "dead", "--store", bench.url]);
+    assertMatch(listed.stdout, /Crash\(1\).*WorkerDied: Worker died 3 times/);
+  });
+}
+
+Deno.test("a doomed job is dropped if it asks not to be kept in dead", async () => {
+  await using bench = await Bench.open();
+  const jid = await blame(bench.store, { dead: false });
+  const server = await startServer({ store: bench.url, settings: SETTINGS, log: false });
+  assertEquals((await bench.client.result(jid))!.state, "failed");
+  await server.stop();
+  assertEquals((await bench.store.page({ in: "dead" })).entries, []);
+});
+
+Deno.test("--processes says how the worker was killed", async () => {
+  await using bench = await Bench.open();
+  // The first death is the last: it has been to blame twice.
+  const jid = await bench.push("Crash", [bench.notes], { suspected: 1, rescues: 2 });
+  const args = ["--processes", "2", "-c", "5"];
+  await using _workers = await bench.server(args, { JOBS_DEAD_AFTER: "5s", JOBS_HEARTBEAT: "200ms" }, false);
+  const ended = await bench.client.result(jid);
+  assertEquals(ended!.error!.message, "Worker died 3 times while running it: killed by signal 9 (SIGKILL)");
+  assertEquals(await bench.readNotes(), [`start ${jid}`]);
+});
+
+Deno.test("a burst worker waits for jobs that are about to be rescued", async () => {
+  await using bench = await Bench.open();
+  await bench.store.beat(processRecord(DEAD_WORKER), 1);
+  const jid = await bench.push("Note", [bench.notes]);
+  await takeUpTo(bench.store, DEAD_WORKER);
+  const env = { JOBS_DEAD_AFTER: "600ms", JOBS_HEARTBEAT: "100ms" };
+  await using worker = await bench.server(["--burst"], env);
+  assertEquals((await worker.status()).code, 0);
+  assertEquals(await bench.readNotes(), [jid]);
+});
