@@ -68,7 +68,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
 Deno.test("a doomed job is dropped if it asks not to be kept in dead", async () => {
   await using bench = await Bench.open();
   const jid = await blame(bench.store, { dead: false });
-  const server = await startServer({ store: bench.url, settings: SETTINGS, log: false });
+  const server = await startServer({ store: bench.url, settings: { ...SETTINGS, logFile: `${bench.folder}/log` } });
   assertEquals((await bench.client.result(jid))!.state, "failed");
   await server.stop();
   assertEquals((await bench.store.page({ in: "dead" })).entries, []);
