@@ -7,7 +7,7 @@ import type { Context } from "hono";
 import { type EndedJob, readEnded } from "../job/ended.ts";
 import type { Desk, WebEnv } from "./desk.ts";
 import { pageOf } from "./requests.ts";
-import { MAX_PARSED_CHARS } from "./shown.ts";
+import { lastLines, MAX_PARSED_CHARS } from "./shown.ts";
 
 /** One page of them. */
 export interface EndedList {
@@ -69,7 +69,7 @@ export async function endedJob(desk: Desk, jid: string): Promise<EndedJob | unde
 
 /** The lines it logged, if its record has any. */
 export function logOf(job: EndedJob | undefined): readonly string[] {
-  return Array.isArray(job?.log) ? job.log.filter((line) => typeof line === "string").slice(-1_000) : [];
+  return Array.isArray(job?.log) ? lastLines(job.log) : [];
 }
 
 async function showAll(records: readonly string[], desk: Desk): Promise<EndedJob[]> {

@@ -44,6 +44,8 @@ const MAX_NAME_CHARS = 300;
 const MAX_ARGS_CHARS = 300;
 const MAX_ERROR_CHARS = 400;
 const MAX_TAGS = 20;
+const MAX_LOG_LINES = 200;
+const MAX_LINE_CHARS = 1_000;
 const MAX_TAG_CHARS = 100;
 /** `jobs show --json` prints longer documents whole. */
 const MAX_DOCUMENT_CHARS = 200_000;
@@ -62,9 +64,9 @@ export function showRunning(job: RunningJob, mask: Mask): ShownJob {
     ...show(job.payload, mask, job.queue),
     ref: "",
     at: job.since,
-    ...(job.progress === undefined ? {} : { progress: mask.text(job.progress) }),
-    ...(job.lastLine === undefined ? {} : { lastLine: mask.text(job.lastLine) }),
-    ...(job.log === undefined ? {} : { log: job.log.map((line) => mask.text(line)) }),
+    ...(job.progress === undefined ? {} : { progress: cut(mask.text(job.progress), MAX_NAME_CHARS) }),
+    ...(job.lastLine === undefined ? {} : { lastLine: cut(mask.text(job.lastLine), MAX_LINE_CHARS) }),
+    ...(job.log === undefined ? {} : { log: lastLines(job.log).map((line) => mask.text(line)) }),
   };
 }
 
@@ -94,6 +96,11 @@ function show(raw: string, mask: Mask, queue: string): ShownJob {
     ...Object.fromEntries(Object.entries(times).filter(([, at]) => at !== undefined)),
     payload,
   };
+}
+
+/** Returns the last lines of a log, each cut: workers keep 20 lines of 200 characters, other writers anything. */
+export function lastLines(log: readonly unknown[]): string[] {
+  return log.slice(-MAX_LOG_LINES).filter((line) => typeof line === "string").map((line) => cut(line, MAX_LINE_CHARS));
 }
 
 const NOTHING = { tags: [], error: "", failures: 0 };

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Entry } from "../store/admin.ts";
 import { Mask, MASKED } from "./mask.ts";
-import { argsLine, document, editableArgs, MAX_PARSED_CHARS, showEntry } from "./shown.ts";
+import { argsLine, document, editableArgs, MAX_PARSED_CHARS, showEntry, showRunning } from "./shown.ts";
 
 const mask = new Mask();
 
@@ -40,4 +40,13 @@ Deno.test("Arguments can be edited where they are shown whole", () => {
   assertEquals(editableArgs({ ...payload, args: [1, "cipher"], encrypt: true }, mask), `[1,"${MASKED}"]`);
   assertEquals(editableArgs({ ...payload, args: Array(20_001).fill(1) }, mask), undefined);
   assertEquals(editableArgs({ ...payload, args: Array(15).fill("x".repeat(15_000)) }, mask), undefined);
+});
+
+Deno.test("Of a running job's log the last 200 lines are shown, of each 1,000 characters", () => {
+  const line = "x".repeat(5_000);
+  const log = [...Array<unknown>(300).fill(line), 7, "last"] as string[];
+  const said = { progress: line, lastLine: line, log };
+  const job = showRunning({ task: "t", queue: "q", payload: "{}", since: 0, ...said }, mask);
+  assertEquals([job.progress!.length, job.lastLine!.length], [301, 1_001]);
+  assertEquals([job.log!.length, job.log![0]!.length, job.log!.at(-1)], [199, 1_001, "last"]);
 });

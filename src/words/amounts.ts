@@ -6,7 +6,8 @@
 
 /** `1,234,567`. */
 export function number(value: number): string {
-  return value.toLocaleString("en-US");
+  // What somebody else wrote may have three hundred digits.
+  return Math.abs(value) < 1e15 ? value.toLocaleString("en-US") : value.toExponential(2);
 }
 
 /** Names that are given one by one; the others are counted. */

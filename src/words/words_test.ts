@@ -4,6 +4,7 @@ import { cronRecordJson, inZone, outcomeOf } from "./cron.ts";
 import { relative } from "./moments.ts";
 
 Deno.test("numbers have their thousands apart, and of many names the first few are given", () => {
+  assertEquals(number(1e300), "1.00e+300");
   assertEquals([number(0), number(1_234_567)], ["0", "1,234,567"]);
   assertEquals([fewOf([]), fewOf(["a", "b"]), fewOf([..."abcdefg"])], ["", "a b", "a b c d e and 2 more"]);
   assertEquals(fewOf(["a", "b"], 9), "a b and 4 more");

@@ -6,4 +6,5 @@ import "./browser/lists.ts";
 import "./browser/live.ts";
 import "./browser/login.ts";
 import "./browser/look.ts";
+import "./browser/untrusted.ts";
 import "./browser/workers.ts";

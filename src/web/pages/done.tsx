@@ -8,7 +8,7 @@ import type { EndedJob } from "../../job/ended.ts";
 import type { EndedList } from "../ended.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { logOf } from "../ended.ts";
-import { argsLine, document, text } from "../shown.ts";
+import { argsLine, cut, document, text } from "../shown.ts";
 import { Empty, link, Time, type View } from "../view.tsx";
 import { type Attempt, Attempts, attemptsOf, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
@@ -92,7 +92,12 @@ function DoneTable({ view, rows }: { readonly view: View; readonly rows: readonl
 const KINDS: Readonly<Record<string, string>> = { done: "leased", dead: "bad", failed: "bad", expired: "warn" };
 
 function State({ job }: { readonly job: EndedJob }) {
-  return <span class={`badge ${KINDS[job.state] ?? ""}`}>{text(job.state)}</span>;
+  return <span class={`badge ${KINDS[job.state] ?? ""}`}>{stateName(job)}</span>;
+}
+
+/** A record may have been written by anyone. */
+function stateName({ state }: EndedJob): string {
+  return cut(text(state), 20);
 }
 
 function took({ elapsed_ms: ms }: EndedJob): string {
@@ -118,11 +123,12 @@ function EndedStates({ view, job }: { readonly view: View; readonly job: EndedJo
     ...((job.attempt ?? 1) > 1 && { retry: { note: `try ${job.attempt}` } }),
     [end]: { at: job.ended_at },
   };
-  return <StateDiagram view={view} now={end} names={{ [end]: text(job.state) }} notes={notes} />;
+  return <StateDiagram view={view} now={end} names={{ [end]: stateName(job) }} notes={notes} />;
 }
 
 /** The failures before its last try, and that one's. */
-function failuresOf({ payload, attempt = 1, error, ended_at: at }: EndedJob): readonly Attempt[] {
+function failuresOf({ payload, attempt: said, error, ended_at: at }: EndedJob): readonly Attempt[] {
+  const attempt = typeof said === "number" ? said : 1;
   const before = attemptsOf(payload ?? {}, attempt - 1);
   return error ? [{ number: attempt, at, error: `${text(error.class)}: ${text(error.message)}` }, ...before] : before;
 }

@@ -9,7 +9,7 @@ import { placeName } from "../../store/admin_places.ts";
 import { number } from "../../words/amounts.ts";
 import { isoTime } from "../../words/moments.ts";
 import { actionsIn } from "../places.ts";
-import { document, type ShownJob, text } from "../shown.ts";
+import { cut, document, type ShownJob, text } from "../shown.ts";
 import { ActionButton, Empty, Hidden, link, type View } from "../view.tsx";
 import { Attempts, attemptsOf, LogTail } from "./attempts.tsx";
 import { actionLabel, QueueNames } from "./job_table.tsx";
@@ -182,6 +182,7 @@ function noteOf(entry: Entry, before: number | undefined, progress: string | und
   return progress ?? entry.owner;
 }
 
+const MAX_FIELD_NAME_CHARS = 40;
 const TIMES = new Set(["created_at", "enqueued_at", "failed_at", "retried_at", "discarded_at"]);
 /** They stand elsewhere on the page. */
 const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_backtrace", "errors"]);
@@ -195,7 +196,7 @@ function Fields({ job }: { readonly job: ShownJob }) {
         <tbody>
           {rows.map(([name, value]) => (
             <tr>
-              <th scope="row">{name}</th>
+              <th scope="row">{cut(name, MAX_FIELD_NAME_CHARS)}</th>
               <td>
                 <FieldValue name={name} value={value} />
               </td>

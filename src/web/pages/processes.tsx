@@ -6,10 +6,14 @@
 import { formatDuration } from "../../job/duration.ts";
 import type { ProcessInfo } from "../../store/admin.ts";
 import { number } from "../../words/amounts.ts";
-import type { ShownJob } from "../shown.ts";
+import { cut, type ShownJob } from "../shown.ts";
 import { ActionButton, Empty, link, Time, type View } from "../view.tsx";
 import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
+
+/** What a process says of itself may be anything. */
+const MAX_TAGS = 20;
+const MAX_WORD_CHARS = 200;
 
 /** All processes. */
 export function ProcessesPage(
@@ -67,8 +71,10 @@ export function ProcessTable({ view, processes }: { readonly view: View; readonl
         {processes.map((process) => (
           <tr>
             <td data-label="Process">
-              <span class="mono">{process.hostname}:{process.pid}</span>
-              {[process.tag, ...process.labels].filter(Boolean).map((word) => <span class="tag">{word}</span>)}
+              <span class="mono">{cut(process.hostname, MAX_WORD_CHARS)}:{process.pid}</span>
+              {[process.tag, ...process.labels].filter(Boolean).slice(0, MAX_TAGS).map((word) => (
+                <span class="tag">{cut(word, MAX_WORD_CHARS)}</span>
+              ))}
               <State process={process} />
             </td>
             <td data-label="Queues">{queueWords(process)}</td>
@@ -96,7 +102,10 @@ function State({ process }: { readonly process: ProcessInfo }) {
 }
 
 function queueWords({ queues, weights }: ProcessInfo): string {
-  const words = queues.slice(0, 30).map((queue) => weights[queue] ? `${queue} ×${weights[queue]}` : queue);
+  const words = queues.slice(0, 30).map((queue) => {
+    const name = cut(queue, MAX_WORD_CHARS);
+    return weights[queue] ? `${name} ×${weights[queue]}` : name;
+  });
   return words.join(", ") + (queues.length > 30 ? ` and ${queues.length - 30} more` : "");
 }
 

@@ -1,0 +1,124 @@
+/** Texts of others: what running jobs say of themselves, and texts that break a layout rather than a script. */
+import { assertEquals } from "@std/assert";
+import type { OpenStore } from "../../../src/store/open.ts";
+import { browserTest } from "./browser.ts";
+import { fillHostile, LIVE_XSS } from "../hostile.ts";
+import { bury, processRecord, push } from "../site.ts";
+
+/** What a handler, a cron entry or a producer can write. Its beginning is what a row shows. */
+const TEXT = [
+  "\u202e\u2066abc\u202d",
+  "\x00\x07\x1b[31m\x9b2J\r\u2028\ufeff",
+  "﷽👨‍👩‍👧".repeat(10),
+  `e${"\u0301".repeat(100)}`,
+  "W".repeat(3_000),
+].join("");
+
+/** Runs a job whose texts are all this one; returns what changes its progress and its log. */
+async function run(store: OpenStore, text: string): Promise<(text: string) => Promise<void>> {
+  const owner = "web1:7:x";
+  await push(store, "running", { queue: "taken", class: text, tags: [text] });
+  await store.beat(processRecord(owner), 60_000);
+  const [lease] = await store.take({ queues: ["taken"], limit: 1, owner });
+  const say = async (line: string) => {
+    const said = { progress: line, lastLine: line, log: Array<string>(2_000).fill(line) };
+    const work = [{ task: "processor 1", queue: "taken", payload: lease!.payload, since: Date.now(), ...said }];
+    await store.beat(processRecord(owner, { busy: 1, work }), 60_000);
+  };
+  await say(text);
+  return say;
+}
+
+browserTest(
+  "Progress and log lines run nothing, nor when a page follows them",
+  async ({ page, site: { store }, go }) => {
+    const ran: string[] = [];
+    page.on("dialog", (dialog) => {
+      ran.push(dialog.message());
+      void dialog.dismiss();
+    });
+    const say = await run(store, "begun");
+    await go("/busy");
+    await say(LIVE_XSS);
+    for (const path of ["/busy", "/jobs/running", "/"]) {
+      if (path === "/busy") await page.locator("main", { hasText: "<script>alert(2)" }).waitFor();
+      else await go(path);
+      assertEquals(
+        await page.locator("x-attack, main img, main script, main [onload], main [onfocus]").count(),
+        0,
+        path,
+      );
+    }
+    assertEquals(ran, []);
+  },
+);
+
+/** How much wider than its window the page is. */
+const EXCESS = (): number => {
+  // deno-lint-ignore no-explicit-any -- runs in the page
+  const { document, innerWidth } = globalThis as any;
+  return Math.max(0, document.documentElement.scrollWidth - innerWidth);
+};
+
+browserTest(
+  "No page is wider than its window, whatever its texts are",
+  async ({ page, site: { store }, go }) => {
+    const cron = await fillHostile(store, TEXT);
+    await run(store, TEXT);
+    const { entries: [dead] } = await store.page({ in: "dead" });
+    const broken: string[] = [];
+    for (
+      const path of [
+        "/",
+        "/busy",
+        "/queues/default",
+        "/scheduled",
+        "/retries",
+        "/dead",
+        "/done",
+        "/cron",
+        `/cron/${encodeURIComponent(cron)}`,
+        "/processes",
+        "/audit",
+        "/search?q=e",
+        "/jobs/running",
+        "/jobs/ended",
+        `/jobs/x?ref=${encodeURIComponent(dead!.ref)}`,
+      ]
+    ) {
+      await go(path);
+      for (const width of [1_280, 390]) {
+        await page.setViewportSize({ width, height: 800 });
+        const excess = await page.evaluate(EXCESS);
+        if (excess > 0) broken.push(`${path} of ${width}: ${excess} more`);
+      }
+    }
+    assertEquals(broken, []);
+  },
+  { live: false },
+);
+
+browserTest("Marks and directions of a text stay within its box", async ({ page, site: { store }, go }) => {
+  await bury(store, "a2", { class: `e${"\u0301".repeat(300)}`, args: ["x"] });
+  await bury(store, "a3", { class: "\u202eabc", args: ["first", "second"] });
+  await page.setViewportSize({ width: 1_280, height: 600 });
+  await go("/dead");
+  // A class that turns its text around leaves the arguments to its right.
+  const turned = page.locator("tr", { hasText: "second" });
+  const [name, args] = await Promise.all([
+    turned.locator(".class").boundingBox(),
+    turned.locator(".args").boundingBox(),
+  ]);
+  assertEquals(args!.x > name!.x, true);
+  // What is painted above a cell is clipped. A picture would tell more, and differs by a font's shades.
+  const overflow = (one: unknown) => {
+    // deno-lint-ignore no-explicit-any -- runs in the page
+    const { getComputedStyle } = globalThis as any;
+    return getComputedStyle(one).overflow;
+  };
+  for (const path of ["/dead", "/jobs/a2"]) {
+    await go(path);
+    const boxes = await page.locator("main :is(.list td, .fields th, .fields td, h1)").all();
+    assertEquals(new Set(await Promise.all(boxes.map((box) => box.evaluate(overflow)))), new Set(["clip"]), path);
+  }
+}, { live: false });
