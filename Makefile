@@ -1,7 +1,12 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo run check test bench fmt compile library image clean
+.PHONY: help deno demo run check test bench soak fmt compile library image clean
+
+# How long a soak lasts, on which store (sqlite, redis or both), and its seed; empty for any.
+MINUTES = 1
+STORE = both
+SEED =
 
 DENO = deno=$$(scripts/deno.sh) || exit 1; "$$deno"
 
@@ -33,6 +38,9 @@ test: ## Run everything, check included (FILTER=cron: files with that in their p
 
 bench: ## Measure: pushing, draining, starting
 	@$(DENO) task bench
+
+soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=...)
+	@$(DENO) run -A tests/soak/main.ts --minutes "$(MINUTES)" --store "$(STORE)" --seed "$(SEED)"
 
 fmt: ## Format the code
 	@$(DENO) fmt

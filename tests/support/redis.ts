@@ -18,6 +18,8 @@ export interface RedisServerOptions {
   readonly config?: Readonly<Record<string, string>>;
   /** Last arguments of the command line, e.g. `--sentinel`. */
   readonly args?: readonly string[];
+  /** More of its environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A running server. */
@@ -99,6 +101,7 @@ class Server implements RedisServer {
     await Deno.writeTextFile(file, lines.join(""));
     this.#process = new Deno.Command("redis-server", {
       args: [file, ...this.#options.args ?? []],
+      env: { ...this.#options.env },
       stdin: "null",
       stdout: "null",
       stderr: "null",

@@ -12,6 +12,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export type Weather =
   /** They go on. */
   | "fair"
+  /** They wait, in both directions, until the weather changes, and then go on in order: as TCP does after a cut. */
+  | "held"
   /** They are swallowed, in both directions; the connections stay open. */
   | "blackhole"
   /** New connections are closed at once. */
@@ -19,8 +21,7 @@ export type Weather =
 
 /** A proxy in front of a server on this machine. */
 export class TcpProxy implements AsyncDisposable {
-  weather: Weather = "fair";
-  /** Every piece of data is held for so long, each way. */
+  /** Every piece of data is delayed by this many milliseconds, each way. Pieces stay in order when the delay changes. */
   delayMs = 0;
   /** How many bytes of answers pass on each new connection; then it is cut, in the middle of an answer. */
   bytesToLive: () => number = () => Infinity;
@@ -28,7 +29,11 @@ export class TcpProxy implements AsyncDisposable {
   /** Clients' sockets, and how many bytes of answers may still pass to each. */
   readonly #clients = new Map<Socket, number>();
   readonly #frozen = new WeakSet<Socket>();
-  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  readonly #timers = new Map<ReturnType<typeof setTimeout>, () => void>();
+  /** Sockets that have bytes on the way to them, and when those have been written. */
+  readonly #queues = new Map<Socket, Promise<void>>();
+  #weather: Weather = "fair";
+  #release = Promise.withResolvers<void>();
   #accepted = 0;
 
   private constructor(server: Server, target: () => number) {
@@ -47,6 +52,18 @@ export class TcpProxy implements AsyncDisposable {
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     return proxy;
+  }
+
+  /** What happens to bytes that come in; `fair` at first. */
+  get weather(): Weather {
+    return this.#weather;
+  }
+
+  set weather(weather: Weather) {
+    this.#weather = weather;
+    if (weather === "held") return;
+    this.#release.resolve();
+    this.#release = Promise.withResolvers<void>();
   }
 
   /** Where it listens. */
@@ -81,46 +98,72 @@ export class TcpProxy implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.cut();
-    for (const timer of this.#timers) clearTimeout(timer);
+    this.weather = "fair";
+    for (const [timer, resolve] of this.#timers) {
+      clearTimeout(timer);
+      resolve();
+    }
+    await Promise.all(this.#queues.values());
     this.#server.close();
     await once(this.#server, "close");
   }
 
   #join(client: Socket, server: Socket): void {
     server.setNoDelay(true);
-    const end = () => {
-      client.destroy();
-      server.destroy();
-    };
     this.#clients.set(client, this.bytesToLive());
-    client.on("close", () => this.#clients.delete(client));
-    for (const socket of [client, server]) {
-      socket.on("error", end);
-      socket.on("close", end);
+    for (const [socket, other] of [[client, server], [server, client]] as const) {
+      socket.on("error", () => socket.destroy());
+      socket.on("end", () => this.#after(other, () => other.end()));
+      socket.on("close", () => {
+        if (socket === client) this.#clients.delete(client);
+        this.#after(other, () => other.destroySoon());
+      });
     }
     client.on("data", (bytes) => this.#frozen.has(client) || this.#pass(server, bytes));
-    client.on("end", () => server.end());
-    server.on("end", () => client.end());
     server.on("data", (bytes) => {
       if (this.#frozen.has(client)) return;
       const left = (this.#clients.get(client) ?? 0) - bytes.length;
       this.#clients.set(client, left);
       if (left >= 0) return this.#pass(client, bytes);
       client.write(bytes.subarray(0, left + bytes.length));
-      end();
+      client.destroy();
+      server.destroy();
     });
   }
 
   #pass(to: Socket, bytes: Buffer): void {
-    if (this.weather === "blackhole" || to.writableEnded) return;
-    if (this.delayMs === 0) {
-      to.write(bytes);
-      return;
-    }
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      if (!to.writableEnded) to.write(bytes);
-    }, this.delayMs);
-    this.#timers.add(timer);
+    if (this.#weather === "blackhole") return;
+    const write = () => void (to.writableEnded || to.destroyed || to.write(bytes));
+    if (this.delayMs === 0 && this.#weather !== "held") return this.#after(to, write);
+    const at = performance.now() + this.delayMs;
+    this.#enqueue(to, async () => {
+      await this.#sleep(at - performance.now());
+      while (this.#weather === "held") await this.#release.promise;
+      write();
+    });
+  }
+
+  /** Acts when everything on the way to the socket has been written; at once where nothing is. */
+  #after(to: Socket, act: () => void): void {
+    if (this.#queues.has(to)) this.#enqueue(to, act);
+    else act();
+  }
+
+  #enqueue(to: Socket, act: () => void | Promise<void>): void {
+    const queue: Promise<void> = (this.#queues.get(to) ?? Promise.resolve()).then(act).finally(() => {
+      if (this.#queues.get(to) === queue) this.#queues.delete(to);
+    });
+    this.#queues.set(to, queue);
+  }
+
+  #sleep(ms: number): Promise<void> {
+    if (ms <= 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#timers.delete(timer);
+        resolve();
+      }, ms);
+      this.#timers.set(timer, resolve);
+    });
   }
 }

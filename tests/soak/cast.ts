@@ -1,0 +1,120 @@
+/**
+ * The programs of a soak: workers of several kinds, and pushers.
+ *
+ * @module
+ */
+import { until } from "../support/eventually.ts";
+import { jobsCommand } from "../support/command.ts";
+import type { Target } from "./disturbance.ts";
+import type { Ground } from "./ground.ts";
+import type { Incidents } from "./incidents.ts";
+import { QUEUES } from "./kinds.ts";
+import { type Ending, Program } from "./program.ts";
+
+/** What the programs are started with. */
+export interface CastOptions {
+  readonly ground: Ground;
+  readonly incidents: Incidents;
+  readonly folder: string;
+  /** In the environment of every process, so that those left behind are found. */
+  readonly id: string;
+  readonly workers: number;
+  readonly pushers: number;
+  readonly rate: number;
+  readonly seed: number;
+  readonly deadAfterMs: number;
+  readonly shutdownTimeoutMs: number;
+  readonly maxRescues: number;
+}
+
+/** The kinds of workers, and their arguments after `jobs run`. */
+const WORKERS: readonly { readonly kind: Target["kind"]; readonly args: readonly string[]; readonly count: number }[] =
+  [
+    { kind: "plain", args: ["-c", "8"], count: 1 },
+    { kind: "isolated", args: ["-c", "5", "--isolate", "Away"], count: 1 },
+    { kind: "several", args: ["-c", "5", "--processes", "2"], count: 2 },
+    { kind: "plain", args: ["-c", "6"], count: 1 },
+    { kind: "isolated", args: ["-c", "4", "--isolate", "Away,Nap"], count: 1 },
+  ];
+const HANDLERS = new URL("./handlers.js", import.meta.url).pathname;
+const PUSHER = new URL("./pusher.ts", import.meta.url).pathname;
+const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+
+/** Starts the programs and ends them. */
+export class Cast {
+  /** The workers, then the pushers. */
+  readonly targets: Target[] = [];
+  readonly #options: CastOptions;
+
+  constructor(options: CastOptions) {
+    this.#options = options;
+  }
+
+  /** Starts the workers; resolves when all of them have registered. */
+  async startWorkers(): Promise<void> {
+    const { workers, ground, deadAfterMs, shutdownTimeoutMs, maxRescues } = this.#options;
+    const started = WORKERS.slice(0, workers);
+    for (const [i, { kind, args }] of started.entries()) {
+      const line = await ground.line();
+      const command = [
+        ...[...jobsCommand(), "run", HANDLERS, "--store", line.url, "--timeout", `${shutdownTimeoutMs}ms`, ...args],
+        ...QUEUES.flatMap((queue) => ["--queue", queue]),
+      ];
+      const program = this.#program(`worker-${i + 1}`, command, {
+        JOBS_LOG_FORMAT: "json",
+        JOBS_HEARTBEAT: "300ms",
+        JOBS_DEAD_AFTER: `${deadAfterMs}ms`,
+        JOBS_MAX_RESCUES: `${maxRescues}`,
+        JOBS_SOAK_JOURNAL: `${this.#options.folder}/journal`,
+      });
+      this.targets.push({ program, line, kind });
+    }
+    const count = started.reduce((sum, { count }) => sum + count, 0);
+    await until(async () => (await ground.store.processes()).length >= count, `${count} workers register`);
+  }
+
+  /** Starts the pushers. */
+  async startPushers(): Promise<void> {
+    const { pushers, ground, seed, rate, folder } = this.#options;
+    for (let i = 1; i <= pushers; i++) {
+      const line = await ground.line();
+      const args = [line.url, `${folder}/ledger-${i}`, String(seed + i), String(rate / pushers)];
+      const command = [Deno.execPath(), "run", "-A", "--config", CONFIG, PUSHER, ...args];
+      this.targets.push({ program: this.#program(`pusher-${i}`, command, {}), line, kind: "pusher" });
+    }
+  }
+
+  /** Ends the pushers. */
+  async stopPushers(): Promise<void> {
+    await this.#close(this.targets.filter(({ kind }) => kind === "pusher"));
+  }
+
+  /** Ends the workers. */
+  async stopWorkers(): Promise<void> {
+    await this.#close(this.targets.filter(({ kind }) => kind !== "pusher"));
+  }
+
+  /** Kills whatever still runs. */
+  kill(): void {
+    for (const { program } of this.targets) program.abandon();
+  }
+
+  /** Ends that were not asked for, and failed stops. */
+  get endings(): Ending[] {
+    return this.targets.flatMap(({ program }) => program.failures);
+  }
+
+  async #close(targets: readonly Target[]): Promise<void> {
+    await Promise.all(targets.map(({ program }) => program.close()));
+  }
+
+  #program(name: string, command: readonly string[], env: Readonly<Record<string, string>>): Program {
+    const { ground, incidents, folder, id } = this.#options;
+    return new Program({
+      ...{ name, command, incidents },
+      env: { ...ground.env, ...env, JOBS_SOAK: id },
+      log: `${folder}/${name}.log`,
+      readsInput: name.startsWith("pusher"),
+    });
+  }
+}

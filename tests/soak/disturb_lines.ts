@@ -1,0 +1,55 @@
+/**
+ * Disturbances of the network between one program and Redis.
+ *
+ * @module
+ */
+import type { TcpProxy, Weather } from "../support/tcp_proxy.ts";
+import type { Disturbance, Scene } from "./disturbance.ts";
+import { ProxiedLine } from "./redis_ground.ts";
+import { pause } from "./uptime.ts";
+
+/** Round trips of a slow line stay below the heartbeat timeout: it is not a cause of lapses. */
+const SLOWEST_MS = 300;
+
+/** @param deadAfterMs a worker without a heartbeat for this long is offline */
+export function lineDisturbances(deadAfterMs: number): Disturbance[] {
+  const pastTimeout = [deadAfterMs + 1_000, deadAfterMs + 4_000] as const;
+  const kind = (name: string, weight: number, forMs: readonly [number, number], run: Disturbance["run"]) =>
+    ({ name, weight, hits: "any program", forMs, run }) as const;
+  return [
+    kind("hold a line past the timeout", 3, pastTimeout, (scene) => away(scene, "held", (proxy) => proxy)),
+    kind(
+      "swallow a line past the timeout",
+      2,
+      pastTimeout,
+      (scene) => away(scene, "blackhole", (proxy) => proxy.cut()),
+    ),
+    kind("hold a line for a moment", 1, [100, deadAfterMs / 3], (scene) => away(scene, "held", (proxy) => proxy)),
+    kind("cut a line", 2, [0, 0], ({ target }) => Promise.resolve(proxyOf(target.line).cut())),
+    kind("lose an answer", 4, [0, 0], ({ target, random }) => {
+      proxyOf(target.line).cutNextAnswer(random.chance(0.5) ? 0 : random.between(1, 300));
+      return Promise.resolve();
+    }),
+    kind("slow a line", 1, [1_000, 6_000], async ({ target, forMs, random }) => {
+      const proxy = proxyOf(target.line);
+      proxy.delayMs = random.between(20, SLOWEST_MS);
+      await pause(forMs);
+      proxy.delayMs = 0;
+    }),
+  ];
+}
+
+async function away({ target, incidents, forMs }: Scene, weather: Weather, end: (proxy: TcpProxy) => unknown) {
+  const proxy = proxyOf(target.line);
+  await incidents.over(weather === "held" ? "cut" : "swallowed", "away", target.program.pid, async () => {
+    proxy.weather = weather;
+    await pause(forMs);
+  });
+  end(proxy);
+  proxy.weather = "fair";
+}
+
+function proxyOf(line: Scene["target"]["line"]): TcpProxy {
+  if (line instanceof ProxiedLine) return line.proxy;
+  throw new TypeError("Not a line to Redis");
+}

@@ -1,0 +1,80 @@
+/**
+ * Disturbances of processes, the same on every store.
+ *
+ * @module
+ */
+import { QUEUES } from "./kinds.ts";
+import type { Disturbance, Scene } from "./disturbance.ts";
+import { insist } from "./insist.ts";
+import { childrenOf, signal } from "./processes.ts";
+import { pause } from "./uptime.ts";
+
+/** @param deadAfterMs a worker without a heartbeat for this long is offline */
+export function processDisturbances(deadAfterMs: number): Disturbance[] {
+  const pastTimeout = [deadAfterMs + 1_000, deadAfterMs + 4_000] as const;
+  return [
+    {
+      name: "kill a worker",
+      weight: 4,
+      hits: "worker",
+      forMs: [0, 3_000],
+      run: ({ target, forMs }) => target.program.kill(forMs),
+    },
+    { name: "kill a child process", weight: 2, hits: "worker", forMs: [0, 0], run: killChild },
+    {
+      name: "stop a worker",
+      weight: 2,
+      hits: "worker",
+      forMs: [0, 2_000],
+      run: ({ target, forMs }) => target.program.stop(forMs),
+    },
+    { name: "freeze past the timeout", weight: 3, hits: "worker", forMs: pastTimeout, run: freeze },
+    { name: "freeze for a moment", weight: 1, hits: "worker", forMs: [200, deadAfterMs / 3], run: freeze },
+    { name: "quiet a worker", weight: 1, hits: "worker", forMs: [500, 4_000], run: quiet },
+    { name: "poison", weight: 0.5, hits: "worker", forMs: [0, 0], run: ({ push }) => push("Poison") },
+    {
+      name: "kill a pusher",
+      weight: 1,
+      hits: "pusher",
+      forMs: [0, 1_000],
+      run: ({ target, forMs }) => target.program.kill(forMs),
+    },
+    { name: "pause a queue", weight: 1, hits: "queue", forMs: [500, 3_000], run: pauseQueue },
+  ];
+}
+
+function killChild({ target, random, incidents }: Scene): Promise<void> {
+  const children = childrenOf(target.program.pid);
+  const child = children[random.between(0, children.length - 1)];
+  if (child !== undefined) {
+    incidents.gone("killed", child);
+    signal(child, "SIGKILL");
+  }
+  return Promise.resolve();
+}
+
+/** Freezes the process that has the heartbeat: of several, one. */
+async function freeze({ target, random, incidents, forMs }: Scene): Promise<void> {
+  const { pid } = target.program;
+  const children = target.kind === "several" ? childrenOf(pid) : [];
+  const frozen = children[random.between(0, children.length - 1)] ?? pid;
+  await incidents.over("frozen", "away", frozen, async () => {
+    signal(frozen, "SIGSTOP");
+    await pause(forMs);
+  });
+  signal(frozen, "SIGCONT");
+}
+
+async function quiet({ target, forMs }: Scene): Promise<void> {
+  const { pid } = target.program;
+  signal(pid, "SIGTSTP");
+  await pause(forMs);
+  if (target.program.pid === pid) signal(pid, "SIGCONT");
+}
+
+async function pauseQueue({ store, random, forMs }: Scene): Promise<void> {
+  const queue = QUEUES[random.between(0, QUEUES.length - 1)]!;
+  await insist(() => store.pause(queue));
+  await pause(forMs);
+  await insist(() => store.resume(queue));
+}

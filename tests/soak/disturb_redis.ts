@@ -1,0 +1,65 @@
+/**
+ * Disturbances of the Redis server.
+ *
+ * @module
+ */
+import type { RedisServer } from "../support/redis.ts";
+import type { Disturbance } from "./disturbance.ts";
+import type { GroundOptions } from "./ground.ts";
+import type { ShiftedClock } from "./shifted_clock.ts";
+import { pause } from "./uptime.ts";
+
+/** As an NTP step or a resumed virtual machine does; longer than the default heartbeat timeout. */
+const JUMP_S = 30;
+
+/** What they need. */
+interface Options extends Omit<GroundOptions, "folder"> {
+  readonly redis: RedisServer;
+  readonly clock: ShiftedClock | undefined;
+}
+
+/** @returns what can be done to the server; clock jumps only where there is a clock to move */
+export function redisDisturbances({ redis, clock, incidents, deadAfterMs }: Options): Disturbance[] {
+  const cli = (...args: string[]) => redis.cli(...args).then(() => {});
+  const kind = (name: string, weight: number, forMs: readonly [number, number], run: Disturbance["run"]) =>
+    ({ name, weight, hits: "store", forMs, run }) as const;
+  const down: Disturbance["run"] = ({ forMs }) =>
+    incidents.outage("redis down", async () => {
+      await redis.kill();
+      await pause(forMs);
+      await redis.start();
+    });
+  return [
+    kind("kill Redis", 2, [0, 1_500], down),
+    kind("kill Redis past the timeout", 2, [deadAfterMs + 1_000, deadAfterMs + 4_000], down),
+    kind("freeze Redis", 1, [300, deadAfterMs + 3_000], ({ forMs }) =>
+      incidents.outage("redis frozen", async () => {
+        redis.signal("SIGSTOP");
+        await pause(forMs);
+        redis.signal("SIGCONT");
+      })),
+    kind(
+      "pause Redis",
+      2,
+      [500, deadAfterMs + 2_000],
+      ({ forMs, random }) =>
+        incidents.outage("redis paused", async () => {
+          await cli("CLIENT", "PAUSE", String(Math.round(forMs)), random.chance(0.5) ? "WRITE" : "ALL");
+          await pause(forMs);
+        }),
+    ),
+    kind("fill Redis", 1, [500, 4_000], ({ forMs }) =>
+      incidents.outage("redis full", async () => {
+        await cli("CONFIG", "SET", "maxmemory", "1");
+        await pause(forMs);
+        await cli("CONFIG", "SET", "maxmemory", "0");
+      })),
+    kind("cut all clients of Redis", 2, [0, 0], async ({ random }) => {
+      await cli("CLIENT", "KILL", "TYPE", random.chance(0.3) ? "pubsub" : "normal");
+    }),
+    kind("forget the scripts of Redis", 2, [0, 0], () => cli("SCRIPT", "FLUSH")),
+    ...(clock === undefined ? [] : [
+      kind("jump of Redis's clock", 1, [0, 0], () => Promise.resolve(clock.jump(JUMP_S))),
+    ]),
+  ];
+}

@@ -1,0 +1,43 @@
+/**
+ * What a soak does to the workers, the pushers, the network and the store.
+ *
+ * @module
+ */
+import type { OpenStore } from "../../src/store/open.ts";
+import type { Line } from "./ground.ts";
+import type { Incidents } from "./incidents.ts";
+import type { Program } from "./program.ts";
+import type { Random } from "./random.ts";
+
+/** A program and its line. */
+export interface Target {
+  readonly program: Program;
+  readonly line: Line;
+  /** Performs jobs in child processes: isolated ones, or `--processes`. */
+  readonly kind: "plain" | "isolated" | "several" | "pusher";
+}
+
+/** What a disturbance may use. */
+export interface Scene {
+  readonly target: Target;
+  readonly forMs: number;
+  /** Choices that the plan leaves open, such as one of several child processes. */
+  readonly random: Random;
+  readonly incidents: Incidents;
+  readonly store: OpenStore;
+  /** Pushes a job, and writes it to the soak's ledger. */
+  readonly push: (className: string) => Promise<void>;
+}
+
+/** A kind of disturbance. */
+export interface Disturbance {
+  readonly name: string;
+  /** How often, compared with others. */
+  readonly weight: number;
+  /** Whom it hits: only one disturbance at a time hits the same program, queue or store. */
+  readonly hits: "worker" | "pusher" | "any program" | "queue" | "store";
+  /** How long it lasts, in milliseconds. */
+  readonly forMs: readonly [number, number];
+  /** Does it, and undoes it after `forMs`. */
+  run(scene: Scene): Promise<void>;
+}

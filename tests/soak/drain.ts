@@ -1,0 +1,50 @@
+/**
+ * The end of a soak: the load has stopped, and everything has to end.
+ *
+ * @module
+ */
+import type { Place } from "../../src/store/admin.ts";
+import type { OpenStore } from "../../src/store/open.ts";
+import { insist } from "./insist.ts";
+import { pause, uptime } from "./uptime.ts";
+
+/** Jobs that have not become fewer for this long are stuck. */
+const STUCK_MS = 45_000;
+const LOOK_MS = 200;
+const PAGE = 1_000;
+
+/** Waits until no job is queued, scheduled, retrying or running, or until nothing moves any more. Returns how long. */
+export async function drain(store: OpenStore): Promise<number> {
+  const start = uptime();
+  let least = Infinity;
+  let since = start;
+  while (uptime() - since < STUCK_MS) {
+    const { enqueued, scheduled, retry, leased } = await insist(() => store.stats());
+    const left = enqueued + scheduled + retry + leased;
+    if (left === 0) break;
+    if (left < least) [least, since] = [left, uptime()];
+    await pause(LOOK_MS);
+  }
+  return uptime() - start;
+}
+
+/** Returns the jids of the jobs that are in the store: those in `dead`, and all others. */
+export async function jidsIn(store: OpenStore): Promise<{ readonly dead: string[]; readonly left: string[] }> {
+  const queues = (await store.queues()).map(({ name }): Place => ({ in: "queue", queue: name }));
+  const left: string[] = [];
+  for (const place of [...queues, { in: "scheduled" }, { in: "retry" }, { in: "leased" }] as const) {
+    left.push(...await jidsAt(store, place));
+  }
+  return { dead: await jidsAt(store, { in: "dead" }), left };
+}
+
+async function jidsAt(store: OpenStore, place: Place): Promise<string[]> {
+  const jids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.page(place, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    jids.push(...page.entries.map(({ payload }) => String(JSON.parse(payload).jid)));
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return jids;
+}

@@ -1,0 +1,53 @@
+/**
+ * The log of what a soak has done, to whom and when: the account explains extra executions by it.
+ *
+ * @module
+ */
+import type { Incident, Outage } from "./records.ts";
+import { uptime } from "./uptime.ts";
+
+/** Collects incidents and outages. */
+export class Incidents {
+  readonly incidents: Incident[] = [];
+  readonly outages: Outage[] = [];
+  /** How often each kind of disturbance took place. */
+  readonly counts: Record<string, number> = {};
+  readonly #log: (line: string) => void;
+
+  /** @param log receives a line for each disturbance */
+  constructor(log: (line: string) => void) {
+    this.#log = log;
+  }
+
+  /** Counts and logs a disturbance. */
+  count(kind: string, details: string): void {
+    this.counts[kind] = (this.counts[kind] ?? 0) + 1;
+    this.#log(`${uptime()} ${kind} ${details}`);
+  }
+
+  /** The process ends at this moment. */
+  gone(kind: string, pid: number): void {
+    const now = uptime();
+    this.incidents.push({ kind, pid, from: now, to: now, effect: "gone" });
+  }
+
+  /** Notes what happens to a process while `during` runs. */
+  async over(kind: string, effect: "stopping" | "away", pid: number, during: () => Promise<unknown>): Promise<void> {
+    const from = uptime();
+    try {
+      await during();
+    } finally {
+      this.incidents.push({ kind, pid, from, to: uptime(), effect });
+    }
+  }
+
+  /** Notes that the store cannot be used while `during` runs. */
+  async outage(kind: string, during: () => Promise<unknown>): Promise<void> {
+    const from = uptime();
+    try {
+      await during();
+    } finally {
+      this.outages.push({ kind, from, to: uptime() });
+    }
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * What a soak itself asks of a store that it disturbs.
+ *
+ * @module
+ */
+import { StoreError } from "../../src/store/errors.ts";
+import { pause, uptime } from "./uptime.ts";
+
+const WITHIN_MS = 120_000;
+
+/** Asks again and again while the store is down. */
+export async function insist<T>(ask: () => Promise<T>): Promise<T> {
+  const end = uptime() + WITHIN_MS;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof StoreError && error.transient) || uptime() > end) throw error;
+      await pause(100);
+    }
+  }
+}

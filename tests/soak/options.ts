@@ -1,0 +1,44 @@
+/**
+ * The command line of `main.ts`.
+ *
+ * @module
+ */
+import { parseArgs } from "@std/cli/parse-args";
+import type { SoakOptions } from "./soak.ts";
+
+/** What a soak is started with. */
+export interface CommandLine extends Omit<SoakOptions, "store" | "folder"> {
+  readonly stores: readonly SoakOptions["store"][];
+}
+
+const FLAGS = ["minutes", "seconds", "store", "seed", "workers", "rate", "timeout", "only"] as const;
+
+/** @throws {Error} with one line that says which option is wrong, and what was expected */
+export function readOptions(argv: readonly string[]): CommandLine {
+  const given = parseArgs([...argv], {
+    string: [...FLAGS],
+    unknown: (name) => {
+      throw new Error(`Unknown argument "${name}": expected ${FLAGS.map((flag) => `--${flag}`).join(", ")}`);
+    },
+  }) as Partial<Record<typeof FLAGS[number], string>>;
+  const number = (flag: typeof FLAGS[number], ifAbsent: number, low: number, high: number) => {
+    const value = given[flag] || String(ifAbsent);
+    if (!(Number(value) >= low && Number(value) <= high)) {
+      throw new Error(`Invalid --${flag} "${value}": expected a number from ${low} to ${high}`);
+    }
+    return Number(value);
+  };
+  const { store = "both", only } = given;
+  if (!["sqlite", "redis", "both"].includes(store)) {
+    throw new Error(`Invalid --store "${store}": expected sqlite, redis or both`);
+  }
+  return {
+    stores: store === "both" ? ["sqlite", "redis"] : [store as SoakOptions["store"]],
+    seed: number("seed", Math.floor(Math.random() * 1e6), 0, 2 ** 32 - 1),
+    durationMs: 1_000 * number("seconds", 60 * number("minutes", 1, 0.1, 10_000), 1, 600_000),
+    workers: number("workers", 4, 2, 5),
+    rate: number("rate", 60, 1, 1_000),
+    deadAfterMs: 1_000 * number("timeout", 3, 1, 60),
+    ...(only !== undefined && only !== "" && { only: only.split(",") }),
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * Performs a plan: each disturbance at its time, several at once where the plan says so.
+ *
+ * @module
+ */
+import type { Scene } from "./disturbance.ts";
+import type { Planned } from "./plan.ts";
+import { Random } from "./random.ts";
+import { pause } from "./uptime.ts";
+
+/** What the disturbances are given, but for what stands in the plan. */
+export interface Stage extends Omit<Scene, "target" | "forMs" | "random"> {
+  /** The workers, then the pushers. */
+  readonly targets: readonly Scene["target"][];
+}
+
+/** Resolves when `durationMs` are over and everything is undone. */
+export async function perform(planned: readonly Planned[], stage: Stage, durationMs: number): Promise<void> {
+  const start = performance.now();
+  const untilAt = (at: number) => pause(start + at - performance.now());
+  const running = planned.map(async ({ disturbance, at, forMs, target: place, seed }) => {
+    await untilAt(at);
+    // What hits the store has no target of its own.
+    const target = stage.targets[place] ?? stage.targets[0]!;
+    const whom = disturbance.hits === "store" || disturbance.hits === "queue" ? "" : ` ${target.program.name}`;
+    stage.incidents.count(disturbance.name, `${forMs} ms${whom}`);
+    await disturbance.run({ ...stage, target, forMs, random: new Random(seed) });
+  });
+  await Promise.all([...running, untilAt(durationMs)]);
+}

@@ -1,0 +1,40 @@
+/**
+ * The processes of the machine as `/proc` shows them.
+ *
+ * @module
+ */
+
+/** Returns the processes that a process has started and that still run. */
+export function childrenOf(pid: number): number[] {
+  try {
+    return [...Deno.readDirSync(`/proc/${pid}/task`)].flatMap(({ name }) =>
+      Deno.readTextFileSync(`/proc/${pid}/task/${name}/children`).split(" ").filter(Boolean).map(Number)
+    );
+  } catch {
+    return []; // It has ended.
+  }
+}
+
+/** Returns the processes that were started with this variable in their environment, and their commands. */
+export function withVariable(variable: string): { readonly pid: number; readonly command: string }[] {
+  return [...Deno.readDirSync("/proc")].flatMap(({ name }) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      if (!Deno.readTextFileSync(`/proc/${name}/environ`).split("\0").includes(variable)) return [];
+      const command = Deno.readTextFileSync(`/proc/${name}/cmdline`).replaceAll("\0", " ");
+      return command === "" ? [] : [{ pid: Number(name), command }];
+    } catch {
+      return []; // It has ended, or is another user's.
+    }
+  });
+}
+
+/** Sends a signal; returns false when the process has ended. */
+export function signal(pid: number, name: Deno.Signal): boolean {
+  try {
+    Deno.kill(pid, name);
+    return true;
+  } catch {
+    return false;
+  }
+}

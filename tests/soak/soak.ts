@@ -1,0 +1,166 @@
+/**
+ * A soak on one store: load and disturbances, then calm, then the account.
+ *
+ * @module
+ */
+import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
+import { type Account, account } from "./account.ts";
+import { Cast } from "./cast.ts";
+import { processDisturbances } from "./disturb_processes.ts";
+import { drain, jidsIn } from "./drain.ts";
+import { failuresOf } from "./failures.ts";
+import type { Ground } from "./ground.ts";
+import { Incidents } from "./incidents.ts";
+import { insist } from "./insist.ts";
+import { NARROW } from "./kinds.ts";
+import { perform } from "./perform.ts";
+import { plan } from "./plan.ts";
+import { withVariable } from "./processes.ts";
+import { Random } from "./random.ts";
+import { type JournalLine, type Push, readLines, runsOf } from "./records.ts";
+import { openRedisGround } from "./redis_ground.ts";
+import { openSqliteGround } from "./sqlite_ground.ts";
+import { uptime } from "./uptime.ts";
+
+/** How to soak. */
+export interface SoakOptions {
+  readonly store: "sqlite" | "redis";
+  readonly seed: number;
+  /** How long the load and the disturbances last. */
+  readonly durationMs: number;
+  /** How many workers, from 2 to 5. */
+  readonly workers: number;
+  /** Jobs pushed per second, not counting those pushed in bulk. */
+  readonly rate: number;
+  /** A worker without a heartbeat for this long is offline. */
+  readonly deadAfterMs: number;
+  /** Only disturbances whose name contains one of these; default all. */
+  readonly only?: readonly string[];
+  /** An empty folder for logs and ledgers. */
+  readonly folder: string;
+}
+
+/** What came of a soak. */
+export interface SoakResult {
+  readonly options: SoakOptions;
+  readonly account: Account;
+  /** How often each disturbance took place. */
+  readonly disturbances: Readonly<Record<string, number>>;
+  /** What the machine does not allow. */
+  readonly leftOut: readonly string[];
+  /** How long the jobs took that were there when the load stopped. */
+  readonly drainMs: number;
+  /** Programs that ended by themselves, did not end, or ended with an error. */
+  readonly failures: readonly string[];
+  /** What is left in the store, and processes that are left. */
+  readonly leftovers: readonly string[];
+}
+
+const PUSHERS = 2;
+const MAX_RESCUES = 3;
+const SHUTDOWN_TIMEOUT_MS = 2_000;
+const CRON_ENTRIES = ["tick", "tock"];
+
+/** Soaks a store. */
+export async function soak(options: SoakOptions): Promise<SoakResult> {
+  const { folder, deadAfterMs, seed, durationMs } = options;
+  using log = await Deno.open(`${folder}/disturbances.log`, { append: true, create: true });
+  const incidents = new Incidents((line) => void log.writeSync(new TextEncoder().encode(`${line}\n`)));
+  const open = options.store === "redis" ? openRedisGround : openSqliteGround;
+  await using ground = await open({ incidents, folder, deadAfterMs });
+  const id = crypto.randomUUID();
+  const limits = { shutdownTimeoutMs: SHUTDOWN_TIMEOUT_MS, maxRescues: MAX_RESCUES };
+  const cast = new Cast({ ...options, ...limits, ground, incidents, id, pushers: PUSHERS });
+  try {
+    await prepare(ground);
+    await cast.startWorkers();
+    await cast.startPushers();
+    const disturbances = [...processDisturbances(deadAfterMs), ...ground.disturbances]
+      .filter(({ name }) => options.only?.some((part) => name.includes(part)) ?? true);
+    const planned = plan(new Random(seed), { ...options, disturbances, pushers: PUSHERS });
+    const { store } = ground;
+    await perform(
+      planned,
+      { targets: cast.targets, incidents, store, push: pusher(ground, `${folder}/ledger-0`) },
+      durationMs,
+    );
+    await calm(ground, cast);
+    const drainMs = await drain(store);
+    const places = await jidsIn(store);
+    await cast.stopWorkers();
+    const runs = runsOf(readLines<JournalLine>([`${folder}/journal`]));
+    const pushes = readLines<Push>(Array.from({ length: PUSHERS + 1 }, (_, i) => `${folder}/ledger-${i}`));
+    const evidence = { runs, pushes, incidents: incidents.incidents, outages: incidents.outages };
+    await Deno.writeTextFile(
+      `${folder}/evidence.json`,
+      JSON.stringify({ ...evidence, ...places, ...limits, deadAfterMs }),
+    );
+    const processes = withVariable(`JOBS_SOAK=${id}`).map(({ pid, command }) => `process ${pid} ${command}`);
+    return {
+      options,
+      account: account({ ...evidence, ...places, ...limits, deadAfterMs }),
+      disturbances: incidents.counts,
+      leftOut: ground.leftOut,
+      drainMs,
+      failures: failuresOf(cast.endings, evidence),
+      leftovers: [...await ground.leftovers(), ...processes],
+    };
+  } finally {
+    cast.kill();
+  }
+}
+
+/**
+ * Soaks several stores at the same time, each in a folder of its own.
+ *
+ * @throws {AggregateError} when one of the soaks itself fails; not before all have ended
+ */
+export async function soakAll(
+  stores: readonly SoakOptions["store"][],
+  options: Omit<SoakOptions, "store">,
+): Promise<SoakResult[]> {
+  const ended = await Promise.allSettled(stores.map(async (store) => {
+    const folder = `${options.folder}/${store}`;
+    await Deno.mkdir(folder);
+    return await soak({ ...options, store, folder });
+  }));
+  const errors = ended.flatMap((one) => one.status === "rejected" ? [one.reason] : []);
+  if (errors.length > 0) {
+    throw new AggregateError(
+      errors,
+      `Soak failed: ${errors.map((error) => error.stack).join("\n")}`,
+    );
+  }
+  return ended.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
+}
+
+/** Limits queues, and adds cron entries. */
+async function prepare({ store }: Ground): Promise<void> {
+  await store.limit("narrow", { running: NARROW });
+  await store.limit("rated", { starts: { count: 20, perMs: 1_000 } });
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  for (const name of CRON_ENTRIES) {
+    await crontab.add({ name, every: "1s", class: "Tick", queue: "cron", catchUp: "all" });
+  }
+}
+
+/** Stops the load, and undoes what disturbances may have left. */
+async function calm({ store }: Ground, cast: Cast): Promise<void> {
+  for (const { line } of cast.targets) line.clear();
+  await cast.stopPushers();
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  for (const name of CRON_ENTRIES) await insist(() => crontab.remove(name));
+}
+
+/** Returns a function that pushes a job of a class, and writes the answer to a ledger. */
+function pusher({ store }: Ground, ledger: string): (className: string) => Promise<void> {
+  const client = new Client({ store });
+  return async (className) => {
+    const jid = crypto.randomUUID().replaceAll("-", "").slice(0, 24);
+    const from = uptime();
+    await insist(() => client.push({ class: className, args: [], jid }));
+    const push: Push = { jid, class: className, from, t: uptime(), answer: "stored" };
+    await Deno.writeTextFile(ledger, `${JSON.stringify(push)}\n`, { append: true });
+  };
+}

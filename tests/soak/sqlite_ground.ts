@@ -1,0 +1,88 @@
+/**
+ * A soak on a SQLite file: as root on a small disk of its own, which can be filled.
+ *
+ * @module
+ */
+import { DatabaseSync } from "node:sqlite";
+import { openStore } from "../../src/store/open.ts";
+import { checkPlaces } from "../support/stores.ts";
+import { sqliteDisturbances } from "./disturb_sqlite.ts";
+import type { Ground, GroundOptions } from "./ground.ts";
+import { ShiftedClock } from "./shifted_clock.ts";
+
+const DISK_BYTES = 512 * 1024 ** 2;
+
+/** Makes the file. */
+export async function openSqliteGround({ incidents, folder, deadAfterMs }: GroundOptions): Promise<Ground> {
+  const disk = await Disk.mount(`${folder}/disk`);
+  const clock = await ShiftedClock.make(folder);
+  const file = `${disk?.folder ?? folder}/jobs.db`;
+  const url = `sqlite:${file}`;
+  const store = await openStore(url);
+  return {
+    kind: "sqlite",
+    store,
+    env: clock?.env ?? {},
+    disturbances: sqliteDisturbances({ file, disk, clock, incidents, deadAfterMs }),
+    leftOut: [
+      ...(disk ? [] : ["full disk: only root may mount one"]),
+      ...(clock ? [] : ["clock jumps: no C compiler (cc)"]),
+    ],
+    line: () => Promise.resolve({ url, clear: () => {} }),
+    leftovers: () => Promise.resolve(leftovers(file)),
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      await disk?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Tables that have rows only while a job is running, or a worker. */
+const NOT_AT_REST = ["lease", "process", "unique_lock", "command"];
+
+function leftovers(file: string): string[] {
+  checkPlaces(file);
+  using database = new DatabaseSync(file);
+  return NOT_AT_REST.flatMap((table) =>
+    database.prepare(`SELECT * FROM ${table}`).all().map((row) => `${table} ${JSON.stringify(row)}`)
+  );
+}
+
+/** A file system in memory, that holds nothing else. */
+class Disk implements AsyncDisposable {
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** @returns undefined where this user may not mount one */
+  static async mount(folder: string): Promise<Disk | undefined> {
+    await Deno.mkdir(folder);
+    const isMounted = await run("mount", "-t", "tmpfs", "-o", `size=${DISK_BYTES}`, "tmpfs", folder);
+    return isMounted ? new Disk(folder) : undefined;
+  }
+
+  async fill(): Promise<void> {
+    using ballast = await Deno.open(`${this.folder}/ballast`, { write: true, create: true });
+    const zeros = new Uint8Array(1024 ** 2);
+    try {
+      for (;;) await ballast.write(zeros);
+    } catch {
+      // Full.
+    }
+  }
+
+  async free(): Promise<void> {
+    await Deno.remove(`${this.folder}/ballast`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await run("umount", "--lazy", this.folder);
+  }
+}
+
+async function run(command: string, ...args: string[]): Promise<boolean> {
+  return await new Deno.Command(command, { args, stdout: "null", stderr: "null" }).output()
+    .then(({ success }) => success, () => false);
+}
