@@ -65,7 +65,7 @@ export class Cast {
         JOBS_HEARTBEAT: "300ms",
         JOBS_DEAD_AFTER: `${deadAfterMs}ms`,
         JOBS_MAX_RESCUES: `${maxRescues}`,
-        JOBS_SOAK_JOURNAL: `${this.#options.folder}/journal`,
+        SOAK_JOURNAL: `${this.#options.folder}/journal`,
       });
       this.targets.push({ program, line, kind });
     }
@@ -112,7 +112,7 @@ export class Cast {
     const { ground, incidents, folder, id } = this.#options;
     return new Program({
       ...{ name, command, incidents },
-      env: { ...ground.env, ...env, JOBS_SOAK: id },
+      env: { ...ground.env, ...env, SOAK_ID: id },
       log: `${folder}/${name}.log`,
       readsInput: name.startsWith("pusher"),
     });

@@ -1,4 +1,4 @@
-/* Loaded into a process by LD_PRELOAD, adds to its wall clock the seconds that stand in the file JOBS_SOAK_CLOCK: an
+/* Loaded into a process by LD_PRELOAD, adds to its wall clock the seconds that stand in the file SOAK_CLOCK: an
  * int64_t in host order. A program that rewrites the file makes the clocks of all these processes jump at once. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 static const volatile int64_t *shift;
 
 __attribute__((constructor)) static void map_shift(void) {
-  const char *file = getenv("JOBS_SOAK_CLOCK");
+  const char *file = getenv("SOAK_CLOCK");
   int fd = file ? open(file, O_RDONLY | O_CLOEXEC) : -1;
   if (fd < 0) return;
   void *page = mmap(NULL, sizeof *shift, PROT_READ, MAP_SHARED, fd, 0);

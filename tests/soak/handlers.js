@@ -2,7 +2,7 @@
  * The handlers of a soak, loaded by real `jobs run` processes. Each notes the start and the end of each run, one line and
  * one write each, so that what a run did survives its process.
  */
-const journal = Deno.openSync(Deno.env.get("JOBS_SOAK_JOURNAL"), { append: true, create: true });
+const journal = Deno.openSync(Deno.env.get("SOAK_JOURNAL"), { append: true, create: true });
 const encoder = new TextEncoder();
 const nonce = crypto.randomUUID().slice(0, 8);
 const { pid, ppid } = Deno;

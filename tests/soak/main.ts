@@ -7,26 +7,36 @@
  * With both stores, they are soaked at the same time. Exits with 1 when something was found: a job lost or stuck, an
  * execution that the disturbances do not explain, or any other line of the report that should be 0.
  */
-import { type CommandLine, readOptions } from "./options.ts";
+import { bundleForTests } from "../../scripts/testrun/bundle.ts";
+import { startOf, useCommand } from "../support/command.ts";
+import { MissingTool } from "../support/tools.ts";
+import { readOptions } from "./options.ts";
 import { isClean, report, reportLine } from "./report.ts";
 import { soakAll } from "./soak.ts";
 
 Deno.exit(await main());
 
 async function main(): Promise<number> {
-  let options: CommandLine;
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, () => stop.abort());
   try {
-    options = readOptions(Deno.args);
+    return await run(stop.signal);
   } catch (error) {
-    console.error(`soak: ${(error as Error).message}`);
+    if (stop.signal.aborted) return 130;
+    console.error(error instanceof MissingTool || error instanceof RangeError ? `soak: ${error.message}` : error);
     return 2;
   }
+}
+
+async function run(signal: AbortSignal): Promise<number> {
+  const { stores, ...common } = readOptions(Deno.args);
   const folder = await Deno.makeTempDir({ prefix: "jobs-soak-" });
-  const { stores, ...common } = options;
   console.log(
     `Soaking ${stores.join(" and ")}, ${common.durationMs / 1_000} s, seed ${common.seed}; logs in ${folder}`,
   );
-  const results = await soakAll(stores, { ...common, folder });
+  await Deno.mkdir(`${folder}/jobs`);
+  useCommand(startOf(await bundleForTests(`${folder}/jobs`)));
+  const results = await soakAll(stores, { ...common, folder, signal });
   for (const result of results) console.log(`\n${report(result)}`);
   console.log();
   for (const result of results) console.log(reportLine(result));

@@ -7,30 +7,30 @@ import { parseArgs } from "@std/cli/parse-args";
 import type { SoakOptions } from "./soak.ts";
 
 /** What a soak is started with. */
-export interface CommandLine extends Omit<SoakOptions, "store" | "folder"> {
+export interface CommandLine extends Omit<SoakOptions, "store" | "folder" | "signal"> {
   readonly stores: readonly SoakOptions["store"][];
 }
 
 const FLAGS = ["minutes", "seconds", "store", "seed", "workers", "rate", "timeout", "only"] as const;
 
-/** @throws {Error} with one line that says which option is wrong, and what was expected */
+/** @throws {RangeError} with one line that says which option is wrong, and what was expected */
 export function readOptions(argv: readonly string[]): CommandLine {
   const given = parseArgs([...argv], {
     string: [...FLAGS],
     unknown: (name) => {
-      throw new Error(`Unknown argument "${name}": expected ${FLAGS.map((flag) => `--${flag}`).join(", ")}`);
+      throw new RangeError(`Unknown argument "${name}": expected ${FLAGS.map((flag) => `--${flag}`).join(", ")}`);
     },
   }) as Partial<Record<typeof FLAGS[number], string>>;
   const number = (flag: typeof FLAGS[number], ifAbsent: number, low: number, high: number) => {
     const value = given[flag] || String(ifAbsent);
     if (!(Number(value) >= low && Number(value) <= high)) {
-      throw new Error(`Invalid --${flag} "${value}": expected a number from ${low} to ${high}`);
+      throw new RangeError(`Invalid --${flag} "${value}": expected a number from ${low} to ${high}`);
     }
     return Number(value);
   };
   const { store = "both", only } = given;
   if (!["sqlite", "redis", "both"].includes(store)) {
-    throw new Error(`Invalid --store "${store}": expected sqlite, redis or both`);
+    throw new RangeError(`Invalid --store "${store}": expected sqlite, redis or both`);
   }
   return {
     stores: store === "both" ? ["sqlite", "redis"] : [store as SoakOptions["store"]],

@@ -14,7 +14,7 @@ export class ShiftedClock {
 
   private constructor(library: string, file: string) {
     this.#file = file;
-    this.env = { LD_PRELOAD: library, JOBS_SOAK_CLOCK: file };
+    this.env = { LD_PRELOAD: library, SOAK_CLOCK: file };
     this.jump(0);
   }
 

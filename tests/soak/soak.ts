@@ -5,6 +5,7 @@
  */
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
+import { until } from "../support/eventually.ts";
 import { type Account, account } from "./account.ts";
 import { Cast } from "./cast.ts";
 import { processDisturbances } from "./disturb_processes.ts";
@@ -39,6 +40,8 @@ export interface SoakOptions {
   readonly only?: readonly string[];
   /** An empty folder for logs and ledgers. */
   readonly folder: string;
+  /** Ends everything before its time. */
+  readonly signal?: AbortSignal;
 }
 
 /** What came of a soak. */
@@ -58,57 +61,77 @@ export interface SoakResult {
 }
 
 const PUSHERS = 2;
-const MAX_RESCUES = 3;
-const SHUTDOWN_TIMEOUT_MS = 2_000;
+const LIMITS = { maxRescues: 3, shutdownTimeoutMs: 2_000 };
+/** A process that still runs this long after its worker has ended is left behind. */
+const LEFT_WITHIN_MS = 5_000;
 const CRON_ENTRIES = ["tick", "tock"];
 
-/** Soaks a store. */
+/**
+ * Soaks a store.
+ *
+ * @throws what `signal` aborts with; then nothing is left either
+ */
 export async function soak(options: SoakOptions): Promise<SoakResult> {
-  const { folder, deadAfterMs, seed, durationMs } = options;
+  const { folder, deadAfterMs, signal = new AbortController().signal } = options;
   using log = await Deno.open(`${folder}/disturbances.log`, { append: true, create: true });
   const incidents = new Incidents((line) => void log.writeSync(new TextEncoder().encode(`${line}\n`)));
   const open = options.store === "redis" ? openRedisGround : openSqliteGround;
   await using ground = await open({ incidents, folder, deadAfterMs });
   const id = crypto.randomUUID();
-  const limits = { shutdownTimeoutMs: SHUTDOWN_TIMEOUT_MS, maxRescues: MAX_RESCUES };
-  const cast = new Cast({ ...options, ...limits, ground, incidents, id, pushers: PUSHERS });
+  const cast = new Cast({ ...options, ...LIMITS, ground, incidents, id, pushers: PUSHERS });
+  const aborted = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   try {
-    await prepare(ground);
-    await cast.startWorkers();
-    await cast.startPushers();
-    const disturbances = [...processDisturbances(deadAfterMs), ...ground.disturbances]
-      .filter(({ name }) => options.only?.some((part) => name.includes(part)) ?? true);
-    const planned = plan(new Random(seed), { ...options, disturbances, pushers: PUSHERS });
-    const { store } = ground;
-    await perform(
-      planned,
-      { targets: cast.targets, incidents, store, push: pusher(ground, `${folder}/ledger-0`) },
-      durationMs,
-    );
-    await calm(ground, cast);
-    const drainMs = await drain(store);
-    const places = await jidsIn(store);
-    await cast.stopWorkers();
-    const runs = runsOf(readLines<JournalLine>([`${folder}/journal`]));
-    const pushes = readLines<Push>(Array.from({ length: PUSHERS + 1 }, (_, i) => `${folder}/ledger-${i}`));
-    const evidence = { runs, pushes, incidents: incidents.incidents, outages: incidents.outages };
-    await Deno.writeTextFile(
-      `${folder}/evidence.json`,
-      JSON.stringify({ ...evidence, ...places, ...limits, deadAfterMs }),
-    );
-    const processes = withVariable(`JOBS_SOAK=${id}`).map(({ pid, command }) => `process ${pid} ${command}`);
-    return {
-      options,
-      account: account({ ...evidence, ...places, ...limits, deadAfterMs }),
-      disturbances: incidents.counts,
-      leftOut: ground.leftOut,
-      drainMs,
-      failures: failuresOf(cast.endings, evidence),
-      leftovers: [...await ground.leftovers(), ...processes],
-    };
+    return await Promise.race([soakWith(options, { incidents, ground, cast, id }), aborted]);
   } finally {
     cast.kill();
   }
+}
+
+/** What a soak consists of. */
+interface Parts {
+  readonly incidents: Incidents;
+  readonly ground: Ground;
+  readonly cast: Cast;
+  readonly id: string;
+}
+
+async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: Parts): Promise<SoakResult> {
+  const { folder, deadAfterMs, only } = options;
+  const { store } = ground;
+  await prepare(ground);
+  await cast.startWorkers();
+  await cast.startPushers();
+  const disturbances = [...processDisturbances(deadAfterMs), ...ground.disturbances]
+    .filter(({ name }) => only?.some((part) => name.includes(part)) ?? true);
+  const planned = plan(new Random(options.seed), { ...options, disturbances, pushers: PUSHERS });
+  const stage = { targets: cast.targets, incidents, store, push: pusher(ground, `${folder}/ledger-0`) };
+  await perform(planned, stage, options.durationMs);
+  await calm(ground, cast);
+  const drainMs = await drain(store);
+  const places = await jidsIn(store);
+  await cast.stopWorkers();
+  const runs = runsOf(readLines<JournalLine>([`${folder}/journal`]));
+  const pushes = readLines<Push>(Array.from({ length: PUSHERS + 1 }, (_, i) => `${folder}/ledger-${i}`));
+  const evidence = { runs, pushes, incidents: incidents.incidents, outages: incidents.outages };
+  const all = { ...evidence, ...places, ...LIMITS, deadAfterMs };
+  await Deno.writeTextFile(`${folder}/evidence.json`, JSON.stringify(all));
+  return {
+    options,
+    account: account(all),
+    disturbances: incidents.counts,
+    leftOut: ground.leftOut,
+    drainMs,
+    failures: failuresOf(cast.endings, evidence),
+    leftovers: [...await ground.leftovers(), ...await processesLeft(id)],
+  };
+}
+
+/** Returns the processes of this soak that still run, each as a line. */
+async function processesLeft(id: string): Promise<string[]> {
+  const left = () => withVariable(`SOAK_ID=${id}`);
+  // A worker's child processes notice its end, which takes a busy machine a moment.
+  await until(() => left().length === 0, "", LEFT_WITHIN_MS).catch(() => {});
+  return left().map(({ pid, command }) => `process ${pid} ${command}`);
 }
 
 /**

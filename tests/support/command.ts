@@ -12,8 +12,8 @@ const OTHERS = /^(JOBS_|OTEL_|WATCHDOG_|LC_|NOTIFY_SOCKET$|TRACE(PARENT|STATE)$|
 for (const name of Object.keys(Deno.env.toObject())) if (OTHERS.test(name)) Deno.env.delete(name);
 Deno.env.set("LANG", "C.UTF-8");
 
-/** Starts `main` with the `deno.json` beside it. */
-function startOf(main: string): readonly string[] {
+/** Returns the command that starts `main` with the `deno.json` beside it. */
+export function startOf(main: string): readonly string[] {
   const config = main.replace(/[^/]*$/, "deno.json");
   return [Deno.execPath(), "run", "--allow-all", "--no-prompt", "--config", config, main];
 }
