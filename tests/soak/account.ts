@@ -125,7 +125,7 @@ class Hits {
     // A poisonous job kills its worker: no other incident tells of that where a parent starts the worker again.
     const poisoned = evidence.runs.filter((run) => run.class === "Poison" && run.end === undefined)
       .map(({ pid, start }): Incident => ({ kind: "poisoned", pid, from: start, to: start, effect: "gone" }));
-    this.#byPid = Map.groupBy([...evidence.incidents, ...poisoned], ({ pid }) => pid);
+    this.#byPid = Map.groupBy([...poisoned, ...evidence.incidents], ({ pid }) => pid);
   }
 
   /** Returns the kind of the incident that hit a run; undefined when none did. */
@@ -163,13 +163,18 @@ class Hits {
     return to - from >= this.#evidence.deadAfterMs - BEAT_SLACK_MS;
   }
 
-  /** Until when the outcome of a run may be unknown to the store. */
+  /**
+   * Until when the store may not know how a run ended: this long after its end, or longer when the store or the worker was
+   * away at that time.
+   */
   #settledBy(run: Run, withinMs: number): number {
     if (run.end === undefined) return Infinity;
     const away = this.#incidents(run).filter(({ effect }) => effect === "away");
     const blocks = [...this.#evidence.outages, ...away].sort((a, b) => a.from - b.from);
     let by = run.end + withinMs;
-    for (const { from, to } of blocks) if (from <= by && to > run.end) by = Math.max(by, to + SETTLE_MS);
+    for (const { from, to } of blocks) {
+      if (from <= Math.max(by, run.end + SETTLE_MS) && to > run.end) by = Math.max(by, to + SETTLE_MS);
+    }
     return by;
   }
 }

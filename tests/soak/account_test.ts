@@ -102,6 +102,12 @@ Deno.test("soak account: a stop explains a second run of a job that it cut short
   assertEquals(found({ runs: [run(), second], incidents: stop }), { unexplained: 1 });
 });
 
+Deno.test("soak account: a stop explains a second run whose first outcome could not be stored, since the store was down", () => {
+  const late = { runs: [run(), run({ ...second, start: 25_000 })], incidents: [incident("stopping", 15_000, 20_000)] };
+  assertEquals(found({ ...late, outages: [{ kind: "down", from: 11_500, to: 21_000 }] }), { stopping: 1 });
+  assertEquals(found({ ...late, outages: [{ kind: "down", from: 14_900, to: 21_000 }] }), { unexplained: 1 });
+});
+
 Deno.test("soak account: retries and snoozes are not extra, a run after a good end is", () => {
   assertEquals(found({ runs: [run({ why: "failed" }), run({ ...second, attempt: 2 })] }), {});
   assertEquals(found({ runs: [run({ why: "snoozed" }), second] }), {});

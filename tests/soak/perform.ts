@@ -18,13 +18,21 @@ export interface Stage extends Omit<Scene, "target" | "forMs" | "random"> {
 export async function perform(planned: readonly Planned[], stage: Stage, durationMs: number): Promise<void> {
   const start = performance.now();
   const untilAt = (at: number) => pause(start + at - performance.now());
-  const running = planned.map(async ({ disturbance, at, forMs, target: place, seed }) => {
+  /** The last disturbance of each target. One that takes longer than planned delays the next. */
+  const last = new Map<number, Promise<void>>();
+  const performOne = async ({ disturbance, at, forMs, target: place, seed }: Planned, previous?: Promise<void>) => {
     await untilAt(at);
+    await previous;
     // What hits the store has no target of its own.
     const target = stage.targets[place] ?? stage.targets[0]!;
     const whom = disturbance.hits === "store" || disturbance.hits === "queue" ? "" : ` ${target.program.name}`;
     stage.incidents.count(disturbance.name, `${forMs} ms${whom}`);
     await disturbance.run({ ...stage, target, forMs, random: new Random(seed) });
+  };
+  const running = planned.map((one) => {
+    const performed = performOne(one, last.get(one.target));
+    last.set(one.target, performed);
+    return performed;
   });
   await Promise.all([...running, untilAt(durationMs)]);
 }

@@ -75,7 +75,7 @@ export function report(result: SoakResult): string {
 
 /** Returns the same as one line of JSON. */
 export function reportLine(result: SoakResult): string {
-  const { options: { only, folder, ...options }, account, disturbances, leftOut, drainMs } = result;
+  const { options: { only, folder, signal: _, ...options }, account, disturbances, leftOut, drainMs } = result;
   const counts = Object.entries(problemsOf(result)).map(([name, { length }]) => [name, length]);
   const { acknowledged, refused, unacknowledged, executions, extra, occurrences } = account;
   return JSON.stringify({
