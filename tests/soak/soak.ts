@@ -23,6 +23,7 @@ import { type JournalLine, type Push, readLines, runsOf } from "./records.ts";
 import { openRedisGround } from "./redis_ground.ts";
 import { openSqliteGround } from "./sqlite_ground.ts";
 import { uptime } from "./uptime.ts";
+import { watch } from "./watch.ts";
 
 /** How to soak. */
 export interface SoakOptions {
@@ -105,9 +106,13 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
     .filter(({ name }) => only?.some((part) => name.includes(part)) ?? true);
   const planned = plan(new Random(options.seed), { ...options, disturbances, pushers: PUSHERS });
   const stage = { targets: cast.targets, incidents, store, push: pusher(ground, `${folder}/ledger-0`) };
+  const over = new AbortController();
+  const watching = watch(store, `${folder}/heartbeats.log`, over.signal);
   await perform(planned, stage, options.durationMs);
   await calm(ground, cast);
   const drainMs = await drain(store);
+  over.abort();
+  await watching;
   const places = await jidsIn(store);
   await cast.stopWorkers();
   const runs = runsOf(readLines<JournalLine>([`${folder}/journal`]));

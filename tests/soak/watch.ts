@@ -1,0 +1,30 @@
+/**
+ * Watches a soak from outside, for whoever looks for the cause of a finding: late heartbeats, and a machine that is late
+ * itself. The account doesn't use it.
+ *
+ * @module
+ */
+import type { OpenStore } from "../../src/store/open.ts";
+import { pause, uptime } from "./uptime.ts";
+
+const LOOK_MS = 250;
+/** A heartbeat this old, or a look this late, is written down. */
+const LATE_MS = 1_200;
+
+/** Writes down what is late until `signal` aborts. */
+export async function watch(store: OpenStore, file: string, signal: AbortSignal): Promise<void> {
+  using log = await Deno.open(file, { append: true, create: true });
+  const note = (line: string) => void log.writeSync(new TextEncoder().encode(`${uptime()} ${line}\n`));
+  for (let last = uptime(); !signal.aborted;) {
+    await pause(LOOK_MS, signal);
+    const now = uptime();
+    if (now - last > LATE_MS) note(`this program stood still for ${now - last} ms`);
+    const processes = await store.processes().catch(() => []);
+    // The store's time is that of the latest heartbeat, more or less.
+    const latest = Math.max(...processes.map(({ beatAt }) => beatAt));
+    for (const { identity, beatAt } of processes) {
+      if (latest - beatAt > LATE_MS) note(`${identity} is silent for ${latest - beatAt} ms longer than others`);
+    }
+    last = uptime();
+  }
+}
