@@ -14,7 +14,7 @@ interface Evidence {
 }
 
 /** A program that runs for less than this has just started, and needed the store for that. */
-const STARTING_MS = 20_000;
+const STARTING_MS = 40_000;
 
 /**
  * Returns the ends that are failures, each as a line. A worker may be killed by a poisonous job; a start, or a stop, may
