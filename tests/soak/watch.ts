@@ -15,16 +15,22 @@ const LATE_MS = 1_200;
 export async function watch(store: OpenStore, file: string, signal: AbortSignal): Promise<void> {
   using log = await Deno.open(file, { append: true, create: true });
   const note = (line: string) => void log.writeSync(new TextEncoder().encode(`${uptime()} ${line}\n`));
-  for (let last = uptime(); !signal.aborted;) {
+  const silent = new Map<string, number>();
+  for (let last = uptime(); !signal.aborted; last = uptime()) {
     await pause(LOOK_MS, signal);
     const now = uptime();
-    if (now - last > LATE_MS) note(`this program stood still for ${now - last} ms`);
+    if (now - last > LATE_MS) note(`the soak itself stood still for ${now - last} ms`);
     const processes = await store.processes().catch(() => []);
     // The store's time is that of the latest heartbeat, more or less.
     const latest = Math.max(...processes.map(({ beatAt }) => beatAt));
     for (const { identity, beatAt } of processes) {
-      if (latest - beatAt > LATE_MS) note(`${identity} is silent for ${latest - beatAt} ms longer than others`);
+      if (latest - beatAt > LATE_MS) silent.set(identity, latest - beatAt);
     }
-    last = uptime();
+    for (const [identity, ms] of silent) {
+      const beatAt = processes.find((one) => one.identity === identity)?.beatAt;
+      if (beatAt !== undefined && latest - beatAt > LATE_MS) continue;
+      note(`${identity} was silent for ${ms} ms${beatAt === undefined ? ", and is gone" : ""}`);
+      silent.delete(identity);
+    }
   }
 }
