@@ -60,6 +60,8 @@ export class Heartbeat implements Service {
   /** Beats in a row that did not reach the store. */
   #failing = 0;
   readonly #stop = new AbortController();
+  /** Resolves with the thread's first beat that the store took. */
+  readonly #threadBeats = Promise.withResolvers<void>();
   #inline: Promise<void> | undefined;
 
   constructor(options: HeartbeatOptions) {
@@ -71,7 +73,10 @@ export class Heartbeat implements Service {
     return this.#loopDelayMs;
   }
 
-  /** Registers the process with a first beat, then beats on. */
+  /**
+   * Registers the process with a first beat, and resolves when the thread beats. On a machine without time to spare the
+   * thread may start more slowly than a heartbeat expires: jobs taken before would be given to others.
+   */
   async start(): Promise<void> {
     await this.step();
     // Stopped while the store kept the first beat waiting: another would register it again.
@@ -81,6 +86,7 @@ export class Heartbeat implements Service {
       this.#inline = this.#beatHere().finally(() => this.#options.tasks.remove(task));
     } else {
       await this.#startThread();
+      await this.#threadBeats.promise;
     }
     task.enter("beating");
   }
@@ -179,6 +185,7 @@ export class Heartbeat implements Service {
         );
         break;
       case "beat":
+        this.#threadBeats.resolve();
         this.#loopDelayMs = Math.round(message.loopDelayMs);
         if (this.#failing > 0) log[outage.over(this.name) ?? "debug"]("Heartbeat reaches the store again");
         this.#failing = 0;

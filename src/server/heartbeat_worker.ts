@@ -79,10 +79,7 @@ async function beatOn(
 ): Promise<void> {
   // At once, so that a file which is replaced later is missed here, too. What fails now is said with the first beat.
   store = await openStore(storeUrl, storeOptions).catch(() => undefined);
-  for (;;) {
-    await systemClock.sleep(intervalMs, stopping.signal);
-    if (stopping.signal.aborted) return;
-    const loopDelayMs = await ask();
+  for (let loopDelayMs = 0; !stopping.signal.aborted; loopDelayMs = await ask()) {
     try {
       store ??= await openStore(storeUrl, storeOptions);
       const sentAt = knownAt;
@@ -90,6 +87,7 @@ async function beatOn(
     } catch (error) {
       scope.postMessage({ kind: isGone(error) ? "gone" : "failed", error: (error as Error).message });
     }
+    await systemClock.sleep(intervalMs, stopping.signal);
   }
 }
 

@@ -23,6 +23,8 @@ export type Weather =
 export class TcpProxy implements AsyncDisposable {
   /** Every piece of data is delayed by this many milliseconds, each way. Pieces stay in order when the delay changes. */
   delayMs = 0;
+  /** New connections are closed at once while this many are open. */
+  maxConnections = Infinity;
   /** How many bytes of answers pass on each new connection; then it is cut, in the middle of an answer. */
   bytesToLive: () => number = () => Infinity;
   readonly #server: Server;
@@ -40,7 +42,7 @@ export class TcpProxy implements AsyncDisposable {
     this.#server = server;
     server.on("connection", (client) => {
       this.#accepted++;
-      if (this.weather === "closed") client.destroy();
+      if (this.weather === "closed" || this.#clients.size >= this.maxConnections) client.destroy();
       else this.#join(client, connect(target(), "127.0.0.1"));
     });
   }
