@@ -10,7 +10,6 @@ import { readWireTime } from "../job/raw.ts";
 import { asText } from "../log_value.ts";
 import type { Entry } from "../store/admin.ts";
 import { isoTime } from "../words/moments.ts";
-import { plain } from "./output.ts";
 
 /** The place in a word: `queue`, `scheduled`, `retry`, `dead`, `running`. */
 export function stateOf(entry: Entry): string {
@@ -36,7 +35,7 @@ export function entryJson(entry: Entry): Record<string, unknown> {
 const SHORT = 2_000;
 
 /** The payload, or undefined when it is none, or nested so deeply that it cannot be written again. */
-export function readable(entry: Entry): Payload | undefined {
+export function readable(entry: Pick<Entry, "payload">): Payload | undefined {
   const payload = parsePayload(entry.payload)?.payload;
   if (entry.payload.length < SHORT) return payload;
   try {
@@ -53,20 +52,6 @@ export function shownClass(payload: Payload): string {
     if (typeof name === "string" && name !== "") return name;
   }
   return payload.class;
-}
-
-/** `HardJob("bob", 5)`. */
-export function call(entry: Entry): string {
-  const payload = readable(entry);
-  return plain(
-    payload === undefined ? `(unreadable) ${entry.payload}` : `${shownClass(payload)}(${argsText(payload.args)})`,
-  );
-}
-
-/** `TypeError: no such account`: what a job failed with; empty where it did not. */
-export function failure(entry: Entry): string {
-  const payload = readable(entry);
-  return payload?.error_class ? errorText(payload) : "";
 }
 
 /** `TypeError: no such account`, whatever stands in the fields. */

@@ -5,7 +5,8 @@ import type { Entry } from "../store/admin.ts";
 import type { OpenStore } from "../store/open.ts";
 import { relative } from "../words/moments.ts";
 import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "./args.ts";
-import { call, entryJson, failure, readable, stateOf } from "./entries.ts";
+import { entryJson, stateOf } from "./entries.ts";
+import { glance } from "./glance.ts";
 import { cameTo } from "./list_done.ts";
 import { faint, print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
@@ -63,7 +64,7 @@ interface Found {
 /** What is there, then what has ended; a job that is dead is both, and there once. */
 async function search(store: OpenStore, text: string, limit: number): Promise<Found> {
   const entries = await store.search(text, limit + 1);
-  const here = new Set(entries.map((entry) => readable(entry)?.jid));
+  const here = new Set(entries.map((entry) => glance(entry).jid));
   const records = await store.searchResults(text, limit + here.size + 1);
   const ended = records.map(readEnded).filter(({ jid }) => !here.has(jid));
   return {
@@ -74,9 +75,9 @@ async function search(store: OpenStore, text: string, limit: number): Promise<Fo
 }
 
 function entryRow(entry: Entry, now: number): unknown[] {
-  const payload = readable(entry);
-  const queue = entry.place.in === "queue" ? entry.place.queue : payload?.queue;
-  return [payload?.jid ?? "", stateOf(entry), relative(entry.at, now), queue ?? "", call(entry), failure(entry)];
+  const { jid = "", queue: named = "", call, failure } = glance(entry);
+  const queue = entry.place.in === "queue" ? entry.place.queue : named;
+  return [jid, stateOf(entry), relative(entry.at, now), queue, call, failure];
 }
 
 function endedRow(job: EndedJob, now: number): unknown[] {

@@ -5,7 +5,8 @@ import type { Entry, Place, ProcessInfo, SetName, StoreAdmin } from "../store/ad
 import { relative } from "../words/moments.ts";
 import { isSidekiqs } from "../words/processes.ts";
 import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "./args.ts";
-import { call, entryJson, failure, readable } from "./entries.ts";
+import { entryJson } from "./entries.ts";
+import { glance } from "./glance.ts";
 import { listDone } from "./list_done.ts";
 import { faint, print, printJson, remark } from "./output.ts";
 import { QUEUE_COLUMNS, queueRows } from "./pause_queues.ts";
@@ -103,13 +104,13 @@ function printEntries(what: string, entries: readonly Entry[], next: string | un
   const now = systemClock.now();
   const failed = what === "retry" || what === "dead";
   const rows = entries.map((entry) => {
-    const payload = readable(entry);
+    const { jid = "", queue = "", call, failure } = glance(entry);
     return [
-      payload?.jid ?? "",
-      ...(what === "queue" ? [] : [relative(entry.at, now), payload?.queue ?? ""]),
+      jid,
+      ...(what === "queue" ? [] : [relative(entry.at, now), queue]),
       ...(what === "busy" ? [entry.owner ?? ""] : []),
-      call(entry),
-      ...(failed ? [failure(entry)] : []),
+      call,
+      ...(failed ? [failure] : []),
     ];
   });
   const columns: Column[] = [

@@ -13,6 +13,7 @@ import { cancelledText } from "../cancel.ts";
 import { dumpOf, silentText } from "../dump.ts";
 import { shownQueue } from "../pause_queues.ts";
 import { jobLines, unknownText } from "../show.ts";
+import { boundLines } from "./text.ts";
 
 /** One thing to do. */
 export type Act =
@@ -88,25 +89,17 @@ async function edit(store: StoreAdmin, edit: Edit, ref: string, jid: string): Pr
     : bad(`${jid} moved meanwhile, or is running`);
 }
 
-/** Longer is no reading any more; a payload may be megabytes. */
-const LONGEST_LINE = 20_000;
-
 /** A job for people, as `jobs show` tells of it. */
 export async function readJob(store: OpenStore, jid: string): Promise<string[]> {
   const lines = await jobLines(store, jid);
-  return lines?.map(cutLine) ?? [unknownText(jid)];
+  return boundLines(lines ?? [unknownText(jid)]);
 }
 
 /** What every task of a process is doing, as `jobs dump` tells of it. */
 export async function readDump(store: OpenStore, identity: string): Promise<string[]> {
   const process = (await store.processes()).find((one) => one.identity === identity);
   if (process === undefined) return [`${identity} has ended`];
-  return (await dumpOf(store, process) ?? silentText(process)).split("\n").map(cutLine);
-}
-
-/** The line, or its beginning and how long it is. */
-export function cutLine(line: string): string {
-  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}… (${line.length} characters)` : line;
+  return boundLines((await dumpOf(store, process) ?? silentText(process)).split("\n"));
 }
 
 function good(text: string): Report {

@@ -9,10 +9,10 @@ import type { Entry } from "../../store/admin.ts";
 import type { ClassTotals } from "../../store/store.ts";
 import { relative } from "../../words/moments.ts";
 import { number } from "../../words/amounts.ts";
-import { call, failure, readable } from "../entries.ts";
+import { glance } from "../glance.ts";
 import { shownQueue } from "../pause_queues.ts";
 import type { History } from "./history.ts";
-import { jidOf, type ListName, type Thing } from "./rows.ts";
+import type { ListName, Thing } from "./rows.ts";
 import { meter, sparkline } from "./spark.ts";
 import type { Span } from "./text.ts";
 
@@ -114,8 +114,8 @@ const QUEUES: readonly Column<Of<"queue">>[] = [
 ];
 
 const RUNNING: readonly Column<Of<"running">>[] = [
-  { heading: "job", width: 14, grows: 2, goes: 0, cell: ({ job }) => [callOf(job.payload)] },
-  { heading: "jid", width: 24, goes: 2, cell: ({ job }) => [jidOf(job.payload) ?? ""] },
+  { heading: "job", width: 14, grows: 2, goes: 0, cell: ({ job }) => [glance(job).call] },
+  { heading: "jid", width: 24, goes: 2, cell: ({ job }) => [glance(job).jid ?? ""] },
   { heading: "queue", width: 10, goes: 4, cell: ({ job }) => [job.queue] },
   { heading: "process", width: 14, grows: 1, goes: 5, cell: ({ owner }) => [owner] },
   { heading: "elapsed", width: 7, right: true, goes: 0, cell: ({ job }, { now }) => [age(job.since, now)] },
@@ -143,11 +143,11 @@ const SETS: readonly Column<Of<"set">>[] = [
 const MEANING = { scheduled: "to run later", retry: "failed, to run again", dead: "failed for good" } as const;
 
 const ENTRIES: readonly Column<Of<"entry">>[] = [
-  { heading: "jid", width: 24, goes: 2, cell: ({ entry }) => [jidOf(entry.payload) ?? ""] },
+  { heading: "jid", width: 24, goes: 2, cell: ({ entry }) => [glance(entry).jid ?? ""] },
   { heading: "when", width: 12, goes: 1, cell: ({ entry }, { now }) => [when(entry, now)] },
-  { heading: "queue", width: 10, goes: 3, cell: ({ entry }) => [readable(entry)?.queue ?? ""] },
-  { heading: "job", width: 14, grows: 1, goes: 0, cell: ({ entry }) => [call(entry)] },
-  { heading: "error", width: 14, grows: 1, goes: 4, cell: ({ entry }) => [failure(entry), "bad"] },
+  { heading: "queue", width: 10, goes: 3, cell: ({ entry }) => [glance(entry).queue ?? ""] },
+  { heading: "job", width: 14, grows: 1, goes: 0, cell: ({ entry }) => [glance(entry).call] },
+  { heading: "error", width: 14, grows: 1, goes: 4, cell: ({ entry }) => [glance(entry).failure, "bad"] },
 ];
 
 /** The columns of a list. */
@@ -174,15 +174,11 @@ function doneBy(totals: Readonly<Record<string, ClassTotals>> | undefined, what:
   return number(Object.values(totals).reduce((sum, one) => sum + one[what], 0));
 }
 
-function callOf(payload: string): string {
-  return call({ ref: "", place: { in: "leased" }, payload });
-}
-
 function when(entry: Entry, now: number): string {
   const enqueued = entry.place.in === "queue" ? readWhen(entry) : entry.at;
   return relative(enqueued, now);
 }
 
 function readWhen(entry: Entry): number | undefined {
-  return readWireTime(readable(entry)?.enqueued_at);
+  return readWireTime(glance(entry).enqueuedAt);
 }

@@ -6,7 +6,7 @@
 import type { Clock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
 import type { OpenStore } from "../../store/open.ts";
-import { cutLine, perform, readDump, readJob } from "./acts.ts";
+import { perform, readDump, readJob } from "./acts.ts";
 import { frame, roomIn } from "./frame.ts";
 import { History } from "./history.ts";
 import { KeyReader } from "./keys.ts";
@@ -15,7 +15,7 @@ import { processLines } from "./process_lines.ts";
 import { Screen } from "./screen.ts";
 import { isSameList, readSnapshot, type Snapshot } from "./snapshot.ts";
 import { FIRST_STATE, type State, type TextView } from "./state.ts";
-import type { Palette } from "./text.ts";
+import { boundLines, type Palette } from "./text.ts";
 
 /** A store that has not answered for so many intervals, and at least for so long, is said to be silent. */
 const SILENT_INTERVALS = 3;
@@ -149,7 +149,7 @@ class Live {
 
   #linesOfProcess(identity: string): string[] {
     const process = this.#snapshot?.processes.find((one) => one.identity === identity);
-    return process === undefined ? [`${identity} has ended`] : processLines(process, this.#snapshot!.at).map(cutLine);
+    return process === undefined ? [`${identity} has ended`] : boundLines(processLines(process, this.#snapshot!.at));
   }
 
   /** Reads the store at each interval, and at once when somebody wants to see what came of a key. */

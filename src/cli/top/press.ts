@@ -6,10 +6,11 @@
 import type { Act } from "./acts.ts";
 import { helpLines } from "./help.ts";
 import type { Key } from "./keys.ts";
-import { indexOf, jidOf, PANES, type Row, rowsOf, type Thing } from "./rows.ts";
+import { glance } from "../glance.ts";
+import { indexOf, PANES, type Row, rowsOf, type Thing } from "./rows.ts";
 import type { OpenList, Snapshot } from "./snapshot.ts";
 import { activeList, type State, type TextView } from "./state.ts";
-import { wrapTo } from "./text.ts";
+import { boundLines, wrapTo } from "./text.ts";
 
 /** What is to be done besides showing the new state. */
 export type Effect =
@@ -137,12 +138,12 @@ function onThing(state: State, key: Key, thing: Thing): Pressed {
       if (key === "enter") return enter(state, { place: { in: thing.set }, cursors: [] });
       break;
     case "running": {
-      const jid = jidOf(thing.job.payload);
+      const { jid } = glance(thing.job);
       return onJob(state, key, { ...jid !== undefined && { jid } });
     }
     case "entry": {
       const { ref, payload } = thing.entry;
-      const jid = jidOf(payload);
+      const { jid } = glance(thing.entry);
       return onJob(state, key, { ref, ...jid !== undefined && { jid } }, payload);
     }
   }
@@ -153,7 +154,10 @@ function onThing(state: State, key: Key, thing: Thing): Pressed {
 function onJob(state: State, key: Key, of: { jid?: string; ref?: string }, payload?: string): Pressed {
   if (key === "enter") {
     const title = of.jid === undefined ? "A job that cannot be read" : `Job ${of.jid}`;
-    return { state, effect: { do: "open", text: { title, lines: of.jid ? undefined : [payload ?? ""], top: 0, of } } };
+    return {
+      state,
+      effect: { do: "open", text: { title, lines: of.jid ? undefined : boundLines([payload ?? ""]), top: 0, of } },
+    };
   }
   const wanted = jobAct(key, of);
   return wanted === undefined ? useless(state, key) : doOrAsk(state, wanted);

@@ -7,7 +7,7 @@ import { formatDuration } from "../../job/duration.ts";
 import type { ProcessInfo } from "../../store/admin.ts";
 import { number } from "../../words/amounts.ts";
 import { isoTime, relative } from "../../words/moments.ts";
-import { jidOf } from "./rows.ts";
+import { glance } from "../glance.ts";
 
 /** What is known of it, as of `now`. */
 export function processLines(process: ProcessInfo, now: number): string[] {
@@ -25,7 +25,7 @@ export function processLines(process: ProcessInfo, now: number): string[] {
     ["beat", relative(process.beatAt, now)],
     ...process.work.map((job, i): [string, string] => [
       i === 0 ? "runs" : "",
-      `${job.task} ${jidOf(job.payload) ?? ""} ${relative(job.since, now)} ${job.progress ?? ""}`.trimEnd(),
+      `${job.task} ${glance(job).jid ?? ""} ${relative(job.since, now)} ${job.progress ?? ""}`.trimEnd(),
     ]),
     ...Object.entries(totals).map(([name, { done, failed, cancelled, expired, workedMs }], i): [string, string] => [
       i === 0 ? "done" : "",

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { getField } from "../../job/raw.ts";
 import type { Entry, ProcessInfo, QueueInfo, SetName } from "../../store/admin.ts";
 import type { RunningJob } from "../../store/store.ts";
+import { glance } from "../glance.ts";
 import { shownQueue } from "../pause_queues.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -52,12 +52,6 @@ export function indexOf(rows: readonly Row[], choice: Choice): number {
   return index >= 0 ? index : Math.min(Math.max(0, choice.index), rows.length - 1);
 }
 
-/** The jid of a payload; undefined for one that has none. */
-export function jidOf(payload: string): string | undefined {
-  const jid = getField(payload, "jid");
-  return typeof jid === "string" && jid !== "" ? jid : undefined;
-}
-
 const ROWS: Readonly<Record<ListName, (snapshot: Snapshot) => readonly Row[]>> = {
   processes: ({ processes }) =>
     processes.toSorted((a, b) => compare(a.identity, b.identity)).map((process) => ({
@@ -76,7 +70,7 @@ const ROWS: Readonly<Record<ListName, (snapshot: Snapshot) => readonly Row[]>> =
     processes.flatMap(({ identity, work }) => work.map((job) => ({ job, owner: identity })))
       .toSorted((a, b) => a.job.since - b.job.since || compare(a.owner, b.owner) || compare(a.job.task, b.job.task))
       .map(({ job, owner }) => ({
-        key: `${owner} ${job.task} ${job.since} ${jidOf(job.payload)}`,
+        key: `${owner} ${job.task} ${job.since} ${glance(job).jid}`,
         thing: { is: "running", job, owner },
       })),
   sets: ({ stats }) => SETS.map((set) => ({ key: set, thing: { is: "set", set, size: stats[set] } })),

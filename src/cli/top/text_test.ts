@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { textWidth } from "../text_width.ts";
-import { COLOURS, fitTo, NOTHING, paintLine, wrapTo } from "./text.ts";
+import { boundLines, COLOURS, fitTo, NOTHING, paintLine, wrapTo } from "./text.ts";
 
 Deno.test("a text is fitted to so many columns, whatever its characters are", () => {
   assertEquals(fitTo("abc", 5), "abc  ");
@@ -28,4 +28,13 @@ Deno.test("long lines go on in the next", () => {
   assertEquals(wrapTo("漢", 1), ["漢"]);
   assertEquals(wrapTo("→→→", 2), ["→→", "→"]);
   assertEquals(wrapTo("e\u0301".repeat(3), 2), ["e\u0301".repeat(2), "e\u0301"]);
+});
+
+Deno.test("an open text has 20,000 characters a line, 200,000 in all and 5,000 lines at most, and tells what is missing", () => {
+  assertEquals(boundLines(["a", "", "b"]), ["a", "", "b"]);
+  assertEquals(boundLines(["x".repeat(30_000)]), [`${"x".repeat(20_000)}… (30000 characters)`]);
+  const many = boundLines(Array<string>(1_000_000).fill("x"));
+  assertEquals([many.length, many.at(-1)], [5_001, "… (995000 more lines)"]);
+  const long = boundLines(Array<string>(20).fill("x".repeat(30_000)));
+  assertEquals([long.length, long.at(-1)], [10, "… (11 more lines)"]);
 });
