@@ -28,7 +28,7 @@ export interface Site extends AsyncDisposable {
 export type SiteOptions = Partial<WebOptions> & { readonly deadMaxJobs?: number; readonly storeClock?: Clock };
 
 /** The system's, but an action is waited for to its end: a machine that stands still for a while makes no answer another. */
-const PATIENT: Clock = {
+export const PATIENT: Clock = {
   ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(ms === PATIENCE_MS ? 60_000 : ms, signal),
 };

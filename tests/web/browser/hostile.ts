@@ -1,10 +1,10 @@
 /** Attacks that only a real browser can show: what it would run, and what it sends along for another site's page. */
 import { assert, assertEquals } from "@std/assert";
-import { browserTest } from "./browser.ts";
+import { browserTest, QUICK } from "./browser.ts";
 import { fillHostile, LIVE_XSS } from "../hostile.ts";
 import { bury, placeOf, push } from "../site.ts";
 
-browserTest("Hostile texts run nothing on any page, nor when a page follows what happens", async (tools) => {
+browserTest("hostile texts run nothing on any page, nor when a live page shows them", async (tools) => {
   const { page, site: { store }, go } = tools;
   const ran: string[] = [];
   page.on("dialog", (dialog) => {
@@ -38,7 +38,7 @@ browserTest("Hostile texts run nothing on any page, nor when a page follows what
   ];
   for (const path of [...paths, ...more]) assertEquals(await page.evaluate(COUNT, [path, FOREIGN]), 0, path);
   assertEquals(ran, []);
-});
+}, { web: { clock: QUICK } });
 
 /** Elements and attributes that our pages don't have. */
 const FOREIGN = "x-attack, [onerror], [onload], [onfocus], a[href^=javascript], script:not([src^='/assets/'])";
@@ -86,7 +86,7 @@ addEventListener("load", async () => {
 </script>`;
 
 browserTest(
-  "A page of another site changes nothing, reads nothing, watches nothing and frames nothing",
+  "a page of another site changes, reads, watches and frames nothing",
   async (tools) => {
     const { page, site: { store }, base, go, complaints } = tools;
     await bury(store, "d1");

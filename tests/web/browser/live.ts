@@ -1,16 +1,8 @@
 /** Pages that follow what happens. */
 import { assert } from "@std/assert";
 import type { Route } from "playwright-core";
-import { type Clock, systemClock } from "../../../src/clock.ts";
-import { WATCHED_MS } from "../../../src/web/feed.ts";
 import { processRecord, push } from "../site.ts";
-import { browserTest } from "./browser.ts";
-
-/** Counts are read twenty times as often as usual. */
-const QUICK: Clock = {
-  ...systemClock,
-  sleep: (ms, signal) => systemClock.sleep(ms === WATCHED_MS ? WATCHED_MS / 20 : ms, signal),
-};
+import { browserTest, QUICK } from "./browser.ts";
 
 browserTest("a page follows what happens, unless it was told not to", async ({ page, site: { store }, go }) => {
   await go("/");
