@@ -24,9 +24,14 @@ Deno.test.afterAll(async () => {
   await site[Symbol.asyncDispose]();
 });
 
+/** Registers a test; the listener's timers and connections outlast it, which the sanitizers take for leaks. */
+function test(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
+}
+
 /** A table of attacks; the store is as it was after each of them. */
 function attacks(title: string, rows: () => Readonly<Record<string, string>>, expected: RegExp): void {
-  Deno.test(title, async () => {
+  test(title, async () => {
     for (const [what, request] of Object.entries(rows())) {
       const answer = await ask(port, request);
       assertMatch(answer, expected, what);
@@ -84,6 +89,8 @@ attacks("a request that browsers and proxies do not send gets 400", () => ({
   "bare line feeds": `GET / HTTP/1.1\nHost: localhost\n\n${SMUGGLED}`,
   "no host": `GET / HTTP/1.1\r\n\r\n${SMUGGLED}`,
   "an empty host": get("/", "Host: \r\n"),
+  "a host with a path": get("/", "Host: localhost/evil\r\n"),
+  "a host with a user": get("/", "Host: localhost@evil.example\r\n"),
   "two hosts": get("/", `${HOST}Host: evil.example\r\n`),
   "a whole address": get("http://evil.example/"),
   "a whole address of ours": get("http://localhost/"),
@@ -113,8 +120,6 @@ attacks("a host name that another site can point here is refused", () =>
     "localhost:port",
     "localhost:99999999",
     "localhost:7433:80",
-    "localhost/evil",
-    "localhost@evil.example",
     "127.0.0.1.",
     "127.0.0.1.evil.example",
     "127.0.0.1/evil",
@@ -213,7 +218,7 @@ attacks("a body that is no job is refused", () => {
   };
 }, /^HTTP\/1\.1 4(00|13|22) /);
 
-Deno.test("a body of unknown length is refused once it is too large", async () => {
+test("a body of unknown length is refused once it is too large", async () => {
   await using wire = await Wire.open(port);
   wire.send(`POST /api/v1/jobs HTTP/1.1\r\n${HOST}${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n`);
   const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`;
@@ -225,13 +230,13 @@ Deno.test("a body of unknown length is refused once it is too large", async () =
   assertEquals(wire.status, 413);
 });
 
-Deno.test("a field that names an object's prototype changes no object", async () => {
+test("a field that names an object's prototype changes no object", async () => {
   const answer = await ask(port, post("/api/v1/jobs", JSON_TYPE, '{"class":"A","args":[],"__proto__":{"polluted":1}}'));
   assertMatch(answer, /^HTTP\/1\.1 201 /);
   assertEquals(({} as { polluted?: number }).polluted, undefined);
 });
 
-Deno.test("a job with a very deep payload is shown by every page that has it", async () => {
+test("a job with a very deep payload is shown by every page that has it", async () => {
   await site.store.enqueue([{ jid: "bomb", queue: "deep", payload: `{"class":"A","jid":"bomb","args":${BOMB}}` }]);
   const paths = ["/queues/deep", "/jobs/bomb", "/search?q=a", "/api/v1/jobs?in=queue:deep", "/queues/deep?q=x"];
   for (const path of paths) assertMatch(await ask(port, get(path)), /^HTTP\/1\.1 200 /, path);
