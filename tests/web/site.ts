@@ -196,9 +196,12 @@ export async function push(
 }
 
 /** Puts jobs into their queues in one step: one by one, hundreds of them take seconds. */
-export async function pushAll(store: OpenStore, jobs: readonly { readonly jid: string; readonly queue?: string }[]) {
-  await store.enqueue(jobs.map(({ jid, queue = "default" }) => {
-    return { jid, queue, payload: JSON.stringify({ class: "Hard", args: [], jid, queue }) };
+export async function pushAll(
+  store: OpenStore,
+  jobs: readonly { readonly jid: string; readonly queue?: string; readonly args?: readonly unknown[] }[],
+): Promise<void> {
+  await store.enqueue(jobs.map(({ jid, queue = "default", args = [] }) => {
+    return { jid, queue, payload: JSON.stringify({ class: "Hard", args, jid, queue }) };
   }));
 }
 

@@ -3,7 +3,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { Client } from "../../../src/client/client.ts";
 import { Crontab } from "../../../src/client/crontab.ts";
 import { entryInput } from "../../../src/cron/entry_input.ts";
-import { bury, placeOf } from "../site.ts";
+import { placeOf, pushAll } from "../site.ts";
 import { browserTest } from "./browser.ts";
 
 browserTest("a cron entry is added in a form once it is valid, and changed in a form", async (tools) => {
@@ -40,7 +40,8 @@ browserTest("a cron entry is added in a form once it is valid, and changed in a 
 });
 
 browserTest("without JavaScript, pages are read and act", async ({ page, site: { store }, go, press, says }) => {
-  for (let i = 0; i < 52; i++) await bury(store, `d${i}`, { args: [`<${i}>`] });
+  await pushAll(store, Array.from({ length: 52 }, (_, i) => ({ jid: `d${i}`, args: [`<${i}>`] })));
+  await store.editSome({ in: "queue", queue: "default" }, "kill", 52);
   await go("/dead");
   assertMatch(await page.locator("tbody time").first().innerText(), /ago|now/);
   assertEquals(await page.getByLabel("Tick all on this page").isVisible(), false);

@@ -20,14 +20,16 @@ browserTest("a page follows what happens, unless it was told not to", async ({ p
   await watching;
 }, { web: { clock: QUICK } });
 
-browserTest("a change that comes while a page fetches the change before is shown too", async (tools) => {
-  const { page, site: { store }, go } = tools;
+browserTest("a page shows a change that came during a fetch, and a change whose fetch failed", async (tools) => {
+  const { page, site: { store }, go, complaints } = tools;
   const { promise: held, resolve: hold } = Promise.withResolvers<Route>();
-  let isFirst = true;
+  let fetched = 0;
   await page.route("**/queues", async (route) => {
-    if (route.request().headers()["x-live"] === undefined || !isFirst) return await route.continue();
-    isFirst = false;
-    hold(route);
+    if (route.request().headers()["x-live"] === undefined) return await route.continue();
+    fetched++;
+    if (fetched === 1) hold(route);
+    else if (fetched === 3) await route.fulfill({ status: 503, body: "Too many requests" });
+    else await route.continue();
   });
   await go("/queues");
   const route = await held;
@@ -36,19 +38,10 @@ browserTest("a change that comes while a page fetches the change before is shown
   await page.locator("[data-stat=enqueued]").filter({ hasText: "1" }).waitFor();
   await route.fulfill({ response });
   await page.locator("#queues a", { hasText: "slow" }).waitFor();
-}, { web: { clock: QUICK } });
 
-browserTest("a page that could not be fetched is fetched again", async ({ page, site: { store }, go, complaints }) => {
-  let refusals = 0;
-  await go("/queues");
-  await page.locator("#queues", { hasText: "No queues yet" }).waitFor();
-  await page.route("**/queues", async (route) => {
-    if (refusals++ > 0) return await route.continue();
-    await route.fulfill({ status: 503, body: "Too many requests" });
-  });
-  await push(store, "w1", { queue: "slow" });
-  await page.locator("#queues a", { hasText: "slow" }).waitFor();
-  assert(complaints.every((text) => text.includes("503")), complaints.join());
+  await push(store, "w2", { queue: "slower" });
+  await page.locator("#queues a", { hasText: "slower" }).waitFor();
+  assert(fetched > 3 && complaints.every((text) => text.includes("503")), complaints.join());
   complaints.length = 0;
 }, { web: { clock: QUICK } });
 
