@@ -67,6 +67,8 @@ export class FrameConnection<In, Out> implements Disposable {
   readonly #socket: Deno.Conn;
   readonly #encoder = new TextEncoder();
   #unsent = "";
+  /** Called with whether what is in `#unsent` was written. */
+  #onWritten: ((isWritten: boolean) => void)[] = [];
   #sending = false;
 
   constructor(socket: Deno.Conn) {
@@ -77,6 +79,14 @@ export class FrameConnection<In, Out> implements Disposable {
   send(frame: Out): void {
     this.#unsent += `${JSON.stringify(frame)}\n`;
     if (!this.#sending) void this.#sendAll();
+  }
+
+  /** Sends a frame; resolves with whether it was written. If not, the other side has ended and never receives it. */
+  deliver(frame: Out): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#onWritten.push(resolve);
+      this.send(frame);
+    });
   }
 
   /** Hands every frame on as it comes; resolves when the other side is gone. */
@@ -108,16 +118,23 @@ export class FrameConnection<In, Out> implements Disposable {
 
   async #sendAll(): Promise<void> {
     this.#sending = true;
-    try {
-      while (this.#unsent !== "") {
-        let bytes = this.#encoder.encode(this.#unsent);
-        this.#unsent = "";
-        while (bytes.length > 0) bytes = bytes.subarray(await this.#socket.write(bytes));
-      }
-    } catch {
+    while (this.#unsent !== "") {
+      const bytes = this.#encoder.encode(this.#unsent);
+      const onWritten = this.#onWritten;
       this.#unsent = "";
-    } finally {
-      this.#sending = false;
+      this.#onWritten = [];
+      const isWritten = await this.#write(bytes);
+      for (const call of onWritten) call(isWritten);
+    }
+    this.#sending = false;
+  }
+
+  async #write(bytes: Uint8Array): Promise<boolean> {
+    try {
+      for (let from = 0; from < bytes.length;) from += await this.#socket.write(bytes.subarray(from));
+      return true;
+    } catch {
+      return false;
     }
   }
 }

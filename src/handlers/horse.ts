@@ -43,6 +43,17 @@ export interface HorseOptions {
   readonly log: Log;
 }
 
+/** A horse ended by itself before it received its job. */
+export class NeverStarted extends Error {
+  /** How the horse ended. */
+  override readonly cause: ProcessLost;
+
+  constructor(cause: ProcessLost) {
+    super(cause.message, { cause });
+    this.cause = cause;
+  }
+}
+
 interface Work {
   readonly job: JobContext;
   readonly resolve: (result: unknown) => void;
@@ -115,7 +126,7 @@ export class Horse {
   /**
    * Performs a job; resolves with its result.
    *
-   * @throws what the handler threw, or {@linkcode ProcessLost}
+   * @throws what the handler threw, {@linkcode ProcessLost}, or {@linkcode NeverStarted}
    */
   async perform(job: JobContext): Promise<unknown> {
     const ended = new AbortController();
@@ -133,14 +144,19 @@ export class Horse {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#work = { job, resolve, reject, ended };
     if (this.#dead) this.#end(await this.#child.status);
-    this.#connection!.send({
+    const delivered = this.#connection!.deliver({
       kind: "perform",
       queue: job.queue,
       payload: job.raw,
       ...(job.trace && { trace: job.trace.carrier }),
     });
     this.#traced ||= job.trace !== undefined;
-    return await promise;
+    try {
+      return await promise;
+    } catch (error) {
+      const diedBefore = error instanceof ProcessLost && error !== this.#reason && !await delivered;
+      throw diedBefore ? new NeverStarted(error) : error;
+    }
   }
 
   /**

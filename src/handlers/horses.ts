@@ -6,7 +6,8 @@
  *     last is used first.
  *  2. One that has performed so many jobs, or grown over the limit, is replaced. One that grows over it while it performs
  *     is killed, and its job fails.
- *  3. While the machine has too few file descriptors, processes or memory to start one, jobs wait for it.
+ *  3. A job that is given to a horse which died unnoticed while it was idle goes to another.
+ *  4. While the machine has too few file descriptors, processes or memory to start one, jobs wait for it.
  *
  * @module
  */
@@ -16,7 +17,7 @@ import type { Log } from "../log.ts";
 import { ChildListener } from "./child_listener.ts";
 import type { JobContext } from "./context.ts";
 import type { ParentStore } from "./frames.ts";
-import { Horse } from "./horse.ts";
+import { Horse, NeverStarted } from "./horse.ts";
 import { memoryOf } from "./process_group.ts";
 import { ProcessLost } from "./remote_error.ts";
 import { checkDescriptors, SpawnError } from "./spawn_self.ts";
@@ -53,6 +54,9 @@ export interface HorseCounts {
 const LOOK_MS = 100;
 /** Time between two attempts to start a horse while the machine lacks what that takes. */
 const RESTART_INTERVAL_MS = 500;
+
+/** A job that no horse has received, because each ended before, fails with the last of so many. */
+const MAX_HORSES_PER_JOB = 3;
 
 /** The pool. */
 export class Horses {
@@ -102,11 +106,16 @@ export class Horses {
    * @throws what the handler threw, {@linkcode ProcessLost}, or {@linkcode SpawnError}
    */
   async perform(job: JobContext): Promise<unknown> {
-    const horse = await this.#take(job.signal);
-    try {
-      return await horse.perform(job);
-    } finally {
-      this.#giveBack(horse);
+    for (let attempt = 1;; attempt++) {
+      const horse = await this.#take(job.signal);
+      try {
+        return await horse.perform(job);
+      } catch (error) {
+        if (!(error instanceof NeverStarted)) throw error;
+        if (attempt === MAX_HORSES_PER_JOB) throw error.cause;
+      } finally {
+        this.#giveBack(horse);
+      }
     }
   }
 

@@ -12,10 +12,12 @@ async function warm(bench: Bench, server: JobsProcess): Promise<number> {
   return await noted(bench, "pid");
 }
 
-/** Whether a process is there and no zombie. */
+/** Whether a process, or one of its threads, has not ended yet. Until then its files may be open. */
 async function isRunning(pid: number): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  return stat !== "" && !/\) [ZX]/.test(stat);
+  if (stat === "") return false;
+  const threads = await Array.fromAsync(Deno.readDir(`/proc/${pid}/task`)).catch(() => []);
+  return threads.length > 1 || !/\) [ZX]/.test(stat);
 }
 
 /** The number that a handler noted after this word. */

@@ -1,0 +1,45 @@
+/** The pool of isolated processes, in the process of the test. */
+import { assertEquals } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
+import { Horses } from "../../src/handlers/horses.ts";
+import { jobContext } from "../support/job.ts";
+import { KeptLog } from "../support/log.ts";
+import { temporaryFolder } from "../support/process.ts";
+
+const HORSES = new URL("../support/horse_handlers.js", import.meta.url).pathname;
+
+/** Whether a child has ended, with all its threads, so that its files are closed. */
+function hasEnded(pid: number): boolean {
+  const threads = [...Deno.readDirSync(`/proc/${pid}/task`)].length;
+  return threads === 1 && /\) Z/.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
+}
+
+Deno.test("a job given to a process that died while it was idle runs in another one", async () => {
+  await using folder = await temporaryFolder();
+  const notes = `${folder.path}/notes`;
+  const horses = new Horses({
+    modules: [HORSES],
+    store: { enqueue: () => Promise.reject(new Error()), declaredClasses: () => Promise.resolve([]) },
+    graceMs: 1_000,
+    maxMemoryBytes: 0,
+    maxJobs: 0,
+    clock: systemClock,
+    log: new KeptLog(),
+  });
+  const job = () => jobContext({ class: "WhichProcess", payload: { args: [notes] } });
+  await horses.start();
+  try {
+    await horses.perform(job());
+    const [first] = horses.pids;
+    Deno.kill(first!, "SIGKILL");
+    // The event loop doesn't turn meanwhile: this process has not noticed.
+    while (!hasEnded(first!));
+    await horses.perform(job());
+    const lines = (await Deno.readTextFile(notes)).trim().split("\n");
+    assertEquals(lines.length, 2);
+    assertEquals(lines[0], `pid ${first}`);
+    assertEquals(lines[1] === lines[0], false);
+  } finally {
+    await horses.stop();
+  }
+});
