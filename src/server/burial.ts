@@ -9,7 +9,7 @@
  */
 import { JobContext } from "../handlers/context.ts";
 import { WorkerDied } from "../job/errors.ts";
-import { parsePayload } from "../job/job.ts";
+import { type Job, parsePayload } from "../job/job.ts";
 import type { DoomedJob, Outcome, Store } from "../store/store.ts";
 import type { ProcessorServices } from "./processor.ts";
 
@@ -31,22 +31,24 @@ export class Burial {
    * @throws {StoreError} when the outcome cannot be stored
    */
   async bury(doomed: DoomedJob): Promise<boolean> {
-    const { lost } = await this.#store.settle(doomed.owner, [await this.#outcome(doomed)]);
-    return lost.length === 0;
+    const job = parsePayload(doomed.payload);
+    const outcome = job === undefined ? this.#asItIs(doomed) : await this.#outcome(doomed, job);
+    const { lost } = await this.#store.settle(doomed.owner, [outcome]);
+    if (lost.length > 0) return false;
+    if (job) this.#services.totals.addDied(job.class, outcome.kind === "discard" ? "discarded" : "dead");
+    return true;
   }
 
-  async #outcome(doomed: DoomedJob): Promise<Outcome> {
-    const { token, queue, payload, deaths, ended, owner } = doomed;
-    const { log, records, retrier, totals } = this.#services;
-    const job = parsePayload(payload);
-    if (job === undefined) {
-      log.error("Unreadable payload, moved to dead as it is", { queue });
-      return { kind: "bury", token, payload };
-    }
+  #asItIs({ token, queue, payload }: DoomedJob): Outcome {
+    this.#services.log.error("Unreadable payload, moved to dead as it is", { queue });
+    return { kind: "bury", token, payload };
+  }
+
+  async #outcome(doomed: DoomedJob, job: Job): Promise<Outcome> {
+    const { queue, deaths, ended, owner } = doomed;
+    const { records, retrier } = this.#services;
     const error = new WorkerDied(deaths, ended);
     const context = new JobContext({ ...job, queue }, this.#services);
-    const outcome = await retrier.outcome(doomed, job, context, error);
-    totals.addDied(job.class, outcome.kind === "discard" ? "discarded" : "dead");
-    return records.died(outcome, context, error, owner);
+    return records.died(await retrier.outcome(doomed, job, context, error), context, error, owner);
   }
 }

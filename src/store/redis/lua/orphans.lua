@@ -41,7 +41,8 @@ for o = 1, #owners, 2 do
     local tokens = call('HKEYS', key)
     table.sort(tokens)
     local ended, alone, suspects = lastMoments(owner)
-    local leases = { owner, ended, alone, #suspects, unpack(suspects) }
+    local leases = { owner, ended, alone, #suspects }
+    for _, token in ipairs(suspects) do leases[#leases + 1] = token end
     for i = #tokens, 1, -1 do
       local size = call('HSTRLEN', key, tokens[i])
       if count > 0 and size > bytes then left = 0 end
