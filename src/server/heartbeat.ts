@@ -22,6 +22,12 @@ import { type Moment, momentOf } from "./ownership.ts";
 import type { Service } from "./service.ts";
 import type { Tasks } from "./tasks.ts";
 
+/**
+ * Maximum pause between two attempts to connect. After an outage every worker has a heartbeat timeout to beat again: with a
+ * short timeout the pauses have to be short, too.
+ */
+const MAX_BACKOFF_MS = 2_000;
+
 /** What the heartbeat is made with. */
 export interface HeartbeatOptions {
   readonly store: Store;
@@ -166,7 +172,7 @@ export class Heartbeat implements Service {
       {
         kind: "start",
         storeUrl,
-        storeOptions: options,
+        storeOptions: { ...options, maxBackoffMs: Math.min(MAX_BACKOFF_MS, ttlMs / 10) },
         process: describe(),
         at: momentOf(clock),
         intervalMs,

@@ -19,6 +19,8 @@ export interface StoreOptions {
   readonly durability?: "full" | "normal";
   /** How long a verb waits for a lock that another program holds, or for a connection; default 10,000. */
   readonly waitMs?: number;
+  /** Redis: maximum pause between two attempts to connect, before jitter of up to a half; default 2,000. */
+  readonly maxBackoffMs?: number;
   /** Payload times as Sidekiq 8 writes them (`8`: integer milliseconds) or as all read them (`7`, the default: seconds with a fraction). */
   readonly sidekiqWire?: 7 | 8;
   /** SQLite: whether to make the file, and its folder, where there is none; default true. */

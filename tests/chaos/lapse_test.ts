@@ -109,8 +109,8 @@ const SCENES: Readonly<Record<string, () => Promise<void>>> = {
       await bench.until(async () => (await areAlive(bench)).every((alive) => !alive), "both have lapsed");
       await redis.kill();
       await redis.start();
-      // It reaches Redis before the two can.
-      await using newcomer = await bench.server(["-q", "other"], BRIEF);
+      // It reaches Redis before the two can. They have as long as its timeout.
+      await using newcomer = await bench.server(["-q", "other"], { ...BRIEF, JOBS_DEAD_AFTER: "30s" });
       await newcomer.logged(WAITS);
       proxy.weather = "fair";
       await bench.until(async () => (await areAlive(bench)).every(Boolean), "all beat");

@@ -255,6 +255,20 @@ Deno.test("redis chaos: SCRIPT FLUSH in the middle of everything", async () => {
   assertEquals([enqueued, leased, processed], [0, 0, 100]);
 });
 
+Deno.test("redis chaos: with a small maximum backoff, a store tries to connect more often", async () => {
+  await using redis = await startRedis();
+  await using often = await TcpProxy.start(redis.port);
+  await using usual = await TcpProxy.start(redis.port);
+  await using _a = await openStore(`redis://127.0.0.1:${often.port}`, { maxBackoffMs: 25 });
+  await using _b = await openStore(`redis://127.0.0.1:${usual.port}`);
+  for (const proxy of [often, usual]) {
+    proxy.weather = "closed";
+    proxy.cut();
+  }
+  await until(() => often.accepted > 50);
+  assert(usual.accepted < 25, `${usual.accepted}`);
+});
+
 Deno.test("redis chaos: a rescue that had to wait for the connection decides anew, and takes no worker for offline", async () => {
   const said: string[] = [];
   await using t = await openBench({ log: (_level, message) => said.push(message) });

@@ -24,6 +24,8 @@ export interface LinkOptions {
   readonly shown: string;
   /** How long a call waits for a connection in all. */
   readonly waitMs: number;
+  /** Maximum pause between two attempts to connect, before jitter of up to a half; default 2,000. */
+  readonly maxBackoffMs?: number;
   /** Sends a PING this often, for a connection that otherwise only receives. Default: never. */
   readonly pingMs?: number;
   /** Told when the connection is gone, and will be made anew. */
@@ -225,7 +227,7 @@ export class Link {
         this.#failure = error;
         this.#downSince ??= systemClock.monotonic();
         this.#wake();
-        await systemClock.sleep(backoff(failures), this.#end.signal);
+        await systemClock.sleep(backoff(failures, this.#options.maxBackoffMs), this.#end.signal);
       }
     }
   }
@@ -290,6 +292,6 @@ export class Link {
 }
 
 /** Milliseconds until the next attempt: doubling, with jitter so that many processes do not come back at once. */
-function backoff(failures: number): number {
-  return Math.min(FIRST_BACKOFF_MS * 2 ** failures, LONGEST_BACKOFF_MS) * (0.5 + Math.random());
+function backoff(failures: number, maxMs = LONGEST_BACKOFF_MS): number {
+  return Math.min(FIRST_BACKOFF_MS * 2 ** failures, maxMs) * (0.5 + Math.random());
 }

@@ -36,12 +36,20 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
   const tls = await readTls(address);
   const silenceMs = Math.max(SHORTEST_SILENCE_MS, waitMs / 4);
+  const backoff = options.maxBackoffMs === undefined ? {} : { maxBackoffMs: options.maxBackoffMs };
   const links = new Set<Link>();
 
   function newLink(name: string, silenceMs: number, options: Partial<LinkOptions> = {}): Link {
     const dialOptions = { name: `jobs:${name}`, silenceMs, ...(tls ? { tls } : {}) };
     const dial = (signal: AbortSignal) => connect(address, dialOptions, signal);
-    const link = new Link({ dial, shown: address.shown, waitMs, onClose: () => links.delete(link), ...options });
+    const link = new Link({
+      dial,
+      shown: address.shown,
+      waitMs,
+      ...backoff,
+      onClose: () => links.delete(link),
+      ...options,
+    });
     links.add(link);
     return link;
   }
