@@ -4,10 +4,14 @@
  * @module
  */
 import { QUEUES } from "./kinds.ts";
+import { until } from "../support/eventually.ts";
 import type { Disturbance, Scene } from "./disturbance.ts";
 import { insist } from "./insist.ts";
 import { childrenOf, signal } from "./processes.ts";
 import { pause } from "./uptime.ts";
+
+/** On a busy machine, or while the store is down, a new process that does not start ends the replacing. */
+const REPLACED_WITHIN_MS = 20_000;
 
 /** @param deadAfterMs a worker without a heartbeat for this long is offline */
 export function processDisturbances(deadAfterMs: number): Disturbance[] {
@@ -28,6 +32,7 @@ export function processDisturbances(deadAfterMs: number): Disturbance[] {
       forMs: [0, 2_000],
       run: ({ target, forMs }) => target.program.stop(forMs),
     },
+    { name: "reload a worker", weight: 1, hits: "worker", forMs: [0, 0], run: reload },
     { name: "freeze past the timeout", weight: 3, hits: "worker", forMs: pastTimeout, run: freeze },
     { name: "freeze for a moment", weight: 1, hits: "worker", forMs: [200, deadAfterMs / 3], run: freeze },
     { name: "quiet a worker", weight: 1, hits: "worker", forMs: [500, 4_000], run: quiet },
@@ -63,6 +68,24 @@ async function freeze({ target, random, incidents, forMs }: Scene): Promise<void
     await pause(forMs);
   });
   signal(frozen, "SIGCONT");
+}
+
+/** HUP: of several processes each is stopped, and replaced, one after the other. */
+async function reload({ target, incidents }: Scene): Promise<void> {
+  const { pid } = target.program;
+  const replaced = target.kind === "several" ? childrenOf(pid) : [];
+  const isGone = (child: number) => !childrenOf(pid).includes(child);
+  signal(pid, "SIGHUP");
+  await Promise.all(
+    replaced.map((child) =>
+      incidents.over("replaced", "stopping", child, () =>
+        until(
+          () => isGone(child),
+          "",
+          REPLACED_WITHIN_MS,
+        ).catch(() => {}))
+    ),
+  );
 }
 
 async function quiet({ target, forMs }: Scene): Promise<void> {

@@ -13,19 +13,28 @@ const STUCK_MS = 45_000;
 const LOOK_MS = 200;
 const PAGE = 1_000;
 
-/** Waits until no job is queued, scheduled, retrying or running, or until nothing moves any more. Returns how long. */
-export async function drain(store: OpenStore): Promise<number> {
+/** How a drain went. */
+export interface Drain {
+  /** Jobs that were queued, scheduled, retrying or running when it began. */
+  readonly jobs: number;
+  readonly ms: number;
+}
+
+/** Waits until no job is queued, scheduled, retrying or running, or until nothing moves any more. */
+export async function drain(store: OpenStore): Promise<Drain> {
   const start = uptime();
+  let jobs: number | undefined;
   let least = Infinity;
   let since = start;
   while (uptime() - since < STUCK_MS) {
     const { enqueued, scheduled, retry, leased } = await insist(() => store.stats());
     const left = enqueued + scheduled + retry + leased;
+    jobs ??= left;
     if (left === 0) break;
     if (left < least) [least, since] = [left, uptime()];
     await pause(LOOK_MS);
   }
-  return uptime() - start;
+  return { jobs: jobs ?? 0, ms: uptime() - start };
 }
 
 /** Returns the jids of the jobs that are in the store: those in `dead`, and all others. */

@@ -29,7 +29,7 @@ async function main(): Promise<number> {
 }
 
 async function run(signal: AbortSignal): Promise<number> {
-  const { stores, ...common } = readOptions(Deno.args);
+  const { stores, keep, ...common } = readOptions(Deno.args);
   const folder = await Deno.makeTempDir({ prefix: "jobs-soak-" });
   console.log(
     `Soaking ${stores.join(" and ")}, ${common.durationMs / 1_000} s, seed ${common.seed}; logs in ${folder}`,
@@ -41,6 +41,6 @@ async function run(signal: AbortSignal): Promise<number> {
   console.log();
   for (const result of results) console.log(reportLine(result));
   const isOk = results.every(isClean);
-  if (isOk) await Deno.remove(folder, { recursive: true });
+  if (isOk && !keep) await Deno.remove(folder, { recursive: true });
   return isOk ? 0 : 1;
 }

@@ -9,6 +9,8 @@ import type { SoakOptions } from "./soak.ts";
 /** What a soak is started with. */
 export interface CommandLine extends Omit<SoakOptions, "store" | "folder" | "signal"> {
   readonly stores: readonly SoakOptions["store"][];
+  /** Keep logs and ledgers also when nothing was found. */
+  readonly keep: boolean;
 }
 
 const FLAGS = ["minutes", "seconds", "store", "seed", "workers", "rate", "timeout", "only"] as const;
@@ -17,10 +19,13 @@ const FLAGS = ["minutes", "seconds", "store", "seed", "workers", "rate", "timeou
 export function readOptions(argv: readonly string[]): CommandLine {
   const given = parseArgs([...argv], {
     string: [...FLAGS],
+    boolean: ["keep"],
     unknown: (name) => {
-      throw new RangeError(`Unknown argument "${name}": expected ${FLAGS.map((flag) => `--${flag}`).join(", ")}`);
+      throw new RangeError(
+        `Unknown argument "${name}": expected ${FLAGS.map((flag) => `--${flag}`).join(", ")}, --keep`,
+      );
     },
-  }) as Partial<Record<typeof FLAGS[number], string>>;
+  }) as Partial<Record<typeof FLAGS[number], string>> & { readonly keep: boolean };
   const number = (flag: typeof FLAGS[number], ifAbsent: number, low: number, high: number) => {
     const value = given[flag] || String(ifAbsent);
     if (!(Number(value) >= low && Number(value) <= high)) {
@@ -39,6 +44,7 @@ export function readOptions(argv: readonly string[]): CommandLine {
     workers: number("workers", 4, 2, 5),
     rate: number("rate", 60, 1, 1_000),
     deadAfterMs: 1_000 * number("timeout", 3, 1, 60),
+    keep: given.keep,
     ...(only !== undefined && only !== "" && { only: only.split(",") }),
   };
 }

@@ -48,11 +48,12 @@ const TITLES: Readonly<Record<string, string>> = {
 
 /** Returns the report for people. */
 export function report(result: SoakResult): string {
-  const { options, account, disturbances, leftOut, drainMs } = result;
+  const { options, account, disturbances, leftOut, drain } = result;
   const extra = Object.entries(account.extra).map(([cause, count]) => `${count} ${cause}`).join(", ");
   const rows: [string, string | number][] = [
     ["store, seed", `${options.store}, ${options.seed}`],
-    ["load, drain", `${seconds(options.durationMs)}, ${seconds(drainMs)}`],
+    ["load", seconds(options.durationMs)],
+    ["drain", `${drain.jobs} jobs in ${seconds(drain.ms)}`],
     ["jobs acknowledged", account.acknowledged],
     ["pushes refused by a unique lock", account.refused],
     ["jobs that ran without an acknowledgement", account.unacknowledged],
@@ -75,7 +76,7 @@ export function report(result: SoakResult): string {
 
 /** Returns the same as one line of JSON. */
 export function reportLine(result: SoakResult): string {
-  const { options: { only, folder, signal: _, ...options }, account, disturbances, leftOut, drainMs } = result;
+  const { options: { only, folder, signal: _, ...options }, account, disturbances, leftOut, drain } = result;
   const counts = Object.entries(problemsOf(result)).map(([name, { length }]) => [name, length]);
   const { acknowledged, refused, unacknowledged, executions, extra, occurrences } = account;
   return JSON.stringify({
@@ -84,7 +85,8 @@ export function reportLine(result: SoakResult): string {
     ok: isClean(result),
     ...{ acknowledged, refused, unacknowledged, executions, extra, occurrences },
     ...Object.fromEntries(counts),
-    drainMs,
+    drainJobs: drain.jobs,
+    drainMs: drain.ms,
     disturbances,
     leftOut,
     folder,

@@ -9,7 +9,7 @@ import { until } from "../support/eventually.ts";
 import { type Account, account } from "./account.ts";
 import { Cast } from "./cast.ts";
 import { processDisturbances } from "./disturb_processes.ts";
-import { drain, jidsIn } from "./drain.ts";
+import { type Drain, drain, jidsIn } from "./drain.ts";
 import { failuresOf } from "./failures.ts";
 import type { Ground } from "./ground.ts";
 import { Incidents } from "./incidents.ts";
@@ -53,8 +53,8 @@ export interface SoakResult {
   readonly disturbances: Readonly<Record<string, number>>;
   /** What the machine does not allow. */
   readonly leftOut: readonly string[];
-  /** How long the jobs took that were there when the load stopped. */
-  readonly drainMs: number;
+  /** The jobs that were there when the load stopped. */
+  readonly drain: Drain;
   /** Programs that ended by themselves, did not end, or ended with an error. */
   readonly failures: readonly string[];
   /** What is left in the store, and processes that are left. */
@@ -110,7 +110,7 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
   const watching = watch(store, `${folder}/heartbeats.log`, over.signal);
   await perform(planned, stage, options.durationMs);
   await calm(ground, cast);
-  const drainMs = await drain(store);
+  const drained = await drain(store);
   over.abort();
   await watching;
   const places = await jidsIn(store);
@@ -125,7 +125,7 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
     account: account(all),
     disturbances: incidents.counts,
     leftOut: ground.leftOut,
-    drainMs,
+    drain: drained,
     failures: failuresOf(cast.endings, evidence),
     leftovers: [...await ground.leftovers(), ...await processesLeft(id)],
   };
