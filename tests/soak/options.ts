@@ -17,7 +17,7 @@ const FLAGS = ["minutes", "seconds", "store", "seed", "workers", "rate", "timeou
 
 /** @throws {RangeError} with one line that says which option is wrong, and what was expected */
 export function readOptions(argv: readonly string[]): CommandLine {
-  const given = parseArgs([...argv], {
+  const parsed: unknown = parseArgs([...argv], {
     string: [...FLAGS],
     boolean: ["keep"],
     unknown: (name) => {
@@ -25,7 +25,8 @@ export function readOptions(argv: readonly string[]): CommandLine {
         `Unknown argument "${name}": expected ${FLAGS.map((flag) => `--${flag}`).join(", ")}, --keep`,
       );
     },
-  }) as Partial<Record<typeof FLAGS[number], string>> & { readonly keep: boolean };
+  });
+  const given = parsed as Partial<Record<typeof FLAGS[number], string>> & { readonly keep: boolean };
   const number = (flag: typeof FLAGS[number], ifAbsent: number, low: number, high: number) => {
     const value = given[flag] || String(ifAbsent);
     if (!(Number(value) >= low && Number(value) <= high)) {
