@@ -139,30 +139,6 @@ async function processesLeft(id: string): Promise<string[]> {
   return left().map(({ pid, command }) => `process ${pid} ${command}`);
 }
 
-/**
- * Soaks several stores at the same time, each in a folder of its own.
- *
- * @throws {AggregateError} when one of the soaks itself fails; not before all have ended
- */
-export async function soakAll(
-  stores: readonly SoakOptions["store"][],
-  options: Omit<SoakOptions, "store">,
-): Promise<SoakResult[]> {
-  const ended = await Promise.allSettled(stores.map(async (store) => {
-    const folder = `${options.folder}/${store}`;
-    await Deno.mkdir(folder);
-    return await soak({ ...options, store, folder });
-  }));
-  const errors = ended.flatMap((one) => one.status === "rejected" ? [one.reason] : []);
-  if (errors.length > 0) {
-    throw new AggregateError(
-      errors,
-      `Soak failed: ${errors.map((error) => error.stack).join("\n")}`,
-    );
-  }
-  return ended.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
-}
-
 /** Limits queues, and adds cron entries. */
 async function prepare({ store }: Ground): Promise<void> {
   await store.limit("narrow", { running: NARROW });
