@@ -32,7 +32,7 @@ async function main(): Promise<number> {
     await provideBundle(folder);
     const isClean = stores.length > 1 ? await soakApart(options) : await soakHere(options, folder);
     if (stores.length > 1 || isClean && !options.keep) await Deno.remove(folder, { recursive: true });
-    return isClean ? 0 : 1;
+    return stop.signal.aborted ? 130 : isClean ? 0 : 1;
   } catch (error) {
     if (stop.signal.aborted) return 130;
     console.error(error instanceof MissingTool || error instanceof RangeError ? `soak: ${error.message}` : error);
