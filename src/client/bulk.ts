@@ -20,7 +20,7 @@ export interface BulkOptions {
   readonly spreadMs?: number;
 }
 
-/** Jobs per call of the store. */
+/** The most jobs per call of the store. */
 export const BATCH = 1_000;
 
 /**
@@ -60,9 +60,10 @@ class Batch {
   /** Of each job, its place among the results. */
   readonly #places: number[] = [];
   #characters = 0;
+  #weight = 0;
 
   get full(): boolean {
-    return this.results.length >= BATCH || this.#characters >= MAX_BATCH_BYTES;
+    return this.#weight >= BATCH || this.#characters >= MAX_BATCH_BYTES;
   }
 
   add(job: NewJob): void {
@@ -70,10 +71,14 @@ class Batch {
     this.#jobs.push(job);
     this.results.push({ jid: job.jid });
     this.#characters += job.payload.length;
+    // A job for later that has a lock takes a store three times as long.
+    const isLater = job.at !== undefined || job.delayMs !== undefined;
+    this.#weight += isLater && job.unique !== undefined ? 2 : 1;
   }
 
   refuse(error: InvalidPayload): void {
     this.results.push({ refused: error.message });
+    this.#weight++;
   }
 
   async store(store: Pick<Store, "enqueue">, done: number): Promise<PushResult[]> {

@@ -1,5 +1,5 @@
 /**
- * The counts of everything, in one script; and those of each day.
+ * The counts of everything, in one script as long as there are not too many queues; and those of each day.
  *
  * @module
  */
@@ -12,9 +12,17 @@ import { dayKey, queueKey } from "./keys.ts";
 import type { Link } from "./link.ts";
 import { SCRIPTS } from "./script.ts";
 
+/** Queues that one step of Redis tells of. */
+const QUEUES_AT_ONCE = 500;
+
 /** See `StoreAdmin.stats`. */
 export async function readStats({ link, offset }: Context): Promise<Stats> {
-  const [counts, rows] = await link.run(SCRIPTS.stats, [], [offset()]) as [number[], QueueRow[]];
+  const reply = await link.run(SCRIPTS.stats, [], [offset(), `${QUEUES_AT_ONCE}`]);
+  const [counts, rows, others] = reply as [number[], QueueRow[], string[]];
+  for (let from = 0; from < others.length; from += QUEUES_AT_ONCE) {
+    const some = others.slice(from, from + QUEUES_AT_ONCE);
+    rows.push(...await link.run(SCRIPTS.queues, [], [offset(), ...some]) as QueueRow[]);
+  }
   const [now, processed, failed, scheduled, retry, dead, leased, processes] = counts;
   for (const row of rows) {
     // One by one: they are large.

@@ -14,6 +14,9 @@ import type { WakeChannel } from "./wake_channel.ts";
 /** Where nothing can be told (this user may not publish), it is looked for so often. */
 const LOOK_MS = 5_000;
 
+/** Entries that one step of Redis changes: at midnight a thousand may be due. */
+const WRITES_AT_ONCE = 100;
+
 /** Keeps the crontab. */
 export class Cron {
   readonly #context: Context;
@@ -39,7 +42,14 @@ export class Cron {
 
   /** See `CronStore.cronWrite`. */
   async write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
-    if (writes.length === 0) return [];
+    const versions: (number | undefined)[] = [];
+    for (let from = 0; from < writes.length; from += WRITES_AT_ONCE) {
+      versions.push(...await this.#write(writes.slice(from, from + WRITES_AT_ONCE)));
+    }
+    return versions;
+  }
+
+  async #write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
     const { link, offset, wire } = this.#context;
     const head = [offset(), `${wire}`, `${MOST_CRON_RECORDS}`, rememberMs(this.#context)];
     // Resent because its answer was lost, it must not seem that another was faster: the caller would write once more.

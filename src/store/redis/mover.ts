@@ -1,7 +1,7 @@
 /**
  * Makes moves in scripts that are short for the server and harmless when sent again:
  *
- *  1. A script has at most {@linkcode MAX_MOVES} moves and {@linkcode MAX_BATCH_BYTES}. One that reaches deep into a queue
+ *  1. A script has at most {@linkcode MAX_MOVES} moves and {@linkcode MAX_BYTES} of payloads. One that reaches deep into a queue
  *     has at most {@linkcode MAX_DEEP_MOVES}, because Redis finds each by a jump and removes all by one walk.
  *  2. One script is under way at a time. It has a number, which Redis remembers with the answer: a script sent again
  *     because its answer was lost does nothing, and returns that answer.
@@ -11,7 +11,6 @@
  */
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../../clock.ts";
-import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
 import { StoreError } from "../errors.ts";
 import { MOST_RECORDS } from "../results.ts";
 import type { Arg } from "./connection.ts";
@@ -22,6 +21,8 @@ import { packRecord } from "./results.ts";
 import { SCRIPTS } from "./script.ts";
 
 const MAX_MOVES = 250;
+/** A quarter of other batches: a script that moves a job within Redis copies it five times. A larger job goes alone. */
+const MAX_BYTES = 1024 * 1024;
 /** An entry this far from the front of its queue is deep: a jump to it takes up to 0.1 ms, and there are two. */
 const DEEP = 2_000;
 const MAX_DEEP_MOVES = 20;
@@ -132,7 +133,7 @@ function countFitting(moves: readonly Move[]): number {
   for (const { position = 0, old, payload = "", record } of moves) {
     bytes += old.length + payload.length + (record?.body.length ?? 0);
     if (position >= DEEP) most = MAX_DEEP_MOVES;
-    if (count > 0 && (bytes > MAX_BATCH_BYTES || count >= most)) break;
+    if (count > 0 && (bytes > MAX_BYTES || count >= most)) break;
     count++;
   }
   return count;

@@ -32,10 +32,18 @@ export async function redisScratch(url: string, options: ScratchOptions): Promis
   const address = parseAddress(url);
   const owner = crypto.randomUUID();
   const ask = (database: number, verb: "take" | "keep" | "leave") =>
-    within(
-      { ...address, database },
-      (connection) => connection.send(["EVAL", scratch, "0", verb, owner, queue, `${TTL_MS}`]),
-    );
+    within({ ...address, database }, async (connection) => {
+      const send = (...args: string[]) => connection.send(["EVAL", scratch, "0", ...args]);
+      const run = () => send(verb, owner, queue, `${TTL_MS}`);
+      if (verb === "keep") return await run();
+      if (verb === "take") {
+        const answer = await run();
+        if (answer !== -1) return answer;
+      }
+      let cursor = "0";
+      do cursor = String(await send("clear", owner, queue, `${TTL_MS}`, cursor)); while (cursor !== "0");
+      return await run();
+    });
   for (let database = LAST_DATABASE; database >= 0; database--) {
     if (database === address.database) continue;
     if (await ask(database, "take") !== 1) continue;

@@ -37,6 +37,8 @@ import measure from "./lua/measure.lua" with { type: "text" };
 import move from "./lua/move.lua" with { type: "text" };
 import offline from "./lua/offline.lua" with { type: "text" };
 import orphans from "./lua/orphans.lua" with { type: "text" };
+import queueRows from "./lua/queue_rows.lua" with { type: "text" };
+import queues from "./lua/queues.lua" with { type: "text" };
 import reconcile from "./lua/reconcile.lua" with { type: "text" };
 import pause from "./lua/pause.lua" with { type: "text" };
 import paused from "./lua/paused.lua" with { type: "text" };
@@ -92,6 +94,7 @@ export const SCRIPTS = {
   holder: script(holder),
   move: script(move, takeOut + add + trimDead + unlock + endLive + keepRecord),
   orphans: script(orphans, offline),
+  queues: script(queues, paused + limits + queueRows),
   reconcile: script(reconcile),
   pause: script(pause),
   pauses: script(pauses, paused),
@@ -102,7 +105,7 @@ export const SCRIPTS = {
   rescue: script(rescue, offline),
   send: script(send),
   settle: script(settle, add + trimDead + count + endLive + keepRecord),
-  stats: script(stats, limits),
+  stats: script(stats, paused + limits + queueRows),
   suspects: script(suspects),
   take: script(take, paused + limits),
   window: script(window),

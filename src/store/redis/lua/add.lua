@@ -1,5 +1,6 @@
 -- Included: adds a member to a set, at a time in ms. A set keeps one of two members alike to the last byte, so each further
 -- one gets white space at its end, which makes it another member of the same job.
+local endings = {}
 local function add(set, at, payload)
   local score = string.format('%.3f', at / 1000)
   if redis.call('ZADD', set, 'NX', score, payload) == 1 then return end
@@ -17,11 +18,15 @@ local function add(set, at, payload)
   end
   local function isFree(n) return not redis.call('ZSCORE', set, nth(n)) end
 
-  local taken, free = 0, 1
+  -- The one that this script took last for such a member.
+  endings[set] = endings[set] or {}
+  local taken = endings[set][payload] or 0
+  local free = taken + 1
   while not isFree(free) do taken, free = free, 2 * free end
   while free - taken > 1 do
     local middle = math.floor((taken + free) / 2)
     if isFree(middle) then free = middle else taken = middle end
   end
   redis.call('ZADD', set, 'NX', score, nth(free))
+  endings[set][payload] = free
 end

@@ -41,16 +41,23 @@ end
 local number, answer = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
 if number and tonumber(number) >= tonumber(ARGV[3]) then return cmsgpack.unpack(answer) end
 
+local locked = {}
+for from = 6, first - 1, 4000 do
+  local keys = {}
+  for i = from, math.min(from + 3999, first - 1), 4 do keys[#keys + 1] = 'jobs:unique:' .. ARGV[i + 1] end
+  for i, text in ipairs(call('MGET', unpack(keys))) do locked[keys[i]] = text end
+end
 for i = 6, first - 1, 4 do
   local place, key, jid, ttl = tonumber(ARGV[i]), 'jobs:unique:' .. ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
-  local till, holder = string.match(call('GET', key) or '', '^(%d+) (.*)$')
+  local till, holder = string.match(locked[key] or '', '^(%d+) (.*)$')
   if till and tonumber(till) > now and holder ~= jid then
     refused[place] = true
     result[#result + 1] = place
     result[#result + 1] = holder
   else
     -- The stated end counts; Redis only sweeps up, later.
-    call('SET', key, string.format('%d', now + ttl) .. ' ' .. jid, 'PX', ttl + 60000)
+    locked[key] = string.format('%d', now + ttl) .. ' ' .. jid
+    call('SET', key, locked[key], 'PX', ttl + 60000)
     call('SET', 'jobs:unique-of:' .. jid, ARGV[i + 1], 'PX', ttl + 60000)
   end
 end
@@ -58,7 +65,8 @@ call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
 
 local place = 0
 local i = first
-local earliest
+-- When the earliest member of `schedule` was due before, and when it is now.
+local head, earliest
 while i <= #ARGV do
   if ARGV[i] ~= 'later' then
     local queue, last, ending = ARGV[i + 1], i + 2 + ARGV[i + 2], ARGV[i] == 'now' and enqueuedAt or ''
@@ -85,10 +93,8 @@ while i <= #ARGV do
           call('SADD', 'queues', queue)
           call('LPUSH', 'queue:' .. queue, string.sub(payload, -1) == '}' and string.sub(payload, 1, -2) .. enqueuedAt or payload)
         else
-          if not earliest or at < earliest then
-            local head = call('ZRANGE', 'schedule', 0, 0, 'WITHSCORES')
-            if not head[2] or at < head[2] * 1000 then earliest = at end
-          end
+          head = head or (call('ZRANGE', 'schedule', 0, 0, 'WITHSCORES')[2] or math.huge) * 1000
+          if at < (earliest or head) then earliest = at end
           add('schedule', at, payload)
         end
       end

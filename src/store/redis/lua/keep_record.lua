@@ -1,20 +1,48 @@
--- Keeps the record of a job that has ended; stands inside of other scripts.
--- now: the store's time in ms; most: how many are kept; ttl: in ms, "" for as long as there is room
-local function keepRecord(now, most, jid, ttl, body)
+-- Included: keeps records of jobs that have ended.
+-- now: the store's time in ms; ttl: in ms, "" for as long as there is room. `listRecords` must follow.
+local kept = {}
+local function keepRecord(now, jid, ttl, body)
   local key = 'jobs:result:' .. jid
   if ttl == '' then
     redis.call('SET', key, ' ' .. body)
   else
     redis.call('SET', key, string.format('%.0f', now + ttl) .. ' ' .. body, 'PX', ttl)
   end
-  redis.call('ZADD', 'jobs:ended', redis.call('INCR', 'jobs:ended:number'), jid)
-  for _, old in ipairs(redis.call('ZRANGE', 'jobs:ended', 0, -most - 1)) do
-    redis.call('DEL', 'jobs:result:' .. old)
-    redis.call('ZREM', 'jobs:ended', old)
+  kept[#kept + 1] = jid
+end
+
+-- Lists the records that this script has kept, and drops the oldest of more than `most`.
+local function listRecords(most)
+  local call = redis.call
+  if #kept == 0 then return end
+  local number = call('INCRBY', 'jobs:ended:number', #kept) - #kept
+  for from = 1, #kept, 1000 do
+    local members = {}
+    for k = from, math.min(from + 999, #kept) do
+      members[#members + 1] = number + k
+      members[#members + 1] = kept[k]
+    end
+    call('ZADD', 'jobs:ended', unpack(members))
   end
-  -- Those whose time is over are swept up a few at a time, from the oldest on.
-  for _, old in ipairs(redis.call('ZRANGE', 'jobs:ended', 0, 2)) do
-    if redis.call('EXISTS', 'jobs:result:' .. old) == 0 then redis.call('ZREM', 'jobs:ended', old) end
+
+  local over = math.min(call('ZCARD', 'jobs:ended') - most, 2 * #kept, 1000)
+  if over > 0 then
+    local keys = {}
+    for i, old in ipairs(call('ZRANGE', 'jobs:ended', 0, over - 1)) do keys[i] = 'jobs:result:' .. old end
+    call('DEL', unpack(keys))
+    call('ZREMRANGEBYRANK', 'jobs:ended', 0, over - 1)
   end
-  redis.pcall('PUBLISH', 'jobs:results', jid)
+
+  -- Those that have expired are removed from the list a few at a time, from the oldest on.
+  local expired = {}
+  for _, old in ipairs(call('ZRANGE', 'jobs:ended', 0, math.min(3 * #kept, 500) - 1)) do
+    if call('EXISTS', 'jobs:result:' .. old) == 0 then expired[#expired + 1] = old end
+  end
+  if #expired > 0 then call('ZREM', 'jobs:ended', unpack(expired)) end
+
+  -- Most of the time no client waits. One that may not ask publishes.
+  local listeners = redis.pcall('PUBSUB', 'NUMSUB', 'jobs:results')
+  if listeners.err or tonumber(listeners[2]) > 0 then
+    for _, jid in ipairs(kept) do redis.pcall('PUBLISH', 'jobs:results', jid) end
+  end
 end

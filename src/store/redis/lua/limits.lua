@@ -22,17 +22,25 @@ end
 -- No moment of a list is later than this one.
 local function endAt(key, now)
   local call = redis.call
-  for i, moment in ipairs(call('LRANGE', key, 0, -1)) do
+  local late = 0
+  for _, moment in ipairs(call('LRANGE', key, 0, -1)) do
     if tonumber(moment) <= now then break end
-    call('LSET', key, i - 1, string.format('%.0f', now))
+    late = late + 1
   end
+  local ttl = call('PTTL', key)
+  call('LTRIM', key, late, -1)
+  local moments = {}
+  for i = 1, math.min(late, 1000) do moments[i] = string.format('%.0f', now) end
+  for from = 1, late, 1000 do call('LPUSH', key, unpack(moments, 1, math.min(1000, late - from + 1))) end
+  if ttl > 0 then call('PEXPIRE', key, ttl) end
 end
 
 -- What a queue's limit leaves, read from what is there. Returns how many jobs may be taken now, in how many ms one may if
 -- none (-1: as soon as one that runs has ended), how many run, and how many have started within the time.
 --
--- jobs:running:QUEUE names the leases that were taken since the queue is limited, token → owner. Whoever ends a lease
--- need not know of limits: one that is there no more does not count, and goes from here when `tidy`.
+-- jobs:running:QUEUE names the leases that were taken since the queue is limited, token → owner. Settling removes them from
+-- it. Others that end leases need not know of limits: a lease that no longer exists does not count, and `tidy` removes it.
+-- Of more than 500, this looks up a random 500: those that no longer exist are found by and by.
 --
 -- jobs:starts:QUEUE has the moments in ms at which jobs were taken, the latest on the left. Where they are still to come,
 -- the clock was put back: they would hold the queue up until it is there again. When `tidy` they become this moment; else
@@ -41,13 +49,13 @@ local function roomIn(queue, limit, now, tidy)
   local call = redis.call
   local running, starts, per = limit.running, limit.starts, limit.per
 
-  local taken = 0
-  local leases = call('HGETALL', 'jobs:running:' .. queue)
+  local index = 'jobs:running:' .. queue
+  local taken = call('HLEN', index)
+  local leases = taken > 500 and call('HRANDFIELD', index, 500, 'WITHVALUES') or call('HGETALL', index)
   for i = 1, #leases, 2 do
-    if call('HEXISTS', 'jobs:leases:' .. leases[i + 1], leases[i]) == 1 then
-      taken = taken + 1
-    elseif tidy then
-      call('HDEL', 'jobs:running:' .. queue, leases[i])
+    if call('HEXISTS', 'jobs:leases:' .. leases[i + 1], leases[i]) == 0 then
+      taken = taken - 1
+      if tidy then call('HDEL', index, leases[i]) end
     end
   end
 

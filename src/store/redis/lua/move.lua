@@ -55,11 +55,12 @@ local function move()
         unlock(jid)
         endLive(jid)
       end
-      if ended ~= '' then keepRecord(now, ARGV[6], ended, ttl, body) end
+      if ended ~= '' then keepRecord(now, ended, ttl, body) end
     end
     moved[#moved + 1] = answer
   end
   sweep(mark)
+  listRecords(ARGV[6])
   if buried then trimDead(now, ARGV[4], ARGV[5]) end
   return table.concat(moved)
 end

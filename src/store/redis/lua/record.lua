@@ -9,5 +9,6 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 -- A key of the wrong type must stop us before anything is written.
 redis.call('ZCARD', 'jobs:ended')
-keepRecord(now, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+keepRecord(now, ARGV[3], ARGV[4], ARGV[5])
+listRecords(ARGV[2])
 return 1

@@ -4,10 +4,12 @@
 -- jobs:scratch names who has it: "TILL OWNER QUEUE", till in ms by the server's clock. It does not expire by itself, so that
 -- what a killed bench has left can be told from what is somebody's.
 --
--- ARGV     take, keep or leave; owner; the queue that is used there; time to live in ms
--- Result   take, keep: 1, or 0 when it is not to be had, or no longer;
+-- ARGV     take, clear, keep or leave; owner; the queue that is used there; time to live in ms; clear: a cursor, "0" first
+-- Result   take: 1; 0 when the database is not to be had; -1 when it is the owner's as soon as it is cleared: take again;
+--          clear: the cursor for the next step, "0" at the end or when it is not the owner's;
+--          keep: 1, or 0 when it is no longer the owner's;
 --          leave: false when it is not the owner's; else how many keys of others are left, and the names of some
--- O(N) for the N keys of the database
+-- O(1); clear: O(N) for N keys of one step of SCAN
 
 local call = redis.call
 local verb, owner, queue, ttl = unpack(ARGV)
@@ -17,8 +19,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local claim = call('TYPE', 'jobs:scratch').ok == 'string' and call('GET', 'jobs:scratch') or ''
 local till, holder, used = string.match(claim, '^(%d+) (%S+) (%S+)$')
 
-local function take()
-  call('SET', 'jobs:scratch', string.format('%.0f %s %s', now + ttl, owner, queue))
+local function hold(name)
+  call('SET', 'jobs:scratch', string.format('%.0f %s %s', now + ttl, owner, name))
   return 1
 end
 
@@ -32,46 +34,52 @@ local NAMES = {
 }
 
 local function isOurs(key)
+  if key == 'jobs:scratch' then return false end
   for _, name in ipairs(NAMES) do
     if string.find(key, name) then return true end
   end
   return false
 end
 
--- Takes away what the bench has put there, and nothing else.
-local function clear(queue)
-  redis.pcall('SREM', 'queues', queue)
-  call('UNLINK', 'queue:' .. queue, 'jobs:scratch')
-  if call('EXISTS', unpack(SIGNS)) > 0 then return end
-  local owners = redis.pcall('ZRANGE', 'jobs:owners', 0, -1)
-  for _, identity in ipairs(owners) do
-    redis.pcall('SREM', 'processes', identity)
-    call('UNLINK', identity, identity .. ':work', identity .. ':workers', identity .. '-signals')
+-- Takes away a part of what the bench has put there, and nothing else. Returns the next cursor.
+local function clear(cursor)
+  if cursor == '0' then
+    redis.pcall('SREM', 'queues', used)
+    call('UNLINK', 'queue:' .. used)
   end
-  local cursor = '0'
-  repeat
-    local page = call('SCAN', cursor, 'COUNT', 1000)
-    cursor = page[1]
-    for _, key in ipairs(page[2]) do
-      if isOurs(key) then call('UNLINK', key) end
-      -- Sidekiq 7 has the same histogram by a name that might be anybody's.
-      local class, day, hour, minute = string.match(key, '^h|(.+)%-(%d+)%-(%d+):(%d+)$')
-      if class then call('UNLINK', string.format('%s-%02d-%02d:%d', class, day, hour, minute)) end
+  if call('EXISTS', unpack(SIGNS)) > 0 then return '0' end
+  if cursor == '0' then
+    local owners = redis.pcall('ZRANGE', 'jobs:owners', 0, 999)
+    for _, identity in ipairs(owners) do
+      redis.pcall('SREM', 'processes', identity)
+      call('UNLINK', identity, identity .. ':work', identity .. ':workers', identity .. '-signals')
     end
-  until cursor == '0'
+  end
+  local page = call('SCAN', cursor, 'COUNT', 500)
+  for _, key in ipairs(page[2]) do
+    if isOurs(key) then call('UNLINK', key) end
+    -- Sidekiq 7 has the same histogram by a name that might be anybody's.
+    local class, day, hour, minute = string.match(key, '^h|(.+)%-(%d+)%-(%d+):(%d+)$')
+    if class then call('UNLINK', string.format('%s-%02d-%02d:%d', class, day, hour, minute)) end
+  end
+  return page[1]
 end
 
 if verb == 'take' then
-  if call('DBSIZE') > 0 then
-    if not till or tonumber(till) > now then return 0 end
-    clear(used)
-    if call('DBSIZE') > 0 then return 0 end
+  local size = call('DBSIZE')
+  if size == 0 or size == 1 and holder == owner then return hold(queue) end
+  if holder == owner then
+    call('UNLINK', 'jobs:scratch')
+    return 0
   end
-  return take()
+  if not till or tonumber(till) > now then return 0 end
+  hold(used)
+  return -1
 end
+if verb == 'clear' then return holder == owner and clear(ARGV[5]) or '0' end
 if holder ~= owner then return verb == 'keep' and 0 end
-if verb == 'keep' then return take() end
-clear(queue)
+if verb == 'keep' then return hold(queue) end
+call('UNLINK', 'jobs:scratch')
 local left = { call('DBSIZE') }
 local cursor = '0'
 repeat

@@ -122,20 +122,34 @@ for k = #released, 1, -1 do
   call('RPUSH', 'queue:' .. queue, payloads[token])
 end
 
+local locked, owners = {}, {}
 for k = 7, firstRecord - 1, 3 do
   if ended[ARGV[k]] then
-    local key, jid = 'jobs:unique:' .. ARGV[k + 1], ARGV[k + 2]
     if ARGV[k + 1] == '' then
-      endLive(jid)
-    elseif string.match(call('GET', key) or '', '^%d+ (.*)$') == jid then
-      call('DEL', key, 'jobs:unique-of:' .. jid)
+      endLive(ARGV[k + 2])
+    else
+      locked[#locked + 1] = 'jobs:unique:' .. ARGV[k + 1]
+      owners[#owners + 1] = ARGV[k + 2]
     end
   end
 end
+for from = 1, #locked, 1000 do
+  local to = math.min(from + 999, #locked)
+  local free = {}
+  for i, text in ipairs(call('MGET', unpack(locked, from, to))) do
+    local jid = owners[from + i - 1]
+    if text and string.match(text, '^%d+ (.*)$') == jid then
+      free[#free + 1] = locked[from + i - 1]
+      free[#free + 1] = 'jobs:unique-of:' .. jid
+    end
+  end
+  if #free > 0 then call('DEL', unpack(free)) end
+end
 
 for k = firstRecord, first - 1, 4 do
-  if ended[ARGV[k]] then keepRecord(now, ARGV[6], ARGV[k + 1], ARGV[k + 2], ARGV[k + 3]) end
+  if ended[ARGV[k]] then keepRecord(now, ARGV[k + 1], ARGV[k + 2], ARGV[k + 3]) end
 end
+listRecords(ARGV[6])
 
 for set, at in pairs(earliest) do
   local head = call('ZRANGE', set, 0, 0, 'WITHSCORES')
@@ -145,19 +159,27 @@ end
 
 -- Those who wait for a queue at its limit are told that a job of it has ended.
 if call('EXISTS', 'jobs:limits') == 1 then
-  local seen = {}
+  local tokens = {}
   local i = first
   while i <= #ARGV do
     local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
-    for k = i + 2, last, width[kind] do seen[string.match(ARGV[k], ':(.*)$') or ''] = true end
+    for k = i + 2, last, width[kind] do
+      local queue = string.match(ARGV[k], ':(.*)$') or ''
+      tokens[queue] = tokens[queue] or {}
+      table.insert(tokens[queue], ARGV[k])
+    end
     i = last + 1
   end
-  for queue in pairs(seen) do
+  local isLimited = false
+  for queue, those in pairs(tokens) do
     if call('HEXISTS', 'jobs:limits', queue) == 1 then
-      redis.pcall('PUBLISH', 'jobs:wake', 'room')
-      break
+      isLimited = true
+      for from = 1, #those, 1000 do
+        redis.pcall('HDEL', 'jobs:running:' .. queue, unpack(those, from, math.min(from + 999, #those)))
+      end
     end
   end
+  if isLimited then redis.pcall('PUBLISH', 'jobs:wake', 'room') end
 end
 
 count(now, 'processed', finished)

@@ -1,11 +1,9 @@
 #!lua flags=no-writes
 -- Reads the counts of everything.
 --
--- ARGV     offset of the clock in ms
+-- ARGV     offset of the clock in ms, number of queues to tell of
 -- Result   now in ms, processed, failed, scheduled, retry, dead, leased, live processes;
---          per queue: name, size (-1: its key is no list), oldest payload (false: none; "": it is large and does not end in
---          its time), paused: 0 not, -1 until it is resumed, else for how many ms,
---          and where it is limited: the limit, in how many ms a job may be taken (-1: when one ends), running, started
+--          per queue what queue_rows.lua says; the names of the other queues
 -- O(Q + P) for Q queues and P processes, and the jobs that count against limits
 
 local call = redis.call
@@ -34,43 +32,16 @@ local counts = {
   leased,
   live,
 }
-local queues = {}
 local names = call('SUNION', 'queues', 'paused')
 local known = {}
 for _, name in ipairs(names) do known[name] = true end
-local limits = {}
-local flat = call('HGETALL', 'jobs:limits')
-for i = 1, #flat, 2 do
-  limits[flat[i]] = flat[i + 1]
-  if not known[flat[i]] then names[#names + 1] = flat[i] end
-  known[flat[i]] = true
+for _, name in ipairs(call('HKEYS', 'jobs:limits')) do
+  if not known[name] then names[#names + 1] = name end
+  known[name] = true
 end
-local paused = {}
-local ends = call('ZRANGEBYSCORE', 'jobs:paused-until', '(' .. now, '+inf', 'WITHSCORES')
-for i = 1, #ends, 2 do
-  if not known[ends[i]] then names[#names + 1] = ends[i] end
-  paused[ends[i]] = tonumber(ends[i + 1]) - now
+for _, name in ipairs(call('ZRANGE', 'jobs:paused-until', '(' .. now, '+inf', 'BYSCORE')) do
+  if not known[name] then names[#names + 1] = name end
 end
-for _, name in ipairs(call('SMEMBERS', 'paused')) do paused[name] = -1 end
--- Of a large payload only its time is wanted, which is its last field unless another program wrote it.
-local function headOf(key)
-  local head = call('LINDEX', key, -1)
-  if not head or #head <= 2048 then return head end
-  local time = string.match(string.sub(head, -64), '(,"enqueued_at":[%d.]+})$')
-  return time and '{' .. string.sub(time, 2) or ''
-end
-
-for _, name in ipairs(names) do
-  local key = 'queue:' .. name
-  -- A key that another program uses, of another type, must not hide all other queues.
-  local size = redis.pcall('LLEN', key)
-  local isList = type(size) == 'number'
-  local row = { name, isList and size or -1, isList and headOf(key), paused[name] or 0 }
-  local limit = limitIn(limits[name])
-  if limit then
-    local fine, _, opens, running, started = pcall(roomIn, name, limit, now)
-    if fine then row[5], row[6], row[7], row[8] = limits[name], opens, running, started end
-  end
-  queues[#queues + 1] = row
-end
-return { counts, queues }
+local some, others = {}, {}
+for i, name in ipairs(names) do table.insert(i <= tonumber(ARGV[2]) and some or others, name) end
+return { counts, rowsOf(now, some), others }

@@ -1,0 +1,12 @@
+#!lua flags=no-writes
+-- Reads what there is to tell of queues: those that were too many for stats.lua.
+--
+-- ARGV     offset of the clock in ms, names of queues
+-- Result   per queue what queue_rows.lua says
+-- O(Q) for Q queues, and the jobs that count against limits
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local names = {}
+for i = 2, #ARGV do names[#names + 1] = ARGV[i] end
+return rowsOf(now, names)

@@ -1,0 +1,114 @@
+/**
+ * Scripts on Redis do a bounded part of what may be large: the rest follows with the next ones.
+ *
+ * @module
+ */
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { openScratch } from "../src/store/open_scratch.ts";
+import { type OpenStore, openStore } from "../src/store/open.ts";
+import { HOUR_MS, job, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
+import { startRedis } from "./support/redis.ts";
+
+const redis = await startRedis();
+Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
+
+async function openEmpty(): Promise<OpenStore> {
+  await redis.cli("FLUSHALL");
+  return await openStore(redis.url);
+}
+
+/** Runs a line of Lua for each `n` from 1 to `count`. */
+async function fill(count: number, line: string): Promise<void> {
+  await redis.cli("EVAL", `for n = 1, ${count} do ${line} end`, "0");
+}
+
+/** How often scripts ran since the counts were reset, without those of redis-cli. */
+async function scriptRuns(): Promise<number> {
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.cli("INFO", "commandstats"))?.[1] ?? 0);
+}
+
+Deno.test("redis scripts: stats tells of all queues, 500 with each script", async () => {
+  await using store = await openEmpty();
+  await fill(1_200, `redis.call('SADD', 'queues', 'q' .. n) redis.call('LPUSH', 'queue:q' .. n, '{"n":1}')`);
+  await store.pause("q1200", HOUR_MS);
+  await store.limit("limited", { running: 3 });
+  await store.stats();
+  await redis.cli("CONFIG", "RESETSTAT");
+  const { queues, enqueued } = await store.stats();
+  assertEquals(await scriptRuns(), 3);
+  assertEquals([queues.length, enqueued], [1_201, 1_200]);
+  assertEquals(queues.filter(({ paused }) => paused).map(({ name }) => name), ["q1200"]);
+  assertEquals(queues.find(({ name }) => name === "limited")!.limit!.running, 3);
+});
+
+Deno.test("redis scripts: stats tells the latency of a queue whose oldest job is large, without its payload", async () => {
+  await using store = await openEmpty();
+  const enqueuedAt = (Date.now() - HOUR_MS) / 1_000;
+  const payload = `{"class":"A","args":["${"x".repeat(100_000)}"],"enqueued_at":${enqueuedAt}}`;
+  await redis.cli("SADD", "queues", "large", "raw");
+  await redis.cli("LPUSH", "queue:large", payload);
+  await redis.cli("LPUSH", "queue:raw", "x".repeat(100_000));
+  const { queues } = await store.stats();
+  assertAlmostEquals(queues.find(({ name }) => name === "large")!.latencyMs, HOUR_MS, 20_000);
+  assertEquals(queues.find(({ name }) => name === "raw")!.latencyMs, 0);
+});
+
+Deno.test("redis scripts: a settled job leaves the index of its limited queue", async () => {
+  await using store = await openEmpty();
+  const owner = await register(store);
+  await store.limit("default", { running: 100 });
+  await store.enqueue(jobs(1, 10));
+  const leases = await takeUpTo(store, owner);
+  assertEquals(await redis.cli("HLEN", "jobs:running:default"), "10");
+  await store.settle(owner, leases.slice(0, 9).map(({ token }) => ({ kind: "ack", token })));
+  assertEquals(await redis.cli("HLEN", "jobs:running:default"), "1");
+});
+
+Deno.test("redis scripts: of a large limit, leases that no longer exist make room by and by", async () => {
+  await using store = await openEmpty();
+  const owner = await register(store);
+  await store.limit("default", { running: 2_000 });
+  await fill(2_000, "redis.call('HSET', 'jobs:running:default', n .. ':default', 'offline')");
+  await store.enqueue(jobs(1, 1_500));
+  await redis.cli("CONFIG", "RESETSTAT");
+  let taken = 0;
+  for (let calls = 1; taken < 1_500; calls++) {
+    assert(calls <= 20, `${taken} taken by ${calls} calls`);
+    taken += (await takeUpTo(store, owner, 1_000)).length;
+    const stats = await redis.cli("INFO", "commandstats");
+    assert(Number(/cmdstat_hexists:calls=(\d+)/.exec(stats)![1]) <= calls * 600);
+  }
+});
+
+Deno.test("redis scripts: 250 crontab entries are written in order, 100 with each script", async () => {
+  await using store = await openEmpty();
+  const write = { definition: "d", state: "s", awaited: false, records: [] };
+  const writes = Array.from({ length: 250 }, (_, n) => ({ ...write, name: `${n}`, version: 0, jobs: [job(n)] }));
+  await store.cronWrite(writes.slice(0, 1));
+  await redis.cli("CONFIG", "RESETSTAT");
+  await store.cronWrite(writes.slice(1));
+  assertEquals(await scriptRuns(), 3);
+  const again = await store.cronWrite(writes.map((one, n) => n === 120 ? { ...one, version: 121, jobs: [] } : one));
+  assertEquals(again.flatMap((version, n) => version === undefined ? [] : [n]), [120]);
+  const { entries } = await store.page({ in: "queue", queue: "default" }, { limit: 1_000 });
+  assertEquals(entries.length, 250);
+});
+
+Deno.test("redis scripts: a database of a bench is cleared in steps", async () => {
+  await openEmpty().then((store) => store[Symbol.asyncDispose]());
+  {
+    await using scratch = await openScratch(redis.url, {
+      queue: "bench",
+      say: (what) => assertEquals(what, "nothing"),
+    });
+    const database = new URL(scratch.url).searchParams.get("db")!;
+    await redis.cli("-n", database, "EVAL", "for n = 1, 3000 do redis.call('SET', 'jobs:result:' .. n, n) end", "0");
+    await redis.cli("CONFIG", "RESETSTAT");
+  }
+  const stats = await redis.cli("INFO", "commandstats");
+  const [scripts, unlinks] = ["eval", "unlink"].map((name) =>
+    Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)![1])
+  );
+  assert(unlinks! >= 3_000 && scripts! >= 5, `${unlinks} keys by ${scripts} scripts`);
+  assertEquals(await redis.cli("INFO", "keyspace"), "# Keyspace\r");
+});
