@@ -50,3 +50,15 @@ Deno.test("however many classes are pushed, and however long their names, what i
   assertEquals(drained.find((one) => one.class === "(other)")!.processed, 1 + 1_000 - 199);
   assertEquals(drained.find((one) => one.class === "Class0")!.processed, 2);
 });
+
+Deno.test("a job whose worker died counts as dead and failed, without a run time", () => {
+  const totals = new Totals();
+  totals.addDied("Crash", "dead");
+  totals.addDied("Crash", "discarded");
+  const { endings, run } = totals.classes.get("Crash")!;
+  assertEquals([endings.dead, endings.discarded, Math.max(...run.counts)], [1, 1, 0]);
+  assertEquals(totals.byClass()["Crash"]!.failed, 2);
+  assertEquals(totals.drain().map(({ processed, failed, workedMs }) => ({ processed, failed, workedMs })), [
+    { processed: 2, failed: 2, workedMs: 0 },
+  ]);
+});
