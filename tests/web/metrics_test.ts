@@ -58,7 +58,12 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
   await bench.push("Later", []);
   const cancelled = await bench.push("Wait", [bench.notes]);
   await bench.noted(`start ${cancelled}`);
-  await jobs(["cancel", cancelled, "--store", bench.url]);
+  const asked = await fetch(`${web}api/v1/jobs/${cancelled}/cancel`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: "{}",
+  });
+  assertEquals(await asked.json(), { asked: 1 });
   {
     await using doomed = await bench.server(["-q", "doomed", "-c", "1"], MORTAL);
     const jid = await bench.push("Hang", [bench.notes], { queue: "doomed" });
