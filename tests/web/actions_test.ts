@@ -324,7 +324,7 @@ onBothStores("A process is asked to be quiet, to resume, to stop, and for its du
   const someone = visitor();
   const identity = "web1:7:abc";
   await store.beat(processRecord(identity), 60_000);
-  const received = async () => (await store.receive(identity, AbortSignal.timeout(5_000))).map(({ verb }) => verb);
+  const received = async () => (await store.receive(identity, AbortSignal.timeout(30_000))).map(({ verb }) => verb);
   for (const verb of ["quiet", "resume", "stop"] as const) {
     if (verb === "stop") {
       const asked = await someone.submit(`/processes/${identity}/stop`, {}, "/processes");
@@ -334,7 +334,7 @@ onBothStores("A process is asked to be quiet, to resume, to stop, and for its du
     assertEquals(await received(), [verb]);
   }
   const page = someone.submit(`/processes/${identity}/dump`, {}, "/processes");
-  const [command] = await store.receive(identity, AbortSignal.timeout(5_000));
+  const [command] = await store.receive(identity, AbortSignal.timeout(30_000));
   await store.reply(command!.id!, "task 1 <idle>");
   assertStringIncludes((await page).text, "task 1 &lt;idle&gt;");
   const { totals: _ours, ...sidekiqs } = processRecord("web2:8:def");

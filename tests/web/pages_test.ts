@@ -260,6 +260,6 @@ onBothStores("A running job shows what it says, and is asked to end", async ({ s
   assertStringIncludes(text, "40 percent");
   assertStringIncludes(text, "At row 7");
   await someone.submit("/jobs/cancel", { jid: "r1", process: identity }, "/busy");
-  const [command] = await store.receive(identity, AbortSignal.timeout(5_000));
+  const [command] = await store.receive(identity, AbortSignal.timeout(30_000));
   assertEquals([command!.verb, command!.jid], ["cancel", "r1"]);
 });
