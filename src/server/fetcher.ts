@@ -5,6 +5,7 @@
  *     thousands of quick jobs a second come in large batches, while behind a slow job nothing waits that another
  *     process could do.
  *  2. What waits too long all the same (quick jobs turned slow) is given back to the front of its queue.
+ *     While a handler blocks the event loop, the heartbeat's thread does that (`unstarted.ts`).
  *  3. It hands nothing out while this worker may have been taken for offline (`ownership.ts`).
  *  4. When quiet it takes nothing, and gives back what has not started.
  *
@@ -14,7 +15,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { parsePayload } from "../job/job.ts";
-import { getField, setFields } from "../job/raw.ts";
+import { setFields } from "../job/raw.ts";
 import { isGone } from "../store/errors.ts";
 import type { Lease, Outcome, Store } from "../store/store.ts";
 import type { Ownership } from "./ownership.ts";
@@ -22,6 +23,7 @@ import type { QueueOrder } from "./queue_order.ts";
 import type { LoopBody } from "./service.ts";
 import type { Settler } from "./settler.ts";
 import type { Suspects } from "./suspects.ts";
+import { type Unstarted, UnstartedJobs } from "./unstarted.ts";
 import { Wake } from "./wake.ts";
 
 /** It takes ahead what is finished within so much time at the present rate. */
@@ -46,6 +48,8 @@ export interface FetcherOptions {
   readonly ownership: Pick<Ownership, "isSure" | "confirm">;
   /** Decides when a job may start; default: at once. */
   readonly suspects?: Suspects;
+  /** Holds the jobs that have not started; default: shared with no thread. */
+  readonly unstarted?: UnstartedJobs;
   /** Take so many in all, and no more. */
   readonly maxJobs?: number | undefined;
 }
@@ -61,14 +65,15 @@ export class Fetcher implements LoopBody<boolean> {
   readonly #suspects: Suspects | undefined;
   #order: QueueOrder;
   #quiet = false;
-  /** Taken and not handed out, oldest first, from `#head` on. */
-  #ready: Lease[] = [];
-  #head = 0;
+  readonly #unstarted: UnstartedJobs;
+  /** When the last jobs were taken. */
   #readySince = 0;
   /** Nothing is handed out for a moment. */
   #holding = false;
+  /** Nothing is handed out until a step has confirmed which leases are left. */
+  #isUnsure = false;
   /** Processors that wait for a lease. */
-  #idle: ((lease: Lease | undefined) => void)[] = [];
+  #idle: ((job: Unstarted | undefined) => void)[] = [];
   /** Jobs that processors finished since `#rateSince`. */
   #finished = 0;
   #rateSince: number;
@@ -86,6 +91,7 @@ export class Fetcher implements LoopBody<boolean> {
     this.#clock = options.clock;
     this.#settler = options.settler;
     this.#ownership = options.ownership;
+    this.#unstarted = options.unstarted ?? new UnstartedJobs();
     this.#order = options.order;
     this.#suspects = options.suspects;
     if (this.#suspects) this.#suspects.onChange = () => this.#serveIdle();
@@ -93,9 +99,9 @@ export class Fetcher implements LoopBody<boolean> {
     this.#rateSince = options.clock.monotonic();
   }
 
-  /** Jobs taken and not yet handed to a processor. */
+  /** Jobs taken and not yet started. */
   get waiting(): number {
-    return this.#ready.length - this.#head;
+    return this.#unstarted.total;
   }
 
   /** Whether the queues were empty at the last look, and nothing has come since. */
@@ -122,20 +128,34 @@ export class Fetcher implements LoopBody<boolean> {
     this.#suspects?.ended(lease);
   }
 
-  /** The next lease if one is at hand, for a processor that has just finished a job. */
-  next(): Lease | undefined {
+  /** The next job if one is at hand, for a processor that has just finished one. */
+  next(): Unstarted | undefined {
     this.#finished++;
     return this.#hand();
   }
 
-  /** The next lease when there is one; undefined when `signal` aborts first. */
-  wait(signal: AbortSignal): Promise<Lease | undefined> {
-    const lease = signal.aborted ? undefined : this.#hand();
-    if (lease || signal.aborted) return Promise.resolve(lease);
+  /**
+   * Returns true if a job from {@linkcode next} or {@linkcode wait} may start. It has started then: neither this side nor
+   * the heartbeat's thread gives it back any more. False: the job is no longer this processor's.
+   */
+  begin(job: Unstarted): boolean {
+    if (this.#ownership.isSure) return this.#unstarted.begin(job);
+    this.#unstarted.putBack(job);
+    // The next step confirms.
+    this.#isUnsure = true;
+    this.#wake.ring();
+    return false;
+  }
+
+  /** The next job when there is one; undefined when `signal` aborts first. */
+  wait(signal: AbortSignal): Promise<Unstarted | undefined> {
+    const job = signal.aborted ? undefined : this.#hand();
+    if (job) this.#unstarted.await(job);
+    if (job || signal.aborted) return Promise.resolve(job);
     return new Promise((resolve) => {
-      const settle = (lease: Lease | undefined) => {
+      const settle = (job: Unstarted | undefined) => {
         signal.removeEventListener("abort", leave);
-        resolve(lease);
+        resolve(job);
       };
       const leave = () => {
         this.#idle = this.#idle.filter((one) => one !== settle);
@@ -149,24 +169,36 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Takes a job that waits here, and has not started, out again. */
   withdraw(jid: string): Lease | undefined {
-    const i = this.#ready.findIndex((lease, i) => i >= this.#head && getField(lease.payload, "jid") === jid);
-    return i < 0 ? undefined : this.#ready.splice(i, 1)[0];
+    return this.#unstarted.withdraw(jid);
   }
 
-  /** The tokens of what waits here. */
+  /** The tokens of jobs that have not started. */
   get tokens(): string[] {
-    return this.#ready.slice(this.#head).map((lease) => lease.token);
+    return this.#unstarted.tokens;
   }
 
-  /** Drops what waits here and is another's now. */
+  /** Drops jobs that have not started and that another worker has now. */
   lose(tokens: ReadonlySet<string>): string[] {
-    const lost = this.#ready.slice(this.#head).filter((lease) => tokens.has(lease.token));
-    const left = this.#ready.slice(this.#head).filter((lease) => !tokens.has(lease.token));
-    this.#left += this.waiting - left.length;
-    this.#ready = left;
-    this.#head = 0;
+    const lost = this.#unstarted.drop(tokens);
+    this.#left += lost.length;
     this.#wake.ring();
     return lost.map(({ payload }) => parsePayload(payload)?.jid || "(unreadable)");
+  }
+
+  /** The heartbeat's thread has given these jobs back, because the event loop was blocked. */
+  returned(tokens: readonly string[]): void {
+    this.#unstarted.returned(tokens);
+    this.#left += tokens.length;
+    this.#ahead = 0;
+    this.#wake.ring();
+    // This connection still counts them as its own until it has asked.
+    this.#store.held(this.#owner, tokens).catch(() => {});
+  }
+
+  /** Gives jobs back that are no longer among those that wait. */
+  release(tokens: readonly string[]): void {
+    this.#left += tokens.length;
+    for (const token of tokens) this.#settler.add({ kind: "release", token });
   }
 
   /** Takes nothing more, and gives back what has not started. */
@@ -206,8 +238,9 @@ export class Fetcher implements LoopBody<boolean> {
   /** Takes what is wanted now. True when the queues had less than that. */
   async step(): Promise<boolean> {
     this.#giveBackStale();
-    if (!this.#quiet && !this.#ownership.isSure) {
-      await this.#ownership.confirm();
+    if (!this.#quiet && !this.#ownership.isSure) await this.#ownership.confirm();
+    if (this.#isUnsure) {
+      this.#isUnsure = false;
       this.#serveIdle();
     }
     this.#measureRate();
@@ -224,10 +257,10 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Waits for work when the queues were empty, else until more is wanted. */
   async rest(empty: boolean, signal: AbortSignal): Promise<void> {
-    if (this.waiting > 0 && !this.#ownership.isSure) return;
+    if (this.#isUnsure && this.#unstarted.size > 0) return;
     if (this.#wanted() === 0) {
       // What waits here must be looked at before it is stale.
-      if (this.waiting > 0) await this.#wake.wait(signal, this.#clock, STALE_MS);
+      if (this.#unstarted.size > 0) await this.#wake.wait(signal, this.#clock, STALE_MS);
       else await this.#wake.wait(signal);
     } else if (empty) {
       this.#queuesEmpty = true;
@@ -241,7 +274,7 @@ export class Fetcher implements LoopBody<boolean> {
    * request would go when all that is at hand is done, and everyone would then wait for the answer.
    */
   async #letItGo(): Promise<void> {
-    if (this.waiting === 0) return;
+    if (this.#unstarted.size === 0) return;
     this.#holding = true;
     // What is asked in one turn is written in the next: when that is over, too, it is under way.
     await this.#clock.turn();
@@ -252,31 +285,28 @@ export class Fetcher implements LoopBody<boolean> {
 
   #serveIdle(): void {
     while (this.#idle.length > 0) {
-      const lease = this.#hand();
-      if (lease === undefined) return;
-      this.#idle.shift()!(lease);
+      const job = this.#hand();
+      if (job === undefined) return;
+      this.#unstarted.await(job);
+      this.#idle.shift()!(job);
     }
   }
 
   #canHand(): boolean {
-    if (this.#holding || this.#head === this.#ready.length) return false;
-    if (this.#ownership.isSure) return true;
-    // The next step confirms.
-    this.#wake.ring();
-    return false;
+    return !this.#holding && !this.#isUnsure && this.#unstarted.first() !== undefined;
   }
 
-  #hand(): Lease | undefined {
+  #hand(): Unstarted | undefined {
     while (this.#canHand()) {
-      const lease = this.#ready[this.#head]!;
-      const admission = this.#suspects?.admit(lease) ?? "now";
+      const admission = this.#suspects?.admit(this.#unstarted.first()!) ?? "now";
       if (admission === "wait") return undefined;
-      this.#head++;
+      const job = this.#unstarted.hand();
       // Half used up: fetch the other half while this one is worked on.
-      if (this.waiting * 2 <= this.#ahead) this.#wantMore();
-      if (admission === "now") return lease;
+      if (this.#unstarted.size * 2 <= this.#ahead) this.#wantMore();
+      if (admission === "now") return job;
+      if (!this.#unstarted.begin(job)) continue;
       this.#left++;
-      this.#settler.add(snoozed(lease, admission.snoozeMs));
+      this.#settler.add(snoozed(job, admission.snoozeMs));
     }
     return undefined;
   }
@@ -287,8 +317,9 @@ export class Fetcher implements LoopBody<boolean> {
 
   #wanted(): number {
     if (this.#quiet) return 0;
-    if (this.#idle.length === 0 && this.waiting * 2 > this.#ahead) return 0;
-    return Math.min(this.#left, Math.max(0, this.#idle.length + this.#ahead - this.waiting));
+    const { size } = this.#unstarted;
+    if (this.#idle.length === 0 && size * 2 > this.#ahead) return 0;
+    return Math.min(this.#left, Math.max(0, this.#idle.length + this.#ahead - size));
   }
 
   /** Sets how far to take ahead from how many jobs were finished lately. */
@@ -302,31 +333,23 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   #deliver(leases: readonly Lease[]): void {
-    if (this.#quiet) {
-      // Quiet came while the store was asked.
-      this.#left += leases.length;
-      for (const lease of leases) this.#settler.add({ kind: "release", token: lease.token });
-      return;
-    }
-    this.#ready = this.#head === this.#ready.length ? [...leases] : [...this.#ready.slice(this.#head), ...leases];
-    this.#head = 0;
+    // Quiet came while the store was asked.
+    if (this.#quiet) return this.release(leases.map(({ token }) => token));
+    this.#unstarted.add(leases);
     this.#readySince = this.#clock.monotonic();
     this.#serveIdle();
   }
 
   #giveBackStale(): void {
     if (this.#suspects?.admitting) return;
-    if (this.waiting > 0 && this.#clock.monotonic() - this.#readySince >= STALE_MS) {
+    if (this.#unstarted.size > 0 && this.#clock.monotonic() - this.#readySince >= STALE_MS) {
       this.#ahead = 0;
       this.#giveBack();
     }
   }
 
   #giveBack(): void {
-    this.#left += this.waiting;
-    for (const lease of this.#ready.slice(this.#head)) this.#settler.add({ kind: "release", token: lease.token });
-    this.#ready = [];
-    this.#head = 0;
+    this.release(this.#unstarted.clear().map(({ token }) => token));
   }
 }
 

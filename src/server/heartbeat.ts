@@ -21,6 +21,7 @@ import type { Outage } from "./outage.ts";
 import { type Moment, momentOf } from "./ownership.ts";
 import type { Service } from "./service.ts";
 import type { Tasks } from "./tasks.ts";
+import type { UnstartedJobs } from "./unstarted.ts";
 
 /**
  * Maximum pause between two attempts to connect. After an outage every worker has a heartbeat timeout to beat again: with a
@@ -39,6 +40,12 @@ export interface HeartbeatOptions {
   readonly onCommands: (commands: readonly Command[]) => void;
   /** Called after each beat that the store took. `sentAt` is when it was sent, or earlier. */
   readonly onBeat: (beat: Pick<Beat, "lapsed"> & { readonly sentAt: Moment }) => void;
+  /** The jobs that have not started, which the thread gives back while the event loop is blocked. */
+  readonly unstarted: UnstartedJobs;
+  /** Called when the thread has given jobs back. */
+  readonly onReturned: (tokens: readonly string[]) => void;
+  /** Called when the thread has failed: it may have given these jobs back. */
+  readonly onUnsure: (tokens: readonly string[]) => void;
   /** Ends the server: the store is gone. */
   readonly onGone: (error: StoreError) => void;
   readonly outage: Outage;
@@ -114,6 +121,7 @@ export class Heartbeat implements Service {
     const worker = this.#stopping = this.#worker;
     if (!worker) return;
     this.#worker = undefined;
+    this.#options.unstarted.detach();
     await new Promise<void>((resolve) => {
       this.#stopped = resolve;
       worker.postMessage({ kind: "stop" } satisfies ToHeartbeat);
@@ -151,6 +159,7 @@ export class Heartbeat implements Service {
 
   #startWorker(): void {
     const { storeUrl, storeOptions, intervalMs, ttlMs, orphan, describe, log, clock } = this.#options;
+    const { unstarted, onUnsure } = this.#options;
     const worker = new Worker(new URL("./heartbeat_worker.ts", import.meta.url).href, {
       type: "module",
       name: "heartbeat",
@@ -164,6 +173,7 @@ export class Heartbeat implements Service {
       this.#stopped?.();
       if (this.#worker !== worker) return;
       this.#worker = undefined;
+      onUnsure(unstarted.detach());
       void clock.sleep(THREAD_RETRY_MS, this.#stop.signal).then(() => this.#startThread());
     };
     this.#worker = worker;
@@ -175,6 +185,7 @@ export class Heartbeat implements Service {
         storeOptions: { ...options, maxBackoffMs: Math.min(MAX_BACKOFF_MS, ttlMs / 10) },
         process: describe(),
         at: momentOf(clock),
+        unstarted: unstarted.attach(() => worker.postMessage({ kind: "watch" } satisfies ToHeartbeat)),
         intervalMs,
         ttlMs,
         orphan,
@@ -183,8 +194,17 @@ export class Heartbeat implements Service {
   }
 
   #receive(worker: Worker, message: FromHeartbeat): void {
-    const { log, onBeat, onCommands, onGone, describe, outage, clock } = this.#options;
+    const { log, onBeat, onCommands, onGone, onReturned, describe, outage, clock } = this.#options;
     switch (message.kind) {
+      case "ping":
+        worker.postMessage({ kind: "alive" } satisfies ToHeartbeat);
+        break;
+      case "returned":
+        log.info("Gave back jobs that had not started: the event loop was blocked", {
+          count: message.tokens.length - message.lost,
+        });
+        onReturned(message.tokens);
+        break;
       case "ask":
         worker.postMessage(
           { kind: "process", at: momentOf(clock), process: describe() } satisfies ToHeartbeat,

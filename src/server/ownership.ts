@@ -22,6 +22,9 @@ export function momentOf(clock: Clock): Moment {
   return { now: clock.now(), monotonic: clock.monotonic() };
 }
 
+/** Between two looks at the wall clock that are so close, no clock has jumped, and nothing has stood still. */
+const SHORT_MS = 1_000;
+
 /** What ownership is made with. */
 export interface OwnershipOptions {
   readonly clock: Clock;
@@ -38,6 +41,8 @@ export class Ownership {
   readonly #options: OwnershipOptions;
   /** When the last heartbeat that the store accepted was sent. */
   #heartbeatAt: Moment;
+  /** By the wall clock. */
+  #askedAt = 0;
   /** How often leases may have been lost; and how often when they were last compared with the store. */
   #lapses = 0;
   #compared = 0;
@@ -47,11 +52,15 @@ export class Ownership {
     this.#heartbeatAt = momentOf(options.clock);
   }
 
-  /** Whether every lease is certainly this worker's. */
+  /** Whether every lease is certainly this worker's. Asked before each job starts: reads one clock where that is enough. */
   get isSure(): boolean {
     if (this.#lapses !== this.#compared) return false;
     const { clock, ttlMs } = this.#options;
-    return clock.monotonic() - this.#heartbeatAt.monotonic < ttlMs && clock.now() - this.#heartbeatAt.now < ttlMs;
+    const now = clock.now();
+    const elapsed = now - this.#askedAt;
+    this.#askedAt = now;
+    if (elapsed < 0 || elapsed >= SHORT_MS) this.#followClocks(now);
+    return now - this.#heartbeatAt.now < ttlMs;
   }
 
   /**
@@ -63,6 +72,7 @@ export class Ownership {
   beat(sentAt: Moment, lapsed: boolean): void {
     if (lapsed) this.#lapses++;
     this.#heartbeatAt = sentAt;
+    this.#followClocks(this.#options.clock.now());
   }
 
   /**
@@ -76,5 +86,11 @@ export class Ownership {
     const lapses = this.#lapses;
     await this.#options.dropLost();
     this.#compared = lapses;
+  }
+
+  /** Makes the last heartbeat as old by the wall clock as it is by the clock that shows more time. */
+  #followClocks(now: number): void {
+    const age = this.#options.clock.monotonic() - this.#heartbeatAt.monotonic;
+    this.#heartbeatAt = { ...this.#heartbeatAt, now: Math.min(this.#heartbeatAt.now, now - age) };
   }
 }

@@ -43,6 +43,7 @@ import { Suspects } from "./suspects.ts";
 import type { Inbox } from "./signals.ts";
 import { Tally } from "./tally.ts";
 import { Tasks } from "./tasks.ts";
+import { UnstartedJobs } from "./unstarted.ts";
 import { Totals } from "./totals.ts";
 
 /** What the parts need of the launcher. */
@@ -148,7 +149,18 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     outage,
     isIsolated: (className) => isolated.has(className),
   });
-  const fetcher = new Fetcher({ store, owner, clock, settler, order, ownership, suspects, maxJobs: settings.maxJobs });
+  const unstarted = new UnstartedJobs();
+  const fetcher = new Fetcher({
+    store,
+    owner,
+    clock,
+    settler,
+    order,
+    ownership,
+    unstarted,
+    suspects,
+    maxJobs: settings.maxJobs,
+  });
   const services = {
     clock,
     tasks,
@@ -183,6 +195,9 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
       void losses.beat(lapsed);
       if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
     },
+    unstarted,
+    onReturned: (tokens) => fetcher.returned(tokens),
+    onUnsure: (tokens) => fetcher.release(tokens),
     onGone: fail,
     outage,
     intervalMs: settings.heartbeatMs,

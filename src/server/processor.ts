@@ -182,7 +182,7 @@ export class Processor implements Service {
     this.#task.rest();
     let lease = await fetcher.wait(signal);
     while (lease) {
-      await this.step(lease);
+      if (fetcher.begin(lease)) await this.step(lease);
       fetcher.ended(lease);
       lease = (signal.aborted ? undefined : fetcher.next()) ?? await fetcher.wait(signal);
     }

@@ -152,6 +152,13 @@ Deno.test("ownership is sure for one heartbeat timeout after a heartbeat was sen
   assert(t.ownership.isSure, "a heartbeat in time, as the store says, needs no comparison");
   t.clock.set(t.clock.now() + 20_000);
   assert(!t.ownership.isSure, "the machine slept");
+  t.ownership.beat(momentOf(t.clock), false);
+  assert(t.ownership.isSure);
+  t.clock.set(t.clock.now() - 3_600_000);
+  await t.clock.advance(19_999);
+  assert(t.ownership.isSure, "the wall clock was set back");
+  await t.clock.advance(1);
+  assert(!t.ownership.isSure, "which hides nothing");
 });
 
 Deno.test("after a lapse, ownership is sure when a heartbeat was sent and then the leases were compared", async () => {

@@ -1,0 +1,210 @@
+/** Jobs that have not started, between the main side and the heartbeat's thread. */
+import { assert, assertEquals } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
+import { UnstartedJobs } from "../../src/server/unstarted.ts";
+import { UnstartedMemory } from "../../src/server/unstarted_memory.ts";
+import { UnstartedWatch } from "../../src/server/unstarted_watch.ts";
+import type { Lease } from "../../src/store/store.ts";
+import { FakeClock } from "../support/clock.ts";
+
+function leases(from: number, to: number): Lease[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => {
+    const n = `${from + i}`;
+    return { token: n, queue: "default", payload: `{"class":"A","args":[],"jid":"jid ${n}"}` };
+  });
+}
+
+/** Starts the oldest one. */
+function startOne(jobs: UnstartedJobs): string | undefined {
+  if (jobs.first() === undefined) return undefined;
+  const lease = jobs.hand();
+  return jobs.begin(lease) ? lease.token : undefined;
+}
+
+/** Both sides in one thread, on a clock that stands still. */
+function lab() {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const returned: string[][] = [];
+  let isAlive = true;
+  const jobs = new UnstartedJobs();
+  const memory = new UnstartedMemory(jobs.attach(() => void watch.watch()));
+  const watch: UnstartedWatch = new UnstartedWatch({
+    memory,
+    clock,
+    signal: stop.signal,
+    ask: () => isAlive && watch.answered(),
+    giveBack: (tokens) => returned.push([...tokens]),
+  });
+  void watch.watch();
+  return { clock, watch, jobs, returned, block: () => isAlive = false, wake: () => isAlive = true, stop };
+}
+
+Deno.test("each job is either kept or given back, never both, when both sides claim it at the same moment", async () => {
+  const thread = new Worker(new URL("../support/unstarted_thread.ts", import.meta.url), { type: "module" });
+  const answers: ((tokens: string[]) => void)[] = [];
+  thread.onmessage = ({ data }: MessageEvent<string[]>) => answers.shift()!(data);
+  const answer = () => new Promise<string[]>((resolve) => answers.push(resolve));
+  const memory = new UnstartedMemory();
+  const begins = answer();
+  thread.postMessage(memory.buffer);
+  await begins;
+  const returned = answer();
+  const kept: string[] = [];
+  let shared = 0;
+  // The last slot is for the end. A slot that the thread has had is not used again.
+  for (let slot = 0; slot < memory.slots - 1 && shared < 300_000; shared++) {
+    memory.share(slot, `${shared}`, shared);
+    if (memory.keep(slot)) kept.push(`${shared}`);
+    else slot++;
+  }
+  memory.share(memory.slots - 1, "end", shared);
+  const all = [...kept, ...await returned];
+  thread.terminate();
+  assertEquals([all.length, new Set(all).size], [shared, shared]);
+  assert(kept.length > 0 && kept.length < shared, `${kept.length} kept of ${shared}`);
+});
+
+Deno.test("jobs are given back, in their order, when the event loop hasn't turned for a second", async () => {
+  const t = lab();
+  t.jobs.add(leases(1, 3));
+  t.jobs.add(leases(4, 6));
+  assertEquals([startOne(t.jobs), startOne(t.jobs)], ["1", "2"]);
+  await t.clock.advance(10_000);
+  assertEquals(t.returned, [], "it turns");
+  t.block();
+  await t.clock.advance(249 + 1_000);
+  assertEquals(t.returned, []);
+  await t.clock.advance(1);
+  assertEquals(t.returned, [["3", "4", "5", "6"]]);
+  assertEquals([startOne(t.jobs), t.jobs.size, t.jobs.total], [undefined, 0, 4]);
+  t.jobs.returned(t.returned[0]!);
+  assertEquals(t.jobs.total, 0);
+});
+
+Deno.test("a job that a processor is about to start is given back, too", async () => {
+  const t = lab();
+  t.jobs.add(leases(1, 2));
+  t.jobs.first();
+  const handed = t.jobs.hand();
+  t.jobs.await(handed);
+  t.block();
+  await t.clock.advance(1_250);
+  assertEquals(t.returned, [["1", "2"]]);
+  assertEquals(t.jobs.begin(handed), false);
+  // The same when the thread's message comes first.
+  t.jobs.add(leases(3, 3));
+  t.jobs.first();
+  const next = t.jobs.hand();
+  t.jobs.await(next);
+  t.jobs.returned(["1", "2", "3"]);
+  assertEquals([t.jobs.begin(next), t.jobs.total], [false, 0]);
+});
+
+Deno.test("the thread watches while jobs wait, and only then", async () => {
+  const t = lab();
+  t.jobs.add(leases(1, 2));
+  startOne(t.jobs);
+  await t.clock.advance(10_000);
+  assertEquals(t.clock.sleeping.length, 1);
+  startOne(t.jobs);
+  await t.clock.advance(250);
+  assertEquals(t.clock.sleeping.length, 0);
+  t.jobs.add(leases(3, 3));
+  assertEquals(t.clock.sleeping.length, 1);
+  t.block();
+  await t.clock.advance(1_250);
+  assertEquals(t.returned, [["3"]]);
+});
+
+Deno.test("a thread that stood still itself gives the main side another second", async () => {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const jobs = new UnstartedJobs();
+  jobs.add(leases(1, 1));
+  const returned: string[] = [];
+  let sleeps = 0;
+  const watch: UnstartedWatch = new UnstartedWatch({
+    memory: new UnstartedMemory(jobs.attach(() => {})),
+    // Every sleep lasts four seconds, whatever it should.
+    clock: {
+      ...systemClock,
+      monotonic: () => clock.monotonic(),
+      sleep: async (_ms, signal) => {
+        await clock.advance(4_000);
+        if (++sleeps >= 3 && !signal?.aborted) watch.answered();
+        if (sleeps >= 6) stop.abort();
+      },
+    },
+    signal: stop.signal,
+    ask: () => {},
+    giveBack: (tokens) => returned.push(...tokens),
+  });
+  await watch.watch();
+  assertEquals(returned, []);
+});
+
+Deno.test("jobs keep their order when their places are used again, and when there are more than places", async () => {
+  const t = lab();
+  t.jobs.add(leases(1, 10));
+  for (let i = 0; i < 5; i++) startOne(t.jobs);
+  t.jobs.add(leases(11, 3_000));
+  t.block();
+  await t.clock.advance(1_250);
+  const [tokens] = t.returned as [string[]];
+  assertEquals(tokens, Array.from({ length: tokens.length }, (_, i) => `${i + 6}`));
+  assertEquals(t.jobs.tokens, Array.from({ length: 2_995 - tokens.length }, (_, i) => `${i + 6 + tokens.length}`));
+  t.jobs.returned(tokens);
+  // All places are free again.
+  assertEquals(t.jobs.clear().length, 2_995 - tokens.length);
+  t.jobs.add(leases(1, 2_048));
+  await t.clock.advance(1_250);
+  assertEquals(t.returned[1]?.length, 2_048);
+});
+
+Deno.test("tokens are given back as they are, whatever the queue's name; one that is too long stays here", async () => {
+  const t = lab();
+  const names = ["a\nb\u0000", "schl\u00fcssel \u{1f600}", "x".repeat(160)];
+  const all = [...names, "x".repeat(161)].map((token) => ({ token, queue: "q", payload: "{}" }));
+  t.jobs.add(all);
+  t.block();
+  await t.clock.advance(1_250);
+  assertEquals(t.returned, [names]);
+  assertEquals(t.jobs.tokens, ["x".repeat(161)]);
+});
+
+Deno.test("what this side takes out, the thread doesn't give back", async () => {
+  const t = lab();
+  t.jobs.add(leases(1, 5));
+  assertEquals(t.jobs.withdraw("jid 2")?.token, "2");
+  assertEquals(t.jobs.drop(new Set(["4"])).map(({ token }) => token), ["4"]);
+  t.block();
+  await t.clock.advance(1_250);
+  assertEquals(t.returned, [["1", "3", "5"]]);
+  // And the other way round.
+  assertEquals(t.jobs.tokens, []);
+  assertEquals([t.jobs.withdraw("jid 3"), t.jobs.drop(new Set(["1"])), t.jobs.clear()], [undefined, [], []]);
+  t.jobs.returned(["1", "3", "5"]);
+  assertEquals(t.jobs.total, 0);
+});
+
+Deno.test("a job that was handed out and put back is the next one", () => {
+  const { jobs } = lab();
+  jobs.add(leases(1, 2));
+  jobs.putBack(jobs.hand());
+  assertEquals([startOne(jobs), startOne(jobs), startOne(jobs)], ["1", "2", undefined]);
+});
+
+Deno.test("when the thread ends, the jobs it was giving back are named, and the others are shared with the next one", async () => {
+  const t = lab();
+  t.jobs.add(leases(1, 2));
+  t.block();
+  await t.clock.advance(1_250);
+  t.jobs.add(leases(3, 4));
+  assertEquals(t.jobs.detach(), ["1", "2"]);
+  const memory = new UnstartedMemory(t.jobs.attach(() => {}));
+  await t.clock.advance(10_000);
+  assertEquals(t.returned, [["1", "2"]], "the thread that has ended gets nothing more");
+  assertEquals(memory.claimAll().map(({ token }) => token), ["3", "4"]);
+  assertEquals([t.jobs.size, startOne(t.jobs), t.jobs.total], [2, undefined, 2]);
+});

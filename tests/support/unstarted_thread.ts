@@ -1,0 +1,19 @@
+/**
+ * The heartbeat thread's side of unstarted jobs, that claims whatever it can get, without a pause, until a job with the
+ * token `end` comes. Posts that it begins, and then the tokens.
+ *
+ * @module
+ */
+import { UnstartedMemory } from "../../src/server/unstarted_memory.ts";
+
+const scope = self as unknown as {
+  postMessage(message: readonly string[]): void;
+  onmessage: (event: MessageEvent<SharedArrayBuffer>) => void;
+};
+scope.onmessage = ({ data }) => {
+  const memory = new UnstartedMemory(data);
+  scope.postMessage([]);
+  const tokens: string[] = [];
+  while (tokens.at(-1) !== "end") for (const { token } of memory.claimAll()) tokens.push(token);
+  scope.postMessage(tokens.slice(0, -1));
+};
