@@ -88,7 +88,7 @@ Deno.test("a process that was frozen past its heartbeat cannot settle what it no
   await using _frozen = frozen;
   const jid = await bench.push("Ignore", [bench.notes]);
   await bench.noted(`start ${jid}`);
-  frozen.kill("SIGSTOP");
+  await bench.freeze(frozen);
   // Another process finds it dead, and the job runs there: it is leased by the other one while the frozen one wakes up.
   await using other = await bench.server(["-c", "1"], MORTAL);
   await other.logged("Rescued the jobs of dead processes");

@@ -17,7 +17,7 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   await using frozen = await bench.server(["-c", "2", ...args], PATIENT);
   const jid = await bench.push("Listen", [bench.notes], { result_ttl: 60 });
   await bench.noted(`start ${jid}`);
-  frozen.kill("SIGSTOP");
+  await bench.freeze(frozen);
   await using other = await bench.server(["-c", "2"], PATIENT);
   await other.logged("Rescued the jobs of dead processes");
   await bench.until(async () => (await bench.readNotes()).length === 2, "it runs a second time");

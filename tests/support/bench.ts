@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { DatabaseSync } from "node:sqlite";
 import { Client, type JobRequest } from "../../src/client/client.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
 import { until } from "./eventually.ts";
@@ -63,6 +64,21 @@ export class Bench implements AsyncDisposable {
     const server = new JobsProcess({ store: this.url, args: [this.handlers, ...args], env });
     if (wait) await server.logged("Ready");
     return server;
+  }
+
+  /** Freezes a worker, but not in the middle of a SQLite transaction: that would hold up all other workers. */
+  async freeze(worker: JobsProcess): Promise<void> {
+    for (;;) {
+      worker.kill("SIGSTOP");
+      if (!this.url.startsWith("sqlite:")) return;
+      using database = new DatabaseSync(this.url.slice("sqlite:".length), { timeout: 0 });
+      try {
+        return database.exec("BEGIN IMMEDIATE; ROLLBACK");
+      } catch {
+        worker.kill("SIGCONT");
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    }
   }
 
   /** Pushes one job; returns its jid. */
