@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { until } from "../../tests/support/eventually.ts";
 import { planRun, type Task } from "./plan.ts";
 import { runAll } from "./pool.ts";
 import { count, describeResult, summarize } from "./progress.ts";
@@ -86,8 +87,8 @@ Deno.test("ends what a test left behind, and every task when the run is stopped"
   const { tests } = await runTask(task("leaves_test.js"), context);
   assertEquals(tests.map(({ outcome }) => outcome), ["passed"]);
   const pid = await Deno.readTextFile(join(context.root, "pid"));
-  const state = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  assert(state === "" || / [ZX] /.test(state), state);
+  const state = () => Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  await until(async () => !/ [^ZX] \d+ /.test(await state()), `process ${pid} ends`);
   const { failure } = await runTask(task("hangs_test.js"), { ...context, signal: AbortSignal.abort() });
   assertEquals(failure, "ended by SIGKILL");
 });
