@@ -40,7 +40,7 @@ bench: ## Measure: pushing, draining, starting
 	@$(DENO) task bench
 
 soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=...)
-	@$(DENO) run -A tests/soak/main.ts --minutes "$(MINUTES)" --store "$(STORE)" --seed "$(SEED)"
+	@$(DENO) run -A tests/soak/main.ts --minutes "$(MINUTES)" --store "$(STORE)"$(if $(SEED), --seed "$(SEED)")
 
 fmt: ## Format the code
 	@$(DENO) fmt
