@@ -16,6 +16,9 @@ import { stateOf } from "./entries.ts";
 import { print, printJson, remark } from "./output.ts";
 import { withStore } from "./store.ts";
 
+/** Jobs that are edited at the same time. */
+const AT_ONCE = 100;
+
 /** One of the three commands. */
 export interface EditCommand {
   readonly name: string;
@@ -96,16 +99,21 @@ async function editByJid(store: StoreAdmin, { name, edit }: EditCommand, jids: r
   const missed: Missed[] = [];
   let edited = 0;
   const found = Map.groupBy(await store.findAll(jids), ({ payload }) => getField(payload, "jid"));
-  for (const jid of new Set(jids)) {
+  const editOne = async (jid: string) => {
     const entries = found.get(jid) ?? [];
     const idle = entries.filter((entry) => entry.place.in !== "leased");
-    if (entries.length === 0) missed.push({ jid, why: "is not here: done, deleted, or in another store" });
-    else if (idle.length === 0) missed.push({ jid, why: `is ${stateOf(entries[0]!)} at ${entries[0]!.owner}` });
-    else {
-      const count = await store.edit(idle.map((entry) => entry.ref), edit);
-      if (count === 0) missed.push({ jid, why: "moved meanwhile; try again" });
-      edited += count;
-    }
+    if (entries.length === 0) return "is not here: done, deleted, or in another store";
+    if (idle.length === 0) return `is ${stateOf(entries[0]!)} at ${entries[0]!.owner}`;
+    const count = await store.edit(idle.map((entry) => entry.ref), edit);
+    edited += count;
+    return count === 0 ? "moved meanwhile; try again" : undefined;
+  };
+  const all = [...new Set(jids)];
+  for (let from = 0; from < all.length; from += AT_ONCE) {
+    // Those that wait for their turn share a step of the store: deep in a queue, it costs as much for one as for many.
+    const some = all.slice(from, from + AT_ONCE);
+    const reasons = await Promise.all(some.map(editOne));
+    missed.push(...some.flatMap((jid, i) => reasons[i] === undefined ? [] : [{ jid, why: reasons[i] }]));
   }
   await writeDown(store, { action: name, target: fewOf(jids), count: edited });
   return { edited, missed };

@@ -16,13 +16,9 @@ import { SCRIPTS } from "./script.ts";
 const QUEUES_AT_ONCE = 500;
 
 /** See `StoreAdmin.stats`. */
-export async function readStats({ link, offset }: Context): Promise<Stats> {
-  const reply = await link.run(SCRIPTS.stats, [], [offset(), `${QUEUES_AT_ONCE}`]);
-  const [counts, rows, others] = reply as [number[], QueueRow[], string[]];
-  for (let from = 0; from < others.length; from += QUEUES_AT_ONCE) {
-    const some = others.slice(from, from + QUEUES_AT_ONCE);
-    rows.push(...await link.run(SCRIPTS.queues, [], [offset(), ...some]) as QueueRow[]);
-  }
+export async function readStats(context: Context): Promise<Stats> {
+  const { link } = context;
+  const [counts, rows] = await readRows(context);
   const [now, processed, failed, scheduled, retry, dead, leased, processes] = counts;
   for (const row of rows) {
     // One by one: they are large.
@@ -71,9 +67,19 @@ export async function readHistory(link: Link, from: number, to: number): Promise
 }
 
 /** Queues whose key is no list: nothing can be pushed to them, or taken. */
-export async function foreignQueues({ link, offset }: Context): Promise<string[]> {
-  const [, rows] = await link.run(SCRIPTS.stats, [], [offset()]) as [number[], QueueRow[]];
+export async function foreignQueues(context: Context): Promise<string[]> {
+  const [, rows] = await readRows(context);
   return rows.filter(([, size]) => size < 0).map(([name]) => name).sort();
+}
+
+async function readRows({ link, offset }: Context): Promise<[counts: number[], rows: QueueRow[]]> {
+  const reply = await link.run(SCRIPTS.stats, [], [offset(), `${QUEUES_AT_ONCE}`]);
+  const [counts, rows, others] = reply as [number[], QueueRow[], string[]];
+  for (let from = 0; from < others.length; from += QUEUES_AT_ONCE) {
+    const some = others.slice(from, from + QUEUES_AT_ONCE);
+    rows.push(...await link.run(SCRIPTS.queues, [], [offset(), ...some]) as QueueRow[]);
+  }
+  return [counts, rows];
 }
 
 /** What the script tells of a queue. */
