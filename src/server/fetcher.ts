@@ -1,9 +1,7 @@
 /**
  * The fetcher: takes leases in batches and hands them to the processors.
  *
- *  1. It takes for every idle processor, and ahead of need only what the processors finish within {@linkcode AHEAD_MS}:
- *     thousands of quick jobs a second come in large batches, while behind a slow job nothing waits that another
- *     process could do.
+ *  1. It takes for every idle processor, and only a little ahead of need (`take_ahead.ts`).
  *  2. What waits too long all the same (quick jobs turned slow) is given back to the front of its queue.
  *     While a handler blocks the event loop, the heartbeat's thread does that (`unstarted.ts`).
  *  3. It hands nothing out while this worker may have been taken for offline (`ownership.ts`).
@@ -18,23 +16,18 @@ import { parsePayload } from "../job/job.ts";
 import { setFields } from "../job/raw.ts";
 import { isGone } from "../store/errors.ts";
 import type { Lease, Outcome, Store } from "../store/store.ts";
+import { IdleProcessors } from "./idle_processors.ts";
 import type { Ownership } from "./ownership.ts";
 import type { QueueOrder } from "./queue_order.ts";
 import type { LoopBody } from "./service.ts";
 import type { Settler } from "./settler.ts";
 import type { Suspects } from "./suspects.ts";
+import { TakeAhead } from "./take_ahead.ts";
 import { type Unstarted, UnstartedJobs } from "./unstarted.ts";
 import { Wake } from "./wake.ts";
 
-/** It takes ahead what is finished within so much time at the present rate. */
-const AHEAD_MS = 20;
-/** At most so many wait here, whatever the rate. */
-const MOST_AHEAD = 1_000;
-/** The rate is measured over at least so long: two jobs that end together are no burst. */
-const SHORTEST_LOOK_MS = 2;
-/** What has waited here for so long is given back. */
+/** Jobs that have waited here for this long are given back. */
 const STALE_MS = 1_000;
-
 /** Between two attempts to give back what a lost answer may have leased, with jitter. */
 const RETRY_MS = 500;
 
@@ -72,12 +65,8 @@ export class Fetcher implements LoopBody<boolean> {
   #holding = false;
   /** Nothing is handed out until a step has confirmed which leases are left. */
   #isUnsure = false;
-  /** Processors that wait for a lease. */
-  #idle: ((job: Unstarted | undefined) => void)[] = [];
-  /** Jobs that processors finished since `#rateSince`. */
-  #finished = 0;
-  #rateSince: number;
-  #ahead = 0;
+  readonly #idle = new IdleProcessors();
+  readonly #ahead: TakeAhead;
   /** Rung when more is wanted, or the queues have changed. */
   readonly #wake = new Wake();
   /** The queues are empty and the store will say when they are not: an idle processor need not ring. */
@@ -96,7 +85,7 @@ export class Fetcher implements LoopBody<boolean> {
     this.#suspects = options.suspects;
     if (this.#suspects) this.#suspects.onChange = () => this.#serveIdle();
     this.#left = options.maxJobs ?? Infinity;
-    this.#rateSince = options.clock.monotonic();
+    this.#ahead = new TakeAhead(options.clock);
   }
 
   /** Jobs taken and not yet started. */
@@ -130,7 +119,7 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** The next job if one is at hand, for a processor that has just finished one. */
   next(): Unstarted | undefined {
-    this.#finished++;
+    this.#ahead.finished();
     return this.#hand();
   }
 
@@ -152,19 +141,9 @@ export class Fetcher implements LoopBody<boolean> {
     const job = signal.aborted ? undefined : this.#hand();
     if (job) this.#unstarted.await(job);
     if (job || signal.aborted) return Promise.resolve(job);
-    return new Promise((resolve) => {
-      const settle = (job: Unstarted | undefined) => {
-        signal.removeEventListener("abort", leave);
-        resolve(job);
-      };
-      const leave = () => {
-        this.#idle = this.#idle.filter((one) => one !== settle);
-        resolve(undefined);
-      };
-      signal.addEventListener("abort", leave, { once: true });
-      this.#idle.push(settle);
-      this.#wantMore();
-    });
+    const waiting = this.#idle.wait(signal);
+    this.#wantMore();
+    return waiting;
   }
 
   /** Takes a job that waits here, and has not started, out again. */
@@ -189,7 +168,7 @@ export class Fetcher implements LoopBody<boolean> {
   returned(tokens: readonly string[]): void {
     this.#unstarted.returned(tokens);
     this.#left += tokens.length;
-    this.#ahead = 0;
+    this.#ahead.stop();
     this.#wake.ring();
     // This connection still counts them as its own until it has asked.
     this.#store.held(this.#owner, tokens).catch(() => {});
@@ -243,7 +222,7 @@ export class Fetcher implements LoopBody<boolean> {
       this.#isUnsure = false;
       this.#serveIdle();
     }
-    this.#measureRate();
+    this.#ahead.measure();
     const limit = this.#wanted();
     if (limit === 0) return false;
     const [leases] = await Promise.all([
@@ -284,11 +263,11 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   #serveIdle(): void {
-    while (this.#idle.length > 0) {
+    while (this.#idle.count > 0) {
       const job = this.#hand();
       if (job === undefined) return;
       this.#unstarted.await(job);
-      this.#idle.shift()!(job);
+      this.#idle.serve(job);
     }
   }
 
@@ -302,7 +281,7 @@ export class Fetcher implements LoopBody<boolean> {
       if (admission === "wait") return undefined;
       const job = this.#unstarted.hand();
       // Half used up: fetch the other half while this one is worked on.
-      if (this.#unstarted.size * 2 <= this.#ahead) this.#wantMore();
+      if (this.#unstarted.size * 2 <= this.#ahead.jobs) this.#wantMore();
       if (admission === "now") return job;
       if (!this.#unstarted.begin(job)) continue;
       this.#left++;
@@ -318,18 +297,9 @@ export class Fetcher implements LoopBody<boolean> {
   #wanted(): number {
     if (this.#quiet) return 0;
     const { size } = this.#unstarted;
-    if (this.#idle.length === 0 && size * 2 > this.#ahead) return 0;
-    return Math.min(this.#left, Math.max(0, this.#idle.length + this.#ahead - size));
-  }
-
-  /** Sets how far to take ahead from how many jobs were finished lately. */
-  #measureRate(): void {
-    const now = this.#clock.monotonic();
-    const elapsed = now - this.#rateSince;
-    if (elapsed < SHORTEST_LOOK_MS) return;
-    this.#ahead = Math.min(MOST_AHEAD, Math.floor(this.#finished / elapsed * AHEAD_MS));
-    this.#finished = 0;
-    this.#rateSince = now;
+    const ahead = this.#ahead.jobs;
+    if (this.#idle.count === 0 && size * 2 > ahead) return 0;
+    return Math.min(this.#left, Math.max(0, this.#idle.count + ahead - size));
   }
 
   #deliver(leases: readonly Lease[]): void {
@@ -343,7 +313,7 @@ export class Fetcher implements LoopBody<boolean> {
   #giveBackStale(): void {
     if (this.#suspects?.admitting) return;
     if (this.#unstarted.size > 0 && this.#clock.monotonic() - this.#readySince >= STALE_MS) {
-      this.#ahead = 0;
+      this.#ahead.stop();
       this.#giveBack();
     }
   }
