@@ -191,7 +191,7 @@ Deno.test("redis: waiting for work: a paused queue with jobs does not wake it, i
   await store.pause("default");
   const begun = performance.now();
   await woken((signal) => store.waitForWork(["default"], signal), async () => {
-    for (let i = 0; i < 20; i++) await store.stats();
+    for (let i = 0; i < 20; i++) await redis.cli("PING");
     assertEquals(await calls("blmove"), 0);
     assert(await calls("smismember") <= 2 + (performance.now() - begun) / 1_000);
     await store.resume("default");
@@ -243,10 +243,10 @@ Deno.test("redis: waiting for a due time: idle, it looks at most once a second",
   const patience = new AbortController();
   const begun = performance.now();
   const wait = store.waitForDue(patience.signal);
-  for (let i = 0; i < 20; i++) await store.stats();
+  for (let i = 0; i < 20; i++) await redis.cli("PING");
   patience.abort();
   await wait;
-  const looks = await calls("zrange") - 20;
+  const looks = await calls("zrange");
   assert(looks <= 2 + (performance.now() - begun) / 1_000, `${looks}`);
 });
 
