@@ -6,7 +6,7 @@
  *  1. What the tests drive is installed (as root), or listed with the command that installs it; tests that need it are
  *     then skipped by name. With `CI` set, nothing may be skipped.
  *  2. The program is bundled once; system tests start that (`tests/support/command.ts`).
- *  3. Each test file is a `deno test` of its own, two more at a time than there are processors: most of them wait for other
+ *  3. Each test file is a separate `deno test`, two more at a time than there are processors: most of them wait for other
  *     processes. Its temporary files lie in a folder that is removed with the run.
  *  4. The last line has the totals: `N passed, M failed, K skipped`.
  *

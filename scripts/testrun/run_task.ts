@@ -1,5 +1,5 @@
 /**
- * Runs one task in a process group of its own and reads its results.
+ * Runs one task in a separate process group and reads its results.
  *
  * @module
  */

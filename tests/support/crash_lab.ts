@@ -18,7 +18,7 @@ import { FakeClock } from "./clock.ts";
 import { KeptLog } from "./log.ts";
 
 /** The lab moves its clock to whatever comes next, and no further than this. */
-const LONGEST_TICK_MS = 1_000;
+const MAX_TICK_MS = 1_000;
 const HEARTBEAT_MS = 5_000;
 const TIMEOUT_MS = 20_000;
 const RESTART_MS = 1_000;
@@ -131,9 +131,9 @@ export class CrashLab implements AsyncDisposable {
       if (isBeat) await this.#rescue(worker.identity);
       await worker.step();
     }
-    const { nextInMs = LONGEST_TICK_MS } = await this.store.promote(100);
+    const { nextInMs = MAX_TICK_MS } = await this.store.promote(100);
     await this.#settled();
-    const next = [LONGEST_TICK_MS, nextInMs, HEARTBEAT_MS - now % HEARTBEAT_MS];
+    const next = [MAX_TICK_MS, nextInMs, HEARTBEAT_MS - now % HEARTBEAT_MS];
     next.push(...this.clock.sleeping.slice(0, 1), ...this.#restarts.map(({ at }) => at - now));
     await this.clock.advance(Math.max(1, Math.ceil(Math.min(...next))));
     await this.#settled();

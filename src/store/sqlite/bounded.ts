@@ -7,7 +7,7 @@ import type { ByteBudget } from "../batch_bytes.ts";
 
 /** Rows of the first read, as their sizes are not known, and of the largest. */
 const FIRST_READ = 16;
-const LARGEST_READ = 128;
+const MAX_READ = 128;
 
 /**
  * Reads rows in steps until there are `limit`, or no more, or the budget is spent. `StatementSync.iterate` would do, but
@@ -22,7 +22,7 @@ export function readBounded<Row>(
   payloadOf: (row: Row) => string,
 ): Row[] {
   const rows: Row[] = [];
-  for (let count = FIRST_READ; rows.length < limit; count = LARGEST_READ) {
+  for (let count = FIRST_READ; rows.length < limit; count = MAX_READ) {
     const wanted = Math.min(count, limit - rows.length);
     const step = read(wanted, rows.at(-1));
     for (const row of step) {
