@@ -38,6 +38,8 @@ export interface Account {
   readonly acknowledged: number;
   /** Pushes that were answered "another job holds the lock". */
   readonly refused: number;
+  /** Jobs that were cancelled. */
+  readonly cancelled: number;
   /** Jobs that ran although their push was not acknowledged: it failed or was cut off, and had stored them. */
   readonly unacknowledged: number;
   readonly executions: number;
@@ -89,17 +91,27 @@ export function account(evidence: Evidence): Account {
       else (hits.wasAwayBefore(one.run) ? notStarted : unexplained).push({ jid, what: describe(all) });
     }
   }
+  const cancelled = new Map(
+    pushes.filter(({ answer }) => answer === "removed" || answer === "aborted").map((one) => [one.jid, one]),
+  );
+  for (const { jid, t, answer } of cancelled.values()) {
+    const all = byJid.get(jid) ?? [];
+    if (answer === "removed" && all.some(({ start }) => start > t + STEP_MS)) {
+      unexplained.push({ jid, what: `ran after it was cancelled at ${t}: ${describe(all)}` });
+    }
+  }
   const acknowledgedJids = new Set(stored.map(({ jid }) => jid));
   const refused = pushes.filter(({ answer }) => answer === "refused");
   const isCron = (run: Run) => run.occurrence !== undefined;
   return {
     acknowledged: stored.length,
     refused: refused.length,
+    cancelled: cancelled.size,
     unacknowledged: [...byJid].filter(([jid, [run]]) => !acknowledgedJids.has(jid) && !isCron(run!)).length,
     executions: runs.length,
     lost: stored.filter(({ jid, class: name }) => {
       const isDone = ENDS_DEAD.has(name) ? isDead.has(jid) : byJid.get(jid)?.some(({ why }) => why === "done");
-      return !isDone && !isDead.has(jid) && !isLeft.has(jid);
+      return !isDone && !isDead.has(jid) && !isLeft.has(jid) && !cancelled.has(jid);
     }).map(({ jid, class: name }) => ({ jid, what: `${name}: ${describe(byJid.get(jid))}` })),
     stuck: left.map((jid) => ({ jid, what: describe(byJid.get(jid)) })),
     extra,

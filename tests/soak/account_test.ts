@@ -122,6 +122,12 @@ Deno.test("soak account: a refused job that ran, and one stored while another he
   assertEquals(found({ pushes, runs: [run({ start: 9_100 }), runs[1]!] }), {});
 });
 
+Deno.test("soak account: a job that was cancelled before it ran does not run, and is not lost", () => {
+  const cancelled = push({ class: "", from: 9_500, t: 9_600, answer: "removed" });
+  assertEquals(found({ pushes: [push(), cancelled] }), {});
+  assertEquals(found({ pushes: [push(), cancelled], runs: [run()] }), { unexplained: 1 });
+});
+
 Deno.test("soak account: a limited queue that runs one job too many is over its limit", () => {
   const runs = ["a", "b", "c", "d"].map((jid) => run({ jid, run: jid, queue: "narrow" }));
   assertEquals(found({ runs }), { overLimit: 4 });

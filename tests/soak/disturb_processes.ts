@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Place } from "../../src/store/admin.ts";
 import { QUEUES } from "./kinds.ts";
 import { until } from "../support/eventually.ts";
 import type { Disturbance, Scene } from "./disturbance.ts";
@@ -44,6 +45,7 @@ export function processDisturbances(deadAfterMs: number): Disturbance[] {
       forMs: [0, 1_000],
       run: ({ target, forMs }) => target.program.kill(forMs),
     },
+    { name: "cancel a job", weight: 1, hits: "queue", forMs: [0, 0], run: cancelOne },
     { name: "pause a queue", weight: 1, hits: "queue", forMs: [500, 3_000], run: pauseQueue },
   ];
 }
@@ -93,6 +95,15 @@ async function quiet({ target, forMs }: Scene): Promise<void> {
   signal(pid, "SIGTSTP");
   await pause(forMs);
   if (target.program.pid === pid) signal(pid, "SIGCONT");
+}
+
+/** Cancels a job that is queued or running, if one is. */
+async function cancelOne({ store, random, cancel }: Scene): Promise<void> {
+  const place: Place = random.chance(0.5) ? { in: "leased" } : { in: "queue", queue: "default" };
+  const { entries } = await insist(() => store.page(place));
+  const job = JSON.parse(entries[random.between(0, entries.length - 1)]?.payload ?? "{}");
+  // A cancelled occurrence would look like one that the crontab has missed.
+  if (job.jid !== undefined && job.occurrence === undefined) await cancel(String(job.jid));
 }
 
 async function pauseQueue({ store, random, forMs }: Scene): Promise<void> {

@@ -25,8 +25,10 @@ export interface Scene {
   readonly random: Random;
   readonly incidents: Incidents;
   readonly store: OpenStore;
-  /** Pushes a job, and writes it to the soak's ledger. */
+  /** Pushes a job, and writes the answer to a ledger. */
   readonly push: (className: string) => Promise<void>;
+  /** Cancels a job, and writes the answer to a ledger. */
+  readonly cancel: (jid: string) => Promise<void>;
 }
 
 /** A kind of disturbance. */

@@ -32,15 +32,15 @@ export interface Run extends Omit<JournalLine, "event" | "t" | "why"> {
   readonly why?: string;
 }
 
-/** One line of a ledger: the answer to one push of one job. */
+/** One line of a ledger: the answer to one push of one job, or to its cancellation. */
 export interface Push {
   readonly jid: string;
   readonly class: string;
-  /** When the push was made, and when it was answered. */
+  /** When it was asked for, and when it was answered. */
   readonly from: number;
   readonly t: number;
-  /** Refused: another job held the unique lock. */
-  readonly answer: "stored" | "refused";
+  /** Refused: another job held the unique lock. Removed: cancelled before it ran. Aborted: cancelled while it ran. */
+  readonly answer: "stored" | "refused" | "removed" | "aborted";
   /** The unique lock's key. */
   readonly key?: string;
 }

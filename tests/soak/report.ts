@@ -56,6 +56,7 @@ export function report(result: SoakResult): string {
     ["drain", `${drain.jobs} jobs in ${seconds(drain.ms)}`],
     ["jobs acknowledged", account.acknowledged],
     ["pushes refused by a unique lock", account.refused],
+    ["jobs cancelled", account.cancelled],
     ["jobs that ran without an acknowledgement", account.unacknowledged],
     ["executions", account.executions],
     ["extra executions, explained", extra || 0],
@@ -78,12 +79,12 @@ export function report(result: SoakResult): string {
 export function reportLine(result: SoakResult): string {
   const { options: { only, folder, signal: _, ...options }, account, disturbances, leftOut, drain } = result;
   const counts = Object.entries(problemsOf(result)).map(([name, { length }]) => [name, length]);
-  const { acknowledged, refused, unacknowledged, executions, extra, occurrences } = account;
+  const { acknowledged, refused, cancelled, unacknowledged, executions, extra, occurrences } = account;
   return JSON.stringify({
     ...options,
     ...(only && { only }),
     ok: isClean(result),
-    ...{ acknowledged, refused, unacknowledged, executions, extra, occurrences },
+    ...{ acknowledged, refused, cancelled, unacknowledged, executions, extra, occurrences },
     ...Object.fromEntries(counts),
     drainJobs: drain.jobs,
     drainMs: drain.ms,

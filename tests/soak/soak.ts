@@ -6,6 +6,7 @@
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { until } from "../support/eventually.ts";
+import { cancelJob } from "../../src/store/admin_cancel.ts";
 import { type Account, account } from "./account.ts";
 import { Cast } from "./cast.ts";
 import { processDisturbances } from "./disturb_processes.ts";
@@ -15,7 +16,7 @@ import type { Ground } from "./ground.ts";
 import { Incidents } from "./incidents.ts";
 import { insist } from "./insist.ts";
 import { NARROW } from "./kinds.ts";
-import { perform } from "./perform.ts";
+import { perform, type Stage } from "./perform.ts";
 import { plan } from "./plan.ts";
 import { withVariable } from "./processes.ts";
 import { Random } from "./random.ts";
@@ -105,7 +106,7 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
   const disturbances = [...processDisturbances(deadAfterMs), ...ground.disturbances]
     .filter(({ name }) => only?.some((part) => name.includes(part)) ?? true);
   const planned = plan(new Random(options.seed), { ...options, disturbances, pushers: PUSHERS });
-  const stage = { targets: cast.targets, incidents, store, push: pusher(ground, `${folder}/ledger-0`) };
+  const stage = { targets: cast.targets, incidents, store, ...operator(ground, `${folder}/ledger-0`) };
   const over = new AbortController();
   const watching = watch(store, `${folder}/heartbeats.log`, over.signal);
   await perform(planned, stage, options.durationMs);
@@ -157,14 +158,22 @@ async function calm({ store }: Ground, cast: Cast): Promise<void> {
   for (const name of CRON_ENTRIES) await insist(() => crontab.remove(name));
 }
 
-/** Returns a function that pushes a job of a class, and writes the answer to a ledger. */
-function pusher({ store }: Ground, ledger: string): (className: string) => Promise<void> {
+/** What the soak itself does to jobs; it writes each answer to a ledger. */
+function operator({ store }: Ground, ledger: string): Pick<Stage, "push" | "cancel"> {
   const client = new Client({ store });
-  return async (className) => {
-    const jid = crypto.randomUUID().replaceAll("-", "").slice(0, 24);
-    const from = uptime();
-    await insist(() => client.push({ class: className, args: [], jid }));
-    const push: Push = { jid, class: className, from, t: uptime(), answer: "stored" };
-    await Deno.writeTextFile(ledger, `${JSON.stringify(push)}\n`, { append: true });
+  const note = (push: Omit<Push, "t">) =>
+    Deno.writeTextFile(ledger, `${JSON.stringify({ ...push, t: uptime() })}\n`, { append: true });
+  return {
+    async push(className) {
+      const jid = crypto.randomUUID().replaceAll("-", "").slice(0, 24);
+      const from = uptime();
+      await insist(() => client.push({ class: className, args: [], jid }));
+      await note({ jid, class: className, from, answer: "stored" });
+    },
+    async cancel(jid) {
+      const from = uptime();
+      const answer = await insist(() => cancelJob(store, jid, Date.now()));
+      if (answer === "removed" || answer === "aborted") await note({ jid, class: "", from, answer });
+    },
   };
 }
