@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { until } from "../support/eventually.ts";
 import type { RedisServer } from "../support/redis.ts";
 import type { Disturbance } from "./disturbance.ts";
 import type { GroundOptions } from "./ground.ts";
@@ -28,6 +29,8 @@ export function redisDisturbances({ redis, clock, incidents, deadAfterMs }: Opti
       await redis.kill();
       await pause(forMs);
       await redis.start();
+      // It refuses commands while it reads its append-only file.
+      await until(async () => await redis.cli("PING") === "PONG", "Redis has loaded its data");
     });
   return [
     kind("kill Redis", 2, [0, 1_500], down),
