@@ -1,8 +1,8 @@
 /**
  * Imports point one way: which part of the program may import which, and which packages it may use.
  *
- * A part is a folder of `src/`, or a file directly in it together with those that begin with its name (`log`:
- * `log.ts`, `log_format.ts`). The store is several: its ports, each adapter, and what works on both.
+ * A part is a folder of `src/`, or a file directly in it. The rooms of the store are parts of their own, and so is a
+ * file named in {@linkcode MAY_IMPORT}.
  *
  * @module
  */
@@ -14,34 +14,35 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "std": "",
   "version": "",
   "clock": "",
-  "nearest": "",
+  "text/suggest": "",
   "job": "",
   "cron": "job clock",
-  "middleware": "job",
 
-  // The ports (`store` for the program, `store/admin` for people), what is behind them, and the one door to that.
-  "store": "job clock",
-  "store/admin": "store job",
-  "store/sqlite": "store store/admin store/open job clock",
-  "store/redis": "store store/admin store/open job clock",
-  "store/open": "store store/admin store/sqlite store/redis clock",
-  "store/move": "store store/admin store/open job clock",
+  // The store: its port for workers and clients, its port for operators, what is built on both, the two adapters, and
+  // the one door to the adapters.
+  "store/port": "job clock",
+  "store/admin": "store/port job",
+  "store/ops": "store/port store/admin job clock",
+  "store/sqlite": "store/port store/admin store/ops store/open job clock",
+  "store/redis": "store/port store/admin store/ops store/open job clock",
+  "store/open": "store/port store/admin store/sqlite store/redis clock",
+  "store/migrate": "store/port store/admin store/ops store/open job clock",
 
-  // From the enqueuer up. The server knows neither the web, nor the command line, nor the store's reading side.
+  // From the client up. The server knows neither the web, nor the command line, nor the operators' port.
   "log": "clock",
-  "config": "log job nearest",
-  "client": "store middleware cron job clock",
-  "handlers": "client middleware log job clock nearest",
-  "tracing": "client handlers middleware version job clock",
-  "server": "tracing client handlers middleware cron store store/open config log version job clock",
-  // How people are told, on the terminal and in the dashboard, of what the store's reading side tells, too.
-  "words": "client cron store store/admin job",
-  "web": "words client store store/admin store/open cron config log version job clock",
+  "config": "log job text/suggest",
+  "client": "store/port cron job clock",
+  "handlers": "client log job clock text/suggest",
+  "tracing": "client handlers version job clock",
+  "server": "tracing client handlers cron store/port store/open config log version job clock",
+  // How the terminal and the dashboard word what both show.
+  "text": "client cron store/port store/admin store/ops job",
+  "web": "text client store/port store/admin store/ops store/open cron config log version job clock",
   "cli":
-    "web words server tracing client handlers middleware cron store store/admin store/open store/move config log version job clock nearest",
+    "web text server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock text/suggest",
 
   // The two front doors: for programs, and for people.
-  "mod": "server tracing client handlers middleware cron store store/admin store/open config log version job clock",
+  "mod": "server tracing client handlers cron store/port store/admin store/open config log version job clock",
   "main": "cli",
 };
 
@@ -53,8 +54,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "deno-std/": ["src/std/"],
   "@std/assert": [], // for tests
   "cron-parser": [], // for tests
-  "@logtape/logtape": ["src/log.ts"],
-  "@redis/client/": ["src/store/redis/connection.ts"],
+  "@logtape/logtape": ["src/log/log.ts"],
+  "@redis/client/": ["src/store/redis/client/connection.ts"],
   "croner": ["src/cron/"],
   "node:sqlite": ["src/store/sqlite/"],
   "node:timers": ["src/clock.ts"],
@@ -62,22 +63,16 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/": ["src/tracing/"],
 };
 
-/** The parts that are files of the store's folder rather than its ports. */
-const STORE_PARTS = ["admin", "open", "move", "sqlite", "redis"];
-
-/** The part that the file at `path` belongs to. */
+/** The part that the file at `path` belongs to: the longest entry of the table that its path begins with. */
 export function partOf(path: string): string {
-  const [first = "", second] = path.replace(/^src\//, "").replace(/\.tsx?$/, "").split("/");
-  if (first === "store" && second !== undefined) {
-    const part = STORE_PARTS.find((name) => isNamed(second, name));
-    return part === undefined ? "store" : `store/${part}`;
-  }
-  if (second !== undefined) return first;
-  return Object.keys(MAY_IMPORT).find((name) => isNamed(first, name)) ?? first;
+  const file = path.replace(/^src\//, "").replace(/\.tsx?$/, "");
+  const parts = Object.keys(MAY_IMPORT).filter((part) => isNamed(file, part));
+  return parts.sort((a, b) => b.length - a.length)[0] ?? file.split("/")[0]!;
 }
 
-function isNamed(name: string, part: string): boolean {
-  return name === part || name.startsWith(`${part}_`);
+/** Whether `file` is the part, in its folder, or a file beside it that begins with its name (`store/open_scratch`). */
+function isNamed(file: string, part: string): boolean {
+  return file === part || file.startsWith(`${part}/`) || (part.includes("/") && file.startsWith(`${part}_`));
 }
 
 /** What is wrong with `source` importing `specifier`; undefined when nothing is. */

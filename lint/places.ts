@@ -22,14 +22,14 @@ interface Kept {
 const KEPT: Readonly<Record<string, Kept>> = {
   "no-console": {
     names: ["console"],
-    only: ["src/log.ts"],
-    instead: "log through the logger that is passed in, or print a command's result with src/cli/output.ts",
+    only: ["src/log/log.ts"],
+    instead: "log through the logger that is passed in, or print a command's result with src/cli/terminal/output.ts",
   },
   "no-print": {
     names: ["Deno.stdout", "Deno.stderr"],
     except: ["Deno.stdout.isTerminal", "Deno.stderr.isTerminal"],
-    only: ["src/log.ts", "src/cli/output.ts"],
-    instead: "log through the logger that is passed in, or print a command's result with src/cli/output.ts",
+    only: ["src/log/log.ts", "src/cli/terminal/output.ts"],
+    instead: "log through the logger that is passed in, or print a command's result with src/cli/terminal/output.ts",
   },
   "no-exit": {
     names: ["Deno.exit"],
@@ -38,8 +38,8 @@ const KEPT: Readonly<Record<string, Kept>> = {
   },
   "no-signal-listener": {
     names: ["Deno.addSignalListener", "Deno.removeSignalListener"],
-    only: ["src/server/signals.ts"],
-    instead: "add a row to the table in src/server/signals.ts",
+    only: ["src/server/control/signals.ts"],
+    instead: "add a row to the table in src/server/control/signals.ts",
   },
   "no-time": {
     names: [

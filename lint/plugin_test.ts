@@ -18,22 +18,23 @@ Deno.test("imports go one way", () => {
   const allowed: readonly [from: string, specifier: string][] = [
     ["main.ts", "./src/cli/cli.ts"],
     ["src/mod.ts", "./server/launcher.ts"],
-    ["src/cli/web.ts", "../web/app.ts"],
-    ["src/cli/list.ts", "../store/admin.ts"],
+    ["src/cli/commands/web.ts", "../../web/app.ts"],
+    ["src/cli/commands/list.ts", "../../store/admin/admin.ts"],
     ["src/web/app.ts", "../client/client.ts"],
-    ["src/web/app.ts", "../store/admin.ts"],
+    ["src/web/app.ts", "../store/admin/admin.ts"],
     ["src/server/launcher.ts", "../client/client.ts"],
     ["src/server/launcher.ts", "../store/open.ts"],
-    ["src/server/manager.ts", "./processor.ts"],
-    ["src/client/client.ts", "../store/store.ts"],
+    ["src/server/work/manager.ts", "./processor.ts"],
+    ["src/client/client.ts", "../store/port/jobs.ts"],
     ["src/handlers/load.ts", "../job/job.ts"],
     ["src/store/open.ts", "./sqlite/open.ts"],
-    ["src/store/sqlite/open.ts", "./queues.ts"],
-    ["src/store/redis/open.ts", "../errors.ts"],
-    ["src/store/redis/scripts.ts", "./take.lua"],
-    ["src/store/move.ts", "./admin.ts"],
-    ["src/config_load.ts", "./config.ts"],
-    ["src/cli/args.ts", "@std/cli/parse-args"],
+    ["src/store/sqlite/open.ts", "./take.ts"],
+    ["src/store/redis/open.ts", "../port/errors.ts"],
+    ["src/store/redis/take.ts", "./lua/take.lua"],
+    ["src/store/migrate.ts", "./admin/admin.ts"],
+    ["src/config/load.ts", "./settings.ts"],
+    ["src/config/load.ts", "../text/suggest.ts"],
+    ["src/cli/terminal/args.ts", "@std/cli/parse-args"],
     ["src/version.ts", "../deno.json"],
     ["src/job/job.ts", "./raw.ts"],
     ["src/job/backtrace.ts", "node:zlib"],
@@ -46,25 +47,26 @@ Deno.test("imports go one way", () => {
     ["main.ts", "./src/server/launcher.ts"],
     ["src/mod.ts", "./cli/cli.ts"],
     ["src/server/launcher.ts", "../web/app.ts"],
-    ["src/server/launcher.ts", "../cli/output.ts"],
-    ["src/server/launcher.ts", "../store/admin.ts"],
+    ["src/server/launcher.ts", "../cli/terminal/output.ts"],
+    ["src/server/launcher.ts", "../store/admin/admin.ts"],
     ["src/server/launcher.ts", "../store/sqlite/open.ts"],
-    ["src/cli/doctor.ts", "../store/redis/open.ts"],
+    ["src/cli/commands/doctor.ts", "../../store/redis/open.ts"],
     ["src/web/app.ts", "../server/launcher.ts"],
     ["src/client/client.ts", "../handlers/registry.ts"],
-    ["src/client/client.ts", "../store/admin.ts"],
+    ["src/client/client.ts", "../store/admin/admin.ts"],
     ["src/handlers/load.ts", "../server/launcher.ts"],
-    ["src/store/store.ts", "./admin.ts"],
-    ["src/store/store.ts", "./sqlite/open.ts"],
+    ["src/store/port/jobs.ts", "../admin/admin.ts"],
+    ["src/store/port/jobs.ts", "../sqlite/open.ts"],
     ["src/store/sqlite/open.ts", "../redis/open.ts"],
     ["src/job/job.ts", "../clock.ts"],
     ["src/job/job.ts", "node:crypto"],
-    ["src/log.ts", "./config.ts"],
+    ["src/log/log.ts", "../config/settings.ts"],
+    ["src/config/load.ts", "../text/format.ts"],
     ["src/newcomer/a.ts", "../job/job.ts"],
     ["src/store/redis/queues.ts", "@redis/client/decoder"],
-    ["src/server/poller.ts", "node:timers/promises"],
+    ["src/server/schedule/poller.ts", "node:timers/promises"],
     ["src/client/client.ts", "@std/assert"],
-    ["src/cli/args.ts", "deno-std/cli/parse_args.js"],
+    ["src/cli/terminal/args.ts", "deno-std/cli/parse_args.js"],
   ];
   for (const [from, specifier] of refused) {
     const found = objections(from, `import { a } from "${specifier}"; a();`);
@@ -94,12 +96,12 @@ Deno.test("the message says what may be imported, and what to do", () => {
 
 Deno.test("each thing is kept in its place", () => {
   const rows: readonly [rule: string, code: string, inPlace: string][] = [
-    ["no-console", "console.log(1);", "src/log.ts"],
-    ["no-console", "globalThis.console.error(1);", "src/log.ts"],
-    ["no-print", "Deno.stdout.writeSync(bytes);", "src/cli/output.ts"],
-    ["no-print", "write(Deno.stderr);", "src/log.ts"],
+    ["no-console", "console.log(1);", "src/log/log.ts"],
+    ["no-console", "globalThis.console.error(1);", "src/log/log.ts"],
+    ["no-print", "Deno.stdout.writeSync(bytes);", "src/cli/terminal/output.ts"],
+    ["no-print", "write(Deno.stderr);", "src/log/log.ts"],
     ["no-exit", "Deno.exit(1);", "main.ts"],
-    ["no-signal-listener", 'Deno.addSignalListener("SIGTERM", stop);', "src/server/signals.ts"],
+    ["no-signal-listener", 'Deno.addSignalListener("SIGTERM", stop);', "src/server/control/signals.ts"],
     ["no-time", "Date.now();", "src/clock.ts"],
     ["no-time", "const now = Date.now;", "src/clock.ts"],
     ["no-time", "new Date();", "src/clock.ts"],
@@ -109,7 +111,7 @@ Deno.test("each thing is kept in its place", () => {
     ["no-time", "fetch(url, { signal: AbortSignal.timeout(5) });", "src/clock.ts"],
   ];
   for (const [rule, code, inPlace] of rows) {
-    assertEquals(objections("src/server/manager.ts", code), [rule], code);
+    assertEquals(objections("src/server/work/manager.ts", code), [rule], code);
     assertEquals(objections(inPlace, code), [], `${code} in ${inPlace}`);
   }
   assertEquals(objections("src/job/backoff.ts", 'Deno.readTextFileSync("x");'), ["no-io-in-job"]);
@@ -128,7 +130,7 @@ Deno.test("what only looks like it is let be", () => {
     "my.Deno.exit(1);",
     "let timer: ReturnType<typeof setTimeout>;",
   ];
-  for (const code of harmless) assertEquals(objections("src/server/manager.ts", code), [], code);
+  for (const code of harmless) assertEquals(objections("src/server/work/manager.ts", code), [], code);
 });
 
 Deno.test("tests, examples and scripts may print, exit, and read the time", () => {

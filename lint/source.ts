@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname!, "..");
 
 /** A file of the program itself: under `src/`, or `main.ts`. */
 export interface Source {
-  /** From the project's folder: `src/server/manager.ts`. */
+  /** From the project's folder: `src/server/work/manager.ts`. */
   readonly path: string;
   /** The path, from the project's folder, of what the file imports by a relative specifier. */
   resolve(specifier: string): string;

@@ -1,10 +1,10 @@
 /**
- * The table of settings in docs/configuration.md, made from the one in src/config.ts: `deno task docs` writes it anew, and
+ * The table of settings in docs/configuration.md, made from the one in src/config/settings.ts: `deno task docs` writes it anew, and
  * a test fails while it differs.
  *
  * @module
  */
-import { type Setting, SETTINGS } from "../src/config.ts";
+import { type Setting, SETTINGS } from "../src/config/settings.ts";
 import { formatDuration } from "../src/job/duration.ts";
 
 /** The page that has the table. */

@@ -1,8 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { help as runHelp } from "../src/cli/run.ts";
-import { help as webHelp } from "../src/cli/web.ts";
-import { type Setting, SETTINGS } from "../src/config.ts";
-import { loadConfig } from "../src/config_load.ts";
+import { help as runHelp } from "../src/cli/commands/run.ts";
+import { help as webHelp } from "../src/cli/commands/web.ts";
+import { type Setting, SETTINGS } from "../src/config/settings.ts";
+import { loadConfig } from "../src/config/load.ts";
 import { PAGE, withTable } from "./configuration.ts";
 
 Deno.test("docs/configuration.md has the settings as they are: if not, run deno task docs", async () => {

@@ -1,18 +1,18 @@
 /**
- * docs/json.md, made from the table in src/cli/json_shapes.ts: `deno task docs` writes it anew, and a test fails while it
+ * docs/json.md, made from the table in src/cli/help/json_shapes.ts: `deno task docs` writes it anew, and a test fails while it
  * differs.
  *
  * @module
  */
-import type { Shape } from "../src/cli/json_shape.ts";
-import { SHAPES } from "../src/cli/json_shapes.ts";
+import type { Shape } from "../src/cli/help/json_shape.ts";
+import { SHAPES } from "../src/cli/help/json_shapes.ts";
 
 /** The page. */
 export const PAGE: URL = new URL("../docs/json.md", import.meta.url);
 
 const HEAD = `# Output for programs
 
-<!-- Written by \`deno task docs\` from src/cli/json_shapes.ts -->
+<!-- Written by \`deno task docs\` from src/cli/help/json_shapes.ts -->
 
 With \`--json\`, every command that prints a result prints it as JSON on standard output, and nothing else there; remarks and
 errors stay on standard error, and the exit code says how it went (\`jobs help exit-codes\`).

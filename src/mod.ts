@@ -9,10 +9,10 @@
 export * from "./client/client.ts";
 export * from "./job/errors.ts";
 export type { JobClass } from "./job/definition.ts";
-export type { EndedJob, EndState } from "./job/ended.ts";
+export type { EndedJob, EndState } from "./job/result.ts";
 export type { Payload } from "./job/job.ts";
 export type { RunningSuspects } from "./job/suspicion.ts";
-export * from "./middleware/chain.ts";
+export * from "./client/middleware.ts";
 export { defineJob } from "./handlers/handler.ts";
 export type {
   Handler,
@@ -22,7 +22,7 @@ export type {
   JobDefinition,
   PerformMiddleware,
 } from "./handlers/handler.ts";
-export { ConfigError } from "./config_load.ts";
+export { ConfigError } from "./config/load.ts";
 export { HandlerError, Registry } from "./handlers/registry.ts";
 export type { ContextServices, JobContext, JobTrace, Progress } from "./handlers/context.ts";
 export { type Server, type ServerOptions, startServer } from "./server/start.ts";
@@ -35,23 +35,23 @@ export type { CronDefinition, CronSource } from "./cron/definition.ts";
 export type { CronRecord, Occurrence, Overlap } from "./cron/occurrence.ts";
 export type { CatchUp, CronState, Planned } from "./cron/plan.ts";
 export type { ScheduleSpec } from "./cron/schedule_spec.ts";
-export type * from "./store/cron.ts";
+export type * from "./store/port/cron.ts";
 export { type OpenStore, openStore, type StoreOptions } from "./store/open.ts";
-export type * from "./store/store.ts";
-export type * from "./store/admin.ts";
-export type * from "./store/admin_adopt.ts";
-export type * from "./store/admin_audit.ts";
-export type * from "./store/admin_health.ts";
-export type * from "./store/admin_history.ts";
-export type { LimitInfo, QueueLimit, StartLimit } from "./store/limits.ts";
-export type * from "./store/classes.ts";
-export type * from "./store/measures.ts";
-export type * from "./store/results.ts";
-export { CursorError } from "./store/cursor.ts";
-export * from "./store/errors.ts";
-export { type Setting, type SettingName, SETTINGS, type Settings } from "./config.ts";
-export type { Kind, QueueWeight } from "./config_parse.ts";
+export type * from "./store/port/jobs.ts";
+export type * from "./store/admin/admin.ts";
+export type * from "./store/admin/import.ts";
+export type * from "./store/admin/audit.ts";
+export type * from "./store/admin/health.ts";
+export type * from "./store/admin/history.ts";
+export type { LimitInfo, QueueLimit, StartLimit } from "./store/port/limits.ts";
+export type * from "./store/port/classes.ts";
+export type * from "./store/port/metrics.ts";
+export type * from "./store/port/results.ts";
+export { CursorError } from "./store/port/cursor.ts";
+export * from "./store/port/errors.ts";
+export { type Setting, type SettingName, SETTINGS, type Settings } from "./config/settings.ts";
+export type { Kind, QueueWeight } from "./config/kinds.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Carrier, openTracing, type Tracing, type TracingOptions } from "./tracing/tracing.ts";
 export type { Program } from "./job/program.ts";
-export { type Log, LogError, type LogFields, type LogLevel, type LogOptions } from "./log.ts";
+export { type Log, LogError, type LogFields, type LogLevel, type LogOptions } from "./log/log.ts";

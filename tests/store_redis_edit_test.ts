@@ -6,8 +6,8 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { getField } from "../src/job/raw.ts";
-import { cancelJob } from "../src/store/admin_cancel.ts";
-import type { Place } from "../src/store/admin.ts";
+import { cancelJob } from "../src/store/ops/cancel.ts";
+import type { Place } from "../src/store/admin/admin.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
 import { entries, HOUR_MS, jid, job, jobs, numbers, register, takeUpTo } from "./store_contract/jobs.ts";
 import { digestOf, formatRef } from "../src/store/redis/refs.ts";

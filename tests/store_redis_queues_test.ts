@@ -5,7 +5,7 @@
  */
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
-import { StoreError } from "../src/store/errors.ts";
+import { StoreError } from "../src/store/port/errors.ts";
 import { type OpenStore, openStore } from "../src/store/open.ts";
 import { jid, job, numbers, takeUpTo, woken } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { Client } from "../src/client/client.ts";
 import { Registry } from "../src/handlers/registry.ts";
 import { startServer } from "../src/server/start.ts";
-import { StoreError } from "../src/store/errors.ts";
+import { StoreError } from "../src/store/port/errors.ts";
 import { openStore } from "../src/store/open.ts";
 import { openScratch, type ScratchOptions } from "../src/store/open_scratch.ts";
 import { FakeClock } from "./support/clock.ts";

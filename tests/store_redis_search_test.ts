@@ -4,8 +4,8 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { Connection } from "../src/store/redis/connection.ts";
-import { Link } from "../src/store/redis/link.ts";
+import { Connection } from "../src/store/redis/client/connection.ts";
+import { Link } from "../src/store/redis/client/reconnecting_client.ts";
 import { find } from "../src/store/redis/search.ts";
 import { startRedis } from "./support/redis.ts";
 import { jid, job } from "./store_contract/jobs.ts";

@@ -7,8 +7,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { once } from "node:events";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
-import { Connection } from "../src/store/redis/connection.ts";
-import { ConnectionLost } from "../src/store/redis/refusals.ts";
+import { Connection } from "../src/store/redis/client/connection.ts";
+import { ConnectionLost } from "../src/store/redis/client/errors.ts";
 
 type Dial = (silenceMs: number, minBytesPerMs?: number) => Promise<[Connection, Socket]>;
 

@@ -5,13 +5,13 @@
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type OpenStore, openStore } from "../src/store/open.ts";
-import { Connection } from "../src/store/redis/connection.ts";
+import { Connection } from "../src/store/redis/client/connection.ts";
 import type { Context } from "../src/store/redis/context.ts";
-import { Link } from "../src/store/redis/link.ts";
-import { Mover } from "../src/store/redis/mover.ts";
-import { QueueWatch } from "../src/store/redis/queue_watch.ts";
-import { ConnectionLost } from "../src/store/redis/refusals.ts";
-import { type Topic, WakeChannel } from "../src/store/redis/wake_channel.ts";
+import { Link } from "../src/store/redis/client/reconnecting_client.ts";
+import { Mover } from "../src/store/redis/move.ts";
+import { QueueWatch } from "../src/store/redis/wait/queue_watch.ts";
+import { ConnectionLost } from "../src/store/redis/client/errors.ts";
+import { type Topic, WakeChannel } from "../src/store/redis/wait/wake_channel.ts";
 import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
 import { job, processRecord, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";

@@ -5,7 +5,7 @@
  */
 import { assert, assertAlmostEquals, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
-import { StoreError } from "../src/store/errors.ts";
+import { StoreError } from "../src/store/port/errors.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
 import { startRedis } from "./support/redis.ts";
 import { job, processRecord, register, rescueFor, RESCUER, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";

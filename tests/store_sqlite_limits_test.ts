@@ -5,11 +5,11 @@
  */
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
-import { Committer } from "../src/store/sqlite/commit.ts";
+import { Committer } from "../src/store/sqlite/group_commit.ts";
 import { type Context, statementCache } from "../src/store/sqlite/context.ts";
 import { openDatabase } from "../src/store/sqlite/database.ts";
-import { Patience } from "../src/store/sqlite/patience.ts";
-import { Queues } from "../src/store/sqlite/queues.ts";
+import { Patience } from "../src/store/sqlite/busy_retry.ts";
+import { Queues } from "../src/store/sqlite/take.ts";
 
 const path = ":memory:";
 const patience = new Patience({ path, clock: systemClock, waitMs: 0, log: undefined });

@@ -1,6 +1,6 @@
 /** The folder that a bench uses for a while: made only where a store could be, and what a killed one leaves. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { StoreError } from "../src/store/errors.ts";
+import { StoreError } from "../src/store/port/errors.ts";
 import { openStore } from "../src/store/open.ts";
 import { openScratch, type ScratchOptions } from "../src/store/open_scratch.ts";
 import { jobsCommand } from "./support/command.ts";

@@ -1,7 +1,7 @@
 /**
  * A program of one's own that pushes and performs, with typed jobs; it can be compiled to one binary:
  *
- *     deno compile -A --include src/server/heartbeat_worker.ts examples/program/main.ts
+ *     deno compile -A --include src/server/liveness/heartbeat_worker.ts examples/program/main.ts
  *
  * It imports the library's sources, as it stands among them; a program elsewhere imports what `make library` made
  * (docs/library.md).

@@ -11,7 +11,7 @@ import { bundle, BundleError, copySources, deno, ROOT } from "../bundle.ts";
 /**
  * Makes the bundle.
  *
- * @param folder an empty folder. Chunks go two levels below it: from there, `src/handlers/self_command.ts` finds
+ * @param folder an empty folder. Chunks go two levels below it: from there, `src/handlers/isolation/respawn.ts` finds
  *   `main.ts` where it is for a source file, too.
  * @returns the program's first module
  * @throws {BundleError} if the sources cannot be bundled, or the bundle does not start

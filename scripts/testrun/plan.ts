@@ -52,7 +52,7 @@ const SLOW_FIRST = [
   "tests/server/cron",
   "tests/library/",
   "tests/cli/long_work",
-  "tests/server/limits",
+  "tests/server/timeouts",
   "tests/chaos/",
   "tests/web/browser",
   "tests/interop/",

@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { nearest } from "../nearest.ts";
-import { UsageError } from "./args.ts";
-import { OutputClosed, plain, print, remark } from "./output.ts";
+import { nearest } from "../text/suggest.ts";
+import { UsageError } from "./terminal/args.ts";
+import { OutputClosed, plain, print, remark } from "./terminal/output.ts";
 
 /** A subcommand. */
 export interface Command {
@@ -20,41 +20,41 @@ export interface Command {
 
 /** Name → what it does, in a few words, and where it is. */
 const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Promise<Command>]>> = {
-  run: ["process jobs until told to stop", () => import("./run.ts")],
-  push: ["enqueue a job, now or later", () => import("./push.ts")],
-  show: ["show one job", () => import("./show.ts")],
-  find: ["find jobs by any text in them", () => import("./find.ts")],
-  list: ["list queues, a queue, scheduled, retry, dead, busy or done", () => import("./list.ts")],
-  cron: ["list, run, pause, add and check what is enqueued by the clock", () => import("./cron.ts")],
-  ps: ["list the running processes", () => import("./ps.ts")],
-  stats: ["count everything", () => import("./stats.ts")],
-  top: ["watch everything live, and act on it", () => import("./top.ts")],
-  retry: ["run scheduled, failed or dead jobs now", () => import("./retry.ts")],
-  kill: ["move jobs to dead", () => import("./kill.ts")],
-  delete: ["delete jobs", () => import("./delete.ts")],
-  cancel: ["remove jobs that wait, abort those that run", () => import("./cancel.ts")],
-  clear: ["delete the jobs of a queue", () => import("./clear.ts")],
-  pause: ["let no jobs be taken from a queue, or from any", () => import("./pause.ts")],
-  resume: ["end a pause", () => import("./resume.ts")],
-  limit: ["limit how many jobs of a queue run at once, or start in a time", () => import("./limit.ts")],
-  quiet: ["let a process finish and take nothing more", () => import("./quiet.ts")],
-  stop: ["stop a process", () => import("./stop.ts")],
-  dump: ["print what every task of a process is doing", () => import("./dump.ts")],
-  move: ["move everything to another store", () => import("./move.ts")],
-  web: ["show the dashboard", () => import("./web.ts")],
-  bench: ["measure what this machine and the store can do", () => import("./bench.ts")],
-  doctor: ["check the settings and the store", () => import("./doctor.ts")],
+  run: ["process jobs until told to stop", () => import("./commands/run.ts")],
+  push: ["enqueue a job, now or later", () => import("./commands/push.ts")],
+  show: ["show one job", () => import("./commands/show.ts")],
+  find: ["find jobs by any text in them", () => import("./commands/find.ts")],
+  list: ["list queues, a queue, scheduled, retry, dead, busy or done", () => import("./commands/list.ts")],
+  cron: ["list, run, pause, add and check what is enqueued by the clock", () => import("./commands/cron.ts")],
+  ps: ["list the running processes", () => import("./commands/ps.ts")],
+  stats: ["count everything", () => import("./commands/stats.ts")],
+  top: ["watch everything live, and act on it", () => import("./commands/top.ts")],
+  retry: ["run scheduled, failed or dead jobs now", () => import("./commands/retry.ts")],
+  kill: ["move jobs to dead", () => import("./commands/kill.ts")],
+  delete: ["delete jobs", () => import("./commands/delete.ts")],
+  cancel: ["remove jobs that wait, abort those that run", () => import("./commands/cancel.ts")],
+  clear: ["delete the jobs of a queue", () => import("./commands/clear.ts")],
+  pause: ["let no jobs be taken from a queue, or from any", () => import("./commands/pause.ts")],
+  resume: ["end a pause", () => import("./commands/resume.ts")],
+  limit: ["limit how many jobs of a queue run at once, or start in a time", () => import("./commands/limit.ts")],
+  quiet: ["let a process finish and take nothing more", () => import("./commands/quiet.ts")],
+  stop: ["stop a process", () => import("./commands/stop.ts")],
+  dump: ["print what every task of a process is doing", () => import("./commands/dump.ts")],
+  move: ["move everything to another store", () => import("./commands/migrate.ts")],
+  web: ["show the dashboard", () => import("./commands/web.ts")],
+  bench: ["measure what this machine and the store can do", () => import("./commands/bench.ts")],
+  doctor: ["check the settings and the store", () => import("./commands/doctor.ts")],
   completions: [
     "print completions for a shell",
-    async () => (await import("./completions.ts")).completionsOf(COMMANDS),
+    async () => (await import("./commands/completions.ts")).completionsOf(COMMANDS),
   ],
-  man: ["print the manual page", async () => (await import("./man.ts")).manOf(COMMANDS)],
-  version: ["print the version", () => import("./version.ts")],
+  man: ["print the manual page", async () => (await import("./commands/man.ts")).manOf(COMMANDS)],
+  version: ["print the version", () => import("./commands/version.ts")],
 };
 
 /** What this program starts itself; not for people, and not in the overview. */
 const HIDDEN: Readonly<Record<string, () => Promise<Command>>> = {
-  __horse: () => import("./horse.ts"),
+  __horse: () => import("./commands/horse.ts"),
 };
 
 /** Runs the command line. Never throws; returns the exit code. */
@@ -90,7 +90,7 @@ async function dispatch(argv: readonly string[]): Promise<number> {
 
 /** A command's help, a topic's text, or, where both have the name, the one after the other. */
 async function helpOn(name: string): Promise<string> {
-  const { TOPICS } = await import("./topics.ts");
+  const { TOPICS } = await import("./help/topics.ts");
   const texts: string[] = [];
   if (Object.hasOwn(COMMANDS, name)) texts.push((await COMMANDS[name]![1]()).help.trim());
   if (Object.hasOwn(TOPICS, name)) texts.push((await TOPICS[name]![1]()).trim());
@@ -110,7 +110,7 @@ function load(name: string): Promise<Command> {
 }
 
 async function overview(): Promise<string> {
-  const { TOPICS } = await import("./topics.ts");
+  const { TOPICS } = await import("./help/topics.ts");
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
   return [
     "jobs: background jobs in one executable",

@@ -104,13 +104,13 @@ Deno.test("every command has a help text that begins with its usage", async () =
     const { code, stdout } = await jobs(place.path, ["help", name]);
     assertEquals([code, stdout.startsWith(`Usage: jobs ${name}`)], [0, true], name);
   }
-  const { TOPICS } = await import("./topics.ts");
+  const { TOPICS } = await import("./help/topics.ts");
   assertEquals([...topics!.matchAll(/^ {2}([\w-]+) +\S/gm)].map(([, name]) => name!), Object.keys(TOPICS));
 });
 
 Deno.test("a command's help is printed wherever --help stands, but not after --", async () => {
   await using place = await workplace();
-  const { help } = await import("./push.ts");
+  const { help } = await import("./commands/push.ts");
   for (const args of [["help", "push"], ["push", "--help"], ["push", "HardJob", "-q", "x", "-h"]]) {
     assertEquals(await jobs(place.path, args), { code: 0, stdout: `${help.trim()}\n`, stderr: "" });
   }
@@ -178,7 +178,7 @@ Deno.test("a remark that nobody hears stops nothing", async () => {
 });
 
 Deno.test("every topic has a text that fits a terminal; one that is a command too has both", async () => {
-  const { TOPICS } = await import("./topics.ts");
+  const { TOPICS } = await import("./help/topics.ts");
   for (const [name, [, load]] of Object.entries(TOPICS)) {
     const text = await load();
     assert(text.trim().length > 100, name);

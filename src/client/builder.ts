@@ -16,7 +16,7 @@ import {
   prepare,
   type Prepared,
 } from "../job/payload.ts";
-import type { NewJob } from "../store/store.ts";
+import type { NewJob } from "../store/port/jobs.ts";
 import { uniqueKey } from "./unique.ts";
 
 /** What jobs are built with. */

@@ -4,8 +4,8 @@
  * @module
  */
 import { describeError, InvalidPayload } from "../job/errors.ts";
-import { MAX_BATCH_BYTES } from "../store/batch_bytes.ts";
-import type { EnqueueResult, NewJob, Store } from "../store/store.ts";
+import { MAX_BATCH_BYTES } from "../store/port/batch_bytes.ts";
+import type { EnqueueResult, NewJob, Store } from "../store/port/jobs.ts";
 
 /** What became of one job of many. */
 export type PushResult =

@@ -8,7 +8,7 @@
 import type { Clock } from "../clock.ts";
 import { parseLossless } from "../job/json.ts";
 import { checkClassOptions, type ClassOptions } from "../job/payload.ts";
-import type { ClassStore, DeclaredClass } from "../store/classes.ts";
+import type { ClassStore, DeclaredClass } from "../store/port/classes.ts";
 
 /** After so long the store is asked again: a server may have come with another version of the class. */
 const FRESH_MS = 30_000;

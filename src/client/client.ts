@@ -9,11 +9,11 @@
  */
 import { type Clock, systemClock } from "../clock.ts";
 import type { JobClass } from "../job/definition.ts";
-import { type EndedJob, readEnded } from "../job/ended.ts";
+import { type EndedJob, readEnded } from "../job/result.ts";
 import { describeError, InvalidPayload } from "../job/errors.ts";
 import type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
-import { type BatchMiddleware, compose, type PushMiddleware } from "../middleware/chain.ts";
-import type { EnqueueResult, NewJob, Store } from "../store/store.ts";
+import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware.ts";
+import type { EnqueueResult, NewJob, Store } from "../store/port/jobs.ts";
 import { JobBuilder } from "./builder.ts";
 import { BATCH, BulkInterrupted, type BulkOptions, heldBy, inBatches, type PushResult, spreader } from "./bulk.ts";
 import { ClassOptionsKnown } from "./class_options.ts";

@@ -2,8 +2,8 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Clock, systemClock } from "../clock.ts";
 import { defineJob } from "../handlers/handler.ts";
 import { InvalidPayload } from "../job/errors.ts";
-import type { PushMiddleware } from "../middleware/chain.ts";
-import type { EnqueueResult, NewJob } from "../store/store.ts";
+import type { PushMiddleware } from "./middleware.ts";
+import type { EnqueueResult, NewJob } from "../store/port/jobs.ts";
 import { BulkInterrupted, Client, type ClientOptions, type JobRequest, type PushResult } from "./client.ts";
 
 const NOW = 1_700_000_000_123;

@@ -19,7 +19,7 @@ import { type CronRecord, decideManual } from "../cron/occurrence.ts";
 import { type CronState, pause, plan, resume } from "../cron/plan.ts";
 import { openSchedule } from "../cron/schedule_spec.ts";
 import { JidMaker } from "../job/jid.ts";
-import type { CronStore, CronWrite, StoredCron } from "../store/cron.ts";
+import type { CronStore, CronWrite, StoredCron } from "../store/port/cron.ts";
 import type { Client } from "./client.ts";
 import { buildOccurrences } from "./occurrence_jobs.ts";
 

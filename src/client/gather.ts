@@ -5,7 +5,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import type { EnqueueResult, NewJob, Store } from "../store/store.ts";
+import type { EnqueueResult, NewJob, Store } from "../store/port/jobs.ts";
 
 interface Waiting {
   readonly job: NewJob | Promise<NewJob>;

@@ -6,7 +6,7 @@
 import { type CronEntry, occurrenceRequest } from "../cron/entry.ts";
 import type { CronRecord, OccurrenceJob } from "../cron/occurrence.ts";
 import { InvalidPayload } from "../job/errors.ts";
-import type { NewJob } from "../store/store.ts";
+import type { NewJob } from "../store/port/jobs.ts";
 import type { Client } from "./client.ts";
 
 /** Jobs to store together with the records that tell of them. */

@@ -6,8 +6,8 @@
 import type { Client } from "../client/client.ts";
 import type { Payload } from "../job/job.ts";
 import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
-import type { Log, LogLevel } from "../log.ts";
-import { asText } from "../log_value.ts";
+import type { Log, LogLevel } from "../log/log.ts";
+import { asText } from "../log/value.ts";
 import { firstLevel, isAtLeast } from "./log_level.ts";
 import type { Registry } from "./registry.ts";
 

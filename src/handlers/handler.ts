@@ -4,7 +4,7 @@
  * @module
  */
 import type { Payload } from "../job/job.ts";
-import type { Middleware } from "../middleware/chain.ts";
+import type { Middleware } from "../client/middleware.ts";
 import type { JobContext } from "./context.ts";
 
 /**

@@ -9,8 +9,8 @@
  */
 import { pathToFileURL } from "node:url";
 import { stripAnsiCode } from "@std/fmt/colors";
-import { plain } from "../log_format.ts";
-import { asText } from "../log_value.ts";
+import { plain } from "../log/format.ts";
+import { asText } from "../log/value.ts";
 import type { HandlerExport, HandlerOptions, JobDefinition } from "./handler.ts";
 import { HandlerError, type Registry } from "./registry.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { LOG_LEVELS, type LogLevel } from "../log_format.ts";
+import { LOG_LEVELS, type LogLevel } from "../log/format.ts";
 
 /** The first of these that is a level, if any is. */
 export function firstLevel(...said: readonly unknown[]): LogLevel | undefined {

@@ -11,7 +11,7 @@
 import { InvalidPayload } from "./errors.ts";
 import { JID } from "./jid.ts";
 import { stringifyLossless } from "./json.ts";
-import { type Moment, readKeeping, readMoment, readSpan } from "./moment.ts";
+import { type Moment, readKeeping, readMoment, readSpan } from "./time.ts";
 import { QUEUE_NAME } from "./queue_name.ts";
 import { readWireTime, wireTime } from "./raw.ts";
 import { checkValue } from "./values.ts";

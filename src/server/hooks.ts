@@ -5,7 +5,7 @@
  */
 import type { JobContext } from "../handlers/context.ts";
 import type { Payload } from "../job/job.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 
 /** What a program may want to be told. A hook may be async; an error in one is logged and changes nothing else. */
 export interface Hooks {

@@ -1,6 +1,6 @@
 /**
  * The launcher: starts the parts of a server in order and stops them in reverse. What they are, and how they hang
- * together, stands in `parts.ts`.
+ * together, stands in `components.ts`.
  *
  *   start:  late errors → heartbeat (registers) → startup hook → listener → processors → poller → rescuer → scheduler → fetcher
  *   stop:   quiet (fetcher, scheduler, …) → processors, until the deadline → heartbeat → listener → deregister
@@ -9,25 +9,25 @@
  */
 import type { Client } from "../client/client.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import type { Settings } from "../config.ts";
-import type { QueueWeight } from "../config_parse.ts";
-import { type Log, logger } from "../log.ts";
-import { StoreError } from "../store/errors.ts";
-import type { ProcessRecord } from "../store/store.ts";
-import { control, type Controls } from "./control.ts";
-import { readCrontab } from "./crontab.ts";
+import type { Settings } from "../config/settings.ts";
+import type { QueueWeight } from "../config/kinds.ts";
+import { type Log, logger } from "../log/log.ts";
+import { StoreError } from "../store/port/errors.ts";
+import type { ProcessRecord } from "../store/port/jobs.ts";
+import { control, type Controls } from "./control/control.ts";
+import { readCrontab } from "./schedule/cron_sources.ts";
 import { callHook, type Hooks } from "./hooks.ts";
-import { identityOf, randomId } from "./identity.ts";
+import { identityOf, randomId } from "./host/identity.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
-import { claimName } from "./name.ts";
-import { OUTCOMES_SHARE, Parting, PARTING_MS } from "./parting.ts";
-import { buildParts, type Parts } from "./parts.ts";
-import { chooseQueues, queueOrder } from "./queue_order.ts";
+import { claimName } from "./liveness/unique_name.ts";
+import { OUTCOMES_SHARE, Parting, PARTING_MS } from "./shutdown_budget.ts";
+import { buildParts, type Parts } from "./components.ts";
+import { chooseQueues, queueOrder } from "./work/queue_order.ts";
 import type { Service } from "./service.ts";
-import { Inbox } from "./signals.ts";
-import { StartEnded, Starting } from "./starting.ts";
-import { Status } from "./status.ts";
-import type { ServerCounts } from "./tally.ts";
+import { Inbox } from "./control/signals.ts";
+import { StartEnded, Starting } from "./startup_steps.ts";
+import { Status } from "./control/status.ts";
+import type { ServerCounts } from "./stats/counters.ts";
 
 /** Without jobs there is little to tell a store, and a start hangs where it does not answer: so long a stop waits then. */
 const STARTING_PARTING_MS = 1_000;

@@ -4,16 +4,16 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../config/settings.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
-import type { BatchMiddleware, PushMiddleware } from "../middleware/chain.ts";
-import type { StoreError } from "../store/errors.ts";
+import type { BatchMiddleware, PushMiddleware } from "../client/middleware.ts";
+import type { StoreError } from "../store/port/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../store/port/jobs.ts";
 import type { Hooks } from "./hooks.ts";
-import type { Inbox } from "./signals.ts";
+import type { Inbox } from "./control/signals.ts";
 
 /** What a server is made of. */
 export interface LauncherOptions {

@@ -8,10 +8,10 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
-import { isGone, StoreError } from "../store/errors.ts";
-import { Outage } from "./outage.ts";
-import type { Tasks } from "./tasks.ts";
+import type { Log } from "../log/log.ts";
+import { isGone, StoreError } from "../store/port/errors.ts";
+import { Outage } from "./outage_log.ts";
+import type { Tasks } from "./control/tasks.ts";
 
 /** A moving part. */
 export interface Service {

@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/clock.ts";
 import { KeptLog } from "../../tests/support/log.ts";
-import { StoreError } from "../store/errors.ts";
-import { Outage } from "./outage.ts";
+import { StoreError } from "../store/port/errors.ts";
+import { Outage } from "./outage_log.ts";
 import { Loop, type LoopBody } from "./service.ts";
-import { Tasks } from "./tasks.ts";
+import { Tasks } from "./control/tasks.ts";
 
 /** A loop over `step` that rests on the clock, and what it is watched by. */
 function loopOver(step: (count: number) => unknown, restMs = 1_000, outage = new Outage()) {

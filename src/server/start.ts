@@ -4,19 +4,19 @@
  * @module
  */
 import type { Client } from "../client/client.ts";
-import type { Settings } from "../config.ts";
-import { checkSettings } from "../config_check.ts";
+import type { Settings } from "../config/settings.ts";
+import { checkSettings } from "../config/check.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import type { JobDefinition, PerformMiddleware } from "../handlers/handler.ts";
-import { misspelledOptions } from "../handlers/option_names.ts";
+import { misspelledOptions } from "../handlers/option_typos.ts";
 import { Registry } from "../handlers/registry.ts";
-import { isLoggingConfigured, LogError, logger, type LogOptions, openLog } from "../log.ts";
-import type { PushMiddleware } from "../middleware/chain.ts";
+import { isLoggingConfigured, LogError, logger, type LogOptions, openLog } from "../log/log.ts";
+import type { PushMiddleware } from "../client/middleware.ts";
 import { openStore, type StoreOptions } from "../store/open.ts";
 import type { Hooks } from "./hooks.ts";
 import { Launcher } from "./launcher.ts";
-import { listenToSignals } from "./signals.ts";
-import { openServerTracing, traced } from "./traced.ts";
+import { listenToSignals } from "./control/signals.ts";
+import { openServerTracing, traced } from "./tracing.ts";
 
 /** What {@linkcode startServer} is told. */
 export interface ServerOptions {

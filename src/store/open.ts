@@ -5,9 +5,9 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import type { StoreAdmin } from "./admin.ts";
-import { StoreError } from "./errors.ts";
-import type { Store } from "./store.ts";
+import type { StoreAdmin } from "./admin/admin.ts";
+import { StoreError } from "./port/errors.ts";
+import type { Store } from "./port/jobs.ts";
 
 /** How to open a store. Everything but `clock` and `log` can be sent to a Worker. */
 export interface StoreOptions {

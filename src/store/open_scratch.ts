@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import { StoreError } from "./errors.ts";
+import { StoreError } from "./port/errors.ts";
 import { hidePassword } from "./open.ts";
 
 /** An empty store, gone when disposed. */

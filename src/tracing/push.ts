@@ -15,7 +15,7 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 import type { JobRequest } from "../job/payload.ts";
-import type { BatchMiddleware, PushMiddleware } from "../middleware/chain.ts";
+import type { BatchMiddleware, PushMiddleware } from "../client/middleware.ts";
 import { jobAttributes, operationAttributes, recordFailure } from "./attributes.ts";
 import type { Tracing } from "./tracing.ts";
 

@@ -4,26 +4,26 @@
  * @module
  */
 import { type Context, Hono, type Next } from "hono";
-import { CursorError } from "../store/cursor.ts";
-import { StoreError } from "../store/errors.ts";
-import { isSuspended } from "../store/pauses.ts";
+import { CursorError } from "../store/port/cursor.ts";
+import { StoreError } from "../store/port/errors.ts";
+import { isSuspended } from "../store/port/paused_queues.ts";
 import { apiRoutes } from "./api/routes.ts";
 import { ASSETS } from "./assets.ts";
 import { equal } from "./auth/accounts.ts";
 import { Hosts, isReadFromElsewhere, senderOf } from "./auth/origin.ts";
-import { Refusal } from "./body.ts";
-import type { Desk, WebEnv } from "./desk.ts";
-import { eventStream } from "./events.ts";
-import { formOf, SMALL_FORM_BYTES } from "./forms.ts";
-import { loginRoutes } from "./login.tsx";
-import { METRICS_TYPE, metricsText } from "./metrics.ts";
-import { actRoutes } from "./pages/act.tsx";
+import { Refusal } from "./http/body.ts";
+import type { Desk, WebEnv } from "./services.ts";
+import { eventStream } from "./read/events.ts";
+import { formOf, SMALL_FORM_BYTES } from "./http/forms.ts";
+import { loginRoutes } from "./auth/login.tsx";
+import { METRICS_TYPE, metricsText } from "./prometheus/metrics.ts";
+import { actRoutes } from "./pages/forms.tsx";
 import { cronRoutes } from "./pages/cron.tsx";
 import { cronFormRoutes } from "./pages/cron_form.tsx";
-import { ErrorPage } from "./pages/plain.tsx";
-import { readRoutes } from "./pages/read.tsx";
-import { herePath } from "./requests.ts";
-import { singleFlight } from "./single_flight.ts";
+import { ErrorPage } from "./pages/misc.tsx";
+import { readRoutes } from "./pages/views.tsx";
+import { herePath } from "./read/paging.ts";
+import { singleFlight } from "./http/single_flight.ts";
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame. */
 const POLICY = [

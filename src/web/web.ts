@@ -7,19 +7,19 @@
 import { Client, type ClientOptions } from "../client/client.ts";
 import { Crontab } from "../client/crontab.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { logger } from "../log.ts";
+import { logger } from "../log/log.ts";
 import type { OpenStore } from "../store/open.ts";
 import { newApp } from "./app.tsx";
 import { Gate } from "./auth/gate.ts";
-import { Arriving } from "./body.ts";
-import type { Desk, SettingRow } from "./desk.ts";
-import { Feed } from "./feed.ts";
-import { Limiter } from "./limiter.ts";
-import { Mask } from "./mask.ts";
-import { Operations } from "./operations.ts";
-import { RecentMeasures } from "./recent_measures.ts";
-import type { ProcessCounts } from "./server_metrics.ts";
-import { Slices } from "./slices.ts";
+import { Arriving } from "./http/body.ts";
+import type { Desk, SettingRow } from "./services.ts";
+import { Feed } from "./read/live_stats.ts";
+import { Limiter } from "./http/limiter.ts";
+import { Mask } from "./read/mask.ts";
+import { Operations } from "./actions/operations.ts";
+import { RecentMeasures } from "./read/recent_metrics.ts";
+import type { ProcessCounts } from "./prometheus/worker_metrics.ts";
+import { Slices } from "./http/cooperative_queue.ts";
 
 /** How the web is set up. */
 export interface WebOptions {

@@ -3,8 +3,8 @@
  *
  *     deno run -A tests/bench/drain.ts STORE-URL [N] [CONCURRENCY]
  */
-import { defaultSettings } from "../../src/config.ts";
-import { openLog } from "../../src/log.ts";
+import { defaultSettings } from "../../src/config/settings.ts";
+import { openLog } from "../../src/log/log.ts";
 import { Registry } from "../../src/handlers/registry.ts";
 import { Client } from "../../src/client/client.ts";
 import { startServer } from "../../src/server/start.ts";

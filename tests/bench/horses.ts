@@ -3,10 +3,10 @@
  *
  *     deno run -A tests/bench/horses.ts STORE-URL [N] [HORSES]
  */
-import { defaultSettings } from "../../src/config.ts";
+import { defaultSettings } from "../../src/config/settings.ts";
 import { loadHandlers } from "../../src/handlers/load.ts";
 import { Registry } from "../../src/handlers/registry.ts";
-import { openLog } from "../../src/log.ts";
+import { openLog } from "../../src/log/log.ts";
 import { Client } from "../../src/client/client.ts";
 import { startServer } from "../../src/server/start.ts";
 import { openStore } from "../../src/store/open.ts";

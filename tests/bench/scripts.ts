@@ -8,7 +8,7 @@
  * counts. The time in which the machine had no core for Redis is subtracted, in proportion, so that a busy machine does not
  * change the figures much.
  */
-import { SCRIPTS } from "../../src/store/redis/script.ts";
+import { SCRIPTS } from "../../src/store/redis/client/scripts.ts";
 import { type Redis, startFull } from "./scripts_data.ts";
 import { JOB_CASES } from "./scripts_jobs.ts";
 import { WORKER_CASES } from "./scripts_workers.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 import { type OpenStore, openStore } from "../../src/store/open.ts";
-import type { SCRIPTS } from "../../src/store/redis/script.ts";
-import type { Lease, NewJob } from "../../src/store/store.ts";
+import type { SCRIPTS } from "../../src/store/redis/client/scripts.ts";
+import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
 import { HOUR_MS, processRecord } from "../store_contract/jobs.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { cancelEntries } from "../../src/store/admin_cancel.ts";
-import type { Entry } from "../../src/store/admin.ts";
+import { cancelEntries } from "../../src/store/ops/cancel.ts";
+import type { Entry } from "../../src/store/admin/admin.ts";
 import { digestOf, formatRef } from "../../src/store/redis/refs.ts";
-import type { NewJob, Outcome } from "../../src/store/store.ts";
+import type { NewJob, Outcome } from "../../src/store/port/jobs.ts";
 import { HOUR_MS } from "../store_contract/jobs.ts";
 import {
   type Case,

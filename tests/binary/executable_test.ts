@@ -45,7 +45,7 @@ Deno.test("jobs push loads neither the other store's client, nor the server, nor
   const graph = JSON.parse(await runHere(Deno.execPath(), ["info", "--json", "main.ts"])) as ModuleGraph;
   const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
   const roots = graph.modules.map((module) => module.specifier).filter((specifier) =>
-    /\/(main|src\/cli\/push|src\/store\/sqlite\/open)\.ts$/.test(specifier)
+    /\/(main|src\/cli\/commands\/push|src\/store\/sqlite\/open)\.ts$/.test(specifier)
   );
   assertEquals(roots.length, 3);
   const loaded = new Set(roots);

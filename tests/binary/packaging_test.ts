@@ -1,7 +1,7 @@
 /** What is in `packaging/`, read by the programs it is for. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parse } from "@std/yaml";
-import { defaultSettings } from "../../src/config.ts";
+import { defaultSettings } from "../../src/config/settings.ts";
 import { Bench } from "../support/bench.ts";
 import { runHere, useExecutable } from "../support/command.ts";
 import { JobsProcess, temporaryFolder } from "../support/process.ts";

@@ -4,10 +4,10 @@
  * @module
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { StoreError } from "../../src/store/errors.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../../src/store/open.ts";
-import { Connection } from "../../src/store/redis/connection.ts";
-import { ConnectionLost } from "../../src/store/redis/refusals.ts";
+import { Connection } from "../../src/store/redis/client/connection.ts";
+import { ConnectionLost } from "../../src/store/redis/client/errors.ts";
 import { job, jobs, processRecord, takeUpTo, TTL_MS } from "../store_contract/jobs.ts";
 import { until } from "../support/eventually.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";

@@ -1,6 +1,6 @@
 /** What the commands print with `--json` has the fields of the table that docs/json.md is made from, and no others. */
 import { assert, assertEquals } from "@std/assert";
-import { SHAPES } from "../../src/cli/json_shapes.ts";
+import { SHAPES } from "../../src/cli/help/json_shapes.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 

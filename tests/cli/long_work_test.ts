@@ -1,9 +1,9 @@
 /** Commands that work through many jobs: what they leave alone, what they say, and Ctrl-C in the middle. */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { editAll } from "../../src/cli/edit_jobs.ts";
-import { cancelSteps } from "../../src/store/admin_cancel.ts";
-import { StoreError } from "../../src/store/errors.ts";
+import { editAll } from "../../src/cli/shared/edit_jobs.ts";
+import { cancelSteps } from "../../src/store/ops/cancel.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";

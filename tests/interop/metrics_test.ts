@@ -8,7 +8,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { RUN_BOUNDS_MS, runBucket } from "../../src/store/measures.ts";
+import { RUN_BOUNDS_MS, runBucket } from "../../src/store/port/metrics.ts";
 import { openStore } from "../../src/store/open.ts";
 import { Bench } from "../support/bench.ts";
 import { JobsProcess } from "../support/process.ts";

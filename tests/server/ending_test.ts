@@ -1,8 +1,8 @@
 /** Servers that end by themselves, and what keeps a second one from starting. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { PidfileError, writePidfile } from "../../src/server/pidfile.ts";
+import { PidfileError, writePidfile } from "../../src/server/host/pidfile.ts";
 import { Bench } from "../support/bench.ts";
-import type { ProcessInfo } from "../../src/store/admin.ts";
+import type { ProcessInfo } from "../../src/store/admin/admin.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 

@@ -1,6 +1,6 @@
 /** A process whose worker has stopped ends, whatever still runs in it. */
 import { assertEquals } from "@std/assert";
-import { KILLED_CODE } from "../../src/server/exit_guard.ts";
+import { KILLED_CODE } from "../../src/server/host/exit_guard.ts";
 
 const program = new URL("../support/exit_guard_child.ts", import.meta.url).pathname;
 const config = new URL("../../deno.json", import.meta.url).pathname;

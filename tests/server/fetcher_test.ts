@@ -2,10 +2,10 @@
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { Client } from "../../src/client/client.ts";
-import { Fetcher } from "../../src/server/fetcher.ts";
-import { Settler } from "../../src/server/settler.ts";
-import { Tally } from "../../src/server/tally.ts";
-import type { Store, TakeRequest } from "../../src/store/store.ts";
+import { Fetcher } from "../../src/server/work/fetcher.ts";
+import { Settler } from "../../src/server/work/settler.ts";
+import { Tally } from "../../src/server/stats/counters.ts";
+import type { Store, TakeRequest } from "../../src/store/port/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 import { KeptLog } from "../support/log.ts";
 import { sqliteFolder } from "../support/stores.ts";

@@ -5,7 +5,7 @@ import { job } from "../store_contract/jobs.ts";
 import { Child } from "../support/child.ts";
 import { until } from "../support/eventually.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
-import { StoreError } from "../../src/store/errors.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 
 const path = (bench: Bench) => bench.url.slice("sqlite:".length);
 

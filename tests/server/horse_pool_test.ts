@@ -1,7 +1,7 @@
 /** The pool of isolated processes, in the process of the test. */
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import { Horses } from "../../src/handlers/horses.ts";
+import { Horses } from "../../src/handlers/isolation/pool.ts";
 import { jobContext } from "../support/job.ts";
 import { KeptLog } from "../support/log.ts";
 import { temporaryFolder } from "../support/process.ts";

@@ -1,6 +1,6 @@
 /** A worker that goes quiet while the answer to its last taking is lost. */
 import { assertEquals } from "@std/assert";
-import { defaultSettings } from "../../src/config.ts";
+import { defaultSettings } from "../../src/config/settings.ts";
 import { Registry } from "../../src/handlers/registry.ts";
 import { Launcher } from "../../src/server/launcher.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";

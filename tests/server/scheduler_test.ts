@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
-import type { PushMiddleware } from "../../src/middleware/chain.ts";
-import type { CronWrite } from "../../src/store/cron.ts";
+import type { PushMiddleware } from "../../src/client/middleware.ts";
+import type { CronWrite } from "../../src/store/port/cron.ts";
 import {
   carry,
   finish,

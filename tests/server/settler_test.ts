@@ -1,10 +1,10 @@
 /** The settler: outcomes that come too late, and outcomes that the store refuses. */
 import { assert, assertEquals } from "@std/assert";
-import { Settler } from "../../src/server/settler.ts";
-import { Tally } from "../../src/server/tally.ts";
-import { StoreError } from "../../src/store/errors.ts";
+import { Settler } from "../../src/server/work/settler.ts";
+import { Tally } from "../../src/server/stats/counters.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { Outcome, Store } from "../../src/store/store.ts";
+import type { Outcome, Store } from "../../src/store/port/jobs.ts";
 import { job, processRecord } from "../store_contract/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";

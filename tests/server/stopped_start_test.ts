@@ -1,9 +1,9 @@
 /** A start that hangs, and a stop that is asked for meanwhile: the process ends at once, and leaves nothing behind. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { defaultSettings } from "../../src/config.ts";
+import { defaultSettings } from "../../src/config/settings.ts";
 import { Registry } from "../../src/handlers/registry.ts";
 import { Launcher } from "../../src/server/launcher.ts";
-import { Inbox } from "../../src/server/signals.ts";
+import { Inbox } from "../../src/server/control/signals.ts";
 import { openStore } from "../../src/store/open.ts";
 import { Bench } from "../support/bench.ts";
 import { FakeClock } from "../support/clock.ts";

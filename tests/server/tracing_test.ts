@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { startServer } from "../../src/server/start.ts";
-import { StoreError } from "../../src/store/errors.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { hasProvider, openTracing } from "../../src/tracing/tracing.ts";
 import { Bench } from "../support/bench.ts";
 import { Collector, type Span } from "../support/collector.ts";

@@ -1,10 +1,10 @@
 /** Jobs that have not started, between the main side and the heartbeat's thread. */
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import { UnstartedJobs } from "../../src/server/unstarted.ts";
-import { UnstartedMemory } from "../../src/server/unstarted_memory.ts";
-import { UnstartedWatch } from "../../src/server/unstarted_watch.ts";
-import type { Lease } from "../../src/store/store.ts";
+import { UnstartedJobs } from "../../src/server/work/unstarted.ts";
+import { UnstartedMemory } from "../../src/server/work/unstarted_memory.ts";
+import { UnstartedWatch } from "../../src/server/work/unstarted_watch.ts";
+import type { Lease } from "../../src/store/port/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 
 function leases(from: number, to: number): Lease[] {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Place } from "../../src/store/admin.ts";
+import type { Place } from "../../src/store/admin/admin.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { insist } from "./insist.ts";
 import { pause, uptime } from "./uptime.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { StoreError } from "../../src/store/errors.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { pause, uptime } from "./uptime.ts";
 
 const WITHIN_MS = 120_000;

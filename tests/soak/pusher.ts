@@ -5,7 +5,7 @@
  * Arguments: store, ledger, seed, jobs per second.
  */
 import { Client } from "../../src/client/client.ts";
-import { StoreError } from "../../src/store/errors.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
 import { filler, KINDS } from "./kinds.ts";
 import { Random } from "./random.ts";

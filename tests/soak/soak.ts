@@ -6,7 +6,7 @@
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { until } from "../support/eventually.ts";
-import { cancelJob } from "../../src/store/admin_cancel.ts";
+import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { type Account, account } from "./account.ts";
 import { Cast } from "./cast.ts";
 import { processDisturbances } from "./disturb_processes.ts";

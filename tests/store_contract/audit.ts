@@ -4,7 +4,7 @@
  * @module
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { type Act, MOST_ACTS } from "../../src/store/admin_audit.ts";
+import { type Act, MOST_ACTS } from "../../src/store/admin/audit.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS } from "./jobs.ts";
 

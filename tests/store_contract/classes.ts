@@ -4,7 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { type DeclaredClass, FORGOTTEN_AFTER_MS } from "../../src/store/classes.ts";
+import { type DeclaredClass, FORGOTTEN_AFTER_MS } from "../../src/store/port/classes.ts";
 import type { Cases } from "./harness.ts";
 
 const LOW: DeclaredClass = { name: "Low", options: '{"queue":"low"}' };

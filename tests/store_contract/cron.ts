@@ -5,9 +5,9 @@
  */
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
 import { getField, readWireTime } from "../../src/job/raw.ts";
-import type { Place } from "../../src/store/admin.ts";
-import { type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../../src/store/cron.ts";
-import type { Outcome, Store } from "../../src/store/store.ts";
+import type { Place } from "../../src/store/admin/admin.ts";
+import { type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../../src/store/port/cron.ts";
+import type { Outcome, Store } from "../../src/store/port/jobs.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { doom, entries, HOUR_MS, jid, job, numbersIn, processRecord, register, takeUpTo, woken } from "./jobs.ts";
 

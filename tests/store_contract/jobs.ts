@@ -6,8 +6,16 @@
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { getField, setFields } from "../../src/job/raw.ts";
-import type { Entry, PageRequest, Place, StoreAdmin } from "../../src/store/admin.ts";
-import type { DoomedJob, Lease, NewJob, Outcome, ProcessRecord, RescueResult, Store } from "../../src/store/store.ts";
+import type { Entry, PageRequest, Place, StoreAdmin } from "../../src/store/admin/admin.ts";
+import type {
+  DoomedJob,
+  Lease,
+  NewJob,
+  Outcome,
+  ProcessRecord,
+  RescueResult,
+  Store,
+} from "../../src/store/port/jobs.ts";
 import type { TestStore } from "./harness.ts";
 
 /** Long enough for a beat that no case lets lapse by chance. */

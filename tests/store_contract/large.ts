@@ -4,8 +4,8 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { MAX_BATCH_BYTES } from "../../src/store/batch_bytes.ts";
-import type { Lease, NewJob } from "../../src/store/store.ts";
+import { MAX_BATCH_BYTES } from "../../src/store/port/batch_bytes.ts";
+import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
 import type { Cases } from "./harness.ts";
 import { entries, HOUR_MS, jid, job, lapse, numbers, numbersIn, register, rescueAll, takeUpTo } from "./jobs.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { ALL_QUEUES } from "../../src/store/pauses.ts";
+import { ALL_QUEUES } from "../../src/store/port/paused_queues.ts";
 import type { Cases } from "./harness.ts";
 import { HOUR_MS, job, jobs, lapse, numbers, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
 

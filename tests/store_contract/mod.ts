@@ -5,7 +5,7 @@
  */
 import { audit } from "./audit.ts";
 import { bytes } from "./bytes.ts";
-import { claim } from "./claim.ts";
+import { claim } from "./worker_names.ts";
 import { classes } from "./classes.ts";
 import { commands } from "./commands.ts";
 import { counts } from "./counts.ts";
@@ -17,11 +17,11 @@ import type { Cases, OpenTestStore } from "./harness.ts";
 import { health } from "./health.ts";
 import { large } from "./large.ts";
 import { limits } from "./limits.ts";
-import { measures } from "./measures.ts";
+import { measures } from "./metrics.ts";
 import { offline } from "./offline.ts";
 import { pages } from "./pages.ts";
 import { pause } from "./pause.ts";
-import { processes } from "./processes.ts";
+import { processes } from "./workers.ts";
 import { promote } from "./promote.ts";
 import { rescue } from "./rescue.ts";
 import { results } from "./results.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Place } from "../../src/store/admin.ts";
-import { CursorError } from "../../src/store/cursor.ts";
+import type { Place } from "../../src/store/admin/admin.ts";
+import { CursorError } from "../../src/store/port/cursor.ts";
 import type { Cases, TestStore } from "./harness.ts";
 import { entries, HOUR_MS, inDead, jobs, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
 

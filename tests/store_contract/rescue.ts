@@ -5,9 +5,9 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { getField, setFields } from "../../src/job/raw.ts";
-import type { StoreAdmin } from "../../src/store/admin.ts";
+import type { StoreAdmin } from "../../src/store/admin/admin.ts";
 import type { RunningSuspects } from "../../src/job/suspicion.ts";
-import type { RescueResult } from "../../src/store/store.ts";
+import type { RescueResult } from "../../src/store/port/jobs.ts";
 import type { Cases, TestStore } from "./harness.ts";
 import {
   assertSamePayload,

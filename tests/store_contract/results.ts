@@ -4,7 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import type { NewRecord } from "../../src/store/results.ts";
+import type { NewRecord } from "../../src/store/port/results.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS, job, register, takeUpTo } from "./jobs.ts";

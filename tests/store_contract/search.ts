@@ -5,7 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { setFields } from "../../src/job/raw.ts";
-import type { NewJob } from "../../src/store/store.ts";
+import type { NewJob } from "../../src/store/port/jobs.ts";
 import type { Cases, TestStore } from "./harness.ts";
 import { HOUR_MS, inDead, inRetry, jid, job, jobs, numbers, register, takeUpTo } from "./jobs.ts";
 

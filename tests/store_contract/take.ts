@@ -4,7 +4,7 @@
  * @module
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import type { Lease } from "../../src/store/store.ts";
+import type { Lease } from "../../src/store/port/jobs.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { assertSamePayload, entries, job, jobs, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
 

@@ -6,12 +6,12 @@
  */
 import { parsePayload } from "../../src/job/job.ts";
 import { getField } from "../../src/job/raw.ts";
-import { Fetcher } from "../../src/server/fetcher.ts";
-import { Outage } from "../../src/server/outage.ts";
-import { Settler } from "../../src/server/settler.ts";
-import { Suspects } from "../../src/server/suspects.ts";
-import { Tally } from "../../src/server/tally.ts";
-import { StoreError } from "../../src/store/errors.ts";
+import { Fetcher } from "../../src/server/work/fetcher.ts";
+import { Outage } from "../../src/server/outage_log.ts";
+import { Settler } from "../../src/server/work/settler.ts";
+import { Suspects } from "../../src/server/work/suspects.ts";
+import { Tally } from "../../src/server/stats/counters.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
 import { processRecord } from "../store_contract/jobs.ts";
 import { FakeClock } from "./clock.ts";

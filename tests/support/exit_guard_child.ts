@@ -4,8 +4,8 @@
  * @module
  */
 import { systemClock } from "../../src/clock.ts";
-import { logger, openLog } from "../../src/log.ts";
-import { ExitGuard } from "../../src/server/exit_guard.ts";
+import { logger, openLog } from "../../src/log/log.ts";
+import { ExitGuard } from "../../src/server/host/exit_guard.ts";
 
 using _log = openLog({ format: "json" });
 const guard = new ExitGuard({ clock: systemClock, log: logger("run"), closeMs: 50, killMs: 400 });

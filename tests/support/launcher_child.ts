@@ -5,12 +5,12 @@
  * @module
  */
 import { systemClock } from "../../src/clock.ts";
-import { defaultSettings } from "../../src/config.ts";
+import { defaultSettings } from "../../src/config/settings.ts";
 import { loadHandlers } from "../../src/handlers/load.ts";
 import { Registry } from "../../src/handlers/registry.ts";
-import { logger, openLog } from "../../src/log.ts";
+import { logger, openLog } from "../../src/log/log.ts";
 import { Launcher } from "../../src/server/launcher.ts";
-import { listenToSignals } from "../../src/server/signals.ts";
+import { listenToSignals } from "../../src/server/control/signals.ts";
 import { openStore } from "../../src/store/open.ts";
 
 // Measures are written in the last seconds of a minute, and at the end: here a minute begins, so that it is at the end.

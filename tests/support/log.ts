@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Log, LogFields, LogLevel } from "../../src/log.ts";
+import type { Log, LogFields, LogLevel } from "../../src/log/log.ts";
 
 /** One line. */
 export interface KeptLine {

@@ -9,9 +9,9 @@
  *
  * @module
  */
-import { StoreError } from "../../src/store/errors.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
-import type { Outcome, Store } from "../../src/store/store.ts";
+import type { Outcome, Store } from "../../src/store/port/jobs.ts";
 import { job, jobs, register, takeUpTo } from "../store_contract/jobs.ts";
 
 const [what, url, name] = Deno.args as [string, string, string];

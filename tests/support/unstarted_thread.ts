@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { UnstartedMemory } from "../../src/server/unstarted_memory.ts";
+import { UnstartedMemory } from "../../src/server/work/unstarted_memory.ts";
 
 const scope = self as unknown as {
   postMessage(message: readonly string[]): void;

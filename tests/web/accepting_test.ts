@@ -5,7 +5,7 @@ import { until } from "../support/eventually.ts";
 
 const SERVER = `
   import { systemClock } from "${import.meta.resolve("../../src/clock.ts")}";
-  import { listen } from "${import.meta.resolve("../../src/web/http.ts")}";
+  import { listen } from "${import.meta.resolve("../../src/web/http/http.ts")}";
   const options = {
     host: "127.0.0.1", port: 0, clock: systemClock, proxies: [],
     patience: { probeMs: 50, headMs: 300, connections: Number(Deno.args[0]) },

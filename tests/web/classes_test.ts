@@ -1,6 +1,6 @@
 /** The page of the classes, from what was measured. */
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
-import { RUN_BOUNDS_MS, runBucket } from "../../src/store/measures.ts";
+import { RUN_BOUNDS_MS, runBucket } from "../../src/store/port/metrics.ts";
 import { onBothStores } from "./site.ts";
 
 onBothStores("Where nothing was performed, the page of the classes says so", async ({ visitor }) => {

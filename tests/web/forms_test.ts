@@ -2,7 +2,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
-import { actionsIn, type JobAction, parsePlace, placePath } from "../../src/web/places.ts";
+import { actionsIn, type JobAction, parsePlace, placePath } from "../../src/web/read/job_sets.ts";
 import type { HtmlPage } from "./html_page.ts";
 import { bury, onBothStores, placeOf, processRecord, push, PUT, type Site } from "./site.ts";
 

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { Outcome } from "../../src/store/store.ts";
+import type { Outcome } from "../../src/store/port/jobs.ts";
 import { createWeb } from "../../src/web/web.ts";
 import { FakeClock } from "../support/clock.ts";
 import { register, takeUpTo } from "../store_contract/jobs.ts";

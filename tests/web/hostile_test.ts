@@ -1,6 +1,6 @@
 /** Hostile requests, as tables: all go as bytes to one dashboard, and none of them changes its store. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { serve, type Server } from "../../src/web/serve.ts";
+import { serve, type Server } from "../../src/web/http/serve.ts";
 import { until } from "../support/eventually.ts";
 import { bury, openSite, placeOf, push, type Site } from "./site.ts";
 import { ask, Wire } from "./wire.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { RunningJob } from "../../src/store/store.ts";
+import type { RunningJob } from "../../src/store/port/jobs.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { bury, onBothStores, processRecord, push } from "./site.ts";
 

@@ -1,7 +1,7 @@
 /** The dashboard while more is asked of it than it makes at a time. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { OpenStore } from "../../src/store/open.ts";
-import { serve } from "../../src/web/serve.ts";
+import { serve } from "../../src/web/http/serve.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import { until } from "../support/eventually.ts";
 import { onBothStores, openSite, push, pushAll } from "./site.ts";

@@ -1,7 +1,7 @@
 /** What a server tells Prometheus, and what is in `packaging/` for that: read by Prometheus' own tools. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "@std/yaml";
-import { ALL_QUEUES } from "../../src/store/pauses.ts";
+import { ALL_QUEUES } from "../../src/store/port/paused_queues.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs, JobsProcess, MORTAL } from "../support/process.ts";
 import { promtool } from "../support/promtool.ts";

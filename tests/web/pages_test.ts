@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
-import { Tally } from "../../src/server/tally.ts";
-import { Totals } from "../../src/server/totals.ts";
+import { Tally } from "../../src/server/stats/counters.ts";
+import { Totals } from "../../src/server/stats/class_counters.ts";
 import { promtool } from "../support/promtool.ts";
 import { bury, onBothStores, openSite, placeOf, processRecord, push, pushAll } from "./site.ts";
 

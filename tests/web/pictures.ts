@@ -8,10 +8,10 @@ import { chromium } from "playwright-core";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { RUN_BOUNDS_MS } from "../../src/store/measures.ts";
+import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
-import type { Lease } from "../../src/store/store.ts";
-import { serve } from "../../src/web/serve.ts";
+import type { Lease } from "../../src/store/port/jobs.ts";
+import { serve } from "../../src/web/http/serve.ts";
 import { openSite } from "./site.ts";
 
 const FOLDER = Deno.args[0] ?? new URL("../../docs/pictures", import.meta.url).pathname;

@@ -6,7 +6,7 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
-import { serve } from "../../src/web/serve.ts";
+import { serve } from "../../src/web/http/serve.ts";
 import { bury, openSite, processRecord, push, type Site } from "./site.ts";
 
 const READER = newToken();

@@ -1,8 +1,8 @@
 /** Clients that send slowly, read slowly or not at all, or hold many connections. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import { type HttpServer, listen, type Patience } from "../../src/web/http.ts";
-import { serve } from "../../src/web/serve.ts";
+import { type HttpServer, listen, type Patience } from "../../src/web/http/http.ts";
+import { serve } from "../../src/web/http/serve.ts";
 import { until } from "../support/eventually.ts";
 import { openSite, push, type Site } from "./site.ts";
 import { ask, Wire } from "./wire.ts";
@@ -192,7 +192,7 @@ Deno.test("connections that have ended leave nothing in memory", async () => {
   const script = `
     import { connect, Server } from "node:net";
     import { systemClock } from "${import.meta.resolve("../../src/clock.ts")}";
-    import { listen } from "${import.meta.resolve("../../src/web/http.ts")}";
+    import { listen } from "${import.meta.resolve("../../src/web/http/http.ts")}";
     const sockets = [];
     const { emit } = Server.prototype;
     Server.prototype.emit = function (name, socket) {

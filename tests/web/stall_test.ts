@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { systemClock } from "../../src/clock.ts";
-import { serve } from "../../src/web/serve.ts";
+import { serve } from "../../src/web/http/serve.ts";
 import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";
 import { openSite, quickSecret, type Site, type Visitor } from "./site.ts";

@@ -3,7 +3,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { passwordSecret } from "../../src/web/auth/accounts.ts";
-import { serve } from "../../src/web/serve.ts";
+import { serve } from "../../src/web/http/serve.ts";
 import { until } from "../support/eventually.ts";
 import { openSite, type Site } from "./site.ts";
 

@@ -5,12 +5,12 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import { readWireTime } from "../../job/raw.ts";
-import type { Entry } from "../../store/admin.ts";
-import type { ClassTotals } from "../../store/store.ts";
-import { relative } from "../../words/moments.ts";
-import { number } from "../../words/amounts.ts";
-import { glance } from "../glance.ts";
-import { shownQueue } from "../pause_queues.ts";
+import type { Entry } from "../../store/admin/admin.ts";
+import type { ClassTotals } from "../../store/port/jobs.ts";
+import { relative } from "../../text/times.ts";
+import { number } from "../../text/format.ts";
+import { glance } from "./job_summary.ts";
+import { shownQueue } from "../shared/pause_queues.ts";
 import type { History } from "./history.ts";
 import type { ListName, Thing } from "./rows.ts";
 import { meter, sparkline } from "./spark.ts";

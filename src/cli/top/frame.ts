@@ -4,17 +4,17 @@
  * @module
  */
 import { VERSION } from "../../version.ts";
-import { number } from "../../words/amounts.ts";
-import { pausedQueues } from "../pause_queues.ts";
+import { number } from "../../text/format.ts";
+import { pausedQueues } from "../shared/pause_queues.ts";
 import { columnsOf, type Surroundings } from "./columns.ts";
 import type { History } from "./history.ts";
 import { GAP, type LaidColumn, layColumns, sharePanes } from "./layout.ts";
-import { type Room, wrapAll } from "./press.ts";
+import { type Room, wrapAll } from "./keymap.ts";
 import { indexOf, type ListName, PANES, type Row, rowsOf, type Thing } from "./rows.ts";
 import { isSameList, placeKey, type Snapshot } from "./snapshot.ts";
 import { sparkline } from "./spark.ts";
 import type { State } from "./state.ts";
-import { textWidth } from "../text_width.ts";
+import { textWidth } from "../terminal/text_width.ts";
 import { fitTo, type Line, type Span } from "./text.ts";
 
 /** What is to be shown. */

@@ -8,7 +8,7 @@ import {
   someSnapshot,
   someStats,
 } from "../../../tests/support/snapshot.ts";
-import { textWidth } from "../text_width.ts";
+import { textWidth } from "../terminal/text_width.ts";
 import { frame, heightOf, type Shown } from "./frame.ts";
 import { COLOURS, NO_COLOURS, NOTHING, paintLine } from "./text.ts";
 

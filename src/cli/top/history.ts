@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Stats } from "../../store/admin.ts";
+import type { Stats } from "../../store/admin/admin.ts";
 
 /** Values kept of each. */
 const KEPT = 120;

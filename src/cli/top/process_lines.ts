@@ -4,10 +4,10 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { ProcessInfo } from "../../store/admin.ts";
-import { number } from "../../words/amounts.ts";
-import { isoTime, relative } from "../../words/moments.ts";
-import { glance } from "../glance.ts";
+import type { ProcessInfo } from "../../store/admin/admin.ts";
+import { number } from "../../text/format.ts";
+import { isoTime, relative } from "../../text/times.ts";
+import { glance } from "./job_summary.ts";
 
 /** What is known of it, as of `now`. */
 export function processLines(process: ProcessInfo, now: number): string[] {

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Entry, ProcessInfo, QueueInfo, SetName } from "../../store/admin.ts";
-import type { RunningJob } from "../../store/store.ts";
-import { glance } from "../glance.ts";
-import { shownQueue } from "../pause_queues.ts";
+import type { Entry, ProcessInfo, QueueInfo, SetName } from "../../store/admin/admin.ts";
+import type { RunningJob } from "../../store/port/jobs.ts";
+import { glance } from "./job_summary.ts";
+import { shownQueue } from "../shared/pause_queues.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** The panes of the main screen, from top to bottom. */

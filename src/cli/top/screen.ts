@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { onSignals } from "../../server/signals.ts";
-import { draw } from "../output.ts";
+import { onSignals } from "../../server/control/signals.ts";
+import { draw } from "../terminal/output.ts";
 import { type Line, paintLine, type Palette } from "./text.ts";
 
 // Alternate screen; no cursor; lines do not wrap, so that one whose width a terminal sees otherwise than we do harms no

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Page, Place, ProcessInfo, Stats, StoreAdmin } from "../../store/admin.ts";
+import type { Page, Place, ProcessInfo, Stats, StoreAdmin } from "../../store/admin/admin.ts";
 
 /** Jobs of a list that are read at once. */
 const PAGE_SIZE = 200;

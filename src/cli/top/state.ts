@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Act } from "./acts.ts";
+import type { Act } from "./actions.ts";
 import type { Choice, ListName, PaneName } from "./rows.ts";
 import type { OpenList } from "./snapshot.ts";
 

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { plain } from "../output.ts";
-import { cutText, textWidth, wrapText } from "../text_width.ts";
+import { plain } from "../terminal/output.ts";
+import { cutText, textWidth, wrapText } from "../terminal/text_width.ts";
 
 /** What a piece of text means to the reader. */
 export type Style = "title" | "dim" | "good" | "warn" | "bad" | "chosen";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { textWidth } from "../text_width.ts";
+import { textWidth } from "../terminal/text_width.ts";
 import { boundLines, COLOURS, fitTo, NOTHING, paintLine, wrapTo } from "./text.ts";
 
 Deno.test("a text is fitted to so many columns, whatever its characters are", () => {

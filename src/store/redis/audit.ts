@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type Act, type ActPage, actText, MOST_ACTS, readAct } from "../admin_audit.ts";
-import { CursorError } from "../cursor.ts";
+import { type Act, type ActPage, actText, MOST_ACTS, readAct } from "../admin/audit.ts";
+import { CursorError } from "../port/cursor.ts";
 import { type Context, serverTime } from "./context.ts";
 import { AUDIT } from "./keys.ts";
 

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { type DeclaredClass, FORGOTTEN_AFTER_MS } from "../classes.ts";
+import { type DeclaredClass, FORGOTTEN_AFTER_MS } from "../port/classes.ts";
 import type { Context } from "./context.ts";
 import { CLASSES } from "./keys.ts";
-import { SCRIPTS } from "./script.ts";
+import { SCRIPTS } from "./client/scripts.ts";
 
 /** A value of the hash. */
 const DECLARATION = /^\{"declared_at":\d+,"options":(.*)\}$/s;

@@ -5,10 +5,10 @@
  */
 import type { Buffer } from "node:buffer";
 import { systemClock } from "../../clock.ts";
-import type { Arg } from "./connection.ts";
-import type { Link } from "./link.ts";
-import type { Mover } from "./mover.ts";
-import { isUnknown } from "./refusals.ts";
+import type { Arg } from "./client/connection.ts";
+import type { Link } from "./client/reconnecting_client.ts";
+import type { Mover } from "./move.ts";
+import { isUnknown } from "./client/errors.ts";
 
 /** What every part of the Redis store shares. */
 export interface Context {

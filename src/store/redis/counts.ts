@@ -4,13 +4,13 @@
  * @module
  */
 import { getField, readWireTime } from "../../job/raw.ts";
-import type { QueueInfo, QueuePause, Stats } from "../admin.ts";
-import { type DayCount, daysBetween } from "../admin_history.ts";
-import type { LimitInfo } from "../limits.ts";
+import type { QueueInfo, QueuePause, Stats } from "../admin/admin.ts";
+import { type DayCount, daysBetween } from "../admin/history.ts";
+import type { LimitInfo } from "../port/limits.ts";
 import type { Context } from "./context.ts";
 import { dayKey, queueKey } from "./keys.ts";
-import type { Link } from "./link.ts";
-import { SCRIPTS } from "./script.ts";
+import type { Link } from "./client/reconnecting_client.ts";
+import { SCRIPTS } from "./client/scripts.ts";
 
 /** Queues that one step of Redis tells of. */
 const QUEUES_AT_ONCE = 500;

@@ -4,12 +4,12 @@
  * @module
  */
 import { randomUUID } from "node:crypto";
-import { type CronReading, type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../cron.ts";
+import { type CronReading, type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
 import { type Context, rememberMs } from "./context.ts";
 import { CRON_TOLD, cronDoneKey, cronHistoryKey } from "./keys.ts";
-import { openEnded } from "./pusher.ts";
-import { SCRIPTS } from "./script.ts";
-import type { WakeChannel } from "./wake_channel.ts";
+import { openEnded } from "./enqueue.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+import type { WakeChannel } from "./wait/wake_channel.ts";
 
 /** Where nothing can be told (this user may not publish), it is looked for so often. */
 const LOOK_MS = 5_000;

@@ -5,14 +5,14 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
-import type { Entry, Place, SetName } from "../admin.ts";
-import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
+import type { Entry, Place, SetName } from "../admin/admin.ts";
+import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { type Member, member } from "./context.ts";
 import { leasesKey, OWNERS, queueKey, SETS } from "./keys.ts";
-import type { Link } from "./link.ts";
+import type { Link } from "./client/reconnecting_client.ts";
 import { digestOf, formatRef, type Ref } from "./refs.ts";
-import { SCRIPTS } from "./script.ts";
-import { takenAt } from "./taker.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+import { takenAt } from "./take.ts";
 
 /** An entry, with what is needed to move it. */
 export interface Found {

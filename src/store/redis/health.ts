@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { StoreError } from "../errors.ts";
-import type { Health, HealthFinding } from "../admin_health.ts";
+import { StoreError } from "../port/errors.ts";
+import type { Health, HealthFinding } from "../admin/health.ts";
 import type { Context } from "./context.ts";
 import { foreignQueues } from "./counts.ts";
-import { readInfo } from "./info.ts";
+import { readInfo } from "./client/info.ts";
 import { queueKey } from "./keys.ts";
-import type { Link } from "./link.ts";
+import type { Link } from "./client/reconnecting_client.ts";
 
 /** Over this share of its limit, memory is worth a word. */
 const MUCH = 0.8;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { SetName } from "../admin.ts";
+import type { SetName } from "../admin/admin.ts";
 
 /** Sidekiq: names of all queues (set). */
 export const QUEUES = "queues";

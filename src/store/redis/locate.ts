@@ -9,7 +9,7 @@
  */
 import { FIRST_WINDOW, type Found, nextWindow, readLeases, readQueue, readScore, readSet } from "./entries.ts";
 import { queueKey } from "./keys.ts";
-import type { Link } from "./link.ts";
+import type { Link } from "./client/reconnecting_client.ts";
 import { CHECKSUM_DIGITS, checksumOf, digestOf, isDigestOf, parseRef, type Ref } from "./refs.ts";
 
 /** Entries that are compared in one step. */

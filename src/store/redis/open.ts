@@ -4,16 +4,16 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
-import { StoreError } from "../errors.ts";
+import { StoreError } from "../port/errors.ts";
 import type { OpenStore, StoreOptions } from "../open.ts";
-import { parseAddress, type RedisAddress } from "./address.ts";
-import { Connection, type DialOptions } from "./connection.ts";
+import { parseAddress, type RedisAddress } from "./client/address.ts";
+import { Connection, type DialOptions } from "./client/connection.ts";
 import { BLOCK_S, type Context } from "./context.ts";
-import { readInfo } from "./info.ts";
+import { readInfo } from "./client/info.ts";
 import { TYPES } from "./keys.ts";
-import { Link, type LinkOptions } from "./link.ts";
-import { Mover } from "./mover.ts";
-import { findMaster } from "./sentinel.ts";
+import { Link, type LinkOptions } from "./client/reconnecting_client.ts";
+import { Mover } from "./move.ts";
+import { findMaster } from "./client/sentinel.ts";
 import { RedisStore } from "./store.ts";
 
 const DEFAULT_WAIT_MS = 10_000;

@@ -9,16 +9,16 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
-import type { Page, PageRequest, Place, SetName } from "../admin.ts";
-import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
-import { CursorError } from "../cursor.ts";
+import type { Page, PageRequest, Place, SetName } from "../admin/admin.ts";
+import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
+import { CursorError } from "../port/cursor.ts";
 import { member } from "./context.ts";
 import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
 import { queueKey, SETS } from "./keys.ts";
-import type { Link } from "./link.ts";
+import type { Link } from "./client/reconnecting_client.ts";
 import { locate } from "./locate.ts";
 import { formatRef, parseRef } from "./refs.ts";
-import { SCRIPTS } from "./script.ts";
+import { SCRIPTS } from "./client/scripts.ts";
 
 const DEFAULT_LIMIT = 25;
 

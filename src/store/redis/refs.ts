@@ -6,8 +6,8 @@
  */
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import type { SetName } from "../admin.ts";
-import type { Arg } from "./connection.ts";
+import type { SetName } from "../admin/admin.ts";
+import type { Arg } from "./client/connection.ts";
 
 /** A parsed name. */
 export type Ref =

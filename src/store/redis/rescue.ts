@@ -4,11 +4,11 @@
  * @module
  */
 import { afterDeath, type RunningSuspects } from "../../job/suspicion.ts";
-import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
-import type { DoomedJob, RescueRequest, RescueResult } from "../store.ts";
+import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
+import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
-import { SCRIPTS } from "./script.ts";
-import { queueOf } from "./taker.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+import { queueOf } from "./take.ts";
 
 /** See `Store.rescue`. Both scripts decide who is offline: a worker may beat, or the clock may jump, between the two. */
 export async function rescue(

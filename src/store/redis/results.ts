@@ -4,15 +4,15 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
-import { hasText } from "../admin_search.ts";
-import { MAX_BATCH_BYTES } from "../batch_bytes.ts";
-import { numberIn } from "../cursor.ts";
-import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
+import { hasText } from "../ops/search.ts";
+import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
+import { numberIn } from "../port/cursor.ts";
+import { MOST_RECORDS, type NewRecord, type RecordPage } from "../port/results.ts";
 import type { Context } from "./context.ts";
 import { serverTime } from "./context.ts";
-import { edit } from "./editor.ts";
+import { edit } from "./edit.ts";
 import { resultKey, RESULTS_CHANNEL } from "./keys.ts";
-import { SCRIPTS } from "./script.ts";
+import { SCRIPTS } from "./client/scripts.ts";
 
 /** Where nothing is told (its permission is missing, the connection was away), a record is seen so much later. */
 const LOOK_MS = 1_000;

@@ -6,12 +6,12 @@
  */
 import { type Clock, systemClock } from "../../clock.ts";
 import type { Scratch, ScratchOptions } from "../open_scratch.ts";
-import { StoreError } from "../errors.ts";
-import { parseAddress, type RedisAddress } from "./address.ts";
-import type { Connection } from "./connection.ts";
+import { StoreError } from "../port/errors.ts";
+import { parseAddress, type RedisAddress } from "./client/address.ts";
+import type { Connection } from "./client/connection.ts";
 import scratch from "./lua/scratch.lua" with { type: "text" };
 import { connect, readTls } from "./open.ts";
-import { Refusal, toStoreError } from "./refusals.ts";
+import { Refusal, toStoreError } from "./client/errors.ts";
 
 /** Redis has so many databases unless told otherwise. */
 const LAST_DATABASE = 15;

@@ -9,14 +9,14 @@
  */
 import { Buffer } from "node:buffer";
 import { getField } from "../../job/raw.ts";
-import type { Entry, SetName } from "../admin.ts";
-import { hasText } from "../admin_search.ts";
-import { StoreError } from "../errors.ts";
+import type { Entry, SetName } from "../admin/admin.ts";
+import { hasText } from "../ops/search.ts";
+import { StoreError } from "../port/errors.ts";
 import { type Member, member } from "./context.ts";
 import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
 import { queueKey, QUEUES, SETS } from "./keys.ts";
-import type { Link } from "./link.ts";
-import { inWindows, MAX_WINDOW, type Read, type Reader, WindowSize } from "./windows.ts";
+import type { Link } from "./client/reconnecting_client.ts";
+import { inWindows, MAX_WINDOW, type Read, type Reader, WindowSize } from "./scan_windows.ts";
 
 /** What is looked for. */
 interface Wanted {

@@ -4,19 +4,29 @@
  * @module
  */
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import type { Adopted, Departure } from "../admin_adopt.ts";
-import type { Act, ActPage } from "../admin_audit.ts";
-import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, QueuePause, Stats } from "../admin.ts";
-import { cancelJob } from "../admin_cancel.ts";
-import type { Health } from "../admin_health.ts";
-import type { DayCount } from "../admin_history.ts";
-import type { DeclaredClass } from "../classes.ts";
-import type { CronReading, CronWrite } from "../cron.ts";
-import type { QueueLimit } from "../limits.ts";
-import type { Measured, Measurement, MeasureWindow } from "../measures.ts";
+import type { Adopted, Departure } from "../admin/import.ts";
+import type { Act, ActPage } from "../admin/audit.ts";
+import type {
+  Edit,
+  Entry,
+  Page,
+  PageRequest,
+  Place,
+  ProcessInfo,
+  QueueInfo,
+  QueuePause,
+  Stats,
+} from "../admin/admin.ts";
+import { cancelJob } from "../ops/cancel.ts";
+import type { Health } from "../admin/health.ts";
+import type { DayCount } from "../admin/history.ts";
+import type { DeclaredClass } from "../port/classes.ts";
+import type { CronReading, CronWrite } from "../port/cron.ts";
+import type { QueueLimit } from "../port/limits.ts";
+import type { Measured, Measurement, MeasureWindow } from "../port/metrics.ts";
 import type { OpenStore } from "../open.ts";
-import { ALL_QUEUES } from "../pauses.ts";
-import type { NewRecord, RecordPage } from "../results.ts";
+import { ALL_QUEUES } from "../port/paused_queues.ts";
+import type { NewRecord, RecordPage } from "../port/results.ts";
 import type {
   Beat,
   ClaimHolder,
@@ -31,33 +41,33 @@ import type {
   RescueResult,
   SettleResult,
   TakeRequest,
-} from "../store.ts";
-import { adopt, announce, depart, departure, forget, remember, remembers } from "./adoption.ts";
+} from "../port/jobs.ts";
+import { adopt, announce, depart, departure, forget, remember, remembers } from "./import.ts";
 import { addAct, readActs } from "./audit.ts";
 import { declareClasses, declaredClasses } from "./classes.ts";
 import { type Context, serverTime } from "./context.ts";
 import { readHistory, readPauses, readStats } from "./counts.ts";
 import { Cron } from "./cron.ts";
-import { DueWatch } from "./due_watch.ts";
-import { edit, editSome } from "./editor.ts";
+import { DueWatch } from "./wait/due_watch.ts";
+import { edit, editSome } from "./edit.ts";
 import { entryOf } from "./entries.ts";
 import { health } from "./health.ts";
-import { Holdings } from "./holdings.ts";
+import { Holdings } from "./lease_cache.ts";
 import { leasesKey, WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
-import { measure, measured } from "./measures.ts";
+import { measure, measured } from "./metrics.ts";
 import { readPage } from "./pages.ts";
-import { Processes } from "./processes.ts";
-import { promote } from "./promotion.ts";
-import { Pusher } from "./pusher.ts";
-import { QueueWatch } from "./queue_watch.ts";
+import { Processes } from "./workers.ts";
+import { promote } from "./promote.ts";
+import { Pusher } from "./enqueue.ts";
+import { QueueWatch } from "./wait/queue_watch.ts";
 import { rescue } from "./rescue.ts";
 import { Results } from "./results.ts";
-import { SCRIPTS } from "./script.ts";
+import { SCRIPTS } from "./client/scripts.ts";
 import { find, search } from "./search.ts";
-import { Settlement } from "./settlement.ts";
-import { Taker } from "./taker.ts";
-import { WakeChannel } from "./wake_channel.ts";
+import { Settlement } from "./settle.ts";
+import { Taker } from "./take.ts";
+import { WakeChannel } from "./wait/wake_channel.ts";
 
 /** The store on Redis. */
 export class RedisStore implements OpenStore {

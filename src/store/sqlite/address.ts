@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { StoreError } from "../errors.ts";
+import { StoreError } from "../port/errors.ts";
 
 /** A parsed address. */
 export interface SqliteAddress {

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { StoreError } from "../errors.ts";
+import { StoreError } from "../port/errors.ts";
 import { parseAddress } from "./address.ts";
 
 Deno.test("An address of each form", () => {

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type Act, type ActPage, actText, MOST_ACTS, readAct } from "../admin_audit.ts";
-import { numberIn } from "../cursor.ts";
+import { type Act, type ActPage, actText, MOST_ACTS, readAct } from "../admin/audit.ts";
+import { numberIn } from "../port/cursor.ts";
 import type { Context } from "./context.ts";
 
 const DEFAULT_LIMIT = 25;

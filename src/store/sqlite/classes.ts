@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type DeclaredClass, FORGOTTEN_AFTER_MS } from "../classes.ts";
+import { type DeclaredClass, FORGOTTEN_AFTER_MS } from "../port/classes.ts";
 import type { Context } from "./context.ts";
 
 const DAY_MS = 86_400_000;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Command } from "../store.ts";
+import type { Command } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 
 /** An answer that nobody fetches is kept so long. */

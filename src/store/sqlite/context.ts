@@ -4,7 +4,7 @@
  * @module
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Committer } from "./commit.ts";
+import type { Committer } from "./group_commit.ts";
 import type { Watch } from "./watch.ts";
 
 /** What the parts share. */

@@ -4,11 +4,11 @@
  * @module
  */
 import { getField, readWireTime } from "../../job/raw.ts";
-import type { QueueInfo, Stats } from "../admin.ts";
-import { ALL_QUEUES } from "../pauses.ts";
+import type { QueueInfo, Stats } from "../admin/admin.ts";
+import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { Context } from "./context.ts";
 import { LIMIT_COLUMNS, limitIn, Limits } from "./limits.ts";
-import type { Processes } from "./processes.ts";
+import type { Processes } from "./workers.ts";
 import type { Sets } from "./sets.ts";
 import type { Totals } from "./totals.ts";
 

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { type CronReading, type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../cron.ts";
+import { type CronReading, type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
 import type { Context } from "./context.ts";
-import type { Intake } from "./intake.ts";
+import type { Intake } from "./enqueue.ts";
 
 /** A row of the table. */
 interface CronRow {

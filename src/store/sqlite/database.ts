@@ -5,9 +5,9 @@
  */
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { StoreError } from "../errors.ts";
+import { StoreError } from "../port/errors.ts";
 import { translate } from "./errors.ts";
-import type { Patience } from "./patience.ts";
+import type { Patience } from "./busy_retry.ts";
 import schema1 from "./schema/1.sql" with { type: "text" };
 import schema2 from "./schema/2.sql" with { type: "text" };
 import schema3 from "./schema/3.sql" with { type: "text" };

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Entry, SetName } from "../admin.ts";
-import { hasTextOutsideStack } from "../admin_search.ts";
+import type { Entry, SetName } from "../admin/admin.ts";
+import { hasTextOutsideStack } from "../ops/search.ts";
 import type { Context } from "./context.ts";
-import type { JobRow } from "./jobs.ts";
+import type { JobRow } from "./job_rows.ts";
 import { makeRef, parseRef } from "./refs.ts";
 
 /** A row of the view `entry`. */

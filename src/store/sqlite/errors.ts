@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { StoreError } from "../errors.ts";
+import { StoreError } from "../port/errors.ts";
 
 /** Primary result codes, from https://www.sqlite.org/rescode.html */
 const BUSY = 5;

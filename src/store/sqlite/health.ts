@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Health, HealthFinding } from "../admin_health.ts";
+import type { Health, HealthFinding } from "../admin/health.ts";
 import type { Context } from "./context.ts";
 
 /** See `HealthReader.health`. */

@@ -4,7 +4,7 @@
  * @module
  */
 import type { SQLOutputValue } from "node:sqlite";
-import type { LimitInfo, QueueLimit } from "../limits.ts";
+import type { LimitInfo, QueueLimit } from "../port/limits.ts";
 import type { Context } from "./context.ts";
 
 /** The columns of `queue` that a limit is made of, and its number: to be selected where {@linkcode limitIn} reads. */

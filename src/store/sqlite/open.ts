@@ -7,13 +7,13 @@ import type { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../clock.ts";
 import type { OpenStore, StoreOptions } from "../open.ts";
 import { parseAddress } from "./address.ts";
-import { Committer } from "./commit.ts";
+import { Committer } from "./group_commit.ts";
 import { type Context, statementCache } from "./context.ts";
 import { openDatabase } from "./database.ts";
 import { translate } from "./errors.ts";
-import { hearWrites } from "./hear_writes.ts";
-import { Patience } from "./patience.ts";
-import { SameFile } from "./same_file.ts";
+import { hearWrites } from "./wal_watcher.ts";
+import { Patience } from "./busy_retry.ts";
+import { SameFile } from "./file_guard.ts";
 import { SqliteStore } from "./store.ts";
 import { Watch } from "./watch.ts";
 

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Page, PageRequest, Place } from "../admin.ts";
-import { ByteBudget } from "../batch_bytes.ts";
-import { CursorError } from "../cursor.ts";
-import { readBounded } from "./bounded.ts";
+import type { Page, PageRequest, Place } from "../admin/admin.ts";
+import { ByteBudget } from "../port/batch_bytes.ts";
+import { CursorError } from "../port/cursor.ts";
+import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import { type EntryRow, toEntry } from "./entries.ts";
 

@@ -4,14 +4,14 @@
  * @module
  */
 import { afterDeath } from "../../job/suspicion.ts";
-import { ByteBudget } from "../batch_bytes.ts";
-import type { DoomedJob, RescueRequest, RescueResult } from "../store.ts";
-import { readBounded } from "./bounded.ts";
+import { ByteBudget } from "../port/batch_bytes.ts";
+import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
+import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
-import type { Jobs } from "./jobs.ts";
-import type { Leases } from "./leases.ts";
-import type { Processes } from "./processes.ts";
-import type { Queues } from "./queues.ts";
+import type { Jobs } from "./job_rows.ts";
+import type { Leases } from "./settle.ts";
+import type { Processes } from "./workers.ts";
+import type { Queues } from "./take.ts";
 
 interface LeasedRow {
   readonly id: number;

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { hasText } from "../admin_search.ts";
-import { ByteBudget } from "../batch_bytes.ts";
-import { numberIn } from "../cursor.ts";
-import { MOST_RECORDS, type NewRecord, type RecordPage } from "../results.ts";
-import { readBounded } from "./bounded.ts";
+import { hasText } from "../ops/search.ts";
+import { ByteBudget } from "../port/batch_bytes.ts";
+import { numberIn } from "../port/cursor.ts";
+import { MOST_RECORDS, type NewRecord, type RecordPage } from "../port/results.ts";
+import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 
 /** A search looks through so many records before it lets others run. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { SetName } from "../admin.ts";
+import type { SetName } from "../admin/admin.ts";
 import type { Context } from "./context.ts";
-import { inParts, type Jobs } from "./jobs.ts";
+import { inParts, type Jobs } from "./job_rows.ts";
 
 /** Dropping more than so many dead jobs at once would keep others waiting; the next burial drops on. */
 const MOST_DROPPED = 1_000;

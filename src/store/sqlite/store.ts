@@ -4,18 +4,28 @@
  * @module
  */
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import type { Adopted, Departure } from "../admin_adopt.ts";
-import type { Act, ActPage } from "../admin_audit.ts";
-import type { Edit, Entry, Page, PageRequest, Place, ProcessInfo, QueueInfo, QueuePause, Stats } from "../admin.ts";
-import { cancelJob } from "../admin_cancel.ts";
-import type { Health } from "../admin_health.ts";
-import type { DayCount } from "../admin_history.ts";
-import type { DeclaredClass } from "../classes.ts";
-import type { CronReading, CronWrite } from "../cron.ts";
-import type { QueueLimit } from "../limits.ts";
-import type { Measured, Measurement, MeasureWindow } from "../measures.ts";
+import type { Adopted, Departure } from "../admin/import.ts";
+import type { Act, ActPage } from "../admin/audit.ts";
+import type {
+  Edit,
+  Entry,
+  Page,
+  PageRequest,
+  Place,
+  ProcessInfo,
+  QueueInfo,
+  QueuePause,
+  Stats,
+} from "../admin/admin.ts";
+import { cancelJob } from "../ops/cancel.ts";
+import type { Health } from "../admin/health.ts";
+import type { DayCount } from "../admin/history.ts";
+import type { DeclaredClass } from "../port/classes.ts";
+import type { CronReading, CronWrite } from "../port/cron.ts";
+import type { QueueLimit } from "../port/limits.ts";
+import type { Measured, Measurement, MeasureWindow } from "../port/metrics.ts";
 import type { OpenStore } from "../open.ts";
-import type { NewRecord, RecordPage } from "../results.ts";
+import type { NewRecord, RecordPage } from "../port/results.ts";
 import type {
   Beat,
   ClaimHolder,
@@ -30,26 +40,26 @@ import type {
   RescueResult,
   SettleResult,
   TakeRequest,
-} from "../store.ts";
-import { Adoption } from "./adoption.ts";
+} from "../port/jobs.ts";
+import { Adoption } from "./import.ts";
 import { Audit } from "./audit.ts";
-import { Claims } from "./claims.ts";
+import { Claims } from "./worker_names.ts";
 import { Classes } from "./classes.ts";
 import { Commands } from "./commands.ts";
 import type { Context } from "./context.ts";
 import { Counts } from "./counts.ts";
 import { Cron } from "./cron.ts";
-import { Editor } from "./editor.ts";
+import { Editor } from "./edit.ts";
 import { Entries, toEntry } from "./entries.ts";
 import { health } from "./health.ts";
-import { Intake } from "./intake.ts";
-import { Jobs } from "./jobs.ts";
-import { Leases } from "./leases.ts";
-import { Measures } from "./measures.ts";
+import { Intake } from "./enqueue.ts";
+import { Jobs } from "./job_rows.ts";
+import { Leases } from "./settle.ts";
+import { Measures } from "./metrics.ts";
 import { Pages } from "./pages.ts";
-import { Processes } from "./processes.ts";
-import { Promotion } from "./promotion.ts";
-import { Queues } from "./queues.ts";
+import { Processes } from "./workers.ts";
+import { Promotion } from "./promote.ts";
+import { Queues } from "./take.ts";
 import { Rescue } from "./rescue.ts";
 import { Results } from "./results.ts";
 import { Sets } from "./sets.ts";

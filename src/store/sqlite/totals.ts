@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type DayCount, dayOf, DAYS_KEPT_MS, daysBetween } from "../admin_history.ts";
+import { type DayCount, dayOf, DAYS_KEPT_MS, daysBetween } from "../admin/history.ts";
 import type { Context } from "./context.ts";
 
 /** Counts finished and failed jobs. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { UniqueLock } from "../store.ts";
+import type { UniqueLock } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
 

@@ -4,7 +4,7 @@
  *
  *  1. It is asked every few milliseconds, which takes one per cent of a core.
  *  2. When nothing has changed for a while, it is asked no more: the kernel tells when the log is written to
- *     (`hear_writes.ts`). Then it is asked at once and often, as the commit follows soon, and goes on as before.
+ *     (`wal_watcher.ts`). Then it is asked at once and often, as the commit follows soon, and goes on as before.
  *  3. Where the kernel tells nothing, it is asked every few milliseconds for ever.
  *
  * @module

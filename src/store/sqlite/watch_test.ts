@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { until } from "../../../tests/support/eventually.ts";
-import { hearWrites } from "./hear_writes.ts";
+import { hearWrites } from "./wal_watcher.ts";
 import { Watch } from "./watch.ts";
 
 /** A database with two connections to it: ours, and another's. */

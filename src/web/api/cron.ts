@@ -6,11 +6,11 @@
 import type { CrontabEntry } from "../../client/crontab.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import { entryInput } from "../../cron/entry_input.ts";
-import { cronEntryJson, cronRecordJson } from "../../words/cron.ts";
-import { isoTime } from "../../words/moments.ts";
-import { Refusal } from "../body.ts";
-import { addCron, changeCron, definitionOf, editCron, previewCron } from "../crontab.ts";
-import type { Desk } from "../desk.ts";
+import { cronEntryJson, cronRecordJson } from "../../text/cron.ts";
+import { isoTime } from "../../text/times.ts";
+import { Refusal } from "../http/body.ts";
+import { addCron, changeCron, definitionOf, editCron, previewCron } from "../actions/cron.ts";
+import type { Desk } from "../services.ts";
 import { objectOf } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 

@@ -5,18 +5,18 @@
  */
 import type { Context } from "hono";
 import type { JobRequest } from "../../job/payload.ts";
-import type { Place } from "../../store/admin.ts";
-import { actOnJobs, pushAgain, pushJob, pushJobs } from "../actions.ts";
-import { Refusal } from "../body.ts";
-import type { Desk, WebEnv } from "../desk.ts";
-import { endedJob, endedOf } from "../ended.ts";
-import { FILTERS, parseFilter } from "../filter.ts";
-import { findEntries, lookUp } from "../lookup.ts";
-import { type JobAction, parsePlace } from "../places.ts";
-import { cancelRunning } from "../process_actions.ts";
-import { scanOf } from "../requests.ts";
-import { payloadLength } from "../scan.ts";
-import { text } from "../shown.ts";
+import type { Place } from "../../store/admin/admin.ts";
+import { actOnJobs, pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
+import { Refusal } from "../http/body.ts";
+import type { Desk, WebEnv } from "../services.ts";
+import { endedJob, endedOf } from "../read/results.ts";
+import { FILTERS, parseFilter } from "../read/filter.ts";
+import { findEntries, lookUp } from "../read/job.ts";
+import { type JobAction, parsePlace } from "../read/job_sets.ts";
+import { cancelRunning } from "../actions/workers.ts";
+import { scanOf } from "../read/paging.ts";
+import { payloadLength } from "../read/scan.ts";
+import { text } from "../read/job_view.ts";
 import { allowFields, jobJson, MAX_JOBS, objectOf, objectOrListOf, textIn } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
 

@@ -7,12 +7,12 @@ import type { Context } from "hono";
 import { parseDuration } from "../../job/duration.ts";
 import { parseLossless } from "../../job/json.ts";
 import { elementsOf, isArrayText } from "../../job/json_elements.ts";
-import type { Entry } from "../../store/admin.ts";
-import { placeName } from "../../store/admin_places.ts";
-import { isoTime } from "../../words/moments.ts";
-import { largeBodyBytes, readBody, Refusal } from "../body.ts";
-import type { Desk, WebEnv } from "../desk.ts";
-import { showEntry } from "../shown.ts";
+import type { Entry } from "../../store/admin/admin.ts";
+import { placeName } from "../../store/ops/job_sets.ts";
+import { isoTime } from "../../text/times.ts";
+import { largeBodyBytes, readBody, Refusal } from "../http/body.ts";
+import type { Desk, WebEnv } from "../services.ts";
+import { showEntry } from "../read/job_view.ts";
 
 /** The smallest bound on a list of jobs. */
 const LIST_BYTES = 8 * 1024 * 1024;

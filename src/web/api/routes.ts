@@ -6,7 +6,7 @@
  */
 import type { Context, Hono } from "hono";
 import { stringifyLossless } from "../../job/json.ts";
-import type { Desk, WebEnv } from "../desk.ts";
+import type { Desk, WebEnv } from "../services.ts";
 import { cronRoutes } from "./cron.ts";
 import { jobRoutes } from "./jobs.ts";
 import { allowFields, objectOf } from "./json.ts";

@@ -4,21 +4,21 @@
  * @module
  */
 import type { Context } from "hono";
-import type { ProcessInfo } from "../../store/admin.ts";
-import { RUN_BOUNDS_MS } from "../../store/measures.ts";
-import { ALL_QUEUES } from "../../store/pauses.ts";
-import { isoTime } from "../../words/moments.ts";
-import { actsOf } from "../acts.ts";
-import { actOnJobs, setLimit, setPaused } from "../actions.ts";
-import { Refusal } from "../body.ts";
-import { measuredClasses, windowOf } from "../class_measures.ts";
-import { classStats } from "../class_stats.ts";
-import type { Desk, WebEnv } from "../desk.ts";
-import { recentEnded } from "../ended.ts";
-import { lastDays, parseDays } from "../history.ts";
-import { checkQueue } from "../places.ts";
-import { askProcess, dumpProcess } from "../process_actions.ts";
-import { showRunning } from "../shown.ts";
+import type { ProcessInfo } from "../../store/admin/admin.ts";
+import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import { isoTime } from "../../text/times.ts";
+import { actsOf } from "../read/audit.ts";
+import { actOnJobs, setLimit, setPaused } from "../actions/jobs.ts";
+import { Refusal } from "../http/body.ts";
+import { measuredClasses, windowOf } from "../read/class_metrics.ts";
+import { classStats } from "../read/class_stats.ts";
+import type { Desk, WebEnv } from "../services.ts";
+import { recentEnded } from "../read/results.ts";
+import { lastDays, parseDays } from "../read/history.ts";
+import { checkQueue } from "../read/job_sets.ts";
+import { askProcess, dumpProcess } from "../actions/workers.ts";
+import { showRunning } from "../read/job_view.ts";
 import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 

@@ -5,7 +5,7 @@
  */
 import { readErrors, tryNumbers } from "../../job/failure_history.ts";
 import { readWireTime } from "../../job/raw.ts";
-import { Time, type View } from "../view.tsx";
+import { Time, type View } from "./view.tsx";
 
 /** One failure. */
 export interface Attempt {

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { ActPage, PastAct } from "../../store/admin_audit.ts";
-import { number } from "../../words/amounts.ts";
-import { Empty, link, Time, type View } from "../view.tsx";
+import type { ActPage, PastAct } from "../../store/admin/audit.ts";
+import { number } from "../../text/format.ts";
+import { Empty, link, Time, type View } from "./view.tsx";
 import { Layout } from "./layout.tsx";
 
 /** The page. Whoever may look may see it: it says less than the jobs do. */

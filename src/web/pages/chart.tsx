@@ -4,7 +4,7 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { Sample } from "../feed.ts";
+import type { Sample } from "../read/live_stats.ts";
 
 /** It shows as much as there is, within these; the script knows them too. */
 const SHORTEST_MS = 60_000;

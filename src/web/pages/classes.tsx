@@ -6,12 +6,12 @@
 import type { Child } from "hono/jsx";
 import { formatDuration } from "../../job/duration.ts";
 import { JOB_BOUNDS } from "../../job/histogram.ts";
-import { RUN_BOUNDS_MS, WINDOWS } from "../../store/measures.ts";
-import { number } from "../../words/amounts.ts";
-import type { ClassMeasures, MeasuredClasses } from "../class_measures.ts";
-import type { ClassStats, Spread } from "../class_stats.ts";
-import type { RecentEnded } from "../ended.ts";
-import { Empty, link, Time, type View } from "../view.tsx";
+import { RUN_BOUNDS_MS, WINDOWS } from "../../store/port/metrics.ts";
+import { number } from "../../text/format.ts";
+import type { ClassMeasures, MeasuredClasses } from "../read/class_metrics.ts";
+import type { ClassStats, Spread } from "../read/class_stats.ts";
+import type { RecentEnded } from "../read/results.ts";
+import { Empty, link, Time, type View } from "./view.tsx";
 import { Layout } from "./layout.tsx";
 
 /** The classes. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { DayCount } from "../../store/admin_history.ts";
-import { number } from "../../words/amounts.ts";
-import { link, type View } from "../view.tsx";
+import type { DayCount } from "../../store/admin/history.ts";
+import { number } from "../../text/format.ts";
+import { link, type View } from "./view.tsx";
 
 const SPANS: readonly { readonly days: number; readonly label: string }[] = [
   { days: 7, label: "1 week" },

@@ -4,13 +4,13 @@
  * @module
  */
 import { readWireTime } from "../../job/raw.ts";
-import type { Entry } from "../../store/admin.ts";
-import { placeName } from "../../store/admin_places.ts";
-import { number } from "../../words/amounts.ts";
-import { isoTime } from "../../words/moments.ts";
-import { actionsIn } from "../places.ts";
-import { cut, document, type ShownJob, text } from "../shown.ts";
-import { ActionButton, Empty, Hidden, link, type View } from "../view.tsx";
+import type { Entry } from "../../store/admin/admin.ts";
+import { placeName } from "../../store/ops/job_sets.ts";
+import { number } from "../../text/format.ts";
+import { isoTime } from "../../text/times.ts";
+import { actionsIn } from "../read/job_sets.ts";
+import { cut, document, type ShownJob, text } from "../read/job_view.ts";
+import { ActionButton, Empty, Hidden, link, type View } from "./view.tsx";
 import { Attempts, attemptsOf, LogTail } from "./attempts.tsx";
 import { actionLabel, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";

@@ -3,14 +3,14 @@
  *
  * @module
  */
-import type { Place } from "../../store/admin.ts";
-import { placeName } from "../../store/admin_places.ts";
-import { ALL_QUEUES } from "../../store/pauses.ts";
-import { number } from "../../words/amounts.ts";
-import { type Filter, FILTERS, isEmpty } from "../filter.ts";
-import { actionsIn, type JobAction, placePath } from "../places.ts";
-import type { ShownJob } from "../shown.ts";
-import { Empty, Hidden, jobs, link, Time, type View } from "../view.tsx";
+import type { Place } from "../../store/admin/admin.ts";
+import { placeName } from "../../store/ops/job_sets.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import { number } from "../../text/format.ts";
+import { type Filter, FILTERS, isEmpty } from "../read/filter.ts";
+import { actionsIn, type JobAction, placePath } from "../read/job_sets.ts";
+import type { ShownJob } from "../read/job_view.ts";
+import { Empty, Hidden, jobs, link, Time, type View } from "./view.tsx";
 
 /** What the actions are called, by place. */
 const LABELS: Readonly<Record<JobAction, string>> = {

@@ -4,12 +4,12 @@
  * @module
  */
 import type { Child } from "hono/jsx";
-import type { Stats } from "../../store/admin.ts";
+import type { Stats } from "../../store/admin/admin.ts";
 import { VERSION } from "../../version.ts";
-import { number } from "../../words/amounts.ts";
+import { number } from "../../text/format.ts";
 import { STAMP } from "../assets.ts";
-import type { Operation } from "../operations.ts";
-import { Hidden, link, Live, type View } from "../view.tsx";
+import type { Operation } from "../actions/operations.ts";
+import { Hidden, link, Live, type View } from "./view.tsx";
 
 /** The pages, in the order of the navigation. The key takes you there after `g`. */
 const PAGES: readonly { path: string; label: string; key: string; count?: keyof Stats }[] = [

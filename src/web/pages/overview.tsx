@@ -4,16 +4,16 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { ProcessInfo, Stats } from "../../store/admin.ts";
-import { ALL_QUEUES } from "../../store/pauses.ts";
-import type { DayCount } from "../../store/admin_history.ts";
-import { number } from "../../words/amounts.ts";
-import type { Sample } from "../feed.ts";
-import { link, Live, type View } from "../view.tsx";
+import type { ProcessInfo, Stats } from "../../store/admin/admin.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import type { DayCount } from "../../store/admin/history.ts";
+import { number } from "../../text/format.ts";
+import type { Sample } from "../read/live_stats.ts";
+import { link, Live, type View } from "./view.tsx";
 import { chart } from "./chart.tsx";
 import { HistoryChart } from "./history.tsx";
 import { Layout } from "./layout.tsx";
-import { ProcessTable } from "./processes.tsx";
+import { ProcessTable } from "./workers.tsx";
 import { QueueTable } from "./queues.tsx";
 
 const TILES: readonly { name: Exclude<keyof Stats, "queues">; label: string; path?: string; kind?: string }[] = [

@@ -4,12 +4,12 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { ProcessInfo, QueueInfo } from "../../store/admin.ts";
-import { ALL_QUEUES } from "../../store/pauses.ts";
-import { formatStarts, MOST_RUNNING } from "../../store/limits.ts";
-import { number } from "../../words/amounts.ts";
-import { limitText, limitUse } from "../../words/limits.ts";
-import { ActionButton, Empty, Hidden, jobs, link, type View } from "../view.tsx";
+import type { ProcessInfo, QueueInfo } from "../../store/admin/admin.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import { formatStarts, MOST_RUNNING } from "../../store/port/limits.ts";
+import { number } from "../../text/format.ts";
+import { limitText, limitUse } from "../../text/limits.ts";
+import { ActionButton, Empty, Hidden, jobs, link, type View } from "./view.tsx";
 import { type JobList, JobListView, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 

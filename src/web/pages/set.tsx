@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { jobs, type View } from "../view.tsx";
+import { jobs, type View } from "./view.tsx";
 import { type JobList, JobListView, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 

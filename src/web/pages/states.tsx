@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Time, type View } from "../view.tsx";
+import { Time, type View } from "./view.tsx";
 
 /** The states, in the order in which a screen reader says them. */
 export const STATES = ["created", "scheduled", "queue", "running", "retry", "done", "dead"] as const;

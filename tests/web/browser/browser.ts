@@ -7,8 +7,8 @@
 import { assertEquals } from "@std/assert";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { Clock } from "../../../src/clock.ts";
-import { WATCHED_MS } from "../../../src/web/feed.ts";
-import { serve } from "../../../src/web/serve.ts";
+import { WATCHED_MS } from "../../../src/web/read/live_stats.ts";
+import { serve } from "../../../src/web/http/serve.ts";
 import type { WebOptions } from "../../../src/web/web.ts";
 import { shareRedis } from "../../support/shared_redis.ts";
 import { requireTool } from "../../support/tools.ts";

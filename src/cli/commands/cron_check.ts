@@ -1,0 +1,52 @@
+/** `jobs cron check`. @module */
+import type { LoadedConfig } from "../../config/load.ts";
+import { type CheckedEntries, checkEntries } from "../../cron/entry_check.ts";
+import { describeSchedule } from "../../cron/schedule_spec.ts";
+import { loadHandlers } from "../../handlers/load.ts";
+import { Registry } from "../../handlers/registry.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { print, printJson, remark } from "../terminal/output.ts";
+import { loadSettings } from "../shared/store.ts";
+import { printTable } from "../terminal/table.ts";
+
+/** Checks the crontab of the configuration, against the handlers where there are any. Exit 1 when something is wrong. */
+export async function check(argv: readonly string[]): Promise<number> {
+  const { flags, args } = parseCommand("cron check", argv, COMMON_FLAGS);
+  const { active, inactive, problems } = await checkConfigured(
+    await loadSettings(flags, { handlers: args.length > 0 ? args : undefined }),
+  );
+  if (flags.json) {
+    printJson({ active, inactive: inactive.map(({ entry, by }) => ({ name: entry.name, by })), problems });
+    return problems.length > 0 ? 1 : 0;
+  }
+  for (const { message } of problems) remark(`jobs: ${message}`);
+  if (problems.length > 0) return 1;
+  printTable(
+    ["name", "when", "class", ""],
+    [
+      ...active.map((entry) => [entry.name, describeSchedule(entry.schedule), entry.class, ""]),
+      ...inactive.map(({ entry, by }) => [entry.name, describeSchedule(entry.schedule), entry.class, `off: ${by}`]),
+    ],
+    'No cron entries: the configuration has no "cron"',
+  );
+  print(`${active.length + inactive.length} checked`);
+  return 0;
+}
+
+/**
+ * Checks the crontab of the settings, against the handlers where there are any.
+ *
+ * @throws {HandlerError} when they cannot be loaded
+ */
+export async function checkConfigured({ settings, environment }: LoadedConfig): Promise<CheckedEntries> {
+  const registry = new Registry();
+  await loadHandlers(settings.handlers, registry);
+  const classes = new Set([...registry.classes(), ...settings.programs.map((program) => program.class)]);
+  const queues = settings.queues.length > 0
+    ? settings.queues.map(({ name }) => name)
+    : ["default", ...registry.queues()];
+  return checkEntries(settings.cron, {
+    environment,
+    ...(classes.size > 0 && { classes, queues: new Set(queues) }),
+  });
+}

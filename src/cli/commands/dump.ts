@@ -1,0 +1,62 @@
+/** `jobs dump IDENTITY | --here | --all`. @module */
+import { systemClock } from "../../clock.ts";
+import { randomId } from "../../server/host/identity.ts";
+import type { ProcessInfo, StoreAdmin } from "../../store/admin/admin.ts";
+import { dumpsElsewhere, isSidekiqs } from "../../text/workers.ts";
+import { chooseProcesses, parseAsk } from "../shared/ask_worker.ts";
+import { plain, print, printJson, remark } from "../terminal/output.ts";
+import { withStore } from "../shared/store.ts";
+
+/** What `--help` prints. */
+export const help = `
+Usage: jobs dump IDENTITY …
+       jobs dump --here | --all
+
+Prints what every async task of a process is doing, and since when: the same as the signal TTIN writes to its log.
+IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag; --here are those on this machine. A process
+of Sidekiq's prints it in its own log. Exit 1 when one does not answer within 10 seconds: its event loop is blocked.`;
+
+const PATIENCE_MS = 10_000;
+
+/** Prints the dump of processes. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const asked = parseAsk("dump", argv);
+  return await withStore(asked.flags, async (store) => {
+    const processes = await chooseProcesses(store, asked);
+    const dumps = await Promise.all(
+      processes.map(async (process) => ({ process, identity: process.identity, text: await dumpOf(store, process) })),
+    );
+    if (asked.flags.json) {
+      printJson(dumps.map(({ identity, text }) => ({ identity, dump: text?.split("\n") })));
+    } else {
+      if (dumps.length === 0) print("No live processes");
+      for (const { identity, text } of dumps) {
+        if (text !== undefined) print([identity, ...text.split("\n")].map(plain).join("\n"));
+      }
+    }
+    const silent = dumps.filter(({ text }) => text === undefined);
+    for (const { process } of silent) remark(`jobs: ${silentText(process)}`);
+    return silent.every(({ process }) => isSidekiqs(process)) ? 0 : 1;
+  });
+}
+
+/** The dump of a process; undefined when it does not answer within 10 seconds, and of one of Sidekiq's. */
+export async function dumpOf(store: StoreAdmin, process: ProcessInfo): Promise<string | undefined> {
+  const id = randomId();
+  await store.send(process.identity, { verb: "dump", id });
+  if (isSidekiqs(process)) return undefined;
+  const patience = new AbortController();
+  const over = new AbortController();
+  void systemClock.sleep(PATIENCE_MS, over.signal).then(() => patience.abort());
+  try {
+    return await store.awaitReply(id, patience.signal);
+  } finally {
+    over.abort();
+  }
+}
+
+/** What is said of a process that does not answer. */
+export function silentText(process: ProcessInfo): string {
+  const { identity } = process;
+  return isSidekiqs(process) ? dumpsElsewhere(identity) : `${identity} does not answer: its event loop is blocked`;
+}

@@ -1,0 +1,33 @@
+/**
+ * `jobs doctor --ready`: whether this machine does its part, for health checks of containers.
+ *
+ * @module
+ */
+import type { ProcessInfo } from "../../store/admin/admin.ts";
+import type { OpenStore } from "../../store/open.ts";
+import { isSuspended } from "../../store/port/paused_queues.ts";
+
+/**
+ * Why this machine is not ready; undefined when it is: the store answers, and a process on this machine (in this
+ * container) has said lately that it is alive, and takes jobs, of which not all are paused.
+ *
+ * Whoever is quiet is on the way out: not ready, and that is all. What a failed check leads to is for the one who asks.
+ */
+export async function whyNotReady(
+  store: Pick<OpenStore, "processes" | "queues">,
+  hostname: string,
+): Promise<string | undefined> {
+  const here = (await store.processes()).filter((process) => process.hostname === hostname);
+  if (here.some((process) => process.alive && !process.quiet)) {
+    return isSuspended(await store.queues()) ? "all queues are paused; jobs resume ends it" : undefined;
+  }
+  return here.some((process) => process.alive)
+    ? `${names(here, true)} on "${hostname}" is quiet: it takes no more jobs`
+    : here.length > 0
+    ? `${names(here, false)} on "${hostname}" has not said lately that it is alive`
+    : `no process on "${hostname}" takes jobs from this store`;
+}
+
+function names(processes: readonly ProcessInfo[], alive: boolean): string {
+  return processes.filter((process) => process.alive === alive).map((process) => process.identity).join(", ");
+}

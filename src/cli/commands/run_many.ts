@@ -1,0 +1,69 @@
+/**
+ * `jobs run --processes N`: the parent's side, and what it takes away from its children's settings: one banner, one
+ * pidfile, one web port.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import { logger, openLog } from "../../log/log.ts";
+import type { MemberTold } from "../../server/host/member.ts";
+import { writePidfile } from "../../server/host/pidfile.ts";
+import { Inbox, listenToSignals } from "../../server/control/signals.ts";
+import { Supervisor } from "../../server/host/supervisor.ts";
+import { Systemd } from "../../server/host/systemd.ts";
+import { VERSION } from "../../version.ts";
+import { banner } from "../terminal/banner.ts";
+import { remark } from "../terminal/output.ts";
+
+/**
+ * Keeps the processes running.
+ *
+ * @param argv what stands after `jobs run`
+ * @returns the exit code
+ */
+export async function runMany({ settings, warnings }: LoadedConfig, argv: readonly string[]): Promise<number> {
+  using log = openLog({ level: settings.logLevel, format: settings.logFormat, file: settings.logFile });
+  const say = logger("supervisor");
+  const inbox = new Inbox();
+  using _signals = listenToSignals(inbox);
+  await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
+  await using systemd = Systemd.fromEnvironment(logger("systemd"));
+  if (Deno.stderr.isTerminal()) remark(banner(Deno.noColor));
+  const { processes: count, maxMemoryBytes } = settings;
+  for (const warning of warnings) say.warn(warning);
+  say.info("Starting processes", { version: VERSION, count });
+  const supervisor = new Supervisor({
+    count,
+    args: ["run", ...argv],
+    maxMemoryBytes,
+    inbox,
+    clock: systemClock,
+    log: say,
+    onReady: () => {
+      say.info("All processes are ready", { count });
+      systemd?.ready(`${count} processes take jobs`);
+    },
+    onStopping: () => systemd?.stopping(),
+    onReopen: () => log.reopen(),
+  });
+  const code = await supervisor.run();
+  say.info("All processes have ended");
+  log.flush();
+  return code;
+}
+
+/** The settings of one of several processes. */
+export function asMember(config: LoadedConfig, member: MemberTold): LoadedConfig {
+  const { pidfile: _pidfile, webListen, name, ...settings } = config.settings;
+  return {
+    ...config,
+    settings: {
+      ...settings,
+      processes: 1,
+      pidfile: undefined,
+      webListen: member.index === 1 ? webListen : undefined,
+      name: name === undefined ? undefined : `${name}.${member.index}`,
+    },
+  };
+}

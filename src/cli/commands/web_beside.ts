@@ -1,0 +1,50 @@
+/**
+ * The dashboard beside the jobs: `jobs run --web`. Loaded only then.
+ *
+ * @module
+ */
+import type { LoadedConfig } from "../../config/load.ts";
+import type { Launcher } from "../../server/launcher.ts";
+import type { MemberTold } from "../../server/host/member.ts";
+import type { Peers } from "../../server/host/member_link.ts";
+import { parseListenAddress } from "../../web/http/serve.ts";
+import type { ProcessCounts } from "../../web/prometheus/worker_metrics.ts";
+import { UsageError } from "../terminal/args.ts";
+import { type OpenWeb, openWeb } from "./web_open.ts";
+
+/**
+ * Opens the dashboard of a server.
+ *
+ * @throws {UsageError}
+ * @throws {StoreError}
+ */
+export async function openBeside(
+  config: LoadedConfig,
+  { launcher, classes, member, peers }: {
+    readonly launcher: Launcher;
+    /** What a supervisor told this process, if it is one of several. */
+    readonly member: MemberTold | undefined;
+    readonly peers: Peers | undefined;
+    readonly classes: readonly string[];
+  },
+): Promise<OpenWeb> {
+  return await openWeb(config, addressOf(config.settings.webListen!), {
+    classes,
+    counts: async (): Promise<ProcessCounts[]> => [
+      { process: member?.index, counts: launcher.counts() },
+      ...await peers?.counts() ?? [],
+    ],
+    notReady: () => {
+      if (!launcher.started) return "Starting: it takes no jobs yet";
+      return launcher.describe().quiet ? "Quiet: it takes no jobs" : undefined;
+    },
+  });
+}
+
+function addressOf(text: string) {
+  try {
+    return parseListenAddress(text);
+  } catch (error) {
+    throw new UsageError(`--web: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The dashboard as both `jobs web` and `jobs run --web` open it: with the settings as loaded, and a connection of its
+ * own, so that looking never stands in the way of jobs.
+ *
+ * @module
+ */
+import type { LoadedConfig } from "../../config/load.ts";
+import { logger } from "../../log/log.ts";
+import { openStore } from "../../store/open.ts";
+import { openTracing } from "../../tracing/tracing.ts";
+import { type Address, serve, urlOf } from "../../web/http/serve.ts";
+import { createWeb, type WebOptions } from "../../web/web.ts";
+import { UsageError } from "../terminal/args.ts";
+import { settingRows } from "../shared/setting_rows.ts";
+import { storeOptions, storeUrl } from "../shared/store.ts";
+
+/** An open dashboard. */
+export interface OpenWeb extends AsyncDisposable {
+  /** Where it is. */
+  readonly url: string;
+}
+
+/**
+ * Opens it.
+ *
+ * @throws {UsageError} when it cannot listen there, or users are not named as they should be
+ * @throws {StoreError}
+ */
+export async function openWeb(
+  config: LoadedConfig,
+  address: Address,
+  more: Partial<WebOptions> = {},
+): Promise<OpenWeb> {
+  const { settings } = config;
+  await using stack = new AsyncDisposableStack();
+  const log = logger("tracing");
+  const tracing = stack.use(await openTracing({ warn: (message) => log.warn(message) }));
+  const store = stack.use(
+    await openStore(storeUrl(settings), {
+      ...storeOptions(settings),
+      log: (level, message) => logger("store")[level](message),
+    }),
+  );
+  try {
+    const prefix = (settings.webPrefix ?? "").replace(/\/+$/, "");
+    const web = stack.use(createWeb({
+      store,
+      prefix,
+      users: settings.webUsers,
+      readOnly: settings.webReadOnly,
+      hosts: [...settings.webHosts, address.host],
+      proxyHeader: settings.webProxyHeader,
+      proxies: settings.webProxies,
+      mask: settings.webMask,
+      settings: settingRows(config),
+      maxPayloadBytes: settings.maxPayloadBytes,
+      sidekiqWire: settings.sidekiqWire,
+      ...(tracing && { tracing }),
+      ...more,
+    }));
+    const server = stack.use(await serve(web, address));
+    const open = stack.move();
+    return { url: urlOf(server.address, prefix), [Symbol.asyncDispose]: () => open.disposeAsync() };
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * `jobs cancel --all SET`.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import { cancelSteps } from "../../store/ops/cancel.ts";
+import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
+import type { OpenStore } from "../../store/open.ts";
+import { changeAllOf, parseAll } from "./bulk_edit.ts";
+import { agreed, jobCount, missingQueue } from "../terminal/confirm.ts";
+import { print, printJson, remark } from "../terminal/output.ts";
+
+const PLACES = ["scheduled", "retry", "busy", "queue:NAME"];
+
+/**
+ * Cancels the jobs that are in a place now, each as by its jid: what comes there meanwhile is left alone, and so is what
+ * cannot be read.
+ *
+ * @returns the exit code: 1 when there is no such queue, or the answer is no
+ * @throws {UsageError} when there is no such place, or nobody can be asked
+ * @throws {Interrupted} when it is asked to stop; what is cancelled by then stays so
+ */
+export async function cancelAll(
+  store: OpenStore,
+  all: string,
+  { json, yes }: { readonly json: boolean; readonly yes: boolean },
+): Promise<number> {
+  const place = parseAll(all, PLACES);
+  const stats = await store.stats();
+  const missing = missingQueue(place, stats.queues);
+  if (missing !== undefined) {
+    remark(`jobs: ${missing}`);
+    return 1;
+  }
+  const total = sizeOf(place, stats);
+  if (total > 0 && !agreed(`Cancel ${jobCount(total)} in ${placeName(place)}`, { yes })) {
+    remark("jobs: nothing is cancelled");
+    return 1;
+  }
+  const words = { name: "cancel", doing: "Cancelling", done: "cancelled" };
+  const steps = cancelSteps(store, { place, total, now: systemClock.now });
+  const cancelled = await changeAllOf(store, { ...words, place, total, steps });
+  if (json) printJson({ cancel: cancelled });
+  else print(`${jobCount(cancelled)} cancelled`);
+  return 0;
+}

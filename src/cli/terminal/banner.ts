@@ -1,0 +1,21 @@
+/**
+ * What `jobs run` greets a terminal with.
+ *
+ * @module
+ */
+import { VERSION } from "../../version.ts";
+
+const LINES = [
+  "   _       _         ",
+  "  (_) ___ | |__  ___ ",
+  "  | |/ _ \\| '_ \\/ __|",
+  "  | | (_) | |_) \\__ \\",
+  " _/ |\\___/|_.__/|___/",
+  "|__/                 ",
+];
+
+/** The banner, with the version beside it. */
+export function banner(plain: boolean): string {
+  const lines = LINES.with(-1, `${LINES.at(-1)} ${VERSION}`);
+  return plain ? lines.join("\n") : lines.map((line) => `\x1b[36m${line}\x1b[0m`).join("\n");
+}

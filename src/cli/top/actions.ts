@@ -1,0 +1,111 @@
+/**
+ * What keys do to the store: the same as the commands of these names, by the same code.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import type { Edit, StoreAdmin } from "../../store/admin/admin.ts";
+import { cancelJob, isCancelled } from "../../store/ops/cancel.ts";
+import type { OpenStore } from "../../store/open.ts";
+import { pauseTarget } from "../../store/port/paused_queues.ts";
+import { writeDown } from "../shared/audit.ts";
+import { cancelledText } from "../commands/cancel.ts";
+import { dumpOf, silentText } from "../commands/dump.ts";
+import { shownQueue } from "../shared/pause_queues.ts";
+import { jobLines, unknownText } from "../commands/show.ts";
+import { boundLines } from "./text.ts";
+
+/** One thing to do. */
+export type Act =
+  | { readonly do: "pause" | "resume"; readonly queue: string }
+  | { readonly do: Edit; readonly ref: string; readonly jid: string }
+  | { readonly do: "cancel"; readonly jid: string }
+  | { readonly do: "tell"; readonly verb: "quiet" | "resume" | "stop"; readonly identity: string };
+
+/** What came of it, in a line. */
+export interface Report {
+  readonly text: string;
+  readonly bad: boolean;
+}
+
+const EDITED: Readonly<Record<Edit, string>> = {
+  requeue: "put into its queue",
+  kill: "moved to dead",
+  delete: "deleted",
+};
+
+const TOLD = { quiet: "asked to be quiet", resume: "asked to take jobs again", stop: "asked to stop" } as const;
+
+/**
+ * Does it, and writes it down in the audit log.
+ *
+ * @throws {StoreError}
+ */
+export async function perform(store: OpenStore, act: Act): Promise<Report> {
+  const report = await carryOut(store, act);
+  if (report.bad) return report;
+  let unwritten = "";
+  await writeDown(store, writtenDown(act), "jobs top", (why) => unwritten = `; ${why}`);
+  return { ...report, text: report.text + unwritten };
+}
+
+function writtenDown(act: Act): Parameters<typeof writeDown>[1] {
+  switch (act.do) {
+    case "pause":
+    case "resume":
+      return { action: act.do, target: pauseTarget(act.queue) };
+    case "cancel":
+      return { action: "cancel", target: act.jid, count: 1 };
+    case "tell":
+      return { action: act.verb, target: act.identity };
+    default:
+      return { action: act.do === "requeue" ? "retry" : act.do, target: act.jid, count: 1 };
+  }
+}
+
+async function carryOut(store: OpenStore, act: Act): Promise<Report> {
+  switch (act.do) {
+    case "pause":
+    case "resume":
+      await store[act.do](act.queue);
+      return good(`${shownQueue(act.queue)} ${act.do}d`);
+    case "cancel": {
+      const became = await cancelJob(store, act.jid, systemClock.now());
+      return { text: cancelledText(act.jid, became), bad: !isCancelled(became) };
+    }
+    case "tell":
+      return await store.send(act.identity, { verb: act.verb })
+        ? good(`${act.identity} ${TOLD[act.verb]}`)
+        : bad(`${act.identity} is no longer alive`);
+    default:
+      return await edit(store, act.do, act.ref, act.jid);
+  }
+}
+
+/** By the entry itself rather than by its jid: an unreadable job has none, and several may have the same. */
+async function edit(store: StoreAdmin, edit: Edit, ref: string, jid: string): Promise<Report> {
+  return await store.edit([ref], edit) > 0
+    ? good(`${jid} ${EDITED[edit]}`)
+    : bad(`${jid} moved meanwhile, or is running`);
+}
+
+/** A job for people, as `jobs show` tells of it. */
+export async function readJob(store: OpenStore, jid: string): Promise<string[]> {
+  const lines = await jobLines(store, jid);
+  return boundLines(lines ?? [unknownText(jid)]);
+}
+
+/** What every task of a process is doing, as `jobs dump` tells of it. */
+export async function readDump(store: OpenStore, identity: string): Promise<string[]> {
+  const process = (await store.processes()).find((one) => one.identity === identity);
+  if (process === undefined) return [`${identity} has ended`];
+  return boundLines((await dumpOf(store, process) ?? silentText(process)).split("\n"));
+}
+
+function good(text: string): Report {
+  return { text, bad: false };
+}
+
+function bad(text: string): Report {
+  return { text, bad: true };
+}

@@ -1,0 +1,188 @@
+/**
+ * The kinds of values that settings have. Each reads a value from the configuration file (typed) or from a flag or
+ * the environment (text), and says in words what it wants.
+ *
+ * @module
+ */
+import { parseBytes } from "../job/bytes.ts";
+import { parseDuration } from "../job/duration.ts";
+import type { Program } from "../job/program.ts";
+import { QUEUE_NAME } from "../job/queue_name.ts";
+
+/** Reads one value; undefined when it is not what is wanted. */
+export interface Kind<T> {
+  /** Completes "wanted: …". */
+  readonly wanted: string;
+  /**
+   * Reads a value.
+   *
+   * @param text true when the value is text from a flag or the environment
+   */
+  parse(value: unknown, text: boolean): T | undefined;
+}
+
+/** One queue and its weight; 0 when none was given. */
+export interface QueueWeight {
+  /** Letters, digits and `_ : . -`. */
+  readonly name: string;
+  /** From 1; 0 when none was given. */
+  readonly weight: number;
+}
+
+/** Any text that is not empty. */
+export const text: Kind<string> = {
+  wanted: "a text that is not empty",
+  parse: (value) => typeof value === "string" && value !== "" ? value : undefined,
+};
+
+/** Text that may be empty or absent. */
+export const optionalText: Kind<string | undefined> = {
+  wanted: "a text",
+  parse: (value) => typeof value === "string" ? value : undefined,
+};
+
+/** A list of texts; as text, separated by commas. */
+export const texts: Kind<readonly string[]> = {
+  wanted: "a list of texts",
+  parse(value, fromText) {
+    if (fromText && typeof value === "string") return value.split(",").map((part) => part.trim()).filter(Boolean);
+    if (typeof value === "string") return [value];
+    return Array.isArray(value) && value.every((one) => typeof one === "string" && one !== "") ? value : undefined;
+  },
+};
+
+/** A whole number between two bounds, both allowed. */
+export function wholeNumber(least: number, most: number): Kind<number> {
+  return {
+    wanted: `a whole number from ${least} to ${most}`,
+    parse(value, fromText) {
+      const number = fromText && typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
+      return Number.isInteger(number) && least <= (number as number) && (number as number) <= most
+        ? number as number
+        : undefined;
+    },
+  };
+}
+
+/** One of a few values. */
+export function oneOf<const T extends string | number>(...values: readonly T[]): Kind<T> {
+  return {
+    wanted: `one of ${values.join(", ")}`,
+    parse: (value) => values.find((one) => one === value || String(one) === value),
+  };
+}
+
+/** A thousand years: added to any time of ours, it is still a date. */
+const LONGEST_MS = 1000 * 365 * 24 * 3_600_000;
+
+/** A duration, kept in milliseconds: a number of seconds, or text such as `30s`, `5m`, `2h`, `1d`. */
+export function duration(leastMs: number): Kind<number> {
+  return {
+    wanted: `a duration such as 90 (seconds), 30s, 5m, 2h or 1d${leastMs > 0 ? `, at least ${leastMs / 1000}s` : ""}`,
+    parse(value) {
+      if (typeof value !== "string" && typeof value !== "number") return undefined;
+      try {
+        const ms = Math.round(parseDuration(String(value)));
+        return ms >= leastMs && ms <= LONGEST_MS ? ms : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+/** A number of processes, or `auto` for one per core. */
+export const processCount: Kind<number> = {
+  wanted: "a whole number from 1 to 256, or auto for one per core",
+  parse: (value, fromText) =>
+    value === "auto" ? Math.max(1, navigator.hardwareConcurrency) : wholeNumber(1, 256).parse(value, fromText),
+};
+
+/** Yes or no; as text `true` or `false`. */
+export const yesOrNo: Kind<boolean> = {
+  wanted: "true or false",
+  parse: (value) =>
+    value === true || value === "true" ? true : value === false || value === "false" ? false : undefined,
+};
+
+/** An amount of memory in bytes: a number, or text such as `512M`. */
+export const bytes: Kind<number> = {
+  wanted: "an amount such as 512M, 1.5G or 64k; 0 for no limit",
+  parse(value) {
+    if (typeof value !== "string" && typeof value !== "number") return undefined;
+    try {
+      return parseBytes(String(value));
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+/** What a program's entry may say beside its class and command. */
+const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(
+  ["queue", "retry", "retry_for", "retry_queue", "dead", "tags", "timeout", "expires_in", "result_ttl", "failure_ttl"],
+);
+
+/** Classes that programs perform: `[{ "class": "Thumbnail", "exec": ["./thumb.sh"] }]`; as text, the same in JSON. */
+export const programs: Kind<readonly Program[]> = {
+  wanted: `a list such as [{ "class": "Thumbnail", "exec": ["./thumb.sh"], "timeout": "30s" }]; an entry may have ${
+    [...PROGRAM_OPTIONS].join(", ")
+  }`,
+  parse(value, fromText) {
+    let list = value;
+    try {
+      if (fromText) list = JSON.parse(String(value));
+    } catch {
+      return undefined;
+    }
+    return Array.isArray(list) && list.every(isProgram) ? list : undefined;
+  },
+};
+
+/** A list of anything, checked by whoever reads it; as text, the same in JSON. */
+export const list: Kind<readonly unknown[]> = {
+  wanted: "a list",
+  parse(value, fromText) {
+    try {
+      const read: unknown = fromText ? JSON.parse(String(value)) : value;
+      return Array.isArray(read) ? read : undefined;
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+function isProgram(value: unknown): value is Program {
+  if (typeof value !== "object" || value === null) return false;
+  const { class: name, exec, ...options } = value as Record<string, unknown>;
+  return typeof name === "string" && name !== "" && Array.isArray(exec) && exec.length > 0 && exec[0] !== "" &&
+    exec.every((one) => typeof one === "string") && Object.keys(options).every((key) => PROGRAM_OPTIONS.has(key));
+}
+
+/**
+ * Queues: `["critical", "default"]`, with weights `["critical,2", "default"]`, `[["critical", 2]]` or
+ * `{ "critical": 2 }`; as text `critical,2 default`, separated by spaces.
+ */
+export const queues: Kind<readonly QueueWeight[]> = {
+  wanted: 'queues such as ["critical", "default"], or with weights from 1 to 1000 ["critical,2", "default,1"]; ' +
+    'as text "critical,2 default,1"; names are of letters, digits and _ : . -',
+  parse(value) {
+    const list = typeof value === "string"
+      ? value.split(/\s+/).filter(Boolean)
+      : Array.isArray(value)
+      ? value
+      : typeof value === "object" && value !== null
+      ? Object.entries(value)
+      : [];
+    const parsed = list.map(parseQueue);
+    return parsed.length > 0 && parsed.every((one) => one !== undefined) ? parsed : undefined;
+  },
+};
+
+function parseQueue(value: unknown): QueueWeight | undefined {
+  const [name, weight, ...more] = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
+  if (typeof name !== "string" || !QUEUE_NAME.test(name) || more.length > 0) return undefined;
+  if (weight === undefined) return { name, weight: 0 };
+  const number = wholeNumber(1, 1000).parse(weight, true);
+  return number === undefined ? undefined : { name, weight: number };
+}

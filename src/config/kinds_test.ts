@@ -1,0 +1,161 @@
+import { assertEquals } from "@std/assert";
+import {
+  bytes,
+  duration,
+  type Kind,
+  oneOf,
+  optionalText,
+  programs,
+  queues,
+  text,
+  texts,
+  wholeNumber,
+} from "./kinds.ts";
+
+/** Value as it stands in a file → what it is read as; undefined is a refusal. */
+function reads<T>(kind: Kind<T>, cases: readonly (readonly [given: unknown, expected: T | undefined])[]): void {
+  for (const [given, expected] of cases) assertEquals(kind.parse(given, false), expected, Deno.inspect(given));
+}
+
+/** The same for text from a flag or the environment. */
+function readsText<T>(kind: Kind<T>, cases: readonly (readonly [given: string, expected: T | undefined])[]): void {
+  for (const [given, expected] of cases) assertEquals(kind.parse(given, true), expected, given);
+}
+
+Deno.test("text is not empty, unless it is optional", () => {
+  reads(text, [["a", "a"], ["", undefined], [5, undefined], [null, undefined], [["a"], undefined]]);
+  reads(optionalText, [["a", "a"], ["", ""], [5, undefined], [null, undefined]]);
+});
+
+Deno.test("texts are a list, one text, or separated by commas", () => {
+  reads(texts, [
+    [["a", "b"], ["a", "b"]],
+    [[], []],
+    ["a,b", ["a,b"]],
+    [["a", ""], undefined],
+    [["a", 5], undefined],
+    [{ a: 1 }, undefined],
+    [null, undefined],
+  ]);
+  readsText(texts, [["a, b,,c ", ["a", "b", "c"]], ["a", ["a"]]]);
+});
+
+Deno.test("whole numbers keep to their bounds, and a file's text is no number", () => {
+  reads(wholeNumber(1, 10), [
+    [1, 1],
+    [10, 10],
+    [0, undefined],
+    [11, undefined],
+    [2.5, undefined],
+    [NaN, undefined],
+    [true, undefined],
+    ["5", undefined],
+    [[5], undefined],
+    [null, undefined],
+  ]);
+  readsText(wholeNumber(0, 10), [
+    ["5", 5],
+    ["007", 7],
+    ["-1", undefined],
+    ["1e1", undefined],
+    ["0x5", undefined],
+    [" 5", undefined],
+    ["", undefined],
+    ["9".repeat(400), undefined],
+  ]);
+});
+
+Deno.test("one of a few values may be written as text", () => {
+  reads(oneOf(7, 8), [[7, 7], ["8", 8], [9, undefined], ["", undefined], [null, undefined]]);
+  reads(oneOf("full", "normal"), [["full", "full"], ["FULL", undefined], [["full"], undefined]]);
+});
+
+Deno.test("durations are seconds or have a unit, and are whole milliseconds", () => {
+  reads(duration(0), [
+    [90, 90_000],
+    [0, 0],
+    [1.5, 1_500],
+    [0.0001, 0],
+    ["30s", 30_000],
+    ["1h30m", 5_400_000],
+    [-5, undefined],
+    [NaN, undefined],
+    [Infinity, undefined],
+    ["soon", undefined],
+    ["", undefined],
+    [[5], undefined],
+    [true, undefined],
+    [null, undefined],
+    [{}, undefined],
+  ]);
+  readsText(duration(50), [["50ms", 50], ["49ms", undefined], ["9".repeat(400), undefined], ["1000000d", undefined]]);
+  assertEquals(duration(50).wanted, "a duration such as 90 (seconds), 30s, 5m, 2h or 1d, at least 0.05s");
+});
+
+Deno.test("amounts of memory have a unit, or are bytes", () => {
+  reads(bytes, [["64k", 64 * 1024], [1_000, 1_000], [0, 0], [[5], undefined], [null, undefined], ["much", undefined]]);
+});
+
+Deno.test("programs have a class, a command, and options that are known", () => {
+  const thumbnail = { class: "Thumbnail", exec: ["./thumb.sh", ""], timeout: "30s" };
+  reads(programs, [
+    [[thumbnail], [thumbnail]],
+    [[], []],
+    [thumbnail, undefined],
+    [[null], undefined],
+    [[{ class: "", exec: ["./a"] }], undefined],
+    [[{ class: "A", exec: [] }], undefined],
+    [[{ class: "A", exec: [""] }], undefined],
+    [[{ class: "A", exec: "./a" }], undefined],
+    [[{ class: "A", exec: ["./a", 5] }], undefined],
+    [[{ class: "A", exec: ["./a"], timeuot: 5 }], undefined],
+  ]);
+  readsText(programs, [[JSON.stringify([thumbnail]), [thumbnail]], ["./thumb.sh", undefined], ["{}", undefined]]);
+});
+
+Deno.test("queues are a list, with or without weights, in each of its forms", () => {
+  const weighted = [{ name: "critical", weight: 2 }, { name: "default", weight: 0 }];
+  reads(queues, [
+    [["critical,2", "default"], weighted],
+    [[["critical", 2], "default"], weighted],
+    [[["critical", "2"], ["default"]], weighted],
+    ["critical,2 default", weighted],
+    [{ critical: 2, default: 1 }, [{ name: "critical", weight: 2 }, { name: "default", weight: 1 }]],
+  ]);
+  readsText(queues, [["critical,2 default", weighted], [" a  b ", [{ name: "a", weight: 0 }, {
+    name: "b",
+    weight: 0,
+  }]]]);
+});
+
+Deno.test("queues have a sound name and weight", () => {
+  for (const name of ["a_B-9:x.y", "q".repeat(255), "constructor"]) reads(queues, [[[name], [{ name, weight: 0 }]]]);
+  for (
+    const bad of [
+      ["a,0"],
+      ["a,1001"],
+      ["a,1.5"],
+      ["a,"],
+      ["a,1,2"],
+      ["a,b"],
+      ["a b"],
+      ["a/b"],
+      ["ä"],
+      ["a\n"],
+      [""],
+      ["q".repeat(256)],
+      [5],
+      [null],
+      [["a", 2, 3]],
+      [["a", null]],
+      [{ a: 2 }],
+      [],
+      {},
+      "",
+      5,
+      null,
+      { a: 0 },
+      { a: "x" },
+    ]
+  ) reads(queues, [[bad, undefined]]);
+});

@@ -1,0 +1,47 @@
+import { assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/clock.ts";
+import { KeptLog } from "../../../tests/support/log.ts";
+import { acceptAll } from "./accept_loop.ts";
+
+/** A listener that answers in turn with a connection, an error, or (at the end) that it is closed. */
+function listener(...answers: (Error | string)[]): { accept(): Promise<Deno.Conn> } {
+  return {
+    accept() {
+      const answer = answers.shift() ?? new Deno.errors.BadResource("closed");
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as unknown as Deno.Conn);
+    },
+  };
+}
+
+/** As the system says that too many files are open. */
+const FULL = new Error("Too many open files (os error 24)");
+
+Deno.test("who connects is taken again when too many files were open for a while, which is told once, and nothing spins", async () => {
+  const clock = new FakeClock();
+  const log = new KeptLog();
+  const taken: unknown[] = [];
+  const { signal } = new AbortController();
+  const over = acceptAll(listener("a", FULL, FULL, "b", "c"), (one) => taken.push(one), { clock, log, signal });
+  await clock.untilSleeping();
+  assertEquals([taken, clock.sleeping], [["a"], [100]]);
+  await clock.advance(100);
+  await clock.untilSleeping();
+  await clock.advance(100);
+  await over;
+  assertEquals(taken, ["a", "b", "c"]);
+  assertEquals(log.said, [
+    "error A connection cannot be accepted, trying again",
+    "info Connections are accepted again",
+  ]);
+});
+
+Deno.test("a stop ends the pause after a failure", async () => {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const options = { clock, log: new KeptLog(), signal: stop.signal };
+  const over = acceptAll(listener(FULL, FULL), () => {}, options);
+  await clock.untilSleeping();
+  stop.abort();
+  await over;
+  assertEquals(clock.sleeping, []);
+});

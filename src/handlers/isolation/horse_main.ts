@@ -1,0 +1,236 @@
+/**
+ * The horse's own side: connects to its parent, loads the handlers, and performs what it is sent, one job at a time.
+ *
+ * @module
+ */
+import { Client, type ClientOptions } from "../../client/client.ts";
+import { HandlerMissing } from "../../job/errors.ts";
+import { parsePayload } from "../../job/job.ts";
+import { stringifyLossless } from "../../job/json.ts";
+import type { Log, LogFields, LogLevel } from "../../log/log.ts";
+import { JobContext } from "../context.ts";
+import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type ToHorse } from "./ipc.ts";
+import { HORSE_VARIABLE } from "./horse.ts";
+import { loadHandlers } from "../load.ts";
+import { dieWithParent } from "./parent_death.ts";
+import { Registry } from "../registry.ts";
+import { errorFrame, RemoteError } from "./remote_error.ts";
+
+/** What a horse needs to trace. Disposing of it exports its spans. */
+export interface HorseTracing extends AsyncDisposable {
+  /** For the client of its handlers. */
+  readonly client: Pick<ClientOptions, "middleware" | "batchMiddleware">;
+  /** Runs something as part of a span of the parent's. */
+  within<Result>(carrier: Readonly<Record<string, string>>, run: () => Result): Result;
+}
+
+/** Sets tracing up, where it is on. */
+export type OpenTracing = () => Promise<HorseTracing | undefined>;
+
+/**
+ * Performs jobs until the parent is gone.
+ *
+ * @param openTracing where traces are on, it sets them up
+ * @returns false when it was not started by one
+ */
+export async function runHorse(openTracing: OpenTracing): Promise<boolean> {
+  const told = Deno.env.get(HORSE_VARIABLE);
+  if (told === undefined) return false;
+  // What a handler starts is no horse.
+  Deno.env.delete(HORSE_VARIABLE);
+  const [address, token, parent] = JSON.parse(told) as [string, string, number];
+  if (!dieWithParent(parent)) return true;
+  const socket = await Deno.connect({ transport: "unix", path: address });
+  await socket.write(new TextEncoder().encode(token));
+  await using horse = new HorseMain(new FrameConnection<ToHorse, FromHorse>(socket), openTracing);
+  await horse.run();
+  return true;
+}
+
+type Answer = Extract<ToHorse, { kind: "answer" }>;
+
+class HorseMain implements AsyncDisposable {
+  readonly #parent: FrameConnection<ToHorse, FromHorse>;
+  readonly #registry = new Registry();
+  #client: Client;
+  /** The parent's. */
+  readonly #store: ParentStore = {
+    enqueue: (...args) => this.#call({ verb: "enqueue", args }) as ReturnType<ParentStore["enqueue"]>,
+    declaredClasses: (...args) =>
+      this.#call({ verb: "declaredClasses", args }) as ReturnType<ParentStore["declaredClasses"]>,
+  };
+  readonly #asked = new Map<number, (answer: Answer) => void>();
+  #lastAsked = 0;
+  readonly #openTracing: OpenTracing;
+  #tracing: HorseTracing | undefined;
+  #job: JobContext | undefined;
+  #log: Log = new FrameLog((frame) => this.#parent.send(frame), false, {});
+
+  constructor(parent: FrameConnection<ToHorse, FromHorse>, openTracing: OpenTracing) {
+    this.#parent = parent;
+    this.#openTracing = openTracing;
+    this.#client = this.#newClient();
+  }
+
+  async run(): Promise<void> {
+    // A promise that a handler left behind must not end the horse, and with it a later job.
+    const catchLate = (event: PromiseRejectionEvent | ErrorEvent) => {
+      event.preventDefault();
+      const error = errorFrame("reason" in event ? event.reason : event.error);
+      (this.#job?.log ?? this.#log).error("Error that nobody awaited", {
+        error: `${error.class}: ${error.message}`,
+        stack: error.stack.join("\n"),
+      });
+    };
+    globalThis.addEventListener("unhandledrejection", catchLate);
+    globalThis.addEventListener("error", catchLate);
+    await this.#parent.read((frame) => this.#receive(frame));
+  }
+
+  #receive(frame: ToHorse): void {
+    switch (frame.kind) {
+      case "perform":
+        void this.#perform(frame);
+        break;
+      case "retire":
+        // Reading ends with it, and then everything.
+        this.#parent[Symbol.dispose]();
+        break;
+      case "abort":
+        this.#job?.abort(new RemoteError(frame.error));
+        break;
+      case "answer":
+        this.#asked.get(frame.id)?.(frame);
+        this.#asked.delete(frame.id);
+        break;
+      case "start":
+        void this.#start(frame);
+        break;
+    }
+  }
+
+  async #start({ modules, debug }: Extract<ToHorse, { kind: "start" }>): Promise<void> {
+    this.#log = new FrameLog((frame) => this.#parent.send(frame), debug, {});
+    try {
+      await loadHandlers(modules, this.#registry);
+      // Not before: handlers may bring a tracer provider of their own.
+      this.#tracing = await this.#openTracing();
+      this.#client = this.#newClient();
+      this.#parent.send({ kind: "ready" });
+    } catch (error) {
+      this.#parent.send({ kind: "ready", refused: errorFrame(error).message });
+    }
+  }
+
+  async #perform({ queue, payload, trace }: Extract<ToHorse, { kind: "perform" }>): Promise<void> {
+    try {
+      const job = parsePayload(payload)!;
+      const context = this.#job = new JobContext({ ...job, queue }, {
+        log: this.#log,
+        client: this.#client,
+        registry: this.#registry,
+        onProgress: ({ done, note }) =>
+          this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
+      });
+      // A module may export other handlers here than there.
+      const handler = this.#registry.get(job.class);
+      if (handler === undefined) throw new HandlerMissing(job.class, this.#registry.classes());
+      const call = () => handler.perform(context, ...job.args);
+      const value = await (trace && this.#tracing ? this.#tracing.within(trace, call) : call());
+      const result = resultText(value, context);
+      this.#parent.send(result === undefined ? { kind: "done" } : { kind: "done", result });
+    } catch (error) {
+      this.#parent.send({ kind: "failed", error: errorFrame(error) });
+    } finally {
+      this.#job = undefined;
+    }
+  }
+
+  #newClient(): Client {
+    return new Client({
+      store: this.#store,
+      classOptions: (name) => this.#registry.get(name)?.options,
+      ...this.#tracing?.client,
+    });
+  }
+
+  /** Exports what it traced. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#tracing?.[Symbol.asyncDispose]();
+  }
+
+  async #call(call: Pick<StoreCall, "verb" | "args">): Promise<unknown> {
+    const id = ++this.#lastAsked;
+    const answer = await new Promise<Answer>((resolve) => {
+      this.#asked.set(id, resolve);
+      this.#parent.send({ kind: "call", id, ...call } as StoreCall);
+    });
+    if (answer.error) throw new RemoteError(answer.error);
+    return answer.value;
+  }
+}
+
+/** The result as JSON; the job is done also where there is no such thing. */
+function resultText(value: unknown, { log }: JobContext): string | undefined {
+  try {
+    const text = stringifyLossless(value);
+    if (text !== undefined || value === undefined) return text;
+    log.warn("The result is not kept", { why: `a ${typeof value} is no JSON` });
+  } catch (error) {
+    log.warn("The result is not kept", { why: errorFrame(error).message });
+  }
+  return undefined;
+}
+
+/** Logs through the parent, which knows the job. */
+class FrameLog implements Log {
+  readonly #send: (frame: FromHorse) => void;
+  readonly #debug: boolean;
+  readonly #fields: LogFields;
+
+  constructor(send: (frame: FromHorse) => void, debug: boolean, fields: LogFields) {
+    this.#send = send;
+    this.#debug = debug;
+    this.#fields = fields;
+  }
+
+  debug(message: string, fields?: LogFields): void {
+    if (this.#debug) this.#say("debug", message, fields);
+  }
+
+  info(message: string, fields?: LogFields): void {
+    this.#say("info", message, fields);
+  }
+
+  warn(message: string, fields?: LogFields): void {
+    this.#say("warn", message, fields);
+  }
+
+  error(message: string, fields?: LogFields): void {
+    this.#say("error", message, fields);
+  }
+
+  enabled(level: LogLevel): boolean {
+    return level !== "debug" || this.#debug;
+  }
+
+  with(fields: LogFields): Log {
+    return new FrameLog(this.#send, this.#debug, { ...this.#fields, ...fields });
+  }
+
+  #say(level: LogLevel, message: string, fields: LogFields = {}): void {
+    this.#send({ kind: "log", level, message: String(message), fields: sendable({ ...this.#fields, ...fields }) });
+  }
+}
+
+/** Fields as JSON can carry them: errors by their text, what cannot be sent by what it is. */
+function sendable(fields: LogFields): LogFields {
+  try {
+    return JSON.parse(JSON.stringify(fields, (_key, value) => {
+      if (typeof value === "bigint") return String(value);
+      return value instanceof Error ? `${value.name}: ${value.message}` : value;
+    }));
+  } catch {
+    return { fields: "(cannot be shown)" };
+  }
+}

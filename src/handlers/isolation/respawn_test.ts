@@ -1,0 +1,18 @@
+import { assertEquals } from "@std/assert";
+
+Deno.test("selfCommand: also from a folder whose name an address would escape", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "jobs é 100% " });
+  try {
+    await Deno.mkdir(`${folder}/src/handlers/isolation`, { recursive: true });
+    await Deno.copyFile(new URL("respawn.ts", import.meta.url), `${folder}/src/handlers/isolation/respawn.ts`);
+    await Deno.mkdir(`${folder}/.deno`);
+    await Deno.writeTextFile(`${folder}/.deno/lock`, "");
+    const module = new URL("respawn.ts", `file://${encodeURI(folder)}/src/handlers/isolation/`);
+    const { selfCommand } = await import(module.href) as typeof import("./respawn.ts");
+    assertEquals(selfCommand().args.slice(3), [
+      ...[`--lock=${folder}/.deno/lock`, "--config", `${folder}/deno.json`, `${folder}/main.ts`],
+    ]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,96 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { InvalidPayload } from "./errors.ts";
+import { readMoment, readSpan } from "./time.ts";
+
+Deno.test("in: seconds or a duration; not more than 0 is at once", () => {
+  const read: [unknown, ReturnType<typeof readMoment>][] = [
+    [90, { delayMs: 90_000 }],
+    [0.25, { delayMs: 250 }],
+    ["5m", { delayMs: 300_000 }],
+    ["90", { delayMs: 90_000 }],
+    [0, {}],
+    [-5, {}],
+    [2e9, { delayMs: 2e12 }],
+    [undefined, {}],
+  ];
+  for (const [value, moment] of read) assertEquals(readMoment(value, undefined), moment);
+  for (const value of ["soon", NaN, Infinity, 1e300, null, {}, new Date(), true]) {
+    assertThrows(() => readMoment(value, undefined), InvalidPayload, "wanted: seconds, or a duration such as 30s");
+  }
+});
+
+Deno.test("at: a Date, ISO 8601 text, epoch seconds or milliseconds, or a number from now", () => {
+  const moment = Date.UTC(2030, 0, 2, 3, 4, 5);
+  const read: [unknown, ReturnType<typeof readMoment>][] = [
+    [new Date(moment), { at: moment }],
+    ["2030-01-02T03:04:05Z", { at: moment }],
+    ["2030-01-02 03:04:05Z", { at: moment }],
+    ["2030-01-02T03:04:05,5Z", { at: moment + 500 }],
+    ["2030-01-02T05:04:05+02:00", { at: moment }],
+    ["2030-01-02T05:04:05+0200", { at: moment }],
+    ["2030-01-02T03:04", { at: new Date(2030, 0, 2, 3, 4).getTime() }],
+    ["2030-01-02", { at: new Date(2030, 0, 2).getTime() }],
+    ["2028-02-29T00:00Z", { at: Date.UTC(2028, 1, 29) }],
+    [moment / 1_000, { at: moment }],
+    [moment / 1_000 + 0.123, { at: moment + 123 }],
+    [moment, { at: moment }],
+    [1e9, { at: 1e12 }],
+    [999_999_999, { delayMs: 999_999_999_000 }],
+    [0, {}],
+    [-60, {}],
+    [new Date(-5), { at: -5 }],
+    ["1999-01-01T00:00Z", { at: Date.UTC(1999, 0, 1) }],
+  ];
+  for (const [value, expected] of read) assertEquals(readMoment(undefined, value), expected, String(value));
+});
+
+Deno.test("at: without a zone it is the machine's, for a date alone too", async () => {
+  const texts = ["2030-01-02", "2030-01-02T00:00", "2030-01-02 00:00:00"];
+  const program = `import { readMoment } from "${new URL("./time.ts", import.meta.url)}";
+    console.log(JSON.stringify(${JSON.stringify(texts)}.map((text) => readMoment(undefined, text).at)));`;
+  // A process of its own: the zone is the whole process's, and other tests run beside this one.
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", program],
+    env: { TZ: "Asia/Tokyo" },
+    stderr: "inherit",
+  }).output();
+  assertEquals(JSON.parse(new TextDecoder().decode(stdout)), texts.map(() => Date.UTC(2030, 0, 1, 15)));
+});
+
+Deno.test("at: what is no time is refused", () => {
+  const no = [
+    "",
+    "tomorrow",
+    "5",
+    "2030",
+    "2030-1-2",
+    "2030-13-01",
+    "2030-02-30",
+    "2029-02-29",
+    "2030-01-02T25:00",
+    "Jan 2 2030",
+    "2030-01-02T03:04:05 Europe/London",
+    NaN,
+    Infinity,
+    1e300,
+    new Date(NaN),
+    null,
+    {},
+    true,
+    5n,
+  ];
+  for (const value of no) {
+    assertThrows(() => readMoment(undefined, value), InvalidPayload, "wanted: a Date, ISO 8601 text", String(value));
+  }
+});
+
+Deno.test("in and at together are refused", () => {
+  assertThrows(() => readMoment(5, 5), InvalidPayload, 'in is 5; wanted: either "in" or "at", not both');
+});
+
+Deno.test("A span is more than nothing, and no point in time", () => {
+  assertEquals([readSpan("timeout", "1h"), readSpan("timeout", 0.5)], [3_600, 0.5]);
+  for (const value of [0, -1, "0s", 1e9 + 1, "soon", null, undefined]) {
+    assertThrows(() => readSpan("timeout", value), InvalidPayload, "timeout is ");
+  }
+});

@@ -1,0 +1,283 @@
+/**
+ * The parts of a server, built and put together. Nothing here starts or stops: that is the launcher's.
+ *
+ * @module
+ */
+import { Client } from "../client/client.ts";
+import type { Clock } from "../clock.ts";
+import { Horses } from "../handlers/isolation/pool.ts";
+import { programHandler } from "../handlers/isolation/program.ts";
+import type { Registry } from "../handlers/registry.ts";
+import { chooseWays } from "../handlers/execution_modes.ts";
+import { logger } from "../log/log.ts";
+import type { StoreError } from "../store/port/errors.ts";
+import type { ProcessRecord } from "../store/port/jobs.ts";
+import { Bounds } from "./control/auto_stop.ts";
+import { Burial } from "./work/burial.ts";
+import { ClassDeclarer, declaredWithin } from "./stats/class_sync.ts";
+import { CronDesk } from "./schedule/cron_decider.ts";
+import { CronReporter } from "./schedule/cron_reporter.ts";
+import { Deadlines } from "./work/timeouts.ts";
+import { Fetcher } from "./work/fetcher.ts";
+import { Heartbeat } from "./liveness/heartbeat.ts";
+import { callHook } from "./hooks.ts";
+import { LateErrors } from "./work/unhandled_errors.ts";
+import type { LauncherOptions } from "./launcher_options.ts";
+import { Listener } from "./control/remote_commands.ts";
+import { LocalRuns } from "./schedule/in_process_runs.ts";
+import { Losses } from "./liveness/lost_leases.ts";
+import { Manager } from "./work/manager.ts";
+import { Measurer } from "./stats/metrics_recorder.ts";
+import { Outage } from "./outage_log.ts";
+import { Ownership } from "./work/lease_guard.ts";
+import { Poller } from "./schedule/poller.ts";
+import { chooseQueues, queueOrder } from "./work/queue_order.ts";
+import { Reaper } from "./host/reaper.ts";
+import { Records } from "./work/result_recorder.ts";
+import { Rescuer } from "./liveness/rescuer.ts";
+import { Retrier } from "./work/retrier.ts";
+import { Scheduler } from "./schedule/scheduler.ts";
+import { Loop, type LoopBody, type Service } from "./service.ts";
+import { Settler } from "./work/settler.ts";
+import { Suspects } from "./work/suspects.ts";
+import type { Inbox } from "./control/signals.ts";
+import { Tally } from "./stats/counters.ts";
+import { Tasks } from "./control/tasks.ts";
+import { UnstartedJobs } from "./work/unstarted.ts";
+import { Totals } from "./stats/class_counters.ts";
+
+/** What the parts need of the launcher. */
+export interface Whole {
+  /** `hostname:pid:nonce`. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly inbox: Inbox;
+  /** What the process is and does, as of now. */
+  readonly describe: () => ProcessRecord;
+  /** Ends the server, unless that is under way. */
+  readonly end: (why: string) => void;
+  /** The same, because it cannot go on. */
+  readonly fail: (error: StoreError) => void;
+}
+
+/** The parts. */
+export interface Parts {
+  /** The classes, each with the way it is run. */
+  readonly registry: Registry;
+  readonly tasks: Tasks;
+  readonly totals: Totals;
+  readonly tally: Tally;
+  readonly declarer: ClassDeclarer;
+  readonly declaring: Service;
+  readonly measurer: Measurer;
+  readonly measuring: Service;
+  readonly client: Client;
+  readonly lateErrors: LateErrors;
+  readonly settler: Settler;
+  readonly fetcher: Fetcher;
+  readonly manager: Manager;
+  readonly localRuns: LocalRuns;
+  readonly scheduler: Scheduler;
+  readonly listener: Listener;
+  readonly listening: Service;
+  readonly heartbeat: Heartbeat;
+  /** Only when some class runs in horses. */
+  readonly horses: Horses | undefined;
+  /** Only when it is to end by itself. */
+  readonly bounding: Service | undefined;
+  /** Only as process 1 of a container. */
+  readonly reaper: Reaper | undefined;
+  readonly reaping: Service | undefined;
+  /** Makes what takes jobs out of the store, or moves them to where they are taken: anew each time it is to begin. */
+  readonly taking: () => Service[];
+}
+
+/** Builds the parts of a server. */
+export function buildParts(options: LauncherOptions, whole: Whole): Parts {
+  const { store, settings } = options;
+  const { identity: owner, clock, inbox, fail } = whole;
+  const log = (name: string) => logger(name, clock);
+  const tasks = new Tasks(clock);
+  const outage = new Outage(options.storeUrl);
+  const loop = <Result>(body: LoopBody<Result>) => new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
+  const { graceMs, maxResultBytes } = settings;
+  const { registry, modules, isolated } = chooseWays(options.registry, {
+    isolate: settings.isolate,
+    inHorse: (job) => horses!.perform(job),
+    programs: settings.programs,
+    asProgram: (command) => programHandler(command, { clock, graceMs, maxResultBytes }),
+  });
+  const horses = modules.length > 0 ? newHorses(options, modules, registry, clock) : undefined;
+  const totals = new Totals();
+  const tally = new Tally();
+  const declarer = new ClassDeclarer({ store, registry, clock });
+  const measurer = new Measurer({ store, totals, clock, log: log("measurer"), outage });
+  const hooks = options.hooks ?? {};
+
+  const client = new Client({
+    store,
+    clock,
+    maxPayloadBytes: settings.maxPayloadBytes,
+    sidekiqWire: settings.sidekiqWire,
+    classOptions: (name) => registry.get(name)?.options,
+    ...(options.pushMiddleware && { middleware: options.pushMiddleware }),
+    ...(options.batchMiddleware && { batchMiddleware: options.batchMiddleware }),
+  });
+  const lateErrors = new LateErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
+  const settler = new Settler({
+    store,
+    owner,
+    clock,
+    log: log("settler"),
+    tally,
+    fail,
+    outage,
+    onLost: () => void losses.suspect(),
+  });
+  const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
+  const ownership: Ownership = new Ownership({
+    clock,
+    ttlMs: settings.deadAfterMs,
+    sendHeartbeat: () => heartbeat.step(),
+    dropLost: () => losses.dropLost(),
+  });
+  const suspects = new Suspects({
+    store,
+    owner,
+    clock,
+    log: log("suspects"),
+    outage,
+    isIsolated: (className) => isolated.has(className),
+  });
+  const unstarted = new UnstartedJobs();
+  const fetcher = new Fetcher({
+    store,
+    owner,
+    clock,
+    settler,
+    order,
+    ownership,
+    unstarted,
+    suspects,
+    maxJobs: settings.maxJobs,
+  });
+  const services = {
+    clock,
+    tasks,
+    fetcher,
+    settler,
+    retrier: new Retrier({ clock, settings, registry, hooks, log: log("retrier") }),
+    registry,
+    totals,
+    records: new Records({ clock, settings, registry, owner }),
+    deadlines: new Deadlines({ clock, graceMs: settings.graceMs, log: log("deadlines") }),
+    lateErrors,
+    client,
+    middleware: options.performMiddleware ?? [],
+    log: log("processor"),
+  };
+  const manager = new Manager(services, { concurrency: settings.concurrency, log: log("manager") });
+  const losses = new Losses({ store, owner, holders: [fetcher, manager], log: log("losses"), tally });
+  const localRuns = new LocalRuns(services);
+  const report = new CronReporter(log("scheduler"), tally);
+  const desk = new CronDesk({ client, report, local: localRuns });
+  const scheduler = new Scheduler({ store, clock, log: log("scheduler"), desk, report });
+  const onCancel = (jid: string) => manager.cancel(jid);
+  const listener = new Listener({ clock, store, identity: owner, inbox, onCancel });
+  const heartbeat = new Heartbeat({
+    store,
+    storeUrl: options.storeUrl,
+    storeOptions: options.storeOptions ?? {},
+    describe: whole.describe,
+    onCommands: (commands) => listener.hear(commands),
+    onBeat: ({ lapsed, sentAt }) => {
+      ownership.beat(sentAt, lapsed);
+      void losses.beat(lapsed);
+      if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
+    },
+    unstarted,
+    onReturned: (tokens) => fetcher.returned(tokens),
+    onUnsure: (tokens) => fetcher.release(tokens),
+    onGone: fail,
+    outage,
+    intervalMs: settings.heartbeatMs,
+    ttlMs: settings.deadAfterMs,
+    orphan: options.parent === undefined ? undefined : { parent: options.parent, timeoutMs: settings.timeoutMs },
+    clock,
+    tasks,
+    log: log("heartbeat"),
+  });
+  const rescuer = new Rescuer({
+    store,
+    burial: new Burial(store, services),
+    owner,
+    clock,
+    log: log("rescuer"),
+    tally,
+    intervalMs: settings.heartbeatMs,
+    maxRescues: settings.maxRescues,
+  });
+  const activity = () => ({
+    underWay: manager.busy + fetcher.waiting + settler.unsettled,
+    queuesEmpty: fetcher.queuesEmpty,
+    exhausted: fetcher.exhausted,
+  });
+  const reaper = Deno.pid === 1 ? new Reaper({ clock, log: log("reaper") }) : undefined;
+  return {
+    registry,
+    tasks,
+    totals,
+    tally,
+    declarer,
+    declaring: loop(declarer),
+    measurer,
+    measuring: loop(measurer),
+    client,
+    lateErrors,
+    settler,
+    fetcher,
+    manager,
+    localRuns,
+    scheduler,
+    listener,
+    listening: loop(listener),
+    heartbeat,
+    horses,
+    bounding: Bounds.needed(settings)
+      ? loop(
+        new Bounds({
+          clock,
+          limits: settings,
+          activity,
+          hasQueuedJobs: async () => !fetcher.quiet && (rescuer.hasWork || await fetcher.hasQueuedJobs()),
+          end: whole.end,
+        }),
+      )
+      : undefined,
+    reaper,
+    reaping: reaper && loop(reaper),
+    taking: () => [
+      loop(new Poller({ store, clock, log: log("poller") })),
+      loop(rescuer),
+      loop(scheduler),
+      loop(fetcher),
+    ],
+  };
+}
+
+function newHorses(
+  { store, settings }: LauncherOptions,
+  modules: readonly string[],
+  registry: Registry,
+  clock: Clock,
+): Horses {
+  return new Horses({
+    modules,
+    store: { enqueue: (jobs) => store.enqueue(jobs), declaredClasses: declaredWithin(registry, store) },
+    graceMs: settings.graceMs,
+    maxMemoryBytes: settings.maxMemoryBytes,
+    maxJobs: settings.horseJobs,
+    clock,
+    log: logger("horses", clock),
+  });
+}

@@ -1,0 +1,61 @@
+/**
+ * The control loop: acts on what signals and commands ask, one after the other. Only stopping goes on beside it, so that
+ * a second TERM can make it a cold stop, and a dump still works while jobs finish.
+ *
+ * @module
+ */
+import type { Log } from "../../log/log.ts";
+import type { Inbox } from "./signals.ts";
+import type { Tasks } from "./tasks.ts";
+
+/** What the loop acts on. */
+export interface Controls {
+  /** Stops; the second call, while stopping, makes it cold. Resolves when stopped. */
+  stop(): Promise<void>;
+  quiet(): void | Promise<void>;
+  resume(): void | Promise<void>;
+  dump(): string[];
+  reopen(): void | Promise<void>;
+  reload(): void | Promise<void>;
+}
+
+/** Acts on the inbox until stopped. Its task is `control`. */
+export async function control(inbox: Inbox, controls: Controls, services: { tasks: Tasks; log: Log }): Promise<void> {
+  const { tasks, log } = services;
+  const task = tasks.add("control");
+  let stopped: Promise<void> | undefined;
+  for (;;) {
+    task.enter(stopped ? "stopping" : "waiting");
+    const asked = await Promise.race([inbox.next(), ...(stopped ? [stopped] : [])]);
+    if (asked === undefined) break;
+    task.enter(asked.verb);
+    try {
+      if (asked.verb === "dump") {
+        const lines = controls.dump();
+        if (asked.reply) await asked.reply(lines.join("\n"));
+        else for (const line of lines) log.warn(line);
+        continue;
+      }
+      if (stopped && (asked.verb === "quiet" || asked.verb === "resume" || asked.verb === "reload")) {
+        log.info("Too late: stopping", { asked: asked.verb, by: asked.by });
+        continue;
+      }
+      log.info(MEANING[asked.verb], { by: asked.by });
+      if (asked.verb === "stop") stopped = controls.stop();
+      // Both wait until the store has answered the last taking. A stop must be acted on before.
+      else if (asked.verb === "quiet" || asked.verb === "resume") void controls[asked.verb]();
+      else await controls[asked.verb]();
+    } catch (error) {
+      log.error("Could not do what was asked", { asked: asked.verb, by: asked.by, error: (error as Error).message });
+    }
+  }
+  tasks.remove(task);
+}
+
+const MEANING = {
+  stop: "Stopping",
+  quiet: "Quiet: taking no more jobs",
+  resume: "Resumed: taking jobs",
+  reopen: "Reopening the log",
+  reload: "Reading the configuration again",
+} as const;

@@ -1,0 +1,105 @@
+/**
+ * The dump: one line for every async task, then the counts. What TTIN writes to the log and `jobs dump` prints.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { formatDuration } from "../../job/duration.ts";
+import { plain } from "../../log/format.ts";
+import type { Tasks } from "./tasks.ts";
+
+/** What stands below the tasks. */
+export interface DumpCounts {
+  readonly identity: string;
+  readonly concurrency: number;
+  /** Jobs running. */
+  readonly busy: number;
+  /** Jobs taken and not yet settled: running, waiting and finished ones whose outcome is on its way. */
+  readonly leases: number;
+  /** Jobs taken and not yet started. */
+  readonly waiting: number;
+  /** Finished jobs whose outcome is not yet stored. */
+  readonly unsettled: number;
+  /** Milliseconds for which the event loop last kept the heartbeat waiting. */
+  readonly loopDelayMs: number;
+  /** Errors that handlers left behind after their job had ended. */
+  readonly lateErrors: number;
+  readonly quiet: boolean;
+}
+
+/** One task of the dump. */
+export interface DumpTask {
+  readonly task: number;
+  readonly label: string;
+  readonly state: string;
+  /** For how long it has been in that state. */
+  readonly forMs: number;
+  readonly job?: {
+    readonly class: string;
+    readonly jid: string;
+    readonly queue: string;
+    readonly attempt: number;
+    readonly progress?: string;
+    readonly lastLine?: string;
+    /** Why its signal aborted, if it did: it runs on. */
+    readonly aborted?: string;
+  };
+}
+
+/** The tasks as they are now. */
+export function dumpTasks(tasks: Tasks, clock: Clock): DumpTask[] {
+  const now = clock.monotonic();
+  return tasks.list().map((task) => {
+    const { job } = task;
+    const progress = job?.lastProgress;
+    return {
+      task: task.id,
+      label: task.label,
+      state: task.state,
+      forMs: Math.max(0, Math.round(now - task.since)),
+      ...(job && {
+        job: {
+          class: job.class,
+          jid: job.jid,
+          queue: job.queue,
+          attempt: job.attempt,
+          ...(progress && { progress: progress.note ? `${progress.done} ${progress.note}` : String(progress.done) }),
+          ...(job.abortedBy instanceof Error && { aborted: job.abortedBy.name }),
+          ...(job.lastLine !== undefined && { lastLine: job.lastLine }),
+        },
+      }),
+    };
+  });
+}
+
+/** The dump as lines of text, columns aligned; without control characters, whatever a job is called or says. */
+export function formatDump(tasks: readonly DumpTask[], counts: DumpCounts): string[] {
+  const width = (pick: (task: DumpTask) => string) => Math.max(...tasks.map((task) => pick(task).length), 1);
+  const idWidth = width((task) => String(task.task));
+  const labelWidth = width((task) => task.label);
+  const stateWidth = width((task) => task.state);
+  const lines = tasks.map((task) => {
+    const head = `task ${String(task.task).padStart(idWidth)}  ${task.label.padEnd(labelWidth)}  ${
+      task.state.padEnd(stateWidth)
+    }  ${formatDuration(task.forMs).padStart(8)}`;
+    return task.job ? `${head}  ${plain(formatJob(task.job))}` : head;
+  });
+  const memory = Deno.memoryUsage();
+  lines.push(
+    `busy ${counts.busy}/${counts.concurrency}, leases ${counts.leases}, waiting ${counts.waiting}, unsettled ${counts.unsettled}, ` +
+      `memory ${megabytes(memory.rss)} MB (heap ${megabytes(memory.heapUsed)} MB), ` +
+      `event-loop delay ${counts.loopDelayMs} ms, late errors ${counts.lateErrors}${counts.quiet ? ", quiet" : ""}`,
+  );
+  return lines;
+}
+
+function formatJob(job: NonNullable<DumpTask["job"]>): string {
+  return `${job.class} ${job.jid} queue ${job.queue} attempt ${job.attempt}` +
+    (job.progress === undefined ? "" : ` progress ${job.progress}`) +
+    (job.aborted === undefined ? "" : ` aborted ${job.aborted}`) +
+    (job.lastLine === undefined ? "" : ` last "${job.lastLine}"`);
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1024 / 1024).toFixed(0);
+}

@@ -1,0 +1,129 @@
+/**
+ * A member's side of its connection to the supervisor (`member_hub.ts`). On it a member
+ *
+ *  1. reports that it takes jobs;
+ *  2. notices that the supervisor has ended, however that happened: the connection ends;
+ *  3. exchanges counts with the other members, its peers, so that the one with the web interface exports the metrics of all.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { FrameConnection } from "../../handlers/isolation/ipc.ts";
+import { SpawnError } from "../../handlers/isolation/spawn_self.ts";
+import { VERSION } from "../../version.ts";
+import type { CountsFrame, FromMember, ToMember } from "./member_hub.ts";
+import type { MemberTold } from "./member.ts";
+import type { ServerCounts } from "../stats/counters.ts";
+
+/** What one of them has counted. */
+export interface PeerCounts {
+  /** Which one it is, from 1. */
+  readonly process: number;
+  /** Undefined when it did not say in time, or was of another version. */
+  readonly counts: ServerCounts | undefined;
+}
+
+/** One whose event loop does not turn is not waited for any longer: who scrapes has a bound, too. */
+const PATIENCE_MS = 2_000;
+
+/** An asking under way. */
+interface Asking {
+  others: readonly number[];
+  /** How many were asked; unknown until the supervisor says so. */
+  asked: number;
+  readonly answers: Map<number, CountsFrame>;
+  readonly over: AbortController;
+}
+
+/** What it is made with. */
+export interface PeersOptions {
+  /** What this process has counted, as of now. */
+  readonly counts: () => ServerCounts;
+  readonly clock: Clock;
+  /** Called once when the connection has ended: the supervisor has, or this process is about to. */
+  readonly onEnd: () => void;
+}
+
+/** The others. */
+export class Peers implements Disposable {
+  readonly #socket: Deno.Conn;
+  readonly #line: FrameConnection<ToMember, FromMember>;
+  readonly #options: PeersOptions;
+  readonly #askings = new Map<number, Asking>();
+  #lastId = 0;
+
+  private constructor(socket: Deno.Conn, options: PeersOptions) {
+    this.#socket = socket;
+    this.#line = new FrameConnection(socket);
+    this.#options = options;
+    void this.#line.read((frame) => this.#receive(frame)).then(() => {
+      this.#line[Symbol.dispose]();
+      for (const { over } of this.#askings.values()) over.abort();
+      options.onEnd();
+    });
+  }
+
+  /**
+   * Connects to the supervisor; undefined when it has ended.
+   *
+   * @throws {Error} when it lives, and can't be reached
+   */
+  static async join({ address, token, parent }: MemberTold, options: PeersOptions): Promise<Peers | undefined> {
+    try {
+      const socket = await Deno.connect({ transport: "unix", path: address });
+      await socket.write(new TextEncoder().encode(token));
+      return new Peers(socket, options);
+    } catch (error) {
+      if (Deno.ppid !== parent) return undefined;
+      throw new SpawnError(`Can't connect to the parent process at "${address}": ${(error as Error).message}`, false);
+    }
+  }
+
+  /** Reports that this process takes jobs. */
+  ready(): void {
+    this.#line.send({ kind: "ready" });
+  }
+
+  /** What the others have counted; takes at most two seconds. */
+  async counts(): Promise<PeerCounts[]> {
+    const id = ++this.#lastId;
+    const asking: Asking = { others: [], asked: Infinity, answers: new Map(), over: new AbortController() };
+    this.#askings.set(id, asking);
+    this.#line.send({ kind: "ask", id });
+    await this.#options.clock.sleep(PATIENCE_MS, asking.over.signal);
+    this.#askings.delete(id);
+    return asking.others.map((process) => ({ process, counts: unpack(asking.answers.get(process)) }));
+  }
+
+  /** Says that it is going: the supervisor closes, and the reading ends. Closing would not end a reading under way. */
+  [Symbol.dispose](): void {
+    this.#socket.closeWrite().catch(() => {}); // it is closed already
+  }
+
+  #receive(frame: ToMember): void {
+    if (frame.kind === "ask") {
+      const { id, by } = frame;
+      this.#line.send({ kind: "answer", id, to: by, counts: pack(this.#options.counts()) });
+      return;
+    }
+    const asking = this.#askings.get(frame.id);
+    if (asking === undefined) return; // too late
+    if (frame.kind === "answer") asking.answers.set(frame.from, frame.counts);
+    else {
+      asking.others = frame.others;
+      asking.asked = frame.asked;
+    }
+    if (asking.answers.size >= asking.asked) asking.over.abort();
+  }
+}
+
+function pack(counts: ServerCounts): CountsFrame {
+  const classes = [...counts.classes].map(([name, { endings, run, wait }]) => [name, { endings, run, wait }] as const);
+  return { ...counts, classes, version: VERSION };
+}
+
+function unpack(frame: CountsFrame | undefined): ServerCounts | undefined {
+  if (frame === undefined || frame.version !== VERSION) return undefined;
+  const { version: _version, ...counts } = frame;
+  return { ...counts, classes: new Map(frame.classes) };
+}

@@ -1,0 +1,251 @@
+/**
+ * The heartbeat: says to the store that this process is alive and what it is doing. It beats in a Worker thread with a
+ * store connection of its own, so that a handler that blocks the event loop does not make the process look dead.
+ *
+ *  1. Before each beat the Worker asks this side what the process is doing. An answer that is late (the loop is blocked)
+ *     is not waited for: the Worker beats with what it knew. The lateness is the event-loop delay.
+ *  2. A store that only this process can open (`sqlite::memory:`) has nobody to tell: the beat stays on this side.
+ *  3. Sidekiq's signal list, read with the beat, is handed on as commands.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { checkDescriptors } from "../../handlers/isolation/spawn_self.ts";
+import type { Log } from "../../log/log.ts";
+import { StoreError } from "../../store/port/errors.ts";
+import type { StoreOptions } from "../../store/open.ts";
+import type { Beat, Command, ProcessRecord, Store } from "../../store/port/jobs.ts";
+import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
+import type { OrphanGuardOptions } from "./orphan_guard.ts";
+import type { Outage } from "../outage_log.ts";
+import { type Moment, momentOf } from "../work/lease_guard.ts";
+import type { Service } from "../service.ts";
+import type { Tasks } from "../control/tasks.ts";
+import type { UnstartedJobs } from "../work/unstarted.ts";
+
+/**
+ * Maximum pause between two attempts to connect. After an outage every worker has a heartbeat timeout to beat again: with a
+ * short timeout the pauses have to be short, too.
+ */
+const MAX_BACKOFF_MS = 2_000;
+
+/** What the heartbeat is made with. */
+export interface HeartbeatOptions {
+  readonly store: Store;
+  /** The address with its password, for the Worker's own connection. */
+  readonly storeUrl: string;
+  readonly storeOptions: StoreOptions;
+  /** What the process is and does, as of now. */
+  readonly describe: () => ProcessRecord;
+  readonly onCommands: (commands: readonly Command[]) => void;
+  /** Called after each beat that the store took. `sentAt` is when it was sent, or earlier. */
+  readonly onBeat: (beat: Pick<Beat, "lapsed"> & { readonly sentAt: Moment }) => void;
+  /** The jobs that have not started, which the thread gives back while the event loop is blocked. */
+  readonly unstarted: UnstartedJobs;
+  /** Called when the thread has given jobs back. */
+  readonly onReturned: (tokens: readonly string[]) => void;
+  /** Called when the thread has failed: it may have given these jobs back. */
+  readonly onUnsure: (tokens: readonly string[]) => void;
+  /** Ends the server: the store is gone. */
+  readonly onGone: (error: StoreError) => void;
+  readonly outage: Outage;
+  readonly intervalMs: number;
+  readonly ttlMs: number;
+  /** The supervisor that has started this process, if one has, and how long the loop may be blocked once it has ended. */
+  readonly orphan?: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
+  readonly clock: Clock;
+  readonly tasks: Tasks;
+  readonly log: Log;
+}
+
+/** Time until another thread is started, after one has failed or could not be started. */
+const THREAD_RETRY_MS = 1_000;
+
+/** Its task is `heartbeat`. */
+export class Heartbeat implements Service {
+  readonly name = "heartbeat";
+  readonly #options: HeartbeatOptions;
+  #worker: Worker | undefined;
+  /** The same, while it ends. */
+  #stopping: Worker | undefined;
+  #stopped: (() => void) | undefined;
+  #loopDelayMs = 0;
+  /** Beats in a row that did not reach the store. */
+  #failing = 0;
+  readonly #stop = new AbortController();
+  /** Resolves with the thread's first beat that the store took. */
+  readonly #threadBeats = Promise.withResolvers<void>();
+  #inline: Promise<void> | undefined;
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+  }
+
+  /** For how long the event loop kept the last beat's question waiting, in milliseconds. */
+  get loopDelayMs(): number {
+    return this.#loopDelayMs;
+  }
+
+  /**
+   * Registers the process with a first beat, and resolves when the thread beats. On a machine without time to spare the
+   * thread may start more slowly than a heartbeat expires: jobs taken before would be given to others.
+   */
+  async start(): Promise<void> {
+    await this.step();
+    // Stopped while the store kept the first beat waiting: another would register it again.
+    if (this.#stop.signal.aborted) return;
+    const task = this.#options.tasks.add(this.name);
+    if (this.#options.storeUrl === "sqlite::memory:") {
+      this.#inline = this.#beatHere().finally(() => this.#options.tasks.remove(task));
+    } else {
+      await this.#startThread();
+      await this.#threadBeats.promise;
+    }
+    task.enter("beating");
+  }
+
+  /** One beat from this side. */
+  async step(): Promise<void> {
+    const { store, describe, ttlMs, onCommands, onBeat, clock } = this.#options;
+    const sentAt = momentOf(clock);
+    const beat = await store.beat(describe(), ttlMs);
+    this.#options.outage.beat();
+    if (beat.commands.length > 0) onCommands(beat.commands);
+    onBeat({ ...beat, sentAt });
+  }
+
+  /** Ends beating; the registration stays until `deregister` or its time is over. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#inline;
+    const worker = this.#stopping = this.#worker;
+    if (!worker) return;
+    this.#worker = undefined;
+    this.#options.unstarted.detach();
+    await new Promise<void>((resolve) => {
+      this.#stopped = resolve;
+      worker.postMessage({ kind: "stop" } satisfies ToHeartbeat);
+    });
+    this.abandon();
+  }
+
+  /** Ends beating at once: for when {@linkcode stop} takes too long, because the store does not answer the last beat. */
+  abandon(): void {
+    this.#stopping?.terminate();
+    this.#stopping = undefined;
+  }
+
+  /**
+   * Starts the thread, and beats on this side while it can't be: without free file descriptors, creating a `Worker` would
+   * end the process.
+   */
+  async #startThread(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#stop;
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        await checkDescriptors();
+        if (!signal.aborted) this.#startWorker();
+        return;
+      } catch (error) {
+        if (failures === 0) {
+          log.error("Can't start the heartbeat thread, trying again", { error: (error as Error).message });
+        }
+      }
+      await clock.sleep(THREAD_RETRY_MS, signal);
+      if (!signal.aborted) await this.step().catch((error) => log.warn("Heartbeat failed", { error: error.message }));
+    }
+  }
+
+  #startWorker(): void {
+    const { storeUrl, storeOptions, intervalMs, ttlMs, orphan, describe, log, clock } = this.#options;
+    const { unstarted, onUnsure } = this.#options;
+    const worker = new Worker(new URL("./heartbeat_worker.ts", import.meta.url).href, {
+      type: "module",
+      name: "heartbeat",
+    });
+    worker.onmessage = (event: MessageEvent<FromHeartbeat>) => this.#receive(worker, event.data);
+    worker.onerror = (event) => {
+      // Without this the Worker's error would end the whole process.
+      event.preventDefault();
+      log.error("Heartbeat thread failed, starting another", { error: event.message });
+      worker.terminate();
+      this.#stopped?.();
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      onUnsure(unstarted.detach());
+      void clock.sleep(THREAD_RETRY_MS, this.#stop.signal).then(() => this.#startThread());
+    };
+    this.#worker = worker;
+    const { clock: _clock, log: _log, ...options } = storeOptions;
+    worker.postMessage(
+      {
+        kind: "start",
+        storeUrl,
+        storeOptions: { ...options, maxBackoffMs: Math.min(MAX_BACKOFF_MS, ttlMs / 10) },
+        process: describe(),
+        at: momentOf(clock),
+        unstarted: unstarted.attach(() => worker.postMessage({ kind: "watch" } satisfies ToHeartbeat)),
+        intervalMs,
+        ttlMs,
+        orphan,
+      } satisfies ToHeartbeat,
+    );
+  }
+
+  #receive(worker: Worker, message: FromHeartbeat): void {
+    const { log, onBeat, onCommands, onGone, onReturned, describe, outage, clock } = this.#options;
+    switch (message.kind) {
+      case "ping":
+        worker.postMessage({ kind: "alive" } satisfies ToHeartbeat);
+        break;
+      case "returned":
+        log.info("Gave back jobs that had not started: the event loop was blocked", {
+          count: message.tokens.length - message.lost,
+        });
+        onReturned(message.tokens);
+        break;
+      case "ask":
+        worker.postMessage(
+          { kind: "process", at: momentOf(clock), process: describe() } satisfies ToHeartbeat,
+        );
+        break;
+      case "beat":
+        this.#threadBeats.resolve();
+        this.#loopDelayMs = Math.round(message.loopDelayMs);
+        if (this.#failing > 0) log[outage.over(this.name) ?? "debug"]("Heartbeat reaches the store again");
+        this.#failing = 0;
+        outage.beat();
+        if (message.commands.length > 0) onCommands(message.commands);
+        onBeat(message);
+        break;
+      case "blocked":
+        log.warn("Event loop was blocked: a handler did not yield", { blockedMs: Math.round(message.ms) });
+        break;
+      case "gone":
+        onGone(new StoreError("gone", message.error));
+        break;
+      case "failed":
+        // It has a connection of its own, that nobody else tells of: it does, where it is the only one that fails.
+        this.#failing++;
+        if (this.#failing === 1) log.debug("Heartbeat does not reach the store", { error: message.error });
+        else if (!outage.isMet) {
+          log[outage.met(this.name, undefined)]("Heartbeat does not reach the store", { error: message.error });
+        }
+        break;
+      case "stopped":
+        this.#stopped?.();
+        break;
+    }
+  }
+
+  async #beatHere(): Promise<void> {
+    const { clock, intervalMs, log } = this.#options;
+    const { signal } = this.#stop;
+    for (;;) {
+      await clock.sleep(intervalMs, signal);
+      if (signal.aborted) return;
+      await this.step().catch((error) => log.warn("Heartbeat failed", { error: error.message }));
+    }
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * The heartbeat's thread: see `heartbeat.ts`. A Worker's entry: it does nothing but answer messages.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import { isGone } from "../../store/port/errors.ts";
+import { openStore, type StoreOptions } from "../../store/open.ts";
+import type { Beat, ProcessRecord, Store } from "../../store/port/jobs.ts";
+import { OrphanGuard, type OrphanGuardOptions } from "./orphan_guard.ts";
+import type { Moment } from "../work/lease_guard.ts";
+import { UnstartedMemory } from "../work/unstarted_memory.ts";
+import { UnstartedWatch } from "../work/unstarted_watch.ts";
+
+/** To the Worker. */
+export type ToHeartbeat =
+  | {
+    readonly kind: "start";
+    readonly storeUrl: string;
+    readonly storeOptions: StoreOptions;
+    readonly process: ProcessRecord;
+    readonly at: Moment;
+    /** See `unstarted_memory.ts`. */
+    readonly unstarted: SharedArrayBuffer;
+    readonly intervalMs: number;
+    readonly ttlMs: number;
+    /** Only for a process that a supervisor has started. */
+    readonly orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
+  }
+  | { readonly kind: "process"; readonly process: ProcessRecord; readonly at: Moment }
+  /** Jobs have been taken that the thread has to watch. */
+  | { readonly kind: "watch" }
+  | { readonly kind: "alive" }
+  | { readonly kind: "stop" };
+
+/** From the Worker. */
+export type FromHeartbeat =
+  | { readonly kind: "ask" }
+  /** Wants `alive` for an answer. */
+  | { readonly kind: "ping" }
+  /** Jobs that had not started were given back; so many of them were another worker's already. */
+  | { readonly kind: "returned"; readonly tokens: readonly string[]; readonly lost: number }
+  /** `sentAt` is when the main side described the process, which was before the heartbeat was sent. */
+  | Beat & { readonly kind: "beat"; readonly sentAt: Moment; readonly loopDelayMs: number }
+  | { readonly kind: "blocked"; readonly ms: number }
+  | { readonly kind: "failed" | "gone"; readonly error: string }
+  | { readonly kind: "stopped" };
+
+/** The main side is given so long to say what it is doing. */
+const ANSWER_MS = 200;
+/** A delay of the event loop from which on it is worth a line in the log. */
+const BLOCKED_MS = 1_000;
+
+/** Jobs given back in one step of the store. */
+const MAX_BATCH_JOBS = 1_000;
+/** Between two attempts to give jobs back, with jitter. */
+const RETRY_MS = 500;
+
+const scope = self as unknown as {
+  postMessage(message: FromHeartbeat): void;
+  onmessage: ((event: MessageEvent<ToHeartbeat>) => void) | null;
+};
+
+const stopping = new AbortController();
+let store: Store | undefined;
+let known: ProcessRecord;
+let knownAt: Moment;
+let answered: (() => void) | undefined;
+let askedAt: number | undefined;
+let running: Promise<void> | undefined;
+let guard: OrphanGuard | undefined;
+let watch: UnstartedWatch | undefined;
+
+scope.onmessage = ({ data }) => {
+  switch (data.kind) {
+    case "start":
+      known = data.process;
+      knownAt = data.at;
+      watch = new UnstartedWatch({
+        memory: new UnstartedMemory(data.unstarted),
+        clock: systemClock,
+        signal: stopping.signal,
+        ask: () => scope.postMessage({ kind: "ping" }),
+        giveBack: (tokens) => void giveBack(tokens),
+      });
+      void watch.watch();
+      running = beatOn(data);
+      if (data.orphan) void watchParent(data.orphan);
+      break;
+    case "process":
+      known = data.process;
+      guard?.answered();
+      knownAt = data.at;
+      answered?.();
+      break;
+    case "watch":
+      void watch?.watch();
+      break;
+    case "alive":
+      watch?.answered();
+      break;
+    case "stop":
+      void end();
+      break;
+  }
+};
+
+async function beatOn(
+  { storeUrl, storeOptions, intervalMs, ttlMs }: Extract<ToHeartbeat, { kind: "start" }>,
+): Promise<void> {
+  // At once, so that a file which is replaced later is missed here, too. What fails now is said with the first beat.
+  store = await openStore(storeUrl, storeOptions).catch(() => undefined);
+  for (let loopDelayMs = 0; !stopping.signal.aborted; loopDelayMs = await ask()) {
+    try {
+      store ??= await openStore(storeUrl, storeOptions);
+      const sentAt = knownAt;
+      scope.postMessage({ kind: "beat", ...await store.beat(known, ttlMs), sentAt, loopDelayMs });
+    } catch (error) {
+      scope.postMessage({ kind: isGone(error) ? "gone" : "failed", error: (error as Error).message });
+    }
+    await systemClock.sleep(intervalMs, stopping.signal);
+  }
+}
+
+/** Gives jobs back to the front of their queues. The last ones go first, so that the first ones end up before them. */
+async function giveBack(tokens: readonly string[]): Promise<void> {
+  for (let to = tokens.length; to > 0; to -= MAX_BATCH_JOBS) {
+    const part = tokens.slice(Math.max(0, to - MAX_BATCH_JOBS), to);
+    const lost = await release(part);
+    if (lost === undefined) return;
+    scope.postMessage({ kind: "returned", tokens: part, lost });
+  }
+}
+
+/** Retries until the store has accepted it: nothing else gives these jobs back before this worker deregisters. */
+async function release(tokens: readonly string[]): Promise<number | undefined> {
+  while (!stopping.signal.aborted) {
+    try {
+      const outcomes = tokens.map((token) => ({ kind: "release" as const, token }));
+      const result = await store?.settle(known.identity, outcomes);
+      if (result) return result.lost.length;
+    } catch (error) {
+      // The next heartbeat reports it.
+      if (isGone(error)) return;
+    }
+    await systemClock.sleep(RETRY_MS * (0.5 + Math.random()), stopping.signal);
+  }
+}
+
+function watchParent(orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs">): Promise<void> {
+  const ask = () => scope.postMessage({ kind: "ask" });
+  guard = new OrphanGuard({ ...orphan, ask, clock: systemClock, signal: stopping.signal });
+  return guard.run();
+}
+
+/** Asks the main side what it is doing; returns how long the answer took, or has been taking until now. */
+async function ask(): Promise<number> {
+  const now = systemClock.monotonic();
+  if (askedAt === undefined) {
+    askedAt = now;
+    scope.postMessage({ kind: "ask" });
+  }
+  const since = askedAt;
+  const patience = new AbortController();
+  answered = () => {
+    const ms = systemClock.monotonic() - since;
+    if (ms >= BLOCKED_MS) scope.postMessage({ kind: "blocked", ms });
+    askedAt = undefined;
+    answered = undefined;
+    patience.abort();
+  };
+  await systemClock.sleep(ANSWER_MS, patience.signal);
+  return systemClock.monotonic() - since;
+}
+
+async function end(): Promise<void> {
+  stopping.abort();
+  await running;
+  await store?.[Symbol.asyncDispose]();
+  scope.postMessage({ kind: "stopped" });
+}

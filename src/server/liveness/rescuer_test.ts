@@ -1,0 +1,38 @@
+import { assertEquals } from "@std/assert";
+import { KeptLog } from "../../../tests/support/log.ts";
+import { systemClock } from "../../clock.ts";
+import type { RescueResult } from "../../store/port/jobs.ts";
+import { Rescuer } from "./rescuer.ts";
+import { Tally } from "../stats/counters.ts";
+
+Deno.test("logs what a rescue did, and once that it waits", async () => {
+  const nothing: RescueResult = { rescued: 0, doomed: [], owners: [], more: false, waits: false };
+  const [one, two] = ["a", "b"].map((token) => ({ token, owner: "a", queue: "q", payload: "{}", deaths: 3 }));
+  const results: RescueResult[] = [
+    { ...nothing, rescued: 2, owners: ["a"], doomed: [one!, two!] },
+    { ...nothing, owners: ["b", "c"], waits: true },
+    { ...nothing, waits: true },
+  ];
+  const log = new KeptLog();
+  const rescuer = new Rescuer({
+    store: { rescue: () => Promise.resolve(results.shift()!) },
+    // Another worker was faster with the second.
+    burial: { bury: (job) => Promise.resolve(job === one) },
+    owner: "me",
+    clock: systemClock,
+    log,
+    tally: new Tally(),
+    intervalMs: 1,
+    maxRescues: 3,
+  });
+  while (results.length > 0) await rescuer.step();
+  assertEquals(log.lines.map(({ message, fields }) => [message, fields["processes"], fields["buried"]]), [
+    ["Rescued the jobs of dead processes", "a", 1],
+    ["Forgot dead processes, which had no jobs", "b c", undefined],
+    [
+      "Workers may be offline: waiting until each has had a heartbeat timeout to show that it lives",
+      undefined,
+      undefined,
+    ],
+  ]);
+});

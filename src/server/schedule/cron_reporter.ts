@@ -1,0 +1,65 @@
+/**
+ * What becomes of occurrences, as counts and as lines of the log: on time in passing, late, skipped and missed so that it
+ * is noticed.
+ *
+ * @module
+ */
+import type { CronRecord } from "../../cron/occurrence.ts";
+import { ON_TIME_MS } from "../../cron/plan.ts";
+import type { Log } from "../../log/log.ts";
+import type { Tally } from "../stats/counters.ts";
+
+/** Says what became of occurrences. */
+export class CronReporter {
+  readonly #log: Log;
+  readonly #tally: Pick<Tally, "occurrence">;
+
+  constructor(log: Log, tally: Pick<Tally, "occurrence">) {
+    this.#log = log;
+    this.#tally = tally;
+  }
+
+  /** Says what has been decided about an entry. */
+  records(entry: string, records: readonly CronRecord[]): void {
+    for (const record of records) {
+      this.#tally.occurrence(record);
+      this.#say(entry, record);
+    }
+  }
+
+  /** The store's clock is so far back that what was decided before does not count any more. */
+  clockSetBack(entry: string, byMs: number): void {
+    this.#log.warn("Store's clock was set back by more than a day: the entry begins anew", { entry, byMs });
+  }
+
+  #say(entry: string, { outcome, scheduledAt, decidedAt, jid, count, first, reason }: CronRecord): void {
+    const fields = { entry, scheduledAt: iso(scheduledAt), jid };
+    const lateMs = decidedAt - scheduledAt;
+    switch (outcome) {
+      case "enqueued":
+        if (lateMs > ON_TIME_MS) this.#log.warn("Occurrence enqueued late", { ...fields, lateMs });
+        else this.#log.debug("Occurrence enqueued", { ...fields, lateMs });
+        return;
+      case "waiting":
+        return this.#log.info("Occurrence waits: the job before is still there", fields);
+      case "skipped":
+        if (reason !== undefined) {
+          return this.#log.warn("Occurrence skipped", { entry, scheduledAt: iso(scheduledAt), reason });
+        }
+        return this.#log.info("Occurrence skipped: the job before is still there", fields);
+      case "replaced":
+        return this.#log.info("Occurrence replaced by a later one", { entry, scheduledAt: iso(scheduledAt) });
+      case "missed":
+        return this.#log.warn("Occurrences missed", {
+          entry,
+          count,
+          first: first && iso(first),
+          last: iso(scheduledAt),
+        });
+    }
+  }
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,305 @@
+/**
+ * The scheduler: enqueues what the crontab says. Any number of processes may do it at once: what an occurrence leads to
+ * is stored in one step, by whoever is first, and the others find it decided.
+ *
+ *  1. At the start, and when the configuration was read again, this process's entries are written where they differ from
+ *     what is stored: what was said last is in force for all.
+ *  2. It looks at an entry when its next occurrence is due, and at all of them every so often and when told to: so it
+ *     learns what others changed.
+ *  3. It decides on entries that it carries itself, whatever is in force for them, and on those added while it runs.
+ *     What nobody has carried for long goes away.
+ *
+ * The time is the store's, taken from each answer and carried on by a clock that does not jump.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { CARRIED_MS, definitionText, readDefinition } from "../../cron/definition.ts";
+import type { CronEntry } from "../../cron/entry.ts";
+import type { Log } from "../../log/log.ts";
+import type { CronReading, CronStore, StoredCron } from "../../store/port/cron.ts";
+import { StoreError } from "../../store/port/errors.ts";
+import { AGAIN_MS, type Case, type CronDesk, type Verdict } from "./cron_decider.ts";
+import type { CronReporter } from "./cron_reporter.ts";
+import type { LoopBody } from "../service.ts";
+
+/** All entries are read so often. */
+const LOOK_MS = 15_000;
+/** What no process has carried for so long is removed. */
+const FORGOTTEN_MS = 7 * 24 * 3_600_000;
+/** Others may be faster so many times in a row before an entry waits for a moment. */
+const MOST_ROUNDS = 10;
+/** Jobs and records stored in one step, about. */
+const BATCH = 1_000;
+
+/** An entry that this process carries, and its text. */
+interface Own {
+  readonly entry: CronEntry;
+  readonly text: string;
+}
+
+/** Its loop's task is `scheduler`. */
+export class Scheduler implements LoopBody<number> {
+  readonly name = "scheduler";
+  readonly #store: CronStore;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #desk: CronDesk;
+  readonly #report: CronReporter;
+  #own: ReadonlyMap<string, Own> = new Map();
+  /** Names that are to be removed: they are switched off here, or were carried before. */
+  #gone: readonly string[] = [];
+  /** Own entries that have yet to be written. */
+  readonly #unwritten = new Set<string>();
+  /** Own entries that are stored just as this process has them. */
+  readonly #carried = new Set<string>();
+  /** When an own entry was first found missing, on the monotonic clock. */
+  readonly #missing = new Map<string, number>();
+  /** When each entry is to be looked at, by the store's clock. */
+  readonly #next = new Map<string, number>();
+  /** When all are to be looked at, on the monotonic clock. */
+  #lookAt = -Infinity;
+  /** Aborts the rest under way. */
+  #resting: AbortController | undefined;
+  /** The store's time minus the monotonic clock's. */
+  #offset = 0;
+
+  constructor(options: { store: CronStore; clock: Clock; log: Log; desk: CronDesk; report: CronReporter }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#desk = options.desk;
+    this.#report = options.report;
+  }
+
+  /** Says which entries this process carries from now on, and the names of those that it has switched off. */
+  carry(entries: readonly CronEntry[], switchedOff: readonly string[] = []): void {
+    const own = new Map(entries.map((entry) => [entry.name, { entry, text: definitionText(entry, "config") }]));
+    this.#gone = [...switchedOff, ...[...this.#own.keys()].filter((name) => !own.has(name))];
+    this.#own = own;
+    this.#unwritten.clear();
+    for (const name of own.keys()) this.#unwritten.add(name);
+    this.#lookAt = -Infinity;
+    this.#resting?.abort();
+  }
+
+  /** Does what is due now. Returns in how many milliseconds there is more to do. */
+  async step(): Promise<number> {
+    if (this.#clock.monotonic() >= this.#lookAt) await this.#lookAtAll();
+    else {
+      const due = this.#due();
+      if (due.length > 0) await this.#settle(await this.#read({ names: due }));
+    }
+    const nextInMs = this.#next.values().reduce((least, at) => Math.min(least, at), Infinity) - this.#now();
+    return Math.max(0, Math.min(nextInMs, this.#lookAt - this.#clock.monotonic()));
+  }
+
+  /** Waits for the next occurrence, or until something has changed. */
+  async rest(ms: number, signal: AbortSignal): Promise<void> {
+    // What is to be carried may have changed since that was said.
+    if (ms === 0 || this.#lookAt === -Infinity) return;
+    const over = this.#resting = new AbortController();
+    const end = AbortSignal.any([signal, over.signal]);
+    const told = this.#store.waitForCron(end).then(() => {
+      if (!end.aborted) this.#lookAt = -Infinity;
+    });
+    const slept = this.#clock.sleep(ms, end);
+    await Promise.race([told, slept]);
+    over.abort();
+    await Promise.all([told, slept]);
+  }
+
+  /** The store's time, as far as it can be told from here. */
+  #now(): number {
+    return this.#clock.monotonic() + this.#offset;
+  }
+
+  #due(): string[] {
+    const now = this.#now();
+    return [...this.#next].filter(([, next]) => next <= now).map(([name]) => name);
+  }
+
+  async #read(request: Parameters<CronStore["cronRead"]>[0]): Promise<CronReading> {
+    const reading = await this.#store.cronRead(request);
+    this.#offset = reading.now - this.#clock.monotonic();
+    const there = new Set(reading.entries.map(({ name }) => name));
+    for (const name of request?.names ?? []) if (!there.has(name)) this.#next.delete(name);
+    return reading;
+  }
+
+  async #lookAtAll(): Promise<void> {
+    // Before reading: what is said in between counts.
+    this.#lookAt = this.#clock.monotonic() + LOOK_MS;
+    try {
+      const said = new Set(this.#carried);
+      const reading = await this.#read({ carried: [...said] });
+      this.#forgetOthers(reading);
+      await this.#removeGone();
+      await this.#settle(reading, this.#missingOf(reading));
+      await this.#sayWhatIsNew(reading, said);
+    } catch (error) {
+      this.#lookAt = -Infinity;
+      throw error;
+    }
+  }
+
+  /** What nobody has carried for a while, and this process does since it looked, is not to seem abandoned until it looks again. */
+  async #sayWhatIsNew({ entries, now }: CronReading, said: ReadonlySet<string>): Promise<void> {
+    const isNew = ({ name, seenAt }: StoredCron) =>
+      this.#carried.has(name) && !said.has(name) && now - seenAt > LOOK_MS;
+    if (entries.some(isNew)) await this.#read({ names: [], carried: [...this.#carried] });
+  }
+
+  /** What is not stored any more has no next time. */
+  #forgetOthers({ entries }: CronReading): void {
+    const there = new Set(entries.map(({ name }) => name));
+    for (const name of this.#next.keys()) {
+      if (there.has(name)) continue;
+      this.#next.delete(name);
+      this.#carried.delete(name);
+      this.#desk.forget(name);
+    }
+    for (const name of there) this.#missing.delete(name);
+  }
+
+  async #removeGone(): Promise<void> {
+    for (let round = 0; this.#gone.length > 0 && round < MOST_ROUNDS; round++) {
+      const { entries } = await this.#read({ names: this.#gone });
+      const late: string[] = [];
+      for (const entry of entries) {
+        if (readDefinition(entry.definition)?.source === "runtime") continue;
+        if (await this.#remove(entry)) this.#log.info("Crontab entry removed", { entry: entry.name });
+        else late.push(entry.name);
+      }
+      this.#gone = late;
+    }
+  }
+
+  async #remove({ name, version }: StoredCron): Promise<boolean> {
+    if (!await this.#store.cronRemove(name, version)) return false;
+    this.#next.delete(name);
+    this.#carried.delete(name);
+    this.#desk.forget(name);
+    return true;
+  }
+
+  /** Own entries that are to be written because they are not stored. */
+  #missingOf({ entries, now }: CronReading): Case[] {
+    const there = new Set(entries.map(({ name }) => name));
+    const cases: Case[] = [];
+    for (const own of this.#own.values()) {
+      const { name } = own.entry;
+      if (there.has(name)) continue;
+      const since = this.#missing.get(name) ?? this.#clock.monotonic();
+      this.#missing.set(name, since);
+      // Somebody may have taken it away on purpose, and this process has yet to learn of it.
+      const isLost = this.#clock.monotonic() - since >= CARRIED_MS;
+      if (this.#unwritten.has(name) || isLost) cases.push(this.#define(own, undefined, now));
+    }
+    return cases;
+  }
+
+  /** Deals with entries as they were read; what another was faster with is read and dealt with again. */
+  async #settle(reading: CronReading, more: readonly Case[] = []): Promise<void> {
+    let cases = [...await this.#casesOf(reading), ...more];
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const late = await this.#write(await this.#decide(cases));
+      if (late.length === 0) return;
+      const again = await this.#read({ names: late });
+      cases = await this.#casesOf(again);
+    }
+    for (const { definition: { name } } of cases) this.#next.set(name, this.#now() + AGAIN_MS);
+  }
+
+  /** Those of the stored entries on which this process decides, each with what is to be in force. */
+  async #casesOf({ entries, now }: CronReading): Promise<Case[]> {
+    const cases: Case[] = [];
+    for (const stored of entries) {
+      const { name, seenAt } = stored;
+      const own = this.#own.get(name);
+      if (own?.text === stored.definition) {
+        this.#carried.add(name);
+        this.#unwritten.delete(name);
+      } else this.#carried.delete(name);
+      const isOver = own && !this.#carried.has(name) && (this.#unwritten.has(name) || now - seenAt > CARRIED_MS);
+      const definition = readDefinition(stored.definition);
+      if (isOver) cases.push(this.#define(own, stored, now));
+      else if (definition && (own || definition.source === "runtime")) cases.push({ definition, stored, now });
+      else {
+        this.#next.delete(name);
+        if (definition?.source !== "config" || now - seenAt <= FORGOTTEN_MS) continue;
+        if (await this.#remove(stored)) this.#log.info("Crontab entry removed: no process has it", { entry: name });
+      }
+    }
+    return cases;
+  }
+
+  /** What this process carries is to be in force. */
+  #define({ entry, text }: Own, stored: StoredCron | undefined, now: number): Case {
+    return { definition: { ...entry, source: "config" }, stored, now, text };
+  }
+
+  async #decide(cases: readonly Case[]): Promise<Verdict[]> {
+    const verdicts: Verdict[] = [];
+    for (const one of cases) {
+      const { name } = one.definition;
+      try {
+        verdicts.push(await this.#desk.decide(one));
+      } catch (error) {
+        // One entry that cannot be dealt with must not keep the others from it.
+        this.#log.error("Crontab entry failed, trying again", { entry: name, error, stack: (error as Error)?.stack });
+        this.#next.set(name, one.now + AGAIN_MS);
+      }
+    }
+    return verdicts;
+  }
+
+  /** Stores what was decided. Returns the names of entries with which another was faster. */
+  async #write(verdicts: readonly Verdict[]): Promise<string[]> {
+    const late: string[] = [];
+    for (const batch of inBatches(verdicts)) {
+      const writes = batch.flatMap(({ write }) => write ?? []);
+      const versions = writes.length === 0 ? [] : await this.#store.cronWrite(writes);
+      const moved = new Set(writes.filter((_, i) => versions[i] === undefined).map(({ name }) => name));
+      for (const verdict of batch) {
+        if (moved.has(verdict.name)) late.push(verdict.name);
+        else await this.#done(verdict);
+      }
+    }
+    return late;
+  }
+
+  async #done({ name, write, records, cancel, next }: Verdict): Promise<void> {
+    this.#next.set(name, next);
+    if (write?.definition !== undefined) {
+      this.#carried.add(name);
+      this.#unwritten.delete(name);
+      this.#missing.delete(name);
+      this.#log.info(write.version === 0 ? "Crontab entry defined" : "Crontab entry changed", { entry: name });
+    }
+    this.#report.records(name, records);
+    if (cancel === undefined) return;
+    try {
+      await this.#store.cronCancel(cancel);
+    } catch (error) {
+      // It is asked again.
+      if (!(error instanceof StoreError)) throw error;
+    }
+  }
+}
+
+/** Verdicts in portions, each with no more jobs than one step of the store should have. */
+function inBatches(verdicts: readonly Verdict[]): Verdict[][] {
+  const batches: Verdict[][] = [];
+  let size = Infinity;
+  for (const verdict of verdicts) {
+    const own = 1 + (verdict.write?.jobs.length ?? 0) + verdict.records.length;
+    if (size + own > BATCH) {
+      batches.push([]);
+      size = 0;
+    }
+    batches.at(-1)!.push(verdict);
+    size += own;
+  }
+  return batches;
+}

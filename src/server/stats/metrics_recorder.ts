@@ -1,0 +1,75 @@
+/**
+ * The measurer: writes down what was measured of each class once a minute, and at the end. What it cannot write is gone:
+ * the numbers of a minute, and nothing else.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log/log.ts";
+import { StoreError } from "../../store/port/errors.ts";
+import type { MeasureStore } from "../../store/port/metrics.ts";
+import type { LoopBody } from "../service.ts";
+import { Outage } from "../outage_log.ts";
+import type { Totals } from "./class_counters.ts";
+
+const MINUTE_MS = 60_000;
+/** It writes in the last seconds of a minute, so that what it writes belongs to it; not all processes in the same one. */
+const EARLIEST_MS = 50_000;
+const LATEST_MS = 59_000;
+
+/** Its loop's task is `measurer`. */
+export class Measurer implements LoopBody<void> {
+  readonly name = "measurer";
+  readonly #store: MeasureStore;
+  readonly #totals: Pick<Totals, "drain">;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #outage: Outage;
+  readonly #phaseMs = EARLIEST_MS + Math.random() * (LATEST_MS - EARLIEST_MS);
+  #isWriting = false;
+
+  constructor(
+    options: { store: MeasureStore; totals: Pick<Totals, "drain">; clock: Clock; log: Log; outage?: Outage },
+  ) {
+    this.#store = options.store;
+    this.#totals = options.totals;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#outage = options.outage ?? new Outage();
+  }
+
+  /** Writes down what there is. */
+  async step(): Promise<void> {
+    const measurements = this.#totals.drain();
+    if (measurements.length === 0) return;
+    this.#isWriting = true;
+    try {
+      await this.#store.measure(measurements);
+      const told = this.#outage.over("measures");
+      if (told !== undefined) this.#log[told]("Measures of classes are written again");
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#sayGone(error);
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+
+  /** Until this minute is nearly over. */
+  async rest(_: void, signal: AbortSignal): Promise<void> {
+    const left = this.#phaseMs - this.#clock.now() % MINUTE_MS;
+    await this.#clock.sleep(left > 0 ? left : left + MINUTE_MS, signal);
+  }
+
+  /** The end no longer waits for what is being written. */
+  abandon(): void {
+    if (this.#isWriting) this.#sayGone(new Error("The store did not answer"));
+  }
+
+  #sayGone(error: Error): void {
+    if (this.#outage.has("measures")) return;
+    this.#log[this.#outage.met("measures", error)]("Measures of classes not written, and gone", {
+      error: error.message,
+    });
+  }
+}

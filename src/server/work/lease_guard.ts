@@ -1,0 +1,96 @@
+/**
+ * Ownership: whether jobs that this worker has leased, and not started, are certainly still its own.
+ *
+ * Once its last heartbeat is older than the heartbeat timeout, another worker may rescue them: this one was frozen, or cut
+ * off from the store. From then on the fetcher hands nothing out until this worker has sent a heartbeat, after which no
+ * lease can be rescued, and has asked the store which leases it still has.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+
+/** A moment by both clocks: the wall clock may be set, and the monotonic one stands still while the machine sleeps. */
+export interface Moment {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Milliseconds. */
+  readonly monotonic: number;
+}
+
+/** The present moment. */
+export function momentOf(clock: Clock): Moment {
+  return { now: clock.now(), monotonic: clock.monotonic() };
+}
+
+/** Between two looks at the wall clock that are so close, no clock has jumped, and nothing has stood still. */
+const SHORT_MS = 1_000;
+
+/** What ownership is made with. */
+export interface OwnershipOptions {
+  readonly clock: Clock;
+  /** The heartbeat timeout. */
+  readonly ttlMs: number;
+  /** Sends a heartbeat, and reports it with {@linkcode Ownership.beat}. Rejects if the store doesn't accept it. */
+  readonly sendHeartbeat: () => Promise<void>;
+  /** Asks the store which leases are left, and drops the others. Rejects if the store doesn't answer. */
+  readonly dropLost: () => Promise<void>;
+}
+
+/** Decides whether leased jobs may be started. */
+export class Ownership {
+  readonly #options: OwnershipOptions;
+  /** When the last heartbeat that the store accepted was sent. */
+  #heartbeatAt: Moment;
+  /** By the wall clock. */
+  #askedAt = 0;
+  /** How often leases may have been lost; and how often when they were last compared with the store. */
+  #lapses = 0;
+  #compared = 0;
+
+  constructor(options: OwnershipOptions) {
+    this.#options = options;
+    this.#heartbeatAt = momentOf(options.clock);
+  }
+
+  /** Whether every lease is certainly this worker's. Asked before each job starts: reads one clock where that is enough. */
+  get isSure(): boolean {
+    if (this.#lapses !== this.#compared) return false;
+    const { clock, ttlMs } = this.#options;
+    const now = clock.now();
+    const elapsed = now - this.#askedAt;
+    this.#askedAt = now;
+    if (elapsed < 0 || elapsed >= SHORT_MS) this.#followClocks(now);
+    return now - this.#heartbeatAt.now < ttlMs;
+  }
+
+  /**
+   * Notes a heartbeat that the store accepted.
+   *
+   * @param sentAt when it was sent, or earlier
+   * @param lapsed whether the worker counted as offline before it
+   */
+  beat(sentAt: Moment, lapsed: boolean): void {
+    if (lapsed) this.#lapses++;
+    this.#heartbeatAt = sentAt;
+    this.#followClocks(this.#options.clock.now());
+  }
+
+  /**
+   * Finds out which leases are left. Called while no taking is under way: its leases could not be compared.
+   *
+   * @throws {StoreError} if the store doesn't answer
+   */
+  async confirm(): Promise<void> {
+    await this.#options.sendHeartbeat();
+    // A lapse that is reported from here on may be later than the comparison.
+    const lapses = this.#lapses;
+    await this.#options.dropLost();
+    this.#compared = lapses;
+  }
+
+  /** Makes the last heartbeat as old by the wall clock as it is by the clock that shows more time. */
+  #followClocks(now: number): void {
+    const age = this.#options.clock.monotonic() - this.#heartbeatAt.monotonic;
+    this.#heartbeatAt = { ...this.#heartbeatAt, now: Math.min(this.#heartbeatAt.now, now - age) };
+  }
+}

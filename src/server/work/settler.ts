@@ -1,0 +1,268 @@
+/**
+ * The settler: stores how finished jobs ended, in batches. Each call carries everything that finished since the last one.
+ *
+ *  1. While the store is unreachable, locked or full, the settler keeps the outcomes and retries them.
+ *  2. An outcome that the store refuses (a permission was revoked, a key has another type) is kept and retried too. Its
+ *     batch is split, so that it doesn't hold up the others.
+ *
+ * If the process dies before an outcome is stored, the job's lease is still in the store, and the job runs again: at least
+ * once.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { parsePayload } from "../../job/job.ts";
+import type { Log } from "../../log/log.ts";
+import { ByteBudget } from "../../store/port/batch_bytes.ts";
+import { isGone, StoreError } from "../../store/port/errors.ts";
+import type { Outcome, Store } from "../../store/port/jobs.ts";
+import { Outage } from "../outage_log.ts";
+import type { Tally } from "../stats/counters.ts";
+import { Wake } from "./wakeup.ts";
+
+/** In one call, which is bounded by bytes as well: a step of the store must be short. */
+const MAX_BATCH_OUTCOMES = 1_000;
+/** Between two attempts, with jitter. The pause between attempts at refused outcomes doubles up to the second value. */
+const RETRY_MS = 500;
+const MAX_REFUSED_RETRY_MS = 2_000;
+/** Calls that search one batch for the outcomes that the store refuses. */
+const MAX_SPLIT_CALLS = 32;
+/** After a call the settler waits this long if few outcomes came in meanwhile: each call costs the store a disk write. */
+const GATHER_MS = 2;
+/** This many outcomes are worth a call at once. */
+const ENOUGH = 100;
+
+/** Collects outcomes and stores them. */
+export class Settler {
+  readonly #store: Store;
+  readonly #owner: string;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #tally: Tally;
+  readonly #onLost: () => void;
+  readonly #fail: (error: StoreError) => void;
+  readonly #outage: Outage;
+  #pending: Outcome[] = [];
+  /** The batch that is being stored. */
+  #underWay: readonly Outcome[] = [];
+  /** Outcomes that the store refused, to be retried from `#retryAt` on. */
+  #refused: Outcome[] = [];
+  #retryAt = 0;
+  #retryMs = RETRY_MS;
+  #refusalLogged = false;
+  #flushing: Promise<void> | undefined;
+  /** Rung when there is a new outcome. */
+  readonly #wake = new Wake();
+  readonly #giveUp = new AbortController();
+
+  /**
+   * @param options.onLost called when an outcome came too late: another worker had the lease by then
+   * @param options.fail called when the store is gone, and the leases with it
+   */
+  constructor(
+    options: {
+      store: Store;
+      owner: string;
+      clock: Clock;
+      log: Log;
+      tally: Tally;
+      onLost?: () => void;
+      fail?: (error: StoreError) => void;
+      outage?: Outage;
+    },
+  ) {
+    this.#store = options.store;
+    this.#owner = options.owner;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#tally = options.tally;
+    this.#onLost = options.onLost ?? (() => {});
+    this.#fail = options.fail ?? (() => {});
+    this.#outage = options.outage ?? new Outage();
+  }
+
+  /** Outcomes that are not stored yet. */
+  get unsettled(): number {
+    return this.#pending.length + this.#underWay.length + this.#refused.length;
+  }
+
+  /** Accepts an outcome; it is stored soon. */
+  add(outcome: Outcome): void {
+    this.#pending.push(outcome);
+    this.#flushing ??= this.#run();
+    this.#wake.ring();
+  }
+
+  /** Resolves when every outcome is stored, or after {@linkcode abandon}. */
+  async flush(): Promise<void> {
+    while (this.#flushing) await this.#flushing;
+  }
+
+  /** Stops retrying. Jobs whose outcome is not stored stay leased, and run again when this process is offline. */
+  abandon(): void {
+    this.#giveUp.abort();
+  }
+
+  async #run(): Promise<void> {
+    // Jobs that finish in the rest of this turn go in the same call.
+    await this.#clock.turn();
+    while (!this.#abandoned) {
+      const untilRetryMs = this.#retryAt - this.#clock.monotonic();
+      if (this.#refused.length > 0 && untilRetryMs <= 0) {
+        await this.#retryRefused();
+      } else if (this.#pending.length > 0) {
+        this.#setAside(await this.#settle(takeBatch(this.#pending)));
+        if (this.#pending.length < ENOUGH) await this.#clock.sleep(GATHER_MS, this.#giveUp.signal);
+      } else if (this.#refused.length > 0) {
+        await this.#wake.wait(this.#giveUp.signal, this.#clock, untilRetryMs);
+      } else break;
+    }
+    this.#flushing = undefined;
+  }
+
+  get #abandoned(): boolean {
+    return this.#giveUp.signal.aborted;
+  }
+
+  /** Retries refused outcomes, until a whole batch is refused again. */
+  async #retryRefused(): Promise<void> {
+    const outcomes = this.#refused;
+    this.#refused = [];
+    let batch: readonly Outcome[] = [];
+    let refused: readonly Outcome[] = [];
+    while (outcomes.length > 0 && !this.#abandoned && (batch.length === 0 || refused.length < batch.length)) {
+      batch = takeBatch(outcomes);
+      refused = await this.#settle(batch);
+      this.#refused.push(...refused);
+    }
+    this.#refused.push(...outcomes);
+    if (this.#abandoned) return;
+    if (this.#refused.length === 0) {
+      this.#refusalLogged = false;
+      this.#log.info("Refused outcomes are stored");
+    }
+    this.#retryMs = refused.length < batch.length ? RETRY_MS : Math.min(2 * this.#retryMs, MAX_REFUSED_RETRY_MS);
+    this.#retryAt = this.#clock.monotonic() + withJitter(this.#retryMs);
+  }
+
+  #setAside(refused: readonly Outcome[]): void {
+    if (refused.length === 0) return;
+    if (this.#refused.length === 0) {
+      this.#retryMs = RETRY_MS;
+      this.#retryAt = this.#clock.monotonic() + withJitter(this.#retryMs);
+    }
+    this.#refused.push(...refused);
+  }
+
+  /**
+   * Stores a batch, and splits it where the store refuses it.
+   *
+   * @returns the outcomes that are not stored: those that the store refuses, and more of them when there are many
+   */
+  async #settle(batch: readonly Outcome[]): Promise<readonly Outcome[]> {
+    const left: Outcome[] = [];
+    const parts = [batch];
+    this.#underWay = batch;
+    for (let calls = 1; parts.length > 0; calls++) {
+      const part = parts.pop()!;
+      const error = calls > MAX_SPLIT_CALLS || this.#abandoned ? undefined : await this.#call(part);
+      if (error === "stored") continue;
+      if (error === undefined || part.length === 1) {
+        if (error !== undefined) this.#reportRefused(part, error);
+        left.unshift(...part);
+        continue;
+      }
+      const half = part.length >> 1;
+      // The later half goes first. A released job goes to the front of its queue, and the earlier ones must be before it.
+      parts.push(part.slice(0, half), part.slice(half));
+    }
+    this.#underWay = [];
+    return left;
+  }
+
+  /**
+   * Settles outcomes in one call; waits while the store is unreachable, locked or full.
+   *
+   * @returns the store's error if it refuses them; undefined after {@linkcode abandon}
+   */
+  async #call(outcomes: readonly Outcome[]): Promise<"stored" | Error | undefined> {
+    for (let failures = 0; !this.#abandoned; failures++) {
+      try {
+        const result = await this.#store.settle(this.#owner, outcomes);
+        const told = this.#outage.over("settler");
+        if (told !== undefined) this.#log[told]("Outcomes are stored again");
+        this.#report(outcomes, result);
+        return "stored";
+      } catch (error) {
+        // `abandon` and `fail` are logged by their callers.
+        if (this.#abandoned) return;
+        if (isGone(error)) {
+          this.#fail(error);
+          this.abandon();
+          return;
+        }
+        if (!(error instanceof StoreError && error.transient)) return error as Error;
+        if (failures === 0) {
+          const level = this.#outage.met("settler", error);
+          this.#log[level]("Outcomes not stored, trying again", { count: outcomes.length, error: error.message });
+        }
+        await this.#clock.sleep(withJitter(RETRY_MS), this.#giveUp.signal);
+      }
+    }
+  }
+
+  /** Logs the first refusal. The others are likely to have the same cause. */
+  #reportRefused(outcomes: readonly Outcome[], error: Error): void {
+    if (this.#refusalLogged) return;
+    this.#refusalLogged = true;
+    const tokens = outcomes.map(({ token }) => token);
+    this.#log.error("Store refuses an outcome: its job stays leased here, and the outcome is retried", {
+      token: tokens[0],
+      ...jidsOf(outcomes, tokens),
+      error: error.message,
+      ...(!(error instanceof StoreError) && { stack: error.stack }),
+    });
+  }
+
+  #report(batch: readonly Outcome[], result: { readonly lost: readonly string[]; readonly dropped: number }): void {
+    this.#tally.leasesLost += result.lost.length;
+    this.#tally.deadDropped += result.dropped;
+    if (result.lost.length > 0) {
+      this.#log.warn("Leases lost: this process was taken for dead, and these jobs run again elsewhere", {
+        count: result.lost.length,
+        ...jidsOf(batch, result.lost),
+      });
+      this.#onLost();
+    }
+    if (result.dropped > 0) {
+      this.#log.warn("Dead jobs dropped: over the limit of number or age", { count: result.dropped });
+    }
+  }
+}
+
+/** Takes one call's share from the front of a list. */
+function takeBatch(outcomes: Outcome[]): Outcome[] {
+  const budget = new ByteBudget();
+  const most = Math.min(outcomes.length, MAX_BATCH_OUTCOMES);
+  let count = 0;
+  while (count < most && budget.spend({ length: sizeOf(outcomes[count]!) })) count++;
+  return outcomes.splice(0, count);
+}
+
+function sizeOf(outcome: Outcome): number {
+  return ("payload" in outcome ? outcome.payload.length : 0) + (outcome.record?.body.length ?? 0);
+}
+
+function withJitter(ms: number): number {
+  return ms * (0.5 + Math.random());
+}
+
+/** The jids of outcomes, as far as these know: one of a job that left no record may not. */
+function jidsOf(batch: readonly Outcome[], tokens: readonly string[]): { readonly jids?: string } {
+  const lost = new Set(tokens);
+  const jids = batch.filter(({ token }) => lost.has(token)).flatMap((outcome) => {
+    if ("record" in outcome && outcome.record !== undefined) return outcome.record.jid;
+    return "payload" in outcome && outcome.payload !== undefined ? parsePayload(outcome.payload)?.jid || [] : [];
+  });
+  return jids.length === 0 ? {} : { jids: jids.slice(0, 10).join(" ") };
+}

@@ -1,0 +1,154 @@
+import { assert, assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/clock.ts";
+import { KeptLog } from "../../../tests/support/log.ts";
+import type { RunningSuspects } from "../../job/suspicion.ts";
+import { StoreError } from "../../store/port/errors.ts";
+import type { Lease } from "../../store/port/jobs.ts";
+import { Outage } from "../outage_log.ts";
+import { Suspects } from "./suspects.ts";
+
+/** Leases of a job that is none, a suspect, and one that runs beside no other suspect. */
+const [PLAIN, OTHER] = [lease("plain", {}), lease("other", {})];
+const [A, B] = [lease("a", { suspected: 1 }), lease("b", { suspected: 1 })];
+const SOLO = lease("solo", { suspected: 1, rescues: 1 });
+
+function lease(token: string, fields: Record<string, unknown>): Lease {
+  return { token, queue: "q", payload: JSON.stringify({ class: "Any", args: [], jid: token, ...fields }) };
+}
+
+function lab(isIsolated = false) {
+  const clock = new FakeClock();
+  const log = new KeptLog();
+  const notes: RunningSuspects[] = [];
+  const failures: Error[] = [];
+  let changes = 0;
+  const noteSuspects = (_owner: string, running: RunningSuspects): Promise<void> => {
+    const failure = failures.shift();
+    if (failure) return Promise.reject(failure);
+    notes.push(running);
+    return Promise.resolve();
+  };
+  const suspects = new Suspects({
+    store: { noteSuspects },
+    owner: "me",
+    clock,
+    log,
+    outage: new Outage(),
+    isIsolated: () => isIsolated,
+  });
+  suspects.onChange = () => changes++;
+  /** Waits until the suspects call for more, and asks again. */
+  const admitLater = async (job: Lease) => {
+    assertEquals(suspects.admit(job), "wait");
+    const before = changes;
+    await clock.turn();
+    assert(changes > before, "there is news");
+    return suspects.admit(job);
+  };
+  return { suspects, clock, log, notes, failures, admitLater };
+}
+
+Deno.test("jobs that are no suspects start at once, and cost the store nothing", async () => {
+  const t = lab();
+  assertEquals([t.suspects.admit(PLAIN), t.suspects.admit(OTHER)], ["now", "now"]);
+  t.suspects.ended(PLAIN);
+  await t.clock.turn();
+  assertEquals([t.notes, t.suspects.admitting], [[], false]);
+});
+
+Deno.test("a suspect is noted before it starts, and nothing else starts before it has ended", async () => {
+  const t = lab();
+  assertEquals(t.suspects.admit(A), "wait");
+  assert(t.suspects.admitting);
+  await t.clock.turn();
+  assertEquals(t.notes, [{ tokens: ["a"], alone: true }]);
+  assertEquals(t.suspects.admit(A), "now");
+  assertEquals(t.suspects.admitting, false);
+  assertEquals(t.suspects.admit(PLAIN), "wait");
+  t.suspects.ended(A);
+  await t.clock.turn();
+  assertEquals(t.suspects.admit(PLAIN), "now");
+  assertEquals(t.notes.length, 1);
+});
+
+Deno.test("a suspect waits until nothing else has started for a second", async () => {
+  const t = lab();
+  t.suspects.admit(PLAIN);
+  assertEquals(t.suspects.admit(A), "wait");
+  await t.clock.advance(999);
+  assertEquals([t.suspects.admit(A), t.suspects.admit(OTHER), t.notes.length], ["wait", "wait", 0]);
+  await t.clock.advance(1);
+  assertEquals([t.suspects.admit(A), t.notes.length], ["now", 1]);
+  // Nothing else has started since: the next one need not wait.
+  t.suspects.ended(A);
+  await t.clock.turn();
+  assertEquals(await t.admitLater(B), "now");
+});
+
+Deno.test("other jobs start beside a suspect that has run for a second, and the store is told before", async () => {
+  const t = lab();
+  assertEquals(await t.admitLater(A), "now");
+  await t.clock.advance(999);
+  assertEquals(t.suspects.admit(PLAIN), "wait");
+  await t.clock.advance(1);
+  assertEquals(await t.admitLater(PLAIN), "now");
+  assertEquals(t.suspects.admit(OTHER), "now", "it is told once");
+  assertEquals(t.notes, [{ tokens: ["a"], alone: true }, { tokens: ["a"], alone: false }]);
+});
+
+Deno.test("suspects start a second apart, and each note names those that run", async () => {
+  const t = lab();
+  assertEquals(await t.admitLater(A), "now");
+  assertEquals(t.suspects.admit(B), "wait");
+  await t.clock.advance(1_000);
+  assertEquals(await t.admitLater(B), "now");
+  t.suspects.ended(A);
+  t.suspects.ended(B);
+  await t.clock.turn();
+  assertEquals(t.suspects.admit(PLAIN), "now");
+  assertEquals(t.notes, [{ tokens: ["a"], alone: true }, { tokens: ["a", "b"], alone: true }]);
+});
+
+Deno.test("a job that was to blame before runs beside no other suspect: that one is snoozed", async () => {
+  for (const [first, second] of [[SOLO, A], [A, SOLO]] as const) {
+    const t = lab();
+    assertEquals(await t.admitLater(first), "now");
+    await t.clock.advance(1_000);
+    const admission = t.suspects.admit(second);
+    assert(typeof admission === "object" && admission.snoozeMs >= 5_000 && admission.snoozeMs <= 15_000);
+    assertEquals(await t.admitLater(PLAIN), "now", "other jobs may");
+    t.suspects.ended(first);
+    assertEquals(t.suspects.admit(second), "wait");
+    await t.clock.advance(1_000);
+    assertEquals(t.suspects.admit(second), "now");
+  }
+});
+
+Deno.test("a suspect that was given back or lost before it started holds nothing up", async () => {
+  const t = lab();
+  assertEquals(t.suspects.admit(A), "wait");
+  await t.clock.turn();
+  assertEquals(t.suspects.admit(PLAIN), "now");
+  assertEquals(t.suspects.admit(A), "wait", "it has to be noted again");
+});
+
+Deno.test("a suspect doesn't start before the store has noted it; a store that fails is told of once", async () => {
+  const t = lab();
+  t.failures.push(new StoreError("unavailable", "away"), new StoreError("unavailable", "away"));
+  assertEquals(t.suspects.admit(A), "wait");
+  for (let i = 0; i < 2; i++) {
+    await t.clock.untilSleeping();
+    assertEquals(t.suspects.admit(A), "wait");
+    await t.clock.advance(500);
+    assertEquals(t.suspects.admit(A), "wait");
+  }
+  await t.clock.turn();
+  assertEquals(t.suspects.admit(A), "now");
+  const told = t.log.said.filter((line) => /noted/.test(line));
+  assertEquals(told, ["warn Suspects not noted, trying again", "warn Suspects are noted again"]);
+});
+
+Deno.test("jobs that run in processes of their own are no suspects, nor what is unreadable", () => {
+  assertEquals(lab(true).suspects.admit(A), "now");
+  assertEquals(lab().suspects.admit({ token: "x", queue: "q", payload: '{"suspected":1' }), "now");
+});

@@ -1,0 +1,211 @@
+/**
+ * The jobs that this worker has taken and not started, shared with the heartbeat's thread: while a handler blocks the event
+ * loop, the thread gives them back (`unstarted_watch.ts`), so that other workers perform them.
+ *
+ * Exactly one side has each job: the one that claims it first in shared memory (`unstarted_memory.ts`). The main side claims
+ * a job right before it starts, or before it gives the job back itself.
+ *
+ * Where the job is at each step: it stays a lease of this worker until the store has taken it back. If the process dies
+ * meanwhile, it is rescued.
+ *
+ * @module
+ */
+import { getField } from "../../job/raw.ts";
+import type { Lease } from "../../store/port/jobs.ts";
+import { UnstartedMemory } from "./unstarted_memory.ts";
+
+/** Instead of a slot: the job is not shared. */
+const NONE = -1;
+/** Instead of a slot: the job was handed out, and has been dropped or given back since. */
+const GONE = -2;
+
+/** A job that has not started. */
+export interface Unstarted extends Lease {
+  /** Its place in the shared memory. */
+  slot: number;
+}
+
+/** The main side. */
+export class UnstartedJobs {
+  /** Those that wait here, oldest first, from `#head` on. */
+  #waiting: Unstarted[] = [];
+  #head = 0;
+  /** Those that idle processors are about to start. */
+  readonly #handed = new Set<Unstarted>();
+  /** Those that the thread gives back: the slots of their tokens. */
+  readonly #returning = new Map<string, number>();
+  /** Absent while there is no thread. */
+  #memory: UnstartedMemory | undefined;
+  /** Slots that this side has. The last one is used next: the memory that is touched stays small. */
+  #free: number[] = [];
+  #wakeThread = () => {};
+  #order = 0;
+
+  /** How many wait here. */
+  get size(): number {
+    return this.#waiting.length - this.#head;
+  }
+
+  /** How many there are in all: those that wait, are about to start, or are being given back by the thread. */
+  get total(): number {
+    return this.size + this.#handed.size + this.#returning.size;
+  }
+
+  /** The tokens of those that the thread doesn't have. */
+  get tokens(): string[] {
+    return this.#all().filter((job) => this.#isHere(job)).map(({ token }) => token);
+  }
+
+  /** Adds leases that were taken after all others. */
+  add(leases: readonly Lease[]): void {
+    const jobs = leases.map(({ token, queue, payload }): Unstarted => ({ token, queue, payload, slot: NONE }));
+    this.#share(jobs);
+    this.#waiting = this.size === 0 ? jobs : [...this.#waiting.slice(this.#head), ...jobs];
+    this.#head = 0;
+  }
+
+  /** The oldest one that waits. */
+  first(): Unstarted | undefined {
+    for (; this.#head < this.#waiting.length; this.#head++) {
+      const job = this.#waiting[this.#head]!;
+      if (this.#isHere(job)) return job;
+      this.#returning.set(job.token, job.slot);
+    }
+  }
+
+  /** Takes the one that {@linkcode first} has returned. {@linkcode begin} must follow at once, or {@linkcode await}. */
+  hand(): Unstarted {
+    return this.#waiting[this.#head++]!;
+  }
+
+  /** Notes that a job that was handed out begins a moment later. */
+  await(job: Unstarted): void {
+    this.#handed.add(job);
+  }
+
+  /** Returns true if a job that was handed out may start now; it has started then. False: it is no longer here. */
+  begin(job: Unstarted): boolean {
+    if (this.#handed.size > 0) this.#handed.delete(job);
+    return job.slot !== GONE && this.#keep(job);
+  }
+
+  /** Puts a job back that was handed out, before all others. */
+  putBack(job: Unstarted): void {
+    this.#handed.delete(job);
+    if (job.slot === GONE) return;
+    this.#waiting = [job, ...this.#waiting.slice(this.#head)];
+    this.#head = 0;
+  }
+
+  /** Takes a job out; undefined when it does not wait here. */
+  withdraw(jid: string): Lease | undefined {
+    let found = false;
+    return this.#remove(({ payload }) => !found && (found = getField(payload, "jid") === jid))[0];
+  }
+
+  /** Takes those out that have these tokens, also if they are about to start. */
+  drop(tokens: ReadonlySet<string>): Lease[] {
+    const handed = this.#takeHanded(tokens).filter((job) => this.#keep(job));
+    for (const job of handed) job.slot = GONE;
+    return [...handed, ...this.#remove(({ token }) => tokens.has(token))];
+  }
+
+  /** Takes all that wait out, oldest first. */
+  clear(): Lease[] {
+    return this.#remove(() => true);
+  }
+
+  /** The thread has given these back. */
+  returned(tokens: readonly string[]): void {
+    const gone = new Set(tokens);
+    for (const { token, slot } of this.#all()) if (gone.has(token)) this.#returning.set(token, slot);
+    for (const job of this.#takeHanded(gone)) job.slot = GONE;
+    this.#waiting = this.#waiting.slice(this.#head).filter(({ token }) => !gone.has(token));
+    this.#head = 0;
+    for (const token of tokens) {
+      const slot = this.#returning.get(token);
+      if (slot !== undefined) this.#free.push(slot);
+      this.#returning.delete(token);
+    }
+  }
+
+  /**
+   * Shares all jobs with a thread from now on. The thread begins by watching.
+   *
+   * @param wake tells the thread that there are jobs, when it doesn't watch
+   * @returns the memory, to be passed to the thread
+   */
+  attach(wake: () => void): SharedArrayBuffer {
+    const memory = this.#memory = new UnstartedMemory();
+    this.#wakeThread = wake;
+    this.#free = Array.from({ length: memory.slots }, (_, slot) => slot);
+    this.#share(this.#all());
+    return memory.buffer;
+  }
+
+  /**
+   * Shares nothing any more: the thread has ended.
+   *
+   * @returns the tokens of jobs that it had claimed: it may have given them back or not
+   */
+  detach(): string[] {
+    const all = this.#all();
+    const unsure = all.filter((job) => !this.#keep(job)).map(({ token }) => token);
+    const tokens = [...new Set([...this.#returning.keys(), ...unsure])];
+    this.returned(tokens);
+    this.#memory = undefined;
+    return tokens;
+  }
+
+  #all(): Unstarted[] {
+    return [...this.#handed, ...this.#waiting.slice(this.#head)];
+  }
+
+  #takeHanded(tokens: ReadonlySet<string>): Unstarted[] {
+    const taken = [...this.#handed].filter(({ token }) => tokens.has(token));
+    for (const job of taken) this.#handed.delete(job);
+    return taken;
+  }
+
+  #share(jobs: readonly Unstarted[]): void {
+    if (this.#memory === undefined) return;
+    for (const job of jobs) {
+      this.#order++;
+      if (!UnstartedMemory.fits(job.token)) continue;
+      const slot = this.#free.pop();
+      if (slot === undefined) break;
+      job.slot = slot;
+      this.#memory.share(slot, job.token, this.#order);
+    }
+    if (this.#memory.wake()) this.#wakeThread();
+  }
+
+  /** Takes out those that wait here and fit, unless the thread has them. */
+  #remove(fits: (job: Lease) => boolean): Lease[] {
+    const removed: Lease[] = [];
+    this.#waiting = this.#waiting.slice(this.#head).filter((job) => {
+      if (!fits(job)) return true;
+      if (this.#keep(job)) removed.push(job);
+      return false;
+    });
+    this.#head = 0;
+    return removed;
+  }
+
+  #isHere({ slot }: Unstarted): boolean {
+    return slot === NONE || this.#memory!.isWaiting(slot);
+  }
+
+  /** Returns true if this side has the job from now on. */
+  #keep(job: Unstarted): boolean {
+    const { slot } = job;
+    if (slot === NONE) return true;
+    if (!this.#memory!.keep(slot)) {
+      this.#returning.set(job.token, slot);
+      return false;
+    }
+    this.#free.push(slot);
+    job.slot = NONE;
+    return true;
+  }
+}

@@ -1,0 +1,246 @@
+/**
+ * Moves everything from one store to another: queues in their order, `scheduled`, `retry` and `dead`, which queues are
+ * paused or limited, and the crontab with what is remembered of it. It can be stopped or killed at any moment and run
+ * again, and then no job is lost and none is there twice:
+ *
+ *  1. The source announces a batch: which entries, under an id that no other batch has.
+ *  2. The batch comes into the target in one step that remembers its id. Then the source deletes its entries and ends the
+ *     batch in one step. Then the target forgets the id. Run again after a break, the move continues with the announced
+ *     batch: a target that remembers it leaves it out.
+ *  3. A queue that is paused or limited is so at the target first, and no longer at the source when all jobs are moved.
+ *  4. A crontab entry is written to the target if it has none of that name, then removed from the source.
+ *
+ * Nobody may be performing jobs of the source meanwhile: that is checked before every batch. Whoever still pushes to it
+ * is moved after: it goes on until nothing is left. The running totals, and what is kept of ended jobs, stay behind.
+ *
+ * @module
+ */
+import { getField } from "../job/raw.ts";
+import type { Entry } from "./admin/admin.ts";
+import type { Adopted, Departure } from "./admin/import.ts";
+import { ByteBudget } from "./port/batch_bytes.ts";
+import { MOST_CRON_RECORDS } from "./port/cron.ts";
+import type { OpenStore } from "./open.ts";
+
+/** Why a move cannot be, or cannot go on. */
+export class MoveError extends Error {
+  override readonly name = "MoveError";
+}
+
+/** How far a move is. */
+export interface MoveProgress {
+  /** Jobs moved so far by this run. */
+  readonly moved: number;
+  /** Jobs there were at the start; more if some came in. */
+  readonly total: number;
+}
+
+/** How to move. */
+export interface MoveOptions {
+  /** Told after each batch. */
+  readonly onProgress?: (progress: MoveProgress) => void;
+  /** Stops after the batch under way; the rest stays where it is. */
+  readonly signal?: AbortSignal;
+}
+
+/** What was moved. */
+export interface MoveResult {
+  /** Jobs. */
+  readonly jobs: number;
+  /** Entries of the crontab. */
+  readonly cron: number;
+}
+
+const BATCH = 500;
+/** Jobs of the first batch of a place, whose payloads may be of any size. The next ones are larger. */
+const FIRST_BATCH = 50;
+
+type JobPlace = Adopted["place"];
+
+/**
+ * Moves everything from `from` to `to`.
+ *
+ * @throws {MoveError} when both are one store, or somebody performs jobs of the source
+ * @throws {StoreError} when a store cannot do its part
+ * @throws the signal's reason when it aborts
+ */
+export async function moveStore(from: OpenStore, to: OpenStore, options: MoveOptions = {}): Promise<MoveResult> {
+  await refuseSame(from, to);
+  await refuseWhileBusy(from);
+  const { enqueued, scheduled, retry, dead } = await from.stats();
+  let total = enqueued + scheduled + retry + dead;
+  let jobs = 0;
+  const onMoved = (count: number) => {
+    jobs += count;
+    total = Math.max(total, jobs);
+    options.onProgress?.({ moved: jobs, total });
+  };
+  const done: Closed = { paused: new Set(), limited: new Set() };
+  for (let before = -1; before < jobs;) {
+    before = jobs;
+    const places = await placesOf(from, to, done);
+    const announced = await from.departure();
+    if (announced !== undefined) onMoved(await moveAnnounced(from, to, announced));
+    for (const place of places) {
+      await movePlace(from, to, { place, onMoved, signal: options.signal });
+    }
+  }
+  for (const queue of done.paused) await from.resume(queue);
+  for (const queue of done.limited) await from.limit(queue, {});
+  return { jobs, cron: await moveCron(from, to, options.signal) };
+}
+
+/** @throws {MoveError} when both are one store, whatever their addresses: its jobs would be moved to itself for ever */
+async function refuseSame(from: OpenStore, to: OpenStore): Promise<void> {
+  const key = `same-${crypto.randomUUID()}`;
+  await to.remember(key);
+  const isSame = await from.remembers(key);
+  await to.forget(key);
+  if (isSame) throw sameStore(from.url, to.url);
+}
+
+/** What is said when the addresses of both sides lead to one store. */
+export function sameStore(from: string, to: string): MoveError {
+  return new MoveError(`"${from}" and "${to}" are one and the same store; wanted: two`);
+}
+
+/** Queues that were paused or limited at the source, and now are at the target. */
+interface Closed {
+  readonly paused: Set<string>;
+  readonly limited: Set<string>;
+}
+
+/**
+ * Where jobs can be. What is paused or limited there is so here first, once: it may be resumed here while the move goes
+ * on. A queue that is limited here already stays as it is.
+ */
+async function placesOf(from: OpenStore, to: OpenStore, done: Closed): Promise<JobPlace[]> {
+  const places: JobPlace[] = [{ in: "scheduled" }, { in: "retry" }, { in: "dead" }];
+  for (const { name, paused, pausedForMs, limit } of await from.queues()) {
+    if (paused && !done.paused.has(name)) await to.pause(name, pausedForMs);
+    if (paused) done.paused.add(name);
+    if (limit && !done.limited.has(name) && !await isLimited(to, name)) await to.limit(name, limit);
+    if (limit) done.limited.add(name);
+    places.push({ in: "queue", queue: name });
+  }
+  return places;
+}
+
+async function isLimited(store: OpenStore, queue: string): Promise<boolean> {
+  return (await store.queues()).some(({ name, limit }) => name === queue && limit !== undefined);
+}
+
+interface PlaceMove {
+  readonly place: JobPlace;
+  readonly onMoved: (count: number) => void;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function movePlace(from: OpenStore, to: OpenStore, { place, onMoved, signal }: PlaceMove): Promise<void> {
+  for (let limit = FIRST_BATCH;;) {
+    signal?.throwIfAborted();
+    const { entries } = await from.page(place, { limit });
+    if (entries.length === 0) return;
+    await refuseWhileBusy(from);
+    const some = entries.slice(0, countFitting(entries));
+    const batch = await from.announce(some.map((entry) => entry.ref));
+    // Another move of this store has announced a batch since: it is moved with it.
+    const isOurs = batch.refs.length === some.length && some.every((entry, i) => entry.ref === batch.refs[i]);
+    const gone = isOurs ? await moveBatch(from, to, { batch, entries: some }) : await moveAnnounced(from, to, batch);
+    onMoved(gone);
+    if (gone < batch.refs.length) {
+      throw new MoveError(
+        `Cannot move on: ${
+          batch.refs.length - gone
+        } jobs were taken out of "${from.url}" while they were moved; stop ` +
+          "whoever uses it, then run this again",
+      );
+    }
+    limit = some.length < entries.length ? some.length : Math.min(2 * limit, BATCH);
+  }
+}
+
+interface BatchMove {
+  readonly batch: Departure;
+  /** What it consists of. */
+  readonly entries: readonly Entry[];
+}
+
+/** Moves an announced batch. Returns how many of its entries the source had. */
+async function moveBatch(from: OpenStore, to: OpenStore, { batch, entries }: BatchMove): Promise<number> {
+  await to.adopt(batch.id, entries.map(toAdopt));
+  const gone = await from.depart(batch);
+  await to.forget(batch.id);
+  return gone;
+}
+
+/** Moves a batch that a move announced and did not finish. */
+async function moveAnnounced(from: OpenStore, to: OpenStore, batch: Departure): Promise<number> {
+  const entries: Entry[] = [];
+  for (const ref of batch.refs) {
+    const entry = await from.get(ref);
+    if (entry !== undefined) entries.push(entry);
+  }
+  return await moveBatch(from, to, { batch, entries });
+}
+
+/** How many of the entries, from the first on, go in one batch; at least one. */
+function countFitting(entries: readonly Entry[]): number {
+  const budget = new ByteBudget();
+  const over = entries.findIndex(({ payload }) => !budget.spend(payload));
+  return over < 0 ? entries.length : over;
+}
+
+function toAdopt({ place, payload, at }: Entry): Adopted {
+  const unique = place.in === "dead" ? undefined : lockOf(payload);
+  return { place: place as JobPlace, payload, ...(at !== undefined && { at }), ...(unique && { unique }) };
+}
+
+/** The unique lock that a job has as its payload tells; for its whole time from now on, for want of knowing better. */
+function lockOf(payload: string): Adopted["unique"] {
+  const key = getField(payload, "unique_key");
+  const seconds = getField(payload, "unique_for");
+  const jid = getField(payload, "jid");
+  if (typeof key !== "string" || typeof seconds !== "number" || typeof jid !== "string") return undefined;
+  return { key, jid, ttlMs: seconds * 1_000 };
+}
+
+async function moveCron(from: OpenStore, to: OpenStore, signal: AbortSignal | undefined): Promise<number> {
+  let count = 0;
+  for (const { name, version, definition, state } of (await from.cronRead()).entries) {
+    signal?.throwIfAborted();
+    if ((await to.cronRead({ names: [name] })).entries.length === 0) {
+      const records = (await from.cronHistory(name, MOST_CRON_RECORDS)).reverse();
+      await to.cronWrite([{ name, version: 0, definition, state, jobs: [], awaited: false, records }]);
+    }
+    if (!await from.cronRemove(name, version)) {
+      throw new MoveError(
+        `Cannot move the crontab entry "${name}": it changed meanwhile; stop whoever uses "${from.url}", then run this again`,
+      );
+    }
+    count++;
+  }
+  return count;
+}
+
+/** @throws {MoveError} when somebody performs jobs of this store, or has some that would be missing */
+async function refuseWhileBusy(store: OpenStore): Promise<void> {
+  const { processes, leased } = await store.stats();
+  if (processes > 0) {
+    const names = (await store.processes()).filter((process) => process.alive).map((process) => process.identity);
+    throw new MoveError(`Cannot move from "${store.url}" while processes work there: stop ${names.join(", ")} first`);
+  }
+  if (leased === 0) return;
+  // All workers are offline here: their jobs go back to the queues first.
+  const owners = new Set<string>();
+  for (let cursor: string | undefined;;) {
+    const { entries, next } = await store.page({ in: "leased" }, { limit: BATCH, ...(cursor && { cursor }) });
+    for (const { owner } of entries) owners.add(owner!);
+    if ((cursor = next) === undefined) break;
+  }
+  for (const owner of owners) await store.deregister(owner);
+  const left = (await store.stats()).leased;
+  if (left > 0) {
+    throw new MoveError(`Cannot move from "${store.url}": ${left} jobs are running there, wait for their end`);
+  }
+}

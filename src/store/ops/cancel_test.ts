@@ -1,0 +1,27 @@
+import { assertEquals } from "@std/assert";
+import { parseLossless } from "../../job/json.ts";
+import type { Entry } from "../admin/admin.ts";
+import { cancelJob, type CancelStore } from "./cancel.ts";
+import type { NewRecord } from "../port/results.ts";
+
+Deno.test("one that waits is deleted in the step that keeps its record, and looked for again when it has moved", async () => {
+  const payload = '{"class":"A","args":[],"jid":"a","queue":"low"}';
+  const places: Entry[] = [
+    { ref: "queued", place: { in: "queue", queue: "low" }, payload },
+    { ref: "retrying", place: { in: "retry" }, payload },
+  ];
+  const kept: [NewRecord, string | undefined][] = [];
+  const store: CancelStore = {
+    findAll: () => Promise.resolve([places[kept.length]!]),
+    edit: () => Promise.reject(new Error("a step of its own")),
+    send: () => Promise.reject(new Error("it does not run")),
+    keepResult: (record, ref) => Promise.resolve(kept.push([record, ref]) === 2),
+  };
+  assertEquals(await cancelJob(store, "a", 1_000), "removed");
+  assertEquals(kept.map(([{ jid, ttlMs }, ref]) => [jid, ttlMs, ref]), [
+    ["a", 24 * 3_600_000, "queued"],
+    ["a", 24 * 3_600_000, "retrying"],
+  ]);
+  const { class: name, queue, state, ended_at } = parseLossless(kept[1]![0].body) as Record<string, unknown>;
+  assertEquals({ name, queue, state, ended_at }, { name: "A", queue: "low", state: "cancelled", ended_at: 1_000 });
+});

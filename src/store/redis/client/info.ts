@@ -1,0 +1,24 @@
+/**
+ * What a server says of itself.
+ *
+ * @module
+ */
+import { StoreError } from "../../port/errors.ts";
+import type { Link } from "./reconnecting_client.ts";
+
+/** The server's description of itself (`INFO`); empty when this user may not read it. */
+export async function readInfo(link: Link): Promise<Map<string, string>> {
+  let text: string;
+  try {
+    text = await link.call(["INFO"]) as string;
+  } catch (error) {
+    if (error instanceof StoreError && error.code === "denied") return new Map();
+    throw error;
+  }
+  return new Map(
+    text.split("\r\n").map((line) => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon), line.slice(colon + 1)] as const;
+    }),
+  );
+}

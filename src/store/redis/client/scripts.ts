@@ -1,0 +1,112 @@
+/**
+ * The Lua scripts, each one atomic step of the store. What a script is given and what it answers stands on top of its
+ * file.
+ *
+ * All begin with `#!lua`, so that Redis decides before the first line runs whether it can take them: one that has no
+ * memory left, or has become a replica, refuses a script as a whole and never in the middle.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import add from "../lua/add.lua" with { type: "text" };
+import adopt from "../lua/import.lua" with { type: "text" };
+import announce from "../lua/announce.lua" with { type: "text" };
+import beat from "../lua/heartbeat.lua" with { type: "text" };
+import claim from "../lua/claim.lua" with { type: "text" };
+import closed from "../lua/blocked_queues.lua" with { type: "text" };
+import count from "../lua/count.lua" with { type: "text" };
+import cronRead from "../lua/cron_read.lua" with { type: "text" };
+import cronRemove from "../lua/cron_remove.lua" with { type: "text" };
+import cronWrite from "../lua/cron_write.lua" with { type: "text" };
+import death from "../lua/death.lua" with { type: "text" };
+import declare from "../lua/declare.lua" with { type: "text" };
+import deregister from "../lua/deregister.lua" with { type: "text" };
+import depart from "../lua/migrate_out.lua" with { type: "text" };
+import due from "../lua/due.lua" with { type: "text" };
+import endLive from "../lua/end_live.lua" with { type: "text" };
+import enqueue from "../lua/enqueue.lua" with { type: "text" };
+import forget from "../lua/forget.lua" with { type: "text" };
+import held from "../lua/still_leased.lua" with { type: "text" };
+import holder from "../lua/holder.lua" with { type: "text" };
+import keepRecord from "../lua/keep_record.lua" with { type: "text" };
+import leased from "../lua/leased.lua" with { type: "text" };
+import limit from "../lua/limit.lua" with { type: "text" };
+import hasQueuedJobs from "../lua/has_queued_jobs.lua" with { type: "text" };
+import limits from "../lua/limits.lua" with { type: "text" };
+import measure from "../lua/record_metrics.lua" with { type: "text" };
+import move from "../lua/move.lua" with { type: "text" };
+import offline from "../lua/offline.lua" with { type: "text" };
+import orphans from "../lua/orphans.lua" with { type: "text" };
+import queueRows from "../lua/queue_rows.lua" with { type: "text" };
+import queues from "../lua/queues.lua" with { type: "text" };
+import reconcile from "../lua/reconcile.lua" with { type: "text" };
+import pause from "../lua/pause.lua" with { type: "text" };
+import paused from "../lua/paused.lua" with { type: "text" };
+import pauses from "../lua/paused_queues.lua" with { type: "text" };
+import record from "../lua/record.lua" with { type: "text" };
+import records from "../lua/records.lua" with { type: "text" };
+import release from "../lua/release.lua" with { type: "text" };
+import reply from "../lua/reply.lua" with { type: "text" };
+import rescue from "../lua/rescue.lua" with { type: "text" };
+import send from "../lua/send.lua" with { type: "text" };
+import settle from "../lua/settle.lua" with { type: "text" };
+import stats from "../lua/stats.lua" with { type: "text" };
+import suspects from "../lua/suspects.lua" with { type: "text" };
+import take from "../lua/take.lua" with { type: "text" };
+import takeOut from "../lua/take_out.lua" with { type: "text" };
+import trimDead from "../lua/trim_dead.lua" with { type: "text" };
+import unlock from "../lua/unlock.lua" with { type: "text" };
+import window from "../lua/window.lua" with { type: "text" };
+
+/** A script and the name Redis knows it by. */
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+/** @param included what stands after the script's first line */
+function script(source: string, included = ""): Script {
+  const text = source.replace("\n", () => `\n${included}`);
+  return { text, sha: createHash("sha1").update(text).digest("hex") };
+}
+
+export const SCRIPTS = {
+  adopt: script(adopt, add),
+  announce: script(announce),
+  beat: script(beat),
+  claim: script(claim),
+  closed: script(closed, paused + limits),
+  cronRead: script(cronRead),
+  cronRemove: script(cronRemove),
+  cronWrite: script(cronWrite),
+  death: script(death),
+  declare: script(declare),
+  depart: script(depart, takeOut + unlock + endLive),
+  deregister: script(deregister),
+  due: script(due),
+  enqueue: script(enqueue, add),
+  forget: script(forget, paused),
+  leased: script(leased),
+  limit: script(limit),
+  hasQueuedJobs: script(hasQueuedJobs, paused),
+  measure: script(measure),
+  held: script(held),
+  holder: script(holder),
+  move: script(move, takeOut + add + trimDead + unlock + endLive + keepRecord),
+  orphans: script(orphans, offline),
+  queues: script(queues, paused + limits + queueRows),
+  reconcile: script(reconcile),
+  pause: script(pause),
+  pauses: script(pauses, paused),
+  record: script(record, keepRecord),
+  records: script(records),
+  release: script(release),
+  reply: script(reply),
+  rescue: script(rescue, offline),
+  send: script(send),
+  settle: script(settle, add + trimDead + count + endLive + keepRecord),
+  stats: script(stats, paused + limits + queueRows),
+  suspects: script(suspects),
+  take: script(take, paused + limits),
+  window: script(window),
+};

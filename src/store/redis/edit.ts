@@ -1,0 +1,119 @@
+/**
+ * What an operator does to entries: requeue, kill, delete. Each in one step, and only if it is still where it was.
+ *
+ * @module
+ */
+import { queueNamedIn, uncounted } from "../../job/payload_edits.ts";
+import { setFields, wireTime } from "../../job/raw.ts";
+import type { Edit, Place, SetName } from "../admin/admin.ts";
+import type { NewRecord } from "../port/results.ts";
+import { type Context, serverTime } from "./context.ts";
+import { FIRST_WINDOW, type Found, nextWindow, readQueue, readSet } from "./entries.ts";
+import { queueKey, SETS } from "./keys.ts";
+import { locateAll } from "./locate.ts";
+import { jidOf, makeMoves, type Move } from "./move_request.ts";
+import { parseRef } from "./refs.ts";
+
+/** Entries that are read and edited together, where each is named, and where a place is edited from its front. */
+const AT_ONCE = 100;
+const MAX_WINDOW = 250;
+/** A queue of which jobs are taken all the time moves on between reading an entry and editing it: then it is read again. */
+const MAX_ROUNDS = 10;
+
+/** What to do with entries. */
+export interface EditRequest {
+  readonly kind: Edit;
+  /** Requeue to this queue instead of the one that the payload names. */
+  readonly queue?: string | undefined;
+  /** Delete: a record to keep in the same step. */
+  readonly record?: NewRecord;
+}
+
+/** See `StoreAdmin.edit`. */
+export async function edit(context: Context, refs: readonly string[], request: EditRequest): Promise<number> {
+  const all = [...new Set(refs)].map(parseRef).filter((ref) => ref !== undefined);
+  let count = 0;
+  for (let from = 0; from < all.length; from += AT_ONCE) {
+    let left = all.slice(from, from + AT_ONCE);
+    for (let round = 0; left.length > 0 && round < MAX_ROUNDS; round++) {
+      const found = await locateAll(context.link, left);
+      const now = await serverTime(context);
+      const some = left.flatMap((ref, i) => {
+        const move = found[i] && moveOf(context, found[i], { ...request, now });
+        return move ? [{ ref, move }] : [];
+      });
+      // Deep ones share their way through the queue with their neighbours.
+      some.sort((a, b) => (a.move.position ?? 0) - (b.move.position ?? 0));
+      const { made, missed } = await make(context, some.map(({ move }) => move));
+      count += made;
+      left = missed.map((i) => some[i]!.ref);
+    }
+  }
+  return count;
+}
+
+/** See `StoreAdmin.editSome`. */
+export async function editSome(context: Context, place: Place, kind: Edit, limit: number): Promise<number> {
+  // What stays where it is would be found again and again.
+  if (place.in === "leased" || place.in === "dead" && kind === "kill") return 0;
+  if (place.in === "queue" && kind === "requeue") return 0;
+  const now = await serverTime(context);
+  let count = 0;
+  let from = 0;
+  let window = FIRST_WINDOW;
+  for (let idle = 0; count < limit && idle < MAX_ROUNDS;) {
+    const wanted = Math.min(window, limit - count);
+    const entries = place.in === "queue"
+      ? await readQueue(context.link, place.queue, from, wanted)
+      : await readSet(context.link, place.in, from, wanted);
+    if (entries.length === 0) break;
+    window = nextWindow(entries, MAX_WINDOW);
+    const moves = entries.map((one) => moveOf(context, one, { kind, now })).filter((move) => move !== undefined);
+    const { made } = await make(context, moves);
+    count += made;
+    // What cannot be edited stays in front of what can.
+    from += entries.length - moves.length;
+    idle = made > 0 || moves.length === 0 ? 0 : idle + 1;
+  }
+  return count;
+}
+
+interface Wanted extends EditRequest {
+  /** The store's time. */
+  readonly now: number;
+}
+
+async function make(context: Context, moves: readonly Move[]): Promise<{ made: number; missed: readonly number[] }> {
+  if (moves.length === 0) return { made: 0, missed: [] };
+  const { made, missed } = await makeMoves(context, moves);
+  return { made: made.filter(Boolean).length, missed };
+}
+
+/** What is to be done with an entry; undefined when it stays as it is. */
+function moveOf(
+  context: Context,
+  { place, position, member: { text, exact } }: Found,
+  wanted: Wanted,
+): Move | undefined {
+  const { kind, now, queue, record } = wanted;
+  const from = place.in === "queue" ? { from: queueKey(place.queue), position } : { from: SETS[place.in as SetName] };
+  switch (kind) {
+    case "delete":
+      return { ...from, old: exact, to: "", unlock: jidOf(text), ...(record && { record }) };
+    case "kill":
+      return place.in === "dead" ? undefined : { ...from, old: exact, to: SETS.dead, unlock: jidOf(text) };
+    case "requeue":
+      try {
+        const payload = setFields(text, {
+          ...(queue === undefined ? {} : { queue: JSON.stringify(queue) }),
+          enqueued_at: wireTime(now, context.wire),
+          at: undefined,
+          ...((place.in === "retry" || place.in === "dead") && uncounted(text)),
+        });
+        return { ...from, old: exact, to: queueKey(queue ?? queueNamedIn(text)), payload };
+      } catch {
+        // Unreadable: nobody could run it.
+        return undefined;
+      }
+  }
+}

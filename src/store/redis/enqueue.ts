@@ -1,0 +1,169 @@
+/**
+ * The way in: jobs → queues and `schedule`.
+ *
+ *  1. Calls of the same turn, and those that come while a batch is under way, go in one script.
+ *  2. One batch is under way at a time, and each has a number that the script remembers with the jobs it refused: one that
+ *     is sent again because the answer was lost is not stored twice, and gets the same answer.
+ *  3. A job that Redis cannot take (a key of the wrong type) does not fail the calls that happen to go with it.
+ *
+ * @module
+ */
+import { randomUUID } from "node:crypto";
+import { systemClock } from "../../clock.ts";
+import { setFields } from "../../job/raw.ts";
+import { StoreError } from "../port/errors.ts";
+import type { EnqueueResult, NewJob } from "../port/jobs.ts";
+import { type Context, rememberMs } from "./context.ts";
+import { pusherKey } from "./keys.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+
+/** Calls are put together up to so many jobs, and so many characters. */
+const LARGEST_BATCH = 1_000;
+const LARGEST_BATCH_CHARS = 1 << 20;
+
+/** One call of `enqueue`. */
+interface Push {
+  readonly jobs: readonly NewJob[];
+  readonly since: number;
+  readonly resolve: (results: EnqueueResult[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Puts jobs in. */
+export class Pusher {
+  readonly #context: Context;
+  readonly #key = pusherKey(randomUUID());
+  #batches = 0;
+  #waiting: Push[] = [];
+  #running = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** See `Store.enqueue`. */
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    if (jobs.length === 0) return Promise.resolve([]);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ jobs, since: systemClock.monotonic(), resolve, reject });
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    await systemClock.turn();
+    while (this.#waiting.length > 0) await this.#push(this.#nextBatch());
+    this.#running = false;
+  }
+
+  #nextBatch(): Push[] {
+    let jobs = 0;
+    let chars = 0;
+    let calls = 0;
+    for (const push of this.#waiting) {
+      jobs += push.jobs.length;
+      for (const job of push.jobs) chars += job.payload.length;
+      if (calls > 0 && (jobs > LARGEST_BATCH || chars > LARGEST_BATCH_CHARS)) break;
+      calls++;
+    }
+    return this.#waiting.splice(0, calls);
+  }
+
+  async #push(batch: readonly Push[]): Promise<void> {
+    try {
+      const results = await this.#store(batch.flatMap((push) => push.jobs));
+      let from = 0;
+      for (const { jobs, resolve } of batch) resolve(results.slice(from, from += jobs.length));
+    } catch (error) {
+      if (batch.length > 1 && error instanceof StoreError && !error.transient) {
+        for (const push of batch) await this.#push([push]);
+        return;
+      }
+      for (const push of batch) push.reject(error);
+      this.#rejectOverdue(error);
+    }
+  }
+
+  /** Who has waited as long as one waits for a connection need not wait for another attempt. */
+  #rejectOverdue(error: unknown): void {
+    const before = systemClock.monotonic() - this.#context.waitMs;
+    const overdue = this.#waiting.filter((push) => push.since < before);
+    this.#waiting = this.#waiting.filter((push) => push.since >= before);
+    for (const push of overdue) push.reject(error);
+  }
+
+  async #store(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    const { link, wire } = this.#context;
+    const { args, order } = pack(jobs);
+    const head = [
+      this.#context.offset(),
+      `${wire}`,
+      `${++this.#batches}`,
+      rememberMs(this.#context),
+    ];
+    const refused = await link.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
+    const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));
+    for (let i = 0; i < refused.length; i += 2) {
+      results[order[refused[i] as number - 1]!] = { stored: false, holder: refused[i + 1] as string };
+    }
+    return results;
+  }
+}
+
+/** The script's arguments, and which job each place in them is. */
+function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
+  const groups = new Map<string, { readonly head: readonly [string, string]; readonly members: number[] }>();
+  const later: number[] = [];
+  const payloads: string[] = [];
+  for (const [i, { queue, at, delayMs, payload }] of jobs.entries()) {
+    const isLater = at !== undefined || delayMs !== undefined;
+    const open = openEnded(payload);
+    payloads.push(isLater && open !== undefined ? `${open}}` : open ?? payload);
+    if (isLater) {
+      later.push(i);
+      continue;
+    }
+    const kind = open === undefined ? "raw" : "now";
+    const name = `${kind}:${queue}`;
+    const group = groups.get(name);
+    if (group) group.members.push(i);
+    else groups.set(name, { head: [kind, queue], members: [i] });
+  }
+  const args: string[] = [];
+  const order: number[] = [];
+  for (const { head, members } of groups.values()) {
+    args.push(...head, `${members.length}`);
+    for (const i of members) args.push(payloads[i]!);
+    order.push(...members);
+  }
+  if (later.length > 0) {
+    args.push("later", `${later.length}`);
+    for (const i of later) {
+      const { queue, at, delayMs } = jobs[i]!;
+      args.push(delayMs === undefined ? "at" : "in", `${Math.round(delayMs ?? at!)}`, queue, payloads[i]!);
+    }
+    order.push(...later);
+  }
+  const locks: string[] = [];
+  for (const [place, i] of order.entries()) {
+    const { unique, jid } = jobs[i]!;
+    if (unique) locks.push(`${place + 1}`, unique.key, jid, `${Math.ceil(unique.ttlMs)}`);
+  }
+  return { args: [`${locks.length / 4}`, ...locks, ...args], order };
+}
+
+/**
+ * The payload up to its closing brace, where the script adds the time; undefined when it is no object, and is stored as
+ * it is, to be buried by who takes it.
+ */
+export function openEnded(payload: string): string | undefined {
+  // Our own payloads end in their brace and do not have the field: those need no scan.
+  if (payload.endsWith("}") && payload.length > 2 && !payload.includes('"enqueued_at"')) return payload.slice(0, -1);
+  try {
+    const text = setFields(payload, { enqueued_at: undefined }).trimEnd().slice(0, -1);
+    return text.trimEnd() === "{" ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * What was measured of classes, where Sidekiq's Metrics page looks for it. The names of the keys and what they hold are
+ * those of Sidekiq 8 and, unless times are written for 8 alone, also those of 7. Histograms of ten minutes are our own.
+ *
+ * @module
+ */
+import type { Buffer } from "node:buffer";
+import {
+  COARSE,
+  FINE,
+  type Measured,
+  MeasuredSums,
+  type Measurement,
+  type MeasureWindow,
+  stepsOf,
+  WINDOWS,
+} from "../port/metrics.ts";
+import { type Context, serverTime } from "./context.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+
+/** Classes in one step of Redis. */
+const BATCH = 50;
+/** Steps that are read at the same time. */
+const STEPS_AT_ONCE = 8;
+/** Keys read by one command. */
+const READ_AT_ONCE = 600;
+
+/** See `MeasureStore.measure`. */
+export async function measure(context: Context, measurements: readonly Measurement[]): Promise<void> {
+  if (measurements.length === 0) return;
+  const { link, wire } = context;
+  const now = await serverTime(context);
+  const keys = [ownKey(now), coarseKey(now), fineKey(now), ...(wire === 7 ? [fineKey7(now)] : [])];
+  for (let at = 0; at < measurements.length; at += BATCH) {
+    const args = measurements.slice(at, at + BATCH).flatMap((
+      { class: name, processed, failed, workedMs, histogram },
+    ) => [
+      name,
+      `${processed}`,
+      `${failed}`,
+      `${Math.round(workedMs)}`,
+      histogramKey(name, now),
+      wire === 7 ? histogramKey7(name, now) : "",
+      histogram.flatMap((count, i) => count > 0 ? [`${i} ${count}`] : []).join(" "),
+    ]);
+    const kept = [COARSE, FINE].map(({ keptMs }) => `${keptMs / 1_000}`);
+    // Sent twice it would be counted twice.
+    await link.run(SCRIPTS.measure, keys, [...kept, ...args], { repeatable: false });
+  }
+}
+
+/** See `MeasureReader.measured`. */
+export async function measured(context: Context, window: MeasureWindow): Promise<Measured[]> {
+  const { link } = context;
+  const steps = stepsOf(window, await serverTime(context));
+  const fine = WINDOWS[window].stepMs === FINE.stepMs;
+  const sums = new MeasuredSums(steps.length);
+  const readHash = async (key: string) => Object.entries(await link.call(["HGETALL", key]) as Record<string, string>);
+  const readStep = async (at: number, step: number) => {
+    for (const [field, text] of await readHash(fine ? fineKey(at) : coarseKey(at))) {
+      const end = field.lastIndexOf("|");
+      addCount(sums, field.slice(0, end), field.slice(end + 1), Number(text), step);
+    }
+    if (fine) return;
+    for (const [field, text] of await readHash(ownKey(at))) {
+      const end = field.indexOf("|");
+      sums.of(field.slice(end + 1)).histogram[Number(field.slice(0, end))]! += Number(text);
+    }
+  };
+  // A few steps at a time: others have their turn between.
+  for (let from = 0; from < steps.length; from += STEPS_AT_ONCE) {
+    await Promise.all(steps.slice(from, from + STEPS_AT_ONCE).map((at, i) => readStep(at, from + i)));
+  }
+  if (fine) await readFine(context, sums, steps);
+  return sums.list();
+}
+
+function addCount(sums: MeasuredSums, name: string, what: string, count: number, step: number): void {
+  if (what === "f") sums.of(name).failed += count;
+  else if (what === "ms") sums.of(name).workedMs += count;
+  else if (what === "p") {
+    sums.of(name).processed += count;
+    sums.of(name).series[step]! += count;
+  }
+}
+
+/** Sidekiq's histograms: of every class and minute a string of 26 numbers. */
+async function readFine({ link }: Context, sums: MeasuredSums, steps: readonly number[]): Promise<void> {
+  const wanted = sums.list().flatMap(({ class: name, series }) =>
+    steps.flatMap((at, i) => series[i]! > 0 ? [{ name, key: histogramKey(name, at) }] : [])
+  );
+  for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
+    const some = wanted.slice(at, at + READ_AT_ONCE);
+    const found = await link.call(["MGET", ...some.map(({ key }) => key)], { bytes: true }) as (Buffer | null)[];
+    some.forEach(({ name }, i) => {
+      const { histogram } = sums.of(name);
+      const bytes = found[i];
+      // It is as long as its last number that was ever counted.
+      for (let n = 0; bytes && n < histogram.length && n * 2 + 1 < bytes.length; n++) {
+        histogram[n]! += bytes.readUInt16BE(n * 2);
+      }
+    });
+  }
+}
+
+/** Sidekiq 8: `j|YYMMDD|H:MM`. */
+function fineKey(at: number): string {
+  const { day, hour, minute } = parts(at);
+  return `j|${day.slice(2)}|${hour}:${two(minute)}`;
+}
+
+/** Sidekiq 8: the same without the last digit, ten minutes. */
+function coarseKey(at: number): string {
+  return fineKey(at).slice(0, -1);
+}
+
+/** Sidekiq 7: `j|YYYYMMDD|H:M`. */
+function fineKey7(at: number): string {
+  const { day, hour, minute } = parts(at);
+  return `j|${day}|${hour}:${minute}`;
+}
+
+/** Sidekiq 8: `h|CLASS-D-H:M`. */
+function histogramKey(name: string, at: number): string {
+  const { date, hour, minute } = parts(at);
+  return `h|${name}-${date}-${hour}:${minute}`;
+}
+
+/** Sidekiq 7: `CLASS-DD-HH:M`, only of what Ruby could call a class: any other name might be another key's. */
+function histogramKey7(name: string, at: number): string {
+  if (!/^[A-Z]\w*(::[A-Z]\w*)*$/.test(name)) return "";
+  const { date, hour, minute } = parts(at);
+  return `${name}-${two(date)}-${two(hour)}:${minute}`;
+}
+
+/** Ours: histograms of ten minutes, by the second at which these began. */
+function ownKey(at: number): string {
+  return `jobs:measured:${Math.floor(at / COARSE.stepMs) * COARSE.stepMs / 1_000}`;
+}
+
+function parts(at: number): { day: string; date: number; hour: number; minute: number } {
+  const time = new Date(at);
+  return {
+    day: time.toISOString().slice(0, 10).replaceAll("-", ""),
+    date: time.getUTCDate(),
+    hour: time.getUTCHours(),
+    minute: time.getUTCMinutes(),
+  };
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, "0");
+}

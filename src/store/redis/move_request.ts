@@ -1,0 +1,51 @@
+/**
+ * Compare and move: what a payload becomes is worked out here, and then goes from place to place in one script, if it is
+ * still where it was read.
+ *
+ * @module
+ */
+import { getField } from "../../job/raw.ts";
+import type { NewRecord } from "../port/results.ts";
+import type { Arg } from "./client/connection.ts";
+import type { Context } from "./context.ts";
+
+/** One move. */
+export interface Move {
+  /** The key of its place. */
+  readonly from: string;
+  /** Its position when it was read, counted from the front. Required where the place is a queue. */
+  readonly position?: number;
+  /** The member as it stands there. */
+  readonly old: Arg;
+  /** The key it goes to: a queue, or `dead`. Empty: the move deletes it. */
+  readonly to: string;
+  /** The member as it is to stand there. Default: as it is. */
+  readonly payload?: Arg;
+  /** The jid whose unique lock the move releases. Default: none. */
+  readonly unlock?: string;
+  /** A record to keep in the same step. */
+  readonly record?: NewRecord;
+}
+
+/** What moving did. */
+export interface Moved {
+  /** For each move whether it was made. */
+  readonly made: readonly boolean[];
+  /** Indexes of moves out of a queue that were not made because the entry is no longer near its position. */
+  readonly missed: readonly number[];
+  /** The store's time. */
+  readonly now: number;
+  /** Milliseconds until the earliest member of `retry` and `schedule` is due; undefined if there is none. */
+  readonly nextInMs: number | undefined;
+}
+
+/** Makes the moves, in order. See {@linkcode Mover}. */
+export function makeMoves({ mover }: Context, moves: readonly Move[]): Promise<Moved> {
+  return mover.make(moves);
+}
+
+/** The jid of a payload; empty when it has none. */
+export function jidOf(payload: string): string {
+  const jid = getField(payload, "jid");
+  return typeof jid === "string" ? jid : "";
+}

@@ -1,0 +1,64 @@
+/**
+ * Jobs whose time has come: `schedule` and `retry` → queues.
+ *
+ * @module
+ */
+import type { Buffer } from "node:buffer";
+import { queueNamedIn } from "../../job/payload_edits.ts";
+import { setFields, wireTime } from "../../job/raw.ts";
+import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
+import type { PromoteResult } from "../port/jobs.ts";
+import { type Context, member } from "./context.ts";
+import { queueKey, SETS } from "./keys.ts";
+import { makeMoves, type Move } from "./move_request.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+
+/** Who finds everything moved by others so often has helped enough. */
+const MOST_STEPS = 20;
+
+/** How the script names the set `retry`: the letter r. */
+const RETRY = 0x72;
+
+/** What promoting did, and when the earliest member is due that was left. */
+export interface Promotion extends PromoteResult {
+  /** By the store's clock; infinite when none is left. */
+  readonly earliest: number;
+}
+
+/**
+ * See `Store.promote`. Works in steps of at most {@linkcode MAX_BATCH_BYTES}. Members that another process moved first are
+ * made up for by those after them.
+ */
+export async function promote(context: Context, limit: number): Promise<Promotion> {
+  const total = { moved: 0, buried: 0 };
+  for (let steps = 1;; steps++) {
+    const step = await promoteSome(context, limit - total.moved - total.buried);
+    total.moved += step.moved;
+    total.buried += step.buried;
+    const { nextInMs, earliest } = step;
+    if (nextInMs !== 0 || total.moved + total.buried >= limit || steps === MOST_STEPS) {
+      return { ...total, nextInMs, earliest };
+    }
+  }
+}
+
+async function promoteSome(context: Context, limit: number): Promise<Promotion> {
+  const args = [context.offset(), `${limit}`, `${MAX_BATCH_BYTES}`];
+  const reply = await context.link.run(SCRIPTS.due, [], args, { bytes: true });
+  const [now, sets, ...due] = reply as [number, Buffer, ...Buffer[]];
+  const moves = due.map((bytes, i) => toQueue(context, sets[i] === RETRY ? SETS.retry : SETS.scheduled, bytes, now));
+  const { made, now: later, nextInMs } = await makeMoves(context, moves);
+  const buried = moves.filter((move, i) => made[i] && move.to === SETS.dead).length;
+  const moved = made.filter(Boolean).length - buried;
+  return { moved, buried, nextInMs, earliest: later + (nextInMs ?? Infinity) };
+}
+
+function toQueue(context: Context, set: string, bytes: Buffer, now: number): Move {
+  const { text, exact } = member(bytes);
+  try {
+    const payload = setFields(text, { at: undefined, enqueued_at: wireTime(now, context.wire) });
+    return { from: set, old: exact, to: queueKey(queueNamedIn(text)), payload };
+  } catch {
+    return { from: set, old: exact, to: SETS.dead, payload: exact };
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * A process as it describes itself ↔ Sidekiq's fields (readable by 6.4 to 8.1).
+ *
+ * @module
+ */
+import { readWireTime, wireTime } from "../../job/raw.ts";
+import type { ProcessInfo } from "../admin/admin.ts";
+import type { ClassTotals, ProcessRecord, RunningJob } from "../port/jobs.ts";
+
+/** The JSON of Sidekiq's field `info`. */
+export function infoOf(process: ProcessRecord): string {
+  const weights = Object.values(process.weights);
+  const mode = weights.every((weight) => weight === 0)
+    ? "strict"
+    : weights.every((weight) => weight === 1)
+    ? "random"
+    : "weighted";
+  const capsule = { concurrency: process.concurrency, mode, weights: process.weights };
+  const info = JSON.stringify({
+    hostname: process.hostname,
+    pid: process.pid,
+    tag: process.tag,
+    concurrency: process.concurrency,
+    queues: process.queues,
+    weights: [process.weights],
+    labels: process.labels,
+    identity: process.identity,
+    version: process.version,
+    embedded: false,
+    capsules: { default: capsule },
+    classes: process.classes,
+    totals: process.totals,
+  });
+  // The number's fraction would not survive JSON.stringify, and without one Sidekiq 8 takes it for milliseconds.
+  return `{"started_at":${wireTime(process.startedAt)},${info.slice(1)}`;
+}
+
+/** The JSON of one running job. */
+export function workOf({ queue, payload, since, progress, lastLine, log }: RunningJob): string {
+  const said = JSON.stringify({ progress, lastLine, log }).slice(1);
+  return `{"queue":${JSON.stringify(queue)},"payload":${JSON.stringify(payload)},"run_at":${wireTime(since)}${
+    said === "}" ? said : `,${said}`
+  }`;
+}
+
+/** What Redis has of a process: Sidekiq's fields, and its running jobs by task. */
+export interface ProcessFields {
+  readonly info: string | null;
+  readonly concurrency: string | null;
+  readonly busy: string | null;
+  readonly beat: string | null;
+  readonly quiet: string | null;
+  readonly rss: string | null;
+  readonly work: Readonly<Record<string, string>>;
+}
+
+/** A process, ours or Sidekiq's, as its fields describe it. */
+export function readProcess(identity: string, fields: ProcessFields, alive: boolean): ProcessInfo {
+  const info = readObject(fields.info);
+  const [hostname = "", pid = ""] = identity.split(":");
+  return {
+    identity,
+    hostname: readString(info["hostname"]) ?? hostname,
+    pid: readNumber(info["pid"]) ?? (Number(pid) || 0),
+    tag: readString(info["tag"]) ?? "",
+    labels: readStrings(info["labels"]),
+    queues: readStrings(info["queues"]),
+    weights: readWeights(info["weights"]),
+    concurrency: readNumber(fields.concurrency) ?? readNumber(info["concurrency"]) ?? 0,
+    version: readString(info["version"]) ?? "",
+    startedAt: readWireTime(info["started_at"]) ?? 0,
+    quiet: fields.quiet === "true",
+    busy: readNumber(fields.busy) ?? 0,
+    rss: (readNumber(fields.rss) ?? 0) * 1024,
+    work: Object.entries(fields.work).map(([task, json]) => readWork(task, json)),
+    ...(Array.isArray(info["classes"]) && { classes: readStrings(info["classes"]) }),
+    ...(isObject(info["totals"]) && { totals: readTotals(info["totals"]) }),
+    beatAt: readWireTime(readNumber(fields.beat)) ?? 0,
+    alive,
+  };
+}
+
+function readWork(task: string, json: string): RunningJob {
+  const work = readObject(json);
+  const payload = work["payload"];
+  return {
+    task,
+    queue: readString(work["queue"]) ?? "",
+    payload: typeof payload === "string" ? payload : JSON.stringify(payload ?? null),
+    since: readWireTime(work["run_at"]) ?? 0,
+    ...(typeof work["progress"] === "string" && { progress: work["progress"] }),
+    ...(typeof work["lastLine"] === "string" && { lastLine: work["lastLine"] }),
+    ...(Array.isArray(work["log"]) && { log: readStrings(work["log"]) }),
+  };
+}
+
+/** Sidekiq has written one object, and one per capsule. */
+function readWeights(value: unknown): Record<string, number> {
+  const weights: Record<string, number> = {};
+  for (const one of Array.isArray(value) ? value : [value]) {
+    if (typeof one !== "object" || one === null) continue;
+    for (const [queue, weight] of Object.entries(one)) if (typeof weight === "number") weights[queue] = weight;
+  }
+  return weights;
+}
+
+/** What is no number counts nothing. */
+function readTotals(totals: Record<string, unknown>): Record<string, ClassTotals> {
+  return Object.fromEntries(
+    Object.entries(totals).flatMap(([name, of]) => {
+      if (!isObject(of)) return [];
+      const count = (what: keyof ClassTotals) => readNumber(of[what]) ?? 0;
+      return [[name, {
+        done: count("done"),
+        failed: count("failed"),
+        cancelled: count("cancelled"),
+        expired: count("expired"),
+        workedMs: count("workedMs"),
+      }]];
+    }),
+  );
+}
+
+function readObject(json: string | null): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(json ?? "");
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function readString(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function readStrings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}
+
+function readNumber(value: unknown): number | undefined {
+  const number = typeof value === "string" && value !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}

@@ -1,0 +1,168 @@
+/**
+ * Processes: alive or not, what they do, and what is asked of them.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import type { RunningSuspects } from "../../job/suspicion.ts";
+import type { ProcessInfo } from "../admin/admin.ts";
+import type { Beat, Command, ProcessRecord } from "../port/jobs.ts";
+import { BLOCK_S, type Context, insist, serverTime } from "./context.ts";
+import { commandsKey, leasesKey, OWNERS, PROCESSES, replyKey, signalsKey } from "./keys.ts";
+import { isUnknown } from "./client/errors.ts";
+import { infoOf, readProcess, workOf } from "./worker_fields.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+
+/** Sidekiq's signals, and what they ask. */
+const SIGNALS: Readonly<Record<string, Command["verb"]>> = { TSTP: "quiet", TERM: "stop", TTIN: "dump", INFO: "dump" };
+/** What Sidekiq can be asked, and by which signal. */
+const SIGNAL_FOR: Readonly<Partial<Record<Command["verb"], string>>> = { quiet: "TSTP", stop: "TERM", dump: "TTIN" };
+/** After a failure, which the link has reported, the next attempt comes so much later. */
+const RETRY_MS = 500;
+/** So many commands are read at once. */
+const READ_AT_ONCE = "100";
+
+/** The processes' side of the store. */
+export class Processes {
+  readonly #context: Context;
+  /** How long the last beat took, shown in Sidekiq's pages. */
+  #roundTripUs = 0;
+  /** The answer to a beat was lost: it may have told of a lapse. */
+  #unsure = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** See `Store.beat`. */
+  async beat(process: ProcessRecord, ttlMs: number): Promise<Beat> {
+    const start = systemClock.monotonic();
+    const [lapsed, ...signals] = await insist(this.#context, () => this.#beat(process, ttlMs));
+    this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);
+    const told = { commands: signals.flatMap(readSignal), lapsed: lapsed === 1 || this.#unsure };
+    this.#unsure = false;
+    return told;
+  }
+
+  async #beat(process: ProcessRecord, ttlMs: number): Promise<[lapsed: number, ...signals: string[]]> {
+    const { link, offset } = this.#context;
+    const args = [
+      process.identity,
+      offset(),
+      `${Math.ceil(ttlMs)}`,
+      infoOf(process),
+      `${process.concurrency}`,
+      `${process.busy}`,
+      `${this.#roundTripUs}`,
+      `${process.quiet}`,
+      `${Math.round(process.rss / 1024)}`,
+      ...process.work.flatMap((job) => [job.task, workOf(job)]),
+    ];
+    try {
+      return await link.run(SCRIPTS.beat, [], args, { repeatable: false }) as [number, ...string[]];
+    } catch (error) {
+      if (isUnknown(error)) this.#unsure = true;
+      throw error;
+    }
+  }
+
+  /** See `Store.noteSuspects`. */
+  async noteSuspects(owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
+    const { link, offset } = this.#context;
+    await link.run(SCRIPTS.suspects, [], [offset(), owner, JSON.stringify(tokens), alone ? "1" : "0"]);
+  }
+
+  /** See `Store.noteDeath`. */
+  async noteDeath(identity: string, ended: string): Promise<void> {
+    await this.#context.link.run(SCRIPTS.death, [], [identity, ended]);
+  }
+
+  /** See `Store.deregister`. */
+  async deregister(identity: string): Promise<void> {
+    await this.#context.link.run(SCRIPTS.deregister, [leasesKey(identity)], [identity]);
+  }
+
+  /** See `Store.receive`: one connection blocks on our commands and Sidekiq's signals at once. */
+  async receive(identity: string, signal: AbortSignal): Promise<Command[]> {
+    const keys = [commandsKey(identity), signalsKey(identity)];
+    const popped = await this.#popBlocking("receive", keys, signal);
+    if (!popped) return [];
+    const [key, first] = popped;
+    const rest = await this.#context.link.call(["RPOP", key, READ_AT_ONCE]).catch(() => null) as string[] | null;
+    const all = [first, ...rest ?? []];
+    return key === keys[0] ? all.map((json) => JSON.parse(json) as Command) : all.flatMap(readSignal);
+  }
+
+  /** See `StoreAdmin.send`. */
+  async send(identity: string, command: Command): Promise<boolean> {
+    const args = [this.#context.offset(), identity, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? ""];
+    return await this.#context.link.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
+  }
+
+  /** See `Store.reply`. */
+  async reply(id: string, text: string): Promise<void> {
+    await this.#context.link.run(SCRIPTS.reply, [replyKey(id)], [this.#context.offset(), text], { repeatable: false });
+  }
+
+  /** See `StoreAdmin.awaitReply`. */
+  async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
+    for (;;) {
+      const popped = await this.#popBlocking("reply", [replyKey(id)], signal);
+      if (!popped) return undefined;
+      const [, till, text] = /^(\d+) (.*)$/s.exec(popped[1])!;
+      if (Number(till) > await serverTime(this.#context)) return text;
+    }
+  }
+
+  /** See `StoreAdmin.processes`. */
+  async list(): Promise<ProcessInfo[]> {
+    const { link } = this.#context;
+    const [now, owners, registered] = await Promise.all([
+      serverTime(this.#context),
+      link.call(["ZRANGE", OWNERS, "0", "-1", "WITHSCORES"]),
+      link.call(["SMEMBERS", PROCESSES]),
+    ]) as [number, [string, number][], string[]];
+    const deadlines = new Map(owners);
+    const identities = [...new Set([...deadlines.keys(), ...registered])].sort();
+    return (await Promise.all(identities.map((identity) => this.#read(identity, deadlines.get(identity), now))))
+      .filter((process) => process !== undefined);
+  }
+
+  async #read(identity: string, deadline: number | undefined, now: number): Promise<ProcessInfo | undefined> {
+    const { link } = this.#context;
+    const [fields, work, olderWork] = await Promise.all([
+      link.call(["HMGET", identity, "info", "concurrency", "busy", "beat", "quiet", "rss"]),
+      link.call(["HGETALL", `${identity}:work`]),
+      link.call(["HGETALL", `${identity}:workers`]),
+    ]) as [(string | null)[], Record<string, string>, Record<string, string>];
+    const [info = null, concurrency = null, busy = null, beat = null, quiet = null, rss = null] = fields;
+    // A process of Sidekiq's that is gone: its key has expired, and nobody has swept its name up yet.
+    if (deadline === undefined && info === null) return undefined;
+    const alive = deadline === undefined || deadline > now;
+    return readProcess(identity, { info, concurrency, busy, beat, quiet, rss, work: { ...olderWork, ...work } }, alive);
+  }
+
+  /** Pops from the first of the lists that has something; undefined when `signal` aborts. Never rejects. */
+  async #popBlocking(name: string, keys: string[], signal: AbortSignal): Promise<[string, string] | undefined> {
+    if (signal.aborted) return undefined;
+    const link = this.#context.blockingLink(name);
+    const abort = () => void link.close();
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      while (!signal.aborted && !link.closed) {
+        const popped = await link.call(["BRPOP", ...keys, `${BLOCK_S}`])
+          .catch(() => systemClock.sleep(RETRY_MS, signal)) as [string, string] | null | undefined;
+        if (popped) return popped;
+      }
+    } finally {
+      signal.removeEventListener("abort", abort);
+      await link.close();
+    }
+    return undefined;
+  }
+}
+
+function readSignal(signal: string): Command[] {
+  const verb = SIGNALS[signal];
+  return verb ? [{ verb }] : [];
+}

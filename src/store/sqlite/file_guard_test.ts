@@ -1,0 +1,93 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { FakeClock } from "../../../tests/support/clock.ts";
+import { StoreError } from "../port/errors.ts";
+import { SameFile } from "./file_guard.ts";
+
+async function lab() {
+  const dir = await Deno.makeTempDir({ prefix: "jobs-test-" });
+  const path = `${dir}/jobs.db`;
+  await Deno.writeTextFile(path, "ours");
+  const clock = new FakeClock();
+  const file = new SameFile(path, clock);
+  return { dir, path, clock, file, [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }) };
+}
+
+/** What it says after a while. */
+async function said({ clock, file }: { clock: FakeClock; file: SameFile }): Promise<string> {
+  await clock.advance(1_000);
+  const error = assertThrows(() => file.check(), StoreError);
+  assertEquals(error.code, "gone");
+  return error.message;
+}
+
+const NOW = "start this program again to use what is there now";
+
+Deno.test("a file that was deleted, moved or whose folder is gone is missed", async () => {
+  for (const away of ["delete", "move", "folder"]) {
+    await using t = await lab();
+    if (away === "delete") await Deno.remove(t.path);
+    if (away === "move") await Deno.rename(t.path, `${t.path}.old`);
+    if (away === "folder") await Deno.rename(t.dir, `${t.dir}.old`);
+    assertEquals(
+      await said(t),
+      `The file of store "${t.path}" was deleted or moved away while it was in use, and nothing more is stored; ${NOW}`,
+    );
+    if (away === "folder") await Deno.rename(`${t.dir}.old`, t.dir);
+  }
+});
+
+Deno.test("a file that took the other's place is told from it, though it has the same name and contents", async () => {
+  await using t = await lab();
+  await Deno.copyFile(t.path, `${t.path}.copy`);
+  await Deno.rename(`${t.path}.copy`, t.path);
+  assertEquals(
+    await said(t),
+    `The file of store "${t.path}" was replaced by another while it was in use, and nothing more is stored; ${NOW}`,
+  );
+});
+
+Deno.test("it is looked at once a second at most, and one that is back is well", async () => {
+  await using t = await lab();
+  await Deno.rename(t.path, `${t.path}.old`);
+  await t.clock.advance(999);
+  t.file.check();
+  await said(t);
+  await Deno.rename(`${t.path}.old`, t.path);
+  assertThrows(() => t.file.check(), StoreError, "deleted", "as it was at the last look");
+  await t.clock.advance(1_000);
+  t.file.check();
+});
+
+Deno.test("what is written to a file, and a store in memory, change nothing", async () => {
+  await using t = await lab();
+  await Deno.writeTextFile(t.path, "more", { append: true });
+  await t.clock.advance(1_000);
+  t.file.check();
+  const memory = new SameFile(":memory:", t.clock);
+  await t.clock.advance(1_000);
+  memory.check();
+});
+
+Deno.test("the log and its index are looked at, too, and where a link to the file leads", async () => {
+  for (const end of ["-wal", "-shm"]) {
+    for (const way of ["deleted or moved away", "replaced by another"]) {
+      await using t = await lab();
+      for (const end of ["-wal", "-shm"]) await Deno.writeTextFile(t.path + end, "");
+      await Deno.symlink(t.path, `${t.dir}/link.db`);
+      const linked = new SameFile(`${t.dir}/link.db`, t.clock);
+      const file = new SameFile(t.path, t.clock);
+      await Deno.rename(t.path + end, `${t.path}.old`);
+      assertEquals(file.isReplaced(), false);
+      if (way.startsWith("replaced")) await Deno.writeTextFile(t.path + end, "");
+      assertEquals(file.isReplaced(), way.startsWith("replaced"));
+      assertStringIncludes(
+        await said({ ...t, file }),
+        `The file ${end} of store "${t.path}" was ${way} while it was in`,
+      );
+      assertStringIncludes(
+        await said({ ...t, file: linked }),
+        `The file ${end} of store "${t.dir}/link.db" was ${way}`,
+      );
+    }
+  }
+});

@@ -1,0 +1,112 @@
+/**
+ * Jobs come in from another store, and leave for another store. Keys and batches that are remembered are kept as locks
+ * that no job takes.
+ *
+ * @module
+ */
+import { getField } from "../../job/raw.ts";
+import { type Adopted, type Departure, KEYS_KEPT_MS } from "../admin/import.ts";
+import type { Context } from "./context.ts";
+import type { Editor } from "./edit.ts";
+import type { Jobs } from "./job_rows.ts";
+import type { Queues } from "./take.ts";
+import type { Sets } from "./sets.ts";
+import type { UniqueLocks } from "./unique_locks.ts";
+
+/** Takes over what another store had, and hands over what this one has. */
+export class Adoption {
+  readonly #context: Context;
+  readonly #jobs: Jobs;
+  readonly #queues: Queues;
+  readonly #sets: Sets;
+  readonly #locks: UniqueLocks;
+  readonly #editor: Editor;
+
+  constructor(
+    context: Context,
+    parts: { jobs: Jobs; queues: Queues; sets: Sets; locks: UniqueLocks; editor: Editor },
+  ) {
+    this.#context = context;
+    this.#jobs = parts.jobs;
+    this.#queues = parts.queues;
+    this.#sets = parts.sets;
+    this.#locks = parts.locks;
+    this.#editor = parts.editor;
+  }
+
+  /** See `Adopter.adopt`. */
+  adopt(batch: string, jobs: readonly Adopted[]): Promise<number> {
+    return this.#context.commit.run(() => {
+      const now = this.#context.now();
+      const name = nameOf(batch);
+      if (this.#locks.take({ key: name, ttlMs: KEYS_KEPT_MS }, name, now) !== undefined) return 0;
+      for (const job of jobs) this.#adopt(job, now);
+      return jobs.length;
+    }, jobs.length);
+  }
+
+  /** See `Adopter.remember`. */
+  remember(key: string): Promise<void> {
+    return this.#context.commit.run(() => {
+      this.#locks.take({ key: nameOf(key), ttlMs: KEYS_KEPT_MS }, nameOf(key), this.#context.now());
+    });
+  }
+
+  /** See `Adopter.remembers`. */
+  remembers(key: string): Promise<boolean> {
+    return this.#context.read(() => this.#locks.isTaken(nameOf(key), this.#context.now()));
+  }
+
+  /** See `Adopter.forget`. */
+  forget(key: string): Promise<void> {
+    return this.#context.commit.run(() => this.#locks.release(nameOf(key), undefined));
+  }
+
+  /** See `Adopter.departure`. */
+  departure(): Promise<Departure | undefined> {
+    return this.#context.read(() => this.#announced());
+  }
+
+  /** See `Adopter.announce`. */
+  announce(refs: readonly string[]): Promise<Departure> {
+    const { commit, sql } = this.#context;
+    return commit.run(() => {
+      const before = this.#announced();
+      if (before !== undefined) return before;
+      const batch = { id: crypto.randomUUID(), refs };
+      sql("DELETE FROM departure").run();
+      sql("INSERT INTO departure (id, refs) VALUES (?, ?)").run(batch.id, JSON.stringify(refs));
+      return batch;
+    });
+  }
+
+  /** See `Adopter.depart`. */
+  depart({ id, refs }: Departure): Promise<number> {
+    const { commit, sql } = this.#context;
+    return commit.run(() => {
+      if (this.#announced()?.id === id) {
+        const gone = refs.filter((ref) => this.#editor.delete(ref)).length;
+        sql("UPDATE departure SET refs = NULL, gone = ?").run(gone);
+      }
+      return Number(sql("SELECT gone FROM departure WHERE id = ?").get(id)?.gone ?? 0);
+    }, refs.length);
+  }
+
+  #announced(): Departure | undefined {
+    const row = this.#context.sql("SELECT id, refs FROM departure WHERE refs IS NOT NULL").get();
+    return row && { id: row.id as string, refs: JSON.parse(row.refs as string) as string[] };
+  }
+
+  #adopt({ place, payload, at, unique }: Adopted, now: number): void {
+    const jid = getField(payload, "jid");
+    const id = this.#jobs.create([{ jid: typeof jid === "string" ? jid : null, payload }]);
+    if (place.in === "queue") this.#queues.append(this.#queues.idOf(place.queue), id, id);
+    else this.#sets.add(place.in, at ?? now, id);
+    if (unique) this.#locks.take(unique, unique.jid, now);
+  }
+}
+
+/** Begins with what no digest of a class and its arguments does. */
+function nameOf(key: string): string {
+  return `adopted:${key}`;
+}

@@ -1,0 +1,106 @@
+/**
+ * Request bodies: read up to a bound in size, in time, and in memory for all of them together.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+
+/** A request cannot be served as it is. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  /** HTTP's status code. */
+  readonly status: 400 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 503;
+
+  /**
+   * A refusal.
+   *
+   * @param status HTTP's status code
+   * @param message for people: what is wrong and what is wanted
+   */
+  constructor(status: Refusal["status"], message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Room next to a payload for its escapes, and for the refs of ten thousand jobs. */
+const REFS_BYTES = 1024 * 1024;
+
+/** Returns how many bytes a body may have that carries a payload, or refs of jobs. */
+export function largeBodyBytes(maxPayloadBytes: number): number {
+  return 2 * maxPayloadBytes + REFS_BYTES;
+}
+
+const READ_TIMEOUT_MS = 10_000;
+/** The most bytes of bodies in memory that have not arrived whole yet. */
+const MAX_ARRIVING_BYTES = 64 * 1024 * 1024;
+
+/** Counts the bytes of the bodies that are arriving. */
+export class Arriving {
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  /** @param maxBytes default 64 MiB */
+  constructor(maxBytes: number = MAX_ARRIVING_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** @throws {Refusal} when the bodies that are arriving take too much memory */
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#maxBytes) throw new Refusal(503, "Too many large requests are arriving: try again");
+  }
+
+  /** Takes back what {@linkcode add} counted. */
+  remove(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
+
+/**
+ * Reads a body as text.
+ *
+ * @param maxBytes the largest body that is read
+ * @param arriving bounds the memory of all bodies together; default: none other
+ * @throws {Refusal} when it is larger, is not UTF-8, breaks off, takes over 10 seconds, or there is no memory for it
+ */
+export async function readBody(
+  request: Request,
+  maxBytes: number,
+  clock: Clock,
+  arriving: Arriving = new Arriving(),
+): Promise<string> {
+  const tooLarge = () => new Refusal(413, `The request is too large; expected at most ${maxBytes} bytes`);
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
+  if (request.body === null) return "";
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const reader = request.body.getReader();
+  const over = new AbortController();
+  let late = false;
+  void clock.sleep(READ_TIMEOUT_MS, over.signal).then(() => {
+    late = !over.signal.aborted;
+    if (late) void reader.cancel().catch(() => {});
+  });
+  let text = "";
+  let size = 0;
+  try {
+    for (;;) {
+      const { value, done } = await reader.read().catch(() => {
+        throw new Refusal(400, "The request ended before its body was complete");
+      });
+      if (late) throw new Refusal(408, "The request took too long to arrive");
+      if (done) return text + decoder.decode();
+      size += value.byteLength;
+      arriving.add(value.byteLength);
+      if (size > maxBytes) throw tooLarge();
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch (error) {
+    if (error instanceof TypeError) throw new Refusal(400, "The request is not UTF-8 text");
+    throw error;
+  } finally {
+    over.abort();
+    arriving.remove(size);
+    void reader.cancel().catch(() => {});
+  }
+}

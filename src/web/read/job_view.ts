@@ -1,0 +1,156 @@
+/**
+ * Jobs as they are shown: parsed once, masked, cut to a length. A payload may be anything, and hostile.
+ *
+ * @module
+ */
+import { decodeBacktrace } from "../../job/backtrace.ts";
+import { failureCount, parsePayload, type Payload } from "../../job/job.ts";
+import { stringifyLossless } from "../../job/json.ts";
+import { readWireTime } from "../../job/raw.ts";
+import type { Entry } from "../../store/admin/admin.ts";
+import type { RunningJob } from "../../store/port/jobs.ts";
+import type { Mask } from "./mask.ts";
+
+/** One job, as a row shows it. */
+export interface ShownJob {
+  /** Empty when it has none. */
+  readonly jid: string;
+  /** Names it for an action; empty for one that runs. */
+  readonly ref: string;
+  /** As people know it. */
+  readonly class: string;
+  readonly queue: string;
+  /** The arguments, in one line. */
+  readonly args: string;
+  readonly tags: readonly string[];
+  /** `Class: message`; empty when it has not failed. */
+  readonly error: string;
+  readonly failures: number;
+  readonly at?: number;
+  readonly enqueuedAt?: number;
+  readonly createdAt?: number;
+  /** What a running one last said of itself. */
+  readonly progress?: string;
+  readonly lastLine?: string;
+  /** The last lines it logged, that one included. */
+  readonly log?: readonly string[];
+  /** Masked; undefined when it cannot be read. */
+  readonly payload?: Payload;
+}
+
+/** A larger payload is not parsed, but shown as text. Parsing 2 MiB of brackets takes 200 ms. */
+export const MAX_PARSED_CHARS = 2 * 1024 * 1024;
+const MAX_NAME_CHARS = 300;
+const MAX_ARGS_CHARS = 300;
+const MAX_ERROR_CHARS = 400;
+const MAX_TAGS = 20;
+const MAX_LOG_LINES = 200;
+const MAX_LINE_CHARS = 1_000;
+const MAX_TAG_CHARS = 100;
+/** `jobs show --json` prints longer documents whole. */
+const MAX_DOCUMENT_CHARS = 200_000;
+/** A document up to this length stands in one line. */
+const LINE_CHARS = 80;
+
+/** A job in the store. */
+export function showEntry(entry: Entry, mask: Mask): ShownJob {
+  const queue = entry.place.in === "queue" ? entry.place.queue : "";
+  return { ...show(entry.payload, mask, queue), ref: entry.ref, ...(entry.at === undefined ? {} : { at: entry.at }) };
+}
+
+/** A job that a process performs. */
+export function showRunning(job: RunningJob, mask: Mask): ShownJob {
+  return {
+    ...show(job.payload, mask, job.queue),
+    ref: "",
+    at: job.since,
+    ...(job.progress === undefined ? {} : { progress: cut(mask.text(job.progress), MAX_NAME_CHARS) }),
+    ...(job.lastLine === undefined ? {} : { lastLine: cut(mask.text(job.lastLine), MAX_LINE_CHARS) }),
+    ...(job.log === undefined ? {} : { log: lastLines(job.log).map((line) => mask.text(line)) }),
+  };
+}
+
+function show(raw: string, mask: Mask, queue: string): ShownJob {
+  const job = raw.length > MAX_PARSED_CHARS ? undefined : parsePayload(raw);
+  if (job === undefined) {
+    const name = raw.length > MAX_PARSED_CHARS ? "(too large to be shown)" : "(unreadable)";
+    return { jid: "", ref: "", class: name, queue, args: cut(mask.json(raw), MAX_ARGS_CHARS), ...NOTHING };
+  }
+  const payload = mask.payload(job.payload);
+  const times = {
+    enqueuedAt: readWireTime(payload.enqueued_at),
+    createdAt: readWireTime(payload.created_at),
+  };
+  return {
+    jid: job.jid,
+    ref: "",
+    class: cut(text(payload.display_class) || mask.text(job.class), MAX_NAME_CHARS),
+    queue: queue || text(payload.queue) || "default",
+    args: argsLine(payload.args),
+    tags: (Array.isArray(payload.tags) ? payload.tags : []).filter((tag) => typeof tag === "string")
+      .slice(0, MAX_TAGS).map((tag) => cut(tag, MAX_TAG_CHARS)),
+    error: payload.error_class === undefined
+      ? ""
+      : cut(`${text(payload.error_class)}: ${text(payload.error_message)}`, MAX_ERROR_CHARS),
+    failures: failureCount(payload),
+    ...Object.fromEntries(Object.entries(times).filter(([, at]) => at !== undefined)),
+    payload,
+  };
+}
+
+/** Returns the last lines of a log, each cut: workers keep 20 lines of 200 characters, other writers anything. */
+export function lastLines(log: readonly unknown[]): string[] {
+  return log.slice(-MAX_LOG_LINES).filter((line) => typeof line === "string").map((line) => cut(line, MAX_LINE_CHARS));
+}
+
+const NOTHING = { tags: [], error: "", failures: 0 };
+
+/** The lines of the last failure's stack, if it was kept. */
+export function backtraceOf(payload: Payload, mask: Mask): readonly string[] {
+  return (decodeBacktrace(payload.error_backtrace) ?? []).slice(0, 500).map((line) => mask.text(line));
+}
+
+/** A value as a document: in one line when it is short, else indented. */
+export function document(value: unknown): string {
+  return cut(wholeDocument(value), MAX_DOCUMENT_CHARS);
+}
+
+/**
+ * Returns a payload's arguments as a document that can be edited: what is masked in it can be put back.
+ *
+ * @returns undefined when they are too large to be shown whole
+ */
+export function editableArgs({ args, encrypt }: Payload, mask: Mask): string | undefined {
+  if (!mask.showsWhole(args)) return undefined;
+  const whole = wholeDocument(mask.payload({ args, encrypt }).args);
+  return whole.length > MAX_DOCUMENT_CHARS ? undefined : whole;
+}
+
+/** Returns arguments in one line, cut. */
+export function argsLine(args: readonly unknown[]): string {
+  let line = "";
+  for (const [i, arg] of args.entries()) {
+    if (line.length > MAX_ARGS_CHARS) break;
+    line += (i > 0 ? ", " : "") + oneLine(arg);
+  }
+  return line.slice(0, MAX_ARGS_CHARS);
+}
+
+function wholeDocument(value: unknown): string {
+  const line = oneLine(value);
+  return line.length <= LINE_CHARS ? line : stringifyLossless(value, 2) ?? "null";
+}
+
+/** A text, if it is one. */
+export function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Cut to a length, with a sign where it was. */
+export function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+function oneLine(value: unknown): string {
+  return stringifyLossless(value) ?? "null";
+}

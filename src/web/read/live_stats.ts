@@ -1,0 +1,131 @@
+/**
+ * The feed: the counts of everything, read again and again, for the chart and for all who watch. One reading serves them
+ * all, however many there are; while nobody watches it is rare.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log/log.ts";
+import type { Stats, StoreAdmin } from "../../store/admin/admin.ts";
+
+/** The totals at one moment: two of them give a rate. */
+export interface Sample {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly processed: number;
+  readonly failed: number;
+}
+
+export const WATCHED_MS = 2_000;
+const UNWATCHED_MS = 15_000;
+/** Ten minutes of samples, when watched. */
+const MOST_SAMPLES = 300;
+const MOST_WATCHERS = 200;
+/** Of these, so many from one address: an office may share one. */
+const MOST_OF_ONE = 50;
+
+/** Reads the counts, and tells those who watch. */
+export class Feed {
+  readonly #store: Pick<StoreAdmin, "stats">;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #watchers = new Set<(stats: Stats, sample: Sample) => void>();
+  readonly #enders = new Set<() => void>();
+  /** How many watch from an address. */
+  readonly #from = new Map<string, number>();
+  readonly #end = new AbortController();
+  #samples: readonly Sample[] = [];
+  #wake = new AbortController();
+  #looping: Promise<void> | undefined;
+
+  /** Reads from this store. */
+  constructor(store: Pick<StoreAdmin, "stats">, clock: Clock, log: Log) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** The latest samples, oldest first. */
+  get samples(): readonly Sample[] {
+    return this.#samples;
+  }
+
+  /** Begins to read. */
+  start(): void {
+    this.#looping ??= this.#loop();
+  }
+
+  /** Reads once, and tells everybody. */
+  async step(): Promise<void> {
+    const stats = await this.#store.stats();
+    const sample = { at: this.#clock.now(), processed: stats.processed, failed: stats.failed };
+    this.#samples = [...this.#samples.slice(1 - MOST_SAMPLES), sample];
+    for (const tell of this.#watchers) tell(stats, sample);
+  }
+
+  /**
+   * A stream of server-sent events, until its reader goes or the feed ends.
+   *
+   * @param address whose it is
+   * @throws {RangeError} when too many watch
+   */
+  watch(address: string): ReadableStream<Uint8Array> {
+    const others = this.#from.get(address) ?? 0;
+    if (this.#watchers.size >= MOST_WATCHERS) throw new RangeError("Too many watch already");
+    if (others >= MOST_OF_ONE) throw new RangeError(`${others} watch from ${address} already`);
+    this.#from.set(address, others + 1);
+    const encoder = new TextEncoder();
+    let stop = () => {};
+    return new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        const tell = (stats: Stats, sample: Sample) => {
+          // One who does not read does not fill our memory: it misses some.
+          if ((controller.desiredSize ?? 0) < -20) return;
+          const { queues: _, ...counts } = stats;
+          controller.enqueue(encoder.encode(`event: stats\ndata: ${JSON.stringify({ ...counts, at: sample.at })}\n\n`));
+        };
+        const end = () => {
+          stop();
+          controller.close();
+        };
+        stop = () => {
+          if (!this.#watchers.delete(tell)) return;
+          this.#enders.delete(end);
+          this.#leave(address);
+        };
+        controller.enqueue(encoder.encode("retry: 3000\n\n"));
+        this.#watchers.add(tell);
+        this.#enders.add(end);
+        this.#wake.abort();
+      },
+      cancel: () => stop(),
+    });
+  }
+
+  /** Ends reading, and all streams. */
+  async close(): Promise<void> {
+    this.#end.abort();
+    for (const end of [...this.#enders]) end();
+    await this.#looping;
+  }
+
+  #leave(address: string): void {
+    const left = this.#from.get(address)! - 1;
+    if (left > 0) this.#from.set(address, left);
+    else this.#from.delete(address);
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#end.signal.aborted) {
+      try {
+        await this.step();
+      } catch (error) {
+        this.#log.warn("Counts could not be read", { error: (error as Error).message });
+      }
+      const watched = this.#watchers.size > 0;
+      this.#wake = new AbortController();
+      const signal = watched ? this.#end.signal : AbortSignal.any([this.#end.signal, this.#wake.signal]);
+      await this.#clock.sleep(watched ? WATCHED_MS : UNWATCHED_MS, signal);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * What was measured of classes, read no more often than it is worth: where it takes long, it is kept for up to a minute,
+ * as long as servers take to write down the next; and those who ask at the same time share one reading.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import type { Measured, MeasureReader, MeasureWindow } from "../../store/port/metrics.ts";
+
+/** A reading that took less is made anew each time. */
+const CHEAP_MS = 20;
+/** So many times as long as it took it is kept: then it takes 2 % of the time at most. */
+const KEPT_TIMES = 50;
+const LONGEST_MS = 60_000;
+
+/** Reads, and keeps what it has read. */
+export class RecentMeasures {
+  readonly #store: MeasureReader;
+  readonly #clock: Clock;
+  readonly #readings = new Map<MeasureWindow, { readonly measured: Promise<Measured[]>; until: number }>();
+
+  /** Reads from this store. */
+  constructor(store: MeasureReader, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** See `MeasureReader.measured`. */
+  read(window: MeasureWindow): Promise<Measured[]> {
+    const began = this.#clock.monotonic();
+    const kept = this.#readings.get(window);
+    if (kept !== undefined && began < kept.until) return kept.measured;
+    const reading = { measured: this.#store.measured(window), until: Infinity };
+    this.#readings.set(window, reading);
+    reading.measured.then(() => {
+      const now = this.#clock.monotonic();
+      reading.until = now - began < CHEAP_MS ? now : now + Math.min(LONGEST_MS, KEPT_TIMES * (now - began));
+    }, () => this.#readings.delete(window));
+    return reading.measured;
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The desk: what all pages and the API work with.
+ *
+ * @module
+ */
+import type { Client } from "../client/client.ts";
+import type { Crontab } from "../client/crontab.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log/log.ts";
+import type { OpenStore } from "../store/open.ts";
+import type { Gate, Visitor } from "./auth/gate.ts";
+import type { Arriving } from "./http/body.ts";
+import type { Feed } from "./read/live_stats.ts";
+import type { Limiter } from "./http/limiter.ts";
+import type { Mask } from "./read/mask.ts";
+import type { Operations } from "./actions/operations.ts";
+import type { RecentMeasures } from "./read/recent_metrics.ts";
+import type { ProcessCounts } from "./prometheus/worker_metrics.ts";
+import type { Slices } from "./http/cooperative_queue.ts";
+
+/** One setting as it was loaded. */
+export interface SettingRow {
+  readonly key: string;
+  readonly value: unknown;
+  /** Where its value came from: `default`, a file, a variable, `flag`. */
+  readonly origin: string;
+  readonly about: string;
+}
+
+/** What there is to work with. */
+export interface Desk {
+  readonly store: OpenStore;
+  readonly client: Client;
+  readonly crontab: Crontab;
+  readonly clock: Clock;
+  readonly mask: Mask;
+  readonly gate: Gate;
+  readonly feed: Feed;
+  readonly measures: RecentMeasures;
+  readonly operations: Operations;
+  /** How many pages and API answers are made at the same time. */
+  readonly limiter: Limiter;
+  /** Bounds the memory of all request bodies. */
+  readonly arriving: Arriving;
+  /** For what holds the event loop. */
+  readonly slices: Slices;
+  /** Where every action is written. */
+  readonly audit: Log;
+  /** Where failures are written. */
+  readonly log: Log;
+  readonly settings: readonly SettingRow[];
+  /** Classes that this process has handlers for; empty when it has none of its own. */
+  readonly classes: readonly string[];
+  /** What this process counts of its own doing, if it performs jobs, and the others of its supervisor; answers soon. */
+  readonly counts: (() => Promise<readonly ProcessCounts[]>) | undefined;
+  /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */
+  readonly notReady: (() => string | undefined) | undefined;
+  /** What stands before every path: empty, or `/jobs`. */
+  readonly prefix: string;
+  readonly maxPayloadBytes: number;
+}
+
+/** Hono's variables of one request. */
+export interface WebEnv {
+  // deno-lint-ignore no-explicit-any -- Hono's constraint for environments is an index signature
+  Bindings: any;
+  Variables: { visitor: Visitor };
+}

@@ -1,0 +1,89 @@
+/** What servers measure of their classes is written down once a minute and at the end, and never in the way of a job. */
+import { assert, assertEquals } from "@std/assert";
+import { Measurer } from "../../src/server/stats/metrics_recorder.ts";
+import { Totals } from "../../src/server/stats/class_counters.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
+import type { Measurement } from "../../src/store/port/metrics.ts";
+import { Bench } from "../support/bench.ts";
+import { FakeClock } from "../support/clock.ts";
+import { KeptLog } from "../support/log.ts";
+import { JobsProcess } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+for (const kind of ["sqlite", "redis"] as const) {
+  Deno.test(`a server leaves its measures behind when it ends; of many processes they are added up (${kind})`, async () => {
+    await using stack = new AsyncDisposableStack();
+    const url = kind === "redis" ? stack.use(await startRedis()).url : undefined;
+    const bench = stack.use(await Bench.open(url));
+    for (let round = 0; round < 2; round++) {
+      await bench.client.pushBulk({ class: "Note", args: Array.from({ length: 50 }, () => [bench.notes]) });
+      await bench.push("Fail", ["no"], { retry: false });
+      const server = stack.use(new JobsProcess({ store: bench.url, args: [bench.handlers, "--burst"] }));
+      assertEquals((await server.status()).code, 0);
+    }
+    const measured = await bench.store.measured("8h");
+    assertEquals(measured.map((one) => [one.class, one.processed, one.failed]), [["Note", 100, 0], ["Fail", 2, 2]]);
+    assertEquals(measured[0]!.histogram.reduce((sum, count) => sum + count, 0), 100);
+  });
+}
+
+function measurerOn(measure: (measurements: readonly Measurement[]) => Promise<void>) {
+  const clock = new FakeClock();
+  const totals = new Totals();
+  const log = new KeptLog();
+  return { clock, totals, log, measurer: new Measurer({ store: { measure }, totals, clock, log }) };
+}
+
+Deno.test("it writes in the last seconds of each minute, and nothing when nothing was performed", async () => {
+  const written: (readonly Measurement[])[] = [];
+  const { clock, totals, measurer } = measurerOn((measurements) => {
+    written.push(measurements);
+    return Promise.resolve();
+  });
+  for (let minute = 0; minute < 3; minute++) {
+    const rested = measurer.rest(undefined, new AbortController().signal);
+    const [left] = clock.sleeping;
+    await clock.advance(left!);
+    await rested;
+    const second = clock.now() % 60_000;
+    assert(second >= 50_000 && second <= 59_001, `${second}`);
+    assertEquals(Math.floor((clock.now() - Date.UTC(2026, 0, 1)) / 60_000), minute);
+    await measurer.step();
+  }
+  assertEquals(written, []);
+  totals.add("Hard", "done", 7);
+  await measurer.step();
+  assertEquals(written.map((all) => all.map((one) => [one.class, one.processed])), [[["Hard", 1]]]);
+});
+
+Deno.test("what cannot be written is gone, and said once; it is said when it can be written again", async () => {
+  let isAway = true;
+  let written = 0;
+  const { totals, log, measurer } = measurerOn((measurements) => {
+    if (isAway) return Promise.reject(new StoreError("unavailable", "away"));
+    written += measurements[0]!.processed;
+    return Promise.resolve();
+  });
+  for (let minute = 0; minute < 3; minute++) {
+    totals.add("Hard", "done", 7);
+    await measurer.step();
+  }
+  isAway = false;
+  totals.add("Hard", "done", 7);
+  await measurer.step();
+  assertEquals(written, 1);
+  assertEquals(log.said, [
+    "warn Measures of classes not written, and gone",
+    "warn Measures of classes are written again",
+  ]);
+});
+
+Deno.test("where the end did not wait for the store, it is said that the last measures are gone", () => {
+  const { totals, log, measurer } = measurerOn(() => new Promise(() => {}));
+  measurer.abandon();
+  assertEquals(log.said, [], "nothing was to be written");
+  totals.add("Hard", "done", 7);
+  void measurer.step();
+  measurer.abandon();
+  assertEquals(log.said, ["warn Measures of classes not written, and gone"]);
+});

@@ -1,0 +1,126 @@
+/** A process that was taken for dead and lives on lets go of the jobs it has lost. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { type Holder, Losses } from "../../src/server/liveness/lost_leases.ts";
+import { Tally } from "../../src/server/stats/counters.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
+import { Bench } from "../support/bench.ts";
+import { KeptLog } from "../support/log.ts";
+import { startRedis } from "../support/redis.ts";
+
+const LOST = "Leases lost: this process was taken for dead, and these jobs run again elsewhere";
+
+/** Only the one that is frozen counts as dead, however busy the machine is. */
+const PATIENT = { JOBS_DEAD_AFTER: "3s" };
+
+/** A process is frozen past its heartbeat while it performs a job; another performs it; the first wakes up. */
+async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<void> {
+  await using frozen = await bench.server(["-c", "2", ...args], PATIENT);
+  const jid = await bench.push("Listen", [bench.notes], { result_ttl: 60 });
+  await bench.noted(`start ${jid}`);
+  await bench.freeze(frozen);
+  await using other = await bench.server(["-c", "2"], PATIENT);
+  await other.logged("Rescued the jobs of dead processes");
+  await bench.until(async () => (await bench.readNotes()).length === 2, "it runs a second time");
+  frozen.kill("SIGCONT");
+  // The other one still performs it: it is not by its outcome that the first finds out.
+  await bench.noted(`LeaseLost ${jid}`);
+  await frozen.logged(LOST, { count: 1, jids: jid });
+  await frozen.logged("Ended after it was lost; it counts where it runs again", { jid });
+
+  await Deno.writeTextFile(`${bench.notes}.go`, "");
+  await other.logged("Done", { jid });
+  assertEquals(await bench.readNotes(), [`start ${jid}`, `start ${jid}`, `LeaseLost ${jid}`, `end ${jid}`]);
+  await bench.until(async () => (await bench.store.stats()).processed === 1, "it is settled");
+  const { failed, leased, retry, dead } = await bench.store.stats();
+  assertEquals({ failed, leased, retry, dead }, { failed: 0, leased: 0, retry: 0, dead: 0 });
+  const { records } = await bench.store.results();
+  assertEquals(records.length, 1, "one record");
+
+  // It goes on with what it takes from now on.
+  other.kill("SIGTERM");
+  await other.status();
+  const next = await bench.push("Note", [bench.notes]);
+  await frozen.logged("Done", { jid: next });
+  assertEquals(frozen.lines.filter(({ msg }) => msg === LOST).length, 1, "said once");
+  assertEquals(frozen.lines.filter(({ msg, jid: of }) => msg === "Done" && of === jid), []);
+}
+
+/** Where that is tried: the time that it takes is waited for once. */
+const CASES: Readonly<Record<string, () => Promise<void>>> = {
+  "on SQLite": async () => {
+    await using bench = await Bench.open();
+    await freezeAndThaw(bench, []);
+  },
+  "on Redis": async () => {
+    await using redis = await startRedis();
+    await using bench = await Bench.open(redis.url);
+    await freezeAndThaw(bench, []);
+  },
+  "in a horse": async () => {
+    await using bench = await Bench.open();
+    await freezeAndThaw(bench, ["--isolate", "Listen"]);
+  },
+};
+
+Deno.test("a process that was frozen past its heartbeat aborts what it lost, and the other's run counts: on SQLite, on Redis, in a horse", async () => {
+  const results = await Promise.allSettled(Object.values(CASES).map((run) => run()));
+  const failures = results.flatMap((result, i) =>
+    result.status === "rejected" ? [new Error(Object.keys(CASES)[i], { cause: result.reason })] : []
+  );
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join(", "));
+});
+
+/** A holder that notes what it loses, and a store that says what it is told to. */
+function lab(...tokens: string[]) {
+  const lost: string[] = [];
+  const holder: Holder = { tokens, lose: (gone) => (lost.push(...gone), [...gone].map((token) => `jid of ${token}`)) };
+  const answers: (string[] | Error)[] = [];
+  let asked = 0;
+  const store = {
+    held: (): Promise<string[]> => {
+      asked++;
+      const answer = answers.shift() ?? [...tokens];
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
+  };
+  const log = new KeptLog();
+  const tally = new Tally();
+  const losses = new Losses({ store, owner: "host:1:a", holders: [holder], log, tally });
+  return { losses, tokens, answers, lost, log, tally, asked: () => asked };
+}
+
+Deno.test("the store is asked after a lapse and once more at the next beat, and then no longer", async () => {
+  const t = lab("a", "b");
+  for (const lapsed of [false, true, false, false, false]) await t.losses.beat(lapsed);
+  assertEquals(t.asked(), 2);
+  assertEquals(t.lost, []);
+});
+
+Deno.test("a store that cannot be asked is asked again at the next beat", async () => {
+  const t = lab("a", "b");
+  t.answers.push(new StoreError("unavailable", "away"), new StoreError("unavailable", "away"), ["b"]);
+  for (const lapsed of [true, false, false]) await t.losses.beat(lapsed);
+  assertEquals(t.lost, ["a"]);
+  assertEquals(t.log.said, [`warn ${LOST}`]);
+});
+
+Deno.test("a job that is settled while the store is asked is not lost", async () => {
+  const t = lab("lost", "settled");
+  t.answers.push([]);
+  const looked = t.losses.beat(true);
+  t.tokens.splice(1);
+  await looked;
+  assertEquals(t.lost, ["lost"]);
+  assertEquals(t.tally.leasesLost, 1);
+  assertEquals(t.log.lines.map(({ fields }) => fields), [{ count: 1, jids: "jid of lost" }]);
+});
+
+Deno.test("a fault while the store is asked is logged with its stack, and the store asked again", async () => {
+  const t = lab("a", "b");
+  t.answers.push(new TypeError("a fault of ours"), ["b"]);
+  await t.losses.beat(true);
+  await t.losses.suspect();
+  assertEquals(t.log.said, ["error Could not find out which leases are left, asking again", `warn ${LOST}`]);
+  assertMatch(String(t.log.lines[0]!.fields["stack"]), /TypeError: a fault of ours\n +at /);
+  assertEquals(t.lost, ["a"]);
+});

@@ -1,0 +1,153 @@
+/** What members of one supervisor tell one another, over real sockets and without processes. */
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { FrameConnection } from "../../src/handlers/isolation/ipc.ts";
+import { SpawnError } from "../../src/handlers/isolation/spawn_self.ts";
+import { type CountsFrame, Exchange, type FromMember, type ToMember } from "../../src/server/host/member_hub.ts";
+import { type PeerCounts, Peers } from "../../src/server/host/member_link.ts";
+import type { ServerCounts } from "../../src/server/stats/counters.ts";
+import { Tally } from "../../src/server/stats/counters.ts";
+import { Totals } from "../../src/server/stats/class_counters.ts";
+import { VERSION } from "../../src/version.ts";
+import { FakeClock } from "../support/clock.ts";
+
+const NAME = 'Odd "name"\n\u0000';
+
+/** What a process has counted that performed one job. */
+function counted(rescued: number): ServerCounts {
+  const totals = new Totals();
+  totals.addWait(NAME, 3_000);
+  totals.add(NAME, "done", 20);
+  const tally = new Tally();
+  tally.rescued = rescued;
+  return { ...tally.counts(), classes: totals.classes, loopDelayMs: 1.5, horses: undefined };
+}
+
+/** An exchange among so many members: the first asks, the others are what a test makes of them. */
+function exchangeAmong(count: number) {
+  const stack = new AsyncDisposableStack();
+  const clock = new FakeClock();
+  const folder = Deno.makeTempDirSync({ prefix: "jobs-test-" });
+  stack.defer(() => Deno.remove(folder, { recursive: true }));
+  const address = `${folder}/socket`;
+  const listener = stack.use(Deno.listen({ transport: "unix", path: address }));
+  const ready: number[] = [];
+  const exchange = new Exchange(() => Array.from({ length: count }, (_, i) => i + 1));
+  const tokens = new Map<string, number>();
+  const ends: Promise<void>[] = [];
+  /** What the supervisor does with a connection. */
+  const accept = async () => {
+    const socket = await listener.accept();
+    const bytes = new Uint8Array(36);
+    await socket.read(bytes);
+    const index = tokens.get(new TextDecoder().decode(bytes))!;
+    ends.push(exchange.serve(index, socket, () => ready.push(index)));
+  };
+  const told = (index: number) => {
+    const token = crypto.randomUUID();
+    tokens.set(token, index);
+    return { index, parent: Deno.ppid, address, token };
+  };
+  const join = async (index: number, counts: ServerCounts) => {
+    const options = { counts: () => counts, clock, onEnd: () => {} };
+    const [peers] = await Promise.all([Peers.join(told(index), options), accept()]);
+    return stack.use(peers!);
+  };
+  /** A member that answers as the test says. */
+  const answering = async (index: number, onFrame: (frame: ToMember, say: (frame: FromMember) => void) => void) => {
+    const socket = await Deno.connect({ transport: "unix", path: address });
+    await socket.write(new TextEncoder().encode(told(index).token));
+    await accept();
+    const line = new FrameConnection<ToMember, FromMember>(socket);
+    ends.push(line.read((frame) => onFrame(frame, (answer) => line.send(answer))).finally(() => socket.close()));
+    stack.defer(() => socket.closeWrite());
+  };
+  return {
+    clock,
+    ready,
+    join,
+    answering,
+    async [Symbol.asyncDispose]() {
+      await stack.disposeAsync();
+      await Promise.all(ends);
+    },
+  };
+}
+
+Deno.test("Who asks is told what the others have counted, whatever their classes are called", async () => {
+  await using site = exchangeAmong(3);
+  const first = await site.join(1, counted(1));
+  await site.join(2, counted(2));
+  await site.join(3, counted(3));
+  const told = await first.counts();
+  assertEquals(told.map(({ process, counts }) => [process, counts?.rescued]), [[2, 2], [3, 3]]);
+  const { endings, run, wait } = told[0]!.counts!.classes.get(NAME)!;
+  assertEquals([endings.done, run.sum, wait.sum, run.counts.length], [1, 0.02, 3, run.bounds.length + 1]);
+});
+
+Deno.test("Two askings at once each have their answers", async () => {
+  await using site = exchangeAmong(2);
+  const first = await site.join(1, counted(1));
+  const second = await site.join(2, counted(2));
+  const told = await Promise.all([first.counts(), first.counts(), second.counts()]);
+  assertEquals(told.map(([one]) => [one!.process, one!.counts?.rescued]), [[2, 2], [2, 2], [1, 1]]);
+});
+
+Deno.test("One that does not answer is waited for two seconds; what it says later is nobody's", async () => {
+  await using site = exchangeAmong(3);
+  const first = await site.join(1, counted(1));
+  await site.join(2, counted(2));
+  const silent = Promise.withResolvers<() => void>();
+  await site.answering(3, (frame, say) => {
+    if (frame.kind !== "ask") return;
+    const { id, by } = frame;
+    const answer = () => say({ kind: "answer", id, to: by, counts: frameOf(VERSION) });
+    if (id === 1) silent.resolve(answer);
+    else answer();
+  });
+  const rescued = (told: readonly PeerCounts[]) => told.map(({ counts }) => counts?.rescued);
+  const asking = first.counts();
+  const answerLate = await silent.promise;
+  // When this is answered, the second has answered the other one as well.
+  assertEquals(rescued(await first.counts()), [2, 9]);
+  await site.clock.advance(1_999);
+  assertEquals(site.clock.sleeping, [1]);
+  await site.clock.advance(1);
+  assertEquals(rescued(await asking), [2, undefined]);
+  answerLate();
+  assertEquals(rescued(await first.counts()), [2, 9]);
+});
+
+Deno.test("One that is just being started is not waited for, and neither is one of another version listened to", async () => {
+  await using site = exchangeAmong(3);
+  const first = await site.join(1, counted(1));
+  await site.answering(2, (frame, say) => {
+    if (frame.kind === "ask") say({ kind: "answer", id: frame.id, to: frame.by, counts: frameOf("0.0.0-other") });
+  });
+  // The clock stands still: nobody waits for the third.
+  assertEquals(await first.counts(), [{ process: 2, counts: undefined }, { process: 3, counts: undefined }]);
+});
+
+Deno.test("A member reports that it takes jobs", async () => {
+  await using site = exchangeAmong(2);
+  const first = await site.join(1, counted(1));
+  const second = await site.join(2, counted(2));
+  second.ready();
+  await second.counts();
+  assertEquals(site.ready, [2]);
+  first.ready();
+  await first.counts();
+  assertEquals(site.ready, [2, 1]);
+});
+
+Deno.test("A member whose parent has ended has no peers; with one that lives, a socket that is gone is an error", async () => {
+  const options = { counts: () => counted(0), clock: new FakeClock(), onEnd: () => {} };
+  const told = { index: 1, address: "/nowhere/socket", token: "" };
+  // No process has the number -1.
+  assertEquals(await Peers.join({ ...told, parent: -1 }, options), undefined);
+  const { message } = await assertRejects(() => Peers.join({ ...told, parent: Deno.ppid }, options), SpawnError);
+  assertMatch(message, /^Can't connect to the parent process at "\/nowhere\/socket": /);
+});
+
+function frameOf(version: string): CountsFrame {
+  return { ...counted(9), classes: [], version };
+}

@@ -1,0 +1,123 @@
+/** A stop while the store is gone: what is left to say to it is waited for once, not by each part anew. */
+import { assert, assertEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { defaultSettings } from "../../src/config/settings.ts";
+import { Registry } from "../../src/handlers/registry.ts";
+import { Launcher } from "../../src/server/launcher.ts";
+import { PARTING_MS } from "../../src/server/shutdown_budget.ts";
+import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { Bench } from "../support/bench.ts";
+import { FakeClock } from "../support/clock.ts";
+import { JobsProcess } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+
+const UNSTORED = "Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired";
+/** So long real processes wait for the store here; by default it is {@linkcode PARTING_MS}. */
+const PATIENCE_MS = 300;
+
+/** A store that can stop answering. */
+function mutable(store: OpenStore): { store: OpenStore; mute: () => void } {
+  let isMute = false;
+  const proxy = new Proxy(store, {
+    get(target, name) {
+      const verb = Reflect.get(target, name, target);
+      if (typeof verb !== "function") return verb;
+      return (...args: unknown[]) => isMute ? new Promise(() => {}) : verb.apply(target, args);
+    },
+  });
+  return { store: proxy, mute: () => isMute = true };
+}
+
+Deno.test("a store that never answers holds up a stop by one bound beyond the deadline, whatever waits for it", async () => {
+  await using real = await openStore("sqlite::memory:");
+  const { store, mute } = mutable(real);
+  const clock = new FakeClock();
+  const started = Promise.withResolvers<void>();
+  const registry = new Registry();
+  registry.add("Hang", (ctx) => {
+    started.resolve();
+    return new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
+  });
+  const settings = { ...defaultSettings(), concurrency: 2, timeoutMs: 2_000 };
+  const launcher = new Launcher({ store, storeUrl: "sqlite::memory:", registry, settings, clock });
+  await launcher.start();
+  await launcher.client.push({ class: "Hang", args: [] });
+  await started.promise;
+  mute();
+  // A beat, the rescuer and others are under way, and wait for an answer.
+  await clock.advance(settings.heartbeatMs);
+  let hasStopped = false;
+  const stopped = launcher.stop().then(() => hasStopped = true);
+  await clock.turn();
+  await clock.advance(settings.timeoutMs + PARTING_MS - 10);
+  assert(!hasStopped, "it waits for the store");
+  // Those that come after look once more whether there is an answer.
+  for (let i = 0; i < 100 && !hasStopped; i++) await clock.advance(1);
+  assert(hasStopped, "it has stopped");
+  await stopped;
+});
+
+/** A process that performs a job, with less patience at its end, and has performed another. */
+async function performing(bench: Bench): Promise<{ server: JobsProcess; jid: string }> {
+  const program = new URL("../support/launcher_child.ts", import.meta.url).pathname;
+  const deno = [Deno.execPath(), "run", "-A", "--config", new URL("../../deno.json", import.meta.url).pathname];
+  const command = [...deno, program, bench.url, String(PATIENCE_MS), bench.handlers];
+  const server = new JobsProcess({ store: bench.url, command });
+  await server.logged("Done", { jid: await bench.push("Note", [bench.notes]) });
+  await bench.until(async () => (await bench.store.stats()).processed === 1, "it is settled");
+  const jid = await bench.push("Wait", [bench.notes]);
+  await bench.noted(`start ${jid}`);
+  return { server, jid };
+}
+
+/** That it logged what it could not store, and exited with 1. */
+async function assertUnstored(server: JobsProcess): Promise<void> {
+  const { code } = await server.status();
+  assertEquals(code, 1, JSON.stringify(server.lines));
+  const said = server.lines.filter(({ msg }) => msg === UNSTORED);
+  assertEquals(said.map(({ level, outcomes, running }) => ({ level, outcomes, running })), [
+    { level: "error", outcomes: 1, running: 0 },
+  ]);
+  await server.logged("Measures of classes not written, and gone");
+  assertEquals(server.lines.at(-1)?.msg, "Stopped");
+}
+
+Deno.test("on Redis, a worker whose store is gone for good logs what it could not store, stops in time and exits with 1", async () => {
+  await using redis = await startRedis();
+  await using bench = await Bench.open(redis.url);
+  const { server } = await performing(bench);
+  await using _server = server;
+  await redis.kill();
+  server.kill("SIGTERM");
+  await assertUnstored(server);
+});
+
+Deno.test("on SQLite, a worker whose file is locked by another program logs what it could not store, stops in time and exits with 1", async () => {
+  await using bench = await Bench.open();
+  const { server, jid } = await performing(bench);
+  await using _server = server;
+  using other = new DatabaseSync(bench.url.slice("sqlite:".length), { timeout: 5_000 });
+  other.exec("BEGIN IMMEDIATE");
+  server.kill("SIGTERM");
+  // While the file is still locked.
+  await assertUnstored(server);
+  other.exec("ROLLBACK");
+  const [entry] = await bench.store.find(jid);
+  assertEquals(entry?.place.in, "leased", "left to the rescuer");
+});
+
+Deno.test("a stop is heard while quiet, and a resume after it, wait for a taking that the store does not answer", async () => {
+  await using real = await openStore("sqlite::memory:");
+  const { store, mute } = mutable(real);
+  const clock = new FakeClock();
+  const settings = { ...defaultSettings(), timeoutMs: 0 };
+  const launcher = new Launcher({ store, storeUrl: "sqlite::memory:", registry: new Registry(), settings, clock });
+  await launcher.start();
+  mute();
+  await clock.advance(settings.heartbeatMs);
+  for (const verb of ["quiet", "resume", "stop"] as const) launcher.inbox.put({ verb, by: "test" });
+  let hasFinished = false;
+  void launcher.finished.then(() => hasFinished = true);
+  for (let i = 0; i < PARTING_MS + 100 && !hasFinished; i++) await clock.advance(1);
+  assert(hasFinished);
+});

@@ -1,0 +1,107 @@
+/**
+ * What was measured of classes.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
+import {
+  type Measurement,
+  type MeasureWindow,
+  RUN_BOUNDS_MS,
+  runBucket,
+  WINDOWS,
+} from "../../src/store/port/metrics.ts";
+import type { Cases } from "./harness.ts";
+import { HOUR_MS } from "./jobs.ts";
+
+/** Jobs of a class that did not fail, by their run times, and so many that failed. */
+function measurement(name: string, runs: readonly number[], failed = 0): Measurement {
+  const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
+  for (const ms of runs) histogram[runBucket(ms)]++;
+  const workedMs = runs.reduce((sum, ms) => sum + ms, 0);
+  return { class: name, processed: runs.length + failed, failed, workedMs, histogram };
+}
+
+const ALL = Object.keys(WINDOWS) as MeasureWindow[];
+
+export const measures: Cases = {
+  "nothing at first, and nothing from nothing": async (open) => {
+    await using t = await open();
+    await t.store.measure([]);
+    for (const window of ALL) assertEquals(await t.store.measured(window), []);
+  },
+
+  "are added up over calls and connections, the class with most jobs first, whatever it is called": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    const odd = "h|A::B|p-1-2:3 é";
+    await t.store.measure([measurement("Hard", [5, 25, 400_000], 1), measurement(odd, [120])]);
+    await other.measure([measurement("Hard", [19.9, 20]), measurement("Never", [], 2)]);
+    for (const window of ALL) {
+      const [first, second, third, ...more] = await other.measured(window);
+      const { series, histogram, ...sums } = first!;
+      assertEquals(sums, { class: "Hard", processed: 6, failed: 1, workedMs: 400_070 });
+      assertEquals(histogram.flatMap((count, i) => count > 0 ? [[i, count]] : []), [[0, 2], [1, 2], [25, 1]]);
+      assertEquals([series.length, series.reduce((a, b) => a + b)], [WINDOWS[window].steps, 6]);
+      assertEquals([second!.class, second!.failed, second!.processed, second!.workedMs], ["Never", 2, 2, 0]);
+      assertEquals([third!.class, third!.processed, third!.histogram[5]], [odd, 1, 1]);
+      assertEquals(more, []);
+    }
+  },
+
+  "of many classes in many steps are added up whole, others have their turn meanwhile": async (open) => {
+    await using t = await open();
+    const names = Array.from({ length: 500 }, (_, i) => `Job${String(i).padStart(3, "0")}`);
+    for (let step = 0; step < 10; step++) {
+      await t.store.measure(names.map((name) => measurement(name, [25])));
+      t.advance(HOUR_MS / 6);
+    }
+    let [turns, isDone] = [0, false];
+    const counting = (async () => {
+      while (!isDone) {
+        await systemClock.turn();
+        turns++;
+      }
+    })();
+    const all = await t.store.measured("72h");
+    isDone = true;
+    await counting;
+    assert(turns >= 3, `${turns} turns`);
+    assertEquals(all.map((one) => one.class), names);
+    for (const { processed, workedMs, histogram, series } of all) {
+      assertEquals([processed, workedMs, histogram[1]], [10, 250, 10]);
+      assertEquals(series.filter((count) => count > 0), new Array(10).fill(1));
+    }
+  },
+
+  "stand in their step of time, and leave each window in turn": async (open) => {
+    await using t = await open();
+    await t.store.measure([measurement("Hard", [1])]);
+    t.advance(HOUR_MS / 2);
+    await t.store.measure([measurement("Hard", [1, 1])]);
+    const [halfHour] = await t.store.measured("1h");
+    const [earlier, later] = [halfHour!.series.indexOf(1), halfHour!.series.indexOf(2)];
+    assert(later >= 58 && later - earlier >= 29 && later - earlier <= 31, `${earlier} ${later}`);
+    const seen = async () => {
+      const all = await Promise.all(ALL.map(async (window) => (await t.store.measured(window))[0]?.processed ?? 0));
+      return all.join(" ");
+    };
+    assertEquals(await seen(), "3 3 3");
+    t.advance(HOUR_MS);
+    assertEquals(await seen(), "0 3 3");
+    t.advance(8 * HOUR_MS);
+    assertEquals(await seen(), "0 0 3");
+    t.advance(72 * HOUR_MS);
+    assertEquals(await seen(), "0 0 0");
+  },
+
+  "a histogram's number has no end": async (open) => {
+    await using t = await open();
+    const many = { ...measurement("Hard", [1]), processed: 100_000, histogram: [100_000, ...new Array(25).fill(0)] };
+    await t.store.measure([many]);
+    await t.store.measure([many]);
+    const [{ processed, histogram } = { processed: 0, histogram: [] }] = await t.store.measured("8h");
+    assertEquals([processed, histogram[0]], [200_000, 200_000]);
+  },
+};

@@ -1,0 +1,304 @@
+/**
+ * Moving a store: SQLite → Redis and back, stopped and killed on the way.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { Place } from "../src/store/admin/admin.ts";
+import { MoveError, type MoveProgress, moveStore } from "../src/store/migrate.ts";
+import { type OpenStore, openStore } from "../src/store/open.ts";
+import { openSqliteTestStore } from "./support/stores.ts";
+import { temporaryFolder } from "./support/process.ts";
+import { startRedis } from "./support/redis.ts";
+import {
+  entries,
+  HOUR_MS,
+  inDead,
+  inRetry,
+  job,
+  jobs,
+  LAPSE_MS,
+  numbersIn,
+  register,
+  takeUpTo,
+} from "./store_contract/jobs.ts";
+
+const redis = await startRedis();
+Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
+
+/** A store on each side, both empty, and time on the SQLite side. */
+async function openBoth(): Promise<
+  { sqlite: OpenStore; redis: OpenStore; advance(ms: number): void } & AsyncDisposable
+> {
+  await redis.cli("FLUSHALL");
+  const sqlite = await openSqliteTestStore();
+  const other = await openStore(redis.url);
+  return {
+    sqlite: sqlite.store,
+    redis: other,
+    advance: (ms) => sqlite.advance(ms),
+    async [Symbol.asyncDispose]() {
+      await other[Symbol.asyncDispose]();
+      await sqlite[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const PLACES: Place[] = [
+  { in: "queue", queue: "default" },
+  { in: "queue", queue: "mail" },
+  { in: "scheduled" },
+  { in: "retry" },
+  { in: "dead" },
+];
+
+/** Everything a store has, place by place. */
+async function everything(store: OpenStore): Promise<unknown[]> {
+  return await Promise.all(PLACES.map(async (place) => {
+    const all = await entries(store, place);
+    return all.map(({ payload, at }) => [payload.trimEnd(), at]);
+  }));
+}
+
+/** Some of everything. */
+async function fill(store: OpenStore): Promise<void> {
+  const owner = await register(store);
+  await inRetry(store, owner, jobs(10, 12), HOUR_MS);
+  await inDead(store, owner, jobs(20, 22));
+  await store.enqueue([
+    ...jobs(30, 32, { delayMs: HOUR_MS }),
+    ...jobs(40, 1_250),
+    job(5_000, {
+      queue: "mail",
+      payload: '{"class":"A","args":[1.0,12345678901234567890],"queue":"mail","jid":"big"}',
+    }),
+  ]);
+  await store.deregister(owner);
+}
+
+for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true]] as const) {
+  Deno.test(`move: ${name}: everything is where it was, as it was, in its order`, async () => {
+    await using t = await openBoth();
+    const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+    await fill(from);
+    await from.pause("mail");
+    await from.pause("default", HOUR_MS);
+    const limit = { running: 3, starts: { count: 5, perMs: HOUR_MS } };
+    await from.limit("mail", limit);
+    await from.limit("default", limit);
+    await to.limit("default", { running: 1 });
+    const before = await everything(from);
+    const told: MoveProgress[] = [];
+    const result = await moveStore(from, to, { onProgress: (progress) => told.push(progress) });
+    assertEquals(result, { jobs: 1_221, cron: 0 });
+    assertEquals(await everything(to), before);
+    assertEquals((await everything(from)).flat(), []);
+    assertEquals(
+      (await to.queues()).map(({ name, paused, pausedForMs }) => [name, paused, pausedForMs !== undefined]),
+      [["default", true, true], ["mail", true, false]],
+    );
+    assertEquals((await to.queues()).map((queue) => queue.limit), [
+      { running: 1, taken: 0, started: 0, freeInMs: 0 },
+      { ...limit, taken: 0, started: 0, freeInMs: 0 },
+    ]);
+    assertEquals((await from.queues()).filter((queue) => queue.limit), []);
+    assertEquals(told.at(-1), { moved: 1_221, total: 1_221 });
+    assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
+  });
+
+  Deno.test(`move: ${name}: a pause goes along, and is no longer where it was; killed at any step, none is lost`, async () => {
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      await from.enqueue(jobs(1, 2));
+      const queues = ["*", "default", "empty"];
+      for (const queue of queues) await from.pause(queue);
+      const dying = mortal(n);
+      const done = await moveStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      const [here, there] = [await pausedIn(from), await pausedIn(to)];
+      for (const queue of queues) assert(here.includes(queue) || there.includes(queue), `killed at step ${n}`);
+      await moveStore(from, to);
+      assertEquals([await pausedIn(from), await pausedIn(to)], [[], queues], `killed at step ${n}`);
+      await to.resume("default");
+      await moveStore(to, from);
+      assertEquals(await pausedIn(from), ["*", "empty"]);
+      if (done) break;
+    }
+  });
+
+  Deno.test(`move: ${name}: killed at any step and run again, nothing is lost and nothing there twice`, async () => {
+    // Dies right before, or right after, the n-th of its steps; then a new run does the rest.
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      const owner = await register(from);
+      await inRetry(from, owner, jobs(10, 11), HOUR_MS);
+      await from.enqueue([...jobs(1, 3), job(1), job(1), job(30, { delayMs: HOUR_MS })]);
+      await from.deregister(owner);
+      const before = await everything(from);
+      const dying = mortal(n);
+      const done = await moveStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      await moveStore(from, to);
+      assertEquals(await everything(to), before, `killed at step ${n}`);
+      assertEquals((await everything(from)).flat(), []);
+      if (done) break;
+    }
+  });
+
+  Deno.test(`move: ${name}: killed at any step and run again, jobs alike to the last byte all arrive once`, async () => {
+    // Without a jid, so that nothing tells one from another; more than one batch of them.
+    const alike = { payload: '{"class":"A","args":[]}' };
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      await from.enqueue(Array.from({ length: 160 }, () => job(1, alike)));
+      const dying = mortal(n);
+      const done = await moveStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      await moveStore(from, to);
+      const sizes = [(await from.stats()).enqueued, (await to.stats()).enqueued];
+      assertEquals(sizes, [0, 160], `killed at step ${n}`);
+      if (done) break;
+    }
+  });
+}
+
+Deno.test("move: the target may be working, and what it has finished does not come back", async () => {
+  await using t = await openBoth();
+  await t.sqlite.enqueue(jobs(1, 3));
+  const dying = mortal(3); // after the first batch came in
+  await assertRejects(() => moveStore(t.sqlite, dying.wrap(t.redis)), Killed);
+  const owner = await register(t.redis);
+  const leases = await takeUpTo(t.redis, owner);
+  assertEquals(leases.length, 3);
+  await t.redis.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+  await moveStore(t.sqlite, t.redis);
+  assertEquals((await t.redis.stats()).enqueued, 0);
+  assertEquals((await t.sqlite.stats()).enqueued, 0);
+});
+
+Deno.test("move: behind what the target has", async () => {
+  await using t = await openBoth();
+  await t.redis.enqueue([job(1)]);
+  await t.sqlite.enqueue([job(2), job(3)]);
+  await moveStore(t.sqlite, t.redis);
+  assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
+});
+
+Deno.test("move: not while somebody works on the source; what the dead had goes along", async () => {
+  await using t = await openBoth();
+  const owner = await register(t.sqlite);
+  await t.sqlite.enqueue(jobs(1, 3));
+  await takeUpTo(t.sqlite, owner, 2);
+  await assertRejects(() => moveStore(t.sqlite, t.redis), MoveError, `stop ${owner} first`);
+  assertEquals((await t.redis.stats()).enqueued, 0);
+  t.advance(LAPSE_MS);
+  assertEquals((await moveStore(t.sqlite, t.redis)).jobs, 3);
+  assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
+});
+
+Deno.test("move: a unique lock goes along", async () => {
+  await using t = await openBoth();
+  const payload = '{"class":"A","args":[],"queue":"default","jid":"a","unique_key":"k","unique_for":3600}';
+  const locked = { jid: "a", queue: "default", payload, unique: { key: "k", ttlMs: HOUR_MS } };
+  await t.sqlite.enqueue([locked]);
+  await moveStore(t.sqlite, t.redis);
+  assertEquals(await t.redis.enqueue([{ ...locked, jid: "b" }]), [{ stored: false, holder: "a" }]);
+  assertEquals(await t.sqlite.enqueue([{ ...locked, jid: "b" }]), [{ stored: true }]);
+});
+
+Deno.test("move: the crontab goes along, with what is remembered of it, unless the target has the entry", async () => {
+  await using t = await openBoth();
+  const write = { version: 0, jobs: [], awaited: false };
+  await t.sqlite.cronWrite([
+    { ...write, name: "a", definition: "d-a", state: "s-a", records: ["1", "2"] },
+    { ...write, name: "b", definition: "d-b", state: "s-b", records: [] },
+  ]);
+  await t.redis.cronWrite([{ ...write, name: "b", definition: "own", state: "own", records: [] }]);
+  assertEquals(await moveStore(t.sqlite, t.redis), { jobs: 0, cron: 2 });
+  const moved = (await t.redis.cronRead()).entries;
+  assertEquals(moved.map(({ name, definition, state }) => [name, definition, state]), [["a", "d-a", "s-a"], [
+    "b",
+    "own",
+    "own",
+  ]]);
+  assertEquals(await t.redis.cronHistory("a", 10), ["2", "1"]);
+  assertEquals((await t.sqlite.cronRead()).entries, []);
+});
+
+Deno.test("move: stopped by its signal, the rest stays", async () => {
+  await using t = await openBoth();
+  await t.sqlite.enqueue(jobs(1, 1_200));
+  const stop = new AbortController();
+  await assertRejects(
+    () => moveStore(t.sqlite, t.redis, { signal: stop.signal, onProgress: () => stop.abort(new Error("enough")) }),
+    Error,
+    "enough",
+  );
+  const [here, there] = [await t.sqlite.stats(), await t.redis.stats()];
+  assertEquals(here.enqueued + there.enqueued, 1_200);
+  assertEquals((await moveStore(t.sqlite, t.redis)).jobs, here.enqueued);
+  assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), jobs(1, 1_200).map((_, i) => i + 1));
+});
+
+async function pausedIn(store: OpenStore): Promise<string[]> {
+  return (await store.queues()).filter(({ paused }) => paused).map(({ name }) => name);
+}
+
+Deno.test("move: not from a store to itself, whatever its addresses; nothing is changed", async () => {
+  await using t = await openBoth();
+  await using folder = await temporaryFolder();
+  await Deno.symlink(folder.path, `${folder.path}/link`);
+  const pairs = [
+    [t.redis.url, `redis://localhost:${redis.port}`],
+    [t.redis.url, `redis://:@127.0.0.1:${redis.port}/0`],
+    [`sqlite:${folder.path}/jobs.db`, `sqlite:${folder.path}/../${folder.path.split("/").at(-1)}/jobs.db`],
+    [`sqlite:${folder.path}/jobs.db`, `sqlite:${folder.path}/link/jobs.db`],
+  ];
+  for (const [one, other] of pairs) {
+    await using from = await openStore(one!);
+    await from.enqueue([job(1)]);
+    await using to = await openStore(other!);
+    await assertRejects(() => moveStore(from, to), MoveError, "are one and the same store; wanted: two");
+    assertEquals(await numbersIn(from, { in: "queue", queue: "default" }), [1]);
+    await from.editSome({ in: "queue", queue: "default" }, "delete", 1);
+  }
+  assertEquals(await redis.cli("KEYS", "jobs:adopted:*"), "");
+});
+
+Deno.test("move: from one database of a server to another", async () => {
+  await using t = await openBoth();
+  await using other = await openStore(`redis://127.0.0.1:${redis.port}/1`);
+  await t.redis.enqueue(jobs(1, 3));
+  assertEquals((await moveStore(t.redis, other)).jobs, 3);
+});
+
+/** A process that was killed goes no further. */
+class Killed extends Error {}
+
+/** Stores whose user dies at the n-th of its changes: even n right before it, odd n right after it. */
+function mortal(n: number): { wrap(store: OpenStore): OpenStore } {
+  let steps = 0;
+  const changes = ["announce", "adopt", "depart", "edit", "forget", "cronWrite", "cronRemove", "pause", "resume"];
+  return {
+    wrap: (store) =>
+      new Proxy(store, {
+        get(target, name) {
+          const value = Reflect.get(target, name);
+          if (typeof value !== "function") return value;
+          return async (...args: unknown[]) => {
+            const counts = changes.includes(String(name));
+            if (counts && steps++ === n) throw new Killed();
+            const result = await value.apply(target, args);
+            if (counts && steps++ === n) throw new Killed();
+            return result;
+          };
+        },
+      }),
+  };
+}
