@@ -18,7 +18,7 @@ export interface Clock {
 }
 
 /** `setTimeout` takes at most this; a longer sleep is made of several. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The system's clock. */
 export const systemClock: Clock = {
@@ -38,7 +38,7 @@ export const systemClock: Clock = {
       const arm = () => {
         const left = end - performance.now();
         if (left <= 0) return wake();
-        timer = setTimeout(arm, Math.min(left, LONGEST_TIMER_MS));
+        timer = setTimeout(arm, Math.min(left, MAX_TIMER_MS));
       };
       signal?.addEventListener("abort", wake, { once: true });
       arm();

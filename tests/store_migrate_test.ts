@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Place } from "../src/store/admin/admin.ts";
-import { MoveError, type MoveProgress, moveStore } from "../src/store/migrate.ts";
+import { MigrateError, type MigrateProgress, migrateStore } from "../src/store/migrate.ts";
 import { type OpenStore, openStore } from "../src/store/open.ts";
 import { openSqliteTestStore } from "./support/stores.ts";
 import { temporaryFolder } from "./support/process.ts";
@@ -88,8 +88,8 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     await from.limit("default", limit);
     await to.limit("default", { running: 1 });
     const before = await everything(from);
-    const told: MoveProgress[] = [];
-    const result = await moveStore(from, to, { onProgress: (progress) => told.push(progress) });
+    const told: MigrateProgress[] = [];
+    const result = await migrateStore(from, to, { onProgress: (progress) => told.push(progress) });
     assertEquals(result, { jobs: 1_221, cron: 0 });
     assertEquals(await everything(to), before);
     assertEquals((await everything(from)).flat(), []);
@@ -114,15 +114,15 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       const queues = ["*", "default", "empty"];
       for (const queue of queues) await from.pause(queue);
       const dying = mortal(n);
-      const done = await moveStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+      const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
         if (!(error instanceof Killed)) throw error;
       });
       const [here, there] = [await pausedIn(from), await pausedIn(to)];
       for (const queue of queues) assert(here.includes(queue) || there.includes(queue), `killed at step ${n}`);
-      await moveStore(from, to);
+      await migrateStore(from, to);
       assertEquals([await pausedIn(from), await pausedIn(to)], [[], queues], `killed at step ${n}`);
       await to.resume("default");
-      await moveStore(to, from);
+      await migrateStore(to, from);
       assertEquals(await pausedIn(from), ["*", "empty"]);
       if (done) break;
     }
@@ -139,10 +139,10 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       await from.deregister(owner);
       const before = await everything(from);
       const dying = mortal(n);
-      const done = await moveStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+      const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
         if (!(error instanceof Killed)) throw error;
       });
-      await moveStore(from, to);
+      await migrateStore(from, to);
       assertEquals(await everything(to), before, `killed at step ${n}`);
       assertEquals((await everything(from)).flat(), []);
       if (done) break;
@@ -157,10 +157,10 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
       await from.enqueue(Array.from({ length: 160 }, () => job(1, alike)));
       const dying = mortal(n);
-      const done = await moveStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+      const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
         if (!(error instanceof Killed)) throw error;
       });
-      await moveStore(from, to);
+      await migrateStore(from, to);
       const sizes = [(await from.stats()).enqueued, (await to.stats()).enqueued];
       assertEquals(sizes, [0, 160], `killed at step ${n}`);
       if (done) break;
@@ -172,12 +172,12 @@ Deno.test("move: the target may be working, and what it has finished does not co
   await using t = await openBoth();
   await t.sqlite.enqueue(jobs(1, 3));
   const dying = mortal(3); // after the first batch came in
-  await assertRejects(() => moveStore(t.sqlite, dying.wrap(t.redis)), Killed);
+  await assertRejects(() => migrateStore(t.sqlite, dying.wrap(t.redis)), Killed);
   const owner = await register(t.redis);
   const leases = await takeUpTo(t.redis, owner);
   assertEquals(leases.length, 3);
   await t.redis.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
-  await moveStore(t.sqlite, t.redis);
+  await migrateStore(t.sqlite, t.redis);
   assertEquals((await t.redis.stats()).enqueued, 0);
   assertEquals((await t.sqlite.stats()).enqueued, 0);
 });
@@ -186,7 +186,7 @@ Deno.test("move: behind what the target has", async () => {
   await using t = await openBoth();
   await t.redis.enqueue([job(1)]);
   await t.sqlite.enqueue([job(2), job(3)]);
-  await moveStore(t.sqlite, t.redis);
+  await migrateStore(t.sqlite, t.redis);
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
 });
 
@@ -195,10 +195,10 @@ Deno.test("move: not while somebody works on the source; what the dead had goes 
   const owner = await register(t.sqlite);
   await t.sqlite.enqueue(jobs(1, 3));
   await takeUpTo(t.sqlite, owner, 2);
-  await assertRejects(() => moveStore(t.sqlite, t.redis), MoveError, `stop ${owner} first`);
+  await assertRejects(() => migrateStore(t.sqlite, t.redis), MigrateError, `stop ${owner} first`);
   assertEquals((await t.redis.stats()).enqueued, 0);
   t.advance(LAPSE_MS);
-  assertEquals((await moveStore(t.sqlite, t.redis)).jobs, 3);
+  assertEquals((await migrateStore(t.sqlite, t.redis)).jobs, 3);
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
 });
 
@@ -207,7 +207,7 @@ Deno.test("move: a unique lock goes along", async () => {
   const payload = '{"class":"A","args":[],"queue":"default","jid":"a","unique_key":"k","unique_for":3600}';
   const locked = { jid: "a", queue: "default", payload, unique: { key: "k", ttlMs: HOUR_MS } };
   await t.sqlite.enqueue([locked]);
-  await moveStore(t.sqlite, t.redis);
+  await migrateStore(t.sqlite, t.redis);
   assertEquals(await t.redis.enqueue([{ ...locked, jid: "b" }]), [{ stored: false, holder: "a" }]);
   assertEquals(await t.sqlite.enqueue([{ ...locked, jid: "b" }]), [{ stored: true }]);
 });
@@ -220,7 +220,7 @@ Deno.test("move: the crontab goes along, with what is remembered of it, unless t
     { ...write, name: "b", definition: "d-b", state: "s-b", records: [] },
   ]);
   await t.redis.cronWrite([{ ...write, name: "b", definition: "own", state: "own", records: [] }]);
-  assertEquals(await moveStore(t.sqlite, t.redis), { jobs: 0, cron: 2 });
+  assertEquals(await migrateStore(t.sqlite, t.redis), { jobs: 0, cron: 2 });
   const moved = (await t.redis.cronRead()).entries;
   assertEquals(moved.map(({ name, definition, state }) => [name, definition, state]), [["a", "d-a", "s-a"], [
     "b",
@@ -236,13 +236,13 @@ Deno.test("move: stopped by its signal, the rest stays", async () => {
   await t.sqlite.enqueue(jobs(1, 1_200));
   const stop = new AbortController();
   await assertRejects(
-    () => moveStore(t.sqlite, t.redis, { signal: stop.signal, onProgress: () => stop.abort(new Error("enough")) }),
+    () => migrateStore(t.sqlite, t.redis, { signal: stop.signal, onProgress: () => stop.abort(new Error("enough")) }),
     Error,
     "enough",
   );
   const [here, there] = [await t.sqlite.stats(), await t.redis.stats()];
   assertEquals(here.enqueued + there.enqueued, 1_200);
-  assertEquals((await moveStore(t.sqlite, t.redis)).jobs, here.enqueued);
+  assertEquals((await migrateStore(t.sqlite, t.redis)).jobs, here.enqueued);
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), jobs(1, 1_200).map((_, i) => i + 1));
 });
 
@@ -264,7 +264,7 @@ Deno.test("move: not from a store to itself, whatever its addresses; nothing is 
     await using from = await openStore(one!);
     await from.enqueue([job(1)]);
     await using to = await openStore(other!);
-    await assertRejects(() => moveStore(from, to), MoveError, "are one and the same store; wanted: two");
+    await assertRejects(() => migrateStore(from, to), MigrateError, "are one and the same store; wanted: two");
     assertEquals(await numbersIn(from, { in: "queue", queue: "default" }), [1]);
     await from.editSome({ in: "queue", queue: "default" }, "delete", 1);
   }
@@ -275,7 +275,7 @@ Deno.test("move: from one database of a server to another", async () => {
   await using t = await openBoth();
   await using other = await openStore(`redis://127.0.0.1:${redis.port}/1`);
   await t.redis.enqueue(jobs(1, 3));
-  assertEquals((await moveStore(t.redis, other)).jobs, 3);
+  assertEquals((await migrateStore(t.redis, other)).jobs, 3);
 });
 
 /** A process that was killed goes no further. */

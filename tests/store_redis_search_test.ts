@@ -5,7 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { Connection } from "../src/store/redis/client/connection.ts";
-import { Link } from "../src/store/redis/client/reconnecting_client.ts";
+import { ReconnectingClient } from "../src/store/redis/client/reconnecting_client.ts";
 import { find } from "../src/store/redis/search.ts";
 import { startRedis } from "./support/redis.ts";
 import { jid, job } from "./store_contract/jobs.ts";
@@ -14,7 +14,11 @@ Deno.test("redis: a job that waits is found also when others are given back befo
   await using redis = await startRedis();
   const endpoint = { host: "127.0.0.1", port: redis.port };
   const options = { endpoint, login: {}, database: 0, name: "jobs:test", silenceMs: 5_000 };
-  const link = new Link({ dial: (signal) => Connection.dial(options, signal), shown: redis.url, waitMs: 5_000 });
+  const link = new ReconnectingClient({
+    dial: (signal) => Connection.dial(options, signal),
+    shown: redis.url,
+    waitMs: 5_000,
+  });
   // One queue is read together with others, and one by itself.
   for (const length of [3, 1_200]) {
     await redis.cli("FLUSHALL");

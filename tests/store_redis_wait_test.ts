@@ -7,7 +7,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type OpenStore, openStore } from "../src/store/open.ts";
 import { Connection } from "../src/store/redis/client/connection.ts";
 import type { Context } from "../src/store/redis/context.ts";
-import { Link } from "../src/store/redis/client/reconnecting_client.ts";
+import { ReconnectingClient } from "../src/store/redis/client/reconnecting_client.ts";
 import { Mover } from "../src/store/redis/move.ts";
 import { QueueWatch } from "../src/store/redis/wait/queue_watch.ts";
 import { ConnectionLost } from "../src/store/redis/client/errors.ts";
@@ -32,10 +32,14 @@ async function connections(): Promise<string[]> {
   return [...clients.matchAll(/ name=(jobs:\S+)/g)].map((match) => match[1]!).sort();
 }
 
-function newLink(name: string): Link {
+function newLink(name: string): ReconnectingClient {
   const endpoint = { host: "127.0.0.1", port: redis.port };
   const options = { endpoint, login: {}, database: 0, name: `jobs:${name}`, silenceMs: 100_000 };
-  return new Link({ dial: (signal) => Connection.dial(options, signal), shown: redis.url, waitMs: 5_000 });
+  return new ReconnectingClient({
+    dial: (signal) => Connection.dial(options, signal),
+    shown: redis.url,
+    waitMs: 5_000,
+  });
 }
 
 /**
@@ -48,7 +52,7 @@ function openWatch(
   channel?: WakeChannel,
   looked = (closed: unknown) => Promise.resolve(closed),
 ): { watch: QueueWatch } & AsyncDisposable {
-  const links: Link[] = [];
+  const links: ReconnectingClient[] = [];
   const blockingLink = (name: string) => {
     links.push(newLink(name));
     return links.at(-1)!;

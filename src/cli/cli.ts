@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { nearest } from "../text/suggest.ts";
+import { closestWord } from "../text/suggest.ts";
 import { UsageError } from "./terminal/args.ts";
-import { OutputClosed, plain, print, remark } from "./terminal/output.ts";
+import { blankControls, OutputClosed, print, printError } from "./terminal/output.ts";
 
 /** A subcommand. */
 export interface Command {
@@ -69,7 +69,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
 async function dispatch(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined) {
-    remark(await overview());
+    printError(await overview());
     return 2;
   }
   if (name === "help" || name === "--help" || name === "-h") {
@@ -95,7 +95,7 @@ async function helpOn(name: string): Promise<string> {
   if (Object.hasOwn(COMMANDS, name)) texts.push((await COMMANDS[name]![1]()).help.trim());
   if (Object.hasOwn(TOPICS, name)) texts.push((await TOPICS[name]![1]()).trim());
   if (texts.length > 0) return texts.join("\n\n");
-  const meant = nearest(name, [...Object.keys(COMMANDS), ...Object.keys(TOPICS)]);
+  const meant = closestWord(name, [...Object.keys(COMMANDS), ...Object.keys(TOPICS)]);
   throw new UsageError(
     `There is no help on "${name}"${meant ? `; did you mean jobs help ${meant}?` : "; jobs help names what there is"}`,
   );
@@ -105,7 +105,7 @@ function load(name: string): Promise<Command> {
   const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (known) return known[1]();
   if (Object.hasOwn(HIDDEN, name)) return HIDDEN[name]!();
-  const meant = nearest(name, Object.keys(COMMANDS));
+  const meant = closestWord(name, Object.keys(COMMANDS));
   throw new UsageError(`Unknown command "${name}"${meant ? `; did you mean jobs ${meant}?` : "; see jobs --help"}`);
 }
 
@@ -150,9 +150,9 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
 function explain(error: unknown): number {
   if (error instanceof OutputClosed) return 0;
   if (error instanceof Error && Object.hasOwn(EXIT_CODES, error.name)) {
-    remark(`jobs: ${plain(error.message)}`);
+    printError(`jobs: ${blankControls(error.message)}`);
     return EXIT_CODES[error.name]!;
   }
-  remark(`jobs: unexpected error, please report it\n${error instanceof Error ? error.stack : String(error)}`);
+  printError(`jobs: unexpected error, please report it\n${error instanceof Error ? error.stack : String(error)}`);
   return 1;
 }

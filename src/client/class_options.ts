@@ -13,7 +13,7 @@ import type { ClassStore, DeclaredClass } from "../store/port/classes.ts";
 /** After so long the store is asked again: a server may have come with another version of the class. */
 const FRESH_MS = 30_000;
 /** A program that pushes ever new names does not make it remember them all. */
-const MOST_NAMES = 10_000;
+const MAX_NAMES = 10_000;
 
 /** Where options come from. */
 export interface ClassOptionsSources {
@@ -58,7 +58,7 @@ export class ClassOptionsKnown {
 
   async #ask(name: string): Promise<void> {
     const [declared] = await this.#sources.store.declaredClasses!([name]);
-    if (this.#told.size >= MOST_NAMES) this.#told.clear();
+    if (this.#told.size >= MAX_NAMES) this.#told.clear();
     this.#told.set(name, {
       options: declared && readOptions(declared),
       until: this.#sources.clock.monotonic() + FRESH_MS,

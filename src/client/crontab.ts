@@ -15,7 +15,7 @@ import {
   stateText,
 } from "../cron/definition.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
-import { type CronRecord, decideManual } from "../cron/occurrence.ts";
+import { type CronRecord, decideManualRun } from "../cron/occurrence.ts";
 import { type CronState, pause, plan, resume } from "../cron/plan.ts";
 import { openSchedule } from "../cron/schedule_spec.ts";
 import { JidMaker } from "../job/jid.ts";
@@ -42,7 +42,7 @@ export interface CrontabEntry {
 }
 
 /** Others may be faster so many times. */
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 
 /** What is to become of an entry. */
 type Edit = (stored: StoredCron | undefined, now: number) => Omit<CronWrite, "name" | "version">;
@@ -129,7 +129,7 @@ export class Crontab {
    * @throws {CrontabError} when there is none, or the configuration of a process that runs has it
    */
   async remove(name: string): Promise<void> {
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       const { now, entries: [stored] } = await this.#store.cronRead({ names: [name] });
       if (stored === undefined) throw unknown(name);
       const definition = readDefinition(stored.definition);
@@ -155,7 +155,7 @@ export class Crontab {
     if (definition.everyProcess) {
       throw new CrontabError(`Cron entry "${name}" is performed by each process itself; push its class instead`);
     }
-    const { job, record } = decideManual({ name, now, newJid: () => this.#jids.next(this.#clock.now()) });
+    const { job, record } = decideManualRun({ name, now, newJid: () => this.#jids.next(this.#clock.now()) });
     const { jobs, records } = await buildOccurrences(this.#client, definition, { jobs: [job], records: [record] });
     const jid = jobs[0]?.jid;
     if (jid === undefined) throw new CrontabError(`Cron entry "${name}" is not enqueued: ${records[0]?.reason}`);
@@ -193,7 +193,7 @@ export class Crontab {
   }
 
   async #edit(name: string, edit: Edit): Promise<void> {
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       const { now, entries: [stored] } = await this.#store.cronRead({ names: [name] });
       const [version] = await this.#store.cronWrite([{ name, version: stored?.version ?? 0, ...edit(stored, now) }]);
       if (version !== undefined) return;

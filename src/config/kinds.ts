@@ -73,7 +73,7 @@ export function oneOf<const T extends string | number>(...values: readonly T[]):
 }
 
 /** A thousand years: added to any time of ours, it is still a date. */
-const LONGEST_MS = 1000 * 365 * 24 * 3_600_000;
+const MAX_DURATION_MS = 1000 * 365 * 24 * 3_600_000;
 
 /** A duration, kept in milliseconds: a number of seconds, or text such as `30s`, `5m`, `2h`, `1d`. */
 export function duration(leastMs: number): Kind<number> {
@@ -83,7 +83,7 @@ export function duration(leastMs: number): Kind<number> {
       if (typeof value !== "string" && typeof value !== "number") return undefined;
       try {
         const ms = Math.round(parseDuration(String(value)));
-        return ms >= leastMs && ms <= LONGEST_MS ? ms : undefined;
+        return ms >= leastMs && ms <= MAX_DURATION_MS ? ms : undefined;
       } catch {
         return undefined;
       }

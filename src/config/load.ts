@@ -8,7 +8,7 @@
  * @module
  */
 import { defaultSettings, type Setting, type SettingName, SETTINGS, type Settings } from "./settings.ts";
-import { nearest } from "../text/suggest.ts";
+import { closestWord } from "../text/suggest.ts";
 
 /** The configuration is not usable. The message is one line for people. */
 export class ConfigError extends Error {
@@ -102,7 +102,7 @@ function unknownVariables(names: readonly string[]): string[] {
   const known: string[] = [...Object.values(SETTINGS).map(({ env }) => env), "JOBS_ENV"];
   const unknown = names.filter((name) => /^JOBS_[A-Z]/.test(name) && !known.includes(name));
   return unknown.filter((name) => !OTHERS_VARIABLES.test(name)).map((name) => {
-    const meant = nearest(name, known);
+    const meant = closestWord(name, known);
     return `Environment variable ${name} sets nothing${meant === undefined ? "" : `; did you mean ${meant}?`}`;
   });
 }
@@ -202,7 +202,7 @@ async function parseDocument(file: string, content: string): Promise<unknown> {
 
 /** What was probably meant, or all that there are. */
 export function didYouMean(key: string, known: readonly string[]): string {
-  const meant = nearest(key, known);
+  const meant = closestWord(key, known);
   return meant === undefined ? `known: ${known.join(", ")}` : `did you mean "${meant}"?`;
 }
 

@@ -50,8 +50,8 @@ export interface CheckedEntries {
 const OVERLAPS: readonly Overlap[] = ["allow", "skip", "queue-one", "replace"];
 const CATCH_UPS: readonly CatchUp["policy"][] = ["none", "last", "all"];
 const DEFAULT_WINDOW_MS = 3_600_000;
-const LEAST_INTERVAL_MS = 1_000;
-const LONGEST_NAME = 200;
+const MIN_INTERVAL_MS = 1_000;
+const MAX_NAME = 200;
 
 /**
  * Checks a crontab.
@@ -98,8 +98,8 @@ function checkEntry(fields: EntryFields, context: EntryContext): CronEntry | und
 
 function checkName(fields: EntryFields): string | undefined {
   const isName = (value: unknown): value is string =>
-    isText(value) && value.length <= LONGEST_NAME && value.trim() === value && !/\p{Cc}/u.test(value);
-  const wanted = `a text of at most ${LONGEST_NAME} characters, without control characters or blanks around it`;
+    isText(value) && value.length <= MAX_NAME && value.trim() === value && !/\p{Cc}/u.test(value);
+  const wanted = `a text of at most ${MAX_NAME} characters, without control characters or blanks around it`;
   return fields.raw("name") === undefined ? fields.wrong("name", wanted) : fields.get("name", wanted, isName);
 }
 
@@ -132,7 +132,7 @@ function checkInterval(fields: EntryFields): ScheduleSpec | undefined {
   if (fields.raw("timezone") !== undefined) {
     fields.report(`"timezone" is for "rule", as "every" counts elapsed time; wanted: "every" without it`);
   }
-  const everyMs = fields.duration("every", LEAST_INTERVAL_MS);
+  const everyMs = fields.duration("every", MIN_INTERVAL_MS);
   const anchor = fields.get("anchor", `a time with its zone, such as "2026-01-01T06:00:00Z"`, isInstant);
   if (everyMs === undefined) return undefined;
   const from = anchor === undefined ? 0 : Temporal.Instant.from(anchor).epochMilliseconds;

@@ -76,13 +76,13 @@ export interface DecisionInput {
 }
 
 /** Decides what happens to the due occurrences of one entry. */
-export function decide(input: DecisionInput): Decision {
+export function decideRuns(input: DecisionInput): Decision {
   const { overlap, plan, now } = input;
-  const desk = new Desk(input);
-  if (plan.missed) desk.records.push(missedRecord(plan.missed, now));
-  if (overlap === "replace") desk.admitLatest(plan.due);
-  else desk.admit(plan.due, overlap);
-  const { jobs, records, waiting, inTheWay } = desk;
+  const decider = new OverlapDecider(input);
+  if (plan.missed) decider.records.push(missedRecord(plan.missed, now));
+  if (overlap === "replace") decider.admitLatest(plan.due);
+  else decider.admit(plan.due, overlap);
+  const { jobs, records, waiting, inTheWay } = decider;
   return {
     jobs,
     records,
@@ -92,7 +92,7 @@ export function decide(input: DecisionInput): Decision {
 }
 
 /** Where one entry's occurrences are dealt with, one after the other. */
-class Desk {
+class OverlapDecider {
   readonly jobs: OccurrenceJob[] = [];
   readonly records: CronRecord[] = [];
   /** The occurrence that waits. */
@@ -151,7 +151,7 @@ class Desk {
 }
 
 /** An occurrence made by hand: now, whatever else is there. */
-export function decideManual({ name, now, newJid }: Pick<DecisionInput, "name" | "now" | "newJid">): {
+export function decideManualRun({ name, now, newJid }: Pick<DecisionInput, "name" | "now" | "newJid">): {
   readonly job: OccurrenceJob;
   readonly record: CronRecord;
 } {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { decide, decideManual, type Decision, type Overlap } from "./occurrence.ts";
+import { decideManualRun, decideRuns, type Decision, type Overlap } from "./occurrence.ts";
 import type { CronState, Plan } from "./plan.ts";
 
 const NOW = Date.UTC(2026, 5, 15, 12);
@@ -21,7 +21,7 @@ function decided(overlap: Overlap, { due = [], live, waiting, missed }: Situatio
   };
   const plan: Plan = { due: due.map((seconds) => NOW + seconds * 1_000), missed, state, next: NOW + 1_000 };
   const names = ["a", "b", "c"];
-  return decide({ name: "beat", overlap, plan, live, now: NOW, newJid: () => names.shift()! });
+  return decideRuns({ name: "beat", overlap, plan, live, now: NOW, newJid: () => names.shift()! });
 }
 
 /** In short: jobs as `a-2`, records as `skipped-2 by x`, who waits, who is cancelled. */
@@ -154,12 +154,12 @@ Deno.test("decide records missed occurrences before the others, with how many", 
 Deno.test("decide leaves the state as it is when nobody begins or ends to wait", () => {
   const state: CronState = { schedule: SCHEDULE, considered: NOW, waiting: NOW - 1 };
   const plan: Plan = { due: [], missed: undefined, state, next: undefined };
-  const decision = decide({ name: "beat", overlap: "queue-one", plan, live: "x", now: NOW, newJid: () => "a" });
+  const decision = decideRuns({ name: "beat", overlap: "queue-one", plan, live: "x", now: NOW, newJid: () => "a" });
   assertEquals(decision.state === state, true);
 });
 
 Deno.test("decideManual makes an occurrence now", () => {
-  assertEquals(decideManual({ name: "beat", now: NOW, newJid: () => "a" }), {
+  assertEquals(decideManualRun({ name: "beat", now: NOW, newJid: () => "a" }), {
     job: { jid: "a", occurrence: { name: "beat", scheduledAt: "2026-06-15T12:00:00.000Z", lateMs: 0 } },
     record: { outcome: "manual", scheduledAt: NOW, decidedAt: NOW, jid: "a" },
   });

@@ -48,7 +48,7 @@ export interface CronState {
 
 /** Occurrences that are not to happen any more. */
 export interface Missed {
-  /** How many; at most {@linkcode MOST_COUNTED}, which then means "or more". */
+  /** How many; at most {@linkcode MAX_COUNTED}, which then means "or more". */
   readonly count: number;
   readonly first: number;
   readonly last: number;
@@ -70,14 +70,14 @@ export interface Plan {
 /** An occurrence that is late by no more than this is on time: a restart, a blocked loop, a store that was away. */
 export const ON_TIME_MS = 60_000;
 /** So many occurrences are planned at once; the rest at the next look. */
-export const MOST_DUE = 1_000;
+export const MAX_DUE = 1_000;
 /** Missed occurrences are counted up to here. */
-export const MOST_COUNTED = 10_000;
+export const MAX_COUNTED = 10_000;
 /**
  * A clock that is back by more than this had been wrong before: what was considered then is forgotten. By less, we wait
  * until it is where it was.
  */
-export const LONGEST_STEP_BACK_MS = 24 * 3_600_000;
+export const MAX_STEP_BACK_MS = 24 * 3_600_000;
 
 /**
  * Decides what is due.
@@ -93,7 +93,7 @@ export function plan(entry: Planned, state: CronState | undefined, now: number):
   const changed = !isSameSchedule(entry.schedule, state.schedule);
   if (state.paused) return settle(changed ? changeSchedule(state, entry.schedule, now) : state);
   const setBackMs = state.considered - now;
-  if (setBackMs > LONGEST_STEP_BACK_MS) {
+  if (setBackMs > MAX_STEP_BACK_MS) {
     return { ...settle({ ...state, schedule: entry.schedule, considered: now }), clockSetBackMs: setBackMs };
   }
   const { due, missed, considered } = look(openSchedule(state.schedule), entry.catchUp, {
@@ -102,7 +102,7 @@ export function plan(entry: Planned, state: CronState | undefined, now: number):
   });
   const looked = considered === state.considered ? state : { ...state, considered };
   // What the old schedule has left is decided first; then the new one begins.
-  const isDone = due.length < MOST_DUE;
+  const isDone = due.length < MAX_DUE;
   return { ...settle(changed && isDone ? changeSchedule(looked, entry.schedule, now) : looked), due, missed };
 }
 
@@ -136,9 +136,9 @@ function look(schedule: Schedule, { policy, windowMs }: CatchUp, { after, now }:
   if (first === undefined || first > now) return { due: [], missed: undefined, considered: after };
   const earliest = Math.max(first, now - (policy === "none" ? ON_TIME_MS : windowMs));
   if (policy === "all") {
-    const due = between(schedule, earliest - 1, now, MOST_DUE);
+    const due = between(schedule, earliest - 1, now, MAX_DUE);
     const missed = countMissed(schedule, first, earliest - 1);
-    return { due, missed, considered: due.length === MOST_DUE ? due.at(-1)! : now };
+    return { due, missed, considered: due.length === MAX_DUE ? due.at(-1)! : now };
   }
   const last = previous(schedule, now + 1, earliest);
   return {
@@ -152,5 +152,5 @@ function look(schedule: Schedule, { policy, windowMs }: CatchUp, { after, now }:
 function countMissed(schedule: Schedule, first: number, until: number): Missed | undefined {
   const last = previous(schedule, until + 1, first);
   if (last === undefined) return undefined;
-  return { count: between(schedule, first - 1, until, MOST_COUNTED).length, first, last };
+  return { count: between(schedule, first - 1, until, MAX_COUNTED).length, first, last };
 }

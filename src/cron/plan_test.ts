@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { LONGEST_STEP_BACK_MS, MOST_COUNTED, MOST_DUE, ON_TIME_MS, pause, type Plan, plan, resume } from "./plan.ts";
+import { MAX_COUNTED, MAX_DUE, MAX_STEP_BACK_MS, ON_TIME_MS, pause, type Plan, plan, resume } from "./plan.ts";
 import type { CatchUp, CronState, Planned } from "./plan.ts";
 import { between } from "./schedule.ts";
 import { openSchedule, type ScheduleSpec } from "./schedule_spec.ts";
@@ -98,9 +98,9 @@ Deno.test("plan: a clock that had been wrong by more than a day is set right at 
   assertEquals(right.state.considered, NOON + 1);
   assertEquals(right.next, NOON + HOUR);
   assertEquals(right.clockSetBackMs, 1000 * DAY - 1);
-  const within = plan(entry(HOURLY), considered(HOURLY, NOON + LONGEST_STEP_BACK_MS), NOON);
+  const within = plan(entry(HOURLY), considered(HOURLY, NOON + MAX_STEP_BACK_MS), NOON);
   assertEquals(within.clockSetBackMs, undefined);
-  assertEquals(within.state.considered, NOON + LONGEST_STEP_BACK_MS);
+  assertEquals(within.state.considered, NOON + MAX_STEP_BACK_MS);
 });
 
 Deno.test("plan: a changed rule does not double what the old one has done today", () => {
@@ -165,7 +165,7 @@ Deno.test("plan: a long list to catch up is taken in portions, in order, without
   const all: number[] = [];
   for (let portion = 0; portion < 3; portion++) {
     const planned = plan(entry(every, "all", DAY), state, now);
-    assertEquals(planned.due.length <= MOST_DUE, true);
+    assertEquals(planned.due.length <= MAX_DUE, true);
     all.push(...planned.due);
     state = planned.state;
     if (portion < 2) assertEquals(planned.next! <= now, true, "more to do at once");
@@ -178,7 +178,7 @@ Deno.test("plan: a changed rule waits until the old one's list is done", () => {
   const every: ScheduleSpec = { everyMs: SECOND, anchor: 0 };
   const now = NOON + 1_500 * SECOND;
   const first = plan(entry(HOURLY, "all", DAY), considered(every, NOON), now);
-  assertEquals(first.due.length, MOST_DUE);
+  assertEquals(first.due.length, MAX_DUE);
   assertEquals(first.state.schedule, every);
   const second = plan(entry(HOURLY, "all", DAY), first.state, now);
   assertEquals(second.due.length, 500);
@@ -189,7 +189,7 @@ Deno.test("plan: years of missed seconds are not counted to the end", () => {
   const every: ScheduleSpec = { everyMs: SECOND, anchor: 0 };
   const { due, missed } = plan(entry(every), considered(every, NOON - 3_650 * DAY), NOON);
   assertEquals(due, [NOON]);
-  assertEquals(missed, { count: MOST_COUNTED, first: NOON - 3_650 * DAY + SECOND, last: NOON - SECOND });
+  assertEquals(missed, { count: MAX_COUNTED, first: NOON - 3_650 * DAY + SECOND, last: NOON - SECOND });
 });
 
 Deno.test("plan: a daily time skipped by the clock is due right after the gap, once", () => {

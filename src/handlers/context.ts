@@ -42,9 +42,9 @@ export interface JobTrace {
 }
 
 /** Of a note and of each line so many characters are kept. */
-const LONGEST_NOTE = 200;
+const MAX_NOTE = 200;
 /** So many lines are kept, the latest. */
-const MOST_LINES = 20;
+const MAX_LINES = 20;
 
 /** The first argument of every handler. Its costly parts are made when first asked for. */
 export class JobContext {
@@ -131,7 +131,7 @@ export class JobContext {
     // From JavaScript, these may be anything; they are kept, and shown to others.
     this.#progress = {
       done: typeof done === "number" ? done : Number(asText(done)),
-      note: note === undefined ? undefined : asText(note).slice(0, LONGEST_NOTE),
+      note: note === undefined ? undefined : asText(note).slice(0, MAX_NOTE),
     };
     this.#services.onProgress?.(this.#progress);
   }
@@ -171,7 +171,7 @@ export class JobContext {
     const through = (level: "debug" | "info" | "warn" | "error"): Log[typeof level] => (message, fields) => {
       if (!this.logs(level)) return;
       const text = asText(message);
-      this.#lines = [...(this.#lines ?? []).slice(1 - MOST_LINES), text.slice(0, LONGEST_NOTE)];
+      this.#lines = [...(this.#lines ?? []).slice(1 - MAX_LINES), text.slice(0, MAX_NOTE)];
       log[level](text, fields);
     };
     return {

@@ -8,8 +8,8 @@ import type { Program } from "../job/program.ts";
 import type { Handler, HandlerFunction } from "./handler.ts";
 import { HandlerError, Registry } from "./registry.ts";
 
-/** What {@linkcode chooseWays} is told. */
-export interface Ways {
+/** What {@linkcode chooseExecutionModes} is told. */
+export interface ExecutionModes {
   /** Classes that run in horses, beside those whose options say `isolate: true`; `*` for all that can. */
   readonly isolate: readonly string[];
   /** Performs a job in a horse. */
@@ -20,7 +20,7 @@ export interface Ways {
 }
 
 /** The handlers, each performing its class in the way chosen for it. */
-export interface ChosenWays {
+export interface ChosenMode {
   readonly registry: Registry;
   /** The modules that horses have to load; none: no horses are needed. */
   readonly modules: readonly string[];
@@ -33,7 +33,7 @@ export interface ChosenWays {
  *
  * @throws {HandlerError} when a class has two handlers, or one that horses cannot load
  */
-export function chooseWays(handlers: Registry, ways: Ways): ChosenWays {
+export function chooseExecutionModes(handlers: Registry, ways: ExecutionModes): ChosenMode {
   const registry = new Registry();
   const modules = new Set<string>();
   const isolated = new Set<string>();

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { nearest } from "../text/suggest.ts";
+import { closestWord } from "../text/suggest.ts";
 import type { Handler } from "./handler.ts";
 
 /** What handlers and pushes know. */
@@ -39,5 +39,5 @@ function meantBy(option: string): string | undefined {
   if (KNOWN.includes(option)) return undefined;
   const plain = option.replaceAll(/[_-]/g, "").toLowerCase();
   const same = KNOWN.find((known) => known.replaceAll("_", "").toLowerCase() === plain);
-  return same ?? ELSEWHERE[plain] ?? nearest(option, KNOWN);
+  return same ?? ELSEWHERE[plain] ?? closestWord(option, KNOWN);
 }

@@ -50,7 +50,7 @@ export interface Failure {
 }
 
 /** No retry is further away: count⁴ leaves the range of dates at some count. */
-const LONGEST_DELAY_S = 3_650 * 86_400;
+const MAX_DELAY_S = 3_650 * 86_400;
 
 /** Decides how a failed job goes on. Never throws. */
 export function decide(failure: Failure): Decision {
@@ -68,7 +68,7 @@ export function decide(failure: Failure): Decision {
   if (asked === "kill") return dead;
   if (asked === "discard") return { kind: "discard" };
   const seconds = asked ?? defaultDelay(count, failure.random);
-  return { kind: "retry", delayMs: Math.round(Math.min(seconds, LONGEST_DELAY_S) * 1_000) };
+  return { kind: "retry", delayMs: Math.round(Math.min(seconds, MAX_DELAY_S) * 1_000) };
 }
 
 /** `true`, and what makes no sense, mean "as usual": what the class says, else the server's number. */

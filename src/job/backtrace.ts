@@ -6,7 +6,7 @@
 import { deflateSync, inflateSync } from "node:zlib";
 
 /** No stack is larger; what unpacks to more was made to fill memory. */
-const LARGEST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Packs the lines of a stack. */
 export function encodeBacktrace(lines: readonly string[]): string {
@@ -18,7 +18,7 @@ export function decodeBacktrace(text: unknown): string[] | undefined {
   if (typeof text !== "string") return undefined;
   try {
     const packed = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-    const lines: unknown = JSON.parse(inflateSync(packed, { maxOutputLength: LARGEST_BYTES }).toString());
+    const lines: unknown = JSON.parse(inflateSync(packed, { maxOutputLength: MAX_BYTES }).toString());
     return Array.isArray(lines) && lines.every((line) => typeof line === "string") ? lines : undefined;
   } catch {
     return undefined;

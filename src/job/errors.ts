@@ -211,23 +211,23 @@ export interface Described {
 }
 
 /** Longer messages are cut, as Sidekiq does. */
-const LONGEST_MESSAGE = 10_000;
-const LONGEST_STACK = 200;
-const MOST_CAUSES = 5;
+const MAX_MESSAGE = 10_000;
+const MAX_STACK = 200;
+const MAX_CAUSES = 5;
 
 /** Describes whatever was thrown: null, a string, an object whose getters throw. Never throws itself. */
 export function describeError(thrown: unknown): Described {
   if (!isError(thrown)) {
-    return { class: "NotAnError", message: `${cut(showValue(thrown, LONGEST_MESSAGE))} was thrown`, stack: [] };
+    return { class: "NotAnError", message: `${cut(showValue(thrown, MAX_MESSAGE))} was thrown`, stack: [] };
   }
   const stack = stackOf(thrown);
   let cause = read(() => thrown.cause);
-  for (let i = 0; i < MOST_CAUSES && isError(cause); i++) {
+  for (let i = 0; i < MAX_CAUSES && isError(cause); i++) {
     stack.push(`Caused by ${nameOf(cause)}: ${messageOf(cause)}`, ...stackOf(cause));
     const error = cause;
     cause = read(() => error.cause);
   }
-  return { class: nameOf(thrown), message: messageOf(thrown), stack: stack.slice(0, LONGEST_STACK) };
+  return { class: nameOf(thrown), message: messageOf(thrown), stack: stack.slice(0, MAX_STACK) };
 }
 
 /** A value for people, in one line of at most `longest` characters. Never throws. */
@@ -277,11 +277,11 @@ function messageOf(error: Error): string {
 function stackOf(error: Error): string[] {
   const stack = read(() => error.stack);
   if (typeof stack !== "string") return [];
-  return stack.split("\n", LONGEST_STACK * 2).map((line) => line.trim()).filter((line) => line.startsWith("at "));
+  return stack.split("\n", MAX_STACK * 2).map((line) => line.trim()).filter((line) => line.startsWith("at "));
 }
 
 function cut(message: string): string {
-  return message.slice(0, LONGEST_MESSAGE).toWellFormed();
+  return message.slice(0, MAX_MESSAGE).toWellFormed();
 }
 
 /** What it returns; undefined when it throws. */

@@ -6,9 +6,9 @@
 import { readWireTime, wireTime } from "./raw.ts";
 
 /** So many are kept, the latest. */
-const MOST_ERRORS = 10;
+const MAX_ERRORS = 10;
 /** Of each message so many characters, that the payload stays small. */
-const LONGEST_MESSAGE = 1_000;
+const MAX_MESSAGE = 1_000;
 
 /** One failure. */
 export interface PastError {
@@ -24,7 +24,7 @@ export interface PastError {
 
 /** The failures that a payload's `errors` has, the earliest first; what is none of ours is left out. */
 export function readErrors(value: unknown): readonly PastError[] {
-  return Array.isArray(value) ? value.filter(isPastError).slice(-MOST_ERRORS) : [];
+  return Array.isArray(value) ? value.filter(isPastError).slice(-MAX_ERRORS) : [];
 }
 
 /**
@@ -41,7 +41,7 @@ export function addError(
 ): string {
   const errors = readErrors(before);
   const number = (tryOf(errors.at(-1)) ?? Math.max(errors.length, failures)) + 1;
-  const kept = errors.slice(1 - MOST_ERRORS).map((one) =>
+  const kept = errors.slice(1 - MAX_ERRORS).map((one) =>
     errorText(readWireTime(one.at)!, one.error_class, one.error_message, tryOf(one), wire)
   );
   return `[${[...kept, errorText(now, error.class, error.message, number, wire)].join(",")}]`;
@@ -65,7 +65,7 @@ function tryOf(error: PastError | undefined): number | undefined {
 
 /** Sidekiq 8 takes a time without a fraction for milliseconds, and `JSON.stringify` would drop the one of `1.0`. */
 function errorText(at: number, name: string, message: string, number: number | undefined, wire: 7 | 8): string {
-  const cut = message.slice(0, LONGEST_MESSAGE).toWellFormed();
+  const cut = message.slice(0, MAX_MESSAGE).toWellFormed();
   const which = number === undefined ? "" : `,"try":${number}`;
   const error = `"error_class":${JSON.stringify(name)},"error_message":${JSON.stringify(cut)}`;
   return `{"at":${wireTime(at, wire)},${error}${which}}`;

@@ -108,7 +108,7 @@ export function wireTime(ms: number, wire: 7 | 8 = 7): string {
 }
 
 /** Larger than any time in seconds before the year 5138, smaller than any in milliseconds after March 1973. */
-const LARGEST_SECONDS = 1e11;
+const MAX_SECONDS = 1e11;
 
 /** The last moment that a `Date` can hold, in the year 275760. */
 const LAST_TIME_MS = 8.64e15;
@@ -119,7 +119,7 @@ const LAST_TIME_MS = 8.64e15;
  */
 export function readWireTime(value: unknown): number | undefined {
   if (typeof value !== "number") return undefined;
-  const ms = Math.round(value > LARGEST_SECONDS ? value : value * 1000);
+  const ms = Math.round(value > MAX_SECONDS ? value : value * 1000);
   return Math.abs(ms) <= LAST_TIME_MS ? ms : undefined;
 }
 

@@ -13,9 +13,9 @@ export interface Moment {
 }
 
 /** A number under it is seconds from now, as in Sidekiq. */
-const LARGEST_RELATIVE = 1e9;
+const MAX_RELATIVE = 1e9;
 /** A number over it can only be milliseconds. */
-const LARGEST_SECONDS = 1e11;
+const MAX_SECONDS = 1e11;
 /** The end of the calendar. */
 const LAST_MS = 8.64e15;
 
@@ -37,8 +37,8 @@ export function readMoment(later: unknown, at: unknown): Moment {
   if (later !== undefined) return delay("in", later, readSeconds("in", later));
   if (at === undefined) return {};
   if (typeof at === "number") {
-    if (at < LARGEST_RELATIVE) return delay("at", at, at);
-    return moment(at, at > LARGEST_SECONDS ? at : at * 1_000);
+    if (at < MAX_RELATIVE) return delay("at", at, at);
+    return moment(at, at > MAX_SECONDS ? at : at * 1_000);
   }
   return moment(at, at instanceof Date ? at.getTime() : typeof at === "string" ? parseIso(at) : NaN);
 }
@@ -65,7 +65,7 @@ function readSeconds(field: string, value: unknown): number {
  */
 export function readSpan(field: string, value: unknown): number {
   const seconds = readSeconds(field, value);
-  if (seconds > 0 && seconds <= LARGEST_RELATIVE) return seconds;
+  if (seconds > 0 && seconds <= MAX_RELATIVE) return seconds;
   throw new InvalidPayload(field, value, `${DURATION_WANTED}, more than 0 and at most 1000000000 seconds`);
 }
 

@@ -7,13 +7,13 @@
 import { InvalidPayload } from "./errors.ts";
 
 /** Levels of arrays and objects in a payload, itself and `args` included. Ruby's JSON reads no more. */
-const MOST_LEVELS = 100;
+const MAX_LEVELS = 100;
 /** A value that is reachable on so many ways was made to fill memory; no text could be as long. */
-const MOST_CHARACTERS = 2 ** 28;
+const MAX_CHARACTERS = 2 ** 28;
 
 /** Integers that languages with 64-bit integers can hold. */
-const LEAST_INTEGER = -(2n ** 63n);
-const LARGEST_INTEGER = 2n ** 64n - 1n;
+const MIN_INTEGER = -(2n ** 63n);
+const MAX_INTEGER = 2n ** 64n - 1n;
 
 /** What is wrong, and where in the value. The path grows on the way out: nothing is spent on it where all is well. */
 interface Unfit {
@@ -61,16 +61,16 @@ function check(value: unknown, levels: number, walk: Walk): Unfit | undefined {
       return undefined;
     case "bigint":
       walk.large = true;
-      if (LEAST_INTEGER <= value && value <= LARGEST_INTEGER) return undefined;
+      if (MIN_INTEGER <= value && value <= MAX_INTEGER) return undefined;
       return bad(value, "an integer from -2^63 to 2^64-1, or a text");
     case "undefined":
       return bad(value, "a JSON value; null stands for none");
     case "object":
       if (value === null) return undefined;
-      if (levels >= MOST_LEVELS) {
-        return { value, wanted: `at most ${MOST_LEVELS} levels of arrays and objects`, path: "", turns: 0 };
+      if (levels >= MAX_LEVELS) {
+        return { value, wanted: `at most ${MAX_LEVELS} levels of arrays and objects`, path: "", turns: 0 };
       }
-      if (walk.characters > MOST_CHARACTERS) return bad(value, "less; the payload would be of many megabytes");
+      if (walk.characters > MAX_CHARACTERS) return bad(value, "less; the payload would be of many megabytes");
       return Array.isArray(value) ? checkArray(value, levels + 1, walk) : checkObject(value, levels + 1, walk);
     default:
       return bad(value, "a JSON value: text, number, true, false, null, array or plain object");

@@ -6,15 +6,15 @@
  */
 
 /** A value is cut beyond this many characters. */
-const LONGEST_TEXT = 10_000;
+const MAX_TEXT = 10_000;
 /** Of a list within a value so many elements are shown. */
-const LONGEST_LIST = 1_000;
+const MAX_LIST = 1_000;
 /** Stands for what throws when it is looked at. */
 const UNREADABLE = "[unreadable]";
 
 /** The text, or its beginning and how long it is. */
 export function cut(text: string): string {
-  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}… (${text.length} characters)` : text;
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
 }
 
 /** A text as it is; anything else as {@linkcode asJson}. */
@@ -31,7 +31,7 @@ export function asJson(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   try {
     const json = JSON.stringify(value instanceof Error ? describe(value) : value, replacer());
-    return json.length > LONGEST_TEXT ? JSON.stringify(`${json.slice(0, LONGEST_TEXT)}…`) : json;
+    return json.length > MAX_TEXT ? JSON.stringify(`${json.slice(0, MAX_TEXT)}…`) : json;
   } catch {
     return JSON.stringify(UNREADABLE);
   }
@@ -76,7 +76,7 @@ function replacer(): (this: unknown, key: string, value: unknown) => unknown {
   const ancestors: unknown[] = [];
   let length = 0;
   return function (key, value) {
-    if (length > LONGEST_TEXT) return undefined; // it would be cut anyway; without this, a gigabyte is built first
+    if (length > MAX_TEXT) return undefined; // it would be cut anyway; without this, a gigabyte is built first
     const part = describe(value);
     length += key.length + (typeof part === "string" ? part.length : 1);
     if (typeof part !== "object" || part === null) return part;
@@ -102,8 +102,8 @@ function describe(value: unknown): unknown {
     case "object":
       if (value instanceof Error) return cut(`${value.name}: ${value.message}`);
       if (ArrayBuffer.isView(value)) return `[${value.constructor.name} of ${value.byteLength} bytes]`;
-      if (value instanceof Map || value instanceof Set) return [...value].slice(0, LONGEST_LIST);
-      return Array.isArray(value) && value.length > LONGEST_LIST ? value.slice(0, LONGEST_LIST) : value;
+      if (value instanceof Map || value instanceof Set) return [...value].slice(0, MAX_LIST);
+      return Array.isArray(value) && value.length > MAX_LIST ? value.slice(0, MAX_LIST) : value;
     default:
       return value;
   }

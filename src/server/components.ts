@@ -5,35 +5,35 @@
  */
 import { Client } from "../client/client.ts";
 import type { Clock } from "../clock.ts";
-import { Horses } from "../handlers/isolation/pool.ts";
+import { HorsePool } from "../handlers/isolation/pool.ts";
 import { programHandler } from "../handlers/isolation/program.ts";
 import type { Registry } from "../handlers/registry.ts";
-import { chooseWays } from "../handlers/execution_modes.ts";
+import { chooseExecutionModes } from "../handlers/execution_modes.ts";
 import { logger } from "../log/log.ts";
 import type { StoreError } from "../store/port/errors.ts";
-import type { ProcessRecord } from "../store/port/jobs.ts";
-import { Bounds } from "./control/auto_stop.ts";
+import type { WorkerRecord } from "../store/port/jobs.ts";
+import { AutoStop } from "./control/auto_stop.ts";
 import { Burial } from "./work/burial.ts";
-import { ClassDeclarer, declaredWithin } from "./stats/class_sync.ts";
-import { CronDesk } from "./schedule/cron_decider.ts";
+import { ClassSync, declaredWithin } from "./stats/class_sync.ts";
+import { CronDecider } from "./schedule/cron_decider.ts";
 import { CronReporter } from "./schedule/cron_reporter.ts";
-import { Deadlines } from "./work/timeouts.ts";
+import { Timeouts } from "./work/timeouts.ts";
 import { Fetcher } from "./work/fetcher.ts";
 import { Heartbeat } from "./liveness/heartbeat.ts";
 import { callHook } from "./hooks.ts";
-import { LateErrors } from "./work/unhandled_errors.ts";
+import { UnhandledErrors } from "./work/unhandled_errors.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
-import { Listener } from "./control/remote_commands.ts";
-import { LocalRuns } from "./schedule/in_process_runs.ts";
-import { Losses } from "./liveness/lost_leases.ts";
+import { RemoteCommands } from "./control/remote_commands.ts";
+import { InProcessRuns } from "./schedule/in_process_runs.ts";
+import { LostLeases } from "./liveness/lost_leases.ts";
 import { Manager } from "./work/manager.ts";
-import { Measurer } from "./stats/metrics_recorder.ts";
-import { Outage } from "./outage_log.ts";
-import { Ownership } from "./work/lease_guard.ts";
+import { MetricsRecorder } from "./stats/metrics_recorder.ts";
+import { OutageLog } from "./outage_log.ts";
+import { LeaseGuard } from "./work/lease_guard.ts";
 import { Poller } from "./schedule/poller.ts";
 import { chooseQueues, queueOrder } from "./work/queue_order.ts";
 import { Reaper } from "./host/reaper.ts";
-import { Records } from "./work/result_recorder.ts";
+import { ResultRecorder } from "./work/result_recorder.ts";
 import { Rescuer } from "./liveness/rescuer.ts";
 import { Retrier } from "./work/retrier.ts";
 import { Scheduler } from "./schedule/scheduler.ts";
@@ -41,19 +41,19 @@ import { Loop, type LoopBody, type Service } from "./service.ts";
 import { Settler } from "./work/settler.ts";
 import { Suspects } from "./work/suspects.ts";
 import type { Inbox } from "./control/signals.ts";
-import { Tally } from "./stats/counters.ts";
+import { Counters } from "./stats/counters.ts";
 import { Tasks } from "./control/tasks.ts";
 import { UnstartedJobs } from "./work/unstarted.ts";
-import { Totals } from "./stats/class_counters.ts";
+import { ClassCounters } from "./stats/class_counters.ts";
 
 /** What the parts need of the launcher. */
-export interface Whole {
+export interface LauncherHooks {
   /** `hostname:pid:nonce`. */
   readonly identity: string;
   readonly clock: Clock;
   readonly inbox: Inbox;
   /** What the process is and does, as of now. */
-  readonly describe: () => ProcessRecord;
+  readonly describe: () => WorkerRecord;
   /** Ends the server, unless that is under way. */
   readonly end: (why: string) => void;
   /** The same, because it cannot go on. */
@@ -61,28 +61,28 @@ export interface Whole {
 }
 
 /** The parts. */
-export interface Parts {
+export interface Components {
   /** The classes, each with the way it is run. */
   readonly registry: Registry;
   readonly tasks: Tasks;
-  readonly totals: Totals;
-  readonly tally: Tally;
-  readonly declarer: ClassDeclarer;
+  readonly totals: ClassCounters;
+  readonly counters: Counters;
+  readonly declarer: ClassSync;
   readonly declaring: Service;
-  readonly measurer: Measurer;
+  readonly measurer: MetricsRecorder;
   readonly measuring: Service;
   readonly client: Client;
-  readonly lateErrors: LateErrors;
+  readonly lateErrors: UnhandledErrors;
   readonly settler: Settler;
   readonly fetcher: Fetcher;
   readonly manager: Manager;
-  readonly localRuns: LocalRuns;
+  readonly localRuns: InProcessRuns;
   readonly scheduler: Scheduler;
-  readonly listener: Listener;
+  readonly listener: RemoteCommands;
   readonly listening: Service;
   readonly heartbeat: Heartbeat;
   /** Only when some class runs in horses. */
-  readonly horses: Horses | undefined;
+  readonly horses: HorsePool | undefined;
   /** Only when it is to end by itself. */
   readonly bounding: Service | undefined;
   /** Only as process 1 of a container. */
@@ -93,25 +93,25 @@ export interface Parts {
 }
 
 /** Builds the parts of a server. */
-export function buildParts(options: LauncherOptions, whole: Whole): Parts {
+export function buildComponents(options: LauncherOptions, whole: LauncherHooks): Components {
   const { store, settings } = options;
   const { identity: owner, clock, inbox, fail } = whole;
   const log = (name: string) => logger(name, clock);
   const tasks = new Tasks(clock);
-  const outage = new Outage(options.storeUrl);
+  const outage = new OutageLog(options.storeUrl);
   const loop = <Result>(body: LoopBody<Result>) => new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
   const { graceMs, maxResultBytes } = settings;
-  const { registry, modules, isolated } = chooseWays(options.registry, {
+  const { registry, modules, isolated } = chooseExecutionModes(options.registry, {
     isolate: settings.isolate,
     inHorse: (job) => horses!.perform(job),
     programs: settings.programs,
     asProgram: (command) => programHandler(command, { clock, graceMs, maxResultBytes }),
   });
   const horses = modules.length > 0 ? newHorses(options, modules, registry, clock) : undefined;
-  const totals = new Totals();
-  const tally = new Tally();
-  const declarer = new ClassDeclarer({ store, registry, clock });
-  const measurer = new Measurer({ store, totals, clock, log: log("measurer"), outage });
+  const totals = new ClassCounters();
+  const counters = new Counters();
+  const declarer = new ClassSync({ store, registry, clock });
+  const measurer = new MetricsRecorder({ store, totals, clock, log: log("measurer"), outage });
   const hooks = options.hooks ?? {};
 
   const client = new Client({
@@ -123,23 +123,23 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     ...(options.pushMiddleware && { middleware: options.pushMiddleware }),
     ...(options.batchMiddleware && { batchMiddleware: options.batchMiddleware }),
   });
-  const lateErrors = new LateErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
+  const lateErrors = new UnhandledErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
   const settler = new Settler({
     store,
     owner,
     clock,
     log: log("settler"),
-    tally,
+    counters,
     fail,
     outage,
-    onLost: () => void losses.suspect(),
+    onLost: () => void lostLeases.suspect(),
   });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
-  const ownership: Ownership = new Ownership({
+  const ownership: LeaseGuard = new LeaseGuard({
     clock,
     ttlMs: settings.deadAfterMs,
     sendHeartbeat: () => heartbeat.step(),
-    dropLost: () => losses.dropLost(),
+    dropLost: () => lostLeases.dropLost(),
   });
   const suspects = new Suspects({
     store,
@@ -169,21 +169,21 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     retrier: new Retrier({ clock, settings, registry, hooks, log: log("retrier") }),
     registry,
     totals,
-    records: new Records({ clock, settings, registry, owner }),
-    deadlines: new Deadlines({ clock, graceMs: settings.graceMs, log: log("deadlines") }),
+    records: new ResultRecorder({ clock, settings, registry, owner }),
+    deadlines: new Timeouts({ clock, graceMs: settings.graceMs, log: log("deadlines") }),
     lateErrors,
     client,
     middleware: options.performMiddleware ?? [],
     log: log("processor"),
   };
   const manager = new Manager(services, { concurrency: settings.concurrency, log: log("manager") });
-  const losses = new Losses({ store, owner, holders: [fetcher, manager], log: log("losses"), tally });
-  const localRuns = new LocalRuns(services);
-  const report = new CronReporter(log("scheduler"), tally);
-  const desk = new CronDesk({ client, report, local: localRuns });
+  const lostLeases = new LostLeases({ store, owner, holders: [fetcher, manager], log: log("lost leases"), counters });
+  const localRuns = new InProcessRuns(services);
+  const report = new CronReporter(log("scheduler"), counters);
+  const desk = new CronDecider({ client, report, local: localRuns });
   const scheduler = new Scheduler({ store, clock, log: log("scheduler"), desk, report });
   const onCancel = (jid: string) => manager.cancel(jid);
-  const listener = new Listener({ clock, store, identity: owner, inbox, onCancel });
+  const listener = new RemoteCommands({ clock, store, identity: owner, inbox, onCancel });
   const heartbeat = new Heartbeat({
     store,
     storeUrl: options.storeUrl,
@@ -192,7 +192,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     onCommands: (commands) => listener.hear(commands),
     onBeat: ({ lapsed, sentAt }) => {
       ownership.beat(sentAt, lapsed);
-      void losses.beat(lapsed);
+      void lostLeases.beat(lapsed);
       if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
     },
     unstarted,
@@ -213,7 +213,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     owner,
     clock,
     log: log("rescuer"),
-    tally,
+    counters,
     intervalMs: settings.heartbeatMs,
     maxRescues: settings.maxRescues,
   });
@@ -227,7 +227,7 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     registry,
     tasks,
     totals,
-    tally,
+    counters,
     declarer,
     declaring: loop(declarer),
     measurer,
@@ -243,9 +243,9 @@ export function buildParts(options: LauncherOptions, whole: Whole): Parts {
     listening: loop(listener),
     heartbeat,
     horses,
-    bounding: Bounds.needed(settings)
+    bounding: AutoStop.needed(settings)
       ? loop(
-        new Bounds({
+        new AutoStop({
           clock,
           limits: settings,
           activity,
@@ -270,8 +270,8 @@ function newHorses(
   modules: readonly string[],
   registry: Registry,
   clock: Clock,
-): Horses {
-  return new Horses({
+): HorsePool {
+  return new HorsePool({
     modules,
     store: { enqueue: (jobs) => store.enqueue(jobs), declaredClasses: declaredWithin(registry, store) },
     graceMs: settings.graceMs,

@@ -13,19 +13,19 @@ import type { Settings } from "../config/settings.ts";
 import type { QueueWeight } from "../config/kinds.ts";
 import { type Log, logger } from "../log/log.ts";
 import { StoreError } from "../store/port/errors.ts";
-import type { ProcessRecord } from "../store/port/jobs.ts";
+import type { WorkerRecord } from "../store/port/jobs.ts";
 import { control, type Controls } from "./control/control.ts";
 import { readCrontab } from "./schedule/cron_sources.ts";
 import { callHook, type Hooks } from "./hooks.ts";
 import { identityOf, randomId } from "./host/identity.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { claimName } from "./liveness/unique_name.ts";
-import { OUTCOMES_SHARE, Parting, PARTING_MS } from "./shutdown_budget.ts";
-import { buildParts, type Parts } from "./components.ts";
+import { OUTCOMES_SHARE, PARTING_MS, ShutdownBudget } from "./shutdown_budget.ts";
+import { buildComponents, type Components } from "./components.ts";
 import { chooseQueues, queueOrder } from "./work/queue_order.ts";
 import type { Service } from "./service.ts";
 import { Inbox } from "./control/signals.ts";
-import { StartEnded, Starting } from "./startup_steps.ts";
+import { StartEnded, StartupSteps } from "./startup_steps.ts";
 import { Status } from "./control/status.ts";
 import type { ServerCounts } from "./stats/counters.ts";
 
@@ -42,7 +42,7 @@ export class Launcher implements Controls {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #hooks: Hooks;
-  readonly #parts: Parts;
+  readonly #parts: Components;
   readonly #status: Status;
   /** What takes jobs out of the store, or moves them to where they are taken. */
   #taking: Service[] = [];
@@ -72,7 +72,7 @@ export class Launcher implements Controls {
     this.#log = logger("launcher", this.#clock);
     this.#hooks = options.hooks ?? {};
     this.#timeoutMs = settings.timeoutMs;
-    this.#parts = buildParts(options, {
+    this.#parts = buildComponents(options, {
       identity: this.identity,
       clock: this.#clock,
       inbox: this.inbox,
@@ -128,7 +128,7 @@ export class Launcher implements Controls {
    * @throws {StoreError} when the process cannot be registered
    */
   async start(): Promise<boolean> {
-    const starting = new Starting({ clock: this.#clock, log: this.#log, inbox: this.inbox });
+    const starting = new StartupSteps({ clock: this.#clock, log: this.#log, inbox: this.inbox });
     const claiming = new AbortController();
     this.#parts.lateErrors.start();
     try {
@@ -221,7 +221,7 @@ export class Launcher implements Controls {
   }
 
   /** What this process is and does, as of now. */
-  describe(): ProcessRecord {
+  describe(): WorkerRecord {
     return this.#status.describe();
   }
 
@@ -280,7 +280,7 @@ export class Launcher implements Controls {
 
   async #stop(): Promise<void> {
     this.#options.onStopping?.();
-    const parting = new Parting(this.#clock, this.#partingMs);
+    const parting = new ShutdownBudget(this.#clock, this.#partingMs);
     let deregistered = false;
     const steps: [string, () => Promise<unknown>][] = [
       ["bounds", async () => await this.#parts.bounding?.stop()],
@@ -315,7 +315,7 @@ export class Launcher implements Controls {
   }
 
   /** Takes nothing more, and ends the jobs that run. */
-  async #endJobs(parting: Parting): Promise<void> {
+  async #endJobs(parting: ShutdownBudget): Promise<void> {
     // The deadline counts from now, also when the store keeps the last taking waiting.
     const quieted = this.quiet();
     const { signal } = this.#cold;
@@ -328,7 +328,7 @@ export class Launcher implements Controls {
     if (!await parting.within(this.#parts.settler.flush(), OUTCOMES_SHARE)) this.#parts.settler.abandon();
   }
 
-  async #endMeasuring(parting: Parting): Promise<void> {
+  async #endMeasuring(parting: ShutdownBudget): Promise<void> {
     const { measurer, measuring } = this.#parts;
     if (!await parting.within(measuring.stop().then(() => measurer.step()))) measurer.abandon();
   }

@@ -11,7 +11,7 @@ import type { LogLevel } from "../log/log.ts";
 import { StoreError } from "../store/port/errors.ts";
 
 /** Knows which parts the store fails now. */
-export class Outage {
+export class OutageLog {
   readonly #failing = new Map<string, { readonly level: LogLevel; readonly beats: number }>();
   /** Heartbeats that reached the store. */
   #beats = 0;

@@ -10,7 +10,7 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log/log.ts";
 import { isGone, StoreError } from "../store/port/errors.ts";
-import { Outage } from "./outage_log.ts";
+import { OutageLog } from "./outage_log.ts";
 import type { Tasks } from "./control/tasks.ts";
 
 /** A moving part. */
@@ -38,14 +38,14 @@ export interface LoopServices {
   readonly tasks: Tasks;
   readonly log: Log;
   /** Shared by all loops of a server; default: one of this loop's own. */
-  readonly outage?: Outage;
+  readonly outage?: OutageLog;
   /** Ends the server: the store is gone, and trying again cannot help. */
   readonly fail?: (error: StoreError) => void;
 }
 
 /** After the n-th failure in a row a loop waits this long, doubled each time, with jitter. */
 const FIRST_BACKOFF_MS = 250;
-const LONGEST_BACKOFF_MS = 5_000;
+const MAX_BACKOFF_MS = 5_000;
 /** A loop that has failed this many times in a row, though the store answers heartbeats, warns, at most once a minute. */
 const MIN_REPEATED_FAILURES = 3;
 const WARNING_INTERVAL_MS = 60_000;
@@ -77,7 +77,7 @@ export class Loop<Result> implements Service {
   async #run(signal: AbortSignal): Promise<void> {
     const { tasks, clock, log } = this.#services;
     const task = tasks.add(this.name);
-    const { outage = new Outage() } = this.#services;
+    const { outage = new OutageLog() } = this.#services;
     let failures = 0;
     let warnedAt = -Infinity;
     while (!signal.aborted) {
@@ -91,7 +91,7 @@ export class Loop<Result> implements Service {
         if (!signal.aborted) await this.#body.rest(result, signal);
       } catch (error) {
         failures++;
-        const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1)) * (0.5 + Math.random());
+        const backoff = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1)) * (0.5 + Math.random());
         // A store that is away is said once, by whoever is to tell; a fault of ours each time, with its stack.
         if (isGone(error)) this.#services.fail?.(error);
         else if (!(error instanceof StoreError)) {

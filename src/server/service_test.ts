@@ -2,12 +2,12 @@ import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/clock.ts";
 import { KeptLog } from "../../tests/support/log.ts";
 import { StoreError } from "../store/port/errors.ts";
-import { Outage } from "./outage_log.ts";
+import { OutageLog } from "./outage_log.ts";
 import { Loop, type LoopBody } from "./service.ts";
 import { Tasks } from "./control/tasks.ts";
 
 /** A loop over `step` that rests on the clock, and what it is watched by. */
-function loopOver(step: (count: number) => unknown, restMs = 1_000, outage = new Outage()) {
+function loopOver(step: (count: number) => unknown, restMs = 1_000, outage = new OutageLog()) {
   const clock = new FakeClock();
   const tasks = new Tasks(clock);
   const log = new KeptLog();
@@ -150,7 +150,7 @@ Deno.test("a loop survives whatever is thrown, also at rest, and stops while it 
 });
 
 Deno.test("a loop that keeps failing while heartbeats reach the store warns once a minute, with the reason", async () => {
-  const outage = new Outage("redis://127.0.0.1:6379/0");
+  const outage = new OutageLog("redis://127.0.0.1:6379/0");
   let isFixed = false;
   const { loop, clock, log } = loopOver(
     () => {

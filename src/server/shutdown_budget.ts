@@ -13,7 +13,7 @@ export const PARTING_MS = 5_000;
 export const OUTCOMES_SHARE = 0.8;
 
 /** Waits for what needs the store, and no longer than the bound in all. */
-export class Parting {
+export class ShutdownBudget {
   readonly #clock: Clock;
   readonly #maxMs: number;
   #leftMs: number;

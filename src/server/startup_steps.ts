@@ -23,7 +23,7 @@ export class StartEnded extends Error {
 }
 
 /** What the steps are told. */
-export interface StartingOptions {
+export interface StartupStepsOptions {
   /** Says when to speak. */
   readonly clock: Clock;
   readonly log: Pick<Log, "warn">;
@@ -32,10 +32,10 @@ export interface StartingOptions {
 }
 
 /** Says in which step a start is, and ends it when that is asked for. */
-export class Starting {
-  readonly #options: StartingOptions;
+export class StartupSteps {
+  readonly #options: StartupStepsOptions;
 
-  constructor(options: StartingOptions) {
+  constructor(options: StartupStepsOptions) {
     this.#options = options;
   }
 

@@ -2,12 +2,12 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../tests/support/clock.ts";
 import { KeptLog } from "../../tests/support/log.ts";
 import { Inbox } from "./control/signals.ts";
-import { NAMED_AFTER_MS, StartEnded, Starting } from "./startup_steps.ts";
+import { NAMED_AFTER_MS, StartEnded, StartupSteps } from "./startup_steps.ts";
 
 Deno.test("a step of the start that hangs is named, again and again, until it is over", async () => {
   const clock = new FakeClock();
   const log = new KeptLog();
-  const starting = new Starting({ clock, log, inbox: new Inbox() });
+  const starting = new StartupSteps({ clock, log, inbox: new Inbox() });
   const hanging = Promise.withResolvers<string>();
   const step = starting.step("heartbeat", hanging.promise);
   await clock.advance(NAMED_AFTER_MS - 1);
@@ -24,7 +24,7 @@ Deno.test("a step of the start that hangs is named, again and again, until it is
 
 Deno.test("a step that fails fails the start, and is watched no longer", async () => {
   const clock = new FakeClock();
-  const starting = new Starting({ clock, log: new KeptLog(), inbox: new Inbox() });
+  const starting = new StartupSteps({ clock, log: new KeptLog(), inbox: new Inbox() });
   await assertRejects(() => starting.step("name", Promise.reject(new Error("taken"))), Error, "taken");
   assertEquals(clock.sleeping, []);
 });
@@ -32,7 +32,7 @@ Deno.test("a step that fails fails the start, and is watched no longer", async (
 Deno.test("a stop that is asked for ends the step that hangs, and stays in the inbox for who acts on it", async () => {
   const clock = new FakeClock();
   const inbox = new Inbox();
-  const starting = new Starting({ clock, log: new KeptLog(), inbox });
+  const starting = new StartupSteps({ clock, log: new KeptLog(), inbox });
   inbox.put({ verb: "reopen", by: "SIGUSR2" });
   const step = starting.step("store", new Promise(() => {}));
   inbox.put({ verb: "stop", by: "SIGTERM" });

@@ -17,18 +17,18 @@
  */
 import { getField } from "../job/raw.ts";
 import type { Entry } from "./admin/admin.ts";
-import type { Adopted, Departure } from "./admin/import.ts";
+import type { Departure, ImportedJob } from "./admin/import.ts";
 import { ByteBudget } from "./port/batch_bytes.ts";
-import { MOST_CRON_RECORDS } from "./port/cron.ts";
+import { MAX_CRON_RECORDS } from "./port/cron.ts";
 import type { OpenStore } from "./open.ts";
 
 /** Why a move cannot be, or cannot go on. */
-export class MoveError extends Error {
+export class MigrateError extends Error {
   override readonly name = "MoveError";
 }
 
 /** How far a move is. */
-export interface MoveProgress {
+export interface MigrateProgress {
   /** Jobs moved so far by this run. */
   readonly moved: number;
   /** Jobs there were at the start; more if some came in. */
@@ -36,15 +36,15 @@ export interface MoveProgress {
 }
 
 /** How to move. */
-export interface MoveOptions {
+export interface MigrateOptions {
   /** Told after each batch. */
-  readonly onProgress?: (progress: MoveProgress) => void;
+  readonly onProgress?: (progress: MigrateProgress) => void;
   /** Stops after the batch under way; the rest stays where it is. */
   readonly signal?: AbortSignal;
 }
 
 /** What was moved. */
-export interface MoveResult {
+export interface MigrateResult {
   /** Jobs. */
   readonly jobs: number;
   /** Entries of the crontab. */
@@ -55,16 +55,20 @@ const BATCH = 500;
 /** Jobs of the first batch of a place, whose payloads may be of any size. The next ones are larger. */
 const FIRST_BATCH = 50;
 
-type JobPlace = Adopted["place"];
+type JobPlace = ImportedJob["place"];
 
 /**
  * Moves everything from `from` to `to`.
  *
- * @throws {MoveError} when both are one store, or somebody performs jobs of the source
+ * @throws {MigrateError} when both are one store, or somebody performs jobs of the source
  * @throws {StoreError} when a store cannot do its part
  * @throws the signal's reason when it aborts
  */
-export async function moveStore(from: OpenStore, to: OpenStore, options: MoveOptions = {}): Promise<MoveResult> {
+export async function migrateStore(
+  from: OpenStore,
+  to: OpenStore,
+  options: MigrateOptions = {},
+): Promise<MigrateResult> {
   await refuseSame(from, to);
   await refuseWhileBusy(from);
   const { enqueued, scheduled, retry, dead } = await from.stats();
@@ -90,7 +94,7 @@ export async function moveStore(from: OpenStore, to: OpenStore, options: MoveOpt
   return { jobs, cron: await moveCron(from, to, options.signal) };
 }
 
-/** @throws {MoveError} when both are one store, whatever their addresses: its jobs would be moved to itself for ever */
+/** @throws {MigrateError} when both are one store, whatever their addresses: its jobs would be moved to itself for ever */
 async function refuseSame(from: OpenStore, to: OpenStore): Promise<void> {
   const key = `same-${crypto.randomUUID()}`;
   await to.remember(key);
@@ -100,8 +104,8 @@ async function refuseSame(from: OpenStore, to: OpenStore): Promise<void> {
 }
 
 /** What is said when the addresses of both sides lead to one store. */
-export function sameStore(from: string, to: string): MoveError {
-  return new MoveError(`"${from}" and "${to}" are one and the same store; wanted: two`);
+export function sameStore(from: string, to: string): MigrateError {
+  return new MigrateError(`"${from}" and "${to}" are one and the same store; wanted: two`);
 }
 
 /** Queues that were paused or limited at the source, and now are at the target. */
@@ -149,7 +153,7 @@ async function movePlace(from: OpenStore, to: OpenStore, { place, onMoved, signa
     const gone = isOurs ? await moveBatch(from, to, { batch, entries: some }) : await moveAnnounced(from, to, batch);
     onMoved(gone);
     if (gone < batch.refs.length) {
-      throw new MoveError(
+      throw new MigrateError(
         `Cannot move on: ${
           batch.refs.length - gone
         } jobs were taken out of "${from.url}" while they were moved; stop ` +
@@ -191,13 +195,13 @@ function countFitting(entries: readonly Entry[]): number {
   return over < 0 ? entries.length : over;
 }
 
-function toAdopt({ place, payload, at }: Entry): Adopted {
+function toAdopt({ place, payload, at }: Entry): ImportedJob {
   const unique = place.in === "dead" ? undefined : lockOf(payload);
   return { place: place as JobPlace, payload, ...(at !== undefined && { at }), ...(unique && { unique }) };
 }
 
 /** The unique lock that a job has as its payload tells; for its whole time from now on, for want of knowing better. */
-function lockOf(payload: string): Adopted["unique"] {
+function lockOf(payload: string): ImportedJob["unique"] {
   const key = getField(payload, "unique_key");
   const seconds = getField(payload, "unique_for");
   const jid = getField(payload, "jid");
@@ -210,11 +214,11 @@ async function moveCron(from: OpenStore, to: OpenStore, signal: AbortSignal | un
   for (const { name, version, definition, state } of (await from.cronRead()).entries) {
     signal?.throwIfAborted();
     if ((await to.cronRead({ names: [name] })).entries.length === 0) {
-      const records = (await from.cronHistory(name, MOST_CRON_RECORDS)).reverse();
+      const records = (await from.cronHistory(name, MAX_CRON_RECORDS)).reverse();
       await to.cronWrite([{ name, version: 0, definition, state, jobs: [], awaited: false, records }]);
     }
     if (!await from.cronRemove(name, version)) {
-      throw new MoveError(
+      throw new MigrateError(
         `Cannot move the crontab entry "${name}": it changed meanwhile; stop whoever uses "${from.url}", then run this again`,
       );
     }
@@ -223,12 +227,14 @@ async function moveCron(from: OpenStore, to: OpenStore, signal: AbortSignal | un
   return count;
 }
 
-/** @throws {MoveError} when somebody performs jobs of this store, or has some that would be missing */
+/** @throws {MigrateError} when somebody performs jobs of this store, or has some that would be missing */
 async function refuseWhileBusy(store: OpenStore): Promise<void> {
   const { processes, leased } = await store.stats();
   if (processes > 0) {
     const names = (await store.processes()).filter((process) => process.alive).map((process) => process.identity);
-    throw new MoveError(`Cannot move from "${store.url}" while processes work there: stop ${names.join(", ")} first`);
+    throw new MigrateError(
+      `Cannot move from "${store.url}" while processes work there: stop ${names.join(", ")} first`,
+    );
   }
   if (leased === 0) return;
   // All workers are offline here: their jobs go back to the queues first.
@@ -241,6 +247,6 @@ async function refuseWhileBusy(store: OpenStore): Promise<void> {
   for (const owner of owners) await store.deregister(owner);
   const left = (await store.stats()).leased;
   if (left > 0) {
-    throw new MoveError(`Cannot move from "${store.url}": ${left} jobs are running there, wait for their end`);
+    throw new MigrateError(`Cannot move from "${store.url}": ${left} jobs are running there, wait for their end`);
   }
 }

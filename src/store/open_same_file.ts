@@ -10,7 +10,7 @@
  *
  * @throws {StoreError} when one of them cannot be read
  */
-export async function leadToOneFile(one: string, other: string): Promise<boolean> {
+export async function isSameFile(one: string, other: string): Promise<boolean> {
   if (!one.startsWith("sqlite:") || !other.startsWith("sqlite:")) return false;
   const { parseAddress } = await import("./sqlite/address.ts");
   const [file, otherFile] = await Promise.all([one, other].map(async (url) => {

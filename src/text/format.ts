@@ -11,7 +11,7 @@ export function number(value: number): string {
 }
 
 /** Names that are given one by one; the others are counted. */
-export const MOST_NAMES = 5;
+export const MAX_NAMES = 5;
 
 /**
  * The first few, and how many more.
@@ -19,6 +19,6 @@ export const MOST_NAMES = 5;
  * @param total how many there are, where `names` has only the first few
  */
 export function fewOf(names: readonly string[], total: number = names.length): string {
-  const more = total - MOST_NAMES;
-  return names.slice(0, MOST_NAMES).join(" ") + (more > 0 ? ` and ${more} more` : "");
+  const more = total - MAX_NAMES;
+  return names.slice(0, MAX_NAMES).join(" ") + (more > 0 ? ` and ${more} more` : "");
 }

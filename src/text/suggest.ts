@@ -6,7 +6,7 @@
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
 
 /** The one of the known words that begins with `given`, else the nearest, if any is near. */
-export function nearest(given: string, known: readonly string[]): string | undefined {
+export function closestWord(given: string, known: readonly string[]): string | undefined {
   const beginning = known.find((word) => given.length > 1 && word.startsWith(given));
   if (beginning !== undefined) return beginning;
   const ranked = known.map((word) => ({ word, distance: levenshteinDistance(given, word) }));

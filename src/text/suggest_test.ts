@@ -1,21 +1,21 @@
 import { assertEquals } from "@std/assert";
-import { nearest } from "./suggest.ts";
+import { closestWord } from "./suggest.ts";
 
 const WORDS = ["push", "ps", "stats", "stop", "concurrency", "constructor"];
 
 Deno.test("nearest finds the word that was meant", () => {
-  assertEquals(nearest("pusj", WORDS), "push");
-  assertEquals(nearest("concurency", WORDS), "concurrency");
-  assertEquals(nearest("PUSH".toLowerCase(), WORDS), "push");
+  assertEquals(closestWord("pusj", WORDS), "push");
+  assertEquals(closestWord("concurency", WORDS), "concurrency");
+  assertEquals(closestWord("PUSH".toLowerCase(), WORDS), "push");
 });
 
 Deno.test("nearest prefers a word that begins like it", () => {
-  assertEquals(nearest("conc", WORDS), "concurrency");
-  assertEquals(nearest("sta", WORDS), "stats");
+  assertEquals(closestWord("conc", WORDS), "concurrency");
+  assertEquals(closestWord("sta", WORDS), "stats");
 });
 
 Deno.test("nearest guesses nothing where no word is near", () => {
-  assertEquals(nearest("frobnicate", WORDS), undefined);
-  assertEquals(nearest("", WORDS), undefined);
-  assertEquals(nearest("x", []), undefined);
+  assertEquals(closestWord("frobnicate", WORDS), undefined);
+  assertEquals(closestWord("", WORDS), undefined);
+  assertEquals(closestWord("x", []), undefined);
 });

@@ -5,7 +5,7 @@
  */
 import { parsePayload } from "../job/job.ts";
 import type { Entry } from "../store/admin/admin.ts";
-import { type Around, type Obstacle, obstaclesTo } from "../store/ops/blockers.ts";
+import { type Around, type Blocker, blockersOf } from "../store/ops/blockers.ts";
 import { limitUse } from "./limits.ts";
 import { relative } from "./times.ts";
 
@@ -42,7 +42,7 @@ function queueReasons(
   inQueue: boolean,
   around: Surroundings,
 ): string[] {
-  const obstacles = obstaclesTo({ queue, class: className }, around)
+  const obstacles = blockersOf({ queue, class: className }, around)
     // Those who are busy now need not be when its time comes.
     .filter(({ is }) => inQueue || is !== "busy");
   const reasons = obstacles.map((obstacle) => reasonOf(obstacle, queue, className, around));
@@ -50,7 +50,7 @@ function queueReasons(
   return reasons;
 }
 
-function reasonOf(obstacle: Obstacle, queue: string, className: string | undefined, around: Surroundings): string {
+function reasonOf(obstacle: Blocker, queue: string, className: string | undefined, around: Surroundings): string {
   switch (obstacle.is) {
     case "all-paused":
       return `All queues are paused${untilWhen(obstacle.forMs, around)}`;

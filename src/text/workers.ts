@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { ProcessInfo } from "../store/admin/admin.ts";
+import type { WorkerInfo } from "../store/admin/admin.ts";
 
 /** Whether it is a process of Sidekiq's: it says nothing of what it has done, and answers nobody here. */
-export function isSidekiqs({ totals }: Pick<ProcessInfo, "totals">): boolean {
+export function isSidekiqWorker({ totals }: Pick<WorkerInfo, "totals">): boolean {
   return totals === undefined;
 }
 

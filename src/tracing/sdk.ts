@@ -14,9 +14,9 @@ import { ReportingExporter } from "./reporting.ts";
 import { readSdkSettings } from "./sdk_settings.ts";
 
 /** Hostile payloads make long names. */
-const LONGEST_VALUE = 10_000;
+const MAX_VALUE = 10_000;
 
-const LONGEST_SAID = 300;
+const MAX_SAID = 300;
 
 /** What was set up. */
 export interface Sdk {
@@ -37,7 +37,7 @@ export function startSdk(warn: (message: string) => void, brief: boolean): Sdk {
   const provider = new TracerProvider({
     resource: resource(),
     sampler: settings.sampler,
-    spanLimits: { attributeValueLengthLimit: settings.valueLengthLimit ?? LONGEST_VALUE },
+    spanLimits: { attributeValueLengthLimit: settings.valueLengthLimit ?? MAX_VALUE },
     spanProcessors: reporting ? [new BatchSpanProcessor({ exporter: reporting, ...settings.batch })] : [],
   });
   diag.setLogger(once(warn), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
@@ -74,7 +74,7 @@ function once(warn: (message: string) => void) {
   const say = (...parts: unknown[]) => {
     // The first part may be but the name of who says it; of the others, what are no words is a payload.
     const words = parts.flatMap((part) => part instanceof Error ? part.message : typeof part === "string" ? part : []);
-    const message = words.join(": ").replace(/[\p{C}\s]+/gu, " ").slice(0, LONGEST_SAID);
+    const message = words.join(": ").replace(/[\p{C}\s]+/gu, " ").slice(0, MAX_SAID);
     const kind = message.replace(/\d+/g, "N").slice(0, 60);
     if (said.has(kind) || said.size > 20) return;
     said.add(kind);

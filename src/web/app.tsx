@@ -11,17 +11,17 @@ import { apiRoutes } from "./api/routes.ts";
 import { ASSETS } from "./assets.ts";
 import { equal } from "./auth/accounts.ts";
 import { Hosts, isReadFromElsewhere, senderOf } from "./auth/origin.ts";
-import { Refusal } from "./http/body.ts";
-import type { Desk, WebEnv } from "./services.ts";
+import { HttpError } from "./http/body.ts";
+import type { Services, WebEnv } from "./services.ts";
 import { eventStream } from "./read/events.ts";
 import { formOf, SMALL_FORM_BYTES } from "./http/forms.ts";
 import { loginRoutes } from "./auth/login.tsx";
 import { METRICS_TYPE, metricsText } from "./prometheus/metrics.ts";
-import { actRoutes } from "./pages/forms.tsx";
+import { formRoutes } from "./pages/forms.tsx";
 import { cronRoutes } from "./pages/cron.tsx";
 import { cronFormRoutes } from "./pages/cron_form.tsx";
 import { ErrorPage } from "./pages/misc.tsx";
-import { readRoutes } from "./pages/views.tsx";
+import { viewRoutes } from "./pages/views.tsx";
 import { herePath } from "./read/paging.ts";
 import { singleFlight } from "./http/single_flight.ts";
 
@@ -48,11 +48,11 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** The application. */
-export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
+export function newApp(services: Services, hostNames: readonly string[]): Hono<WebEnv> {
   const hosts = new Hosts(hostNames);
-  const problemOfStore = singleFlight(() => storeProblem(desk));
-  const metrics = singleFlight(() => metricsText(desk));
-  const app = new Hono<WebEnv>({ strict: false }).basePath(desk.prefix || "/") as Hono<WebEnv>;
+  const problemOfStore = singleFlight(() => storeProblem(services));
+  const metrics = singleFlight(() => metricsText(services));
+  const app = new Hono<WebEnv>({ strict: false }).basePath(services.prefix || "/") as Hono<WebEnv>;
   app.use(async (c, next) => {
     await next();
     for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
@@ -60,12 +60,12 @@ export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
   });
   app.use(async (c, next) => {
     if (hosts.allows(c.req.header("host") ?? new URL(c.req.url).host)) return await next();
-    throw new Refusal(403, "This name is not one of ours: name it with --host, or ask by address");
+    throw new HttpError(403, "This name is not one of ours: name it with --host, or ask by address");
   });
   app.get("/assets/:name", (c) => {
     const name = c.req.param("name");
     const asset = Object.hasOwn(ASSETS, name) ? ASSETS[name] : undefined;
-    if (asset === undefined) throw new Refusal(404, "No such file");
+    if (asset === undefined) throw new HttpError(404, "No such file");
     return c.body(asset.text, 200, {
       "content-type": asset.type,
       "cache-control": "public, max-age=31536000, immutable",
@@ -73,23 +73,23 @@ export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
   });
   app.get("/healthz", (c) => c.text("ok\n"));
   app.get("/readyz", async (c) => {
-    const problem = desk.notReady?.() ?? await problemOfStore();
+    const problem = services.notReady?.() ?? await problemOfStore();
     return problem === undefined ? c.text("ready\n") : c.text(`${problem}\n`, 503);
   });
-  loginRoutes(app, desk);
-  app.use((c, next) => admit(desk, c, next));
-  app.use((c, next) => guardActions(desk, c, next));
+  loginRoutes(app, services);
+  app.use((c, next) => admit(services, c, next));
+  app.use((c, next) => guardActions(services, c, next));
   app.get("/metrics", async (c) => c.body(await metrics(), 200, { "content-type": METRICS_TYPE }));
-  app.get("/events", (c) => eventStream(desk, c));
+  app.get("/events", (c) => eventStream(services, c));
   // Probes, metrics and assets are before this.
-  app.use((c, next) => limit(desk, c, next));
-  apiRoutes(app, desk);
-  readRoutes(app, desk);
-  actRoutes(app, desk);
-  cronRoutes(app, desk);
-  cronFormRoutes(app, desk);
-  app.notFound((c) => refuse(desk, c, 404, "No such page"));
-  app.onError((error, c) => explain(desk, c, error));
+  app.use((c, next) => limit(services, c, next));
+  apiRoutes(app, services);
+  viewRoutes(app, services);
+  formRoutes(app, services);
+  cronRoutes(app, services);
+  cronFormRoutes(app, services);
+  app.notFound((c) => refuse(services, c, 404, "No such page"));
+  app.onError((error, c) => explain(services, c, error));
   return app;
 }
 
@@ -97,7 +97,7 @@ export function newApp(desk: Desk, hostNames: readonly string[]): Hono<WebEnv> {
 const READY_MS = 2_000;
 
 /** Whoever only shows the store is ready when that answers: while all is paused, more than ever. */
-async function storeProblem({ store, clock, notReady }: Desk): Promise<string | undefined> {
+async function storeProblem({ store, clock, notReady }: Services): Promise<string | undefined> {
   const over = new AbortController();
   const late = clock.sleep(READY_MS, over.signal).then(() => "The store does not answer");
   try {
@@ -112,81 +112,81 @@ async function storeProblem({ store, clock, notReady }: Desk): Promise<string | 
   }
 }
 
-async function admit(desk: Desk, c: Context<WebEnv>, next: Next): Promise<Response | void> {
-  const admission = await desk.gate.admit(c, c.env?.peer ?? "");
+async function admit(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
+  const admission = await services.gate.admit(c, c.env?.peer ?? "");
   if (!("refused" in admission)) {
     c.set("visitor", admission);
     return await next();
   }
   if (admission.refused === "wait") {
     c.header("retry-after", String(Math.ceil(admission.waitMs / 1_000)));
-    return refuse(desk, c, 429, "Too many attempts: wait a little");
+    return refuse(services, c, 429, "Too many attempts: wait a little");
   }
-  const forPrograms = isForPrograms(desk, c) || c.req.header("authorization") !== undefined;
-  if (!forPrograms && desk.gate.canLogIn && c.req.method === "GET") {
-    return c.redirect(`${desk.prefix}/login?next=${encodeURIComponent(herePath(desk, c))}`, 303);
+  const forPrograms = isForPrograms(services, c) || c.req.header("authorization") !== undefined;
+  if (!forPrograms && services.gate.canLogIn && c.req.method === "GET") {
+    return c.redirect(`${services.prefix}/login?next=${encodeURIComponent(herePath(services, c))}`, 303);
   }
   c.header("www-authenticate", 'Bearer realm="jobs", Basic realm="jobs", charset="UTF-8"');
-  return refuse(desk, c, 401, "A login is wanted: a token (Authorization: Bearer …), or a name and a password");
+  return refuse(services, c, 401, "A login is wanted: a token (Authorization: Bearer …), or a name and a password");
 }
 
 /**
  * Refuses what another site's page sends, and actions of visitors who may not act. Checks everything that costs nothing
  * before it reads the body.
  */
-async function guardActions(desk: Desk, c: Context<WebEnv>, next: Next): Promise<Response | void> {
+async function guardActions(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
   if (c.req.method === "GET" || c.req.method === "HEAD") {
     if (!isReadFromElsewhere(c.req.raw.headers)) return await next();
-    throw new Refusal(403, "Another site asks for this: it is read from our own pages, and by programs");
+    throw new HttpError(403, "Another site asks for this: it is read from our own pages, and by programs");
   }
-  if (c.req.method !== "POST") return refuse(desk, c, 405, "Only GET and POST are answered");
+  if (c.req.method !== "POST") return refuse(services, c, 405, "Only GET and POST are answered");
   const visitor = c.get("visitor");
   const sender = senderOf(c.req.raw.headers);
   const named = visitor.by === "token";
-  if (sender === "other" && !named) throw new Refusal(403, "Another site sent this: actions come from our own pages");
-  const isHarmless = ["/theme", "/logout"].includes(herePath(desk, c));
-  if (visitor.role !== "operator" && !isHarmless) throw new Refusal(403, "You may look, not act");
-  if (isForPrograms(desk, c)) {
+  if (sender === "other" && !named) throw new HttpError(403, "Another site sent this: actions come from our own pages");
+  const isHarmless = ["/theme", "/logout"].includes(herePath(services, c));
+  if (visitor.role !== "operator" && !isHarmless) throw new HttpError(403, "You may look, not act");
+  if (isForPrograms(services, c)) {
     // A page elsewhere cannot send JSON without asking first, and is never allowed to.
     if (!/^application\/json\b/i.test(c.req.header("content-type") ?? "")) {
-      throw new Refusal(415, "The request has no JSON; wanted: Content-Type: application/json");
+      throw new HttpError(415, "The request has no JSON; wanted: Content-Type: application/json");
     }
     if (visitor.by === "cookie" && !equal(c.req.header("x-jobs-token") ?? "", visitor.formToken)) {
-      throw new Refusal(403, "The session's token is wanted in X-Jobs-Token; programs use Authorization: Bearer");
+      throw new HttpError(403, "The session's token is wanted in X-Jobs-Token; programs use Authorization: Bearer");
     }
     return await next();
   }
-  const form = await (isHarmless ? formOf(c, desk, SMALL_FORM_BYTES) : formOf(c, desk));
+  const form = await (isHarmless ? formOf(c, services, SMALL_FORM_BYTES) : formOf(c, services));
   if (!equal(form.get("token") ?? "", visitor.formToken)) {
-    throw new Refusal(403, "The page is too old for this: load it again");
+    throw new HttpError(403, "The page is too old for this: load it again");
   }
   return await next();
 }
 
 /** So many are answered at a time. An operator's action waits behind nobody who only looks. */
-async function limit(desk: Desk, c: Context<WebEnv>, next: Next): Promise<Response | void> {
+async function limit(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
   if (c.req.method === "POST") return await next();
-  using place = await desk.limiter.enter(c.get("visitor").address, c.req.raw.signal);
+  using place = await services.limiter.enter(c.get("visitor").address, c.req.raw.signal);
   if (place !== undefined) return await next();
   c.header("retry-after", "1");
-  return refuse(desk, c, 503, "Too many requests from your address wait for an answer: try again in a moment");
+  return refuse(services, c, 503, "Too many requests from your address wait for an answer: try again in a moment");
 }
 
-function explain(desk: Desk, c: Context<WebEnv>, error: Error): Response | Promise<Response> {
-  if (error instanceof Refusal) return refuse(desk, c, error.status, error.message);
-  if (error instanceof CursorError) return refuse(desk, c, 400, error.message);
-  if (error instanceof StoreError) return refuse(desk, c, 503, error.message);
-  desk.log.error("Request failed", { path: c.req.path, error });
-  return refuse(desk, c, 500, "Something went wrong here; the log says what");
+function explain(services: Services, c: Context<WebEnv>, error: Error): Response | Promise<Response> {
+  if (error instanceof HttpError) return refuse(services, c, error.status, error.message);
+  if (error instanceof CursorError) return refuse(services, c, 400, error.message);
+  if (error instanceof StoreError) return refuse(services, c, 503, error.message);
+  services.log.error("Request failed", { path: c.req.path, error });
+  return refuse(services, c, 500, "Something went wrong here; the log says what");
 }
 
-function refuse(desk: Desk, c: Context<WebEnv>, status: number, message: string): Response | Promise<Response> {
+function refuse(services: Services, c: Context<WebEnv>, status: number, message: string): Response | Promise<Response> {
   const code = status as 400;
-  if (isForPrograms(desk, c)) return c.json({ error: message }, code);
-  return c.html("<!doctype html>" + <ErrorPage prefix={desk.prefix} status={status} message={message} />, code);
+  if (isForPrograms(services, c)) return c.json({ error: message }, code);
+  return c.html("<!doctype html>" + <ErrorPage prefix={services.prefix} status={status} message={message} />, code);
 }
 
-function isForPrograms(desk: Desk, c: Context): boolean {
-  const path = herePath(desk, c);
+function isForPrograms(services: Services, c: Context): boolean {
+  const path = herePath(services, c);
   return /^\/(api\/|api$|metrics|events)/.test(path);
 }

@@ -1,5 +1,5 @@
 /**
- * The desk: what all pages and the API work with.
+ * The services: what all pages and the API work with.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log/log.ts";
 import type { OpenStore } from "../store/open.ts";
 import type { Gate, Visitor } from "./auth/gate.ts";
-import type { Arriving } from "./http/body.ts";
-import type { Feed } from "./read/live_stats.ts";
+import type { BodyBudget } from "./http/body.ts";
+import type { LiveStats } from "./read/live_stats.ts";
 import type { Limiter } from "./http/limiter.ts";
 import type { Mask } from "./read/mask.ts";
 import type { Operations } from "./actions/operations.ts";
-import type { RecentMeasures } from "./read/recent_metrics.ts";
-import type { ProcessCounts } from "./prometheus/worker_metrics.ts";
-import type { Slices } from "./http/cooperative_queue.ts";
+import type { RecentMetrics } from "./read/recent_metrics.ts";
+import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
+import type { CooperativeQueue } from "./http/cooperative_queue.ts";
 
 /** One setting as it was loaded. */
 export interface SettingRow {
@@ -28,22 +28,22 @@ export interface SettingRow {
 }
 
 /** What there is to work with. */
-export interface Desk {
+export interface Services {
   readonly store: OpenStore;
   readonly client: Client;
   readonly crontab: Crontab;
   readonly clock: Clock;
   readonly mask: Mask;
   readonly gate: Gate;
-  readonly feed: Feed;
-  readonly measures: RecentMeasures;
+  readonly feed: LiveStats;
+  readonly measures: RecentMetrics;
   readonly operations: Operations;
   /** How many pages and API answers are made at the same time. */
   readonly limiter: Limiter;
   /** Bounds the memory of all request bodies. */
-  readonly arriving: Arriving;
+  readonly arriving: BodyBudget;
   /** For what holds the event loop. */
-  readonly slices: Slices;
+  readonly slices: CooperativeQueue;
   /** Where every action is written. */
   readonly audit: Log;
   /** Where failures are written. */
@@ -52,7 +52,7 @@ export interface Desk {
   /** Classes that this process has handlers for; empty when it has none of its own. */
   readonly classes: readonly string[];
   /** What this process counts of its own doing, if it performs jobs, and the others of its supervisor; answers soon. */
-  readonly counts: (() => Promise<readonly ProcessCounts[]>) | undefined;
+  readonly counts: (() => Promise<readonly WorkerCounts[]>) | undefined;
   /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */
   readonly notReady: (() => string | undefined) | undefined;
   /** What stands before every path: empty, or `/jobs`. */

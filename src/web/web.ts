@@ -11,15 +11,15 @@ import { logger } from "../log/log.ts";
 import type { OpenStore } from "../store/open.ts";
 import { newApp } from "./app.tsx";
 import { Gate } from "./auth/gate.ts";
-import { Arriving } from "./http/body.ts";
-import type { Desk, SettingRow } from "./services.ts";
-import { Feed } from "./read/live_stats.ts";
+import { BodyBudget } from "./http/body.ts";
+import type { Services, SettingRow } from "./services.ts";
+import { LiveStats } from "./read/live_stats.ts";
 import { Limiter } from "./http/limiter.ts";
 import { Mask } from "./read/mask.ts";
 import { Operations } from "./actions/operations.ts";
-import { RecentMeasures } from "./read/recent_metrics.ts";
-import type { ProcessCounts } from "./prometheus/worker_metrics.ts";
-import { Slices } from "./http/cooperative_queue.ts";
+import { RecentMetrics } from "./read/recent_metrics.ts";
+import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
+import { CooperativeQueue } from "./http/cooperative_queue.ts";
 
 /** How the web is set up. */
 export interface WebOptions {
@@ -45,7 +45,7 @@ export interface WebOptions {
   /** Classes that can be performed here. */
   readonly classes?: readonly string[];
   /** What this process counts of its own doing, and the others of its supervisor; answers soon. */
-  readonly counts?: () => Promise<readonly ProcessCounts[]>;
+  readonly counts?: () => Promise<readonly WorkerCounts[]>;
   /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */
   readonly notReady?: () => string | undefined;
   /** Default 1 MiB. */
@@ -102,7 +102,7 @@ export function createWeb(options: WebOptions): Web {
     sidekiqWire: options.sidekiqWire ?? 7,
     ...options.tracing?.client,
   });
-  const desk: Desk = {
+  const services: Services = {
     store,
     client,
     crontab: new Crontab({ store, client, clock }),
@@ -113,19 +113,19 @@ export function createWeb(options: WebOptions): Web {
     maxPayloadBytes,
     audit: logger("audit", clock),
     mask: new Mask(options.mask),
-    feed: new Feed(store, clock, log),
-    measures: new RecentMeasures(store, clock),
+    feed: new LiveStats(store, clock, log),
+    measures: new RecentMetrics(store, clock),
     operations: new Operations(clock, log),
     limiter: new Limiter(),
-    arriving: new Arriving(),
-    slices: new Slices(clock),
+    arriving: new BodyBudget(),
+    slices: new CooperativeQueue(clock),
     settings: options.settings ?? [],
     classes: options.classes ?? [],
     counts: options.counts,
     notReady: options.notReady,
   };
-  const app = newApp(desk, options.hosts ?? []);
-  desk.feed.start();
+  const app = newApp(services, options.hosts ?? []);
+  services.feed.start();
   return {
     open: gate.open,
     proxies,
@@ -135,7 +135,7 @@ export function createWeb(options: WebOptions): Web {
       return await (asked ? options.tracing!.within(asked, answer) : answer());
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([desk.feed.close(), desk.operations.close()]);
+      await Promise.all([services.feed.close(), services.operations.close()]);
     },
   };
 }

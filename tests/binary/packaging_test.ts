@@ -12,13 +12,13 @@ const PACKAGING = new URL("../../packaging/", import.meta.url);
 const read = (path: string) => Deno.readTextFile(new URL(path, PACKAGING));
 
 /** What a stop may take in all: running jobs, then handlers that clean up, then the store. */
-const LONGEST_STOP_S = defaultSettings().timeoutMs / 1000 + 3 + 5;
+const MAX_STOP_S = defaultSettings().timeoutMs / 1000 + 3 + 5;
 
 Deno.test("the systemd unit is sound, waits longer than we do, and reloads by HUP", async () => {
   requireTool("systemd-analyze");
   const unit = await read("systemd/jobs.service");
   const value = (name: string) => unit.match(new RegExp(`^${name}=(.*)$`, "m"))?.[1];
-  assert(Number(value("TimeoutStopSec")) > LONGEST_STOP_S);
+  assert(Number(value("TimeoutStopSec")) > MAX_STOP_S);
   assertEquals([value("Type"), value("KillSignal"), value("KillMode")], ["notify", "SIGTERM", "mixed"]);
   assertEquals(value("ExecReload"), "/bin/kill -HUP $MAINPID");
   await using folder = await temporaryFolder();
@@ -54,7 +54,7 @@ Deno.test("the Kubernetes example runs the image as it is meant to run", async (
   // deno-lint-ignore no-explicit-any -- a document of someone else's form
   const { spec } = (parse(await read("kubernetes/jobs.yaml")) as any).spec.template;
   const [container] = spec.containers;
-  assert(spec.terminationGracePeriodSeconds > LONGEST_STOP_S);
+  assert(spec.terminationGracePeriodSeconds > MAX_STOP_S);
   assertEquals([spec.securityContext.runAsUser, container.securityContext.readOnlyRootFilesystem], [65532, true]);
   assertEquals(container.args[0], "run");
   assertEquals(container.readinessProbe.exec.command, ["/usr/bin/jobs", "doctor", "--ready"]);

@@ -1,9 +1,9 @@
 /** What servers measure of their classes is written down once a minute and at the end, and never in the way of a job. */
 import { assert, assertEquals } from "@std/assert";
-import { Measurer } from "../../src/server/stats/metrics_recorder.ts";
-import { Totals } from "../../src/server/stats/class_counters.ts";
+import { MetricsRecorder } from "../../src/server/stats/metrics_recorder.ts";
+import { ClassCounters } from "../../src/server/stats/class_counters.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
-import type { Measurement } from "../../src/store/port/metrics.ts";
+import type { ClassMetrics } from "../../src/store/port/metrics.ts";
 import { Bench } from "../support/bench.ts";
 import { FakeClock } from "../support/clock.ts";
 import { KeptLog } from "../support/log.ts";
@@ -27,15 +27,15 @@ for (const kind of ["sqlite", "redis"] as const) {
   });
 }
 
-function measurerOn(measure: (measurements: readonly Measurement[]) => Promise<void>) {
+function measurerOn(measure: (measurements: readonly ClassMetrics[]) => Promise<void>) {
   const clock = new FakeClock();
-  const totals = new Totals();
+  const totals = new ClassCounters();
   const log = new KeptLog();
-  return { clock, totals, log, measurer: new Measurer({ store: { measure }, totals, clock, log }) };
+  return { clock, totals, log, measurer: new MetricsRecorder({ store: { measure }, totals, clock, log }) };
 }
 
 Deno.test("it writes in the last seconds of each minute, and nothing when nothing was performed", async () => {
-  const written: (readonly Measurement[])[] = [];
+  const written: (readonly ClassMetrics[])[] = [];
   const { clock, totals, measurer } = measurerOn((measurements) => {
     written.push(measurements);
     return Promise.resolve();

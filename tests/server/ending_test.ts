@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { PidfileError, writePidfile } from "../../src/server/host/pidfile.ts";
 import { Bench } from "../support/bench.ts";
-import type { ProcessInfo } from "../../src/store/admin/admin.ts";
+import type { WorkerInfo } from "../../src/store/admin/admin.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
@@ -62,7 +62,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await using bench = await Bench.open(redis?.url);
     // Long enough for the third worker to start on a busy machine before the first one's heartbeat lapses.
     await using first = await bench.server(["--name", "mail"], { JOBS_DEAD_AFTER: "8s" });
-    const [{ identity, tag }] = await bench.store.processes() as [ProcessInfo];
+    const [{ identity, tag }] = await bench.store.processes() as [WorkerInfo];
     assertEquals(tag, "mail");
     const second = await jobs(["run", bench.handlers, "--name", "mail", "--store", bench.url], {
       env: { JOBS_LOG_LEVEL: "error" },

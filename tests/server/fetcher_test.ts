@@ -4,7 +4,7 @@ import { systemClock } from "../../src/clock.ts";
 import { Client } from "../../src/client/client.ts";
 import { Fetcher } from "../../src/server/work/fetcher.ts";
 import { Settler } from "../../src/server/work/settler.ts";
-import { Tally } from "../../src/server/stats/counters.ts";
+import { Counters } from "../../src/server/stats/counters.ts";
 import type { Store, TakeRequest } from "../../src/store/port/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 import { KeptLog } from "../support/log.ts";
@@ -29,7 +29,7 @@ Deno.test("a request for more jobs goes out before those at hand are done, howev
     },
   } as unknown as Store;
   const owner = "host:1:a";
-  const settler = new Settler({ store, owner, clock, log: new KeptLog(), tally: new Tally() });
+  const settler = new Settler({ store, owner, clock, log: new KeptLog(), counters: new Counters() });
   const fetcher = new Fetcher({ store: distant, owner, clock, settler, ownership: SURE, order: () => ["default"] });
 
   // At the rate of 50 jobs in 10 ms, 100 are taken ahead.
@@ -58,7 +58,7 @@ Deno.test("what waits here and is lost is named by its jid, or as unreadable whe
   const leases = payloads.map((payload, i) => ({ token: `${i}`, queue: "default", payload }));
   const store = { take: () => Promise.resolve(leases) } as unknown as Store;
   const owner = "host:1:a";
-  const settler = new Settler({ store, owner, clock, log: new KeptLog(), tally: new Tally() });
+  const settler = new Settler({ store, owner, clock, log: new KeptLog(), counters: new Counters() });
   const fetcher = new Fetcher({ store, owner, clock, settler, ownership: SURE, order: () => ["default"] });
   for (let i = 0; i < 50; i++) fetcher.next();
   await clock.advance(10);

@@ -1,7 +1,7 @@
 /** The pool of isolated processes, in the process of the test. */
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import { Horses } from "../../src/handlers/isolation/pool.ts";
+import { HorsePool } from "../../src/handlers/isolation/pool.ts";
 import { jobContext } from "../support/job.ts";
 import { KeptLog } from "../support/log.ts";
 import { temporaryFolder } from "../support/process.ts";
@@ -17,7 +17,7 @@ function hasEnded(pid: number): boolean {
 Deno.test("a job given to a process that died while it was idle runs in another one", async () => {
   await using folder = await temporaryFolder();
   const notes = `${folder.path}/notes`;
-  const horses = new Horses({
+  const horses = new HorsePool({
     modules: [HORSES],
     store: { enqueue: () => Promise.reject(new Error()), declaredClasses: () => Promise.resolve([]) },
     graceMs: 1_000,

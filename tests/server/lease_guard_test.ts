@@ -4,7 +4,7 @@ import { systemClock } from "../../src/clock.ts";
 import { defaultSettings } from "../../src/config/settings.ts";
 import { Registry } from "../../src/handlers/registry.ts";
 import { Launcher } from "../../src/server/launcher.ts";
-import { momentOf, Ownership } from "../../src/server/work/lease_guard.ts";
+import { LeaseGuard, momentOf } from "../../src/server/work/lease_guard.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
 import { jobs, processRecord, takeUpTo } from "../store_contract/jobs.ts";
@@ -129,7 +129,7 @@ function owning() {
     calls.push(call);
     return isAway ? Promise.reject(new StoreError("unavailable", "away")) : Promise.resolve();
   };
-  const ownership: Ownership = new Ownership({
+  const ownership: LeaseGuard = new LeaseGuard({
     clock,
     ttlMs: 20_000,
     sendHeartbeat: async () => {

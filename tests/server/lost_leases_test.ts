@@ -1,7 +1,7 @@
 /** A process that was taken for dead and lives on lets go of the jobs it has lost. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { type Holder, Losses } from "../../src/server/liveness/lost_leases.ts";
-import { Tally } from "../../src/server/stats/counters.ts";
+import { type Holder, LostLeases } from "../../src/server/liveness/lost_leases.ts";
+import { Counters } from "../../src/server/stats/counters.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { Bench } from "../support/bench.ts";
 import { KeptLog } from "../support/log.ts";
@@ -84,14 +84,14 @@ function lab(...tokens: string[]) {
     },
   };
   const log = new KeptLog();
-  const tally = new Tally();
-  const losses = new Losses({ store, owner: "host:1:a", holders: [holder], log, tally });
-  return { losses, tokens, answers, lost, log, tally, asked: () => asked };
+  const counters = new Counters();
+  const lostLeases = new LostLeases({ store, owner: "host:1:a", holders: [holder], log, counters });
+  return { lostLeases, tokens, answers, lost, log, counters, asked: () => asked };
 }
 
 Deno.test("the store is asked after a lapse and once more at the next beat, and then no longer", async () => {
   const t = lab("a", "b");
-  for (const lapsed of [false, true, false, false, false]) await t.losses.beat(lapsed);
+  for (const lapsed of [false, true, false, false, false]) await t.lostLeases.beat(lapsed);
   assertEquals(t.asked(), 2);
   assertEquals(t.lost, []);
 });
@@ -99,7 +99,7 @@ Deno.test("the store is asked after a lapse and once more at the next beat, and 
 Deno.test("a store that cannot be asked is asked again at the next beat", async () => {
   const t = lab("a", "b");
   t.answers.push(new StoreError("unavailable", "away"), new StoreError("unavailable", "away"), ["b"]);
-  for (const lapsed of [true, false, false]) await t.losses.beat(lapsed);
+  for (const lapsed of [true, false, false]) await t.lostLeases.beat(lapsed);
   assertEquals(t.lost, ["a"]);
   assertEquals(t.log.said, [`warn ${LOST}`]);
 });
@@ -107,19 +107,19 @@ Deno.test("a store that cannot be asked is asked again at the next beat", async 
 Deno.test("a job that is settled while the store is asked is not lost", async () => {
   const t = lab("lost", "settled");
   t.answers.push([]);
-  const looked = t.losses.beat(true);
+  const looked = t.lostLeases.beat(true);
   t.tokens.splice(1);
   await looked;
   assertEquals(t.lost, ["lost"]);
-  assertEquals(t.tally.leasesLost, 1);
+  assertEquals(t.counters.leasesLost, 1);
   assertEquals(t.log.lines.map(({ fields }) => fields), [{ count: 1, jids: "jid of lost" }]);
 });
 
 Deno.test("a fault while the store is asked is logged with its stack, and the store asked again", async () => {
   const t = lab("a", "b");
   t.answers.push(new TypeError("a fault of ours"), ["b"]);
-  await t.losses.beat(true);
-  await t.losses.suspect();
+  await t.lostLeases.beat(true);
+  await t.lostLeases.suspect();
   assertEquals(t.log.said, ["error Could not find out which leases are left, asking again", `warn ${LOST}`]);
   assertMatch(String(t.log.lines[0]!.fields["stack"]), /TypeError: a fault of ours\n +at /);
   assertEquals(t.lost, ["a"]);

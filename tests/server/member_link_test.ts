@@ -2,11 +2,11 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { FrameConnection } from "../../src/handlers/isolation/ipc.ts";
 import { SpawnError } from "../../src/handlers/isolation/spawn_self.ts";
-import { type CountsFrame, Exchange, type FromMember, type ToMember } from "../../src/server/host/member_hub.ts";
-import { type PeerCounts, Peers } from "../../src/server/host/member_link.ts";
+import { type CountsFrame, type FromMember, MemberHub, type ToMember } from "../../src/server/host/member_hub.ts";
+import { type MemberCounts, MemberLink } from "../../src/server/host/member_link.ts";
 import type { ServerCounts } from "../../src/server/stats/counters.ts";
-import { Tally } from "../../src/server/stats/counters.ts";
-import { Totals } from "../../src/server/stats/class_counters.ts";
+import { Counters } from "../../src/server/stats/counters.ts";
+import { ClassCounters } from "../../src/server/stats/class_counters.ts";
 import { VERSION } from "../../src/version.ts";
 import { FakeClock } from "../support/clock.ts";
 
@@ -14,12 +14,12 @@ const NAME = 'Odd "name"\n\u0000';
 
 /** What a process has counted that performed one job. */
 function counted(rescued: number): ServerCounts {
-  const totals = new Totals();
+  const totals = new ClassCounters();
   totals.addWait(NAME, 3_000);
   totals.add(NAME, "done", 20);
-  const tally = new Tally();
-  tally.rescued = rescued;
-  return { ...tally.counts(), classes: totals.classes, loopDelayMs: 1.5, horses: undefined };
+  const counters = new Counters();
+  counters.rescued = rescued;
+  return { ...counters.counts(), classes: totals.classes, loopDelayMs: 1.5, horses: undefined };
 }
 
 /** An exchange among so many members: the first asks, the others are what a test makes of them. */
@@ -31,7 +31,7 @@ function exchangeAmong(count: number) {
   const address = `${folder}/socket`;
   const listener = stack.use(Deno.listen({ transport: "unix", path: address }));
   const ready: number[] = [];
-  const exchange = new Exchange(() => Array.from({ length: count }, (_, i) => i + 1));
+  const exchange = new MemberHub(() => Array.from({ length: count }, (_, i) => i + 1));
   const tokens = new Map<string, number>();
   const ends: Promise<void>[] = [];
   /** What the supervisor does with a connection. */
@@ -49,7 +49,7 @@ function exchangeAmong(count: number) {
   };
   const join = async (index: number, counts: ServerCounts) => {
     const options = { counts: () => counts, clock, onEnd: () => {} };
-    const [peers] = await Promise.all([Peers.join(told(index), options), accept()]);
+    const [peers] = await Promise.all([MemberLink.join(told(index), options), accept()]);
     return stack.use(peers!);
   };
   /** A member that answers as the test says. */
@@ -104,7 +104,7 @@ Deno.test("One that does not answer is waited for two seconds; what it says late
     if (id === 1) silent.resolve(answer);
     else answer();
   });
-  const rescued = (told: readonly PeerCounts[]) => told.map(({ counts }) => counts?.rescued);
+  const rescued = (told: readonly MemberCounts[]) => told.map(({ counts }) => counts?.rescued);
   const asking = first.counts();
   const answerLate = await silent.promise;
   // When this is answered, the second has answered the other one as well.
@@ -143,8 +143,8 @@ Deno.test("A member whose parent has ended has no peers; with one that lives, a 
   const options = { counts: () => counted(0), clock: new FakeClock(), onEnd: () => {} };
   const told = { index: 1, address: "/nowhere/socket", token: "" };
   // No process has the number -1.
-  assertEquals(await Peers.join({ ...told, parent: -1 }, options), undefined);
-  const { message } = await assertRejects(() => Peers.join({ ...told, parent: Deno.ppid }, options), SpawnError);
+  assertEquals(await MemberLink.join({ ...told, parent: -1 }, options), undefined);
+  const { message } = await assertRejects(() => MemberLink.join({ ...told, parent: Deno.ppid }, options), SpawnError);
   assertMatch(message, /^Can't connect to the parent process at "\/nowhere\/socket": /);
 });
 

@@ -1,7 +1,7 @@
 /** The settler: outcomes that come too late, and outcomes that the store refuses. */
 import { assert, assertEquals } from "@std/assert";
 import { Settler } from "../../src/server/work/settler.ts";
-import { Tally } from "../../src/server/stats/counters.ts";
+import { Counters } from "../../src/server/stats/counters.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Outcome, Store } from "../../src/store/port/jobs.ts";
@@ -17,10 +17,10 @@ const OWNER = "host:1:a";
 function lab(store: Pick<Store, "settle">) {
   const clock = new FakeClock();
   const log = new KeptLog();
-  const tally = new Tally();
+  const counters = new Counters();
   let lost = 0;
-  const settler = new Settler({ store: store as Store, owner: OWNER, clock, log, tally, onLost: () => lost++ });
-  return { settler, clock, log, tally, lost: () => lost };
+  const settler = new Settler({ store: store as Store, owner: OWNER, clock, log, counters, onLost: () => lost++ });
+  return { settler, clock, log, counters, lost: () => lost };
 }
 
 /** A store that refuses outcomes with these tokens. */
@@ -53,7 +53,7 @@ Deno.test("outcomes that came too late are told once with the jids that can be t
     message: "Leases lost: this process was taken for dead, and these jobs run again elsewhere",
     fields: { count: 4, jids: "a 7" },
   }]);
-  assertEquals([t.tally.leasesLost, t.lost()], [4, 1]);
+  assertEquals([t.counters.leasesLost, t.lost()], [4, 1]);
 });
 
 Deno.test("a refused outcome is kept and retried, and doesn't hold up the others", async () => {

@@ -13,7 +13,7 @@ import { startRedis } from "../support/redis.ts";
 
 const UNSTORED = "Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired";
 /** So long real processes wait for the store here; by default it is {@linkcode PARTING_MS}. */
-const PATIENCE_MS = 300;
+const TIMEOUT_MS = 300;
 
 /** A store that can stop answering. */
 function mutable(store: OpenStore): { store: OpenStore; mute: () => void } {
@@ -61,7 +61,7 @@ Deno.test("a store that never answers holds up a stop by one bound beyond the de
 async function performing(bench: Bench): Promise<{ server: JobsProcess; jid: string }> {
   const program = new URL("../support/launcher_child.ts", import.meta.url).pathname;
   const deno = [Deno.execPath(), "run", "-A", "--config", new URL("../../deno.json", import.meta.url).pathname];
-  const command = [...deno, program, bench.url, String(PATIENCE_MS), bench.handlers];
+  const command = [...deno, program, bench.url, String(TIMEOUT_MS), bench.handlers];
   const server = new JobsProcess({ store: bench.url, command });
   await server.logged("Done", { jid: await bench.push("Note", [bench.notes]) });
   await bench.until(async () => (await bench.store.stats()).processed === 1, "it is settled");

@@ -10,7 +10,7 @@ import { pause, uptime } from "./uptime.ts";
 
 /** Jobs that have not become fewer for this long are stuck. */
 const STUCK_MS = 45_000;
-const LOOK_MS = 200;
+const POLL_INTERVAL_MS = 200;
 const PAGE = 1_000;
 
 /** How a drain went. */
@@ -32,7 +32,7 @@ export async function drain(store: OpenStore): Promise<Drain> {
     jobs ??= left;
     if (left === 0) break;
     if (left < least) [least, since] = [left, uptime()];
-    await pause(LOOK_MS);
+    await pause(POLL_INTERVAL_MS);
   }
   return { jobs: jobs ?? 0, ms: uptime() - start };
 }

@@ -7,7 +7,7 @@
 import type { OpenStore } from "../../src/store/open.ts";
 import { pause, uptime } from "./uptime.ts";
 
-const LOOK_MS = 250;
+const POLL_INTERVAL_MS = 250;
 /** A heartbeat this old, or a look this late, is written down. */
 const LATE_MS = 1_200;
 
@@ -17,7 +17,7 @@ export async function watch(store: OpenStore, file: string, signal: AbortSignal)
   const note = (line: string) => void log.writeSync(new TextEncoder().encode(`${uptime()} ${line}\n`));
   const silent = new Map<string, number>();
   for (let last = uptime(); !signal.aborted; last = uptime()) {
-    await pause(LOOK_MS, signal);
+    await pause(POLL_INTERVAL_MS, signal);
     const now = uptime();
     if (now - last > LATE_MS) note(`the soak itself stood still for ${now - last} ms`);
     const processes = await store.processes().catch(() => []);

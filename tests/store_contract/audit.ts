@@ -4,11 +4,11 @@
  * @module
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { type Act, MOST_ACTS } from "../../src/store/admin/audit.ts";
+import { type AuditEvent, MAX_ACTS } from "../../src/store/admin/audit.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS } from "./jobs.ts";
 
-const ACT: Act = { user: "ann", by: "cookie", from: "10.0.0.9", action: "retry" };
+const ACT: AuditEvent = { user: "ann", by: "cookie", from: "10.0.0.9", action: "retry" };
 
 export const audit: Cases = {
   "acts are kept with their time, and read page by page, the latest first": async (open) => {
@@ -46,12 +46,12 @@ export const audit: Cases = {
   "the oldest are dropped when there are too many": async (open) => {
     await using t = await open();
     const more = 20;
-    for (let i = 0; i < MOST_ACTS + more;) {
-      const batch = Math.min(500, MOST_ACTS + more - i);
+    for (let i = 0; i < MAX_ACTS + more;) {
+      const batch = Math.min(500, MAX_ACTS + more - i);
       await Promise.all(Array.from({ length: batch }, () => t.store.audit({ ...ACT, count: i++ })));
     }
-    const { acts, next } = await t.store.acts({ limit: MOST_ACTS + more });
-    assertEquals([acts.length, next], [MOST_ACTS, undefined]);
+    const { acts, next } = await t.store.acts({ limit: MAX_ACTS + more });
+    assertEquals([acts.length, next], [MAX_ACTS, undefined]);
     assertEquals(Math.min(...acts.map(({ count }) => count!)), more);
   },
 };

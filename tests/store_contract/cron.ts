@@ -6,7 +6,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
 import { getField, readWireTime } from "../../src/job/raw.ts";
 import type { Place } from "../../src/store/admin/admin.ts";
-import { type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../../src/store/port/cron.ts";
+import { type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../../src/store/port/cron.ts";
 import type { Outcome, Store } from "../../src/store/port/jobs.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { doom, entries, HOUR_MS, jid, job, numbersIn, processRecord, register, takeUpTo, woken } from "./jobs.ts";
@@ -181,13 +181,13 @@ export const cron: Cases = {
 
   "the history is newest first, and the latest hundred": async (open) => {
     await using t = await open();
-    const records = Array.from({ length: MOST_CRON_RECORDS }, (_, i) => `${i}`);
+    const records = Array.from({ length: MAX_CRON_RECORDS }, (_, i) => `${i}`);
     const version = await write(t.store, { records });
     await write(t.store, { version, records: ["new", "newest"] });
     await write(t.store, { name: "other", records: ["of another"] });
-    assertEquals(await t.store.cronHistory(NIGHTLY, 3), ["newest", "new", `${MOST_CRON_RECORDS - 1}`]);
+    assertEquals(await t.store.cronHistory(NIGHTLY, 3), ["newest", "new", `${MAX_CRON_RECORDS - 1}`]);
     const all = await t.store.cronHistory(NIGHTLY, 1_000);
-    assertEquals([all.length, all.at(-1)], [MOST_CRON_RECORDS, "2"]);
+    assertEquals([all.length, all.at(-1)], [MAX_CRON_RECORDS, "2"]);
     assertEquals(await t.store.cronHistory("none", 10), []);
   },
 

@@ -12,9 +12,9 @@ import type {
   Lease,
   NewJob,
   Outcome,
-  ProcessRecord,
   RescueResult,
   Store,
+  WorkerRecord,
 } from "../../src/store/port/jobs.ts";
 import type { TestStore } from "./harness.ts";
 
@@ -44,7 +44,7 @@ export function jobs(from: number, to: number, change: Partial<NewJob> = {}): Ne
 }
 
 /** A process as it describes itself. */
-export function processRecord(identity: string, change: Partial<ProcessRecord> = {}): ProcessRecord {
+export function processRecord(identity: string, change: Partial<WorkerRecord> = {}): WorkerRecord {
   return {
     identity,
     hostname: "host",

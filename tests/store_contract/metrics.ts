@@ -6,8 +6,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import {
-  type Measurement,
-  type MeasureWindow,
+  type ClassMetrics,
+  type MetricsWindow,
   RUN_BOUNDS_MS,
   runBucket,
   WINDOWS,
@@ -16,14 +16,14 @@ import type { Cases } from "./harness.ts";
 import { HOUR_MS } from "./jobs.ts";
 
 /** Jobs of a class that did not fail, by their run times, and so many that failed. */
-function measurement(name: string, runs: readonly number[], failed = 0): Measurement {
+function measurement(name: string, runs: readonly number[], failed = 0): ClassMetrics {
   const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
   for (const ms of runs) histogram[runBucket(ms)]++;
   const workedMs = runs.reduce((sum, ms) => sum + ms, 0);
   return { class: name, processed: runs.length + failed, failed, workedMs, histogram };
 }
 
-const ALL = Object.keys(WINDOWS) as MeasureWindow[];
+const ALL = Object.keys(WINDOWS) as MetricsWindow[];
 
 export const measures: Cases = {
   "nothing at first, and nothing from nothing": async (open) => {

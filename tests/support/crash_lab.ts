@@ -7,10 +7,10 @@
 import { parsePayload } from "../../src/job/job.ts";
 import { getField } from "../../src/job/raw.ts";
 import { Fetcher } from "../../src/server/work/fetcher.ts";
-import { Outage } from "../../src/server/outage_log.ts";
+import { OutageLog } from "../../src/server/outage_log.ts";
 import { Settler } from "../../src/server/work/settler.ts";
 import { Suspects } from "../../src/server/work/suspects.ts";
-import { Tally } from "../../src/server/stats/counters.ts";
+import { Counters } from "../../src/server/stats/counters.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
 import { processRecord } from "../store_contract/jobs.ts";
@@ -200,8 +200,8 @@ export class LabWorker {
     const store = this.#untilDeath(lab.store);
     const log = new KeptLog();
     const common = { store, owner: identity, clock, log };
-    this.#settler = new Settler({ ...common, tally: new Tally() });
-    const suspects = new Suspects({ ...common, outage: new Outage(), isIsolated: (name) => lab.isolated.has(name) });
+    this.#settler = new Settler({ ...common, counters: new Counters() });
+    const suspects = new Suspects({ ...common, outage: new OutageLog(), isIsolated: (name) => lab.isolated.has(name) });
     const ownership = { isSure: true, confirm: () => Promise.resolve() };
     this.#fetcher = new Fetcher({
       ...common,

@@ -5,7 +5,7 @@
  */
 
 /** What ought to happen at once is waited for so long before the test fails. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const PAUSE_MS = 10;
 
 /**
@@ -18,7 +18,7 @@ const PAUSE_MS = 10;
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string | (() => string | Promise<string>) = "it is so",
-  patienceMs = PATIENCE_MS,
+  patienceMs = TIMEOUT_MS,
 ): Promise<void> {
   const end = performance.now() + patienceMs;
   while (!await condition()) {

@@ -27,7 +27,7 @@ export interface ProcessOptions {
 }
 
 /** A line that ought to come at once is waited for so long before the test fails. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /**
  * For processes that are to count as dead when they are, and for those that find out: soon, but not for a machine that
@@ -105,7 +105,7 @@ export class JobsProcess implements AsyncDisposable {
         clearTimeout(patience);
         this.#waiters.delete(look);
       };
-      const patience = setTimeout(() => (isLate = true, look()), PATIENCE_MS);
+      const patience = setTimeout(() => (isLate = true, look()), TIMEOUT_MS);
       this.#waiters.add(look);
       look();
     });

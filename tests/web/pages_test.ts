@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
-import { Tally } from "../../src/server/stats/counters.ts";
-import { Totals } from "../../src/server/stats/class_counters.ts";
+import { Counters } from "../../src/server/stats/counters.ts";
+import { ClassCounters } from "../../src/server/stats/class_counters.ts";
 import { promtool } from "../support/promtool.ts";
 import { bury, onBothStores, openSite, placeOf, processRecord, push, pushAll } from "./site.ts";
 
@@ -128,8 +128,8 @@ Deno.test("Under a prefix, every link and redirect stays under it", async () => 
 });
 
 Deno.test("Prometheus' own checker accepts the metrics; hostile and many names do no harm", async () => {
-  const totals = new Totals();
-  const own = () => ({ ...new Tally().counts(), classes: totals.classes, loopDelayMs: 0, horses: undefined });
+  const totals = new ClassCounters();
+  const own = () => ({ ...new Counters().counts(), classes: totals.classes, loopDelayMs: 0, horses: undefined });
   const counts = () => Promise.resolve([{ process: undefined, counts: own() }]);
   await using site = await openSite("sqlite", { counts });
   for (const name of ['a"b\\c\nd', ...Array.from({ length: 300 }, (_, i) => `Class${i}`)]) {

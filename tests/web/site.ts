@@ -7,8 +7,8 @@ import { randomBytes, scryptSync } from "node:crypto";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { ProcessRecord } from "../../src/store/port/jobs.ts";
-import { PATIENCE_MS } from "../../src/web/actions/jobs.ts";
+import type { WorkerRecord } from "../../src/store/port/jobs.ts";
+import { TIMEOUT_MS } from "../../src/web/actions/jobs.ts";
 import { createWeb, type Web, type WebOptions } from "../../src/web/web.ts";
 import { startRedis } from "../support/redis.ts";
 import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
@@ -30,7 +30,7 @@ export type SiteOptions = Partial<WebOptions> & { readonly deadMaxJobs?: number;
 /** The system's, but an action is waited for to its end: a machine that stands still for a while makes no answer another. */
 export const PATIENT: Clock = {
   ...systemClock,
-  sleep: (ms, signal) => systemClock.sleep(ms === PATIENCE_MS ? 60_000 : ms, signal),
+  sleep: (ms, signal) => systemClock.sleep(ms === TIMEOUT_MS ? 60_000 : ms, signal),
 };
 
 /** Every address that shows something of the store. */
@@ -223,7 +223,7 @@ export async function bury(
 }
 
 /** A process as it registers itself. */
-export function processRecord(identity: string, more: Partial<ProcessRecord> = {}): ProcessRecord {
+export function processRecord(identity: string, more: Partial<WorkerRecord> = {}): WorkerRecord {
   return {
     identity,
     hostname: "web1",

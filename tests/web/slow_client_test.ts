@@ -1,14 +1,14 @@
 /** Clients that send slowly, read slowly or not at all, or hold many connections. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import { type HttpServer, listen, type Patience } from "../../src/web/http/http.ts";
+import { type HttpServer, type HttpTimeouts, listen } from "../../src/web/http/http.ts";
 import { serve } from "../../src/web/http/serve.ts";
 import { until } from "../support/eventually.ts";
 import { openSite, push, type Site } from "./site.ts";
 import { ask, Wire } from "./wire.ts";
 
 /** Timeouts so short that a test need not wait for them. */
-const HASTY: Partial<Patience> = { headMs: 200, requestMs: 300, idleMs: 200 };
+const HASTY: Partial<HttpTimeouts> = { headMs: 200, requestMs: 300, idleMs: 200 };
 
 const GET_HEALTH = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
 
@@ -20,7 +20,7 @@ async function untilServed(port: number): Promise<void> {
 /** A dashboard with a queue on a socket. */
 async function onSocket(
   test: (tools: { site: Site; port: number }) => Promise<void>,
-  patience?: Partial<Patience>,
+  patience?: Partial<HttpTimeouts>,
   proxies: readonly string[] = [],
 ): Promise<void> {
   await using site = await openSite("sqlite", { proxies });
@@ -114,7 +114,7 @@ const GET_LARGE = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
 /** A server whose answers are large, except to `/small`; it tells which paths were asked for. */
 async function largeAnswers(
   test: (server: HttpServer, asked: string[]) => Promise<void>,
-  patience?: Partial<Patience>,
+  patience?: Partial<HttpTimeouts>,
 ): Promise<void> {
   const asked: string[] = [];
   const large = new Uint8Array(LARGE);

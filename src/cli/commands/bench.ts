@@ -7,7 +7,7 @@ import { openStore } from "../../store/open.ts";
 import { openScratch } from "../../store/open_scratch.ts";
 import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { plain, print, printJson, remark } from "../terminal/output.ts";
+import { blankControls, print, printError, printJson } from "../terminal/output.ts";
 import { Interrupted, LongWork } from "../terminal/progress.ts";
 import { loadSettings, storeOptions, storeUrl } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
@@ -29,7 +29,7 @@ What else the machine and the server do meanwhile counts.
 const QUEUE = "jobs-bench";
 const CLASS = "Noop";
 /** At most so many single pushes are timed. */
-const MOST_SINGLES = 200;
+const MAX_SINGLES = 200;
 const BATCH = 1_000;
 
 /** Measures. */
@@ -51,11 +51,11 @@ export async function run(argv: readonly string[]): Promise<number> {
     queue: QUEUE,
     // Only the embedded default's, which nobody can have mistyped.
     create: settings.store === undefined,
-    say: (what) => remark(`jobs: ${plain(what)}`),
+    say: (what) => printError(`jobs: ${blankControls(what)}`),
   });
   await using store = await openStore(scratch.url, storeOptions(settings));
   const client = new Client({ store });
-  const bench = new Bench(client, work, Math.min(jobs, MOST_SINGLES));
+  const bench = new Bench(client, work, Math.min(jobs, MAX_SINGLES));
   const pushOne = await bench.pushSingles();
   const pushBulk = await bench.pushBulk(jobs);
   const registry = new Registry().add(CLASS, () => bench.performed());

@@ -6,9 +6,9 @@ import type { OpenStore } from "../../store/open.ts";
 import { fewOf } from "../../text/format.ts";
 import { relative } from "../../text/times.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { writeDown } from "../shared/audit.ts";
+import { recordAudit } from "../shared/audit.ts";
 import { YES } from "../terminal/confirm.ts";
-import { print, printJson, remark } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 
 /** What `--help` prints. */
@@ -35,12 +35,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   return await withStore(flags, async (store) => {
     const results = await cancelJobs(store, jids, systemClock.now());
     const count = [...results.values()].filter(isCancelled).length;
-    await writeDown(store, { action: "cancel", target: fewOf(jids), count });
+    await recordAudit(store, { action: "cancel", target: fewOf(jids), count });
     if (flags.json) printJson(Object.fromEntries(results));
     else {
       for (const [jid, result] of results) {
         if (isCancelled(result)) print(cancelledText(jid, result));
-        else remark(`jobs: ${await endedText(store, jid, result) ?? cancelledText(jid, result)}`);
+        else printError(`jobs: ${await endedText(store, jid, result) ?? cancelledText(jid, result)}`);
       }
     }
     return count === results.size ? 0 : 1;

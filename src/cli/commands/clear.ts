@@ -1,8 +1,8 @@
 /** `jobs clear QUEUE`. @module */
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { agreed, jobCount, missingQueue, YES } from "../terminal/confirm.ts";
+import { confirmed, jobCount, missingQueue, YES } from "../terminal/confirm.ts";
 import { editAll } from "../shared/edit_jobs.ts";
-import { print, printJson, remark } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 
 /** What `--help` prints. */
@@ -25,12 +25,12 @@ export async function run(argv: readonly string[]): Promise<number> {
     const place = { in: "queue", queue } as const;
     const missing = missingQueue(place, queues);
     if (missing !== undefined) {
-      remark(`jobs: ${missing}`);
+      printError(`jobs: ${missing}`);
       return 1;
     }
     const { size } = queues.find(({ name }) => name === queue)!;
-    if (size > 0 && !agreed(`Delete ${jobCount(size)} from queue ${queue} for good`, flags)) {
-      remark("jobs: nothing is deleted");
+    if (size > 0 && !confirmed(`Delete ${jobCount(size)} from queue ${queue} for good`, flags)) {
+      printError("jobs: nothing is deleted");
       return 1;
     }
     const cleared = await editAll(store, place, { name: "clear", ...DELETING }, size);

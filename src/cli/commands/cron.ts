@@ -1,5 +1,5 @@
 /** `jobs cron list|next|history|run|pause|resume|add|remove|check`. @module */
-import { nearest } from "../../text/suggest.ts";
+import { closestWord } from "../../text/suggest.ts";
 import type { Command } from "../cli.ts";
 import { UsageError } from "../terminal/args.ts";
 
@@ -41,7 +41,7 @@ export const run: Command["run"] = async ([name, ...rest]) => {
   }
   const known = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   if (known) return await (await known())(rest);
-  const meant = nearest(name, Object.keys(SUBCOMMANDS));
+  const meant = closestWord(name, Object.keys(SUBCOMMANDS));
   throw new UsageError(
     `Unknown command "cron ${name}"${meant ? `; did you mean jobs cron ${meant}?` : "; see jobs cron --help"}`,
   );

@@ -5,7 +5,7 @@ import { describeSchedule } from "../../cron/schedule_spec.ts";
 import { loadHandlers } from "../../handlers/load.ts";
 import { Registry } from "../../handlers/registry.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
-import { print, printJson, remark } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 import { loadSettings } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
 
@@ -19,7 +19,7 @@ export async function check(argv: readonly string[]): Promise<number> {
     printJson({ active, inactive: inactive.map(({ entry, by }) => ({ name: entry.name, by })), problems });
     return problems.length > 0 ? 1 : 0;
   }
-  for (const { message } of problems) remark(`jobs: ${message}`);
+  for (const { message } of problems) printError(`jobs: ${message}`);
   if (problems.length > 0) return 1;
   printTable(
     ["name", "when", "class", ""],

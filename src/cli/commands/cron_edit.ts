@@ -3,7 +3,7 @@ import type { Crontab } from "../../client/crontab.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import { parseLossless } from "../../job/json.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { writeDown } from "../shared/audit.ts";
+import { recordAudit } from "../shared/audit.ts";
 import { oneName, withCrontab } from "../shared/cron_store.ts";
 import { print, printJson } from "../terminal/output.ts";
 
@@ -13,7 +13,7 @@ export async function runNow(argv: readonly string[]): Promise<number> {
   const name = oneName("run", args);
   const jid = await withCrontab(flags, async (crontab, store) => {
     const jid = await crontab.run(name);
-    await writeDown(store, { action: "cron run", target: name, details: `job ${jid}` });
+    await recordAudit(store, { action: "cron run", target: name, details: `job ${jid}` });
     return jid;
   });
   if (flags.json) printJson({ jid });
@@ -46,7 +46,7 @@ async function change(
   const name = oneName(command, args);
   await withCrontab(flags, async (crontab, store) => {
     await make(crontab, name);
-    await writeDown(store, { action: `cron ${command}`, target: name });
+    await recordAudit(store, { action: `cron ${command}`, target: name });
   });
   if (flags.json) printJson({ [done]: name });
   else print(`"${name}" ${done}`);
@@ -98,7 +98,7 @@ export async function add(argv: readonly string[]): Promise<number> {
   const added = String((input as { name?: unknown } | null)?.name);
   await withCrontab(flags, async (crontab, store) => {
     await crontab.add(input as unknown as CronEntryInput, { replace: flags.replace });
-    await writeDown(store, { action: "cron add", target: added });
+    await recordAudit(store, { action: "cron add", target: added });
   }, { make: "always" });
   if (flags.json) printJson({ added });
   else print(`"${added}" added`);

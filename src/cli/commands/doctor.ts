@@ -5,7 +5,7 @@ import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { checkCron, checkFiles, checkHandlers, checkSettings } from "./doctor_local.ts";
 import { checkStore } from "./doctor_store.ts";
-import { plain, print, printJson, remark } from "../terminal/output.ts";
+import { blankControls, print, printError, printJson } from "../terminal/output.ts";
 import { whyNotReady } from "./ready.ts";
 import { settingRows } from "../shared/setting_rows.ts";
 import { type ConfigFlags, loadSettings, withStore } from "../shared/store.ts";
@@ -48,7 +48,7 @@ export async function run(argv: readonly string[]): Promise<number> {
       [{ heading: "setting", is: "whole" }, "value", { heading: "from", is: "optional" }],
       settings.map((
         { key, value, wanted, origin },
-      ) => [key, cutText(shownValue(value, wanted), LONGEST_VALUE), origin]),
+      ) => [key, cutText(shownValue(value, wanted), MAX_VALUE), origin]),
       "",
     );
   }
@@ -58,13 +58,13 @@ export async function run(argv: readonly string[]): Promise<number> {
 /** What was found must be read whole: it is no table. */
 function findingText({ check, state, message, cure }: Finding): string {
   const shown = Deno.stdout.isTerminal() ? coloured(state.padEnd(7)) : state.padEnd(7);
-  const lines = [`${shown}  ${check.padEnd(9)}  ${plain(message)}`];
-  if (cure !== undefined) lines.push(`${" ".repeat(20)}→ ${plain(cure)}`);
+  const lines = [`${shown}  ${check.padEnd(9)}  ${blankControls(message)}`];
+  if (cure !== undefined) lines.push(`${" ".repeat(20)}→ ${blankControls(cure)}`);
   return lines.join("\n");
 }
 
 /** A crontab is long; `--json` has it whole. */
-const LONGEST_VALUE = 80;
+const MAX_VALUE = 80;
 
 async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Promise<number> {
   const why = await withStore(flags, (store) => whyNotReady(store, Deno.hostname())).catch((error) => {
@@ -73,7 +73,7 @@ async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Prom
   });
   if (flags.json) printJson({ ready: why === undefined, why });
   else if (why === undefined) print("ready");
-  else remark(`jobs: not ready: ${why}`);
+  else printError(`jobs: not ready: ${why}`);
   return why === undefined ? 0 : 1;
 }
 

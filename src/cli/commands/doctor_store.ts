@@ -7,8 +7,8 @@ import { systemClock } from "../../clock.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { parsePayload } from "../../job/job.ts";
-import type { ProcessInfo, QueueInfo } from "../../store/admin/admin.ts";
-import { type Obstacle, obstaclesTo } from "../../store/ops/blockers.ts";
+import type { QueueInfo, WorkerInfo } from "../../store/admin/admin.ts";
+import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { hidePassword, type OpenStore, openStore } from "../../store/open.ts";
 import { limitUse } from "../../text/limits.ts";
@@ -17,7 +17,7 @@ import { shownQueue } from "../shared/pause_queues.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
 
 /** A clock that is off by more is worth a word: times that are shown, and those of `--at`, are off by as much. */
-const MOST_SKEW_MS = 2_000;
+const MAX_SKEW_MS = 2_000;
 /** So many jobs of each queue are looked at. */
 const LOOKED_AT = 200;
 /** So many leases are read at a time. */
@@ -63,7 +63,7 @@ async function checkHealth(store: OpenStore, wanted: "full" | "normal"): Promise
     { check: "store", state: "ok", message: `${hidePassword(store.url)}, ${version}${kept}` },
     ...durabilityFindings(store.url, durability, wanted),
     ...findings.map((one): Finding => ({ check: "store", state: "warning", ...one })),
-    ...(Math.abs(skew) < MOST_SKEW_MS ? [] : [
+    ...(Math.abs(skew) < MAX_SKEW_MS ? [] : [
       {
         check: "clock",
         state: "warning",
@@ -131,7 +131,7 @@ async function checkProcesses(store: OpenStore): Promise<Finding[]> {
 }
 
 /** How many jobs the dead hold. */
-async function stuckLeases(store: OpenStore, live: readonly ProcessInfo[]): Promise<number> {
+async function stuckLeases(store: OpenStore, live: readonly WorkerInfo[]): Promise<number> {
   const alive = new Set(live.map(({ identity }) => identity));
   let stuck = 0;
   let cursor: string | undefined;
@@ -153,7 +153,7 @@ async function checkQueues(store: OpenStore): Promise<Finding[]> {
       cure: shownQueue(name) === name ? `jobs resume ${name}` : "jobs resume",
     })),
     ...queues.filter((queue) => queue.size > 0).flatMap(({ name, size }): Finding[] => {
-      const obstacles = obstaclesTo({ queue: name }, { processes, queues }).map(({ is }) => is);
+      const obstacles = blockersOf({ queue: name }, { processes, queues }).map(({ is }) => is);
       const why = obstacles.includes("quiet")
         ? "all processes that take it are quiet"
         : obstacles.includes("no-taker") || obstacles.includes("no-process")
@@ -195,7 +195,7 @@ async function checkClasses(store: OpenStore, classes: readonly string[]): Promi
     if (size === 0) continue;
     const { entries } = await store.page({ in: "queue", queue }, { limit: LOOKED_AT });
     for (const name of new Set(entries.flatMap(({ payload }) => parsePayload(payload)?.class ?? []))) {
-      const obstacles = obstaclesTo({ queue, class: name }, { processes, queues }).map(({ is }) => is);
+      const obstacles = blockersOf({ queue, class: name }, { processes, queues }).map(({ is }) => is);
       if (obstacles.includes("no-handler")) {
         found.set(
           name,
@@ -215,4 +215,4 @@ async function checkClasses(store: OpenStore, classes: readonly string[]): Promi
 }
 
 /** Nobody takes the queue. */
-const NOBODY: readonly Obstacle["is"][] = ["no-process", "no-taker", "quiet"];
+const NOBODY: readonly Blocker["is"][] = ["no-process", "no-taker", "quiet"];

@@ -8,7 +8,7 @@ import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "../terminal/arg
 import { entryJson, stateOf } from "../shared/job_rows.ts";
 import { glance } from "../top/job_summary.ts";
 import { cameTo } from "./list_finished.ts";
-import { faint, print, printJson, remark } from "../terminal/output.ts";
+import { faint, print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { type Column, printTable, STATE_COLOURS } from "../terminal/table.ts";
 
@@ -41,7 +41,7 @@ export async function run(argv: readonly string[]): Promise<number> {
       ...found.ended.map((job) => endedRow(job, now)),
     ], "");
     if (found.more) print(faint("there are more: -n shows more of them"));
-  } else remark(`jobs: no job with "${text}" here`);
+  } else printError(`jobs: no job with "${text}" here`);
   return found.entries.length + found.ended.length > 0 ? 0 : 1;
 }
 

@@ -4,7 +4,7 @@ import type { QueueInfo } from "../../store/admin/admin.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { writeDown } from "../shared/audit.ts";
+import { recordAudit } from "../shared/audit.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
@@ -52,7 +52,7 @@ export async function run(argv: readonly string[]): Promise<number> {
         ...kept("starts", starts, before?.starts),
       };
       await store.limit(queue!, limit);
-      await writeDown(store, { action: "limit", target: `queue:${queue}`, details: limitText(limit) || "off" });
+      await recordAudit(store, { action: "limit", target: `queue:${queue}`, details: limitText(limit) || "off" });
     }
     const limited = (await store.queues()).filter((info) => info.limit && (queue === undefined || info.name === queue));
     if (flags.json) printJson(limited.map(({ name, limit }) => ({ queue: name, ...limit })));

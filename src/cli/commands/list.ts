@@ -1,14 +1,14 @@
 /** `jobs list WHAT`. @module */
 import { systemClock } from "../../clock.ts";
-import { nearest } from "../../text/suggest.ts";
-import type { Entry, Place, ProcessInfo, SetName, StoreAdmin } from "../../store/admin/admin.ts";
+import { closestWord } from "../../text/suggest.ts";
+import type { Entry, Place, SetName, StoreAdmin, WorkerInfo } from "../../store/admin/admin.ts";
 import { relative } from "../../text/times.ts";
-import { isSidekiqs } from "../../text/workers.ts";
+import { isSidekiqWorker } from "../../text/workers.ts";
 import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "../terminal/args.ts";
 import { entryJson } from "../shared/job_rows.ts";
 import { glance } from "../top/job_summary.ts";
-import { listDone } from "./list_finished.ts";
-import { faint, print, printJson, remark } from "../terminal/output.ts";
+import { listFinished } from "./list_finished.ts";
+import { faint, print, printError, printJson } from "../terminal/output.ts";
 import { QUEUE_COLUMNS, queueRows } from "../shared/pause_queues.ts";
 import { withStore } from "../shared/store.ts";
 import { type Column, printTable } from "../terminal/table.ts";
@@ -39,7 +39,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     search: { takes: "text" },
   });
   if (!WHAT.includes(what as typeof WHAT[number])) {
-    const meant = what === undefined ? undefined : nearest(what, WHAT);
+    const meant = what === undefined ? undefined : closestWord(what, WHAT);
     throw new UsageError(
       `${what === undefined ? "Nothing to list" : `Unknown list "${what}"`}; ` +
         (meant
@@ -53,7 +53,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const limit = limitOf(flags.limit);
   return await withStore(flags, async (store) => {
     if (what === "queues") return await listQueues(store, flags.json);
-    if (what === "done") return await listDone(store, { ...flags, limit });
+    if (what === "done") return await listFinished(store, { ...flags, limit });
     const page = await store.page(place(what as string, name), {
       limit,
       reverse: flags.reverse,
@@ -87,9 +87,9 @@ async function listQueues(store: StoreAdmin, json: boolean): Promise<number> {
 }
 
 /** A process of Sidekiq's holds no lease on what it performs: that is in no place here. */
-function remarkSidekiqs(processes: readonly ProcessInfo[]): void {
-  const busy = processes.filter(isSidekiqs).reduce((sum, process) => sum + process.busy, 0);
-  if (busy > 0) remark(`jobs: ${busy} more in processes of Sidekiq's (jobs top, jobs ps --json)`);
+function remarkSidekiqs(processes: readonly WorkerInfo[]): void {
+  const busy = processes.filter(isSidekiqWorker).reduce((sum, process) => sum + process.busy, 0);
+  if (busy > 0) printError(`jobs: ${busy} more in processes of Sidekiq's (jobs top, jobs ps --json)`);
 }
 
 /** What the time of an entry means, by place. */

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** A page of the history, or what is found in it. */
-export async function listDone(
+export async function listFinished(
   store: OpenStore,
   request: {
     readonly search: string | undefined;

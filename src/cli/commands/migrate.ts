@@ -1,7 +1,7 @@
 /** `jobs move --from URL --to URL`. @module */
-import { type MoveProgress, moveStore, sameStore } from "../../store/migrate.ts";
+import { type MigrateProgress, migrateStore, sameStore } from "../../store/migrate.ts";
 import { hidePassword, openStore } from "../../store/open.ts";
-import { leadToOneFile } from "../../store/open_same_file.ts";
+import { isSameFile } from "../../store/open_same_file.ts";
 import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
 import { jobCount } from "../terminal/confirm.ts";
@@ -26,17 +26,17 @@ export async function run(argv: readonly string[]): Promise<number> {
     throw new UsageError("Two stores are wanted: jobs move --from sqlite:PATH --to redis://HOST");
   }
   if (from === to) throw new UsageError(`--from and --to are both "${from}"; wanted: two stores`);
-  if (await leadToOneFile(from, to)) throw sameStore(hidePassword(from), hidePassword(to));
+  if (await isSameFile(from, to)) throw sameStore(hidePassword(from), hidePassword(to));
   const { settings } = await loadSettings({ ...flags, store: undefined });
   await using source = await openStore(from, { ...storeOptions(settings), create: false });
   await using target = await openStore(to, storeOptions(settings));
   using work = new LongWork("Moving");
   let far = { moved: 0, total: 0 };
-  const onProgress = (now: MoveProgress) => {
+  const onProgress = (now: MigrateProgress) => {
     far = now;
     work.at({ done: now.moved, total: now.total });
   };
-  const moved = await moveStore(source, target, { onProgress, signal: work.signal }).catch((error) => {
+  const moved = await migrateStore(source, target, { onProgress, signal: work.signal }).catch((error) => {
     if (error !== work.signal.reason) throw error;
     throw new Interrupted(
       `Stopped: ${number(far.moved)} of ${number(far.total)} jobs are moved; run it again to go on`,

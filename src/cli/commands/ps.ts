@@ -1,10 +1,10 @@
 /** `jobs ps`. @module */
 import { systemClock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
-import type { ProcessInfo } from "../../store/admin/admin.ts";
+import type { WorkerInfo } from "../../store/admin/admin.ts";
 import type { ClassTotals } from "../../store/port/jobs.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
-import { printJson, remark } from "../terminal/output.ts";
+import { printError, printJson } from "../terminal/output.ts";
 import { pausedQueues } from "../shared/pause_queues.ts";
 import { withStore } from "../shared/store.ts";
 import { type Column, printTable, STATE_COLOURS } from "../terminal/table.ts";
@@ -58,12 +58,12 @@ export async function run(argv: readonly string[]): Promise<number> {
     ]),
     "No processes: jobs run starts one",
   );
-  if (paused !== undefined) remark(`jobs: paused: ${paused}`);
+  if (paused !== undefined) printError(`jobs: paused: ${paused}`);
   return 0;
 }
 
 /** What it has done, over all classes; nothing is known of a process of Sidekiq's. */
-function worked({ totals }: ProcessInfo): [done: unknown, failed: unknown, worked: unknown] {
+function worked({ totals }: WorkerInfo): [done: unknown, failed: unknown, worked: unknown] {
   if (totals === undefined) return ["", "", ""];
   const sum = (pick: (one: ClassTotals) => number) => Object.values(totals).reduce((all, one) => all + pick(one), 0);
   return [sum(({ done }) => done), sum(({ failed }) => failed), formatDuration(sum(({ workedMs }) => workedMs))];

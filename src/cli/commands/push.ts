@@ -2,12 +2,12 @@
 import { Client } from "../../client/client.ts";
 import type { Settings } from "../../config/settings.ts";
 import { parseLossless } from "../../job/json.ts";
-import { type Obstacle, obstaclesTo } from "../../store/ops/blockers.ts";
+import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { OpenStore } from "../../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { OutputFailed, plain, print, printJson, remark } from "../terminal/output.ts";
+import { blankControls, OutputFailed, print, printError, printJson } from "../terminal/output.ts";
 import { requestOf } from "./push_flags.ts";
 import { withStore } from "../shared/store.ts";
 import { type ClientTracing, traced } from "../shared/tracing.ts";
@@ -85,7 +85,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     const limitMs = waited?.waitTime(flags["wait-timeout"]);
     const jid = await client.push({ ...request, ...await waited?.keptFor(client, name, settings), class: name, args });
     if (jid === undefined) {
-      remark("jobs: not enqueued: a job like this is there already");
+      printError("jobs: not enqueued: a job like this is there already");
       return 1;
     }
     try {
@@ -99,7 +99,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
       return 0;
     } catch (error) {
       if (!(error instanceof OutputFailed)) throw error;
-      remark(`jobs: ${error.message}; the job is stored: ${jid}`);
+      printError(`jobs: ${error.message}; the job is stored: ${jid}`);
       return 1;
     }
   }, { make: "always" });
@@ -120,7 +120,7 @@ async function afterStoring(tell: () => Promise<void>): Promise<void> {
     await tell();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    remark(`jobs: stored; whether somebody takes it cannot be told: ${error.message}`);
+    printError(`jobs: stored; whether somebody takes it cannot be told: ${error.message}`);
   }
 }
 
@@ -128,14 +128,14 @@ async function afterStoring(tell: () => Promise<void>): Promise<void> {
 async function remarkIfIdle(store: OpenStore, job?: { readonly class: string; readonly queue: string }): Promise<void> {
   const paused = store.pauses(job === undefined ? [ALL_QUEUES] : [ALL_QUEUES, job.queue]);
   const [processes, queues] = await Promise.all([store.processes(), paused]);
-  const obstacles = obstaclesTo(job ?? { queue: "" }, { processes, queues });
+  const obstacles = blockersOf(job ?? { queue: "" }, { processes, queues });
   const nearest = obstacles.find(({ is }) =>
     is !== "busy" && (job !== undefined || is === "no-process" || is === "all-paused")
   );
-  if (nearest !== undefined) remark(`jobs: stored, and ${remarkOn(nearest, job)}`);
+  if (nearest !== undefined) printError(`jobs: stored, and ${remarkOn(nearest, job)}`);
 }
 
-function remarkOn({ is }: Obstacle, job?: { readonly class: string; readonly queue: string }): string {
+function remarkOn({ is }: Blocker, job?: { readonly class: string; readonly queue: string }): string {
   const queue = `queue "${job?.queue}"`;
   switch (is) {
     case "all-paused":
@@ -153,7 +153,7 @@ function remarkOn({ is }: Obstacle, job?: { readonly class: string; readonly que
     case "busy":
       return `waits: all processors of ${queue} are busy`;
     case "no-handler":
-      return `will fail: no process that takes ${queue} has a handler for class "${plain(job?.class ?? "")}"`;
+      return `will fail: no process that takes ${queue} has a handler for class "${blankControls(job?.class ?? "")}"`;
   }
 }
 

@@ -6,14 +6,14 @@
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { BulkInterrupted, type Client, type JobRequest } from "../../client/client.ts";
 import { parseLossless } from "../../job/json.ts";
-import { nearest } from "../../text/suggest.ts";
+import { closestWord } from "../../text/suggest.ts";
 import { number } from "../../text/format.ts";
 import { UsageError } from "../terminal/args.ts";
-import { OutputClosed, OutputFailed, plain, print, remark } from "../terminal/output.ts";
+import { blankControls, OutputClosed, OutputFailed, print, printError } from "../terminal/output.ts";
 import { Interrupted, LongWork } from "../terminal/progress.ts";
 
 /** So many refused lines are named; the rest are counted. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 /** A line that is a job. */
 interface Line {
@@ -44,9 +44,9 @@ export async function pushLines(
   let refused = 0;
   const output = new Jids();
   const refuse = (line: number, why: string) => {
-    if (++refused > MOST_NAMED) return;
+    if (++refused > MAX_NAMED) return;
     work.clear();
-    remark(`jobs: line ${line} refused: ${plain(why)}`);
+    printError(`jobs: line ${line} refused: ${blankControls(why)}`);
   };
   const reader = new LineReader(source, base, work.signal, refuse);
   const numbers: number[] = [];
@@ -72,20 +72,24 @@ export async function pushLines(
   }
   work.clear();
   if (refused > 0) {
-    const unnamed = refused > MOST_NAMED ? ` (the first ${MOST_NAMED} are named above)` : "";
-    remark(`jobs: ${lines(refused)} refused${unnamed}; ${lines(stored)} stored: push only the refused ones again`);
+    const unnamed = refused > MAX_NAMED ? ` (the first ${MAX_NAMED} are named above)` : "";
+    printError(`jobs: ${lines(refused)} refused${unnamed}; ${lines(stored)} stored: push only the refused ones again`);
   }
   if (failure !== undefined) {
     const why = failure.cause instanceof Error ? failure.cause.message : String(failure.cause);
-    remark(`jobs: stopped at line ${numbers[0] ?? reader.line}: ${plain(why)}; ${lines(stored)} before it stored`);
+    printError(
+      `jobs: stopped at line ${numbers[0] ?? reader.line}: ${blankControls(why)}; ${lines(stored)} before it stored`,
+    );
     return { code: 1, stored };
   }
   if (reader.stopped) {
     throw new Interrupted(`Stopped: ${lines(stored)} stored, none from line ${reader.line + 1} on`);
   }
-  if (stored + refused === 0) remark(`jobs: nothing to push: ${file === "-" ? "standard input" : file} has no lines`);
+  if (stored + refused === 0) {
+    printError(`jobs: nothing to push: ${file === "-" ? "standard input" : file} has no lines`);
+  }
   if (output.failure !== undefined) {
-    remark(
+    printError(
       `jobs: ${output.failure}; ${lines(stored)} stored, and the jids of the last ${number(output.unprinted)} untold`,
     );
   }
@@ -193,12 +197,14 @@ class LineReader implements AsyncIterable<Line> {
   /** A field of one's own stays in the payload; one that is nearly a known one is named, once. */
   #doubt(request: JobRequest): void {
     for (const field of Object.keys(request)) {
-      if (this.#doubted.has(field) || NO_DOUBT.has(field) || this.#doubted.size >= MOST_NAMED) continue;
-      const meant = nearest(field, FIELDS);
+      if (this.#doubted.has(field) || NO_DOUBT.has(field) || this.#doubted.size >= MAX_NAMED) continue;
+      const meant = closestWord(field, FIELDS);
       if (meant === undefined) continue;
       this.#doubted.add(field);
-      remark(
-        `jobs: line ${this.line}: "${plain(field)}" is no option, and is kept in the payload; did you mean "${meant}"?`,
+      printError(
+        `jobs: line ${this.line}: "${
+          blankControls(field)
+        }" is no option, and is kept in the payload; did you mean "${meant}"?`,
       );
     }
   }

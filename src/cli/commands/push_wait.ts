@@ -14,11 +14,11 @@ import { untilStopped } from "../../server/control/signals.ts";
 import { asText } from "../../log/value.ts";
 import type { OpenStore } from "../../store/open.ts";
 import { UsageError } from "../terminal/args.ts";
-import { escapeJson, plain, print, printJson, remark } from "../terminal/output.ts";
+import { blankControls, escapeJson, print, printError, printJson } from "../terminal/output.ts";
 import { Interrupted } from "../terminal/progress.ts";
 
 /** Whatever becomes of a job must be known for at least so long, for whoever waits to hear of it. */
-const LEAST_MS = 60_000;
+const MIN_DURATION_MS = 60_000;
 
 /**
  * How long the end of a job that is waited for is to be known: what its class says, or what is usual, whichever is longer.
@@ -31,7 +31,7 @@ export async function keptFor(
 ): Promise<{ result_ttl?: number; failure_ttl?: number }> {
   const options = await client.optionsOf(className);
   const ttl = (field: "result_ttl" | "failure_ttl", usualMs: number) => {
-    const ms = Math.max(readTtl(options[field]) ?? 0, usualMs, LEAST_MS);
+    const ms = Math.max(readTtl(options[field]) ?? 0, usualMs, MIN_DURATION_MS);
     return ms === Infinity ? {} : { [field]: ms / 1_000 };
   };
   return { ...ttl("result_ttl", settings.resultTtlMs), ...ttl("failure_ttl", settings.failureTtlMs) };
@@ -81,7 +81,7 @@ export async function waitFor(
   if (ended !== undefined) return printEnded(ended, json);
   if (stopped.signal.aborted) throw new Interrupted(`No longer waiting; ${jid} goes on (jobs show ${jid})`);
   const [entry] = await store.find(jid);
-  remark(
+  printError(
     entry === undefined
       ? `jobs: ${jid} is gone, and nobody said how it ended: it was deleted, or a process of Sidekiq's has it`
       : `jobs: ${jid} is still ${STATES[entry.place.in]} after --wait-timeout, and goes on (jobs show ${jid})`,
@@ -101,9 +101,9 @@ function printEnded(ended: EndedJob, json: boolean): number {
   if (json) printJson(ended);
   else if (ended.state !== "done") {
     const why = ended.error && `: ${ended.error.class}: ${ended.error.message}`;
-    remark(`jobs: ${plain(asText(ended.state))}${plain(why ?? "")}`);
+    printError(`jobs: ${blankControls(asText(ended.state))}${blankControls(why ?? "")}`);
   } else if (ended.result_dropped) {
-    remark(`jobs: done; the result was not kept: ${plain(asText(ended.result_dropped))}`);
+    printError(`jobs: done; the result was not kept: ${blankControls(asText(ended.result_dropped))}`);
   } else if (ended.result !== undefined) print(escapeJson(stringifyLossless(ended.result)!));
   return ended.state === "done" ? 0 : 1;
 }

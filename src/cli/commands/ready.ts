@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ProcessInfo } from "../../store/admin/admin.ts";
+import type { WorkerInfo } from "../../store/admin/admin.ts";
 import type { OpenStore } from "../../store/open.ts";
 import { isSuspended } from "../../store/port/paused_queues.ts";
 
@@ -28,6 +28,6 @@ export async function whyNotReady(
     : `no process on "${hostname}" takes jobs from this store`;
 }
 
-function names(processes: readonly ProcessInfo[], alive: boolean): string {
+function names(processes: readonly WorkerInfo[], alive: boolean): string {
   return processes.filter((process) => process.alive === alive).map((process) => process.identity).join(", ");
 }

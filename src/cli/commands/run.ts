@@ -8,18 +8,18 @@ import { Registry } from "../../handlers/registry.ts";
 import { type LogControl, logger, openLog } from "../../log/log.ts";
 import { ExitGuard } from "../../server/host/exit_guard.ts";
 import { Launcher } from "../../server/launcher.ts";
-import { type MemberTold, readMembership } from "../../server/host/member.ts";
-import { Peers } from "../../server/host/member_link.ts";
+import { type MemberInfo, readMemberInfo } from "../../server/host/member.ts";
+import { MemberLink } from "../../server/host/member_link.ts";
 import { writePidfile } from "../../server/host/pidfile.ts";
 import { Inbox, listenToSignals } from "../../server/control/signals.ts";
 import { openServerTracing, traced } from "../../server/tracing.ts";
-import { Starting } from "../../server/startup_steps.ts";
+import { StartupSteps } from "../../server/startup_steps.ts";
 import { Systemd } from "../../server/host/systemd.ts";
 import { openStore } from "../../store/open.ts";
 import { VERSION } from "../../version.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { banner } from "../terminal/banner.ts";
-import { remark } from "../terminal/output.ts";
+import { printError } from "../terminal/output.ts";
 import { pausedQueues } from "../shared/pause_queues.ts";
 import { asMember, runMany } from "./run_many.ts";
 import { loadSettings, storeOptions, storeUrl } from "../shared/store.ts";
@@ -96,7 +96,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     logFormat: flags["log-format"] ?? (flags.json ? "json" : undefined),
     webListen: flags.web,
   };
-  const member = readMembership();
+  const member = readMemberInfo();
   const load = async () => {
     const config = await loadSettings(flags, given);
     return member ? asMember(config, member) : config;
@@ -108,9 +108,9 @@ export async function run(argv: readonly string[]): Promise<number> {
   const registry = new Registry();
   // The log is opened after them, because they may set up one of their own.
   const toStderr = {
-    warn: () => remark("jobs: the handlers are still being loaded: is there a top-level await that does not end?"),
+    warn: () => printError("jobs: the handlers are still being loaded: is there a top-level await that does not end?"),
   };
-  await new Starting({ clock: systemClock, log: toStderr, inbox })
+  await new StartupSteps({ clock: systemClock, log: toStderr, inbox })
     .step("handlers", loadHandlers(config.settings.handlers, registry));
   using log = openLog({
     level: config.settings.logLevel,
@@ -127,7 +127,7 @@ async function serve(
   log: LogControl,
   { load, member, inbox, guard }: {
     readonly load: () => Promise<LoadedConfig>;
-    readonly member: MemberTold | undefined;
+    readonly member: MemberInfo | undefined;
     readonly inbox: Inbox;
     readonly guard: ExitGuard;
   },
@@ -138,7 +138,7 @@ async function serve(
   await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
   const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
   await using tracing = await openServerTracing(settings);
-  const starting = new Starting({ clock: systemClock, log: say, inbox });
+  const starting = new StartupSteps({ clock: systemClock, log: say, inbox });
   const opening = openStore(url, {
     ...storeOptions(settings),
     log: (level, message) => logger("store")[level](message),
@@ -177,7 +177,7 @@ async function serve(
       });
     },
   });
-  if (Deno.stderr.isTerminal() && member === undefined) remark(banner(Deno.noColor));
+  if (Deno.stderr.isTerminal() && member === undefined) printError(banner(Deno.noColor));
   say.info("Starting", {
     version: VERSION,
     identity: launcher.identity,
@@ -196,7 +196,7 @@ async function serve(
     say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
   }
   const onParentEnd = () => inbox.put({ verb: "stop", by: "end of the parent" });
-  using peers = member && await Peers.join(member, {
+  using peers = member && await MemberLink.join(member, {
     counts: () => launcher.counts(),
     clock: systemClock,
     onEnd: onParentEnd,

@@ -7,14 +7,14 @@
 import { systemClock } from "../../clock.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { logger, openLog } from "../../log/log.ts";
-import type { MemberTold } from "../../server/host/member.ts";
+import type { MemberInfo } from "../../server/host/member.ts";
 import { writePidfile } from "../../server/host/pidfile.ts";
 import { Inbox, listenToSignals } from "../../server/control/signals.ts";
 import { Supervisor } from "../../server/host/supervisor.ts";
 import { Systemd } from "../../server/host/systemd.ts";
 import { VERSION } from "../../version.ts";
 import { banner } from "../terminal/banner.ts";
-import { remark } from "../terminal/output.ts";
+import { printError } from "../terminal/output.ts";
 
 /**
  * Keeps the processes running.
@@ -29,7 +29,7 @@ export async function runMany({ settings, warnings }: LoadedConfig, argv: readon
   using _signals = listenToSignals(inbox);
   await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
   await using systemd = Systemd.fromEnvironment(logger("systemd"));
-  if (Deno.stderr.isTerminal()) remark(banner(Deno.noColor));
+  if (Deno.stderr.isTerminal()) printError(banner(Deno.noColor));
   const { processes: count, maxMemoryBytes } = settings;
   for (const warning of warnings) say.warn(warning);
   say.info("Starting processes", { version: VERSION, count });
@@ -54,7 +54,7 @@ export async function runMany({ settings, warnings }: LoadedConfig, argv: readon
 }
 
 /** The settings of one of several processes. */
-export function asMember(config: LoadedConfig, member: MemberTold): LoadedConfig {
+export function asMember(config: LoadedConfig, member: MemberInfo): LoadedConfig {
   const { pidfile: _pidfile, webListen, name, ...settings } = config.settings;
   return {
     ...config,

@@ -11,7 +11,7 @@ import type { RunningJob } from "../../store/port/jobs.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
 import { asText } from "../../log/value.ts";
 import { entryJson, errorText, payloadTime, readable, shownClass, stateOf } from "../shared/job_rows.ts";
-import { plain, print, printJson, remark } from "../terminal/output.ts";
+import { blankControls, print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { systemClock } from "../../clock.ts";
 import { isoTime, relative } from "../../text/times.ts";
@@ -36,7 +36,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   return await withStore(flags, async (store) => {
     const lines = flags.json ? await jobJson(store, jid) : await jobLines(store, jid);
     if (lines === undefined) {
-      remark(`jobs: ${unknownText(jid)}`);
+      printError(`jobs: ${unknownText(jid)}`);
       return 1;
     }
     if (Array.isArray(lines)) print(lines.join("\n"));
@@ -116,7 +116,7 @@ function describe(
   position: number | string | undefined,
 ): string[] {
   const payload = readable(entry);
-  if (payload === undefined) return [`(unreadable) ${plain(entry.payload)}`];
+  if (payload === undefined) return [`(unreadable) ${blankControls(entry.payload)}`];
   const when = entry.at === undefined ? "" : ` ${relative(entry.at, systemClock.now())} (${isoTime(entry.at)})`;
   const where = entry.place.in === "queue" ? `queue ${entry.place.queue}` : `${stateOf(entry)}${when}`;
   const rows: [string, unknown][] = [
@@ -191,6 +191,6 @@ function lineRows(name: string, lines: readonly string[] = []): [string, unknown
 
 function format(rows: readonly (readonly [string, unknown])[]): string[] {
   return rows.filter(([, value]) => value !== undefined).map(([name, value]) =>
-    `${name.padEnd(9)} ${plain(asText(value))}`
+    `${name.padEnd(9)} ${blankControls(asText(value))}`
   );
 }

@@ -8,7 +8,7 @@ import { withStore } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
 
 /** The store keeps no more. */
-const MOST_DAYS = 1_825;
+const MAX_DAYS = 1_825;
 const HISTORY_COLUMNS = ["day", "processed", "failed"] as const;
 
 /** What `--help` prints. */
@@ -48,6 +48,6 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 function daysOf(text: string): number {
   const days = Number(text);
-  if (Number.isInteger(days) && days >= 1 && days <= MOST_DAYS) return days;
-  throw new UsageError(`Option --history is "${text}"; wanted: a number of days from 1 to ${MOST_DAYS}`);
+  if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return days;
+  throw new UsageError(`Option --history is "${text}"; wanted: a number of days from 1 to ${MAX_DAYS}`);
 }

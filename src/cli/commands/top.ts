@@ -24,9 +24,9 @@ cancels one, d dumps a process, Q quiets and S stops it, Enter shows more, / fil
       --once               print one screen as text, COLUMNS wide (80), and end`;
 
 /** The first answer of a store, and each after it: a screen that shows nothing for longer is no use. */
-const PATIENCE_MS = 2_000;
-const SHORTEST_MS = 100;
-const LONGEST_MS = 3_600_000;
+const TIMEOUT_MS = 2_000;
+const MIN_DURATION_MS = 100;
+const MAX_DURATION_MS = 3_600_000;
 const NARROWEST = 20;
 
 /** Shows everything, live. */
@@ -45,7 +45,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     ...storeOptions(settings),
     // The embedded default may come while it looks.
     create: settings.store === undefined,
-    waitMs: PATIENCE_MS,
+    waitMs: TIMEOUT_MS,
     // What happens to the store is seen on the screen; a line printed over it would only spoil it.
     log: () => {},
   });
@@ -75,7 +75,7 @@ function interval(text = "1s"): number {
   } catch {
     throw new UsageError(`Option --interval is "${text}"; ${wanted}`);
   }
-  if (ms < SHORTEST_MS || ms > LONGEST_MS) throw new UsageError(`Option --interval is "${text}"; ${wanted}`);
+  if (ms < MIN_DURATION_MS || ms > MAX_DURATION_MS) throw new UsageError(`Option --interval is "${text}"; ${wanted}`);
   return ms;
 }
 

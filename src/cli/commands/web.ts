@@ -2,11 +2,11 @@
 import { systemClock } from "../../clock.ts";
 import { logger, openLog } from "../../log/log.ts";
 import { Inbox, listenToSignals } from "../../server/control/signals.ts";
-import { Starting } from "../../server/startup_steps.ts";
+import { StartupSteps } from "../../server/startup_steps.ts";
 import { newToken, passwordSecret } from "../../web/auth/accounts.ts";
 import { DEFAULT_ADDRESS, parseListenAddress } from "../../web/http/serve.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { print, printJson, remark } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 import { loadSettings } from "../shared/store.ts";
 import { openWeb } from "./web_open.ts";
 
@@ -57,11 +57,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   const listen = where(settings.webListen);
   const inbox = new Inbox();
   using _signals = listenToSignals(inbox);
-  const starting = new Starting({ clock: systemClock, log: logger("web"), inbox });
+  const starting = new StartupSteps({ clock: systemClock, log: logger("web"), inbox });
   await using web = await starting.step("store", openWeb(config, listen));
   print(web.url);
   if (settings.webUsers.length === 0 && settings.webProxyHeader === undefined) {
-    remark("jobs: no login: everybody on this machine may do anything (jobs web --help)");
+    printError("jobs: no login: everybody on this machine may do anything (jobs web --help)");
   }
   for (;;) {
     const { verb } = await inbox.next();
@@ -90,12 +90,12 @@ async function printUser(name: string, role: string, token: boolean, json: boole
     const line = `${name}:${role}:${secret}`;
     if (json) printJson({ token, user: line });
     else {
-      remark('jobs: the token is shown this once; the second line goes into "web.users"');
+      printError('jobs: the token is shown this once; the second line goes into "web.users"');
       print(`${token}\n${line}`);
     }
     return 0;
   }
-  if (Deno.stdin.isTerminal()) remark("Password, then Enter:");
+  if (Deno.stdin.isTerminal()) printError("Password, then Enter:");
   const password = (await new Response(Deno.stdin.readable.pipeThrough(firstLine())).text()).trimEnd();
   if (password.length < 8) throw new UsageError("The password is too short; wanted: 8 characters or more");
   const secret = await passwordSecret(password).catch((error: RangeError) => {

@@ -5,10 +5,10 @@
  */
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Launcher } from "../../server/launcher.ts";
-import type { MemberTold } from "../../server/host/member.ts";
-import type { Peers } from "../../server/host/member_link.ts";
+import type { MemberInfo } from "../../server/host/member.ts";
+import type { MemberLink } from "../../server/host/member_link.ts";
 import { parseListenAddress } from "../../web/http/serve.ts";
-import type { ProcessCounts } from "../../web/prometheus/worker_metrics.ts";
+import type { WorkerCounts } from "../../web/prometheus/worker_metrics.ts";
 import { UsageError } from "../terminal/args.ts";
 import { type OpenWeb, openWeb } from "./web_open.ts";
 
@@ -23,14 +23,14 @@ export async function openBeside(
   { launcher, classes, member, peers }: {
     readonly launcher: Launcher;
     /** What a supervisor told this process, if it is one of several. */
-    readonly member: MemberTold | undefined;
-    readonly peers: Peers | undefined;
+    readonly member: MemberInfo | undefined;
+    readonly peers: MemberLink | undefined;
     readonly classes: readonly string[];
   },
 ): Promise<OpenWeb> {
   return await openWeb(config, addressOf(config.settings.webListen!), {
     classes,
-    counts: async (): Promise<ProcessCounts[]> => [
+    counts: async (): Promise<WorkerCounts[]> => [
       { process: member?.index, counts: launcher.counts() },
       ...await peers?.counts() ?? [],
     ],

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { ProcessInfo } from "../../store/admin/admin.ts";
+import type { WorkerInfo } from "../../store/admin/admin.ts";
 import type { OpenStore } from "../../store/open.ts";
 import { fewOf } from "../../text/format.ts";
 import { COMMON_FLAGS, type Flag, parseCommand, UsageError } from "../terminal/args.ts";
-import { writeDown } from "./audit.ts";
+import { recordAudit } from "./audit.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
@@ -51,7 +51,7 @@ export function parseAsk(
  *
  * @throws {UsageError} when a name fits none, or several
  */
-export async function chooseProcesses(store: OpenStore, { flags, names }: AskArguments): Promise<ProcessInfo[]> {
+export async function chooseWorkers(store: OpenStore, { flags, names }: AskArguments): Promise<WorkerInfo[]> {
   const live = (await store.processes()).filter((process) => process.alive);
   if (flags.all) return live;
   if (flags.here) return live.filter((process) => process.hostname === Deno.hostname());
@@ -79,12 +79,12 @@ export async function chooseProcesses(store: OpenStore, { flags, names }: AskArg
 export async function runAsk(verb: "quiet" | "resume" | "stop", asked: AskArguments, done: string): Promise<number> {
   return await withStore(asked.flags, async (store) => {
     const identities: string[] = [];
-    for (const { identity } of await chooseProcesses(store, asked)) {
+    for (const { identity } of await chooseWorkers(store, asked)) {
       if (await store.send(identity, { verb })) identities.push(identity);
     }
     const count = identities.length;
     const met = count === 0 ? { outcome: "no live process" } : { target: fewOf(identities) };
-    await writeDown(store, { action: verb, count, ...met });
+    await recordAudit(store, { action: verb, count, ...met });
     if (asked.flags.json) printJson({ asked: identities });
     else print(identities.length === 0 ? "No live processes" : identities.map((one) => `${one} ${done}`).join("\n"));
     return 0;

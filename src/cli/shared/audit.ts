@@ -4,8 +4,8 @@
  * @module
  */
 import { userInfo } from "node:os";
-import type { Act, Auditor } from "../../store/admin/audit.ts";
-import { remark } from "../terminal/output.ts";
+import type { AuditEvent, Auditor } from "../../store/admin/audit.ts";
+import { printError } from "../terminal/output.ts";
 
 /**
  * Writes an act down. What is done is done: that it cannot be written down is said, and no more.
@@ -13,11 +13,11 @@ import { remark } from "../terminal/output.ts";
  * @param by the part of the command line through which it was done
  * @param say where it is said
  */
-export async function writeDown(
+export async function recordAudit(
   store: Auditor,
-  act: Omit<Act, "user" | "by" | "from">,
+  act: Omit<AuditEvent, "user" | "by" | "from">,
   by = "command line",
-  say = (why: string): void => remark(`jobs: ${why}`),
+  say = (why: string): void => printError(`jobs: ${why}`),
 ): Promise<void> {
   try {
     await store.audit({ user: userName(), by, from: Deno.hostname(), ...act });

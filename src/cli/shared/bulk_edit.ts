@@ -9,7 +9,7 @@ import { changeAll } from "../../store/ops/bulk_edit.ts";
 import { placeName, readPlace } from "../../store/ops/job_sets.ts";
 import { number } from "../../text/format.ts";
 import { UsageError } from "../terminal/args.ts";
-import { writeDown } from "./audit.ts";
+import { recordAudit } from "./audit.ts";
 import { Interrupted, LongWork } from "../terminal/progress.ts";
 
 /**
@@ -25,7 +25,7 @@ export function parseAll(all: string, wanted: readonly string[]): Place {
 }
 
 /** A change, in the words of its command. */
-export interface Change {
+export interface JobChange {
   /** As the audit log calls it: `delete`. */
   readonly name: string;
   /** What it is doing, in a word: `Deleting`. */
@@ -44,7 +44,7 @@ export interface Change {
  * @returns how many jobs were changed
  * @throws {Interrupted} when it is asked to stop; what is done by then stays done
  */
-export async function changeAllOf(store: StoreAdmin, { name, doing, done, place, total, steps }: Change) {
+export async function bulkEdit(store: StoreAdmin, { name, doing, done, place, total, steps }: JobChange) {
   using work = new LongWork(doing);
   let changed = 0;
   const { interrupted } = await changeAll({
@@ -58,7 +58,7 @@ export async function changeAllOf(store: StoreAdmin, { name, doing, done, place,
     },
     writeDown: (how) => {
       work.clear();
-      return writeDown(store, { action: name, target: `all in ${placeName(place)}`, ...how });
+      return recordAudit(store, { action: name, target: `all in ${placeName(place)}`, ...how });
     },
   });
   if (!interrupted) return changed;

@@ -7,9 +7,9 @@ import { systemClock } from "../../clock.ts";
 import { cancelSteps } from "../../store/ops/cancel.ts";
 import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
 import type { OpenStore } from "../../store/open.ts";
-import { changeAllOf, parseAll } from "./bulk_edit.ts";
-import { agreed, jobCount, missingQueue } from "../terminal/confirm.ts";
-import { print, printJson, remark } from "../terminal/output.ts";
+import { bulkEdit, parseAll } from "./bulk_edit.ts";
+import { confirmed, jobCount, missingQueue } from "../terminal/confirm.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 
 const PLACES = ["scheduled", "retry", "busy", "queue:NAME"];
 
@@ -30,17 +30,17 @@ export async function cancelAll(
   const stats = await store.stats();
   const missing = missingQueue(place, stats.queues);
   if (missing !== undefined) {
-    remark(`jobs: ${missing}`);
+    printError(`jobs: ${missing}`);
     return 1;
   }
   const total = sizeOf(place, stats);
-  if (total > 0 && !agreed(`Cancel ${jobCount(total)} in ${placeName(place)}`, { yes })) {
-    remark("jobs: nothing is cancelled");
+  if (total > 0 && !confirmed(`Cancel ${jobCount(total)} in ${placeName(place)}`, { yes })) {
+    printError("jobs: nothing is cancelled");
     return 1;
   }
   const words = { name: "cancel", doing: "Cancelling", done: "cancelled" };
   const steps = cancelSteps(store, { place, total, now: systemClock.now });
-  const cancelled = await changeAllOf(store, { ...words, place, total, steps });
+  const cancelled = await bulkEdit(store, { ...words, place, total, steps });
   if (json) printJson({ cancel: cancelled });
   else print(`${jobCount(cancelled)} cancelled`);
   return 0;

@@ -9,11 +9,11 @@ import { editSteps } from "../../store/ops/bulk_edit.ts";
 import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
 import { fewOf, number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { writeDown } from "./audit.ts";
-import { changeAllOf, parseAll } from "./bulk_edit.ts";
-import { agreed, jobCount, missingQueue, YES } from "../terminal/confirm.ts";
+import { recordAudit } from "./audit.ts";
+import { bulkEdit, parseAll } from "./bulk_edit.ts";
+import { confirmed, jobCount, missingQueue, YES } from "../terminal/confirm.ts";
 import { stateOf } from "./job_rows.ts";
-import { print, printJson, remark } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "./store.ts";
 
 /** Jobs that are edited at the same time. */
@@ -48,7 +48,7 @@ export async function runEdit(command: EditCommand, argv: readonly string[]): Pr
   return await withStore(flags, async (store, { deadMaxJobs }) => {
     if (place !== undefined) return await editPlace(store, command, { place, deadMaxJobs, ...flags });
     const { edited, missed } = await editByJid(store, command, jids);
-    for (const { jid, why } of missed) remark(`jobs: "${jid}" ${why}`);
+    for (const { jid, why } of missed) printError(`jobs: "${jid}" ${why}`);
     if (flags.json) printJson({ [command.name]: edited, missed: missed.map(({ jid }) => jid) });
     else print(`${jobCount(edited)} ${command.done}`);
     return missed.length === 0 ? 0 : 1;
@@ -69,7 +69,7 @@ async function editPlace(store: StoreAdmin, command: EditCommand, options: EditP
   const stats = await store.stats();
   const missing = missingQueue(place, stats.queues);
   if (missing !== undefined) {
-    remark(`jobs: ${missing}`);
+    printError(`jobs: ${missing}`);
     return 1;
   }
   const total = sizeOf(place, stats);
@@ -79,8 +79,8 @@ async function editPlace(store: StoreAdmin, command: EditCommand, options: EditP
     const dropped = over > 0
       ? ` (dead keeps the latest ${number(deadMaxJobs)}: ${number(over)} are gone for good)`
       : "";
-    if (!agreed(`${command.asks} ${jobCount(total)} in ${placeName(place)}${dropped}`, options)) {
-      remark(`jobs: nothing is ${command.done}`);
+    if (!confirmed(`${command.asks} ${jobCount(total)} in ${placeName(place)}${dropped}`, options)) {
+      printError(`jobs: nothing is ${command.done}`);
       return 1;
     }
   }
@@ -115,7 +115,7 @@ async function editByJid(store: StoreAdmin, { name, edit }: EditCommand, jids: r
     const reasons = await Promise.all(some.map(editOne));
     missed.push(...some.flatMap((jid, i) => reasons[i] === undefined ? [] : [{ jid, why: reasons[i] }]));
   }
-  await writeDown(store, { action: name, target: fewOf(jids), count: edited });
+  await recordAudit(store, { action: name, target: fewOf(jids), count: edited });
   return { edited, missed };
 }
 
@@ -134,5 +134,5 @@ export async function editAll(
 ): Promise<number> {
   const total = most ?? sizeOf(place, await store.stats());
   const steps = editSteps(store, { place, edit, total });
-  return await changeAllOf(store, { name, doing, done, place, total, steps });
+  return await bulkEdit(store, { name, doing, done, place, total, steps });
 }

@@ -5,14 +5,14 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
-import { nearest } from "../../text/suggest.ts";
-import type { ProcessInfo, QueueInfo, StoreAdmin } from "../../store/admin/admin.ts";
+import { closestWord } from "../../text/suggest.ts";
+import type { QueueInfo, StoreAdmin, WorkerInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
 import { limitUse } from "../../text/limits.ts";
 import { UsageError } from "../terminal/args.ts";
-import { writeDown } from "./audit.ts";
+import { recordAudit } from "./audit.ts";
 import type { Column } from "../terminal/table.ts";
-import { print, printJson, remark } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
 /** Does it to the queues named, else to all. */
@@ -31,9 +31,9 @@ export async function changePauses(
     const [before, processes] = await Promise.all([store.queues(), verb === "pause" ? store.processes() : []]);
     for (const queue of queues) {
       await change(store, queue);
-      await writeDown(store, { action: verb, target: pauseTarget(queue) });
+      await recordAudit(store, { action: verb, target: pauseTarget(queue) });
       const remarked = verb === "pause" ? unknownQueue(queue, before, processes) : notPaused(queue, before);
-      if (remarked !== undefined) remark(`jobs: ${remarked}`);
+      if (remarked !== undefined) printError(`jobs: ${remarked}`);
     }
     if (flags.json) printJson({ [verb]: queues });
     else {
@@ -47,12 +47,12 @@ export async function changePauses(
 function unknownQueue(
   queue: string,
   queues: readonly QueueInfo[],
-  processes: readonly ProcessInfo[],
+  processes: readonly WorkerInfo[],
 ): string | undefined {
   const taken = processes.filter(({ alive }) => alive).flatMap((process) => process.queues);
   const known = [...queues.map(({ name }) => name), ...taken];
   if (queue === ALL_QUEUES || known.includes(queue)) return undefined;
-  const meant = nearest(queue, known.filter((name) => name !== ALL_QUEUES));
+  const meant = closestWord(queue, known.filter((name) => name !== ALL_QUEUES));
   return `queue ${queue} has no jobs, and no process takes it${meant ? `; did you mean "${meant}"?` : " yet"}`;
 }
 

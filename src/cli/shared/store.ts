@@ -7,7 +7,7 @@ import { loadConfig, type LoadedConfig } from "../../config/load.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { type OpenStore, openStore, type StoreOptions } from "../../store/open.ts";
-import { remark } from "../terminal/output.ts";
+import { printError } from "../terminal/output.ts";
 
 /** Flags that say where settings come from. */
 export interface ConfigFlags {
@@ -77,7 +77,7 @@ export async function withStore<Result>(
   const options: StoreOptions = {
     ...storeOptions(settings),
     create: make === "always" || make === "unnamed" && !named,
-    log: (level, message) => level === "info" ? undefined : remark(`jobs: ${message}`),
+    log: (level, message) => level === "info" ? undefined : printError(`jobs: ${message}`),
   };
   await using store = await openStore(storeUrl(settings), options).catch((error) => {
     if (named || !(error instanceof StoreError) || error.code !== "missing") throw error;

@@ -5,14 +5,17 @@
  */
 import type { ClientOptions } from "../../client/client.ts";
 import { carrierOfEnvironment, openTracing } from "../../tracing/tracing.ts";
-import { plain, remark } from "../terminal/output.ts";
+import { blankControls, printError } from "../terminal/output.ts";
 
 /** What a client is given beside the rest; nothing where traces are off. */
 export type ClientTracing = Pick<ClientOptions, "middleware" | "batchMiddleware">;
 
 /** Runs a command, as part of the span that it was started in, if it was (`TRACEPARENT`). */
 export async function traced<Result>(run: (tracing: ClientTracing) => Promise<Result>): Promise<Result> {
-  await using tracing = await openTracing({ brief: true, warn: (message) => remark(`jobs: ${plain(message)}`) });
+  await using tracing = await openTracing({
+    brief: true,
+    warn: (message) => printError(`jobs: ${blankControls(message)}`),
+  });
   if (tracing === undefined) return await run({});
   return await tracing.within(carrierOfEnvironment(), () => run(tracing.client));
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
-import { nearest } from "../../text/suggest.ts";
+import { closestWord } from "../../text/suggest.ts";
 
 /** The command line is wrong. Its message is one line; the exit code is 2. */
 export class UsageError extends Error {
@@ -57,7 +57,7 @@ export function parseCommand<const Flags extends Record<string, Flag>>(
     collect: names,
     unknown: (arg: string, key?: string) => {
       if (key === undefined) return true;
-      const meant = nearest(key, names);
+      const meant = closestWord(key, names);
       throw new UsageError(
         `Unknown option "${arg}" of jobs ${command}` +
           (meant ? `; did you mean --${meant}?` : `; see jobs ${command} --help`) +

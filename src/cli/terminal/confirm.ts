@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { nearest } from "../../text/suggest.ts";
+import { closestWord } from "../../text/suggest.ts";
 import type { Place, QueueInfo } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
 import { type Flag, UsageError } from "./args.ts";
@@ -19,7 +19,7 @@ export const YES = { yes: { takes: "switch" } } as const satisfies Record<string
  * @param what is about to be done, as a sentence that begins with a verb and has no end: `Delete 5 jobs in queue:low`
  * @throws {UsageError} when nobody can be asked
  */
-export function agreed(what: string, { yes }: { readonly yes: boolean }): boolean {
+export function confirmed(what: string, { yes }: { readonly yes: boolean }): boolean {
   if (yes) return true;
   if (!Deno.stdin.isTerminal()) throw new UsageError(`${what}? Nobody can be asked here: say --yes`);
   return /^y(es)?$/i.test(ask(`${what}? [y/N] `) ?? "");
@@ -33,6 +33,6 @@ export function jobCount(count: number): string {
 /** What to say where a place is a queue that is not here; undefined where it is, or is none. */
 export function missingQueue(place: Place, queues: readonly QueueInfo[]): string | undefined {
   if (place.in !== "queue" || queues.some(({ name }) => name === place.queue)) return undefined;
-  const meant = nearest(place.queue, queues.map((queue) => queue.name));
+  const meant = closestWord(place.queue, queues.map((queue) => queue.name));
   return `no queue "${place.queue}" here${meant === undefined ? "; jobs list queues" : `; did you mean "${meant}"?`}`;
 }

@@ -44,7 +44,7 @@ export function escapeJson(text: string): string {
 }
 
 /** Prints a remark or an error, and a line break; where it cannot be heard, that stops nothing. */
-export function remark(text: string): void {
+export function printError(text: string): void {
   try {
     write(Deno.stderr, text + "\n");
   } catch {
@@ -63,7 +63,7 @@ export function faint(text: string): string {
 }
 
 /** Without control characters: what is in a store may be hostile to a terminal. */
-export function plain(text: string): string {
+export function blankControls(text: string): string {
   return text.replace(CONTROLS, " ");
 }
 

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { escapeJson, plain } from "./output.ts";
+import { blankControls, escapeJson } from "./output.ts";
 
 Deno.test("nothing that a terminal obeys, or that turns text around, is printed", () => {
   for (const character of ["\x1b", "\x07", "\u009b", "\u061c", "\u200e", "\u200f", "\u202e", "\u2066"]) {
-    assertEquals(plain(`a${character}b`), "a b");
+    assertEquals(blankControls(`a${character}b`), "a b");
     const value = { a: `x${character}y` };
     const text = escapeJson(JSON.stringify(value, undefined, 2));
     assertEquals([text.includes(character), JSON.parse(text)], [false, value]);

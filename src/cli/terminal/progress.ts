@@ -27,7 +27,7 @@ export interface State {
   readonly elapsedMs: number;
 }
 
-const LONGEST_BAR = 30;
+const MAX_BAR = 30;
 /** The eye wants no more. */
 const REDRAW_MS = 100;
 /** Before that, nobody wonders, and rates mean nothing. */
@@ -44,7 +44,7 @@ export function progressLine({ what, done, total, share, elapsedMs }: State, col
     ...(rate > 0 ? [`${number(Math.round(rate))}/s`] : []),
     ...(remainsMs !== undefined && remainsMs >= 1_000 ? [`${formatDuration(remainsMs)} left`] : []),
   ].join("  ");
-  const room = Math.min(LONGEST_BAR, columns - what.length - words.length - 4);
+  const room = Math.min(MAX_BAR, columns - what.length - words.length - 4);
   if (part === undefined || room < 5) return `${what}  ${words}`.slice(0, columns - 1);
   return `${what} ${"█".repeat(Math.floor(part * room)).padEnd(room, "░")} ${words}`;
 }

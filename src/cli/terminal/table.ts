@@ -9,7 +9,7 @@
  */
 import { bold, green, red, yellow } from "@std/fmt/colors";
 import { asText } from "../../log/value.ts";
-import { plain, print, terminalColumns } from "./output.ts";
+import { blankControls, print, terminalColumns } from "./output.ts";
 import { cutText, textWidth } from "./text_width.ts";
 
 /** A column: its heading, and what may happen to it. */
@@ -81,7 +81,7 @@ export function tableLines(
   const all = columns.map((column, i): Laid => {
     const about = typeof column === "string" ? { heading: column } : column;
     const values = rows.map((row) => row[i]);
-    const cells = values.map((value) => plain(value === undefined ? "" : cutCell(asText(value))));
+    const cells = values.map((value) => blankControls(value === undefined ? "" : cutCell(asText(value))));
     const widths = cells.map(textWidth);
     const widest = (some: readonly number[]) =>
       some.reduce((most, one) => Math.max(most, one), textWidth(about.heading));

@@ -8,7 +8,7 @@ import type { Edit, StoreAdmin } from "../../store/admin/admin.ts";
 import { cancelJob, isCancelled } from "../../store/ops/cancel.ts";
 import type { OpenStore } from "../../store/open.ts";
 import { pauseTarget } from "../../store/port/paused_queues.ts";
-import { writeDown } from "../shared/audit.ts";
+import { recordAudit } from "../shared/audit.ts";
 import { cancelledText } from "../commands/cancel.ts";
 import { dumpOf, silentText } from "../commands/dump.ts";
 import { shownQueue } from "../shared/pause_queues.ts";
@@ -45,11 +45,11 @@ export async function perform(store: OpenStore, act: Act): Promise<Report> {
   const report = await carryOut(store, act);
   if (report.bad) return report;
   let unwritten = "";
-  await writeDown(store, writtenDown(act), "jobs top", (why) => unwritten = `; ${why}`);
+  await recordAudit(store, writtenDown(act), "jobs top", (why) => unwritten = `; ${why}`);
   return { ...report, text: report.text + unwritten };
 }
 
-function writtenDown(act: Act): Parameters<typeof writeDown>[1] {
+function writtenDown(act: Act): Parameters<typeof recordAudit>[1] {
   switch (act.do) {
     case "pause":
     case "resume":

@@ -8,7 +8,7 @@ import type { Stats } from "../../store/admin/admin.ts";
 /** Values kept of each. */
 const KEPT = 120;
 /** Queues whose depth is kept; there may be any number. */
-const MOST_QUEUES = 1_000;
+const MAX_QUEUES = 1_000;
 /** A rate is the mean of so many differences: one alone jumps. */
 const SMOOTHED = 5;
 
@@ -43,7 +43,7 @@ export class History {
     this.#samples = [...this.#samples.slice(-SMOOTHED), { at, processed: stats.processed, failed: stats.failed }];
     const sizes: [string, number][] = [
       ...(["scheduled", "retry", "dead"] as const).map((set): [string, number] => [setKey(set), stats[set]]),
-      ...stats.queues.slice(0, MOST_QUEUES).map(({ name, size }): [string, number] => [queueKey(name), size]),
+      ...stats.queues.slice(0, MAX_QUEUES).map(({ name, size }): [string, number] => [queueKey(name), size]),
     ];
     this.#depths = new Map(sizes.map(([key, size]) => [key, keep(this.#depths.get(key) ?? [], size)]));
   }

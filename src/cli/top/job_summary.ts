@@ -8,7 +8,7 @@ import type { Payload } from "../../job/job.ts";
 import { parseLossless } from "../../job/json.ts";
 import { fieldTexts, getField } from "../../job/raw.ts";
 import { argsText, errorText, readable, shownClass } from "../shared/job_rows.ts";
-import { plain } from "../terminal/output.ts";
+import { blankControls } from "../terminal/output.ts";
 
 /** A job in a row. */
 export interface Glance {
@@ -89,5 +89,5 @@ function parse(text: string): unknown {
 }
 
 function cut(text: string): string {
-  return plain(text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}…` : text);
+  return blankControls(text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}…` : text);
 }

@@ -30,7 +30,7 @@ export interface Room {
   readonly rows: number;
 }
 
-const LONGEST_FILTER = 200;
+const MAX_FILTER = 200;
 
 /** Presses a key. Without a snapshot (the store has not answered yet) only what needs none. */
 export function press(state: State, key: Key, snapshot: Snapshot | undefined, room: Room): Pressed {
@@ -63,7 +63,7 @@ function type(state: State, key: Key): State {
   if (key === "ctrl-u") return { ...state, filter: "" };
   const typed = key.startsWith("paste:") ? key.slice("paste:".length).split("\n")[0]! : key;
   if (!key.startsWith("paste:") && [...key].length !== 1) return state;
-  return { ...state, filter: [...state.filter + typed].slice(0, LONGEST_FILTER).join("") };
+  return { ...state, filter: [...state.filter + typed].slice(0, MAX_FILTER).join("") };
 }
 
 /** Out of the list, or without the filter: what was done last is undone first. */

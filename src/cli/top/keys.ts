@@ -30,9 +30,9 @@ const NAMED: Readonly<Record<string, Key>> = {
 };
 
 /** Longer than any sequence: what goes on is none. */
-const LONGEST_SEQUENCE = 32;
+const MAX_SEQUENCE = 32;
 /** More than anybody pastes into a filter. */
-const LONGEST_PASTE = 10_000;
+const MAX_PASTE = 10_000;
 const PASTE_BEGINS = "\x1b[200~";
 const PASTE_ENDS = "\x1b[201~";
 
@@ -59,7 +59,7 @@ export class KeyReader {
 function first(text: string): [length: number, key?: Key | undefined] {
   if (text.startsWith(PASTE_BEGINS)) {
     const end = text.indexOf(PASTE_ENDS);
-    if (end < 0) return text.length > LONGEST_PASTE ? [text.length] : [0];
+    if (end < 0) return text.length > MAX_PASTE ? [text.length] : [0];
     return [end + PASTE_ENDS.length, `paste:${text.slice(PASTE_BEGINS.length, end)}`];
   }
   // An escape sequence: `ESC [ … letter`, or `ESC O letter` for the same keys in another mode.
@@ -70,7 +70,7 @@ function first(text: string): [length: number, key?: Key | undefined] {
     return [whole.length, NAMED[`[${last === "~" ? numbers!.split(";")[0] : ""}${last}`]];
   }
   // deno-lint-ignore no-control-regex -- it begins with one
-  if (/^\x1b[[O][0-9;?]*$/.test(text)) return text.length > LONGEST_SEQUENCE ? [text.length] : [0];
+  if (/^\x1b[[O][0-9;?]*$/.test(text)) return text.length > MAX_SEQUENCE ? [text.length] : [0];
   const point = String.fromCodePoint(text.codePointAt(0)!);
   const code = point.codePointAt(0)!;
   const named = NAMED[point];

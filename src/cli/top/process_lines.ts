@@ -4,13 +4,13 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { ProcessInfo } from "../../store/admin/admin.ts";
+import type { WorkerInfo } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
 import { isoTime, relative } from "../../text/times.ts";
 import { glance } from "./job_summary.ts";
 
 /** What is known of it, as of `now`. */
-export function processLines(process: ProcessInfo, now: number): string[] {
+export function processLines(process: WorkerInfo, now: number): string[] {
   const { totals = {} } = process;
   const queues = process.queues.map((queue) => process.weights[queue] ? `${queue},${process.weights[queue]}` : queue);
   const rows: [string, string][] = [

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Entry, ProcessInfo, QueueInfo, SetName } from "../../store/admin/admin.ts";
+import type { Entry, QueueInfo, SetName, WorkerInfo } from "../../store/admin/admin.ts";
 import type { RunningJob } from "../../store/port/jobs.ts";
 import { glance } from "./job_summary.ts";
 import { shownQueue } from "../shared/pause_queues.ts";
@@ -17,7 +17,7 @@ export type ListName = PaneName | "entries";
 
 /** One thing that a row is about. */
 export type Thing =
-  | { readonly is: "process"; readonly process: ProcessInfo }
+  | { readonly is: "process"; readonly process: WorkerInfo }
   | { readonly is: "queue"; readonly queue: QueueInfo; /** Whether a process takes from it. */ readonly taken: boolean }
   | { readonly is: "running"; readonly job: RunningJob; readonly owner: string }
   | { readonly is: "set"; readonly set: SetName; readonly size: number }

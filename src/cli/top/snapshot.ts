@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Page, Place, ProcessInfo, Stats, StoreAdmin } from "../../store/admin/admin.ts";
+import type { Page, Place, Stats, StoreAdmin, WorkerInfo } from "../../store/admin/admin.ts";
 
 /** Jobs of a list that are read at once. */
 const PAGE_SIZE = 200;
@@ -22,7 +22,7 @@ export interface Snapshot {
   /** The store's address, without a password. */
   readonly url: string;
   readonly stats: Stats;
-  readonly processes: readonly ProcessInfo[];
+  readonly processes: readonly WorkerInfo[];
   /** The list that was open, with what is on its page. */
   readonly list?: OpenList & { readonly page: Page };
 }

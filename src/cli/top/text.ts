@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { plain } from "../terminal/output.ts";
+import { blankControls } from "../terminal/output.ts";
 import { cutText, textWidth, wrapText } from "../terminal/text_width.ts";
 
 /** What a piece of text means to the reader. */
@@ -33,7 +33,7 @@ const MAX_LINES = 5_000;
 
 /** The text without what moves a cursor, hides or reverses text. */
 export function harmless(text: string): string {
-  return plain(text).replace(/[\p{Cf}\p{Cs}\p{Co}]/gu, " ");
+  return blankControls(text).replace(/[\p{Cf}\p{Cs}\p{Co}]/gu, " ");
 }
 
 /** At most `width` columns of it, harmless; `…` stands for the rest. */

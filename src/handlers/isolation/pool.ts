@@ -23,7 +23,7 @@ import { ProcessLost } from "./remote_error.ts";
 import { checkDescriptors, SpawnError } from "./spawn_self.ts";
 
 /** What the pool is made with. */
-export interface HorsesOptions {
+export interface HorsePoolOptions {
   /** Modules with the handlers. */
   readonly modules: readonly string[];
   /** For what handlers push. */
@@ -51,7 +51,7 @@ export interface HorseCounts {
 }
 
 /** How often memory is looked at while there is a limit. */
-const LOOK_MS = 100;
+const POLL_INTERVAL_MS = 100;
 /** Time between two attempts to start a horse while the machine lacks what that takes. */
 const RESTART_INTERVAL_MS = 500;
 
@@ -59,8 +59,8 @@ const RESTART_INTERVAL_MS = 500;
 const MAX_HORSES_PER_JOB = 3;
 
 /** The pool. */
-export class Horses {
-  readonly #options: HorsesOptions;
+export class HorsePool {
+  readonly #options: HorsePoolOptions;
   readonly #listener: ChildListener;
   /** All that run. */
   readonly #horses = new Set<Horse>();
@@ -74,7 +74,7 @@ export class Horses {
   #renewed = 0;
   #killed = 0;
 
-  constructor(options: HorsesOptions) {
+  constructor(options: HorsePoolOptions) {
     this.#options = options;
     this.#listener = new ChildListener(options);
   }
@@ -189,7 +189,7 @@ export class Horses {
     const { clock, maxMemoryBytes } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      await clock.sleep(LOOK_MS, signal);
+      await clock.sleep(POLL_INTERVAL_MS, signal);
       for (const horse of this.#horses) {
         const used = await memoryOf(horse.pid);
         if (used <= maxMemoryBytes || !horse.alive) continue;

@@ -31,7 +31,7 @@ const DISCARD = 100;
 const KILL = 101;
 const TRY_AGAIN = 75;
 /** Lines of a job's stderr that go to the log; the rest is dropped, and that is said. */
-const MOST_LINES = 1_000;
+const MAX_LINES = 1_000;
 
 /** The failure of a job whose program failed. */
 export class ProgramFailed extends Error {
@@ -118,8 +118,8 @@ class ProgramRun {
     let lines = 0;
     await eachLine(stderr, (line) => {
       this.#lastLine = line;
-      if (++lines <= MOST_LINES) job.log.info(line);
-      else if (lines === MOST_LINES + 1) job.log.warn("The program says too much; the rest is not logged");
+      if (++lines <= MAX_LINES) job.log.info(line);
+      else if (lines === MAX_LINES + 1) job.log.warn("The program says too much; the rest is not logged");
     });
   }
 

@@ -25,10 +25,10 @@ export interface Activity {
 }
 
 /** Between two looks. */
-const LOOK_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 /** Looks whether to end. Its loop's task is `bounds`. */
-export class Bounds implements LoopBody<void> {
+export class AutoStop implements LoopBody<void> {
   readonly name = "bounds";
   readonly #clock: Clock;
   readonly #limits: Limits;
@@ -86,6 +86,6 @@ export class Bounds implements LoopBody<void> {
   }
 
   rest(_result: void, signal: AbortSignal): Promise<void> {
-    return this.#clock.sleep(LOOK_MS, signal);
+    return this.#clock.sleep(POLL_INTERVAL_MS, signal);
   }
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Clock } from "../../clock.ts";
-import { type Activity, Bounds, type Limits } from "./auto_stop.ts";
+import { type Activity, AutoStop, type Limits } from "./auto_stop.ts";
 
 function bench(limits: Partial<Limits>) {
   let now = 0;
@@ -8,7 +8,7 @@ function bench(limits: Partial<Limits>) {
   let queued = false;
   const ends: string[] = [];
   const clock = { monotonic: () => now } as Clock;
-  const bounds = new Bounds({
+  const bounds = new AutoStop({
     clock,
     limits: { burst: false, maxJobs: undefined, maxIdleMs: undefined, ...limits },
     activity: () => activity,

@@ -19,7 +19,7 @@ const VERBS: Readonly<Partial<Record<Command["verb"], Verb>>> = {
 const RETRY_MS = 1_000;
 
 /** Its loop's task is `listener`. */
-export class Listener implements LoopBody<number> {
+export class RemoteCommands implements LoopBody<number> {
   readonly name = "listener";
   readonly #store: Store;
   readonly #identity: string;

@@ -7,17 +7,17 @@
 import type { Clock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { QueueWeight } from "../../config/kinds.ts";
-import type { ProcessRecord } from "../../store/port/jobs.ts";
+import type { WorkerRecord } from "../../store/port/jobs.ts";
 import { VERSION } from "../../version.ts";
 import { dumpTasks, formatDump } from "./dump.ts";
-import type { Parts } from "../components.ts";
+import type { Components } from "../components.ts";
 import type { ServerCounts } from "../stats/counters.ts";
 
 /** With more classes than this a process does not list them in every beat. */
-const MOST_CLASSES = 1_000;
+const MAX_CLASSES = 1_000;
 
 /** What the launcher decides, as of now. */
-export interface Standing {
+export interface ServerState {
   /** It takes nothing. */
   readonly quiet: boolean;
   /** The queues it takes from. */
@@ -29,13 +29,13 @@ export class Status {
   readonly #identity: string;
   readonly #clock: Clock;
   readonly #settings: Settings;
-  readonly #parts: Parts;
-  readonly #standing: () => Standing;
+  readonly #parts: Components;
+  readonly #standing: () => ServerState;
   readonly #startedAt: number;
 
   /** Of a process that starts now. */
   constructor(
-    options: { identity: string; clock: Clock; settings: Settings; parts: Parts; standing: () => Standing },
+    options: { identity: string; clock: Clock; settings: Settings; parts: Components; standing: () => ServerState },
   ) {
     this.#identity = options.identity;
     this.#clock = options.clock;
@@ -46,7 +46,7 @@ export class Status {
   }
 
   /** What this process is and does, as of now. */
-  describe(): ProcessRecord {
+  describe(): WorkerRecord {
     const { name, tag, labels } = this.#settings;
     const { manager, registry, totals } = this.#parts;
     const { quiet, queues } = this.#standing();
@@ -66,16 +66,16 @@ export class Status {
       busy: manager.busy,
       rss: Deno.memoryUsage().rss,
       work: manager.running(),
-      ...(classes.length <= MOST_CLASSES && { classes }),
+      ...(classes.length <= MAX_CLASSES && { classes }),
       totals: totals.byClass(),
     };
   }
 
   /** What it has counted since it started. */
   counts(): ServerCounts {
-    const { totals, tally, heartbeat, horses } = this.#parts;
+    const { totals, counters, heartbeat, horses } = this.#parts;
     return {
-      ...tally.counts(),
+      ...counters.counts(),
       classes: totals.classes,
       loopDelayMs: heartbeat.loopDelayMs,
       horses: horses?.counts,

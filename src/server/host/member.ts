@@ -8,7 +8,7 @@
 export const MEMBER_VARIABLE = "JOBS_MEMBER";
 
 /** What a supervisor tells each process it starts. */
-export interface MemberTold {
+export interface MemberInfo {
   /** From 1. */
   readonly index: number;
   /** The supervisor's process number. */
@@ -26,10 +26,10 @@ export interface MemberTold {
 }
 
 /** What a supervisor told this process; undefined when none has started it. */
-export function readMembership(): MemberTold | undefined {
+export function readMemberInfo(): MemberInfo | undefined {
   const told = Deno.env.get(MEMBER_VARIABLE);
   if (told === undefined) return undefined;
   // What jobs start is no member.
   Deno.env.delete(MEMBER_VARIABLE);
-  return JSON.parse(told) as MemberTold;
+  return JSON.parse(told) as MemberInfo;
 }

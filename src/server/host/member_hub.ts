@@ -35,7 +35,7 @@ export type FromMember =
 type Line = FrameConnection<FromMember, ToMember>;
 
 /** Passes on. */
-export class Exchange {
+export class MemberHub {
   /** By the member's index. */
   readonly #lines = new Map<number, Line>();
   readonly #members: () => Iterable<number>;

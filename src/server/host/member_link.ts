@@ -12,11 +12,11 @@ import { FrameConnection } from "../../handlers/isolation/ipc.ts";
 import { SpawnError } from "../../handlers/isolation/spawn_self.ts";
 import { VERSION } from "../../version.ts";
 import type { CountsFrame, FromMember, ToMember } from "./member_hub.ts";
-import type { MemberTold } from "./member.ts";
+import type { MemberInfo } from "./member.ts";
 import type { ServerCounts } from "../stats/counters.ts";
 
 /** What one of them has counted. */
-export interface PeerCounts {
+export interface MemberCounts {
   /** Which one it is, from 1. */
   readonly process: number;
   /** Undefined when it did not say in time, or was of another version. */
@@ -24,7 +24,7 @@ export interface PeerCounts {
 }
 
 /** One whose event loop does not turn is not waited for any longer: who scrapes has a bound, too. */
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 
 /** An asking under way. */
 interface Asking {
@@ -36,7 +36,7 @@ interface Asking {
 }
 
 /** What it is made with. */
-export interface PeersOptions {
+export interface MemberLinkOptions {
   /** What this process has counted, as of now. */
   readonly counts: () => ServerCounts;
   readonly clock: Clock;
@@ -45,14 +45,14 @@ export interface PeersOptions {
 }
 
 /** The others. */
-export class Peers implements Disposable {
+export class MemberLink implements Disposable {
   readonly #socket: Deno.Conn;
   readonly #line: FrameConnection<ToMember, FromMember>;
-  readonly #options: PeersOptions;
+  readonly #options: MemberLinkOptions;
   readonly #askings = new Map<number, Asking>();
   #lastId = 0;
 
-  private constructor(socket: Deno.Conn, options: PeersOptions) {
+  private constructor(socket: Deno.Conn, options: MemberLinkOptions) {
     this.#socket = socket;
     this.#line = new FrameConnection(socket);
     this.#options = options;
@@ -68,11 +68,14 @@ export class Peers implements Disposable {
    *
    * @throws {Error} when it lives, and can't be reached
    */
-  static async join({ address, token, parent }: MemberTold, options: PeersOptions): Promise<Peers | undefined> {
+  static async join(
+    { address, token, parent }: MemberInfo,
+    options: MemberLinkOptions,
+  ): Promise<MemberLink | undefined> {
     try {
       const socket = await Deno.connect({ transport: "unix", path: address });
       await socket.write(new TextEncoder().encode(token));
-      return new Peers(socket, options);
+      return new MemberLink(socket, options);
     } catch (error) {
       if (Deno.ppid !== parent) return undefined;
       throw new SpawnError(`Can't connect to the parent process at "${address}": ${(error as Error).message}`, false);
@@ -85,12 +88,12 @@ export class Peers implements Disposable {
   }
 
   /** What the others have counted; takes at most two seconds. */
-  async counts(): Promise<PeerCounts[]> {
+  async counts(): Promise<MemberCounts[]> {
     const id = ++this.#lastId;
     const asking: Asking = { others: [], asked: Infinity, answers: new Map(), over: new AbortController() };
     this.#askings.set(id, asking);
     this.#line.send({ kind: "ask", id });
-    await this.#options.clock.sleep(PATIENCE_MS, asking.over.signal);
+    await this.#options.clock.sleep(TIMEOUT_MS, asking.over.signal);
     this.#askings.delete(id);
     return asking.others.map((process) => ({ process, counts: unpack(asking.answers.get(process)) }));
   }

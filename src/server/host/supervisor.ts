@@ -17,9 +17,9 @@ import { causeOfEnd, howItEnded, memoryOf } from "../../handlers/isolation/proce
 import { checkDescriptors, spawnSelf } from "../../handlers/isolation/spawn_self.ts";
 import { formatBytes } from "../../job/bytes.ts";
 import type { Log, LogFields } from "../../log/log.ts";
-import { Exchange } from "./member_hub.ts";
+import { MemberHub } from "./member_hub.ts";
 import { identityOf, randomId } from "./identity.ts";
-import { MEMBER_VARIABLE, type MemberTold } from "./member.ts";
+import { MEMBER_VARIABLE, type MemberInfo } from "./member.ts";
 import type { Asked, Inbox } from "../control/signals.ts";
 
 /** What a supervisor is made with. */
@@ -42,11 +42,11 @@ export interface SupervisorOptions {
 }
 
 /** How often memory is looked at while there is a limit. */
-const LOOK_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 /** One that lived so long did not die of its start. */
 const GROWN_UP_MS = 10_000;
 const FIRST_BACKOFF_MS = 500;
-const LONGEST_BACKOFF_MS = 30_000;
+const MAX_BACKOFF_MS = 30_000;
 
 /** A process that it has started. */
 interface Member {
@@ -72,7 +72,7 @@ export class Supervisor {
   readonly #members = new Map<number, Member>();
   /** The indices of those that took jobs at some time. */
   readonly #ready = new Set<number>();
-  readonly #exchange = new Exchange(() => this.#members.keys());
+  readonly #exchange = new MemberHub(() => this.#members.keys());
   readonly #stop = new AbortController();
   #replacing: Promise<void> = Promise.resolve();
   /** The first exit code, other than 0, of a worker that stopped: it could not store everything. */
@@ -140,7 +140,7 @@ export class Supervisor {
   }
 
   async #backOff(failures: number, message: string, fields: LogFields): Promise<void> {
-    const inMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
+    const inMs = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
     this.#options.log.error(message, { ...fields, inMs });
     await this.#options.clock.sleep(inMs, this.#stop.signal);
   }
@@ -148,7 +148,7 @@ export class Supervisor {
   #spawn(index: number, nonce: string, { address, token }: ExpectedChild): Deno.ChildProcess {
     // Only for one that has ended is another started in its place.
     const before = this.#members.get(index);
-    const told: MemberTold = {
+    const told: MemberInfo = {
       ...{ index, parent: Deno.pid, address, token, nonce },
       predecessor: before?.identity,
       predecessorEnded: before?.died,
@@ -256,7 +256,7 @@ export class Supervisor {
   async #watchMemory(over: AbortSignal): Promise<void> {
     const { clock, log, maxMemoryBytes } = this.#options;
     while (!over.aborted) {
-      await clock.sleep(LOOK_MS, over);
+      await clock.sleep(POLL_INTERVAL_MS, over);
       for (const [index, { child, replaced }] of this.#members) {
         const used = await memoryOf(child.pid);
         if (used <= maxMemoryBytes || replaced || over.aborted) continue;

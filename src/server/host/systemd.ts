@@ -17,7 +17,7 @@ const SOCK_DGRAM = 2;
 const SOCK_CLOEXEC = 0o2000000;
 const MSG_NOSIGNAL = 0x4000;
 /** Room for the address in the kernel's structure, beside its kind. */
-const LONGEST_ADDRESS = 108;
+const MAX_ADDRESS = 108;
 
 const SYMBOLS = {
   socket: { parameters: ["i32", "i32", "i32"], result: "i32" },
@@ -102,7 +102,7 @@ function takeVariable(name: string): string | undefined {
 /** The kernel's form of `/path`, or of `@name` for one that is not in the file system; undefined for anything else. */
 function socketAddress(name: string): Uint8Array<ArrayBuffer> | undefined {
   const bytes = new TextEncoder().encode(name);
-  if (!/^[/@]./.test(name) || bytes.length >= LONGEST_ADDRESS) return undefined;
+  if (!/^[/@]./.test(name) || bytes.length >= MAX_ADDRESS) return undefined;
   const isPath = name.startsWith("/");
   const address = new Uint8Array(2 + bytes.length + (isPath ? 1 : 0));
   address[0] = AF_UNIX; // in the order of bytes of all machines that Deno runs on

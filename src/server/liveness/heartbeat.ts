@@ -14,10 +14,10 @@ import { checkDescriptors } from "../../handlers/isolation/spawn_self.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { StoreOptions } from "../../store/open.ts";
-import type { Beat, Command, ProcessRecord, Store } from "../../store/port/jobs.ts";
+import type { Command, HeartbeatReply, Store, WorkerRecord } from "../../store/port/jobs.ts";
 import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
 import type { OrphanGuardOptions } from "./orphan_guard.ts";
-import type { Outage } from "../outage_log.ts";
+import type { OutageLog } from "../outage_log.ts";
 import { type Moment, momentOf } from "../work/lease_guard.ts";
 import type { Service } from "../service.ts";
 import type { Tasks } from "../control/tasks.ts";
@@ -36,10 +36,10 @@ export interface HeartbeatOptions {
   readonly storeUrl: string;
   readonly storeOptions: StoreOptions;
   /** What the process is and does, as of now. */
-  readonly describe: () => ProcessRecord;
+  readonly describe: () => WorkerRecord;
   readonly onCommands: (commands: readonly Command[]) => void;
   /** Called after each beat that the store took. `sentAt` is when it was sent, or earlier. */
-  readonly onBeat: (beat: Pick<Beat, "lapsed"> & { readonly sentAt: Moment }) => void;
+  readonly onBeat: (beat: Pick<HeartbeatReply, "lapsed"> & { readonly sentAt: Moment }) => void;
   /** The jobs that have not started, which the thread gives back while the event loop is blocked. */
   readonly unstarted: UnstartedJobs;
   /** Called when the thread has given jobs back. */
@@ -48,7 +48,7 @@ export interface HeartbeatOptions {
   readonly onUnsure: (tokens: readonly string[]) => void;
   /** Ends the server: the store is gone. */
   readonly onGone: (error: StoreError) => void;
-  readonly outage: Outage;
+  readonly outage: OutageLog;
   readonly intervalMs: number;
   readonly ttlMs: number;
   /** The supervisor that has started this process, if one has, and how long the loop may be blocked once it has ended. */

@@ -6,7 +6,7 @@
 import { systemClock } from "../../clock.ts";
 import { isGone } from "../../store/port/errors.ts";
 import { openStore, type StoreOptions } from "../../store/open.ts";
-import type { Beat, ProcessRecord, Store } from "../../store/port/jobs.ts";
+import type { HeartbeatReply, Store, WorkerRecord } from "../../store/port/jobs.ts";
 import { OrphanGuard, type OrphanGuardOptions } from "./orphan_guard.ts";
 import type { Moment } from "../work/lease_guard.ts";
 import { UnstartedMemory } from "../work/unstarted_memory.ts";
@@ -18,7 +18,7 @@ export type ToHeartbeat =
     readonly kind: "start";
     readonly storeUrl: string;
     readonly storeOptions: StoreOptions;
-    readonly process: ProcessRecord;
+    readonly process: WorkerRecord;
     readonly at: Moment;
     /** See `unstarted_memory.ts`. */
     readonly unstarted: SharedArrayBuffer;
@@ -27,7 +27,7 @@ export type ToHeartbeat =
     /** Only for a process that a supervisor has started. */
     readonly orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
   }
-  | { readonly kind: "process"; readonly process: ProcessRecord; readonly at: Moment }
+  | { readonly kind: "process"; readonly process: WorkerRecord; readonly at: Moment }
   /** Jobs have been taken that the thread has to watch. */
   | { readonly kind: "watch" }
   | { readonly kind: "alive" }
@@ -41,7 +41,7 @@ export type FromHeartbeat =
   /** Jobs that had not started were given back; so many of them were another worker's already. */
   | { readonly kind: "returned"; readonly tokens: readonly string[]; readonly lost: number }
   /** `sentAt` is when the main side described the process, which was before the heartbeat was sent. */
-  | Beat & { readonly kind: "beat"; readonly sentAt: Moment; readonly loopDelayMs: number }
+  | HeartbeatReply & { readonly kind: "beat"; readonly sentAt: Moment; readonly loopDelayMs: number }
   | { readonly kind: "blocked"; readonly ms: number }
   | { readonly kind: "failed" | "gone"; readonly error: string }
   | { readonly kind: "stopped" };
@@ -63,7 +63,7 @@ const scope = self as unknown as {
 
 const stopping = new AbortController();
 let store: Store | undefined;
-let known: ProcessRecord;
+let known: WorkerRecord;
 let knownAt: Moment;
 let answered: (() => void) | undefined;
 let askedAt: number | undefined;

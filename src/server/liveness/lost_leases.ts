@@ -13,7 +13,7 @@ import { LeaseLost } from "../../job/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { Store } from "../../store/port/jobs.ts";
-import type { Tally } from "../stats/counters.ts";
+import type { Counters } from "../stats/counters.ts";
 
 /** Whoever holds leases: processors and fetcher. */
 export interface Holder {
@@ -24,24 +24,24 @@ export interface Holder {
 }
 
 /** Finds out what was lost. */
-export class Losses {
+export class LostLeases {
   readonly #store: Pick<Store, "held">;
   readonly #owner: string;
   readonly #holders: readonly Holder[];
   readonly #log: Log;
-  readonly #tally: Tally;
+  readonly #counters: Counters;
   /** How often to look still. */
   #looks = 0;
   #looking: Promise<void> | undefined;
 
   constructor(
-    options: { store: Pick<Store, "held">; owner: string; holders: readonly Holder[]; log: Log; tally: Tally },
+    options: { store: Pick<Store, "held">; owner: string; holders: readonly Holder[]; log: Log; counters: Counters },
   ) {
     this.#store = options.store;
     this.#owner = options.owner;
     this.#holders = options.holders;
     this.#log = options.log;
-    this.#tally = options.tally;
+    this.#counters = options.counters;
   }
 
   /** Hears of each beat that the store took; resolves when it has looked, if that was due. Never rejects. */
@@ -94,7 +94,7 @@ export class Losses {
 
   #drop(lost: readonly string[]): void {
     if (lost.length === 0) return;
-    this.#tally.leasesLost += lost.length;
+    this.#counters.leasesLost += lost.length;
     const jids = this.#holders.flatMap((holder) => holder.lose(new Set(lost), new LeaseLost()));
     this.#log.warn("Leases lost: this process was taken for dead, and these jobs run again elsewhere", {
       count: lost.length,

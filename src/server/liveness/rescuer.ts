@@ -10,7 +10,7 @@ import type { Log } from "../../log/log.ts";
 import type { RescueResult, Store } from "../../store/port/jobs.ts";
 import type { Burial } from "../work/burial.ts";
 import type { LoopBody } from "../service.ts";
-import type { Tally } from "../stats/counters.ts";
+import type { Counters } from "../stats/counters.ts";
 
 /** Maximum number of leases in one step of the store. */
 const BATCH = 100;
@@ -23,7 +23,7 @@ export class Rescuer implements LoopBody<RescueResult> {
   readonly #owner: string;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #tally: Tally;
+  readonly #counters: Counters;
   readonly #intervalMs: number;
   readonly #maxRescues: number;
   #waiting = false;
@@ -36,7 +36,7 @@ export class Rescuer implements LoopBody<RescueResult> {
     readonly owner: string;
     readonly clock: Clock;
     readonly log: Log;
-    readonly tally: Tally;
+    readonly counters: Counters;
     readonly intervalMs: number;
     readonly maxRescues: number;
   }) {
@@ -45,7 +45,7 @@ export class Rescuer implements LoopBody<RescueResult> {
     this.#owner = options.owner;
     this.#clock = options.clock;
     this.#log = options.log;
-    this.#tally = options.tally;
+    this.#counters = options.counters;
     this.#intervalMs = options.intervalMs;
     this.#maxRescues = options.maxRescues;
   }
@@ -63,11 +63,11 @@ export class Rescuer implements LoopBody<RescueResult> {
     try {
       const result = await this.#store.rescue({ owner: this.#owner, limit: BATCH, maxRescues: this.#maxRescues });
       this.#hasWork = result.waits || result.rescued > 0;
-      this.#tally.rescued += result.rescued;
+      this.#counters.rescued += result.rescued;
       let buried = 0;
       for (const job of result.doomed) {
         if (!await this.#burial.bury(job)) continue;
-        this.#tally.buried++;
+        this.#counters.buried++;
         buried++;
       }
       this.#report(result, buried);

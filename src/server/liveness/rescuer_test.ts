@@ -3,7 +3,7 @@ import { KeptLog } from "../../../tests/support/log.ts";
 import { systemClock } from "../../clock.ts";
 import type { RescueResult } from "../../store/port/jobs.ts";
 import { Rescuer } from "./rescuer.ts";
-import { Tally } from "../stats/counters.ts";
+import { Counters } from "../stats/counters.ts";
 
 Deno.test("logs what a rescue did, and once that it waits", async () => {
   const nothing: RescueResult = { rescued: 0, doomed: [], owners: [], more: false, waits: false };
@@ -21,7 +21,7 @@ Deno.test("logs what a rescue did, and once that it waits", async () => {
     owner: "me",
     clock: systemClock,
     log,
-    tally: new Tally(),
+    counters: new Counters(),
     intervalMs: 1,
     maxRescues: 3,
   });

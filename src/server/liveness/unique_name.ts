@@ -36,7 +36,7 @@ export interface NameOptions {
 /** For ever, as far as a claim goes: the owner's death ends it. */
 const LONG_MS = 3_650 * 86_400_000;
 /** How often the holder is looked at. */
-const LOOK_MS = 250;
+const POLL_INTERVAL_MS = 250;
 
 /**
  * Claims the name for a process; waits for a holder of whom nothing is heard to count as dead.
@@ -64,7 +64,7 @@ async function outlive(store: Store, name: string, key: string, { clock, log, si
     secondsAtMost: Math.ceil(first.freeInMs / 1_000),
   });
   for (let left = first.freeInMs;;) {
-    await clock.sleep(Math.min(LOOK_MS, left), signal);
+    await clock.sleep(Math.min(POLL_INTERVAL_MS, left), signal);
     if (signal.aborted) return;
     const holder = await store.holder(key);
     if (holder === undefined) return;

@@ -8,18 +8,18 @@ import type { Client } from "../../client/client.ts";
 import { buildOccurrences } from "../../client/occurrence_jobs.ts";
 import { countRecords } from "../../cron/counts.ts";
 import { type CronDefinition, readState, stateText } from "../../cron/definition.ts";
-import { type CronRecord, decide } from "../../cron/occurrence.ts";
+import { type CronRecord, decideRuns } from "../../cron/occurrence.ts";
 import { type CronState, plan } from "../../cron/plan.ts";
 import { JidMaker } from "../../job/jid.ts";
 import type { CronWrite, StoredCron } from "../../store/port/cron.ts";
 import type { CronReporter } from "./cron_reporter.ts";
-import type { LocalRuns } from "./in_process_runs.ts";
+import type { InProcessRuns } from "./in_process_runs.ts";
 
 /** A job that is to be cancelled is asked so often. */
-export const AGAIN_MS = 1_000;
+export const RECHECK_MS = 1_000;
 
 /** What is to be done about one entry. */
-export interface Verdict {
+export interface EntryDecision {
   readonly name: string;
   /** Absent: nothing has changed. */
   readonly write: CronWrite | undefined;
@@ -32,7 +32,7 @@ export interface Verdict {
 }
 
 /** An entry in force, with what is stored of it. */
-export interface Case {
+export interface EntrySnapshot {
   readonly definition: CronDefinition;
   readonly stored: StoredCron | undefined;
   /** The store's time. */
@@ -42,10 +42,10 @@ export interface Case {
 }
 
 /** What performs jobs in this process, past the store. */
-export type LocalPerformer = Pick<LocalRuns, "isRunning" | "start">;
+export type LocalPerformer = Pick<InProcessRuns, "isRunning" | "start">;
 
 /** Decides on entries. */
-export class CronDesk {
+export class CronDecider {
   readonly #client: Client;
   readonly #report: CronReporter;
   readonly #local: LocalPerformer;
@@ -60,7 +60,7 @@ export class CronDesk {
   }
 
   /** Decides on one entry; one that each process performs is performed here. */
-  async decide(one: Case): Promise<Verdict> {
+  async decide(one: EntrySnapshot): Promise<EntryDecision> {
     return one.definition.everyProcess ? await this.#decideHere(one) : await this.#decideForAll(one);
   }
 
@@ -69,12 +69,12 @@ export class CronDesk {
     this.#here.delete(name);
   }
 
-  async #decideForAll({ definition, stored, now, text }: Case): Promise<Verdict> {
+  async #decideForAll({ definition, stored, now, text }: EntrySnapshot): Promise<EntryDecision> {
     const { name, overlap } = definition;
     const before = stored && readState(stored.state);
     const planned = plan(definition, before, now);
     if (planned.clockSetBackMs !== undefined) this.#report.clockSetBack(name, planned.clockSetBackMs);
-    const decided = decide({
+    const decided = decideRuns({
       name,
       overlap,
       plan: planned,
@@ -94,7 +94,7 @@ export class CronDesk {
       records: records.map((record) => JSON.stringify(record)),
     };
     // What was not built stands in nobody's way: another may wait for it in vain.
-    const again = decided.cancel !== undefined ? now + AGAIN_MS : jobs.length < decided.jobs.length ? now : Infinity;
+    const again = decided.cancel !== undefined ? now + RECHECK_MS : jobs.length < decided.jobs.length ? now : Infinity;
     return {
       name,
       write: text === undefined && state === before ? undefined : write,
@@ -105,7 +105,7 @@ export class CronDesk {
   }
 
   /** Stored is only that there is such an entry, and whether it is paused. */
-  async #decideHere(one: Case): Promise<Verdict> {
+  async #decideHere(one: EntrySnapshot): Promise<EntryDecision> {
     const { definition, stored, now, text } = one;
     const { name, schedule } = definition;
     const before = stored && readState(stored.state);
@@ -128,7 +128,7 @@ export class CronDesk {
     const before = this.#here.get(name);
     const planned = plan(definition, before?.state, now);
     const live = this.#local.isRunning(before?.live) ? before?.live : undefined;
-    const decided = decide({ name, overlap, plan: planned, live, now, newJid: () => this.#jids.next(now) });
+    const decided = decideRuns({ name, overlap, plan: planned, live, now, newJid: () => this.#jids.next(now) });
     // It is not tried again, and nothing of it is kept.
     const once = { ...definition, options: { ...definition.options, retry: false, dead: false } };
     const { jobs, records } = await buildOccurrences(this.#client, once, decided);

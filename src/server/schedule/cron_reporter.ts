@@ -7,22 +7,22 @@
 import type { CronRecord } from "../../cron/occurrence.ts";
 import { ON_TIME_MS } from "../../cron/plan.ts";
 import type { Log } from "../../log/log.ts";
-import type { Tally } from "../stats/counters.ts";
+import type { Counters } from "../stats/counters.ts";
 
 /** Says what became of occurrences. */
 export class CronReporter {
   readonly #log: Log;
-  readonly #tally: Pick<Tally, "occurrence">;
+  readonly #counters: Pick<Counters, "occurrence">;
 
-  constructor(log: Log, tally: Pick<Tally, "occurrence">) {
+  constructor(log: Log, counters: Pick<Counters, "occurrence">) {
     this.#log = log;
-    this.#tally = tally;
+    this.#counters = counters;
   }
 
   /** Says what has been decided about an entry. */
   records(entry: string, records: readonly CronRecord[]): void {
     for (const record of records) {
-      this.#tally.occurrence(record);
+      this.#counters.occurrence(record);
       this.#say(entry, record);
     }
   }

@@ -9,7 +9,7 @@ import type { Registry } from "../../handlers/registry.ts";
 import { merge } from "../../job/payload.ts";
 
 /** What a crontab is read from. */
-export interface CrontabSources {
+export interface CronSources {
   /** From the configuration. */
   readonly configured: readonly unknown[];
   /** From the program, by `defineCron`. */
@@ -34,7 +34,7 @@ export interface ProcessCrontab {
  *
  * @throws {CrontabError} when anything is wrong with it
  */
-export function readCrontab({ configured, defined, environment, registry, queues }: CrontabSources): ProcessCrontab {
+export function readCrontab({ configured, defined, environment, registry, queues }: CronSources): ProcessCrontab {
   const { active, inactive } = checkCrontab([...configured, ...defined], {
     environment,
     classes: new Set(registry.classes()),

@@ -18,7 +18,7 @@ interface Run {
 }
 
 /** Performs jobs, beside the processors. */
-export class LocalRuns {
+export class InProcessRuns {
   readonly #services: ProcessorServices;
   readonly #running = new Set<Run>();
   #count = 0;

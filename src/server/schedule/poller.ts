@@ -11,7 +11,7 @@ import type { PromoteResult, Store } from "../../store/port/jobs.ts";
 import type { LoopBody } from "../service.ts";
 
 /** It looks again after so long at most: a clock that was set, or a machine that slept, must not make jobs late. */
-const LONGEST_SLEEP_MS = 15_000;
+const MAX_SLEEP_MS = 15_000;
 /** At most so many in one step of the store: it must stay short. */
 const BATCH = 1_000;
 
@@ -43,7 +43,7 @@ export class Poller implements LoopBody<PromoteResult> {
     const end = () => either.abort();
     signal.addEventListener("abort", end, { once: true });
     const waits = [this.#store.waitForDue(either.signal)];
-    if (nextInMs !== undefined) waits.push(this.#clock.sleep(Math.min(nextInMs, LONGEST_SLEEP_MS), either.signal));
+    if (nextInMs !== undefined) waits.push(this.#clock.sleep(Math.min(nextInMs, MAX_SLEEP_MS), either.signal));
     await Promise.race(waits);
     either.abort();
     signal.removeEventListener("abort", end);

@@ -19,16 +19,16 @@ import type { CronEntry } from "../../cron/entry.ts";
 import type { Log } from "../../log/log.ts";
 import type { CronReading, CronStore, StoredCron } from "../../store/port/cron.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import { AGAIN_MS, type Case, type CronDesk, type Verdict } from "./cron_decider.ts";
+import { type CronDecider, type EntryDecision, type EntrySnapshot, RECHECK_MS } from "./cron_decider.ts";
 import type { CronReporter } from "./cron_reporter.ts";
 import type { LoopBody } from "../service.ts";
 
 /** All entries are read so often. */
-const LOOK_MS = 15_000;
+const POLL_INTERVAL_MS = 15_000;
 /** What no process has carried for so long is removed. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 /** Others may be faster so many times in a row before an entry waits for a moment. */
-const MOST_ROUNDS = 10;
+const MAX_ROUNDS = 10;
 /** Jobs and records stored in one step, about. */
 const BATCH = 1_000;
 
@@ -44,7 +44,7 @@ export class Scheduler implements LoopBody<number> {
   readonly #store: CronStore;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #desk: CronDesk;
+  readonly #desk: CronDecider;
   readonly #report: CronReporter;
   #own: ReadonlyMap<string, Own> = new Map();
   /** Names that are to be removed: they are switched off here, or were carried before. */
@@ -64,7 +64,7 @@ export class Scheduler implements LoopBody<number> {
   /** The store's time minus the monotonic clock's. */
   #offset = 0;
 
-  constructor(options: { store: CronStore; clock: Clock; log: Log; desk: CronDesk; report: CronReporter }) {
+  constructor(options: { store: CronStore; clock: Clock; log: Log; desk: CronDecider; report: CronReporter }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#log = options.log;
@@ -129,7 +129,7 @@ export class Scheduler implements LoopBody<number> {
 
   async #lookAtAll(): Promise<void> {
     // Before reading: what is said in between counts.
-    this.#lookAt = this.#clock.monotonic() + LOOK_MS;
+    this.#lookAt = this.#clock.monotonic() + POLL_INTERVAL_MS;
     try {
       const said = new Set(this.#carried);
       const reading = await this.#read({ carried: [...said] });
@@ -146,7 +146,7 @@ export class Scheduler implements LoopBody<number> {
   /** What nobody has carried for a while, and this process does since it looked, is not to seem abandoned until it looks again. */
   async #sayWhatIsNew({ entries, now }: CronReading, said: ReadonlySet<string>): Promise<void> {
     const isNew = ({ name, seenAt }: StoredCron) =>
-      this.#carried.has(name) && !said.has(name) && now - seenAt > LOOK_MS;
+      this.#carried.has(name) && !said.has(name) && now - seenAt > POLL_INTERVAL_MS;
     if (entries.some(isNew)) await this.#read({ names: [], carried: [...this.#carried] });
   }
 
@@ -163,7 +163,7 @@ export class Scheduler implements LoopBody<number> {
   }
 
   async #removeGone(): Promise<void> {
-    for (let round = 0; this.#gone.length > 0 && round < MOST_ROUNDS; round++) {
+    for (let round = 0; this.#gone.length > 0 && round < MAX_ROUNDS; round++) {
       const { entries } = await this.#read({ names: this.#gone });
       const late: string[] = [];
       for (const entry of entries) {
@@ -184,9 +184,9 @@ export class Scheduler implements LoopBody<number> {
   }
 
   /** Own entries that are to be written because they are not stored. */
-  #missingOf({ entries, now }: CronReading): Case[] {
+  #missingOf({ entries, now }: CronReading): EntrySnapshot[] {
     const there = new Set(entries.map(({ name }) => name));
-    const cases: Case[] = [];
+    const cases: EntrySnapshot[] = [];
     for (const own of this.#own.values()) {
       const { name } = own.entry;
       if (there.has(name)) continue;
@@ -200,20 +200,20 @@ export class Scheduler implements LoopBody<number> {
   }
 
   /** Deals with entries as they were read; what another was faster with is read and dealt with again. */
-  async #settle(reading: CronReading, more: readonly Case[] = []): Promise<void> {
+  async #settle(reading: CronReading, more: readonly EntrySnapshot[] = []): Promise<void> {
     let cases = [...await this.#casesOf(reading), ...more];
-    for (let round = 0; round < MOST_ROUNDS; round++) {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
       const late = await this.#write(await this.#decide(cases));
       if (late.length === 0) return;
       const again = await this.#read({ names: late });
       cases = await this.#casesOf(again);
     }
-    for (const { definition: { name } } of cases) this.#next.set(name, this.#now() + AGAIN_MS);
+    for (const { definition: { name } } of cases) this.#next.set(name, this.#now() + RECHECK_MS);
   }
 
   /** Those of the stored entries on which this process decides, each with what is to be in force. */
-  async #casesOf({ entries, now }: CronReading): Promise<Case[]> {
-    const cases: Case[] = [];
+  async #casesOf({ entries, now }: CronReading): Promise<EntrySnapshot[]> {
+    const cases: EntrySnapshot[] = [];
     for (const stored of entries) {
       const { name, seenAt } = stored;
       const own = this.#own.get(name);
@@ -235,12 +235,12 @@ export class Scheduler implements LoopBody<number> {
   }
 
   /** What this process carries is to be in force. */
-  #define({ entry, text }: Own, stored: StoredCron | undefined, now: number): Case {
+  #define({ entry, text }: Own, stored: StoredCron | undefined, now: number): EntrySnapshot {
     return { definition: { ...entry, source: "config" }, stored, now, text };
   }
 
-  async #decide(cases: readonly Case[]): Promise<Verdict[]> {
-    const verdicts: Verdict[] = [];
+  async #decide(cases: readonly EntrySnapshot[]): Promise<EntryDecision[]> {
+    const verdicts: EntryDecision[] = [];
     for (const one of cases) {
       const { name } = one.definition;
       try {
@@ -248,14 +248,14 @@ export class Scheduler implements LoopBody<number> {
       } catch (error) {
         // One entry that cannot be dealt with must not keep the others from it.
         this.#log.error("Crontab entry failed, trying again", { entry: name, error, stack: (error as Error)?.stack });
-        this.#next.set(name, one.now + AGAIN_MS);
+        this.#next.set(name, one.now + RECHECK_MS);
       }
     }
     return verdicts;
   }
 
   /** Stores what was decided. Returns the names of entries with which another was faster. */
-  async #write(verdicts: readonly Verdict[]): Promise<string[]> {
+  async #write(verdicts: readonly EntryDecision[]): Promise<string[]> {
     const late: string[] = [];
     for (const batch of inBatches(verdicts)) {
       const writes = batch.flatMap(({ write }) => write ?? []);
@@ -269,7 +269,7 @@ export class Scheduler implements LoopBody<number> {
     return late;
   }
 
-  async #done({ name, write, records, cancel, next }: Verdict): Promise<void> {
+  async #done({ name, write, records, cancel, next }: EntryDecision): Promise<void> {
     this.#next.set(name, next);
     if (write?.definition !== undefined) {
       this.#carried.add(name);
@@ -289,8 +289,8 @@ export class Scheduler implements LoopBody<number> {
 }
 
 /** Verdicts in portions, each with no more jobs than one step of the store should have. */
-function inBatches(verdicts: readonly Verdict[]): Verdict[][] {
-  const batches: Verdict[][] = [];
+function inBatches(verdicts: readonly EntryDecision[]): EntryDecision[][] {
+  const batches: EntryDecision[][] = [];
   let size = Infinity;
   for (const verdict of verdicts) {
     const own = 1 + (verdict.write?.jobs.length ?? 0) + verdict.records.length;

@@ -1,12 +1,12 @@
 /**
  * What this process has done, by class: shown with it in `jobs ps` and in `/metrics`, and, since the last writing, what
- * the measurer writes down. Two look-ups and some additions per job; classes beyond {@linkcode MOST_CLASSES} are counted
+ * the measurer writes down. Two look-ups and some additions per job; classes beyond {@linkcode MAX_CLASSES} are counted
  * together.
  *
  * @module
  */
 import { type Durations, Histogram } from "../../job/histogram.ts";
-import { type Measurement, RUN_BOUNDS_MS, runBucket } from "../../store/port/metrics.ts";
+import { type ClassMetrics, RUN_BOUNDS_MS, runBucket } from "../../store/port/metrics.ts";
 import type { ClassTotals } from "../../store/port/jobs.ts";
 
 /** How a try ended: well, or for the time being, or for good; with or without a failure. */
@@ -24,8 +24,8 @@ export interface ClassCounts {
 }
 
 /** Classes of which each is counted by itself: a name can be anything that somebody pushes. */
-const MOST_CLASSES = 200;
-const LONGEST_NAME = 200;
+const MAX_CLASSES = 200;
+const MAX_NAME = 200;
 const OTHERS = "(other)";
 
 /** What is counted of one class. */
@@ -47,7 +47,7 @@ interface Fresh {
 }
 
 /** Counts. */
-export class Totals {
+export class ClassCounters {
   readonly #classes = new Map<string, Counted>();
 
   /** Counts how long a job had waited that begins. */
@@ -101,8 +101,8 @@ export class Totals {
   }
 
   /** What was counted since it was last asked for. */
-  drain(): Measurement[] {
-    const measurements: Measurement[] = [];
+  drain(): ClassMetrics[] {
+    const measurements: ClassMetrics[] = [];
     for (const [name, counted] of this.#classes) {
       if (counted.fresh === undefined) continue;
       const { workedMs, ...fresh } = counted.fresh;
@@ -115,7 +115,7 @@ export class Totals {
   #of(className: string): Counted {
     const known = this.#classes.get(className);
     if (known !== undefined) return known;
-    const isOwn = this.#classes.size < MOST_CLASSES && className.length <= LONGEST_NAME;
+    const isOwn = this.#classes.size < MAX_CLASSES && className.length <= MAX_NAME;
     const name = isOwn ? className : OTHERS;
     let counted = this.#classes.get(name);
     if (counted === undefined) this.#classes.set(name, counted = newCounted());

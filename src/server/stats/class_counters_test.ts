@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { Totals } from "./class_counters.ts";
+import { ClassCounters } from "./class_counters.ts";
 
 Deno.test("a failure counts as processed and failed, and its time is not measured", () => {
-  const totals = new Totals();
+  const totals = new ClassCounters();
   totals.add("Hard", "done", 25);
   totals.add("Hard", "retried", 9_000);
   totals.add("Hard", "dead", 9_000);
@@ -10,7 +10,7 @@ Deno.test("a failure counts as processed and failed, and its time is not measure
   totals.add("Hard", "snoozed", 9_000);
   totals.add("Hard", "cancelled", 500_000);
   totals.addUnstarted("Hard", "expired");
-  const [{ histogram, ...sums }] = totals.drain() as [ReturnType<Totals["drain"]>[0]];
+  const [{ histogram, ...sums }] = totals.drain() as [ReturnType<ClassCounters["drain"]>[0]];
   assertEquals(sums, { class: "Hard", processed: 5, failed: 3, workedMs: 500_025 });
   assertEquals(histogram.flatMap((count, i) => count ? [[i, count]] : []), [[1, 1], [25, 1]]);
   assertEquals(totals.byClass(), {
@@ -30,7 +30,7 @@ Deno.test("a failure counts as processed and failed, and its time is not measure
 });
 
 Deno.test("what was drained is not drained again, and stays in the totals", () => {
-  const totals = new Totals();
+  const totals = new ClassCounters();
   totals.add("A", "done", 1);
   totals.add("B", "done", 1);
   assertEquals(totals.drain().map((one) => one.class), ["A", "B"]);
@@ -41,7 +41,7 @@ Deno.test("what was drained is not drained again, and stays in the totals", () =
 });
 
 Deno.test("however many classes are pushed, and however long their names, what is counted has a bound", () => {
-  const totals = new Totals();
+  const totals = new ClassCounters();
   totals.add("x".repeat(1_000_000), "done", 1);
   for (let i = 0; i < 1_000; i++) totals.add(`Class${i}`, "done", 1);
   totals.add("Class0", "done", 1);
@@ -52,7 +52,7 @@ Deno.test("however many classes are pushed, and however long their names, what i
 });
 
 Deno.test("a job whose worker died counts as dead and failed, without a run time", () => {
-  const totals = new Totals();
+  const totals = new ClassCounters();
   totals.addDied("Crash", "dead");
   totals.addDied("Crash", "discarded");
   const { endings, run } = totals.classes.get("Crash")!;

@@ -10,10 +10,10 @@ import { stringifyLossless } from "../../job/json.ts";
 import type { ClassStore, DeclaredClass } from "../../store/port/classes.ts";
 import type { LoopBody } from "../service.ts";
 
-const AGAIN_MS = 86_400_000;
+const RECHECK_MS = 86_400_000;
 
 /** Its loop's task is `class-declarer`. */
-export class ClassDeclarer implements LoopBody<void> {
+export class ClassSync implements LoopBody<void> {
   readonly name = "class-declarer";
   readonly #store: ClassStore;
   readonly #registry: Registry;
@@ -43,7 +43,7 @@ export class ClassDeclarer implements LoopBody<void> {
   }
 
   rest(_result: void, signal: AbortSignal): Promise<void> {
-    return this.#clock.sleep(AGAIN_MS, signal);
+    return this.#clock.sleep(RECHECK_MS, signal);
   }
 }
 

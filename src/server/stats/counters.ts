@@ -1,5 +1,5 @@
 /**
- * The tally: what this process has seen happen that is no job's own doing, for `/metrics`. Those who see it count it here;
+ * The counters: what this process has seen happen that is no job's own doing, for `/metrics`. Those who see it count it here;
  * who wants to know asks the launcher.
  *
  * @module
@@ -35,7 +35,7 @@ export interface ServerCounts {
 }
 
 /** Counts. */
-export class Tally {
+export class Counters {
   /** Leases of dead processes that this one gave back. */
   rescued = 0;
   /** Jobs that it buried because they keep killing their processes. */

@@ -7,10 +7,10 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import type { MeasureStore } from "../../store/port/metrics.ts";
+import type { MetricsStore } from "../../store/port/metrics.ts";
 import type { LoopBody } from "../service.ts";
-import { Outage } from "../outage_log.ts";
-import type { Totals } from "./class_counters.ts";
+import { OutageLog } from "../outage_log.ts";
+import type { ClassCounters } from "./class_counters.ts";
 
 const MINUTE_MS = 60_000;
 /** It writes in the last seconds of a minute, so that what it writes belongs to it; not all processes in the same one. */
@@ -18,24 +18,24 @@ const EARLIEST_MS = 50_000;
 const LATEST_MS = 59_000;
 
 /** Its loop's task is `measurer`. */
-export class Measurer implements LoopBody<void> {
+export class MetricsRecorder implements LoopBody<void> {
   readonly name = "measurer";
-  readonly #store: MeasureStore;
-  readonly #totals: Pick<Totals, "drain">;
+  readonly #store: MetricsStore;
+  readonly #totals: Pick<ClassCounters, "drain">;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #outage: Outage;
+  readonly #outage: OutageLog;
   readonly #phaseMs = EARLIEST_MS + Math.random() * (LATEST_MS - EARLIEST_MS);
   #isWriting = false;
 
   constructor(
-    options: { store: MeasureStore; totals: Pick<Totals, "drain">; clock: Clock; log: Log; outage?: Outage },
+    options: { store: MetricsStore; totals: Pick<ClassCounters, "drain">; clock: Clock; log: Log; outage?: OutageLog },
   ) {
     this.#store = options.store;
     this.#totals = options.totals;
     this.#clock = options.clock;
     this.#log = options.log;
-    this.#outage = options.outage ?? new Outage();
+    this.#outage = options.outage ?? new OutageLog();
   }
 
   /** Writes down what there is. */

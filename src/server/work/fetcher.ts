@@ -17,14 +17,14 @@ import { setFields } from "../../job/raw.ts";
 import { isGone } from "../../store/port/errors.ts";
 import type { Lease, Outcome, Store } from "../../store/port/jobs.ts";
 import { IdleProcessors } from "./idle_processors.ts";
-import type { Ownership } from "./lease_guard.ts";
+import type { LeaseGuard } from "./lease_guard.ts";
 import type { QueueOrder } from "./queue_order.ts";
 import type { LoopBody } from "../service.ts";
 import type { Settler } from "./settler.ts";
 import type { Suspects } from "./suspects.ts";
 import { TakeAhead } from "./take_ahead.ts";
 import { type Unstarted, UnstartedJobs } from "./unstarted.ts";
-import { Wake } from "./wakeup.ts";
+import { Wakeup } from "./wakeup.ts";
 
 /** Jobs that have waited here for this long are given back. */
 const STALE_MS = 1_000;
@@ -38,7 +38,7 @@ export interface FetcherOptions {
   readonly clock: Clock;
   readonly settler: Settler;
   readonly order: QueueOrder;
-  readonly ownership: Pick<Ownership, "isSure" | "confirm">;
+  readonly ownership: Pick<LeaseGuard, "isSure" | "confirm">;
   /** Decides when a job may start; default: at once. */
   readonly suspects?: Suspects;
   /** Holds the jobs that have not started; default: shared with no thread. */
@@ -68,7 +68,7 @@ export class Fetcher implements LoopBody<boolean> {
   readonly #idle = new IdleProcessors();
   readonly #ahead: TakeAhead;
   /** Rung when more is wanted, or the queues have changed. */
-  readonly #wake = new Wake();
+  readonly #wake = new Wakeup();
   /** The queues are empty and the store will say when they are not: an idle processor need not ring. */
   #queuesEmpty = false;
   /** How many it may still take. */

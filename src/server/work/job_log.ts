@@ -11,7 +11,7 @@ import type { Log, LogFields, LogLevel } from "../../log/log.ts";
  *
  * @param fields made only then
  */
-export function logAbout(
+export function logJob(
   job: Pick<JobContext, "logs">,
   log: Log,
   level: LogLevel,

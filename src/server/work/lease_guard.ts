@@ -26,19 +26,19 @@ export function momentOf(clock: Clock): Moment {
 const SHORT_MS = 1_000;
 
 /** What ownership is made with. */
-export interface OwnershipOptions {
+export interface LeaseGuardOptions {
   readonly clock: Clock;
   /** The heartbeat timeout. */
   readonly ttlMs: number;
-  /** Sends a heartbeat, and reports it with {@linkcode Ownership.beat}. Rejects if the store doesn't accept it. */
+  /** Sends a heartbeat, and reports it with {@linkcode LeaseGuard.beat}. Rejects if the store doesn't accept it. */
   readonly sendHeartbeat: () => Promise<void>;
   /** Asks the store which leases are left, and drops the others. Rejects if the store doesn't answer. */
   readonly dropLost: () => Promise<void>;
 }
 
 /** Decides whether leased jobs may be started. */
-export class Ownership {
-  readonly #options: OwnershipOptions;
+export class LeaseGuard {
+  readonly #options: LeaseGuardOptions;
   /** When the last heartbeat that the store accepted was sent. */
   #heartbeatAt: Moment;
   /** By the wall clock. */
@@ -47,7 +47,7 @@ export class Ownership {
   #lapses = 0;
   #compared = 0;
 
-  constructor(options: OwnershipOptions) {
+  constructor(options: LeaseGuardOptions) {
     this.#options = options;
     this.#heartbeatAt = momentOf(options.clock);
   }

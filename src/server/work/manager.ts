@@ -14,7 +14,7 @@ import { abridged } from "../../job/abridged.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { Log } from "../../log/log.ts";
 import type { Lease, RunningJob } from "../../store/port/jobs.ts";
-import { OUTCOMES_SHARE, Parting } from "../shutdown_budget.ts";
+import { OUTCOMES_SHARE, ShutdownBudget } from "../shutdown_budget.ts";
 import { Processor, type ProcessorServices } from "./processor.ts";
 import type { Service } from "../service.ts";
 import type { Settler } from "./settler.ts";
@@ -133,7 +133,7 @@ export class Manager implements Service {
    * @param cold aborts when it is to end at once
    * @param parting how long the store is waited for
    */
-  async stop(timeoutMs = 0, cold = AbortSignal.abort(), parting = new Parting(this.#clock)): Promise<void> {
+  async stop(timeoutMs = 0, cold = AbortSignal.abort(), parting = new ShutdownBudget(this.#clock)): Promise<void> {
     const idle = Promise.all(this.#all().map((processor) => processor.stop())).then(() => true);
     if (!await this.#within(idle, timeoutMs, cold)) {
       await this.#giveBack(parting);
@@ -149,7 +149,7 @@ export class Manager implements Service {
     return [...this.#processors, ...this.#leaving];
   }
 
-  async #giveBack(parting: Parting): Promise<void> {
+  async #giveBack(parting: ShutdownBudget): Promise<void> {
     let count = 0;
     const letting = this.#all().map(async (processor) => {
       if (await processor.letGo()) count++;
@@ -160,7 +160,7 @@ export class Manager implements Service {
     await this.#settleRest(parting);
   }
 
-  async #settleRest(parting: Parting): Promise<void> {
+  async #settleRest(parting: ShutdownBudget): Promise<void> {
     if (!await parting.within(this.#settler.flush(), OUTCOMES_SHARE)) this.#settler.abandon();
   }
 

@@ -18,16 +18,16 @@ import { readWireTime } from "../../job/raw.ts";
 import type { Log } from "../../log/log.ts";
 import { compose } from "../../client/middleware.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import type { Deadlines } from "./timeouts.ts";
+import type { Timeouts } from "./timeouts.ts";
 import type { Fetcher } from "./fetcher.ts";
-import { logAbout } from "./job_log.ts";
-import type { LateErrors } from "./unhandled_errors.ts";
-import type { Records } from "./result_recorder.ts";
+import { logJob } from "./job_log.ts";
+import type { UnhandledErrors } from "./unhandled_errors.ts";
+import type { ResultRecorder } from "./result_recorder.ts";
 import type { Retrier, TryOutcome } from "./retrier.ts";
 import type { Service } from "../service.ts";
 import type { Settler } from "./settler.ts";
 import type { Task, Tasks } from "../control/tasks.ts";
-import type { Ending, Totals } from "../stats/class_counters.ts";
+import type { ClassCounters, Ending } from "../stats/class_counters.ts";
 
 /** What processors share. */
 export interface ProcessorServices {
@@ -37,10 +37,10 @@ export interface ProcessorServices {
   readonly settler: Pick<Settler, "add">;
   readonly retrier: Retrier;
   readonly registry: Registry;
-  readonly deadlines: Deadlines;
-  readonly totals: Totals;
-  readonly records: Records;
-  readonly lateErrors: LateErrors;
+  readonly deadlines: Timeouts;
+  readonly totals: ClassCounters;
+  readonly records: ResultRecorder;
+  readonly lateErrors: UnhandledErrors;
   readonly client: Client;
   readonly middleware: readonly PerformMiddleware[];
   readonly log: Log;
@@ -169,7 +169,7 @@ export class Processor implements Service {
   #drop(lease: Lease, job: Job, context: JobContext): void {
     const { log, settler, totals } = this.#services;
     const { class: name, jid, queue } = context;
-    logAbout(context, log, "info", "Expired, dropped", () => ({ class: name, jid, queue }));
+    logJob(context, log, "info", "Expired, dropped", () => ({ class: name, jid, queue }));
     totals.addUnstarted(job.class, "expired");
     const record = this.#services.records.unstarted(job, lease.queue, "expired");
     settler.add({ kind: "ack", token: lease.token, ...lockOf(job), ...record });
@@ -212,7 +212,7 @@ export class Processor implements Service {
     this.#running = { lease, context, since };
     const enqueuedAt = readWireTime(context.payload.enqueued_at);
     if (enqueuedAt !== undefined) totals.addWait(context.class, clock.now() - enqueuedAt);
-    logAbout(context, this.#services.log, "debug", "Start", () => this.#fields(context));
+    logJob(context, this.#services.log, "debug", "Start", () => this.#fields(context));
     return since;
   }
 
@@ -230,13 +230,13 @@ export class Processor implements Service {
       const what = isLost
         ? "Ended after it was lost; it counts where it runs again"
         : "Ended after it was given back; it runs again";
-      return logAbout(context, log, "info", what, () => ({ ...this.#fields(context), elapsedMs: round(elapsed) }));
+      return logJob(context, log, "info", what, () => ({ ...this.#fields(context), elapsedMs: round(elapsed) }));
     }
     settler.add(outcome);
     if (context.abortedBy instanceof Cancelled) return totals.add(context.class, "cancelled", elapsed);
     totals.add(context.class, ENDINGS[outcome.kind], elapsed);
     if (outcome.kind !== "ack") return;
-    logAbout(context, log, "info", "Done", () => ({ ...this.#fields(context), elapsedMs: round(elapsed) }));
+    logJob(context, log, "info", "Done", () => ({ ...this.#fields(context), elapsedMs: round(elapsed) }));
   }
 
   #fields(context: JobContext): Record<string, unknown> {

@@ -21,7 +21,7 @@ import type { Outcome } from "../../store/port/jobs.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
 /** A larger payload is not kept with the record. */
-const LARGEST_PAYLOAD = 16 * 1024;
+const MAX_PAYLOAD = 16 * 1024;
 /** Lines of a failure's stack that are kept. */
 const STACK_LINES = 20;
 /** Of jobs that return nothing, so many a second are remembered; a thousand at once after a quiet time. */
@@ -29,7 +29,7 @@ const NOTHING_PER_SECOND = 100;
 const NOTHING_AT_ONCE = 1_000;
 
 /** Makes records. */
-export class Records {
+export class ResultRecorder {
   readonly #clock: Clock;
   readonly #settings: Settings;
   readonly #registry: Registry;
@@ -167,5 +167,5 @@ const STATES: Readonly<Partial<Record<Outcome["kind"], EndState>>> = {
 };
 
 function payloadOf(raw: string, payload: Readonly<Record<string, unknown>>) {
-  return raw.length <= LARGEST_PAYLOAD ? { payload } : {};
+  return raw.length <= MAX_PAYLOAD ? { payload } : {};
 }

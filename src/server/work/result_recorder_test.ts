@@ -3,7 +3,7 @@ import { jobContext } from "../../../tests/support/job.ts";
 import { type Clock, systemClock } from "../../clock.ts";
 import { defaultSettings } from "../../config/settings.ts";
 import { Registry } from "../../handlers/registry.ts";
-import { Records } from "./result_recorder.ts";
+import { ResultRecorder } from "./result_recorder.ts";
 
 Deno.test("Jobs that return nothing are remembered while they are few; what asks for it, or returns something, always", () => {
   let now = 0;
@@ -11,8 +11,8 @@ Deno.test("Jobs that return nothing are remembered while they are few; what asks
   const registry = new Registry().add("Asks", () => {}, { result_ttl: "1h" });
   const settings = defaultSettings();
   const records = (more = {}) =>
-    new Records({ clock, settings: { ...settings, ...more }, registry, owner: "web1:7:abc" });
-  const kept = (of: Records, times: number, name?: string, result?: unknown) =>
+    new ResultRecorder({ clock, settings: { ...settings, ...more }, registry, owner: "web1:7:abc" });
+  const kept = (of: ResultRecorder, times: number, name?: string, result?: unknown) =>
     Array.from({ length: times }, () => of.done(jobContext({ class: name ?? "Noop" }), result, now)?.record.ttlMs)
       .filter((ttlMs) => ttlMs !== undefined);
 

@@ -18,7 +18,7 @@ import { setFields } from "../../job/raw.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 import type { Lease, Outcome } from "../../store/port/jobs.ts";
 import { callHook, type Hooks } from "../hooks.ts";
-import { logAbout } from "./job_log.ts";
+import { logJob } from "./job_log.ts";
 
 /** What a try can come to by itself; only a server that stops releases it. */
 export type TryOutcome = Exclude<Outcome, { readonly kind: "release" }>;
@@ -63,7 +63,7 @@ export class Retrier {
 
   /** Somebody's wish is no failure. */
   cancelled(lease: Lease, job: Job, context: JobContext): TryOutcome {
-    logAbout(context, this.#log, "info", "Cancelled", () => fieldsOf(context));
+    logJob(context, this.#log, "info", "Cancelled", () => fieldsOf(context));
     return { kind: "ack", token: lease.token, ...lockOf(job) };
   }
 
@@ -95,7 +95,7 @@ export class Retrier {
 
   #say(context: JobContext, error: unknown, decision: Decision): void {
     const say = (level: LogLevel, message: string, fields: () => LogFields) =>
-      logAbout(context, this.#log, level, message, () => ({ ...fieldsOf(context), ...fields() }));
+      logJob(context, this.#log, level, message, () => ({ ...fieldsOf(context), ...fields() }));
     if (decision.kind === "snooze") {
       const { delayMs: againInMs, problem } = decision;
       if (problem === undefined) return say("info", "Snoozed", () => ({ againInMs }));

@@ -16,9 +16,9 @@ import type { Log } from "../../log/log.ts";
 import { ByteBudget } from "../../store/port/batch_bytes.ts";
 import { isGone, StoreError } from "../../store/port/errors.ts";
 import type { Outcome, Store } from "../../store/port/jobs.ts";
-import { Outage } from "../outage_log.ts";
-import type { Tally } from "../stats/counters.ts";
-import { Wake } from "./wakeup.ts";
+import { OutageLog } from "../outage_log.ts";
+import type { Counters } from "../stats/counters.ts";
+import { Wakeup } from "./wakeup.ts";
 
 /** In one call, which is bounded by bytes as well: a step of the store must be short. */
 const MAX_BATCH_OUTCOMES = 1_000;
@@ -38,10 +38,10 @@ export class Settler {
   readonly #owner: string;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #tally: Tally;
+  readonly #counters: Counters;
   readonly #onLost: () => void;
   readonly #fail: (error: StoreError) => void;
-  readonly #outage: Outage;
+  readonly #outage: OutageLog;
   #pending: Outcome[] = [];
   /** The batch that is being stored. */
   #underWay: readonly Outcome[] = [];
@@ -52,7 +52,7 @@ export class Settler {
   #refusalLogged = false;
   #flushing: Promise<void> | undefined;
   /** Rung when there is a new outcome. */
-  readonly #wake = new Wake();
+  readonly #wake = new Wakeup();
   readonly #giveUp = new AbortController();
 
   /**
@@ -65,20 +65,20 @@ export class Settler {
       owner: string;
       clock: Clock;
       log: Log;
-      tally: Tally;
+      counters: Counters;
       onLost?: () => void;
       fail?: (error: StoreError) => void;
-      outage?: Outage;
+      outage?: OutageLog;
     },
   ) {
     this.#store = options.store;
     this.#owner = options.owner;
     this.#clock = options.clock;
     this.#log = options.log;
-    this.#tally = options.tally;
+    this.#counters = options.counters;
     this.#onLost = options.onLost ?? (() => {});
     this.#fail = options.fail ?? (() => {});
-    this.#outage = options.outage ?? new Outage();
+    this.#outage = options.outage ?? new OutageLog();
   }
 
   /** Outcomes that are not stored yet. */
@@ -225,8 +225,8 @@ export class Settler {
   }
 
   #report(batch: readonly Outcome[], result: { readonly lost: readonly string[]; readonly dropped: number }): void {
-    this.#tally.leasesLost += result.lost.length;
-    this.#tally.deadDropped += result.dropped;
+    this.#counters.leasesLost += result.lost.length;
+    this.#counters.deadDropped += result.dropped;
     if (result.lost.length > 0) {
       this.#log.warn("Leases lost: this process was taken for dead, and these jobs run again elsewhere", {
         count: result.lost.length,

@@ -17,7 +17,7 @@ import { parsePayload } from "../../job/job.ts";
 import { suspicionLevel } from "../../job/suspicion.ts";
 import type { Log } from "../../log/log.ts";
 import type { Lease, Store } from "../../store/port/jobs.ts";
-import type { Outage } from "../outage_log.ts";
+import type { OutageLog } from "../outage_log.ts";
 
 const NAME = "suspects";
 /** For this long nothing else starts, before a suspect and after. */
@@ -33,7 +33,7 @@ export interface SuspectsOptions {
   readonly owner: string;
   readonly clock: Clock;
   readonly log: Log;
-  readonly outage: Outage;
+  readonly outage: OutageLog;
   /** Whether jobs of a class run in processes of their own. */
   readonly isIsolated: (className: string) => boolean;
 }

@@ -4,7 +4,7 @@ import { KeptLog } from "../../../tests/support/log.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import { Outage } from "../outage_log.ts";
+import { OutageLog } from "../outage_log.ts";
 import { Suspects } from "./suspects.ts";
 
 /** Leases of a job that is none, a suspect, and one that runs beside no other suspect. */
@@ -33,7 +33,7 @@ function lab(isIsolated = false) {
     owner: "me",
     clock,
     log,
-    outage: new Outage(),
+    outage: new OutageLog(),
     isIsolated: () => isIsolated,
   });
   suspects.onChange = () => changes++;

@@ -8,13 +8,13 @@ import type { Clock } from "../../clock.ts";
 import type { JobContext } from "../../handlers/context.ts";
 import { Timeout } from "../../job/errors.ts";
 import type { Log } from "../../log/log.ts";
-import { logAbout } from "./job_log.ts";
+import { logJob } from "./job_log.ts";
 
 /** After the grace period a horse is killed; only what has not ended by then is reported. */
-const PATIENCE_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 
 /** Aborts jobs. */
-export class Deadlines {
+export class Timeouts {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #graceMs: number;
@@ -46,10 +46,10 @@ export class Deadlines {
    */
   async abort(job: JobContext, reason: Error, ended: AbortSignal): Promise<void> {
     job.abort(reason);
-    await this.#clock.sleep(this.#graceMs + PATIENCE_MS, ended);
+    await this.#clock.sleep(this.#graceMs + TIMEOUT_MS, ended);
     if (ended.aborted) return;
     const message = "Handler does not listen to its signal and runs on; only isolate: true could end it";
-    logAbout(job, this.#log, "warn", message, () => ({
+    logJob(job, this.#log, "warn", message, () => ({
       class: job.class,
       jid: job.jid,
       queue: job.queue,

@@ -12,7 +12,7 @@ import { asText } from "../../log/value.ts";
 import type { Service } from "../service.ts";
 
 /** Knows which job the running code belongs to, and catches what that job's handler does not. */
-export class LateErrors implements Service {
+export class UnhandledErrors implements Service {
   readonly name = "late-errors";
   readonly #current = new AsyncLocalStorage<JobContext>();
   readonly #log: Log;

@@ -3,16 +3,16 @@ import { systemClock } from "../../clock.ts";
 import { until } from "../../../tests/support/eventually.ts";
 import { jobContext } from "../../../tests/support/job.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
-import { LateErrors } from "./unhandled_errors.ts";
+import { UnhandledErrors } from "./unhandled_errors.ts";
 
 /** Runs with late errors caught, until so many have come, and any that are ready beside. */
 async function caught(
   expected: number,
-  leave: (errors: LateErrors) => unknown,
+  leave: (errors: UnhandledErrors) => unknown,
   catchAll = true,
 ): Promise<{ log: KeptLog; count: number }> {
   const log = new KeptLog();
-  const errors = new LateErrors({ log, catchAll });
+  const errors = new UnhandledErrors({ log, catchAll });
   errors.start();
   await leave(errors);
   await until(() => errors.count >= expected, `${expected} late errors`);

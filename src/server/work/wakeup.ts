@@ -7,7 +7,7 @@
 import type { Clock } from "../../clock.ts";
 
 /** A bell that one loop waits for. */
-export class Wake {
+export class Wakeup {
   #rung = false;
   #waiter: (() => void) | undefined;
 

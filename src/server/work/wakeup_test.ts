@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
-import { Wake } from "./wakeup.ts";
+import { Wakeup } from "./wakeup.ts";
 
 /** Whether the promise has settled when everything that is ready has run. */
 async function isOver(wait: Promise<void>): Promise<boolean> {
@@ -13,7 +13,7 @@ async function isOver(wait: Promise<void>): Promise<boolean> {
 const never = new AbortController().signal;
 
 Deno.test("a wait lasts until the bell rings", async () => {
-  const wake = new Wake();
+  const wake = new Wakeup();
   const wait = wake.wait(never);
   assertEquals(await isOver(wait), false);
   wake.ring();
@@ -21,7 +21,7 @@ Deno.test("a wait lasts until the bell rings", async () => {
 });
 
 Deno.test("a ring while nobody waits ends the next wait, and only that", async () => {
-  const wake = new Wake();
+  const wake = new Wakeup();
   wake.ring();
   wake.ring();
   assertEquals(await isOver(wake.wait(never)), true);
@@ -32,7 +32,7 @@ Deno.test("a ring while nobody waits ends the next wait, and only that", async (
 });
 
 Deno.test("a ring that ended a wait does not end the next", async () => {
-  const wake = new Wake();
+  const wake = new Wakeup();
   const first = wake.wait(never);
   wake.ring();
   wake.ring();
@@ -44,7 +44,7 @@ Deno.test("a ring that ended a wait does not end the next", async () => {
 });
 
 Deno.test("a wait ends when its signal aborts, before or meanwhile", async () => {
-  const wake = new Wake();
+  const wake = new Wakeup();
   const stop = new AbortController();
   const wait = wake.wait(stop.signal);
   assertEquals(await isOver(wait), false);
@@ -54,7 +54,7 @@ Deno.test("a wait ends when its signal aborts, before or meanwhile", async () =>
 });
 
 Deno.test("a wait with a clock ends after its time, or when rung, and leaves no sleeper behind", async () => {
-  const wake = new Wake();
+  const wake = new Wakeup();
   const clock = new FakeClock();
   const first = wake.wait(never, clock, 1_000);
   await clock.advance(999);
@@ -69,7 +69,7 @@ Deno.test("a wait with a clock ends after its time, or when rung, and leaves no 
 });
 
 Deno.test("waiting for something else ends with it, or aborts it when rung", async () => {
-  const wake = new Wake();
+  const wake = new Wakeup();
   await wake.until(never, () => Promise.resolve());
   wake.ring(); // the wait is over: this is for the next
   assertEquals(await isOver(wake.wait(never)), true);
@@ -88,7 +88,7 @@ Deno.test("waiting for something else ends with it, or aborts it when rung", asy
 });
 
 Deno.test("when the bell has rung already, nothing is begun", async () => {
-  const wake = new Wake();
+  const wake = new Wakeup();
   wake.ring();
   let begun = false;
   await wake.until(never, () => {

@@ -6,14 +6,14 @@
  *
  * @module
  */
-import type { Adopter } from "./import.ts";
+import type { JobImport } from "./import.ts";
 import type { HealthReader } from "./health.ts";
 import type { Auditor } from "./audit.ts";
 import type { HistoryReader } from "./history.ts";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
-import type { MeasureReader } from "../port/metrics.ts";
+import type { MetricsReader } from "../port/metrics.ts";
 import type { ResultReader } from "../port/results.ts";
-import type { Command, ProcessRecord } from "../port/jobs.ts";
+import type { Command, WorkerRecord } from "../port/jobs.ts";
 
 /** The sets, by name. */
 export type SetName = "scheduled" | "retry" | "dead";
@@ -95,7 +95,7 @@ export interface Stats {
 }
 
 /** A registered process with what only the store knows of it. */
-export interface ProcessInfo extends ProcessRecord {
+export interface WorkerInfo extends WorkerRecord {
   /** When it last said that it is alive. */
   readonly beatAt: number;
   /** False when its time is over and nobody has cleared it away yet. */
@@ -109,7 +109,7 @@ export type QueuePause = Pick<QueueInfo, "name" | "paused" | "pausedForMs">;
 export type Edit = "requeue" | "kill" | "delete";
 
 /** The store, to people. */
-export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReader, MeasureReader, HealthReader {
+export interface StoreAdmin extends ResultReader, JobImport, Auditor, HistoryReader, MetricsReader, HealthReader {
   /** The counts of everything. */
   stats(): Promise<Stats>;
   /** Every queue that has jobs, had some and was not forgotten, is paused or limited; by name. */
@@ -117,7 +117,7 @@ export interface StoreAdmin extends ResultReader, Adopter, Auditor, HistoryReade
   /** Those of these queues that are paused; costs nothing for the others that there are. */
   pauses(queues: readonly string[]): Promise<QueuePause[]>;
   /** The registered processes. */
-  processes(): Promise<ProcessInfo[]>;
+  processes(): Promise<WorkerInfo[]>;
   /**
    * One page of a place.
    *

@@ -1,6 +1,6 @@
 /**
  * The part of the store port that keeps the audit log: what people did, through the dashboard or the command line. The
- * latest {@linkcode MOST_ACTS} are kept.
+ * latest {@linkcode MAX_ACTS} are kept.
  *
  * An act is written down beside what was done, not in the same step: what cannot be written down is done all the same, and
  * is in the log of the process.
@@ -9,7 +9,7 @@
  */
 
 /** What somebody did. */
-export interface Act {
+export interface AuditEvent {
   /** Who. */
   readonly user: string;
   /** How that is known: `cookie`, `token`, …, `command line`. */
@@ -29,15 +29,15 @@ export interface Act {
 }
 
 /** An act as it stands in the log. */
-export interface PastAct extends Act {
+export interface AuditEntry extends AuditEvent {
   /** When, by the store's clock. */
   readonly at: number;
 }
 
 /** One page of acts, the latest first. */
-export interface ActPage {
+export interface AuditPage {
   /** Newest first. */
-  readonly acts: readonly PastAct[];
+  readonly acts: readonly AuditEntry[];
   /** Pass it to get the next page; absent on the last. */
   readonly next?: string;
 }
@@ -45,26 +45,26 @@ export interface ActPage {
 /** Keeps what was done. */
 export interface Auditor {
   /** Writes an act down. */
-  audit(act: Act): Promise<void>;
+  audit(act: AuditEvent): Promise<void>;
   /** What was done, the latest first; at most `limit`, default 25. */
-  acts(request?: { readonly cursor?: string; readonly limit?: number }): Promise<ActPage>;
+  acts(request?: { readonly cursor?: string; readonly limit?: number }): Promise<AuditPage>;
 }
 
 /** So many acts are kept. */
-export const MOST_ACTS = 10_000;
+export const MAX_ACTS = 10_000;
 /** No text of an act is longer. */
 const LONGEST = 1_000;
 const TEXTS = ["user", "by", "from", "action", "target", "outcome", "details"] as const;
 
 /** An act as a text to keep: bounded, whatever it says. */
-export function actText(act: Act): string {
+export function actText(act: AuditEvent): string {
   const texts = TEXTS.filter((field) => act[field] !== undefined)
     .map((field) => [field, act[field]!.slice(0, LONGEST).toWellFormed()]);
   return JSON.stringify({ ...Object.fromEntries(texts), ...(act.count !== undefined && { count: act.count }) });
 }
 
 /** What the text says. Whatever else stands there is shown as far as it can be: of an audit log nothing is left out. */
-export function readAct(text: string, at: number): PastAct {
+export function readAct(text: string, at: number): AuditEntry {
   const read = readObject(text);
   const texts = TEXTS.filter((field) => typeof read[field] === "string").map((field) => [field, read[field]]);
   return {

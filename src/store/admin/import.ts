@@ -11,7 +11,7 @@ import type { Place } from "./admin.ts";
 import type { UniqueLock } from "../port/jobs.ts";
 
 /** A job as another store had it. */
-export interface Adopted {
+export interface ImportedJob {
   /** Where it was, and is to be. */
   readonly place: Exclude<Place, { readonly in: "leased" }>;
   /** As it was there; it is not changed. */
@@ -31,14 +31,14 @@ export interface Departure {
 }
 
 /** Takes over what another store had, and hands over what it has. */
-export interface Adopter {
+export interface JobImport {
   /**
    * Takes a batch of jobs in, each to its place, behind those that are there, and remembers the batch, all in one step. A
    * batch that is remembered is left out: its jobs came in before.
    *
    * @returns how many came in
    */
-  adopt(batch: string, jobs: readonly Adopted[]): Promise<number>;
+  adopt(batch: string, jobs: readonly ImportedJob[]): Promise<number>;
 
   /** Remembers a key for {@linkcode KEYS_KEPT_MS}. A store that remembers it, too, is this very store. */
   remember(key: string): Promise<void>;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { ProcessInfo, QueueInfo } from "../admin/admin.ts";
+import type { QueueInfo, WorkerInfo } from "../admin/admin.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 
@@ -18,14 +18,14 @@ import { ALL_QUEUES } from "../port/paused_queues.ts";
  * - `no-handler`: it is taken, and fails: none of those that take it has a handler for its class. One that does not tell
  *   its classes (Sidekiq's, or one with thousands) may have.
  */
-export type Obstacle =
+export type Blocker =
   | { readonly is: "all-paused" | "paused"; readonly forMs: number | undefined }
   | { readonly is: "limited"; readonly limit: LimitInfo }
   | { readonly is: "no-process" | "no-taker" | "quiet" | "busy" | "no-handler" };
 
 /** What is to be known of the surroundings. */
 export interface Around {
-  readonly processes: readonly Pick<ProcessInfo, "alive" | "quiet" | "busy" | "concurrency" | "queues" | "classes">[];
+  readonly processes: readonly Pick<WorkerInfo, "alive" | "quiet" | "busy" | "concurrency" | "queues" | "classes">[];
   readonly queues: readonly Pick<QueueInfo, "name" | "paused" | "pausedForMs" | "limit">[];
 }
 
@@ -34,11 +34,11 @@ export interface Around {
  *
  * @param job its class absent: unknown, or any
  */
-export function obstaclesTo(
+export function blockersOf(
   job: { readonly queue: string; readonly class?: string | undefined },
   { processes, queues }: Around,
-): Obstacle[] {
-  const obstacles: Obstacle[] = [];
+): Blocker[] {
+  const obstacles: Blocker[] = [];
   for (const [name, is] of [[ALL_QUEUES, "all-paused"], [job.queue, "paused"]] as const) {
     const found = queues.find((queue) => queue.name === name);
     if (found?.paused) obstacles.push({ is, forMs: found.pausedForMs });

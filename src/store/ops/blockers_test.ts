@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { type Around, obstaclesTo } from "./blockers.ts";
+import { type Around, blockersOf } from "./blockers.ts";
 
 const AWAKE = { alive: true, quiet: false, busy: 0, concurrency: 2, queues: ["low"], classes: ["Mail"] };
 const JOB = { queue: "low", class: "Mail" };
 
 /** In short: what stands in the way of a job. */
 function inTheWay(around: Partial<Around>, job: { queue: string; class?: string } = JOB): string {
-  return obstaclesTo(job, { processes: [AWAKE], queues: [], ...around }).map(({ is }) => is).join(" ");
+  return blockersOf(job, { processes: [AWAKE], queues: [], ...around }).map(({ is }) => is).join(" ");
 }
 
 Deno.test("obstacles: none where a live process takes the queue and has the class, or does not tell its classes", () => {
@@ -56,5 +56,5 @@ Deno.test("obstacles: a paused queue, and all of them, whoever is there", () => 
   }];
   assertEquals(inTheWay({ queues }), "all-paused paused");
   assertEquals(inTheWay({ queues: queues.slice(2) }), "");
-  assertEquals(obstaclesTo(JOB, { processes: [AWAKE], queues })[1], { is: "paused", forMs: 5_000 });
+  assertEquals(blockersOf(JOB, { processes: [AWAKE], queues })[1], { is: "paused", forMs: 5_000 });
 });

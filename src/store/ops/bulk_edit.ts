@@ -5,7 +5,7 @@
  * @module
  */
 import type { Edit, Place, StoreAdmin } from "../admin/admin.ts";
-import type { Act } from "../admin/audit.ts";
+import type { AuditEvent } from "../admin/audit.ts";
 
 /** So many are changed in one step of the store. */
 const BATCH = 1_000;
@@ -17,7 +17,7 @@ export interface ChangeAll {
   /** Each is a step that has been made: so many were changed by it. */
   readonly steps: AsyncIterable<number>;
   /** Writes down how far it is: before the first step, and at the end. Without an outcome, all of it was done. */
-  readonly writeDown: (how: Required<Pick<Act, "count">> & Pick<Act, "outcome">) => Promise<void>;
+  readonly writeDown: (how: Required<Pick<AuditEvent, "count">> & Pick<AuditEvent, "outcome">) => Promise<void>;
   /** After each step: so many more. What it throws ends the change. */
   readonly progress?: (more: number) => void | Promise<void>;
   /** Ends it between two steps; what is done by then stays done. */

@@ -36,7 +36,7 @@ export interface CronWrite {
   readonly jobs: readonly NewJob[];
   /** Whether something waits for the end of `live`: then that is told to all who wait. */
   readonly awaited: boolean;
-  /** To add to the history, oldest first; the last {@linkcode MOST_CRON_RECORDS} are kept. */
+  /** To add to the history, oldest first; the last {@linkcode MAX_CRON_RECORDS} are kept. */
   readonly records: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export interface CronReading {
 }
 
 /** So many records are kept of each entry. */
-export const MOST_CRON_RECORDS = 100;
+export const MAX_CRON_RECORDS = 100;
 
 /** What the store does for cron. */
 export interface CronStore {

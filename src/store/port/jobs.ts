@@ -19,7 +19,7 @@
 import type { RunningSuspects } from "../../job/suspicion.ts";
 import type { ClassStore } from "./classes.ts";
 import type { CronStore } from "./cron.ts";
-import type { MeasureStore } from "./metrics.ts";
+import type { MetricsStore } from "./metrics.ts";
 import type { NewRecord, ResultWaiter } from "./results.ts";
 
 /** A job on its way in. */
@@ -139,7 +139,7 @@ export interface RunningJob {
 }
 
 /** A process as it describes itself at each beat. */
-export interface ProcessRecord {
+export interface WorkerRecord {
   /** `hostname:pid:nonce`. */
   readonly identity: string;
   /** The machine. */
@@ -199,7 +199,7 @@ export interface Command {
 }
 
 /** What a beat brought. */
-export interface Beat {
+export interface HeartbeatReply {
   /** What others asked of the process by Sidekiq's own signal list (Redis; else empty). */
   readonly commands: readonly Command[];
   /**
@@ -254,7 +254,7 @@ export interface ClaimHolder {
 }
 
 /** The store, to those who put jobs in and those who perform them. Closing it ends every wait on it. */
-export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore, AsyncDisposable {
+export interface Store extends CronStore, ResultWaiter, ClassStore, MetricsStore, AsyncDisposable {
   /** The address as given, without any password: for logs and people. */
   readonly url: string;
 
@@ -289,7 +289,7 @@ export interface Store extends CronStore, ResultWaiter, ClassStore, MeasureStore
    * Says that a process is alive and what it is doing; the first beat registers it. Without another beat within
    * `ttlMs` it counts as dead.
    */
-  beat(process: ProcessRecord, ttlMs: number): Promise<Beat>;
+  beat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply>;
 
   /** Which of these leases `owner` still has, by their tokens. */
   held(owner: string, tokens: readonly string[]): Promise<string[]>;

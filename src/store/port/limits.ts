@@ -12,7 +12,7 @@ import { parseDuration } from "../../job/duration.ts";
 
 /** What a queue is limited to. */
 export interface QueueLimit {
-  /** At most so many of its jobs run at once, 1 to {@linkcode MOST_RUNNING}. Absent: as many as are taken. */
+  /** At most so many of its jobs run at once, 1 to {@linkcode MAX_RUNNING}. Absent: as many as are taken. */
   readonly running?: number;
   /** At most so many of its jobs start in a time. Absent: as many as are taken. */
   readonly starts?: StartLimit;
@@ -23,9 +23,9 @@ export interface QueueLimit {
  * full minute. A job has started when a process has taken it, also if it gives it back.
  */
 export interface StartLimit {
-  /** 1 to {@linkcode MOST_STARTS}: each start of the time is remembered. */
+  /** 1 to {@linkcode MAX_STARTS}: each start of the time is remembered. */
   readonly count: number;
-  /** 1 to {@linkcode LONGEST_WINDOW_MS}. */
+  /** 1 to {@linkcode MAX_WINDOW_MS}. */
   readonly perMs: number;
 }
 
@@ -42,11 +42,11 @@ export interface LimitInfo extends QueueLimit {
 }
 
 /** More would have to be counted, one by one, whenever a job is taken. */
-export const MOST_RUNNING = 10_000;
+export const MAX_RUNNING = 10_000;
 /** As many moments are kept. */
-export const MOST_STARTS = 10_000;
+export const MAX_STARTS = 10_000;
 /** Thirty days. */
-export const LONGEST_WINDOW_MS = 30 * 24 * 3_600_000;
+export const MAX_WINDOW_MS = 30 * 24 * 3_600_000;
 
 /**
  * `5`: so many at once.
@@ -55,8 +55,8 @@ export const LONGEST_WINDOW_MS = 30 * 24 * 3_600_000;
  */
 export function parseRunning(text: string): number {
   const running = /^\d+$/.test(text.trim()) ? Number(text) : NaN;
-  if (running >= 1 && running <= MOST_RUNNING) return running;
-  throw new RangeError(`"${cut(text)}" is no number of jobs at once; wanted: 1 to ${MOST_RUNNING}`);
+  if (running >= 1 && running <= MAX_RUNNING) return running;
+  throw new RangeError(`"${cut(text)}" is no number of jobs at once; wanted: 1 to ${MAX_RUNNING}`);
 }
 
 /**
@@ -68,7 +68,7 @@ export function parseStarts(text: string): StartLimit {
   const [, count, unit, time] = /^\s*(\d+)\s*\/\s*(?:([a-z]+)|(\S+))\s*$/.exec(text) ?? [];
   try {
     const starts = { count: Number(count), perMs: parseDuration(time ?? `1${unit}`) };
-    const isIn = starts.count >= 1 && starts.count <= MOST_STARTS && starts.perMs <= LONGEST_WINDOW_MS;
+    const isIn = starts.count >= 1 && starts.count <= MAX_STARTS && starts.perMs <= MAX_WINDOW_MS;
     if (isIn && starts.perMs >= 1) return starts;
   } catch {
     // Told below.
@@ -76,7 +76,7 @@ export function parseStarts(text: string): StartLimit {
   throw new RangeError(
     `"${
       cut(text)
-    }" is no number of starts in a time; wanted: such as 100/1m or 5/s, 1 to ${MOST_STARTS} in up to 30 days`,
+    }" is no number of starts in a time; wanted: such as 100/1m or 5/s, 1 to ${MAX_STARTS} in up to 30 days`,
   );
 }
 

@@ -1,9 +1,9 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { formatStarts, MOST_RUNNING, MOST_STARTS, parseRunning, parseStarts } from "./limits.ts";
+import { formatStarts, MAX_RUNNING, MAX_STARTS, parseRunning, parseStarts } from "./limits.ts";
 
 Deno.test("so many at once: a whole number within bounds", () => {
-  assertEquals([parseRunning("1"), parseRunning(" 5 "), parseRunning(`${MOST_RUNNING}`)], [1, 5, MOST_RUNNING]);
-  for (const text of ["", "0", "-1", "1.5", "1e3", "many", `${MOST_RUNNING + 1}`, "9".repeat(400)]) {
+  assertEquals([parseRunning("1"), parseRunning(" 5 "), parseRunning(`${MAX_RUNNING}`)], [1, 5, MAX_RUNNING]);
+  for (const text of ["", "0", "-1", "1.5", "1e3", "many", `${MAX_RUNNING + 1}`, "9".repeat(400)]) {
     const error = assertThrows(() => parseRunning(text), RangeError, "wanted: 1 to 10000");
     assertEquals(error.message.length < 100, true);
   }
@@ -33,7 +33,7 @@ Deno.test("what is no number of starts is refused with what is wanted", () => {
     "5/1x",
     "5/m/s",
     "5/31d",
-    `${MOST_STARTS + 1}/m`,
+    `${MAX_STARTS + 1}/m`,
   ];
   for (const text of wrong) assertThrows(() => parseStarts(text), RangeError, `"${text}" is no number of starts`, text);
 });

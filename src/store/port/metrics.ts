@@ -36,10 +36,10 @@ export const WINDOWS = {
 } as const;
 
 /** The name of a window. */
-export type MeasureWindow = keyof typeof WINDOWS;
+export type MetricsWindow = keyof typeof WINDOWS;
 
 /** Sums over jobs of one class. */
-export interface Measurement {
+export interface ClassMetrics {
   /** The class. */
   readonly class: string;
   /** Performed, failed ones too; each try counts. */
@@ -53,21 +53,21 @@ export interface Measurement {
 }
 
 /** What was measured of one class over a window. */
-export interface Measured extends Measurement {
+export interface ClassMetricsSeries extends ClassMetrics {
   /** How many were performed in each step, the earliest first. */
   readonly series: readonly number[];
 }
 
 /** The side of those who perform jobs. */
-export interface MeasureStore {
+export interface MetricsStore {
   /** Adds to what was measured, as of now. */
-  measure(measurements: readonly Measurement[]): Promise<void>;
+  measure(measurements: readonly ClassMetrics[]): Promise<void>;
 }
 
 /** The side of people. */
-export interface MeasureReader {
+export interface MetricsReader {
   /** What was measured over a window, the class with the most jobs first. */
-  measured(window: MeasureWindow): Promise<Measured[]>;
+  measured(window: MetricsWindow): Promise<ClassMetricsSeries[]>;
 }
 
 /** Where a run time is counted: at the first bound that is greater. */
@@ -77,7 +77,7 @@ export function runBucket(ms: number): number {
 }
 
 /** The beginnings of a window's steps, the earliest first. */
-export function stepsOf(window: MeasureWindow, now: number): number[] {
+export function stepsOf(window: MetricsWindow, now: number): number[] {
   const { stepMs, steps } = WINDOWS[window];
   const last = Math.floor(now / stepMs) * stepMs;
   return Array.from({ length: steps }, (_, i) => last - (steps - 1 - i) * stepMs);
@@ -122,7 +122,7 @@ export class MeasuredSums {
   }
 
   /** All, the class with the most jobs first. */
-  list(): Measured[] {
+  list(): ClassMetricsSeries[] {
     return [...this.#classes.values()].sort((a, b) => b.processed - a.processed || (a.class < b.class ? -1 : 1));
   }
 }

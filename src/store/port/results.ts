@@ -2,13 +2,13 @@
  * What is kept of jobs that have ended: how, when, with what result. A part of both ports.
  *
  * A record is written in the same step that ends the lease, and is kept for its own time, but never are there more than
- * {@linkcode MOST_RECORDS}: then the oldest go.
+ * {@linkcode MAX_RECORDS}: then the oldest go.
  *
  * @module
  */
 
 /** So many records are kept at most. */
-export const MOST_RECORDS = 100_000;
+export const MAX_RECORDS = 100_000;
 
 /** A record on its way in. */
 export interface NewRecord {

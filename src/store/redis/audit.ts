@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Act, type ActPage, actText, MOST_ACTS, readAct } from "../admin/audit.ts";
+import { actText, type AuditEvent, type AuditPage, MAX_ACTS, readAct } from "../admin/audit.ts";
 import { CursorError } from "../port/cursor.ts";
 import { type Context, serverTime } from "./context.ts";
 import { AUDIT } from "./keys.ts";
@@ -11,16 +11,16 @@ import { AUDIT } from "./keys.ts";
 const DEFAULT_LIMIT = 25;
 
 /** See `Auditor.audit`. Sent again when its answer was lost: rather twice in the log than not at all. */
-export async function addAct(context: Context, act: Act): Promise<void> {
+export async function addAct(context: Context, act: AuditEvent): Promise<void> {
   const at = `${await serverTime(context)}`;
-  await context.link.call(["XADD", AUDIT, "MAXLEN", "=", `${MOST_ACTS}`, "*", "at", at, "act", actText(act)]);
+  await context.link.call(["XADD", AUDIT, "MAXLEN", "=", `${MAX_ACTS}`, "*", "at", at, "act", actText(act)]);
 }
 
 /** See `Auditor.acts`. The cursor is the last one's id. */
 export async function readActs(
   { link }: Context,
   { cursor, limit = DEFAULT_LIMIT }: { readonly cursor?: string; readonly limit?: number } = {},
-): Promise<ActPage> {
+): Promise<AuditPage> {
   if (cursor !== undefined && !/^\d{1,15}-\d{1,15}$/.test(cursor)) throw new CursorError(cursor);
   const from = cursor === undefined ? "+" : `(${cursor}`;
   const rows = await link.call(["XREVRANGE", AUDIT, from, "-", "COUNT", `${limit + 1}`]) as [string, string[]][];

@@ -6,21 +6,21 @@
 import type { Buffer } from "node:buffer";
 import { systemClock } from "../../clock.ts";
 import type { Arg } from "./client/connection.ts";
-import type { Link } from "./client/reconnecting_client.ts";
+import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import type { Mover } from "./move.ts";
 import { isUnknown } from "./client/errors.ts";
 
 /** What every part of the Redis store shares. */
 export interface Context {
   /** The connection for everything that does not block. */
-  readonly link: Link;
+  readonly link: ReconnectingClient;
   /**
    * The connection for subscriptions, made when the first one is. Redis closes a subscribed connection when more than
    * `client-output-buffer-limit pubsub` (32 MB) waits for it, so no command with a large reply may share it.
    */
-  readonly subscriptions: Link;
+  readonly subscriptions: ReconnectingClient;
   /** Makes a link for what blocks: its connection is made when it is first used. */
-  blockingLink(name: string): Link;
+  blockingLink(name: string): ReconnectingClient;
   /** Milliseconds to add to the server's time; "0" but for tests. */
   offset(): string;
   /** How long a call waits for a connection in all. */

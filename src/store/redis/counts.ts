@@ -9,7 +9,7 @@ import { type DayCount, daysBetween } from "../admin/history.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import type { Context } from "./context.ts";
 import { dayKey, queueKey } from "./keys.ts";
-import type { Link } from "./client/reconnecting_client.ts";
+import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** Queues that one step of Redis tells of. */
@@ -57,7 +57,7 @@ export async function readPauses({ link, offset }: Context, queues: readonly str
 }
 
 /** See `HistoryReader.history`. */
-export async function readHistory(link: Link, from: number, to: number): Promise<DayCount[]> {
+export async function readHistory(link: ReconnectingClient, from: number, to: number): Promise<DayCount[]> {
   const days = daysBetween(from, to);
   if (days.length === 0) return [];
   const keys = days.flatMap((day) => [dayKey("processed", day), dayKey("failed", day)]);

@@ -4,7 +4,7 @@
  * @module
  */
 import { randomUUID } from "node:crypto";
-import { type CronReading, type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
+import { type CronReading, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
 import { type Context, rememberMs } from "./context.ts";
 import { CRON_TOLD, cronDoneKey, cronHistoryKey } from "./keys.ts";
 import { openEnded } from "./enqueue.ts";
@@ -12,7 +12,7 @@ import { SCRIPTS } from "./client/scripts.ts";
 import type { WakeChannel } from "./wait/wake_channel.ts";
 
 /** Where nothing can be told (this user may not publish), it is looked for so often. */
-const LOOK_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 /** Entries that one step of Redis changes: at midnight a thousand may be due. */
 const WRITES_AT_ONCE = 100;
@@ -51,7 +51,7 @@ export class Cron {
 
   async #write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
     const { link, offset, wire } = this.#context;
-    const head = [offset(), `${wire}`, `${MOST_CRON_RECORDS}`, rememberMs(this.#context)];
+    const head = [offset(), `${wire}`, `${MAX_CRON_RECORDS}`, rememberMs(this.#context)];
     // Resent because its answer was lost, it must not seem that another was faster: the caller would write once more.
     const key = cronDoneKey(randomUUID());
     const versions = await link.run(SCRIPTS.cronWrite, [key], [...head, ...writes.flatMap(pack)]) as number[];
@@ -76,7 +76,7 @@ export class Cron {
     while (!over.aborted) {
       // Listen first, then look: what is told in between counts.
       const enough = new AbortController();
-      const told = this.#channel.wait("cron", AbortSignal.any([over, enough.signal]), LOOK_MS);
+      const told = this.#channel.wait("cron", AbortSignal.any([over, enough.signal]), POLL_INTERVAL_MS);
       if (await this.#isNews()) enough.abort();
       await told;
       if (enough.signal.aborted) return;

@@ -18,8 +18,8 @@ import { pusherKey } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** Calls are put together up to so many jobs, and so many characters. */
-const LARGEST_BATCH = 1_000;
-const LARGEST_BATCH_CHARS = 1 << 20;
+const MAX_BATCH = 1_000;
+const MAX_BATCH_CHARS = 1 << 20;
 
 /** One call of `enqueue`. */
 interface Push {
@@ -30,7 +30,7 @@ interface Push {
 }
 
 /** Puts jobs in. */
-export class Pusher {
+export class Enqueuer {
   readonly #context: Context;
   readonly #key = pusherKey(randomUUID());
   #batches = 0;
@@ -64,7 +64,7 @@ export class Pusher {
     for (const push of this.#waiting) {
       jobs += push.jobs.length;
       for (const job of push.jobs) chars += job.payload.length;
-      if (calls > 0 && (jobs > LARGEST_BATCH || chars > LARGEST_BATCH_CHARS)) break;
+      if (calls > 0 && (jobs > MAX_BATCH || chars > MAX_BATCH_CHARS)) break;
       calls++;
     }
     return this.#waiting.splice(0, calls);

@@ -9,7 +9,7 @@ import type { Entry, Place, SetName } from "../admin/admin.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { type Member, member } from "./context.ts";
 import { leasesKey, OWNERS, queueKey, SETS } from "./keys.ts";
-import type { Link } from "./client/reconnecting_client.ts";
+import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { digestOf, formatRef, type Ref } from "./refs.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { takenAt } from "./take.ts";
@@ -37,7 +37,12 @@ export function nextWindow(last: readonly Found[], most: number): number {
 }
 
 /** Reads `count` jobs of a queue, oldest first, from a position on. */
-export async function readQueue(link: Link, queue: string, from: number, count: number): Promise<Found[]> {
+export async function readQueue(
+  link: ReconnectingClient,
+  queue: string,
+  from: number,
+  count: number,
+): Promise<Found[]> {
   if (count < 1) return [];
   const range = ["LRANGE", queueKey(queue), `${-from - count}`, `${-from - 1}`];
   const jobs = await link.call(range, { bytes: true }) as Buffer[];
@@ -46,7 +51,7 @@ export async function readQueue(link: Link, queue: string, from: number, count: 
 }
 
 /** Reads `count` members of a set, earliest first, from a rank on. */
-export async function readSet(link: Link, set: SetName, from: number, count: number): Promise<Found[]> {
+export async function readSet(link: ReconnectingClient, set: SetName, from: number, count: number): Promise<Found[]> {
   if (count < 1) return [];
   const range = ["ZRANGE", SETS[set], `${from}`, `${from + count - 1}`, "WITHSCORES"];
   const members = await link.call(range, { bytes: true }) as [Buffer, number][];
@@ -55,7 +60,7 @@ export async function readSet(link: Link, set: SetName, from: number, count: num
 
 /** Reads members of a set that have just this score. */
 export async function readScore(
-  link: Link,
+  link: ReconnectingClient,
   set: SetName,
   score: number,
   from: number,
@@ -68,12 +73,12 @@ export async function readScore(
 }
 
 /** The processes that have leases, or may have, by name. */
-export async function readOwners(link: Link): Promise<string[]> {
+export async function readOwners(link: ReconnectingClient): Promise<string[]> {
   return (await link.call(["ZRANGE", OWNERS, "0", "-1"]) as string[]).sort();
 }
 
 /** The tokens of a process's leases, in the order of taking. */
-export async function readTokens(link: Link, owner: string): Promise<string[]> {
+export async function readTokens(link: ReconnectingClient, owner: string): Promise<string[]> {
   return (await link.call(["HKEYS", leasesKey(owner)]) as string[]).sort();
 }
 
@@ -91,7 +96,7 @@ export interface FoundLeases {
  * @param isFirst whether one is read even if it is larger
  */
 export async function readLeases(
-  link: Link,
+  link: ReconnectingClient,
   owner: string,
   tokens: readonly string[],
   { maxBytes = MAX_BATCH_BYTES, isFirst = true }: { readonly maxBytes?: number; readonly isFirst?: boolean } = {},

@@ -9,7 +9,7 @@ import type { Context } from "./context.ts";
 import { foreignQueues } from "./counts.ts";
 import { readInfo } from "./client/info.ts";
 import { queueKey } from "./keys.ts";
-import type { Link } from "./client/reconnecting_client.ts";
+import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 
 /** Over this share of its limit, memory is worth a word. */
 const MUCH = 0.8;
@@ -81,7 +81,7 @@ function foreignFinding(queue: string): HealthFinding {
 }
 
 /** A setting of the server; undefined when this user may not read it. */
-async function readSetting(link: Link, name: string): Promise<string | undefined> {
+async function readSetting(link: ReconnectingClient, name: string): Promise<string | undefined> {
   try {
     const answer = await link.call(["CONFIG", "GET", name]);
     const pairs = answer instanceof Map

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { SetName } from "../admin/admin.ts";
-import { type Adopted, type Departure, KEYS_KEPT_MS } from "../admin/import.ts";
+import { type Departure, type ImportedJob, KEYS_KEPT_MS } from "../admin/import.ts";
 import type { Arg } from "./client/connection.ts";
 import type { Context } from "./context.ts";
 import { adoptedKey, DEPARTURE, queueKey, SETS } from "./keys.ts";
@@ -15,7 +15,7 @@ import { parseRef } from "./refs.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** See `Adopter.adopt`. */
-export async function adopt({ link, offset }: Context, batch: string, jobs: readonly Adopted[]): Promise<number> {
+export async function adopt({ link, offset }: Context, batch: string, jobs: readonly ImportedJob[]): Promise<number> {
   if (jobs.length === 0) return 0;
   const args = [offset(), `${KEYS_KEPT_MS}`];
   for (const { place, payload, at, unique } of jobs) {

@@ -6,7 +6,7 @@
  */
 
 /** Tokens by owner. */
-export class Holdings {
+export class LeaseCache {
   readonly #tokens = new Map<string, Set<string>>();
 
   /** The tokens that `owner` has. */

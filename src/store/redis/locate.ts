@@ -9,7 +9,7 @@
  */
 import { FIRST_WINDOW, type Found, nextWindow, readLeases, readQueue, readScore, readSet } from "./entries.ts";
 import { queueKey } from "./keys.ts";
-import type { Link } from "./client/reconnecting_client.ts";
+import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { CHECKSUM_DIGITS, checksumOf, digestOf, isDigestOf, parseRef, type Ref } from "./refs.ts";
 
 /** Entries that are compared in one step. */
@@ -27,14 +27,18 @@ export interface LocateOptions {
 }
 
 /** Finds the entry that a ref's text names, a running job too; undefined when it is gone or the text is no ref. */
-export async function locateText(link: Link, text: string): Promise<Found | undefined> {
+export async function locateText(link: ReconnectingClient, text: string): Promise<Found | undefined> {
   const ref = parseRef(text);
   if (ref?.in === "leased") return (await readLeases(link, ref.owner, [ref.token])).found[0];
   return ref && await locate(link, ref);
 }
 
 /** Finds the entry, if it can be edited; undefined when it is gone. */
-export async function locate(link: Link, ref: Ref, { near = false }: LocateOptions = {}): Promise<Found | undefined> {
+export async function locate(
+  link: ReconnectingClient,
+  ref: Ref,
+  { near = false }: LocateOptions = {},
+): Promise<Found | undefined> {
   switch (ref.in) {
     case "leased":
       return undefined;
@@ -60,7 +64,7 @@ export async function locate(link: Link, ref: Ref, { near = false }: LocateOptio
  * Finds entries, each as {@linkcode locate} does. Those of a queue that are not where they were seen are searched for
  * together: the queue is read at most once.
  */
-export async function locateAll(link: Link, refs: readonly Ref[]): Promise<(Found | undefined)[]> {
+export async function locateAll(link: ReconnectingClient, refs: readonly Ref[]): Promise<(Found | undefined)[]> {
   const found = await Promise.all(refs.map((ref) => ref.in === "queue" ? seenThere(link, ref) : locate(link, ref)));
   const missing = refs.flatMap((ref, i) => ref.in === "queue" && found[i] === undefined ? [{ ref, i }] : []);
   for (const [queue, some] of Map.groupBy(missing, ({ ref }) => ref.queue)) {
@@ -72,7 +76,7 @@ export async function locateAll(link: Link, refs: readonly Ref[]): Promise<(Foun
 }
 
 /** The entry where it was last seen. */
-async function seenThere(link: Link, { queue, digest, position }: QueueRef): Promise<Found | undefined> {
+async function seenThere(link: ReconnectingClient, { queue, digest, position }: QueueRef): Promise<Found | undefined> {
   const [here] = await readQueue(link, queue, Math.max(0, position), 1);
   return isIt(here, digest) ? here : undefined;
 }
@@ -84,7 +88,7 @@ interface SearchOptions extends LocateOptions {
 
 /** Searches one queue for entries: from the last of their positions to the front, then to the back. */
 async function searchQueue(
-  link: Link,
+  link: ReconnectingClient,
   refs: readonly QueueRef[],
   { near = false, taken = new Set() }: SearchOptions,
 ): Promise<(Found | undefined)[]> {

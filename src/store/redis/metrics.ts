@@ -6,12 +6,12 @@
  */
 import type { Buffer } from "node:buffer";
 import {
+  type ClassMetrics,
+  type ClassMetricsSeries,
   COARSE,
   FINE,
-  type Measured,
   MeasuredSums,
-  type Measurement,
-  type MeasureWindow,
+  type MetricsWindow,
   stepsOf,
   WINDOWS,
 } from "../port/metrics.ts";
@@ -26,7 +26,7 @@ const STEPS_AT_ONCE = 8;
 const READ_AT_ONCE = 600;
 
 /** See `MeasureStore.measure`. */
-export async function measure(context: Context, measurements: readonly Measurement[]): Promise<void> {
+export async function measure(context: Context, measurements: readonly ClassMetrics[]): Promise<void> {
   if (measurements.length === 0) return;
   const { link, wire } = context;
   const now = await serverTime(context);
@@ -50,7 +50,7 @@ export async function measure(context: Context, measurements: readonly Measureme
 }
 
 /** See `MeasureReader.measured`. */
-export async function measured(context: Context, window: MeasureWindow): Promise<Measured[]> {
+export async function measured(context: Context, window: MetricsWindow): Promise<ClassMetricsSeries[]> {
   const { link } = context;
   const steps = stepsOf(window, await serverTime(context));
   const fine = WINDOWS[window].stepMs === FINE.stepMs;

@@ -12,7 +12,7 @@
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
-import { MOST_RECORDS } from "../port/results.ts";
+import { MAX_RECORDS } from "../port/results.ts";
 import type { Arg } from "./client/connection.ts";
 import type { Context } from "./context.ts";
 import { moverKey } from "./keys.ts";
@@ -115,7 +115,7 @@ export class Mover {
   async #runScript(moves: readonly Move[]): Promise<Pick<Moved, "now" | "nextInMs"> & { readonly answers: string }> {
     const { link, offset, deadLimits, waitMs } = this.#context;
     const rememberMs = `${Math.max(REMEMBER_MS, 3 * waitMs)}`;
-    const args: Arg[] = [offset(), `${++this.#scripts}`, rememberMs, ...deadLimits, `${MOST_RECORDS}`];
+    const args: Arg[] = [offset(), `${++this.#scripts}`, rememberMs, ...deadLimits, `${MAX_RECORDS}`];
     for (const { from, position, old, to, payload, unlock, record } of moves) {
       args.push(from, position === undefined ? "" : `${position}`, old, to, payload ?? "", unlock ?? "");
       args.push(...record === undefined ? ["", "", ""] : packRecord(record));

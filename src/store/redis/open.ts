@@ -11,7 +11,7 @@ import { Connection, type DialOptions } from "./client/connection.ts";
 import { BLOCK_S, type Context } from "./context.ts";
 import { readInfo } from "./client/info.ts";
 import { TYPES } from "./keys.ts";
-import { Link, type LinkOptions } from "./client/reconnecting_client.ts";
+import { ReconnectingClient, type ReconnectingClientOptions } from "./client/reconnecting_client.ts";
 import { Mover } from "./move.ts";
 import { findMaster } from "./client/sentinel.ts";
 import { RedisStore } from "./store.ts";
@@ -20,7 +20,7 @@ const DEFAULT_WAIT_MS = 10_000;
 const DEFAULT_DEAD_MAX_JOBS = 10_000;
 const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 /** A server that owes an answer for so long is taken for dead: no step of ours takes a tenth of it. */
-const SHORTEST_SILENCE_MS = 1_000;
+const MIN_SILENCE_MS = 1_000;
 
 /** Subscriptions are silent for hours: this often it is checked that their connection still exists. */
 const SUBSCRIPTION_PING_MS = 15_000;
@@ -35,14 +35,18 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
   const address = parseAddress(url);
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
   const tls = await readTls(address);
-  const silenceMs = Math.max(SHORTEST_SILENCE_MS, waitMs / 4);
+  const silenceMs = Math.max(MIN_SILENCE_MS, waitMs / 4);
   const backoff = options.maxBackoffMs === undefined ? {} : { maxBackoffMs: options.maxBackoffMs };
-  const links = new Set<Link>();
+  const links = new Set<ReconnectingClient>();
 
-  function newLink(name: string, silenceMs: number, options: Partial<LinkOptions> = {}): Link {
+  function newLink(
+    name: string,
+    silenceMs: number,
+    options: Partial<ReconnectingClientOptions> = {},
+  ): ReconnectingClient {
     const dialOptions = { name: `jobs:${name}`, silenceMs, ...(tls ? { tls } : {}) };
     const dial = (signal: AbortSignal) => connect(address, dialOptions, signal);
-    const link = new Link({
+    const link = new ReconnectingClient({
       dial,
       shown: address.shown,
       waitMs,
@@ -115,7 +119,7 @@ export async function connect(
 }
 
 /** Makes sure that this is a server that we can work with, and a database that nobody else uses otherwise. */
-async function inspect(link: Link, log: StoreOptions["log"]): Promise<void> {
+async function inspect(link: ReconnectingClient, log: StoreOptions["log"]): Promise<void> {
   const keys = Object.keys(TYPES);
   const [info, types] = await Promise.all([
     readInfo(link),

@@ -15,7 +15,7 @@ import { CursorError } from "../port/cursor.ts";
 import { member } from "./context.ts";
 import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
 import { queueKey, SETS } from "./keys.ts";
-import type { Link } from "./client/reconnecting_client.ts";
+import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { locate } from "./locate.ts";
 import { formatRef, parseRef } from "./refs.ts";
 import { SCRIPTS } from "./client/scripts.ts";
@@ -24,7 +24,7 @@ const DEFAULT_LIMIT = 25;
 
 /** See `StoreAdmin.page`. */
 export async function readPage(
-  link: Link,
+  link: ReconnectingClient,
   place: Place,
   { cursor, limit = DEFAULT_LIMIT, reverse = false }: PageRequest = {},
 ): Promise<Page> {
@@ -45,7 +45,11 @@ interface FoundPage {
 }
 
 /** A page of a queue or a set. One entry more is read: it is the cursor. */
-async function placePage(link: Link, place: Listed, { cursor, limit, reverse }: From): Promise<FoundPage> {
+async function placePage(
+  link: ReconnectingClient,
+  place: Listed,
+  { cursor, limit, reverse }: From,
+): Promise<FoundPage> {
   const start = cursor === undefined ? undefined : await startAt(link, place, cursor, reverse);
   const first = start ?? (reverse ? Number.MAX_SAFE_INTEGER : 0);
   const direction = reverse ? "reverse" : "forward";
@@ -78,7 +82,12 @@ function readWindow(place: Listed, [first, , ...rest]: [number, 0 | 1, ...Buffer
 }
 
 /** The position of the cursor's entry, or where to go on when it is gone. */
-async function startAt(link: Link, place: Listed, cursor: string, reverse: boolean): Promise<number | undefined> {
+async function startAt(
+  link: ReconnectingClient,
+  place: Listed,
+  cursor: string,
+  reverse: boolean,
+): Promise<number | undefined> {
   const ref = parseRef(cursor);
   if (!ref || ref.in === "leased" || ref.in !== place.in) throw new CursorError(cursor);
   const found = await locate(link, ref, { near: true });
@@ -91,12 +100,12 @@ async function startAt(link: Link, place: Listed, cursor: string, reverse: boole
     : await link.call(["ZCOUNT", key, "-inf", `(${ref.score}`]) as number;
 }
 
-async function sizeOf(link: Link, place: Listed): Promise<number> {
+async function sizeOf(link: ReconnectingClient, place: Listed): Promise<number> {
   return await link.call([place.in === "queue" ? "LLEN" : "ZCARD", keyOf(place)]) as number;
 }
 
 /** Leases by process, then in the order of taking. */
-async function leasedPage(link: Link, { cursor, limit, reverse }: From): Promise<FoundPage> {
+async function leasedPage(link: ReconnectingClient, { cursor, limit, reverse }: From): Promise<FoundPage> {
   const ref = cursor === undefined ? undefined : parseRef(cursor);
   const start = ref?.in === "leased" ? ref : undefined;
   if (cursor !== undefined && start === undefined) throw new CursorError(cursor);

@@ -14,7 +14,7 @@ import { makeMoves, type Move } from "./move_request.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** Who finds everything moved by others so often has helped enough. */
-const MOST_STEPS = 20;
+const MAX_STEPS = 20;
 
 /** How the script names the set `retry`: the letter r. */
 const RETRY = 0x72;
@@ -36,7 +36,7 @@ export async function promote(context: Context, limit: number): Promise<Promotio
     total.moved += step.moved;
     total.buried += step.buried;
     const { nextInMs, earliest } = step;
-    if (nextInMs !== 0 || total.moved + total.buried >= limit || steps === MOST_STEPS) {
+    if (nextInMs !== 0 || total.moved + total.buried >= limit || steps === MAX_STEPS) {
       return { ...total, nextInMs, earliest };
     }
   }

@@ -7,7 +7,7 @@ import { systemClock } from "../../clock.ts";
 import { hasText } from "../ops/search.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { numberIn } from "../port/cursor.ts";
-import { MOST_RECORDS, type NewRecord, type RecordPage } from "../port/results.ts";
+import { MAX_RECORDS, type NewRecord, type RecordPage } from "../port/results.ts";
 import type { Context } from "./context.ts";
 import { serverTime } from "./context.ts";
 import { edit } from "./edit.ts";
@@ -15,7 +15,7 @@ import { resultKey, RESULTS_CHANNEL } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** Where nothing is told (its permission is missing, the connection was away), a record is seen so much later. */
-const LOOK_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 const SEARCH_STEP = 1_000;
 
 /** What scripts take of a record. */
@@ -47,7 +47,7 @@ export class Results {
   async keep(record: NewRecord, ref?: string): Promise<boolean> {
     const { link, offset } = this.#context;
     if (ref !== undefined) return await edit(this.#context, [ref], { kind: "delete", record }) === 1;
-    return await link.run(SCRIPTS.record, [], [offset(), `${MOST_RECORDS}`, ...packRecord(record)]) === 1;
+    return await link.run(SCRIPTS.record, [], [offset(), `${MAX_RECORDS}`, ...packRecord(record)]) === 1;
   }
 
   /** See `ResultWaiter.waitForResult`. */
@@ -126,7 +126,7 @@ export class Results {
     const waiters = this.#waiting.get(jid) ?? new Set();
     this.#waiting.set(jid, waiters.add(wake));
     void this.#listen();
-    const promise = systemClock.sleep(LOOK_MS, AbortSignal.any([signal, told.signal])).then(() => {
+    const promise = systemClock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, told.signal])).then(() => {
       waiters.delete(wake);
       if (waiters.size === 0) this.#waiting.delete(jid);
     });

@@ -11,7 +11,7 @@ import { parseAddress, type RedisAddress } from "./client/address.ts";
 import type { Connection } from "./client/connection.ts";
 import scratch from "./lua/scratch.lua" with { type: "text" };
 import { connect, readTls } from "./open.ts";
-import { Refusal, toStoreError } from "./client/errors.ts";
+import { RedisError, toStoreError } from "./client/errors.ts";
 
 /** Redis has so many databases unless told otherwise. */
 const LAST_DATABASE = 15;
@@ -19,8 +19,8 @@ const LAST_DATABASE = 15;
 const TTL_MS = 60_000;
 const KEEP_MS = TTL_MS / 3;
 /** So many of the keys that others have put there are named. */
-const MOST_NAMES = 3;
-const LONGEST_NAME = 80;
+const MAX_NAMES = 3;
+const MAX_NAME = 80;
 
 /**
  * Takes an empty database of the server at `url`; what was put there through it is gone when it is disposed.
@@ -81,9 +81,9 @@ function troubleOf(left: readonly [number, ...string[]] | null | Error): string 
   if (left === null) return "was taken by somebody else meanwhile, and is left as it is";
   const [count, ...names] = left;
   if (count === 0) return undefined;
-  const few = names.slice(0, MOST_NAMES).map((name) => JSON.stringify(name.slice(0, LONGEST_NAME))).join(", ");
+  const few = names.slice(0, MAX_NAMES).map((name) => JSON.stringify(name.slice(0, MAX_NAME))).join(", ");
   return `is not empty: somebody else has put ${count} ${count === 1 ? "key" : "keys"} there meanwhile (${few}${
-    count > MOST_NAMES ? ", …" : ""
+    count > MAX_NAMES ? ", …" : ""
   }), left as ${count === 1 ? "it is" : "they are"}`;
 }
 
@@ -99,7 +99,7 @@ async function within(
     connection = await connect(address, options, new AbortController().signal);
     return await use(connection);
   } catch (error) {
-    if (error instanceof Refusal && error.message.includes("DB index is out of range")) return undefined;
+    if (error instanceof RedisError && error.message.includes("DB index is out of range")) return undefined;
     throw toStoreError(error, address.shown);
   } finally {
     connection?.destroy();

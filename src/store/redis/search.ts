@@ -15,7 +15,7 @@ import { StoreError } from "../port/errors.ts";
 import { type Member, member } from "./context.ts";
 import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
 import { queueKey, QUEUES, SETS } from "./keys.ts";
-import type { Link } from "./client/reconnecting_client.ts";
+import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { inWindows, MAX_WINDOW, type Read, type Reader, WindowSize } from "./scan_windows.ts";
 
 /** What is looked for. */
@@ -30,7 +30,7 @@ interface Wanted {
 const FEW = 10;
 
 /** See `StoreAdmin.findAll`. */
-export async function find(link: Link, jids: readonly string[]): Promise<Entry[]> {
+export async function find(link: ReconnectingClient, jids: readonly string[]): Promise<Entry[]> {
   const entries: Entry[] = [];
   if (jids.length === 0) return entries;
   for await (const found of everything(link, withJid([...new Set(jids)]))) entries.push(entryOf(found));
@@ -38,7 +38,7 @@ export async function find(link: Link, jids: readonly string[]): Promise<Entry[]
 }
 
 /** See `StoreAdmin.search`. */
-export async function search(link: Link, text: string, limit: number): Promise<Entry[]> {
+export async function search(link: ReconnectingClient, text: string, limit: number): Promise<Entry[]> {
   const entries: Entry[] = [];
   if (limit < 1) return entries;
   const wanted = text.toLowerCase();
@@ -72,7 +72,7 @@ function withJid(jids: readonly string[]): Wanted {
  * Everything that is wanted, wherever it is. In the order in which jobs travel, so that one that moves on meanwhile is
  * rather seen twice than not at all.
  */
-async function* everything(link: Link, wanted: Wanted): AsyncGenerator<Found> {
+async function* everything(link: ReconnectingClient, wanted: Wanted): AsyncGenerator<Found> {
   for (const set of ["scheduled", "retry"] as const) yield* inSet(link, set, wanted);
   yield* inQueues(link, wanted);
   for (const owner of await readOwners(link)) {
@@ -89,7 +89,7 @@ async function* everything(link: Link, wanted: Wanted): AsyncGenerator<Found> {
 }
 
 /** Reads the sizes of a thousand queues at a time: where there are many, each has few jobs, and one by one is all waiting. */
-async function* inQueues(link: Link, wanted: Wanted): AsyncGenerator<Found> {
+async function* inQueues(link: ReconnectingClient, wanted: Wanted): AsyncGenerator<Found> {
   const names = (await link.call(["SMEMBERS", QUEUES]) as string[]).sort();
   const size = new WindowSize();
   for (let i = 0; i < names.length; i += MAX_WINDOW) {
@@ -128,7 +128,7 @@ function* stepsOf(queues: readonly Queue[], window: WindowSize): Generator<Queue
   if (step.length > 0) yield step;
 }
 
-async function* inQueue(link: Link, queue: string, wanted: Wanted): AsyncGenerator<Found> {
+async function* inQueue(link: ReconnectingClient, queue: string, wanted: Wanted): AsyncGenerator<Found> {
   const windows = inWindows(async () => fromBack(link, queue, await sizeOf(link, queue)));
   for await (const part of windows) yield* inPart(queue, part, wanted);
 }
@@ -141,7 +141,7 @@ function* inPart(queue: string, { payloads, end }: Read, wanted: Wanted): Genera
 }
 
 /** From the back on: what is taken from the front meanwhile shifts nothing out of what is still to be read. */
-function fromBack(link: Link, queue: string, size: number): Reader {
+function fromBack(link: ReconnectingClient, queue: string, size: number): Reader {
   return async (from, count) => {
     // Counted from the front, as jobs that are pushed meanwhile do not shift it.
     const end = Math.max(0, size - from - count);
@@ -154,7 +154,7 @@ function fromBack(link: Link, queue: string, size: number): Reader {
 }
 
 /** A key that is no list, because another program wrote it, has no jobs. */
-async function sizeOf(link: Link, queue: string): Promise<number> {
+async function sizeOf(link: ReconnectingClient, queue: string): Promise<number> {
   try {
     return await link.call(["LLEN", queueKey(queue)]) as number;
   } catch (error) {
@@ -164,7 +164,7 @@ async function sizeOf(link: Link, queue: string): Promise<number> {
 }
 
 /** From the latest on: what falls due, or is too old, leaves from what is still to be read, and shifts nothing. */
-async function* inSet(link: Link, set: SetName, wanted: Wanted): AsyncGenerator<Found> {
+async function* inSet(link: ReconnectingClient, set: SetName, wanted: Wanted): AsyncGenerator<Found> {
   const read: Reader = async (from, count) => {
     const range = ["ZRANGE", SETS[set], `${from}`, `${from + count - 1}`, "REV"];
     const payloads = await link.call(range, { bytes: true }) as Buffer[];

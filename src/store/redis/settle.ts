@@ -4,10 +4,10 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
-import { MOST_RECORDS } from "../port/results.ts";
+import { MAX_RECORDS } from "../port/results.ts";
 import type { Outcome, SettleResult } from "../port/jobs.ts";
 import { type Context, insist } from "./context.ts";
-import type { Holdings } from "./lease_cache.ts";
+import type { LeaseCache } from "./lease_cache.ts";
 import { leasesKey } from "./keys.ts";
 import { isUnknown } from "./client/errors.ts";
 import { packRecord } from "./results.ts";
@@ -26,11 +26,11 @@ const KINDS: Readonly<Record<Outcome["kind"], string>> = {
 /** Ends leases. */
 export class Settlement {
   readonly #context: Context;
-  readonly #holdings: Holdings;
+  readonly #holdings: LeaseCache;
   /** Tokens of outcomes whose answer was lost: if they are gone next time, it was we who ended them. */
   readonly #unsure = new Set<string>();
 
-  constructor(context: Context, holdings: Holdings) {
+  constructor(context: Context, holdings: LeaseCache) {
     this.#context = context;
     this.#holdings = holdings;
   }
@@ -68,7 +68,7 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
     if (occurrence !== undefined) locks.push(token, "", jid ?? "");
   }
   const records = outcomes.flatMap(({ token, record }) => record === undefined ? [] : [token, ...packRecord(record)]);
-  const args = [`${locks.length / 3}`, `${records.length / 4}`, `${MOST_RECORDS}`, ...locks, ...records];
+  const args = [`${locks.length / 3}`, `${records.length / 4}`, `${MAX_RECORDS}`, ...locks, ...records];
   let from = 0;
   while (from < outcomes.length) {
     const kind = KINDS[outcomes[from]!.kind];

@@ -4,18 +4,18 @@
  * @module
  */
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import type { Adopted, Departure } from "../admin/import.ts";
-import type { Act, ActPage } from "../admin/audit.ts";
+import type { Departure, ImportedJob } from "../admin/import.ts";
+import type { AuditEvent, AuditPage } from "../admin/audit.ts";
 import type {
   Edit,
   Entry,
   Page,
   PageRequest,
   Place,
-  ProcessInfo,
   QueueInfo,
   QueuePause,
   Stats,
+  WorkerInfo,
 } from "../admin/admin.ts";
 import { cancelJob } from "../ops/cancel.ts";
 import type { Health } from "../admin/health.ts";
@@ -23,24 +23,24 @@ import type { DayCount } from "../admin/history.ts";
 import type { DeclaredClass } from "../port/classes.ts";
 import type { CronReading, CronWrite } from "../port/cron.ts";
 import type { QueueLimit } from "../port/limits.ts";
-import type { Measured, Measurement, MeasureWindow } from "../port/metrics.ts";
+import type { ClassMetrics, ClassMetricsSeries, MetricsWindow } from "../port/metrics.ts";
 import type { OpenStore } from "../open.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { NewRecord, RecordPage } from "../port/results.ts";
 import type {
-  Beat,
   ClaimHolder,
   Command,
   EnqueueResult,
+  HeartbeatReply,
   Lease,
   NewJob,
   Outcome,
-  ProcessRecord,
   PromoteResult,
   RescueRequest,
   RescueResult,
   SettleResult,
   TakeRequest,
+  WorkerRecord,
 } from "../port/jobs.ts";
 import { adopt, announce, depart, departure, forget, remember, remembers } from "./import.ts";
 import { addAct, readActs } from "./audit.ts";
@@ -52,14 +52,14 @@ import { DueWatch } from "./wait/due_watch.ts";
 import { edit, editSome } from "./edit.ts";
 import { entryOf } from "./entries.ts";
 import { health } from "./health.ts";
-import { Holdings } from "./lease_cache.ts";
+import { LeaseCache } from "./lease_cache.ts";
 import { leasesKey, WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
 import { measure, measured } from "./metrics.ts";
 import { readPage } from "./pages.ts";
-import { Processes } from "./workers.ts";
+import { Workers } from "./workers.ts";
 import { promote } from "./promote.ts";
-import { Pusher } from "./enqueue.ts";
+import { Enqueuer } from "./enqueue.ts";
 import { QueueWatch } from "./wait/queue_watch.ts";
 import { rescue } from "./rescue.ts";
 import { Results } from "./results.ts";
@@ -73,11 +73,11 @@ import { WakeChannel } from "./wait/wake_channel.ts";
 export class RedisStore implements OpenStore {
   readonly url: string;
   readonly #context: Context;
-  readonly #holdings = new Holdings();
-  readonly #pusher: Pusher;
+  readonly #holdings = new LeaseCache();
+  readonly #pusher: Enqueuer;
   readonly #taker: Taker;
   readonly #settlement: Settlement;
-  readonly #processes: Processes;
+  readonly #processes: Workers;
   readonly #queueWatch: QueueWatch;
   readonly #dueWatch: DueWatch;
   readonly #cron: Cron;
@@ -93,10 +93,10 @@ export class RedisStore implements OpenStore {
     this.#context = context;
     this.#close = close;
     const channel = new WakeChannel(context.subscriptions);
-    this.#pusher = new Pusher(context);
+    this.#pusher = new Enqueuer(context);
     this.#taker = new Taker(context, this.#holdings);
     this.#settlement = new Settlement(context, this.#holdings);
-    this.#processes = new Processes(context);
+    this.#processes = new Workers(context);
     this.#queueWatch = new QueueWatch(context, channel);
     this.#dueWatch = new DueWatch(context.link, channel);
     this.#cron = new Cron(context, channel);
@@ -125,7 +125,7 @@ export class RedisStore implements OpenStore {
     return result;
   }
 
-  beat(process: ProcessRecord, ttlMs: number): Promise<Beat> {
+  beat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
     return this.#processes.beat(process, ttlMs);
   }
 
@@ -207,7 +207,7 @@ export class RedisStore implements OpenStore {
     return readPauses(this.#context, queues);
   }
 
-  processes(): Promise<ProcessInfo[]> {
+  processes(): Promise<WorkerInfo[]> {
     return this.#processes.list();
   }
 
@@ -304,11 +304,11 @@ export class RedisStore implements OpenStore {
     return this.#cron.wait(signal);
   }
 
-  measure(measurements: readonly Measurement[]): Promise<void> {
+  measure(measurements: readonly ClassMetrics[]): Promise<void> {
     return measure(this.#context, measurements);
   }
 
-  measured(window: MeasureWindow): Promise<Measured[]> {
+  measured(window: MetricsWindow): Promise<ClassMetricsSeries[]> {
     return measured(this.#context, window);
   }
 
@@ -340,7 +340,7 @@ export class RedisStore implements OpenStore {
     return this.#results.keep(record, ref);
   }
 
-  adopt(batch: string, jobs: readonly Adopted[]): Promise<number> {
+  adopt(batch: string, jobs: readonly ImportedJob[]): Promise<number> {
     return adopt(this.#context, batch, jobs);
   }
 
@@ -372,11 +372,11 @@ export class RedisStore implements OpenStore {
     return readHistory(this.#context.link, from, to);
   }
 
-  audit(act: Act): Promise<void> {
+  audit(act: AuditEvent): Promise<void> {
     return addAct(this.#context, act);
   }
 
-  acts(request?: { readonly cursor?: string; readonly limit?: number }): Promise<ActPage> {
+  acts(request?: { readonly cursor?: string; readonly limit?: number }): Promise<AuditPage> {
     return readActs(this.#context, request);
   }
 

@@ -12,7 +12,7 @@ import { randomBytes } from "node:crypto";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import type { Lease, TakeRequest } from "../port/jobs.ts";
 import { type Context, insist } from "./context.ts";
-import type { Holdings } from "./lease_cache.ts";
+import type { LeaseCache } from "./lease_cache.ts";
 import { leasesKey } from "./keys.ts";
 import { isUnknown } from "./client/errors.ts";
 import { SCRIPTS } from "./client/scripts.ts";
@@ -28,11 +28,11 @@ export class Taker {
   /** By owner: takings under way, and those that may have happened. */
   readonly #unanswered = new Map<string, Set<string>>();
   readonly #underWay = new Set<string>();
-  readonly #holdings: Holdings;
+  readonly #holdings: LeaseCache;
   /** By owner: how often the connection had been lost when holdings were last compared. */
   readonly #compared = new Map<string, number>();
 
-  constructor(context: Context, holdings: Holdings) {
+  constructor(context: Context, holdings: LeaseCache) {
     this.#context = context;
     this.#holdings = holdings;
   }

@@ -4,11 +4,11 @@
  * @module
  */
 import { readWireTime, wireTime } from "../../job/raw.ts";
-import type { ProcessInfo } from "../admin/admin.ts";
-import type { ClassTotals, ProcessRecord, RunningJob } from "../port/jobs.ts";
+import type { WorkerInfo } from "../admin/admin.ts";
+import type { ClassTotals, RunningJob, WorkerRecord } from "../port/jobs.ts";
 
 /** The JSON of Sidekiq's field `info`. */
-export function infoOf(process: ProcessRecord): string {
+export function infoOf(process: WorkerRecord): string {
   const weights = Object.values(process.weights);
   const mode = weights.every((weight) => weight === 0)
     ? "strict"
@@ -55,7 +55,7 @@ export interface ProcessFields {
 }
 
 /** A process, ours or Sidekiq's, as its fields describe it. */
-export function readProcess(identity: string, fields: ProcessFields, alive: boolean): ProcessInfo {
+export function readProcess(identity: string, fields: ProcessFields, alive: boolean): WorkerInfo {
   const info = readObject(fields.info);
   const [hostname = "", pid = ""] = identity.split(":");
   return {

@@ -5,8 +5,8 @@
  */
 import { systemClock } from "../../clock.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import type { ProcessInfo } from "../admin/admin.ts";
-import type { Beat, Command, ProcessRecord } from "../port/jobs.ts";
+import type { WorkerInfo } from "../admin/admin.ts";
+import type { Command, HeartbeatReply, WorkerRecord } from "../port/jobs.ts";
 import { BLOCK_S, type Context, insist, serverTime } from "./context.ts";
 import { commandsKey, leasesKey, OWNERS, PROCESSES, replyKey, signalsKey } from "./keys.ts";
 import { isUnknown } from "./client/errors.ts";
@@ -23,7 +23,7 @@ const RETRY_MS = 500;
 const READ_AT_ONCE = "100";
 
 /** The processes' side of the store. */
-export class Processes {
+export class Workers {
   readonly #context: Context;
   /** How long the last beat took, shown in Sidekiq's pages. */
   #roundTripUs = 0;
@@ -35,7 +35,7 @@ export class Processes {
   }
 
   /** See `Store.beat`. */
-  async beat(process: ProcessRecord, ttlMs: number): Promise<Beat> {
+  async beat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
     const start = systemClock.monotonic();
     const [lapsed, ...signals] = await insist(this.#context, () => this.#beat(process, ttlMs));
     this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);
@@ -44,7 +44,7 @@ export class Processes {
     return told;
   }
 
-  async #beat(process: ProcessRecord, ttlMs: number): Promise<[lapsed: number, ...signals: string[]]> {
+  async #beat(process: WorkerRecord, ttlMs: number): Promise<[lapsed: number, ...signals: string[]]> {
     const { link, offset } = this.#context;
     const args = [
       process.identity,
@@ -115,7 +115,7 @@ export class Processes {
   }
 
   /** See `StoreAdmin.processes`. */
-  async list(): Promise<ProcessInfo[]> {
+  async list(): Promise<WorkerInfo[]> {
     const { link } = this.#context;
     const [now, owners, registered] = await Promise.all([
       serverTime(this.#context),
@@ -128,7 +128,7 @@ export class Processes {
       .filter((process) => process !== undefined);
   }
 
-  async #read(identity: string, deadline: number | undefined, now: number): Promise<ProcessInfo | undefined> {
+  async #read(identity: string, deadline: number | undefined, now: number): Promise<WorkerInfo | undefined> {
     const { link } = this.#context;
     const [fields, work, olderWork] = await Promise.all([
       link.call(["HMGET", identity, "info", "concurrency", "busy", "beat", "quiet", "rss"]),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Act, type ActPage, actText, MOST_ACTS, readAct } from "../admin/audit.ts";
+import { actText, type AuditEvent, type AuditPage, MAX_ACTS, readAct } from "../admin/audit.ts";
 import { numberIn } from "../port/cursor.ts";
 import type { Context } from "./context.ts";
 
@@ -18,18 +18,18 @@ export class Audit {
   }
 
   /** See `Auditor.audit`. */
-  add(act: Act): Promise<void> {
+  add(act: AuditEvent): Promise<void> {
     const { commit, sql, now } = this.#context;
     return commit.run(() => {
       const { lastInsertRowid } = sql("INSERT INTO act (at, body) VALUES (?, ?)").run(now(), actText(act));
-      sql("DELETE FROM act WHERE id <= ?").run(Number(lastInsertRowid) - MOST_ACTS);
+      sql("DELETE FROM act WHERE id <= ?").run(Number(lastInsertRowid) - MAX_ACTS);
     });
   }
 
   /** See `Auditor.acts`. The cursor is the last one's id. */
   page(
     { cursor, limit = DEFAULT_LIMIT }: { readonly cursor?: string; readonly limit?: number } = {},
-  ): Promise<ActPage> {
+  ): Promise<AuditPage> {
     return this.#context.read(() => {
       const before = numberIn(cursor) ?? Number.MAX_SAFE_INTEGER;
       const rows = this.#context.sql("SELECT id, at, body FROM act WHERE id < ? ORDER BY id DESC LIMIT ?")

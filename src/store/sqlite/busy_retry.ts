@@ -15,7 +15,7 @@ const TOLD_MS = 1_000;
 const CLOSE_WAIT_MS = 500;
 
 /** How long to wait, and whom to tell. */
-export interface PatienceOptions {
+export interface BusyRetryOptions {
   readonly path: string;
   readonly clock: Clock;
   /** In all. */
@@ -24,15 +24,15 @@ export interface PatienceOptions {
 }
 
 /** Tries again as long as the store is locked. */
-export class Patience {
+export class BusyRetry {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #waitMs: number;
-  readonly #log: PatienceOptions["log"];
+  readonly #log: BusyRetryOptions["log"];
   /** On the monotonic clock: from then on nothing is waited for. */
   #end = Infinity;
 
-  constructor({ path, clock, waitMs, log }: PatienceOptions) {
+  constructor({ path, clock, waitMs, log }: BusyRetryOptions) {
     this.#path = path;
     this.#clock = clock;
     this.#waitMs = waitMs;

@@ -4,7 +4,7 @@
  * @module
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Committer } from "./group_commit.ts";
+import type { GroupCommit } from "./group_commit.ts";
 import type { Watch } from "./watch.ts";
 
 /** What the parts share. */
@@ -12,7 +12,7 @@ export interface Context {
   readonly database: DatabaseSync;
   /** Prepares a statement once. */
   readonly sql: (text: string) => StatementSync;
-  readonly commit: Committer;
+  readonly commit: GroupCommit;
   readonly watch: Watch;
   /** The store's time in whole epoch milliseconds. */
   readonly now: () => number;

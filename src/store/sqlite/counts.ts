@@ -8,19 +8,19 @@ import type { QueueInfo, Stats } from "../admin/admin.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { Context } from "./context.ts";
 import { LIMIT_COLUMNS, limitIn, Limits } from "./limits.ts";
-import type { Processes } from "./workers.ts";
+import type { Workers } from "./workers.ts";
 import type { Sets } from "./sets.ts";
 import type { Totals } from "./totals.ts";
 
 /** Counts. */
 export class Counts {
   readonly #context: Context;
-  readonly #processes: Processes;
+  readonly #processes: Workers;
   readonly #sets: Sets;
   readonly #totals: Totals;
   readonly #limits: Limits;
 
-  constructor(context: Context, parts: { processes: Processes; sets: Sets; totals: Totals }) {
+  constructor(context: Context, parts: { processes: Workers; sets: Sets; totals: Totals }) {
     this.#context = context;
     this.#processes = parts.processes;
     this.#sets = parts.sets;

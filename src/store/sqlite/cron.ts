@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { type CronReading, type CronWrite, MOST_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
+import { type CronReading, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
 import type { Context } from "./context.ts";
-import type { Intake } from "./enqueue.ts";
+import type { Enqueuer } from "./enqueue.ts";
 
 /** A row of the table. */
 interface CronRow {
@@ -20,11 +20,11 @@ interface CronRow {
 /** Keeps the crontab. */
 export class Cron {
   readonly #context: Context;
-  readonly #intake: Intake;
+  readonly #intake: Enqueuer;
   /** How much had been told at the last reading of all. */
   #heard = -1;
 
-  constructor(context: Context, intake: Intake) {
+  constructor(context: Context, intake: Enqueuer) {
     this.#context = context;
     this.#intake = intake;
   }
@@ -105,7 +105,7 @@ export class Cron {
       sql(
         `DELETE FROM cron_record WHERE name = ?1 AND id <=
            (SELECT id FROM cron_record WHERE name = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`,
-      ).run(name, MOST_CRON_RECORDS);
+      ).run(name, MAX_CRON_RECORDS);
     }
     if (definition !== undefined) tell(this.#context);
     return next;

@@ -7,7 +7,7 @@ import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../port/errors.ts";
 import { translate } from "./errors.ts";
-import type { Patience } from "./busy_retry.ts";
+import type { BusyRetry } from "./busy_retry.ts";
 import schema1 from "./schema/1.sql" with { type: "text" };
 import schema2 from "./schema/2.sql" with { type: "text" };
 import schema3 from "./schema/3.sql" with { type: "text" };
@@ -37,7 +37,7 @@ const MIGRATIONS: readonly string[] = [
   schema11,
 ];
 /** SQLite's pages have at least so many bytes, and a database has at least one. */
-const SMALLEST_PAGE = 512;
+const MIN_PAGE = 512;
 /**
  * Measured on batches of 100 and 1,000 jobs: with the default of 1,000 pages before a checkpoint a tenth slower, with more
  * than 4,000 (16 MB) no faster. A log that a long reader made large is cut again.
@@ -52,7 +52,7 @@ const TUNING = `
 /** How to open the file. */
 export interface OpenOptions {
   readonly durability: "full" | "normal";
-  readonly patience: Patience;
+  readonly patience: BusyRetry;
   /** Whether to make the file, and its folder, where there is none. */
   readonly create: boolean;
 }
@@ -129,7 +129,7 @@ async function isThere(path: string): Promise<boolean> {
     throw error;
   }
   if (info.isDirectory) throw new StoreError("wrong", `Store "${path}" is a folder; name a file in it`);
-  if (info.size === 0 || info.size >= SMALLEST_PAGE) return true;
+  if (info.size === 0 || info.size >= MIN_PAGE) return true;
   throw new StoreError("wrong", `"${path}" is no SQLite database; name another file`);
 }
 

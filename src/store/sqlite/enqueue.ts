@@ -15,7 +15,7 @@ import type { UniqueLocks } from "./unique_locks.ts";
 type Destination = { readonly queue: number } | { readonly due: number };
 
 /** Stores new jobs. */
-export class Intake {
+export class Enqueuer {
   readonly #context: Context;
   readonly #jobs: Jobs;
   readonly #queues: Queues;

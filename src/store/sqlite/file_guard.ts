@@ -25,7 +25,7 @@ interface Watched {
 }
 
 /** Looks after one database. */
-export class SameFile {
+export class FileGuard {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #files: readonly Watched[];

@@ -1,19 +1,19 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { StoreError } from "../port/errors.ts";
-import { SameFile } from "./file_guard.ts";
+import { FileGuard } from "./file_guard.ts";
 
 async function lab() {
   const dir = await Deno.makeTempDir({ prefix: "jobs-test-" });
   const path = `${dir}/jobs.db`;
   await Deno.writeTextFile(path, "ours");
   const clock = new FakeClock();
-  const file = new SameFile(path, clock);
+  const file = new FileGuard(path, clock);
   return { dir, path, clock, file, [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }) };
 }
 
 /** What it says after a while. */
-async function said({ clock, file }: { clock: FakeClock; file: SameFile }): Promise<string> {
+async function said({ clock, file }: { clock: FakeClock; file: FileGuard }): Promise<string> {
   await clock.advance(1_000);
   const error = assertThrows(() => file.check(), StoreError);
   assertEquals(error.code, "gone");
@@ -63,7 +63,7 @@ Deno.test("what is written to a file, and a store in memory, change nothing", as
   await Deno.writeTextFile(t.path, "more", { append: true });
   await t.clock.advance(1_000);
   t.file.check();
-  const memory = new SameFile(":memory:", t.clock);
+  const memory = new FileGuard(":memory:", t.clock);
   await t.clock.advance(1_000);
   memory.check();
 });
@@ -74,8 +74,8 @@ Deno.test("the log and its index are looked at, too, and where a link to the fil
       await using t = await lab();
       for (const end of ["-wal", "-shm"]) await Deno.writeTextFile(t.path + end, "");
       await Deno.symlink(t.path, `${t.dir}/link.db`);
-      const linked = new SameFile(`${t.dir}/link.db`, t.clock);
-      const file = new SameFile(t.path, t.clock);
+      const linked = new FileGuard(`${t.dir}/link.db`, t.clock);
+      const file = new FileGuard(t.path, t.clock);
       await Deno.rename(t.path + end, `${t.path}.old`);
       assertEquals(file.isReplaced(), false);
       if (way.startsWith("replaced")) await Deno.writeTextFile(t.path + end, "");

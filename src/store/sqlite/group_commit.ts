@@ -7,10 +7,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
 import { translate } from "./errors.ts";
-import type { Patience } from "./busy_retry.ts";
+import type { BusyRetry } from "./busy_retry.ts";
 
 /** A transaction ends when it has so many rows to write: others want the lock, too. */
-const MOST_ROWS = 1_000;
+const MAX_ROWS = 1_000;
 
 interface Operation {
   readonly rows: number;
@@ -20,11 +20,11 @@ interface Operation {
 }
 
 /** Runs operations in transactions. */
-export class Committer {
+export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #clock: Clock;
-  readonly #patience: Patience;
+  readonly #patience: BusyRetry;
   readonly #onBegin: () => void;
   readonly #onCommit: () => void;
   readonly #begin: StatementSync;
@@ -38,7 +38,7 @@ export class Committer {
    */
   constructor(
     database: DatabaseSync,
-    options: { path: string; clock: Clock; patience: Patience; onBegin?: () => void; onCommit: () => void },
+    options: { path: string; clock: Clock; patience: BusyRetry; onBegin?: () => void; onCommit: () => void },
   ) {
     this.#database = database;
     this.#path = options.path;
@@ -84,7 +84,7 @@ export class Committer {
   #nextGroup(): Operation[] {
     let rows = 0;
     let count = 0;
-    do rows += this.#waiting[count++]!.rows; while (count < this.#waiting.length && rows < MOST_ROWS);
+    do rows += this.#waiting[count++]!.rows; while (count < this.#waiting.length && rows < MAX_ROWS);
     return this.#waiting.splice(0, count);
   }
 

@@ -2,8 +2,8 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { type Clock, systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
-import { Committer } from "./group_commit.ts";
-import { Patience } from "./busy_retry.ts";
+import { GroupCommit } from "./group_commit.ts";
+import { BusyRetry } from "./busy_retry.ts";
 
 /** A committer on a table of texts. */
 function open() {
@@ -11,10 +11,10 @@ function open() {
   database.exec("CREATE TABLE word (text TEXT NOT NULL)");
   const insert = database.prepare("INSERT INTO word VALUES (?)");
   let commits = 0;
-  const committer = new Committer(database, {
+  const committer = new GroupCommit(database, {
     path: "words.db",
     clock: systemClock,
-    patience: new Patience({ path: "words.db", clock: systemClock, waitMs: 0 }),
+    patience: new BusyRetry({ path: "words.db", clock: systemClock, waitMs: 0 }),
     onCommit: () => void commits++,
   });
   return {
@@ -84,8 +84,8 @@ Deno.test("A lock that is not had in time fails all who wait, together, and the 
   const clock = new HastyClock();
   const told: string[] = [];
   const log = (level: string, message: string) => void told.push(`${level}: ${message}`);
-  const patience = new Patience({ path, clock, waitMs: 5_000, log });
-  const committer = new Committer(database, { path, clock, patience, onCommit() {} });
+  const patience = new BusyRetry({ path, clock, waitMs: 5_000, log });
+  const committer = new GroupCommit(database, { path, clock, patience, onCommit() {} });
 
   const results = await Promise.allSettled(Array.from({ length: 10 }, () => committer.run(() => 1)));
   assert(results.every((result) => result.status === "rejected" && result.reason.code === "locked"));
@@ -104,8 +104,8 @@ Deno.test("A lock that is not had in time fails all who wait, together, and the 
 Deno.test("What is no lock is not waited for", async () => {
   using database = new DatabaseSync(":memory:");
   const clock = new HastyClock();
-  const patience = new Patience({ path: "words.db", clock, waitMs: 5_000 });
-  const committer = new Committer(database, { path: "words.db", clock, patience, onCommit() {} });
+  const patience = new BusyRetry({ path: "words.db", clock, waitMs: 5_000 });
+  const committer = new GroupCommit(database, { path: "words.db", clock, patience, onCommit() {} });
   database.exec("BEGIN");
   await assertRejects(() => committer.run(() => 1), Error, "within a transaction");
   assertEquals(clock.monotonic(), 0);

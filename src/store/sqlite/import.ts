@@ -5,7 +5,7 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
-import { type Adopted, type Departure, KEYS_KEPT_MS } from "../admin/import.ts";
+import { type Departure, type ImportedJob, KEYS_KEPT_MS } from "../admin/import.ts";
 import type { Context } from "./context.ts";
 import type { Editor } from "./edit.ts";
 import type { Jobs } from "./job_rows.ts";
@@ -14,7 +14,7 @@ import type { Sets } from "./sets.ts";
 import type { UniqueLocks } from "./unique_locks.ts";
 
 /** Takes over what another store had, and hands over what this one has. */
-export class Adoption {
+export class Importer {
   readonly #context: Context;
   readonly #jobs: Jobs;
   readonly #queues: Queues;
@@ -35,7 +35,7 @@ export class Adoption {
   }
 
   /** See `Adopter.adopt`. */
-  adopt(batch: string, jobs: readonly Adopted[]): Promise<number> {
+  adopt(batch: string, jobs: readonly ImportedJob[]): Promise<number> {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
       const name = nameOf(batch);
@@ -97,7 +97,7 @@ export class Adoption {
     return row && { id: row.id as string, refs: JSON.parse(row.refs as string) as string[] };
   }
 
-  #adopt({ place, payload, at, unique }: Adopted, now: number): void {
+  #adopt({ place, payload, at, unique }: ImportedJob, now: number): void {
     const jid = getField(payload, "jid");
     const id = this.#jobs.create([{ jid: typeof jid === "string" ? jid : null, payload }]);
     if (place.in === "queue") this.#queues.append(this.#queues.idOf(place.queue), id, id);

@@ -60,7 +60,7 @@ export class Jobs {
 }
 
 /** So many numbers that follow each other are named by the first and the last. */
-const SHORTEST_SPAN = 8;
+const MIN_SPAN = 8;
 
 /**
  * Calls `run` with conditions on a column that name these numbers, all of them together, and with their values. Numbers
@@ -78,7 +78,7 @@ export function inParts(
   for (let from = 0; from < sorted.length;) {
     let to = from + 1;
     while (sorted[to] === sorted[to - 1]! + 1) to++;
-    if (to - from >= SHORTEST_SPAN) run(`${column} BETWEEN ? AND ?`, [sorted[from]!, sorted[to - 1]!]);
+    if (to - from >= MIN_SPAN) run(`${column} BETWEEN ? AND ?`, [sorted[from]!, sorted[to - 1]!]);
     else rest.push(...sorted.slice(from, to));
     from = to;
   }

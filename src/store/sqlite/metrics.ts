@@ -4,12 +4,12 @@
  * @module
  */
 import {
+  type ClassMetrics,
+  type ClassMetricsSeries,
   COARSE,
   FINE,
-  type Measured,
   MeasuredSums,
-  type Measurement,
-  type MeasureWindow,
+  type MetricsWindow,
   RUN_BOUNDS_MS,
   stepsOf,
   WINDOWS,
@@ -44,7 +44,7 @@ export class Measures {
   }
 
   /** See `MeasureStore.measure`. */
-  async add(measurements: readonly Measurement[]): Promise<void> {
+  async add(measurements: readonly ClassMetrics[]): Promise<void> {
     if (measurements.length === 0) return;
     const { sql, now, commit } = this.#context;
     await commit.run(() => {
@@ -59,7 +59,7 @@ export class Measures {
   }
 
   /** See `MeasureReader.measured`. Others have their turn between its slices, which are of whole steps. */
-  async read(window: MeasureWindow): Promise<Measured[]> {
+  async read(window: MetricsWindow): Promise<ClassMetricsSeries[]> {
     const { read, now, turn } = this.#context;
     const { stepMs } = WINDOWS[window];
     const steps = stepsOf(window, now());

@@ -7,13 +7,13 @@ import type { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../clock.ts";
 import type { OpenStore, StoreOptions } from "../open.ts";
 import { parseAddress } from "./address.ts";
-import { Committer } from "./group_commit.ts";
+import { GroupCommit } from "./group_commit.ts";
 import { type Context, statementCache } from "./context.ts";
 import { openDatabase } from "./database.ts";
 import { translate } from "./errors.ts";
-import { hearWrites } from "./wal_watcher.ts";
-import { Patience } from "./busy_retry.ts";
-import { SameFile } from "./file_guard.ts";
+import { watchWal } from "./wal_watcher.ts";
+import { BusyRetry } from "./busy_retry.ts";
+import { FileGuard } from "./file_guard.ts";
 import { SqliteStore } from "./store.ts";
 import { Watch } from "./watch.ts";
 
@@ -28,7 +28,7 @@ const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
  */
 export async function openSqlite(url: string, options: StoreOptions): Promise<OpenStore> {
   const { path, durability } = parseAddress(url, Deno.env.get("HOME"));
-  const patience = new Patience({
+  const patience = new BusyRetry({
     path,
     clock: systemClock,
     waitMs: options.waitMs ?? DEFAULT_WAIT_MS,
@@ -39,9 +39,9 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<Op
     patience,
     create: options.create ?? true,
   });
-  const watch = new Watch(database, (told) => hearWrites(path, told));
-  const file = new SameFile(path, systemClock);
-  const commit = new Committer(database, {
+  const watch = new Watch(database, (told) => watchWal(path, told));
+  const file = new FileGuard(path, systemClock);
+  const commit = new GroupCommit(database, {
     path,
     clock: systemClock,
     patience,
@@ -80,7 +80,7 @@ const leftOpen: DatabaseSync[] = [];
  * have files of their own in those places now, that would be theirs, with what they have stored. Then it stays open for
  * as long as the process lives: Deno.exit closes nothing, but a program that just comes to its end closes it after all.
  */
-function closeDatabase(database: DatabaseSync, file: SameFile): void {
+function closeDatabase(database: DatabaseSync, file: FileGuard): void {
   if (file.isReplaced()) leftOpen.push(database);
   else database.close();
 }

@@ -10,7 +10,7 @@ import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import type { Jobs } from "./job_rows.ts";
 import type { Leases } from "./settle.ts";
-import type { Processes } from "./workers.ts";
+import type { Workers } from "./workers.ts";
 import type { Queues } from "./take.ts";
 
 interface LeasedRow {
@@ -26,10 +26,10 @@ export class Rescue {
   readonly #context: Context;
   readonly #jobs: Jobs;
   readonly #leases: Leases;
-  readonly #processes: Processes;
+  readonly #processes: Workers;
   readonly #queues: Queues;
 
-  constructor(context: Context, parts: { jobs: Jobs; leases: Leases; processes: Processes; queues: Queues }) {
+  constructor(context: Context, parts: { jobs: Jobs; leases: Leases; processes: Workers; queues: Queues }) {
     this.#context = context;
     this.#jobs = parts.jobs;
     this.#leases = parts.leases;

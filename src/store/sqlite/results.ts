@@ -6,7 +6,7 @@
 import { hasText } from "../ops/search.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { numberIn } from "../port/cursor.ts";
-import { MOST_RECORDS, type NewRecord, type RecordPage } from "../port/results.ts";
+import { MAX_RECORDS, type NewRecord, type RecordPage } from "../port/results.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 
@@ -38,7 +38,7 @@ export class Results {
   trim(now: number): void {
     const { sql } = this.#context;
     sql("DELETE FROM record WHERE expires <= ?").run(now);
-    sql("DELETE FROM record WHERE id <= (SELECT max(id) FROM record) - ?").run(MOST_RECORDS);
+    sql("DELETE FROM record WHERE id <= (SELECT max(id) FROM record) - ?").run(MAX_RECORDS);
   }
 
   /**

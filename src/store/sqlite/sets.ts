@@ -8,7 +8,7 @@ import type { Context } from "./context.ts";
 import { inParts, type Jobs } from "./job_rows.ts";
 
 /** Dropping more than so many dead jobs at once would keep others waiting; the next burial drops on. */
-const MOST_DROPPED = 1_000;
+const MAX_DROPPED = 1_000;
 
 /** Keeps the sets. All of it inside transactions. */
 export class Sets {
@@ -35,12 +35,12 @@ export class Sets {
     const { sql, deadMaxAgeMs, deadMaxJobs } = this.#context;
     const old = this.#drop(
       sql("SELECT job FROM member WHERE place = 'dead' AND at < ? ORDER BY at, job LIMIT ?")
-        .all(now - deadMaxAgeMs, MOST_DROPPED),
+        .all(now - deadMaxAgeMs, MAX_DROPPED),
     );
     const over = this.size("dead") - deadMaxJobs;
     if (over <= 0) return old;
     return old + this.#drop(
-      sql("SELECT job FROM member WHERE place = 'dead' ORDER BY at, job LIMIT ?").all(Math.min(over, MOST_DROPPED)),
+      sql("SELECT job FROM member WHERE place = 'dead' ORDER BY at, job LIMIT ?").all(Math.min(over, MAX_DROPPED)),
     );
   }
 

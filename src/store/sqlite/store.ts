@@ -4,18 +4,18 @@
  * @module
  */
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import type { Adopted, Departure } from "../admin/import.ts";
-import type { Act, ActPage } from "../admin/audit.ts";
+import type { Departure, ImportedJob } from "../admin/import.ts";
+import type { AuditEvent, AuditPage } from "../admin/audit.ts";
 import type {
   Edit,
   Entry,
   Page,
   PageRequest,
   Place,
-  ProcessInfo,
   QueueInfo,
   QueuePause,
   Stats,
+  WorkerInfo,
 } from "../admin/admin.ts";
 import { cancelJob } from "../ops/cancel.ts";
 import type { Health } from "../admin/health.ts";
@@ -23,27 +23,27 @@ import type { DayCount } from "../admin/history.ts";
 import type { DeclaredClass } from "../port/classes.ts";
 import type { CronReading, CronWrite } from "../port/cron.ts";
 import type { QueueLimit } from "../port/limits.ts";
-import type { Measured, Measurement, MeasureWindow } from "../port/metrics.ts";
+import type { ClassMetrics, ClassMetricsSeries, MetricsWindow } from "../port/metrics.ts";
 import type { OpenStore } from "../open.ts";
 import type { NewRecord, RecordPage } from "../port/results.ts";
 import type {
-  Beat,
   ClaimHolder,
   Command,
   EnqueueResult,
+  HeartbeatReply,
   Lease,
   NewJob,
   Outcome,
-  ProcessRecord,
   PromoteResult,
   RescueRequest,
   RescueResult,
   SettleResult,
   TakeRequest,
+  WorkerRecord,
 } from "../port/jobs.ts";
-import { Adoption } from "./import.ts";
+import { Importer } from "./import.ts";
 import { Audit } from "./audit.ts";
-import { Claims } from "./worker_names.ts";
+import { WorkerNames } from "./worker_names.ts";
 import { Classes } from "./classes.ts";
 import { Commands } from "./commands.ts";
 import type { Context } from "./context.ts";
@@ -52,12 +52,12 @@ import { Cron } from "./cron.ts";
 import { Editor } from "./edit.ts";
 import { Entries, toEntry } from "./entries.ts";
 import { health } from "./health.ts";
-import { Intake } from "./enqueue.ts";
+import { Enqueuer } from "./enqueue.ts";
 import { Jobs } from "./job_rows.ts";
 import { Leases } from "./settle.ts";
 import { Measures } from "./metrics.ts";
 import { Pages } from "./pages.ts";
-import { Processes } from "./workers.ts";
+import { Workers } from "./workers.ts";
 import { Promotion } from "./promote.ts";
 import { Queues } from "./take.ts";
 import { Rescue } from "./rescue.ts";
@@ -70,13 +70,13 @@ import { UniqueLocks } from "./unique_locks.ts";
 export class SqliteStore implements OpenStore {
   readonly url: string;
   readonly #context: Context;
-  readonly #intake: Intake;
+  readonly #intake: Enqueuer;
   readonly #queues: Queues;
   readonly #leases: Leases;
   readonly #promotion: Promotion;
-  readonly #processes: Processes;
+  readonly #processes: Workers;
   readonly #rescue: Rescue;
-  readonly #claims: Claims;
+  readonly #claims: WorkerNames;
   readonly #commands: Commands;
   readonly #counts: Counts;
   readonly #pages: Pages;
@@ -84,7 +84,7 @@ export class SqliteStore implements OpenStore {
   readonly #editor: Editor;
   readonly #cron: Cron;
   readonly #results: Results;
-  readonly #adoption: Adoption;
+  readonly #adoption: Importer;
   readonly #audit: Audit;
   readonly #totals: Totals;
   readonly #classes: Classes;
@@ -101,19 +101,19 @@ export class SqliteStore implements OpenStore {
     const jobs = new Jobs(context);
     const sets = new Sets(context, jobs);
     const queues = this.#queues = new Queues(context);
-    const intake = this.#intake = new Intake(context, { jobs, queues, sets, locks });
+    const intake = this.#intake = new Enqueuer(context, { jobs, queues, sets, locks });
     const leases = this.#leases = new Leases(context, { jobs, queues, sets, locks, totals, results });
     const promotion = this.#promotion = new Promotion(context, { jobs, queues, sets });
-    const processes = this.#processes = new Processes(context, queues);
+    const processes = this.#processes = new Workers(context, queues);
     this.#rescue = new Rescue(context, { jobs, leases, processes, queues });
-    this.#claims = new Claims(context);
+    this.#claims = new WorkerNames(context);
     this.#commands = new Commands(context);
     this.#counts = new Counts(context, { processes, sets, totals });
     const pages = this.#pages = new Pages(context);
     const entries = this.#entries = new Entries(context);
     const editor = this.#editor = new Editor(context, { jobs, queues, entries, pages, promotion, sets, locks });
     this.#cron = new Cron(context, intake);
-    this.#adoption = new Adoption(context, { jobs, queues, sets, locks, editor });
+    this.#adoption = new Importer(context, { jobs, queues, sets, locks, editor });
     this.#audit = new Audit(context);
     this.#classes = new Classes(context);
     this.#measures = new Measures(context);
@@ -139,7 +139,7 @@ export class SqliteStore implements OpenStore {
     return this.#promotion.promote(limit);
   }
 
-  beat(process: ProcessRecord, ttlMs: number): Promise<Beat> {
+  beat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
     return this.#processes.beat(process, ttlMs);
   }
 
@@ -214,7 +214,7 @@ export class SqliteStore implements OpenStore {
     return this.#context.read(() => this.#queues.pauses(queues));
   }
 
-  processes(): Promise<ProcessInfo[]> {
+  processes(): Promise<WorkerInfo[]> {
     return this.#context.read(() => this.#processes.list());
   }
 
@@ -301,11 +301,11 @@ export class SqliteStore implements OpenStore {
     return this.#cron.wait(signal);
   }
 
-  measure(measurements: readonly Measurement[]): Promise<void> {
+  measure(measurements: readonly ClassMetrics[]): Promise<void> {
     return this.#measures.add(measurements);
   }
 
-  measured(window: MeasureWindow): Promise<Measured[]> {
+  measured(window: MetricsWindow): Promise<ClassMetricsSeries[]> {
     return this.#measures.read(window);
   }
 
@@ -337,7 +337,7 @@ export class SqliteStore implements OpenStore {
     return this.#results.keep(record, () => ref === undefined || this.#editor.delete(ref));
   }
 
-  adopt(batch: string, jobs: readonly Adopted[]): Promise<number> {
+  adopt(batch: string, jobs: readonly ImportedJob[]): Promise<number> {
     return this.#adoption.adopt(batch, jobs);
   }
 
@@ -369,11 +369,11 @@ export class SqliteStore implements OpenStore {
     return this.#context.read(() => this.#totals.history(from, to));
   }
 
-  audit(act: Act): Promise<void> {
+  audit(act: AuditEvent): Promise<void> {
     return this.#audit.add(act);
   }
 
-  acts(request?: { readonly cursor?: string; readonly limit?: number }): Promise<ActPage> {
+  acts(request?: { readonly cursor?: string; readonly limit?: number }): Promise<AuditPage> {
     return this.#audit.page(request);
   }
 

@@ -11,7 +11,7 @@
  *
  * @returns undefined where the kernel tells nothing: not on Linux, in memory, or too much is watched already
  */
-export function hearWrites(path: string, told: () => void): (() => void) | undefined {
+export function watchWal(path: string, told: () => void): (() => void) | undefined {
   if (path === ":memory:" || Deno.build.os !== "linux") return undefined;
   let watcher: Deno.FsWatcher;
   try {

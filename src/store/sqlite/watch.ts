@@ -26,7 +26,7 @@ const TIMES = 10;
 /** So many askings: half a second, at the usual pace. */
 const LOOK_ANYWAY = 33;
 /** After so many changes that were not heard, hearing is given up. */
-const MOST_MISSED = 3;
+const MAX_MISSED = 3;
 
 /** Whether what is waited for is there; "soon" when the clock will bring it, at a time that it would be late to miss. */
 type Look = () => boolean | "soon";
@@ -130,7 +130,7 @@ export class Watch {
 
   #tick(): void {
     if (this.#isNew()) {
-      if (this.#pace === "hearing" && ++this.#missed === MOST_MISSED) this.#isDeaf = true;
+      if (this.#pace === "hearing" && ++this.#missed === MAX_MISSED) this.#isDeaf = true;
       if (this.#pace === "usual") this.#asked = 0;
       else this.#go("usual");
       return this.#look();

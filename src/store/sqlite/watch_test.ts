@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { until } from "../../../tests/support/eventually.ts";
-import { hearWrites } from "./wal_watcher.ts";
+import { watchWal } from "./wal_watcher.ts";
 import { Watch } from "./watch.ts";
 
 /** A database with two connections to it: ours, and another's. */
@@ -29,7 +29,7 @@ Deno.test("watch: after a while without changes it listens instead of asking, an
   await withTwo(async (ours, others, path) => {
     let listening = 0;
     const watch = new Watch(ours, (told) => {
-      const stop = hearWrites(path, told);
+      const stop = watchWal(path, told);
       assert(stop !== undefined, "the kernel tells nothing");
       listening++;
       return () => {

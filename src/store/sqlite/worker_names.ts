@@ -13,7 +13,7 @@ interface ClaimRow {
 }
 
 /** Keeps the named leases. */
-export class Claims {
+export class WorkerNames {
   readonly #context: Context;
 
   constructor(context: Context) {

@@ -4,8 +4,8 @@
  * @module
  */
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import type { ProcessInfo } from "../admin/admin.ts";
-import type { Beat, ProcessRecord } from "../port/jobs.ts";
+import type { WorkerInfo } from "../admin/admin.ts";
+import type { HeartbeatReply, WorkerRecord } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import type { Queues } from "./take.ts";
 
@@ -44,7 +44,7 @@ function isFresh(beatAt: number, ttlMs: number, now: number): boolean {
 }
 
 /** Registers processes. */
-export class Processes {
+export class Workers {
   readonly #context: Context;
   readonly #queues: Queues;
 
@@ -54,7 +54,7 @@ export class Processes {
   }
 
   /** See `Store.beat`. */
-  beat(process: ProcessRecord, ttlMs: number): Promise<Beat> {
+  beat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
       const { sql } = this.#context;
@@ -155,11 +155,11 @@ export class Processes {
   }
 
   /** See `StoreAdmin.processes`. */
-  list(): ProcessInfo[] {
+  list(): WorkerInfo[] {
     const now = this.#context.now();
     const rows = this.#context.sql("SELECT record, beat_at, deadline FROM process ORDER BY identity").all();
     return rows.map((row) => ({
-      ...JSON.parse(String(row.record)) as ProcessRecord,
+      ...JSON.parse(String(row.record)) as WorkerRecord,
       beatAt: Number(row.beat_at),
       alive: Number(row.deadline) > now,
     }));

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import type { Act } from "../../store/admin/audit.ts";
+import type { AuditEvent } from "../../store/admin/audit.ts";
 import type { Visitor } from "../auth/gate.ts";
-import type { Desk } from "../services.ts";
+import type { Services } from "../services.ts";
 
 /** What the store keeps of it; who it was is known. */
-export type Deed = Omit<Act, "user" | "by" | "from" | "action">;
+export type AuditDetails = Omit<AuditEvent, "user" | "by" | "from" | "action">;
 
 /** What is written to the log. */
 interface Line {
@@ -22,13 +22,21 @@ interface Line {
  *
  * @param deed absent: only the log has it
  */
-export async function writeDown(desk: Desk, visitor: Visitor, line: Line, deed?: Deed): Promise<void> {
+export async function recordAudit(
+  services: Services,
+  visitor: Visitor,
+  line: Line,
+  deed?: AuditDetails,
+): Promise<void> {
   const { name, by, address } = visitor;
-  desk.audit.info("Acted", { user: name, by, address, ...line, outcome: deed?.outcome });
+  services.audit.info("Acted", { user: name, by, address, ...line, outcome: deed?.outcome });
   if (deed === undefined) return;
   try {
-    await desk.store.audit({ user: name, by, from: address, action: line.action, ...deed });
+    await services.store.audit({ user: name, by, from: address, action: line.action, ...deed });
   } catch (error) {
-    desk.log.error("Audit could not be kept in the store", { action: line.action, error: (error as Error).message });
+    services.log.error("Audit could not be kept in the store", {
+      action: line.action,
+      error: (error as Error).message,
+    });
   }
 }

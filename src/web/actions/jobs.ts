@@ -15,12 +15,12 @@ import { changeAll, editSteps } from "../../store/ops/bulk_edit.ts";
 import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
 import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
-import { fewOf, MOST_NAMES } from "../../text/format.ts";
+import { fewOf, MAX_NAMES } from "../../text/format.ts";
 import { limitText } from "../../text/limits.ts";
-import { writeDown } from "./audit.ts";
+import { recordAudit } from "./audit.ts";
 import type { Visitor } from "../auth/gate.ts";
-import { Refusal } from "../http/body.ts";
-import type { Desk } from "../services.ts";
+import { HttpError } from "../http/body.ts";
+import type { Services } from "../services.ts";
 import { describeFilter, type Filter, isEmpty } from "../read/filter.ts";
 import { actionsIn, checkQueue, type JobAction } from "../read/job_sets.ts";
 import { windows } from "../read/scan.ts";
@@ -42,18 +42,18 @@ const EDITS: Readonly<Record<Exclude<JobAction, "cancel">, Edit>> = {
   move: "requeue",
 };
 /** A visitor waits so long for an action on many jobs. */
-export const PATIENCE_MS = 1_500;
-const MOST_REFS = 10_000;
+export const TIMEOUT_MS = 1_500;
+const MAX_REFS = 10_000;
 const CANCELLED_AT_ONCE = 500;
 
 /**
  * Does something with jobs.
  *
  * @param queue where to move them
- * @throws {Refusal} when that cannot be done with these
+ * @throws {HttpError} when that cannot be done with these
  */
 export async function actOnJobs(
-  desk: Desk,
+  services: Services,
   visitor: Visitor,
   action: JobAction,
   selection: Selection,
@@ -63,19 +63,19 @@ export async function actOnJobs(
   const note = { action, queue: to };
   if ("refs" in selection) {
     const { refs } = selection;
-    if (refs.length > MOST_REFS) throw new Refusal(422, `${refs.length} jobs named; wanted: at most ${MOST_REFS}`);
-    const target = await namesOf(desk, refs);
-    const changed = await editRefs(desk, action, refs, to);
+    if (refs.length > MAX_REFS) throw new HttpError(422, `${refs.length} jobs named; wanted: at most ${MAX_REFS}`);
+    const target = await namesOf(services, refs);
+    const changed = await editRefs(services, action, refs, to);
     const named = refs.slice(0, 20).join(" ");
     const deed = { target, ...(to !== undefined && { details: `to queue ${to}` }), count: changed };
-    await writeDown(desk, visitor, { ...note, jobs: refs.length, changed, refs: named }, deed);
+    await recordAudit(services, visitor, { ...note, jobs: refs.length, changed, refs: named }, deed);
     return { changed };
   }
   const { place, filter } = selection;
   if (!actionsIn(place).includes(action)) {
-    throw new Refusal(422, `Jobs in ${placeName(place)} cannot be dealt with by "${action}"`);
+    throw new HttpError(422, `Jobs in ${placeName(place)} cannot be dealt with by "${action}"`);
   }
-  const total = sizeOf(place, await desk.store.stats());
+  const total = sizeOf(place, await services.store.stats());
   const details = [
     isEmpty(filter) ? "" : `with ${describeFilter(filter)}`,
     to === undefined ? "" : `to queue ${to}`,
@@ -83,18 +83,18 @@ export async function actOnJobs(
   const deed = { target: `all in ${placeName(place)}`, ...(details !== "" && { details }) };
   const line = { ...note, all: placeName(place), filter: describeFilter(filter) || undefined };
   const label = `${action} all ${isEmpty(filter) ? "" : "matching "}in ${placeName(place)}`;
-  const steps = stepsOf(desk, { action, place, filter, to, total });
-  const changed = await desk.operations.run({ label, total, patienceMs: PATIENCE_MS }, async (progress) => {
+  const steps = stepsOf(services, { action, place, filter, to, total });
+  const changed = await services.operations.run({ label, total, patienceMs: TIMEOUT_MS }, async (progress) => {
     await changeAll({
       total,
       steps,
       progress: async (more) => {
         progress(more);
-        await desk.clock.turn();
+        await services.clock.turn();
       },
       writeDown: ({ count, outcome }) => {
         const many = outcome === "begun" ? { total } : { changed: count };
-        return writeDown(desk, visitor, { ...line, ...many }, { ...deed, count, ...(outcome && { outcome }) });
+        return recordAudit(services, visitor, { ...line, ...many }, { ...deed, count, ...(outcome && { outcome }) });
       },
     });
   });
@@ -102,14 +102,18 @@ export async function actOnJobs(
 }
 
 /** How many of them were changed. */
-async function editRefs(desk: Desk, action: JobAction, refs: readonly string[], to?: string): Promise<number> {
+async function editRefs(services: Services, action: JobAction, refs: readonly string[], to?: string): Promise<number> {
   if (refs.length === 0) return 0;
-  if (action !== "cancel") return await desk.store.edit(refs, EDITS[action], to);
+  if (action !== "cancel") return await services.store.edit(refs, EDITS[action], to);
   let changed = 0;
   for (let from = 0; from < refs.length; from += CANCELLED_AT_ONCE) {
     const some = refs.slice(from, from + CANCELLED_AT_ONCE);
-    const entries = await Promise.all(some.map((ref) => desk.store.get(ref)));
-    changed += await cancelEntries(desk.store, entries.filter((entry) => entry !== undefined), desk.clock.now());
+    const entries = await Promise.all(some.map((ref) => services.store.get(ref)));
+    changed += await cancelEntries(
+      services.store,
+      entries.filter((entry) => entry !== undefined),
+      services.clock.now(),
+    );
   }
   return changed;
 }
@@ -123,20 +127,20 @@ interface AllOf {
 }
 
 /** The steps that do it to all of a place that pass: so many were changed. */
-function stepsOf(desk: Desk, all: AllOf): AsyncIterable<number> {
+function stepsOf(services: Services, all: AllOf): AsyncIterable<number> {
   const { action, place, filter, total } = all;
-  if (!isEmpty(filter) || action === "move") return matchingSteps(desk, all);
-  if (action === "cancel") return cancelSteps(desk.store, { place, total, now: () => desk.clock.now() });
-  return editSteps(desk.store, { place, edit: EDITS[action], total });
+  if (!isEmpty(filter) || action === "move") return matchingSteps(services, all);
+  if (action === "cancel") return cancelSteps(services.store, { place, total, now: () => services.clock.now() });
+  return editSteps(services.store, { place, edit: EDITS[action], total });
 }
 
-async function* matchingSteps(desk: Desk, { action, place, filter, to, total }: AllOf): AsyncGenerator<number> {
-  if (place.in === "queue" && place.queue === to) throw new Refusal(422, `They are in queue "${to}" already`);
+async function* matchingSteps(services: Services, { action, place, filter, to, total }: AllOf): AsyncGenerator<number> {
+  if (place.in === "queue" && place.queue === to) throw new HttpError(422, `They are in queue "${to}" already`);
   let looked = 0;
-  for await (const window of windows(desk, { place, filter })) {
+  for await (const window of windows(services, { place, filter })) {
     yield action === "cancel"
-      ? await cancelEntries(desk.store, window.entries, desk.clock.now())
-      : await desk.store.edit(window.entries.map((entry) => entry.ref), EDITS[action], to);
+      ? await cancelEntries(services.store, window.entries, services.clock.now())
+      : await services.store.edit(window.entries.map((entry) => entry.ref), EDITS[action], to);
     looked += window.looked;
     if (looked >= total) return;
   }
@@ -146,20 +150,27 @@ async function* matchingSteps(desk: Desk, { action, place, filter, to, total }: 
  * Pushes a job.
  *
  * @returns its jid
- * @throws {Refusal} when it cannot be stored as it is
+ * @throws {HttpError} when it cannot be stored as it is
  */
-export async function pushJob(desk: Desk, visitor: Visitor, request: JobRequest, action = "push"): Promise<string> {
+export async function pushJob(
+  services: Services,
+  visitor: Visitor,
+  request: JobRequest,
+  action = "push",
+): Promise<string> {
   let jid: string | undefined;
   try {
-    jid = await desk.client.push(request);
+    jid = await services.client.push(request);
   } catch (error) {
-    if (error instanceof InvalidPayload) throw new Refusal(422, error.message);
+    if (error instanceof InvalidPayload) throw new HttpError(422, error.message);
     throw error;
   }
-  if (jid === undefined) throw new Refusal(409, "Not pushed: a job with the same class, queue and arguments is there");
+  if (jid === undefined) {
+    throw new HttpError(409, "Not pushed: a job with the same class, queue and arguments is there");
+  }
   // Programs push by the thousand: of theirs the log has a line, and the store's audit log none.
   const deed = visitor.by === "token" ? undefined : { target: jid, details: String(request.class), count: 1 };
-  await writeDown(desk, visitor, { action, class: request.class, jid }, deed);
+  await recordAudit(services, visitor, { action, class: request.class, jid }, deed);
   return jid;
 }
 
@@ -168,12 +179,16 @@ export async function pushJob(desk: Desk, visitor: Visitor, request: JobRequest,
  *
  * @throws {StoreError} when the store fails on the way
  */
-export async function pushJobs(desk: Desk, visitor: Visitor, requests: readonly JobRequest[]): Promise<PushResult[]> {
+export async function pushJobs(
+  services: Services,
+  visitor: Visitor,
+  requests: readonly JobRequest[],
+): Promise<PushResult[]> {
   const results: PushResult[] = [];
-  for await (const result of desk.client.pushMany(requests)) results.push(result);
+  for await (const result of services.client.pushMany(requests)) results.push(result);
   const pushed = results.filter((result) => result.jid !== undefined).length;
   const deed = visitor.by === "token" ? undefined : { count: pushed };
-  await writeDown(desk, visitor, { action: "push", jobs: requests.length, changed: pushed }, deed);
+  await recordAudit(services, visitor, { action: "push", jobs: requests.length, changed: pushed }, deed);
   return results;
 }
 
@@ -206,35 +221,35 @@ const PAST = [
 /**
  * Pushes a changed job, with its own arguments where no others are given, then deletes the one it was made from: should we die in between, both are there.
  *
- * @throws {Refusal} when it cannot be stored as it is
+ * @throws {HttpError} when it cannot be stored as it is
  */
 export async function pushAgain(
-  desk: Desk,
+  services: Services,
   visitor: Visitor,
   original: Entry,
   changed: { readonly class: string; readonly args?: unknown; readonly queue: string },
 ): Promise<string> {
   const before = parsePayload(original.payload)?.payload;
   const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !PAST.includes(field)));
-  const args = changed.args === undefined ? before?.args : desk.mask.restore(changed.args, before?.args);
+  const args = changed.args === undefined ? before?.args : services.mask.restore(changed.args, before?.args);
   const request = { ...rest, ...changed, args } as JobRequest;
-  const jid = await pushJob(desk, visitor, request, "push again");
-  if (original.place.in !== "leased") await desk.store.edit([original.ref], "delete");
+  const jid = await pushJob(services, visitor, request, "push again");
+  if (original.place.in !== "leased") await services.store.edit([original.ref], "delete");
   return jid;
 }
 
 /** Pauses a queue, for so long or until it is resumed, or resumes it; `*` is all of them. */
 export async function setPaused(
-  desk: Desk,
+  services: Services,
   visitor: Visitor,
   queue: string,
   paused: boolean,
   forMs?: number,
 ): Promise<void> {
   if (queue !== ALL_QUEUES) checkQueue(queue);
-  await (paused ? desk.store.pause(queue, forMs) : desk.store.resume(queue));
+  await (paused ? services.store.pause(queue, forMs) : services.store.resume(queue));
   const span = forMs === undefined ? undefined : formatDuration(forMs);
-  await writeDown(desk, visitor, { action: paused ? "pause" : "resume", queue, ...(span && { for: span }) }, {
+  await recordAudit(services, visitor, { action: paused ? "pause" : "resume", queue, ...(span && { for: span }) }, {
     target: pauseTarget(queue),
     ...(span && { details: `for ${span}` }),
   });
@@ -243,10 +258,10 @@ export async function setPaused(
 /**
  * Limits a queue to what somebody wrote: `running` as `5`, `starts` as `100/1m`; what is empty is not limited.
  *
- * @throws {Refusal} when it cannot be read
+ * @throws {HttpError} when it cannot be read
  */
 export async function setLimit(
-  desk: Desk,
+  services: Services,
   visitor: Visitor,
   name: string,
   said: { readonly running: string; readonly starts: string },
@@ -259,17 +274,20 @@ export async function setLimit(
       ...(said.starts.trim() !== "" && { starts: parseStarts(said.starts) }),
     };
   } catch (error) {
-    throw new Refusal(422, (error as Error).message);
+    throw new HttpError(422, (error as Error).message);
   }
-  await desk.store.limit(queue, limit);
+  await services.store.limit(queue, limit);
   const details = limitText(limit) || "off";
-  await writeDown(desk, visitor, { action: "limit", queue, limit: details }, { target: pauseTarget(queue), details });
+  await recordAudit(services, visitor, { action: "limit", queue, limit: details }, {
+    target: pauseTarget(queue),
+    details,
+  });
   return limit;
 }
 
 /** The jids of the first few: what the audit log calls them. */
-async function namesOf(desk: Desk, refs: readonly string[]): Promise<string> {
-  const entries = await Promise.all(refs.slice(0, MOST_NAMES).map((ref) => desk.store.get(ref)));
+async function namesOf(services: Services, refs: readonly string[]): Promise<string> {
+  const entries = await Promise.all(refs.slice(0, MAX_NAMES).map((ref) => services.store.get(ref)));
   const names = entries.flatMap((entry) =>
     entry === undefined ? [] : parsePayload(entry.payload)?.jid || "(unreadable)"
   );

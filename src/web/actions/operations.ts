@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
-import { Refusal } from "../http/body.ts";
+import { HttpError } from "../http/body.ts";
 
 /** A long piece of work, as pages show it. */
 export interface Operation {
@@ -26,7 +26,7 @@ export type Progress = (more: number) => void;
 
 /** A finished one is shown so long. */
 const SHOWN_MS = 30_000;
-const MOST_RUNNING = 20;
+const MAX_RUNNING = 20;
 
 interface Entry {
   label: string;
@@ -64,15 +64,15 @@ export class Operations {
    * Starts one and waits for it, but no longer than `patienceMs`: then it goes on by itself.
    *
    * @returns how many it changed; undefined when it goes on
-   * @throws {Refusal} when too many run already
+   * @throws {HttpError} when too many run already
    * @throws what it throws within that time
    */
   async run(
     { label, total, patienceMs }: { readonly label: string; readonly total: number; readonly patienceMs: number },
     work: (progress: Progress) => Promise<void>,
   ): Promise<number | undefined> {
-    if (this.#running.size >= MOST_RUNNING) {
-      throw new Refusal(503, "Too many operations run; wait until one has ended");
+    if (this.#running.size >= MAX_RUNNING) {
+      throw new HttpError(503, "Too many operations run; wait until one has ended");
     }
     const entry: Entry = { label, done: 0, total, state: "running" };
     const working = work((more) => {

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { logger } from "../../log/log.ts";
-import { Refusal } from "../http/body.ts";
+import { HttpError } from "../http/body.ts";
 import { Operations, type Progress } from "./operations.ts";
 
 Deno.test("A short operation is answered; a long one goes on, says how far it is, and is forgotten later", async () => {
@@ -41,7 +41,7 @@ Deno.test("When as many run as may, another is refused as what may come later", 
   await clock.untilSleeping();
   await clock.advance(10);
   assertEquals(await Promise.all(running), Array.from({ length: 20 }, () => undefined));
-  const refused = await assertRejects(run, Refusal, "Too many operations run");
+  const refused = await assertRejects(run, HttpError, "Too many operations run");
   assertEquals(refused.status, 503);
   gate.resolve();
   await operations.close();

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { dumpsElsewhere, isSidekiqs } from "../../text/workers.ts";
-import { writeDown } from "./audit.ts";
+import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
+import { recordAudit } from "./audit.ts";
 import type { Visitor } from "../auth/gate.ts";
-import { Refusal } from "../http/body.ts";
-import type { Desk } from "../services.ts";
+import { HttpError } from "../http/body.ts";
+import type { Services } from "../services.ts";
 
 /** What came of asking a process that is gone. */
 const NOBODY = "no live process";
@@ -15,59 +15,64 @@ const NOBODY = "no live process";
 /**
  * Asks a process to abort a job that it performs: that is not a failure, and it is not tried again.
  *
- * @throws {Refusal} when there is no such live process
+ * @throws {HttpError} when there is no such live process
  */
-export async function cancelRunning(desk: Desk, visitor: Visitor, jid: string, identity: string): Promise<void> {
-  const heard = await desk.store.send(identity, { verb: "cancel", jid });
+export async function cancelRunning(
+  services: Services,
+  visitor: Visitor,
+  jid: string,
+  identity: string,
+): Promise<void> {
+  const heard = await services.store.send(identity, { verb: "cancel", jid });
   const deed = { target: jid, details: `at ${identity}`, count: Number(heard), ...(!heard && { outcome: NOBODY }) };
-  await writeDown(desk, visitor, { action: "cancel", jid, process: identity, asked: Number(heard) }, deed);
-  if (!heard) throw new Refusal(404, `No live process "${identity}"`);
+  await recordAudit(services, visitor, { action: "cancel", jid, process: identity, asked: Number(heard) }, deed);
+  if (!heard) throw new HttpError(404, `No live process "${identity}"`);
 }
 
 /** What a process can be asked. */
-export type ProcessVerb = "quiet" | "resume" | "stop";
+export type WorkerVerb = "quiet" | "resume" | "stop";
 
 /**
  * Asks something of processes; without an identity, of all that live.
  *
- * @throws {Refusal} when there is no such live process
+ * @throws {HttpError} when there is no such live process
  */
-export async function askProcess(
-  desk: Desk,
+export async function askWorker(
+  services: Services,
   visitor: Visitor,
   identity: string | undefined,
-  verb: ProcessVerb,
+  verb: WorkerVerb,
 ): Promise<number> {
   const meant = identity === undefined
-    ? (await desk.store.processes()).filter((process) => process.alive).map((process) => process.identity)
+    ? (await services.store.processes()).filter((process) => process.alive).map((process) => process.identity)
     : [identity];
-  const heard = await Promise.all(meant.map((one) => desk.store.send(one, { verb })));
+  const heard = await Promise.all(meant.map((one) => services.store.send(one, { verb })));
   const asked = heard.filter(Boolean).length;
   const deed = { target: identity ?? "all processes", count: asked, ...(asked === 0 && { outcome: NOBODY }) };
-  await writeDown(desk, visitor, { action: verb, process: identity ?? "all", asked }, deed);
-  if (identity !== undefined && asked === 0) throw new Refusal(404, `No live process "${identity}"`);
+  await recordAudit(services, visitor, { action: verb, process: identity ?? "all", asked }, deed);
+  if (identity !== undefined && asked === 0) throw new HttpError(404, `No live process "${identity}"`);
   return asked;
 }
 
-const DUMP_PATIENCE_MS = 10_000;
+const DUMP_TIMEOUT_MS = 10_000;
 
 /**
  * What every task of a process is doing, or where one of Sidekiq's says so; undefined when it does not answer: its event
  * loop is blocked.
  */
-export async function dumpProcess(desk: Desk, visitor: Visitor, identity: string): Promise<string | undefined> {
+export async function dumpWorker(services: Services, visitor: Visitor, identity: string): Promise<string | undefined> {
   const id = crypto.randomUUID();
   const patience = new AbortController();
   const over = new AbortController();
-  if (!await desk.store.send(identity, { verb: "dump", id })) {
-    throw new Refusal(404, `No live process "${identity}"`);
+  if (!await services.store.send(identity, { verb: "dump", id })) {
+    throw new HttpError(404, `No live process "${identity}"`);
   }
-  await writeDown(desk, visitor, { action: "dump", process: identity }, { target: identity });
-  const asked = (await desk.store.processes()).find((process) => process.identity === identity);
-  if (asked && isSidekiqs(asked)) return dumpsElsewhere(identity);
-  void desk.clock.sleep(DUMP_PATIENCE_MS, over.signal).then(() => patience.abort());
+  await recordAudit(services, visitor, { action: "dump", process: identity }, { target: identity });
+  const asked = (await services.store.processes()).find((process) => process.identity === identity);
+  if (asked && isSidekiqWorker(asked)) return dumpsElsewhere(identity);
+  void services.clock.sleep(DUMP_TIMEOUT_MS, over.signal).then(() => patience.abort());
   try {
-    return await desk.store.awaitReply(id, patience.signal);
+    return await services.store.awaitReply(id, patience.signal);
   } finally {
     over.abort();
   }

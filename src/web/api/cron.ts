@@ -8,9 +8,9 @@ import type { CronEntryInput } from "../../cron/entry.ts";
 import { entryInput } from "../../cron/entry_input.ts";
 import { cronEntryJson, cronRecordJson } from "../../text/cron.ts";
 import { isoTime } from "../../text/times.ts";
-import { Refusal } from "../http/body.ts";
+import { HttpError } from "../http/body.ts";
 import { addCron, changeCron, definitionOf, editCron, previewCron } from "../actions/cron.ts";
-import type { Desk } from "../services.ts";
+import type { Services } from "../services.ts";
 import { objectOf } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 
@@ -49,8 +49,8 @@ export const cronRoutes: readonly ApiRoute[] = [
     path: "/cron",
     about: "Lists the crontab: what is enqueued when, and what became of it last",
     answer: { type: "object", properties: { entries: { type: "array", items: OBJECT } } },
-    run: async (_c, desk) => ({
-      value: { entries: (await desk.crontab.list()).map((entry) => entryJson(entry, desk)) },
+    run: async (_c, services) => ({
+      value: { entries: (await services.crontab.list()).map((entry) => entryJson(entry, services)) },
     }),
   },
   {
@@ -58,12 +58,12 @@ export const cronRoutes: readonly ApiRoute[] = [
     path: "/cron/{name}",
     about: "Shows an entry with its history, the latest first",
     answer: { type: "object", properties: { entry: OBJECT, history: { type: "array", items: OBJECT } } },
-    run: async (c, desk) => {
+    run: async (c, services) => {
       const name = c.req.param("name") ?? "";
-      const entry = await desk.crontab.get(name);
-      if (entry === undefined) throw new Refusal(404, `No cron entry "${name.slice(0, 80)}"`);
-      const history = await desk.crontab.history(name, HISTORY);
-      return { value: { entry: entryJson(entry, desk), history: history.map(cronRecordJson) } };
+      const entry = await services.crontab.get(name);
+      if (entry === undefined) throw new HttpError(404, `No cron entry "${name.slice(0, 80)}"`);
+      const history = await services.crontab.history(name, HISTORY);
+      return { value: { entry: entryJson(entry, services), history: history.map(cronRecordJson) } };
     },
   },
   {
@@ -72,10 +72,10 @@ export const cronRoutes: readonly ApiRoute[] = [
     about: "Adds an entry; processes that run take it up at once",
     body: ENTRY,
     answer: WHEN,
-    run: async (c, desk) => {
-      const input = await objectOf(c, desk) as unknown as CronEntryInput;
-      await addCron(desk, c.get("visitor"), input);
-      return { value: whenJson(desk, input), status: 201 };
+    run: async (c, services) => {
+      const input = await objectOf(c, services) as unknown as CronEntryInput;
+      await addCron(services, c.get("visitor"), input);
+      return { value: whenJson(services, input), status: 201 };
     },
   },
   {
@@ -84,10 +84,10 @@ export const cronRoutes: readonly ApiRoute[] = [
     about: "Changes an entry that was added before: what the body says; the rest stays",
     body: { ...ENTRY, required: [] },
     answer: WHEN,
-    run: async (c, desk) => {
+    run: async (c, services) => {
       const name = c.req.param("name") ?? "";
-      await editCron(desk, c.get("visitor"), name, await objectOf(c, desk) as Partial<CronEntryInput>);
-      return { value: whenJson(desk, entryInput(await definitionOf(desk, name))) };
+      await editCron(services, c.get("visitor"), name, await objectOf(c, services) as Partial<CronEntryInput>);
+      return { value: whenJson(services, entryInput(await definitionOf(services, name))) };
     },
   },
   ...(["run", "pause", "resume", "remove"] as const).map((verb): ApiRoute => ({
@@ -100,17 +100,17 @@ export const cronRoutes: readonly ApiRoute[] = [
       remove: "Removes an entry that was added while processes ran",
     }[verb],
     answer: { type: "object", properties: { jid: { type: "string" } } },
-    run: async (c, desk) => ({
-      value: { jid: await changeCron(desk, c.get("visitor"), c.req.param("name") ?? "", verb) },
+    run: async (c, services) => ({
+      value: { jid: await changeCron(services, c.get("visitor"), c.req.param("name") ?? "", verb) },
     }),
   })),
 ];
 
-function whenJson(desk: Desk, input: CronEntryInput) {
-  const { words, times } = previewCron(desk, input);
+function whenJson(services: Services, input: CronEntryInput) {
+  const { words, times } = previewCron(services, input);
   return { when: words, next: times.map(isoTime) };
 }
 
-function entryJson(entry: CrontabEntry, desk: Desk) {
-  return cronEntryJson({ ...entry, definition: desk.mask.value(entry.definition) as typeof entry.definition });
+function entryJson(entry: CrontabEntry, services: Services) {
+  return cronEntryJson({ ...entry, definition: services.mask.value(entry.definition) as typeof entry.definition });
 }

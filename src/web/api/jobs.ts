@@ -7,8 +7,8 @@ import type { Context } from "hono";
 import type { JobRequest } from "../../job/payload.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { actOnJobs, pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
-import { Refusal } from "../http/body.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import { HttpError } from "../http/body.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { endedJob, endedOf } from "../read/results.ts";
 import { FILTERS, parseFilter } from "../read/filter.ts";
 import { findEntries, lookUp } from "../read/job.ts";
@@ -81,18 +81,18 @@ export const jobRoutes: readonly ApiRoute[] = [
       type: "object",
       properties: { jobs: { type: "array", items: JOB }, ended: { type: "object" } },
     },
-    run: async (c, desk) => {
+    run: async (c, services) => {
       const jid = c.req.param("jid") ?? "";
-      const [stats, processes] = await Promise.all([desk.store.stats(), desk.store.processes()]);
-      const found = await lookUp(desk, { jid, ref: c.req.query("ref") }, { stats, processes });
+      const [stats, processes] = await Promise.all([services.store.stats(), services.store.processes()]);
+      const found = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats, processes });
       const jobs = found.map(({ entry, before, reasons, progress, log }) => ({
-        ...jobJson(entry, desk),
+        ...jobJson(entry, services),
         before,
         whyNotRunning: reasons,
         progress,
         log,
       }));
-      return { value: { jobs, ended: await endedJob(desk, jid) } };
+      return { value: { jobs, ended: await endedJob(services, jid) } };
     },
   },
   ...ACTIONS_ON_ONE.map((action): ApiRoute => ({
@@ -108,7 +108,7 @@ export const jobRoutes: readonly ApiRoute[] = [
       ? { type: "object", required: ["queue"], properties: { ...REF, queue: { type: "string" } } }
       : { type: "object", properties: REF },
     answer: CHANGED,
-    run: (c, desk) => actOnOne(c, desk, action),
+    run: (c, services) => actOnOne(c, services, action),
   })),
   {
     method: "POST",
@@ -134,8 +134,8 @@ export const jobRoutes: readonly ApiRoute[] = [
       type: "object",
       properties: { jobs: { type: "array", items: { type: "object" } }, next: { type: "string" } },
     },
-    run: async (c, desk) => {
-      const { rows, next } = await endedOf(desk, c);
+    run: async (c, services) => {
+      const { rows, next } = await endedOf(services, c);
       return { value: { jobs: rows, next } };
     },
   },
@@ -176,19 +176,19 @@ export const jobRoutes: readonly ApiRoute[] = [
   },
 ];
 
-async function listJobs(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
-  const { entries, next, looked } = await scanOf(desk, c, parsePlace(c.req.query("in") ?? ""));
-  const jobs = await desk.slices.map(entries, { weigh: payloadLength, map: (entry) => jobJson(entry, desk) });
+async function listJobs(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
+  const { entries, next, looked } = await scanOf(services, c, parsePlace(c.req.query("in") ?? ""));
+  const jobs = await services.slices.map(entries, { weigh: payloadLength, map: (entry) => jobJson(entry, services) });
   return { value: { jobs, next, looked } };
 }
 
-async function push(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
-  const body = await objectOrListOf(c, desk);
+async function push(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
+  const body = await objectOrListOf(c, services);
   if (!Array.isArray(body)) {
-    const jid = await pushJob(desk, c.get("visitor"), requestOf(body as Record<string, unknown>));
+    const jid = await pushJob(services, c.get("visitor"), requestOf(body as Record<string, unknown>));
     return { value: { jid }, status: 201 };
   }
-  return { value: { results: await pushJobs(desk, c.get("visitor"), body.map(requestOf)) }, status: 201 };
+  return { value: { results: await pushJobs(services, c.get("visitor"), body.map(requestOf)) }, status: 201 };
 }
 
 function requestOf(body: unknown): JobRequest {
@@ -197,69 +197,71 @@ function requestOf(body: unknown): JobRequest {
     : body as JobRequest;
 }
 
-async function actOnOne(c: Context<WebEnv>, desk: Desk, action: JobAction): Promise<ApiAnswer> {
-  const body = await objectOf(c, desk);
+async function actOnOne(c: Context<WebEnv>, services: Services, action: JobAction): Promise<ApiAnswer> {
+  const body = await objectOf(c, services);
   allowFields(body, action === "move" ? ["ref", "queue"] : ["ref"]);
   const jid = c.req.param("jid") ?? "";
-  const entries = (await findEntries(desk, jid, textIn(body, "ref"))).filter((entry) => entry.place.in !== "leased");
-  if (entries.length === 0) throw new Refusal(404, `No job "${jid.slice(0, 80)}" that does not run`);
+  const entries = (await findEntries(services, jid, textIn(body, "ref"))).filter((entry) =>
+    entry.place.in !== "leased"
+  );
+  if (entries.length === 0) throw new HttpError(404, `No job "${jid.slice(0, 80)}" that does not run`);
   const refs = entries.map((entry) => entry.ref);
-  return { value: await actOnJobs(desk, c.get("visitor"), action, { refs }, textIn(body, "queue")) };
+  return { value: await actOnJobs(services, c.get("visitor"), action, { refs }, textIn(body, "queue")) };
 }
 
-async function cancel(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
-  const body = await objectOf(c, desk);
+async function cancel(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
+  const body = await objectOf(c, services);
   allowFields(body, ["ref"]);
   const jid = c.req.param("jid") ?? "";
-  const found = await findEntries(desk, jid, textIn(body, "ref"));
+  const found = await findEntries(services, jid, textIn(body, "ref"));
   const living = found.filter(({ place }) => place.in !== "dead");
   if (living.length === 0) {
     const why = found.length > 0 ? "that has not failed for good; a dead one is deleted" : "that runs or waits";
-    throw new Refusal(404, `No job "${jid.slice(0, 80)}" ${why}`);
+    throw new HttpError(404, `No job "${jid.slice(0, 80)}" ${why}`);
   }
   const running = living.flatMap(({ owner }) => owner ?? []);
-  for (const owner of running) await cancelRunning(desk, c.get("visitor"), jid, owner);
+  for (const owner of running) await cancelRunning(services, c.get("visitor"), jid, owner);
   const refs = living.filter(({ owner }) => owner === undefined).map(({ ref }) => ref);
   if (refs.length === 0) return { value: { asked: running.length } };
-  const { changed } = await actOnJobs(desk, c.get("visitor"), "cancel", { refs });
+  const { changed } = await actOnJobs(services, c.get("visitor"), "cancel", { refs });
   return { value: { ...(running.length > 0 && { asked: running.length }), changed } };
 }
 
-async function again(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
-  const body = await objectOf(c, desk);
+async function again(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
+  const body = await objectOf(c, services);
   allowFields(body, ["ref", "class", "args", "queue"]);
   const jid = c.req.param("jid") ?? "";
-  const [entry] = await findEntries(desk, jid, textIn(body, "ref"));
-  if (entry === undefined) throw new Refusal(404, `No job "${jid.slice(0, 80)}"`);
-  const before = jobJson(entry, desk).payload as Record<string, unknown>;
+  const [entry] = await findEntries(services, jid, textIn(body, "ref"));
+  if (entry === undefined) throw new HttpError(404, `No job "${jid.slice(0, 80)}"`);
+  const before = jobJson(entry, services).payload as Record<string, unknown>;
   const changed = {
     class: textIn(body, "class") ?? text(before.class),
     args: body.args,
     queue: textIn(body, "queue") ?? (text(before.queue) || "default"),
   };
-  return { value: { jid: await pushAgain(desk, c.get("visitor"), entry, changed) }, status: 201 };
+  return { value: { jid: await pushAgain(services, c.get("visitor"), entry, changed) }, status: 201 };
 }
 
-async function actOnMany(c: Context<WebEnv>, desk: Desk): Promise<ApiAnswer> {
-  const body = await objectOf(c, desk);
+async function actOnMany(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
+  const body = await objectOf(c, services);
   allowFields(body, ["action", "refs", "all", "queue"]);
   const action = ACTIONS.find((one) => one === body.action);
   if (action === undefined) {
-    throw new Refusal(422, `No action "${text(body.action).slice(0, 40)}"; wanted: ${ACTIONS.join(", ")}`);
+    throw new HttpError(422, `No action "${text(body.action).slice(0, 40)}"; wanted: ${ACTIONS.join(", ")}`);
   }
-  const result = await actOnJobs(desk, c.get("visitor"), action, selectionOf(body), textIn(body, "queue"));
+  const result = await actOnJobs(services, c.get("visitor"), action, selectionOf(body), textIn(body, "queue"));
   return { value: result, status: result.changed === undefined ? 202 : 200 };
 }
 
 function selectionOf({ refs, all }: Readonly<Record<string, unknown>>) {
   if (Array.isArray(refs) && refs.every((ref) => typeof ref === "string")) return { refs };
   if (typeof all !== "object" || all === null) {
-    throw new Refusal(422, 'Nothing is selected; wanted: "refs", or "all" with "in"');
+    throw new HttpError(422, 'Nothing is selected; wanted: "refs", or "all" with "in"');
   }
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(all)) {
-    if (name !== "in" && !Object.hasOwn(FILTERS, name)) throw new Refusal(422, `No filter "${name.slice(0, 40)}"`);
-    if (typeof value !== "string") throw new Refusal(422, `"${name}" is no text`);
+    if (name !== "in" && !Object.hasOwn(FILTERS, name)) throw new HttpError(422, `No filter "${name.slice(0, 40)}"`);
+    if (typeof value !== "string") throw new HttpError(422, `"${name}" is no text`);
     params.set(name, value);
   }
   const place: Place = parsePlace(params.get("in") ?? "");

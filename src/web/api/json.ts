@@ -10,9 +10,9 @@ import { elementsOf, isArrayText } from "../../job/json_elements.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { isoTime } from "../../text/times.ts";
-import { largeBodyBytes, readBody, Refusal } from "../http/body.ts";
-import type { Desk, WebEnv } from "../services.ts";
-import { showEntry } from "../read/job_view.ts";
+import { HttpError, largeBodyBytes, readBody } from "../http/body.ts";
+import type { Services, WebEnv } from "../services.ts";
+import { viewEntry } from "../read/job_view.ts";
 
 /** The smallest bound on a list of jobs. */
 const LIST_BYTES = 8 * 1024 * 1024;
@@ -24,54 +24,63 @@ export const MAX_JOBS = 10_000;
 /**
  * Reads the body of a request that takes an object.
  *
- * @throws {Refusal} when it is not JSON, too large, or something else
+ * @throws {HttpError} when it is not JSON, too large, or something else
  */
-export async function objectOf(c: Context<WebEnv>, desk: Desk): Promise<Record<string, unknown>> {
-  return parseObject(await readBody(c.req.raw, largeBodyBytes(desk.maxPayloadBytes), desk.clock, desk.arriving), desk);
+export async function objectOf(c: Context<WebEnv>, services: Services): Promise<Record<string, unknown>> {
+  return parseObject(
+    await readBody(c.req.raw, largeBodyBytes(services.maxPayloadBytes), services.clock, services.arriving),
+    services,
+  );
 }
 
 /**
  * Reads the body of a request that takes an object or a list. A list is parsed in slices, so that other work has its turns.
  *
- * @throws {Refusal} when it is not JSON, too large, or something else
+ * @throws {HttpError} when it is not JSON, too large, or something else
  */
 export async function objectOrListOf(
   c: Context<WebEnv>,
-  desk: Desk,
+  services: Services,
 ): Promise<Record<string, unknown> | readonly unknown[]> {
-  const most = Math.max(LIST_BYTES, largeBodyBytes(desk.maxPayloadBytes));
-  const text = await readBody(c.req.raw, most, desk.clock, desk.arriving);
-  return isArrayText(text) ? await parseList(text, desk) : parseObject(text, desk);
+  const most = Math.max(LIST_BYTES, largeBodyBytes(services.maxPayloadBytes));
+  const text = await readBody(c.req.raw, most, services.clock, services.arriving);
+  return isArrayText(text) ? await parseList(text, services) : parseObject(text, services);
 }
 
-async function parseList(text: string, desk: Desk): Promise<readonly unknown[]> {
-  const maxChars = largeBodyBytes(desk.maxPayloadBytes);
+async function parseList(text: string, services: Services): Promise<readonly unknown[]> {
+  const maxChars = largeBodyBytes(services.maxPayloadBytes);
   const elements = elementsOf(text, maxChars);
   const jobs: unknown[] = [];
   const parseSome = () => {
     for (let parsed = 0; parsed < SLICE_CHARS;) {
       const { value, done } = elements.next();
       if (done) return true;
-      if (jobs.length === MAX_JOBS) throw new Refusal(413, `The list is too long; expected at most ${MAX_JOBS} jobs`);
+      if (jobs.length === MAX_JOBS) throw new HttpError(413, `The list is too long; expected at most ${MAX_JOBS} jobs`);
       jobs.push(parseLossless(value));
       parsed += value.length;
     }
     return false;
   };
   try {
-    while (!await desk.slices.run(parseSome));
+    while (!await services.slices.run(parseSome));
   } catch (error) {
     if (error instanceof SyntaxError) throw noJson(error);
     if (!(error instanceof RangeError)) throw error;
-    throw new Refusal(413, `The text of job ${jobs.length + 1} is too large; expected at most ${maxChars} characters`);
+    throw new HttpError(
+      413,
+      `The text of job ${jobs.length + 1} is too large; expected at most ${maxChars} characters`,
+    );
   }
   return jobs;
 }
 
-function parseObject(text: string, desk: Desk): Record<string, unknown> {
-  if (isArrayText(text)) throw new Refusal(400, "The body is a list; expected a JSON object");
-  if (text.length > largeBodyBytes(desk.maxPayloadBytes)) {
-    throw new Refusal(413, `The request is too large; expected at most ${largeBodyBytes(desk.maxPayloadBytes)} bytes`);
+function parseObject(text: string, services: Services): Record<string, unknown> {
+  if (isArrayText(text)) throw new HttpError(400, "The body is a list; expected a JSON object");
+  if (text.length > largeBodyBytes(services.maxPayloadBytes)) {
+    throw new HttpError(
+      413,
+      `The request is too large; expected at most ${largeBodyBytes(services.maxPayloadBytes)} bytes`,
+    );
   }
   let value: unknown;
   try {
@@ -79,30 +88,30 @@ function parseObject(text: string, desk: Desk): Record<string, unknown> {
   } catch (error) {
     throw noJson(error as Error);
   }
-  if (typeof value !== "object" || value === null) throw new Refusal(400, "The body is no JSON object");
+  if (typeof value !== "object" || value === null) throw new HttpError(400, "The body is no JSON object");
   return value as Record<string, unknown>;
 }
 
-function noJson(error: Error): Refusal {
-  return new Refusal(400, `The body is no JSON: ${error.message}`);
+function noJson(error: Error): HttpError {
+  return new HttpError(400, `The body is no JSON: ${error.message}`);
 }
 
 /**
  * Refuses what a route would not look at: whoever sent it meant something by it.
  *
- * @throws {Refusal} that names the first field that is not among `names`
+ * @throws {HttpError} that names the first field that is not among `names`
  */
 export function allowFields(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
   const other = Object.keys(body).find((name) => !names.includes(name));
   if (other === undefined) return;
   const wanted = names.length === 0 ? "no fields" : names.map((name) => `"${name}"`).join(", ");
-  throw new Refusal(422, `"${other.slice(0, 80)}" is not known here; wanted: ${wanted}`);
+  throw new HttpError(422, `"${other.slice(0, 80)}" is not known here; wanted: ${wanted}`);
 }
 
 /**
  * A span of time in a body, as `"10m"` or in seconds: its milliseconds; undefined when it is not there.
  *
- * @throws {Refusal} when it is none, or not above 0
+ * @throws {HttpError} when it is none, or not above 0
  */
 export function spanIn(body: Readonly<Record<string, unknown>>, name: string): number | undefined {
   const value = body[name];
@@ -116,19 +125,19 @@ export function spanIn(body: Readonly<Record<string, unknown>>, name: string): n
     }
   }
   const shown = String(JSON.stringify(value)).slice(0, 40);
-  throw new Refusal(422, `"${name}" is ${shown}; wanted: seconds above 0, or a text such as "30s", "10m" or "2h"`);
+  throw new HttpError(422, `"${name}" is ${shown}; wanted: seconds above 0, or a text such as "30s", "10m" or "2h"`);
 }
 
 /** A text in a body; undefined when it is not there. */
 export function textIn(body: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const value = body[name];
   if (value === undefined || typeof value === "string") return value;
-  throw new Refusal(422, `"${name}" is no text`);
+  throw new HttpError(422, `"${name}" is no text`);
 }
 
 /** A job as the API shows it. */
-export function jobJson(entry: Entry, desk: Desk): Record<string, unknown> {
-  const job = showEntry(entry, desk.mask);
+export function jobJson(entry: Entry, services: Services): Record<string, unknown> {
+  const job = viewEntry(entry, services.mask);
   return {
     jid: job.jid,
     ref: entry.ref,

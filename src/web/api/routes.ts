@@ -6,7 +6,7 @@
  */
 import type { Context, Hono } from "hono";
 import { stringifyLossless } from "../../job/json.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { cronRoutes } from "./cron.ts";
 import { jobRoutes } from "./jobs.ts";
 import { allowFields, objectOf } from "./json.ts";
@@ -27,7 +27,7 @@ export interface ApiRoute {
   /** The answer's JSON schema. */
   readonly answer: Readonly<Record<string, unknown>>;
   /** Does it; returns the answer's value, and its status if it is not 200. */
-  readonly run: (c: Context<WebEnv>, desk: Desk) => Promise<ApiAnswer>;
+  readonly run: (c: Context<WebEnv>, services: Services) => Promise<ApiAnswer>;
 }
 
 /** What a route returns. */
@@ -40,16 +40,16 @@ export interface ApiAnswer {
 const API_PATH = "/api/v1";
 
 /** Adds the API. */
-export function apiRoutes(app: Hono<WebEnv>, desk: Desk): void {
+export function apiRoutes(app: Hono<WebEnv>, services: Services): void {
   const routes = [...jobRoutes, ...stateRoutes, ...cronRoutes];
   for (const { method, path, body, run } of routes) {
     app.on(method, API_PATH + path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
-      if (method === "POST" && body === undefined) allowFields(await objectOf(c, desk), []);
-      const { value, status = 200 } = await run(c, desk);
-      return await desk.slices.run(() => json(c, value, status));
+      if (method === "POST" && body === undefined) allowFields(await objectOf(c, services), []);
+      const { value, status = 200 } = await run(c, services);
+      return await services.slices.run(() => json(c, value, status));
     });
   }
-  const document = openApiDocument(routes, desk.prefix + API_PATH);
+  const document = openApiDocument(routes, services.prefix + API_PATH);
   app.get(`${API_PATH}/openapi.json`, (c) => json(c, document, 200));
   app.get(API_PATH, (c) => json(c, document, 200));
 }

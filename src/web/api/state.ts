@@ -4,21 +4,21 @@
  * @module
  */
 import type { Context } from "hono";
-import type { ProcessInfo } from "../../store/admin/admin.ts";
+import type { WorkerInfo } from "../../store/admin/admin.ts";
 import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { isoTime } from "../../text/times.ts";
-import { actsOf } from "../read/audit.ts";
+import { readAuditPage } from "../read/audit.ts";
 import { actOnJobs, setLimit, setPaused } from "../actions/jobs.ts";
-import { Refusal } from "../http/body.ts";
+import { HttpError } from "../http/body.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
 import { classStats } from "../read/class_stats.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { recentEnded } from "../read/results.ts";
 import { lastDays, parseDays } from "../read/history.ts";
 import { checkQueue } from "../read/job_sets.ts";
-import { askProcess, dumpProcess } from "../actions/workers.ts";
-import { showRunning } from "../read/job_view.ts";
+import { askWorker, dumpWorker } from "../actions/workers.ts";
+import { viewRunning } from "../read/job_view.ts";
 import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 
@@ -54,7 +54,7 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/stats",
     about: "Counts everything",
     answer: OBJECT,
-    run: async (_c, desk) => ({ value: await desk.store.stats() }),
+    run: async (_c, services) => ({ value: await services.store.stats() }),
   },
   {
     method: "GET",
@@ -77,7 +77,7 @@ export const stateRoutes: readonly ApiRoute[] = [
         },
       },
     },
-    run: async (c, desk) => ({ value: { days: await lastDays(desk, parseDays(c.req.query("days"), 90)) } }),
+    run: async (c, services) => ({ value: { days: await lastDays(services, parseDays(c.req.query("days"), 90)) } }),
   },
   {
     method: "GET",
@@ -107,8 +107,8 @@ export const stateRoutes: readonly ApiRoute[] = [
         next: { type: "string", description: "cursor of the next page; absent on the last" },
       },
     },
-    run: async (c, desk) => {
-      const { acts, next } = await actsOf(desk, c);
+    run: async (c, services) => {
+      const { acts, next } = await readAuditPage(services, c);
       return { value: { acts: acts.map((act) => ({ ...act, at: isoTime(act.at) })), next } };
     },
   },
@@ -117,7 +117,7 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/queues",
     about: "Lists the queues with their sizes and latencies",
     answer: { type: "object", properties: { queues: OBJECTS } },
-    run: async (_c, desk) => ({ value: { queues: await desk.store.queues() } }),
+    run: async (_c, services) => ({ value: { queues: await services.store.queues() } }),
   },
   ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
     method: "POST",
@@ -125,14 +125,14 @@ export const stateRoutes: readonly ApiRoute[] = [
     about: verb === "pause" ? "Lets nothing be taken from a queue" : "Lets a queue be taken from again",
     ...(verb === "pause" && { body: PAUSE }),
     answer: { type: "object", properties: { queue: { type: "string" }, paused: { type: "boolean" } } },
-    run: async (c, desk) => {
+    run: async (c, services) => {
       const queue = checkQueue(c.req.param("name") ?? "");
       await setPaused(
-        desk,
+        services,
         c.get("visitor"),
         queue,
         verb === "pause",
-        verb === "pause" ? await pauseTime(c, desk) : undefined,
+        verb === "pause" ? await pauseTime(c, services) : undefined,
       );
       return { value: { queue, paused: verb === "pause" } };
     },
@@ -143,15 +143,15 @@ export const stateRoutes: readonly ApiRoute[] = [
     about: "Limits how many jobs of a queue run at once, and start in a time, in place of what it was limited to",
     body: LIMIT,
     answer: { type: "object", properties: { queue: { type: "string" }, ...LIMIT_ANSWER } },
-    run: async (c, desk) => {
-      const body = await objectOf(c, desk);
+    run: async (c, services) => {
+      const body = await objectOf(c, services);
       allowFields(body, ["running", "starts"]);
       const queue = checkQueue(c.req.param("name") ?? "");
       const said = {
         running: body.running === undefined ? "" : JSON.stringify(body.running),
         starts: textIn(body, "starts") ?? "",
       };
-      return { value: { queue, ...await setLimit(desk, c.get("visitor"), queue, said) } };
+      return { value: { queue, ...await setLimit(services, c.get("visitor"), queue, said) } };
     },
   },
   ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
@@ -160,13 +160,13 @@ export const stateRoutes: readonly ApiRoute[] = [
     about: verb === "pause" ? "Lets nothing be taken from any queue" : "Ends that; queues paused by name stay so",
     ...(verb === "pause" && { body: PAUSE }),
     answer: { type: "object", properties: { paused: { type: "boolean" } } },
-    run: async (c, desk) => {
+    run: async (c, services) => {
       await setPaused(
-        desk,
+        services,
         c.get("visitor"),
         ALL_QUEUES,
         verb === "pause",
-        verb === "pause" ? await pauseTime(c, desk) : undefined,
+        verb === "pause" ? await pauseTime(c, services) : undefined,
       );
       return { value: { paused: verb === "pause" } };
     },
@@ -176,10 +176,10 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/queues/{name}/clear",
     about: "Deletes all jobs of a queue, for good",
     answer: { type: "object", properties: { changed: { type: "integer" } } },
-    run: async (c, desk) => {
+    run: async (c, services) => {
       const queue = checkQueue(c.req.param("name") ?? "");
       const all = { place: { in: "queue", queue } as const, filter: {} };
-      const result = await actOnJobs(desk, c.get("visitor"), "delete", all);
+      const result = await actOnJobs(services, c.get("visitor"), "delete", all);
       return { value: result, status: result.changed === undefined ? 202 : 200 };
     },
   },
@@ -188,11 +188,11 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/processes",
     about: "Lists the processes and what each performs",
     answer: { type: "object", properties: { processes: OBJECTS } },
-    run: async (_c, desk) => {
-      const processes = await desk.store.processes();
-      const weigh = ({ work }: ProcessInfo) => work.reduce((sum, { payload }) => sum + payload.length, 0);
+    run: async (_c, services) => {
+      const processes = await services.store.processes();
+      const weigh = ({ work }: WorkerInfo) => work.reduce((sum, { payload }) => sum + payload.length, 0);
       return {
-        value: { processes: await desk.slices.map(processes, { weigh, map: (one) => processJson(one, desk) }) },
+        value: { processes: await services.slices.map(processes, { weigh, map: (one) => processJson(one, services) }) },
       };
     },
   },
@@ -205,8 +205,8 @@ export const stateRoutes: readonly ApiRoute[] = [
       stop: "Asks a process to finish and exit",
     }[verb],
     answer: { type: "object", properties: { asked: { type: "integer" } } },
-    run: async (c, desk) => ({
-      value: { asked: await askProcess(desk, c.get("visitor"), c.req.param("identity") ?? "", verb) },
+    run: async (c, services) => ({
+      value: { asked: await askWorker(services, c.get("visitor"), c.req.param("identity") ?? "", verb) },
     }),
   })),
   {
@@ -214,9 +214,11 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/processes/{identity}/dump",
     about: "Says what every task of a process is doing",
     answer: { type: "object", properties: { dump: { type: "array", items: { type: "string" } } } },
-    run: async (c, desk) => {
-      const dump = await dumpProcess(desk, c.get("visitor"), c.req.param("identity") ?? "");
-      if (dump === undefined) throw new Refusal(503, "It does not answer within 10 seconds: its event loop is blocked");
+    run: async (c, services) => {
+      const dump = await dumpWorker(services, c.get("visitor"), c.req.param("identity") ?? "");
+      if (dump === undefined) {
+        throw new HttpError(503, "It does not answer within 10 seconds: its event loop is blocked");
+      }
       return { value: { dump: dump.split("\n") } };
     },
   },
@@ -229,9 +231,9 @@ export const stateRoutes: readonly ApiRoute[] = [
       type: "object",
       properties: { measured: OBJECT, classes: OBJECTS, records: { type: "integer" } },
     },
-    run: async (c, desk) => {
+    run: async (c, services) => {
       const window = windowOf(c.req.query("over"));
-      const [{ rows }, all] = await Promise.all([recentEnded(desk), desk.measures.read(window)]);
+      const [{ rows }, all] = await Promise.all([recentEnded(services), services.measures.read(window)]);
       const measured = { ...measuredClasses(window, all), boundsMs: RUN_BOUNDS_MS };
       return { value: { measured, classes: classStats(rows), records: rows.length } };
     },
@@ -241,8 +243,8 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/settings",
     about: "Lists the settings as this process loaded them",
     answer: { type: "object", properties: { settings: OBJECTS } },
-    run: (_c, desk) => {
-      const settings = desk.settings.map((row) => ({ ...row, value: desk.mask.value(row.value) }));
+    run: (_c, services) => {
+      const settings = services.settings.map((row) => ({ ...row, value: services.mask.value(row.value) }));
       return Promise.resolve({ value: { settings } });
     },
   },
@@ -251,24 +253,24 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/operations",
     about: "Lists the long operations that run or have just ended",
     answer: { type: "object", properties: { operations: OBJECTS } },
-    run: (_c, desk) => Promise.resolve({ value: { operations: desk.operations.list() } }),
+    run: (_c, services) => Promise.resolve({ value: { operations: services.operations.list() } }),
   },
 ];
 
 /** How long a pause is to last. */
-async function pauseTime(c: Context<WebEnv>, desk: Desk): Promise<number | undefined> {
-  const body = await objectOf(c, desk);
+async function pauseTime(c: Context<WebEnv>, services: Services): Promise<number | undefined> {
+  const body = await objectOf(c, services);
   allowFields(body, ["for"]);
   return spanIn(body, "for");
 }
 
-function processJson(process: ProcessInfo, desk: Desk): Record<string, unknown> {
+function processJson(process: WorkerInfo, services: Services): Record<string, unknown> {
   return {
     ...process,
     startedAt: isoTime(process.startedAt),
     beatAt: isoTime(process.beatAt),
     work: process.work.map((job) => {
-      const { jid, class: name, queue, payload } = showRunning(job, desk.mask);
+      const { jid, class: name, queue, payload } = viewRunning(job, services.mask);
       return { task: job.task, since: isoTime(job.since), jid, class: name, queue, payload };
     }),
   };

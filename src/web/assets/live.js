@@ -130,16 +130,16 @@ function showFresh(fresh) {
 }
 
 // The chart, drawn as the server draws it.
-const SHORTEST_MS = 60000;
-const LONGEST_MS = 5 * 60000;
+const MIN_DURATION_MS = 60000;
+const MAX_DURATION_MS = 5 * 60000;
 const chart = $("[data-chart]");
 const samples = chart ? JSON.parse(chart.dataset.chart) : [];
 
 function drawChart() {
   if (chart === null) return;
   const now = Date.now();
-  while (samples.length > 0 && samples[0].at < now - LONGEST_MS) samples.shift();
-  const span = Math.max(SHORTEST_MS, now - (samples[0]?.at ?? now));
+  while (samples.length > 0 && samples[0].at < now - MAX_DURATION_MS) samples.shift();
+  const span = Math.max(MIN_DURATION_MS, now - (samples[0]?.at ?? now));
   const rates = samples.slice(1).map((sample, i) => {
     const seconds = Math.max(0.001, (sample.at - samples[i].at) / 1000);
     const rate = (name) => Math.max(0, sample[name] - samples[i][name]) / seconds;

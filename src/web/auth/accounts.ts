@@ -32,7 +32,7 @@ const COST = 15;
 /** The longest password. Bringing 16,000 characters into Unicode's normal form takes 100 ms. */
 const MAX_PASSWORD_CHARS = 1_024;
 /** Passwords that are being checked or wait for it; beyond that, whoever asks is turned away. */
-const MOST_AT_ONCE = 8;
+const MAX_AT_ONCE = 8;
 /** Compared with when there is no such name. */
 const NOBODY = `scrypt$${COST}$${"A".repeat(22)}$${"A".repeat(43)}`;
 
@@ -83,7 +83,7 @@ export class Accounts {
    */
   async withPassword(name: string, password: string): Promise<User | undefined> {
     if (password.length > MAX_PASSWORD_CHARS) return undefined;
-    if (this.#waiting >= MOST_AT_ONCE) throw new RangeError("Too many are logging in now");
+    if (this.#waiting >= MAX_AT_ONCE) throw new RangeError("Too many are logging in now");
     this.#waiting++;
     const account = this.#accounts.find((one) => one.name === name && one.secret.startsWith("scrypt$"));
     const check = this.#checking.then(() => isPassword(password, account?.secret ?? NOBODY));

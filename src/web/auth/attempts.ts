@@ -28,7 +28,7 @@ const PATIENCE: Readonly<Record<"address" | "name", Patience>> = {
 
 const FORGOTTEN_MS = 15 * 60_000;
 /** So many are remembered of each kind; then the oldest are forgotten. */
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;
 
 /** Who is guessing. */
 export interface Guesser {
@@ -78,7 +78,7 @@ export class Attempts {
       const count = before === undefined || last - before.last > FORGOTTEN_MS ? 1 : before.count + 1;
       known.delete(key);
       known.set(key, { count, last });
-      if (known.size > MOST_KEYS) known.delete(known.keys().next().value!);
+      if (known.size > MAX_KEYS) known.delete(known.keys().next().value!);
     }
   }
 

@@ -52,7 +52,7 @@ export const SESSION_COOKIE = "jobs_session";
 
 /** A password that was right is believed so long, without computing its hash again. */
 const BELIEVED_MS = 5 * 60_000;
-const MOST_BELIEVED = 1_000;
+const MAX_BELIEVED = 1_000;
 
 /** Lets people in. */
 export class Gate {
@@ -163,7 +163,7 @@ export class Gate {
   #believe(key: string, user: User): void {
     this.#believed.delete(key);
     this.#believed.set(key, { user, until: this.#options.clock.monotonic() + BELIEVED_MS });
-    if (this.#believed.size > MOST_BELIEVED) this.#believed.delete(this.#believed.keys().next().value!);
+    if (this.#believed.size > MAX_BELIEVED) this.#believed.delete(this.#believed.keys().next().value!);
   }
 
   #namedByProxy(c: Context, peer: string): User | undefined {

@@ -7,17 +7,17 @@ import type { Context, Hono } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { SESSION_COOKIE } from "./gate.ts";
 import { senderOf } from "./origin.ts";
-import { Refusal } from "../http/body.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import { HttpError } from "../http/body.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { formOf, SMALL_FORM_BYTES } from "../http/forms.ts";
 import { LoginPage } from "../pages/misc.tsx";
 import { localPath } from "../read/paging.ts";
 
 /** `GET` and `POST /login`: open to everybody. */
-export function loginRoutes(app: Hono<WebEnv>, desk: Desk): void {
+export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
   const page = (c: Context<WebEnv>, next: string, problem?: string) =>
     "<!doctype html>" +
-    <LoginPage prefix={desk.prefix} theme={getCookie(c, "jobs_theme")} next={next} problem={problem} />;
+    <LoginPage prefix={services.prefix} theme={getCookie(c, "jobs_theme")} next={next} problem={problem} />;
 
   const wait = (c: Context<WebEnv>, next: string, waitMs: number) => {
     const seconds = Math.ceil(waitMs / 1_000);
@@ -26,42 +26,42 @@ export function loginRoutes(app: Hono<WebEnv>, desk: Desk): void {
   };
 
   app.get("/login", (c) => {
-    if (!desk.gate.canLogIn) return c.redirect(`${desk.prefix}/`, 303);
+    if (!services.gate.canLogIn) return c.redirect(`${services.prefix}/`, 303);
     return c.html(page(c, localPath(c.req.query("next"))));
   });
 
   app.post("/login", async (c) => {
     // Else another site could log its visitor in as somebody else.
-    if (senderOf(c.req.raw.headers) === "other") throw new Refusal(403, "Another site sent this");
+    if (senderOf(c.req.raw.headers) === "other") throw new HttpError(403, "Another site sent this");
     const peer = c.env?.peer ?? "";
-    const address = desk.gate.addressOf(c, peer);
+    const address = services.gate.addressOf(c, peer);
     // Before the body: reading it costs more than this refusal. Not logged: the attempts that led here are.
-    const addressWaitMs = desk.gate.waitMs(address);
+    const addressWaitMs = services.gate.waitMs(address);
     if (addressWaitMs > 0) return wait(c, "/", addressWaitMs);
-    const form = await formOf(c, desk, SMALL_FORM_BYTES);
+    const form = await formOf(c, services, SMALL_FORM_BYTES);
     const next = localPath(form.get("next") ?? undefined);
-    const user = await desk.gate.logIn(c, peer, form.get("name")?.trim() ?? "", form.get("password") ?? "");
+    const user = await services.gate.logIn(c, peer, form.get("name")?.trim() ?? "", form.get("password") ?? "");
     if ("refused" in user) {
-      desk.audit.warn("Login refused", { user: form.get("name")?.slice(0, 64), address, why: user.refused });
+      services.audit.warn("Login refused", { user: form.get("name")?.slice(0, 64), address, why: user.refused });
       if (user.refused === "unknown") return c.html(page(c, next, "Name or password is wrong."), 401);
       return wait(c, next, user.waitMs);
     }
-    desk.audit.info("Logged in", { user: user.name, address });
-    setCookie(c, SESSION_COOKIE, desk.gate.sessions.begin(user.name), cookieOptions(c, desk));
-    return c.redirect(desk.prefix + next, 303);
+    services.audit.info("Logged in", { user: user.name, address });
+    setCookie(c, SESSION_COOKIE, services.gate.sessions.begin(user.name), cookieOptions(c, services));
+    return c.redirect(services.prefix + next, 303);
   });
 }
 
 /** Ends the visitor's session. */
-export function logOut(c: Context<WebEnv>, desk: Desk): Response {
+export function logOut(c: Context<WebEnv>, services: Services): Response {
   const { session } = c.get("visitor");
-  if (session !== undefined) desk.gate.sessions.end(session);
-  deleteCookie(c, SESSION_COOKIE, { path: desk.prefix || "/" });
-  return c.redirect(`${desk.prefix}/login`, 303);
+  if (session !== undefined) services.gate.sessions.end(session);
+  deleteCookie(c, SESSION_COOKIE, { path: services.prefix || "/" });
+  return c.redirect(`${services.prefix}/login`, 303);
 }
 
 /** For every cookie of ours: no script reads it, no other site sends it. */
-export function cookieOptions(c: Context, desk: Desk) {
+export function cookieOptions(c: Context, services: Services) {
   const secure = new URL(c.req.url).protocol === "https:" || c.req.header("x-forwarded-proto") === "https";
-  return { path: desk.prefix || "/", httpOnly: true, sameSite: "Strict", secure } as const;
+  return { path: services.prefix || "/", httpOnly: true, sameSite: "Strict", secure } as const;
 }

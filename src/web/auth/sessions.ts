@@ -17,7 +17,7 @@ export interface Session {
 }
 
 const LASTS_MS = 12 * 3_600_000;
-const MOST_ENDED = 10_000;
+const MAX_ENDED = 10_000;
 
 /** Makes and reads sessions. */
 export class Sessions {
@@ -50,7 +50,7 @@ export class Sessions {
   /** Ends a session before its time. */
   end(id: string): void {
     this.#ended.add(id);
-    if (this.#ended.size > MOST_ENDED) this.#ended.delete(this.#ended.values().next().value!);
+    if (this.#ended.size > MAX_ENDED) this.#ended.delete(this.#ended.values().next().value!);
   }
 
   /** The token for the forms of a session, or of a user who needs none. */

@@ -6,7 +6,7 @@
 import type { Clock } from "../../clock.ts";
 
 /** A request cannot be served as it is. */
-export class Refusal extends Error {
+export class HttpError extends Error {
   override readonly name = "Refusal";
   /** HTTP's status code. */
   readonly status: 400 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 503;
@@ -17,7 +17,7 @@ export class Refusal extends Error {
    * @param status HTTP's status code
    * @param message for people: what is wrong and what is wanted
    */
-  constructor(status: Refusal["status"], message: string) {
+  constructor(status: HttpError["status"], message: string) {
     super(message);
     this.status = status;
   }
@@ -36,7 +36,7 @@ const READ_TIMEOUT_MS = 10_000;
 const MAX_ARRIVING_BYTES = 64 * 1024 * 1024;
 
 /** Counts the bytes of the bodies that are arriving. */
-export class Arriving {
+export class BodyBudget {
   readonly #maxBytes: number;
   #bytes = 0;
 
@@ -45,10 +45,10 @@ export class Arriving {
     this.#maxBytes = maxBytes;
   }
 
-  /** @throws {Refusal} when the bodies that are arriving take too much memory */
+  /** @throws {HttpError} when the bodies that are arriving take too much memory */
   add(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes > this.#maxBytes) throw new Refusal(503, "Too many large requests are arriving: try again");
+    if (this.#bytes > this.#maxBytes) throw new HttpError(503, "Too many large requests are arriving: try again");
   }
 
   /** Takes back what {@linkcode add} counted. */
@@ -62,15 +62,15 @@ export class Arriving {
  *
  * @param maxBytes the largest body that is read
  * @param arriving bounds the memory of all bodies together; default: none other
- * @throws {Refusal} when it is larger, is not UTF-8, breaks off, takes over 10 seconds, or there is no memory for it
+ * @throws {HttpError} when it is larger, is not UTF-8, breaks off, takes over 10 seconds, or there is no memory for it
  */
 export async function readBody(
   request: Request,
   maxBytes: number,
   clock: Clock,
-  arriving: Arriving = new Arriving(),
+  arriving: BodyBudget = new BodyBudget(),
 ): Promise<string> {
-  const tooLarge = () => new Refusal(413, `The request is too large; expected at most ${maxBytes} bytes`);
+  const tooLarge = () => new HttpError(413, `The request is too large; expected at most ${maxBytes} bytes`);
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
   if (request.body === null) return "";
   const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -86,9 +86,9 @@ export async function readBody(
   try {
     for (;;) {
       const { value, done } = await reader.read().catch(() => {
-        throw new Refusal(400, "The request ended before its body was complete");
+        throw new HttpError(400, "The request ended before its body was complete");
       });
-      if (late) throw new Refusal(408, "The request took too long to arrive");
+      if (late) throw new HttpError(408, "The request took too long to arrive");
       if (done) return text + decoder.decode();
       size += value.byteLength;
       arriving.add(value.byteLength);
@@ -96,7 +96,7 @@ export async function readBody(
       text += decoder.decode(value, { stream: true });
     }
   } catch (error) {
-    if (error instanceof TypeError) throw new Refusal(400, "The request is not UTF-8 text");
+    if (error instanceof TypeError) throw new HttpError(400, "The request is not UTF-8 text");
     throw error;
   } finally {
     over.abort();

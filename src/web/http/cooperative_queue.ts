@@ -13,7 +13,7 @@ const SLICE_CHARS = 128 * 1024;
 const ITEM_CHARS = 500;
 
 /** Does one slice at a time. */
-export class Slices {
+export class CooperativeQueue {
   readonly #clock: Pick<Clock, "monotonic" | "sleep" | "turn">;
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;

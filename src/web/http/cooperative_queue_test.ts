@@ -1,10 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
-import { Slices } from "./cooperative_queue.ts";
+import { CooperativeQueue } from "./cooperative_queue.ts";
 
 Deno.test("slices: while others wait, the loop rests as long as a slice took", async () => {
   const clock = new FakeClock();
-  const slices = new Slices(clock);
+  const slices = new CooperativeQueue(clock);
   const done: string[] = [];
   const work = (name: string, tookMs: number) =>
     slices.run(() => {
@@ -27,7 +27,7 @@ Deno.test("slices: while others wait, the loop rests as long as a slice took", a
 
 Deno.test("slices: alone, a slice waits for nothing; one that fails holds up nobody", async () => {
   const clock = new FakeClock();
-  const slices = new Slices(clock);
+  const slices = new CooperativeQueue(clock);
   for (let i = 0; i < 3; i++) {
     await slices.run(() => void clock.advance(50));
     assertEquals(clock.sleeping, []);
@@ -43,7 +43,7 @@ Deno.test("slices: alone, a slice waits for nothing; one that fails holds up nob
 Deno.test("slices: maps a list in slices by the length of its texts", async () => {
   const clock = new FakeClock();
   let turns = 0;
-  const slices = new Slices({
+  const slices = new CooperativeQueue({
     monotonic: () => clock.monotonic(),
     sleep: (ms, signal) => clock.sleep(ms, signal),
     turn: () => Promise.resolve(void turns++),

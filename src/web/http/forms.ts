@@ -5,8 +5,8 @@
  */
 import type { Context } from "hono";
 import { parseLossless } from "../../job/json.ts";
-import { largeBodyBytes, readBody, Refusal } from "./body.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import { HttpError, largeBodyBytes, readBody } from "./body.ts";
+import type { Services, WebEnv } from "../services.ts";
 
 const forms = new WeakMap<Request, Promise<URLSearchParams>>();
 
@@ -19,29 +19,29 @@ const MAX_FIELDS = 1_100;
  * Returns the fields of a request's form. The first call for a request reads it.
  *
  * @param maxBytes the largest form that is read; default twice a payload and 1 MiB
- * @throws {Refusal} when the request has no form, or one that is too large
+ * @throws {HttpError} when the request has no form, or one that is too large
  */
 export function formOf(
   c: Context<WebEnv>,
-  desk: Desk,
-  maxBytes: number = largeBodyBytes(desk.maxPayloadBytes),
+  services: Services,
+  maxBytes: number = largeBodyBytes(services.maxPayloadBytes),
 ): Promise<URLSearchParams> {
   let form = forms.get(c.req.raw);
   if (form === undefined) {
-    form = read(c, desk, maxBytes);
+    form = read(c, services, maxBytes);
     forms.set(c.req.raw, form);
   }
   return form;
 }
 
-async function read(c: Context<WebEnv>, desk: Desk, maxBytes: number): Promise<URLSearchParams> {
+async function read(c: Context<WebEnv>, services: Services, maxBytes: number): Promise<URLSearchParams> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header("content-type") ?? "")) {
-    throw new Refusal(415, "The request has no form; expected application/x-www-form-urlencoded");
+    throw new HttpError(415, "The request has no form; expected application/x-www-form-urlencoded");
   }
-  const text = await readBody(c.req.raw, maxBytes, desk.clock, desk.arriving);
+  const text = await readBody(c.req.raw, maxBytes, services.clock, services.arriving);
   // Deno takes a second to split a megabyte of separators.
   if (text.split("&", MAX_FIELDS + 1).length > MAX_FIELDS) {
-    throw new Refusal(413, `The form has too many fields; expected at most ${MAX_FIELDS}`);
+    throw new HttpError(413, `The form has too many fields; expected at most ${MAX_FIELDS}`);
   }
   return new URLSearchParams(text);
 }
@@ -49,15 +49,15 @@ async function read(c: Context<WebEnv>, desk: Desk, maxBytes: number): Promise<U
 /**
  * Arguments as somebody typed them.
  *
- * @throws {Refusal} when they are no JSON array
+ * @throws {HttpError} when they are no JSON array
  */
 export function parseArgs(text: string): unknown[] {
   let args: unknown;
   try {
     args = parseLossless(text || "[]");
   } catch (error) {
-    throw new Refusal(422, `The arguments are no JSON: ${(error as Error).message}`);
+    throw new HttpError(422, `The arguments are no JSON: ${(error as Error).message}`);
   }
-  if (!Array.isArray(args)) throw new Refusal(422, 'The arguments are no array; wanted: such as ["bob", 5]');
+  if (!Array.isArray(args)) throw new HttpError(422, 'The arguments are no array; wanted: such as ["bob", 5]');
   return args;
 }

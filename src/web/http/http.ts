@@ -17,11 +17,11 @@ import { Readable } from "node:stream";
 import type { Clock } from "../../clock.ts";
 import { affordableConnections, keepAccepting } from "./accepting.ts";
 import { networkOf } from "../auth/network.ts";
-import { inTurn } from "./request_queue.ts";
-import { Unread } from "./write_backlog.ts";
+import { serializeRequests } from "./request_queue.ts";
+import { WriteBacklog } from "./write_backlog.ts";
 
 /** How long one waits for the other end, in milliseconds, and for how many. */
-export interface Patience {
+export interface HttpTimeouts {
   /** Until all headers are there, from the connection's beginning or the answer before. */
   readonly headMs: number;
   /** Until the whole request is there. */
@@ -40,7 +40,7 @@ export interface Patience {
   readonly unreadBytes: number;
 }
 
-const PATIENCE: Patience = {
+const PATIENCE: HttpTimeouts = {
   headMs: 10_000,
   requestMs: 30_000,
   idleMs: 30_000,
@@ -51,7 +51,7 @@ const PATIENCE: Patience = {
   unreadBytes: 64 * 1024 * 1024,
 };
 /** A request's head may be so large. */
-const MOST_HEAD_BYTES = 32 * 1024;
+const MAX_HEAD_BYTES = 32 * 1024;
 /** Answers under way may take so long when it ends. */
 const LAST_MS = 2_000;
 /** How long the sender of a body that was refused may read the answer. */
@@ -82,13 +82,13 @@ export async function listen(
     readonly port: number;
     readonly clock: Clock;
     readonly proxies: readonly string[];
-    readonly patience?: Partial<Patience>;
+    readonly patience?: Partial<HttpTimeouts>;
   },
 ): Promise<HttpServer> {
   const bounds = { ...PATIENCE, ...patience };
   const { headMs, requestMs, idleMs, silentMs, connections, perAddress, probeMs: intervalMs, unreadBytes } = bounds;
-  const unread = new Unread(unreadBytes);
-  const onRequest = inTurn(async (incoming, outgoing) => {
+  const unread = new WriteBacklog(unreadBytes);
+  const onRequest = serializeRequests(async (incoming, outgoing) => {
     hangUpUnlessRead(incoming, outgoing, clock);
     await answer(handler, unread, incoming, outgoing);
   });
@@ -98,7 +98,7 @@ export async function listen(
       requestTimeout: requestMs,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(1_000, headMs),
-      maxHeaderSize: MOST_HEAD_BYTES,
+      maxHeaderSize: MAX_HEAD_BYTES,
       // Node would answer those without a host itself, out of turn.
       requireHostHeader: false,
     },
@@ -177,7 +177,7 @@ function hangUpUnlessRead(incoming: IncomingMessage, outgoing: ServerResponse, c
 
 async function answer(
   handler: Handler,
-  unread: Unread,
+  unread: WriteBacklog,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
@@ -220,7 +220,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | un
 async function send(
   response: Response,
   outgoing: ServerResponse,
-  unread: Unread,
+  unread: WriteBacklog,
   gone: AbortSignal,
 ): Promise<void> {
   outgoing.statusCode = response.status;

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** So many may wait behind the one that is answered. Browsers and proxies send none ahead. */
-const MOST_AHEAD = 4;
+const MAX_AHEAD = 4;
 
 /** A connection's requests that have no whole answer yet. */
 interface Line {
@@ -21,7 +21,7 @@ interface Line {
  *
  * @param answer never throws
  */
-export function inTurn(
+export function serializeRequests(
   answer: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>,
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   const lines = new WeakMap<Socket, Line>();
@@ -30,7 +30,7 @@ export function inTurn(
     if (socket.destroyed) return;
     const line = lines.get(socket) ?? { length: 0, last: Promise.resolve() };
     lines.set(socket, line);
-    if (line.length > MOST_AHEAD) {
+    if (line.length > MAX_AHEAD) {
       socket.destroy();
       // Ends the reading of this packet, which may hold a thousand more; the parser catches it.
       throw new RangeError("Too many requests ahead");

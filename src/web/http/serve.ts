@@ -4,7 +4,7 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
-import { listen, type Patience } from "./http.ts";
+import { type HttpTimeouts, listen } from "./http.ts";
 import type { Web } from "../web.ts";
 
 /** Where to listen. */
@@ -45,7 +45,7 @@ export function parseListenAddress(text: string): Address {
  * @param patience what differs from the usual
  * @throws {RangeError} when others could reach it without a login, or something else listens there
  */
-export async function serve(web: Web, { host, port }: Address, patience?: Partial<Patience>): Promise<Server> {
+export async function serve(web: Web, { host, port }: Address, patience?: Partial<HttpTimeouts>): Promise<Server> {
   if (web.open && !isLoopback(host)) {
     throw new RangeError(
       `Anybody who reaches "${host}" could do anything: name users first (jobs web --new-user NAME prints a line for ` +

@@ -7,7 +7,7 @@
 import type { ServerResponse } from "node:http";
 
 /** Answers on their way, the oldest first. */
-export class Unread {
+export class WriteBacklog {
   readonly #most: number;
   readonly #sizes = new Map<ServerResponse, number>();
   #bytes = 0;

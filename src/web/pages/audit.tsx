@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ActPage, PastAct } from "../../store/admin/audit.ts";
+import type { AuditEntry, AuditPage } from "../../store/admin/audit.ts";
 import { number } from "../../text/format.ts";
 import { Empty, link, Time, type View } from "./view.tsx";
 import { Layout } from "./layout.tsx";
@@ -11,7 +11,7 @@ import { Layout } from "./layout.tsx";
 /** The page. Whoever may look may see it: it says less than the jobs do. */
 export function AuditPage({ view, page, cursor }: {
   readonly view: View;
-  readonly page: ActPage;
+  readonly page: AuditPage;
   readonly cursor: string | undefined;
 }) {
   return (
@@ -32,7 +32,7 @@ export function AuditPage({ view, page, cursor }: {
   );
 }
 
-function ActTable({ view, acts }: { readonly view: View; readonly acts: readonly PastAct[] }) {
+function ActTable({ view, acts }: { readonly view: View; readonly acts: readonly AuditEntry[] }) {
   return (
     <table class="list">
       <thead>

@@ -7,8 +7,8 @@ import { formatDuration } from "../../job/duration.ts";
 import type { Sample } from "../read/live_stats.ts";
 
 /** It shows as much as there is, within these; the script knows them too. */
-const SHORTEST_MS = 60_000;
-const LONGEST_MS = 5 * 60_000;
+const MIN_DURATION_MS = 60_000;
+const MAX_DURATION_MS = 5 * 60_000;
 const WIDTH = 1000;
 const HEIGHT = 140;
 
@@ -21,8 +21,8 @@ interface Rate {
 
 /** The chart. */
 export function chart(samples: readonly Sample[], now: number) {
-  const shownSamples = samples.filter((sample) => sample.at > now - LONGEST_MS);
-  const spanMs = Math.max(SHORTEST_MS, now - (shownSamples[0]?.at ?? now));
+  const shownSamples = samples.filter((sample) => sample.at > now - MAX_DURATION_MS);
+  const spanMs = Math.max(MIN_DURATION_MS, now - (shownSamples[0]?.at ?? now));
   const rates = ratesOf(shownSamples);
   const top = Math.max(1, ...rates.map((rate) => rate.processed));
   const line = (value: (rate: Rate) => number) =>

@@ -123,10 +123,10 @@ function MeasuresTable({ view, measured }: { readonly view: View; readonly measu
 }
 
 /** So many bars are enough for any span. */
-const MOST_BARS = 60;
+const MAX_BARS = 60;
 
 function OverTime({ one, stepMs }: { readonly one: ClassMeasures; readonly stepMs: number }) {
-  const perBar = Math.ceil(one.series.length / MOST_BARS);
+  const perBar = Math.ceil(one.series.length / MAX_BARS);
   const bars = Array.from(
     { length: Math.ceil(one.series.length / perBar) },
     (_, i) => one.series.slice(i * perBar, (i + 1) * perBar).reduce((sum, count) => sum + count, 0),

@@ -10,8 +10,8 @@ import { describeSchedule } from "../../cron/schedule_spec.ts";
 import { number } from "../../text/format.ts";
 import { inZone, outcomeOf } from "../../text/cron.ts";
 import { changeCron, type CronVerb } from "../actions/cron.ts";
-import { Refusal } from "../http/body.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import { HttpError } from "../http/body.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { document } from "../read/job_view.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
 import { back, html, viewOf } from "./responses.tsx";
@@ -21,24 +21,24 @@ const NEXT_TIMES = 5;
 const HISTORY = 50;
 
 /** The pages and the forms on them. */
-export function cronRoutes(app: Hono<WebEnv>, desk: Desk): void {
+export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/cron", async (c) => {
-    const [view, entries] = await Promise.all([viewOf(desk, c), desk.crontab.list()]);
-    return html(desk, c, <CronPage view={view} entries={entries} />);
+    const [view, entries] = await Promise.all([viewOf(services, c), services.crontab.list()]);
+    return html(services, c, <CronPage view={view} entries={entries} />);
   });
   app.get("/cron/:name", async (c) => {
     const name = c.req.param("name");
-    const [view, entry] = await Promise.all([viewOf(desk, c), desk.crontab.get(name)]);
-    if (entry === undefined) throw new Refusal(404, `No cron entry "${name.slice(0, 80)}"`);
+    const [view, entry] = await Promise.all([viewOf(services, c), services.crontab.get(name)]);
+    if (entry === undefined) throw new HttpError(404, `No cron entry "${name.slice(0, 80)}"`);
     const [times, records] = await Promise.all([
-      entry.definition === undefined ? [] : desk.crontab.next(name, NEXT_TIMES),
-      desk.crontab.history(name, HISTORY),
+      entry.definition === undefined ? [] : services.crontab.next(name, NEXT_TIMES),
+      services.crontab.history(name, HISTORY),
     ]);
-    const shown = entry.definition && desk.mask.value(entry.definition);
-    return html(desk, c, <CronEntryPage view={view} entry={entry} shown={shown} times={times} records={records} />);
+    const shown = entry.definition && services.mask.value(entry.definition);
+    return html(services, c, <CronEntryPage view={view} entry={entry} shown={shown} times={times} records={records} />);
   });
   for (const verb of ["run", "pause", "resume", "remove"] as const) {
-    app.post(`/cron/:name/${verb}`, (c) => cronForm(desk, c, c.req.param("name"), verb));
+    app.post(`/cron/:name/${verb}`, (c) => cronForm(services, c, c.req.param("name"), verb));
   }
 }
 
@@ -49,10 +49,10 @@ const DONE: Readonly<Record<CronVerb, string>> = {
   remove: "is removed",
 };
 
-async function cronForm(desk: Desk, c: Context<WebEnv>, name: string, verb: CronVerb): Promise<Response> {
-  const jid = await changeCron(desk, c.get("visitor"), name, verb);
+async function cronForm(services: Services, c: Context<WebEnv>, name: string, verb: CronVerb): Promise<Response> {
+  const jid = await changeCron(services, c.get("visitor"), name, verb);
   const text = `Cron entry ${name} ${DONE[verb]}${jid === undefined ? "" : ` as ${jid}`}.`;
-  return await back(desk, c, { kind: "ok", text }, verb === "remove" ? "/cron" : undefined);
+  return await back(services, c, { kind: "ok", text }, verb === "remove" ? "/cron" : undefined);
 }
 
 function CronPage({ view, entries }: { readonly view: View; readonly entries: readonly CrontabEntry[] }) {

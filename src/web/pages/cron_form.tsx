@@ -8,9 +8,9 @@ import type { Context, Hono } from "hono";
 import type { CronDefinition } from "../../cron/definition.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import { entryInput } from "../../cron/entry_input.ts";
-import { Refusal } from "../http/body.ts";
+import { HttpError } from "../http/body.ts";
 import { addCron, type CronPreview, definitionOf, editCron, previewCron } from "../actions/cron.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
 import { document, text } from "../read/job_view.ts";
@@ -34,28 +34,28 @@ const FIELDS = ["name", "rule", "every", "timezone", "class", "args", "queue"] a
 const EMPTY: CronFields = { name: "", rule: "", every: "", timezone: "", class: "", args: "[]", queue: "" };
 
 /** The forms. */
-export function cronFormRoutes(app: Hono<WebEnv>, desk: Desk): void {
+export function cronFormRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/cron-new", async (c) => {
     requireOperator(c);
-    const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
-    return html(desk, c, <CronFormPage view={view} fields={EMPTY} classes={classes} />);
+    const [view, classes] = await Promise.all([viewOf(services, c), knownClasses(services)]);
+    return html(services, c, <CronFormPage view={view} fields={EMPTY} classes={classes} />);
   });
-  app.post("/cron-new", (c) => keep(desk, c, undefined));
+  app.post("/cron-new", (c) => keep(services, c, undefined));
   app.get("/cron/:name/edit", async (c) => {
     requireOperator(c);
-    const definition = await definitionOf(desk, c.req.param("name"));
-    const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
-    const fields = fieldsOf(definition, desk);
-    return html(desk, c, <CronFormPage view={view} fields={fields} classes={classes} editing={definition.name} />);
+    const definition = await definitionOf(services, c.req.param("name"));
+    const [view, classes] = await Promise.all([viewOf(services, c), knownClasses(services)]);
+    const fields = fieldsOf(definition, services);
+    return html(services, c, <CronFormPage view={view} fields={fields} classes={classes} editing={definition.name} />);
   });
-  app.post("/cron/:name/edit", (c) => keep(desk, c, c.req.param("name")));
+  app.post("/cron/:name/edit", (c) => keep(services, c, c.req.param("name")));
 }
 
-function fieldsOf(definition: CronDefinition, desk: Desk): CronFields {
-  if (!desk.mask.showsWhole(definition.args)) {
-    throw new Refusal(422, "The arguments are too large to be edited here; use jobs cron edit");
+function fieldsOf(definition: CronDefinition, services: Services): CronFields {
+  if (!services.mask.showsWhole(definition.args)) {
+    throw new HttpError(422, "The arguments are too large to be edited here; use jobs cron edit");
   }
-  const { name, rule, every, timezone, args, queue } = desk.mask.value(entryInput(definition)) as CronEntryInput;
+  const { name, rule, every, timezone, args, queue } = services.mask.value(entryInput(definition)) as CronEntryInput;
   return {
     name,
     rule: rule ?? "",
@@ -68,8 +68,8 @@ function fieldsOf(definition: CronDefinition, desk: Desk): CronFields {
 }
 
 /** Keeps what was sent; or shows it again, with what is wrong with it, or what it comes to. */
-async function keep(desk: Desk, c: Context<WebEnv>, editing: string | undefined): Promise<Response> {
-  const form = await formOf(c, desk);
+async function keep(services: Services, c: Context<WebEnv>, editing: string | undefined): Promise<Response> {
+  const form = await formOf(c, services);
   const fields = Object.fromEntries(
     FIELDS.map((name) => [name, (form.get(name) ?? "").trim()]),
   ) as unknown as CronFields;
@@ -77,21 +77,21 @@ async function keep(desk: Desk, c: Context<WebEnv>, editing: string | undefined)
   let preview: CronPreview | undefined;
   try {
     const input = inputOf(editing === undefined ? fields : { ...fields, name: editing });
-    preview = previewCron(desk, input);
+    preview = previewCron(services, input);
     if (form.get("do") !== "check") {
       const visitor = c.get("visitor");
-      if (editing === undefined) await addCron(desk, visitor, input);
-      else await editCron(desk, visitor, editing, input);
+      if (editing === undefined) await addCron(services, visitor, input);
+      else await editCron(services, visitor, editing, input);
       const said = { kind: "ok", text: `Cron entry ${input.name} occurs ${preview.words}.` } as const;
-      return await back(desk, c, said, `/cron/${encodeURIComponent(input.name)}`);
+      return await back(services, c, said, `/cron/${encodeURIComponent(input.name)}`);
     }
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof HttpError)) throw error;
     problem = error.message;
   }
-  const [view, classes] = await Promise.all([viewOf(desk, c), knownClasses(desk)]);
+  const [view, classes] = await Promise.all([viewOf(services, c), knownClasses(services)]);
   const shown = { fields, classes, editing, problem, preview };
-  return html(desk, c, <CronFormPage view={view} {...shown} />, problem === undefined ? 200 : 422);
+  return html(services, c, <CronFormPage view={view} {...shown} />, problem === undefined ? 200 : 422);
 }
 
 /** What stands in the form. What is empty is not said, in place of what was said before. */

@@ -5,7 +5,7 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import type { EndedJob } from "../../job/result.ts";
-import type { EndedList } from "../read/results.ts";
+import type { FinishedList } from "../read/results.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { logOf } from "../read/results.ts";
 import { argsLine, cut, document, text } from "../read/job_view.ts";
@@ -15,7 +15,7 @@ import { Layout } from "./layout.tsx";
 import { StateDiagram } from "./states.tsx";
 
 /** Those that have ended. */
-export function DonePage({ view, list }: { readonly view: View; readonly list: EndedList }) {
+export function FinishedPage({ view, list }: { readonly view: View; readonly list: FinishedList }) {
   const { rows, text, cursor, next } = list;
   return (
     <Layout view={view} title="Done">
@@ -134,7 +134,7 @@ function failuresOf({ payload, attempt: said, error, ended_at: at }: EndedJob): 
 }
 
 /** One that has ended. */
-export function EndedPage({ view, job }: { readonly view: View; readonly job: EndedJob }) {
+export function FinishedJobPage({ view, job }: { readonly view: View; readonly job: EndedJob }) {
   const rows: [string, unknown][] = [
     ["Try", job.attempt],
     ["Took", job.elapsed_ms === undefined ? undefined : took(job)],

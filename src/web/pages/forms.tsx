@@ -9,14 +9,14 @@ import { deleteCookie, setCookie } from "hono/cookie";
 import { formatDuration, parseDuration } from "../../job/duration.ts";
 import type { JobRequest } from "../../job/payload.ts";
 import { actOnJobs, pushAgain, pushJob, setLimit, setPaused } from "../actions/jobs.ts";
-import { Refusal } from "../http/body.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import { HttpError } from "../http/body.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { describeFilter, type Filter, isEmpty, parseFilter } from "../read/filter.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
 import { cookieOptions, logOut } from "../auth/login.tsx";
 import { checkQueue, type JobAction, parsePlace, placePath } from "../read/job_sets.ts";
-import { askProcess, cancelRunning, dumpProcess, type ProcessVerb } from "../actions/workers.ts";
+import { askWorker, cancelRunning, dumpWorker, type WorkerVerb } from "../actions/workers.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
@@ -48,28 +48,28 @@ const VERBS: Readonly<Record<JobAction, string>> = {
 const COUNT_MS = 1_000;
 
 /** The forms. */
-export function actRoutes(app: Hono<WebEnv>, desk: Desk): void {
-  app.post("/jobs/act", (c) => actOnJobsForm(desk, c));
+export function formRoutes(app: Hono<WebEnv>, services: Services): void {
+  app.post("/jobs/act", (c) => actOnJobsForm(services, c));
   app.post("/jobs/cancel", async (c) => {
-    const form = await formOf(c, desk);
+    const form = await formOf(c, services);
     const jid = form.get("jid") ?? "";
-    await cancelRunning(desk, c.get("visitor"), jid, form.get("process") ?? "");
-    return await back(desk, c, { kind: "ok", text: `Asked for the end of ${jid}.` });
+    await cancelRunning(services, c.get("visitor"), jid, form.get("process") ?? "");
+    return await back(services, c, { kind: "ok", text: `Asked for the end of ${jid}.` });
   });
 
-  app.post("/push", (c) => pushForm(desk, c));
-  app.post("/jobs/:jid/edit", (c) => pushForm(desk, c));
+  app.post("/push", (c) => pushForm(services, c));
+  app.post("/jobs/:jid/edit", (c) => pushForm(services, c));
 
   for (const verb of ["pause", "resume"] as const) {
     app.post(`/queues/${verb}`, async (c) => {
-      await setPaused(desk, c.get("visitor"), ALL_QUEUES, verb === "pause");
+      await setPaused(services, c.get("visitor"), ALL_QUEUES, verb === "pause");
       const text = verb === "pause" ? "All queues are paused: nothing is taken." : "Queues are taken from again.";
-      return await back(desk, c, { kind: "ok", text });
+      return await back(services, c, { kind: "ok", text });
     });
     app.post(`/queues/:name/${verb}`, async (c) => {
       const name = checkQueue(c.req.param("name"));
-      await setPaused(desk, c.get("visitor"), name, verb === "pause");
-      return await back(desk, c, {
+      await setPaused(services, c.get("visitor"), name, verb === "pause");
+      return await back(services, c, {
         kind: "ok",
         text: `Queue ${name} is ${verb === "pause" ? "paused" : "taken from again"}.`,
       });
@@ -78,47 +78,49 @@ export function actRoutes(app: Hono<WebEnv>, desk: Desk): void {
 
   app.post("/queues/:name/limit", async (c) => {
     const name = checkQueue(c.req.param("name"));
-    const form = await formOf(c, desk);
-    const limit = await setLimit(desk, c.get("visitor"), name, {
+    const form = await formOf(c, services);
+    const limit = await setLimit(services, c.get("visitor"), name, {
       running: form.get("running") ?? "",
       starts: form.get("starts") ?? "",
     });
     const text = `Queue ${name} is ${limitText(limit) ? `limited: ${limitText(limit)}` : "not limited"}.`;
-    return await back(desk, c, { kind: "ok", text });
+    return await back(services, c, { kind: "ok", text });
   });
 
   for (const verb of ["quiet", "resume", "stop"] as const) {
-    app.post(`/processes/${verb}`, (c) => askForm(desk, c, verb, undefined));
-    app.post(`/processes/:identity/${verb}`, (c) => askForm(desk, c, verb, c.req.param("identity")));
+    app.post(`/processes/${verb}`, (c) => askForm(services, c, verb, undefined));
+    app.post(`/processes/:identity/${verb}`, (c) => askForm(services, c, verb, c.req.param("identity")));
   }
   app.post("/processes/:identity/dump", async (c) => {
     const identity = c.req.param("identity");
-    const dump = await dumpProcess(desk, c.get("visitor"), identity);
-    return html(desk, c, <DumpPage view={await viewOf(desk, c)} identity={identity} dump={dump} />);
+    const dump = await dumpWorker(services, c.get("visitor"), identity);
+    return html(services, c, <DumpPage view={await viewOf(services, c)} identity={identity} dump={dump} />);
   });
 
   app.post("/theme", async (c) => {
-    const theme = (await formOf(c, desk)).get("theme") ?? "";
-    const { path } = cookieOptions(c, desk);
+    const theme = (await formOf(c, services)).get("theme") ?? "";
+    const { path } = cookieOptions(c, services);
     if (theme === "auto") deleteCookie(c, THEME_COOKIE, { path });
-    else setCookie(c, THEME_COOKIE, theme, { ...cookieOptions(c, desk), maxAge: 365 * 86_400 });
-    return await back(desk, c);
+    else setCookie(c, THEME_COOKIE, theme, { ...cookieOptions(c, services), maxAge: 365 * 86_400 });
+    return await back(services, c);
   });
-  app.post("/logout", (c) => logOut(c, desk));
+  app.post("/logout", (c) => logOut(c, services));
 }
 
-async function actOnJobsForm(desk: Desk, c: Context<WebEnv>): Promise<Response> {
-  const form = await formOf(c, desk);
+async function actOnJobsForm(services: Services, c: Context<WebEnv>): Promise<Response> {
+  const form = await formOf(c, services);
   const [action, scope] = parseDo(form.get("do") ?? "");
   const place = parsePlace(form.get("in") ?? "");
   const filter = parseFilter(form);
   const refs = form.getAll("ref");
   const queue = form.get("queue_to")?.trim() ?? "";
   if (action === "move") checkQueue(queue);
-  if (scope === "ticked" && refs.length === 0) return await back(desk, c, { kind: "bad", text: "Nothing is ticked." });
+  if (scope === "ticked" && refs.length === 0) {
+    return await back(services, c, { kind: "bad", text: "Nothing is ticked." });
+  }
   if (form.get("confirmed") !== "yes" && (scope === "all" || isForGood(action))) {
     const question = scope === "all"
-      ? await questionForAll(desk, action, place, filter, queue)
+      ? await questionForAll(services, action, place, filter, queue)
       : `${VERBS[action]} ${jobs(refs.length)}${isForGood(action) ? " for good" : ""}?`;
     const fields = {
       ...filter,
@@ -128,10 +130,10 @@ async function actOnJobsForm(desk: Desk, c: Context<WebEnv>): Promise<Response> 
       back: localPath(form.get("back") ?? undefined),
     };
     return html(
-      desk,
+      services,
       c,
       <ConfirmPage
-        view={await viewOf(desk, c)}
+        view={await viewOf(services, c)}
         question={question}
         label={`Yes, ${action}`}
         action="/jobs/act"
@@ -141,20 +143,20 @@ async function actOnJobsForm(desk: Desk, c: Context<WebEnv>): Promise<Response> 
     );
   }
   const selection = scope === "all" ? { place, filter } : { refs };
-  const { changed } = await actOnJobs(desk, c.get("visitor"), action, selection, queue);
+  const { changed } = await actOnJobs(services, c.get("visitor"), action, selection, queue);
   if (changed === undefined) {
-    return await back(desk, c, { kind: "ok", text: "That takes a while; it goes on by itself." });
+    return await back(services, c, { kind: "ok", text: "That takes a while; it goes on by itself." });
   }
   const missed = scope === "ticked" ? refs.length - changed : 0;
   const why = action === "cancel" ? "had moved on meanwhile, or cannot be read" : "had moved on meanwhile";
   const text = `${jobs(changed)} ${DONE[action]}.` + (missed > 0 ? ` ${jobs(missed)} ${why}.` : "");
   const gone = localPath(form.get("back") ?? undefined).startsWith("/jobs/");
-  return await back(desk, c, { kind: missed > 0 ? "bad" : "ok", text }, gone ? placePath(place) : undefined);
+  return await back(services, c, { kind: missed > 0 ? "bad" : "ok", text }, gone ? placePath(place) : undefined);
 }
 
 function parseDo(text: string): [JobAction, "ticked" | "all"] {
   const match = /^(retry|kill|cancel|delete|move):(ticked|all)$/.exec(text);
-  if (match === null) throw new Refusal(400, `No action "${text.slice(0, 40)}"`);
+  if (match === null) throw new HttpError(400, `No action "${text.slice(0, 40)}"`);
   return [match[1] as JobAction, match[2] as "ticked" | "all"];
 }
 
@@ -164,7 +166,7 @@ function isForGood(action: JobAction): boolean {
 }
 
 async function questionForAll(
-  desk: Desk,
+  services: Services,
   action: JobAction,
   place: Place,
   filter: Filter,
@@ -174,39 +176,39 @@ async function questionForAll(
   const to = action === "move" ? ` to queue ${queue}` : "";
   const tail = isForGood(action) ? " for good" : place.in === "scheduled" && action === "retry" ? " now" : "";
   if (isEmpty(filter)) {
-    const size = sizeOf(place, await desk.store.stats());
+    const size = sizeOf(place, await services.store.stats());
     return `${verb} all ${jobs(size)} in ${placeName(place)}${to}${tail}?`;
   }
-  const { count, whole } = await countMatching(desk, { place, filter, budgetMs: COUNT_MS });
+  const { count, whole } = await countMatching(services, { place, filter, budgetMs: COUNT_MS });
   const many = whole ? jobs(count) : `${number(count)} and more jobs`;
   return `${verb} ${many} in ${placeName(place)} with ${describeFilter(filter)}${to}${tail}?`;
 }
 
-async function pushForm(desk: Desk, c: Context<WebEnv>): Promise<Response> {
-  const form = await formOf(c, desk);
+async function pushForm(services: Services, c: Context<WebEnv>): Promise<Response> {
+  const form = await formOf(c, services);
   const field = (name: string) => (form.get(name) ?? "").trim();
   const ref = form.get("ref");
-  const original = ref === null ? undefined : await desk.store.get(ref);
-  if (ref !== null && original === undefined) throw new Refusal(404, "This job has moved on meanwhile");
+  const original = ref === null ? undefined : await services.store.get(ref);
+  if (ref !== null && original === undefined) throw new HttpError(404, "This job has moved on meanwhile");
   try {
     const request = {
       class: field("class"),
       args: parseArgs(field("args")),
       queue: field("queue") || "default",
     };
-    const jid = original ? await pushAgain(desk, c.get("visitor"), original, request) : await pushJob(
-      desk,
+    const jid = original ? await pushAgain(services, c.get("visitor"), original, request) : await pushJob(
+      services,
       c.get("visitor"),
       { ...request, ...whenOf(field("when")), ...retryOf(field("retry")) } as JobRequest,
     );
     return await back(
-      desk,
+      services,
       c,
       { kind: "ok", text: `Pushed as ${jid}.` },
       original ? placePath(original.place) : `/jobs/${jid}`,
     );
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof HttpError)) throw error;
     const filled = {
       class: field("class"),
       args: field("args"),
@@ -216,12 +218,12 @@ async function pushForm(desk: Desk, c: Context<WebEnv>): Promise<Response> {
     };
     const shown = original && { jid: c.req.param("jid") ?? "-", ref: original.ref };
     return html(
-      desk,
+      services,
       c,
       <PushPage
-        view={await viewOf(desk, c)}
+        view={await viewOf(services, c)}
         form={filled}
-        classes={await knownClasses(desk)}
+        classes={await knownClasses(services)}
         original={shown}
         problem={error.message}
       />,
@@ -238,7 +240,7 @@ function whenOf(text: string): { in?: string; at?: string } {
   try {
     return { in: formatDuration(parseDuration(when)) && when };
   } catch (error) {
-    throw new Refusal(422, (error as Error).message);
+    throw new HttpError(422, (error as Error).message);
   }
 }
 
@@ -246,25 +248,25 @@ function retryOf(text: string): { retry?: boolean | number } {
   if (text === "") return {};
   if (text === "true" || text === "false") return { retry: text === "true" };
   if (/^\d{1,6}$/.test(text)) return { retry: Number(text) };
-  throw new Refusal(422, `Retries are "${text}"; wanted: a number of times, true or false`);
+  throw new HttpError(422, `Retries are "${text}"; wanted: a number of times, true or false`);
 }
 
 async function askForm(
-  desk: Desk,
+  services: Services,
   c: Context<WebEnv>,
-  verb: ProcessVerb,
+  verb: WorkerVerb,
   identity: string | undefined,
 ): Promise<Response> {
-  const form = await formOf(c, desk);
+  const form = await formOf(c, services);
   if (verb === "stop" && form.get("confirmed") !== "yes") {
     const fields = { back: localPath(form.get("back") ?? undefined) };
     const path = identity === undefined ? "/processes/stop" : `/processes/${encodeURIComponent(identity)}/stop`;
     const question = identity === undefined ? "Stop all processes?" : `Stop ${identity}?`;
     return html(
-      desk,
+      services,
       c,
       <ConfirmPage
-        view={await viewOf(desk, c)}
+        view={await viewOf(services, c)}
         question={question}
         label="Yes, stop"
         action={path}
@@ -273,7 +275,7 @@ async function askForm(
       />,
     );
   }
-  const asked = await askProcess(desk, c.get("visitor"), identity, verb);
+  const asked = await askWorker(services, c.get("visitor"), identity, verb);
   const whom = identity ?? `${asked} ${asked === 1 ? "process" : "processes"}`;
-  return await back(desk, c, { kind: "ok", text: `Asked ${whom} to ${verb === "quiet" ? "be quiet" : verb}.` });
+  return await back(services, c, { kind: "ok", text: `Asked ${whom} to ${verb === "quiet" ? "be quiet" : verb}.` });
 }

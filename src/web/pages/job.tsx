@@ -9,7 +9,7 @@ import { placeName } from "../../store/ops/job_sets.ts";
 import { number } from "../../text/format.ts";
 import { isoTime } from "../../text/times.ts";
 import { actionsIn } from "../read/job_sets.ts";
-import { cut, document, type ShownJob, text } from "../read/job_view.ts";
+import { cut, document, type JobView, text } from "../read/job_view.ts";
 import { ActionButton, Empty, Hidden, link, type View } from "./view.tsx";
 import { Attempts, attemptsOf, LogTail } from "./attempts.tsx";
 import { actionLabel, QueueNames } from "./job_table.tsx";
@@ -22,7 +22,7 @@ export const FAR = 10_000;
 /** One place where the job is. Usually it is in one. */
 export interface JobDetail {
   readonly entry: Entry;
-  readonly job: ShownJob;
+  readonly job: JobView;
   readonly reasons: readonly string[];
   readonly backtrace: readonly string[];
   /** How many are taken before it, counted up to {@linkcode FAR}; undefined when it is in no queue. */
@@ -187,7 +187,7 @@ const TIMES = new Set(["created_at", "enqueued_at", "failed_at", "retried_at", "
 /** They stand elsewhere on the page. */
 const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_backtrace", "errors"]);
 
-function Fields({ job }: { readonly job: ShownJob }) {
+function Fields({ job }: { readonly job: JobView }) {
   const rows = Object.entries(job.payload ?? {}).filter(([name]) => !ELSEWHERE.has(name)).slice(0, 200);
   return (
     <section>

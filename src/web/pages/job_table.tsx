@@ -9,7 +9,7 @@ import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
 import { type Filter, FILTERS, isEmpty } from "../read/filter.ts";
 import { actionsIn, type JobAction, placePath } from "../read/job_sets.ts";
-import type { ShownJob } from "../read/job_view.ts";
+import type { JobView } from "../read/job_view.ts";
 import { Empty, Hidden, jobs, link, Time, type View } from "./view.tsx";
 
 /** What the actions are called, by place. */
@@ -39,7 +39,7 @@ const TIME_HEADINGS: Readonly<Record<Place["in"], string>> = {
 export interface JobList {
   readonly place: Place;
   readonly filter: Filter;
-  readonly rows: readonly ShownJob[];
+  readonly rows: readonly JobView[];
   readonly size: number;
   readonly cursor: string | undefined;
   readonly next: string | undefined;
@@ -154,7 +154,7 @@ function Toolbar({ list, actions }: { readonly list: JobList; readonly actions: 
 export function JobTable({ view, place, rows, ticks }: {
   readonly view: View;
   readonly place: Place;
-  readonly rows: readonly ShownJob[];
+  readonly rows: readonly JobView[];
   readonly ticks: boolean;
 }) {
   const failed = place.in === "retry" || place.in === "dead";
@@ -205,7 +205,7 @@ export function JobTable({ view, place, rows, ticks }: {
 }
 
 /** The class, the arguments, the tags. */
-export function JobName({ view, job }: { readonly view: View; readonly job: ShownJob }) {
+export function JobName({ view, job }: { readonly view: View; readonly job: JobView }) {
   return (
     <>
       <a class="class" href={jobPath(view, job)}>{job.class}</a>
@@ -216,7 +216,7 @@ export function JobName({ view, job }: { readonly view: View; readonly job: Show
 }
 
 /** The page of a job; its ref spares looking for it. */
-function jobPath(view: View, job: ShownJob): string {
+function jobPath(view: View, job: JobView): string {
   return link(view, `/jobs/${encodeURIComponent(job.jid || "-")}`, { ref: job.ref });
 }
 

@@ -6,7 +6,7 @@
 import type { SettingRow } from "../services.ts";
 import type { Mask } from "../read/mask.ts";
 import { placePath } from "../read/job_sets.ts";
-import type { ShownJob } from "../read/job_view.ts";
+import type { JobView } from "../read/job_view.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
 import { Empty, Hidden, jobs, link, type View } from "./view.tsx";
@@ -89,7 +89,7 @@ export function ConfirmPage({ view, question, label, action, fields, refs }: {
 /** What was found in one place. */
 export interface Found {
   readonly place: Place;
-  readonly rows: readonly ShownJob[];
+  readonly rows: readonly JobView[];
   /** There is more, or there was no time to look at all. */
   readonly more: boolean;
 }

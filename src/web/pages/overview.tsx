@@ -4,7 +4,7 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { ProcessInfo, Stats } from "../../store/admin/admin.ts";
+import type { Stats, WorkerInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { DayCount } from "../../store/admin/history.ts";
 import { number } from "../../text/format.ts";
@@ -29,7 +29,7 @@ const TILES: readonly { name: Exclude<keyof Stats, "queues">; label: string; pat
 /** The overview. */
 export function Overview({ view, processes, samples, days }: {
   readonly view: View;
-  readonly processes: readonly ProcessInfo[];
+  readonly processes: readonly WorkerInfo[];
   readonly samples: readonly Sample[];
   readonly days: readonly DayCount[];
 }) {
@@ -93,7 +93,7 @@ const SLOW_MS = 60_000;
 /** What somebody should look at. */
 export function attention(
   stats: Stats,
-  processes: readonly ProcessInfo[],
+  processes: readonly WorkerInfo[],
   now: number,
 ): readonly { readonly text: string; readonly path: string }[] {
   const live = processes.filter((process) => process.alive);

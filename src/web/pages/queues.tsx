@@ -4,9 +4,9 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { ProcessInfo, QueueInfo } from "../../store/admin/admin.ts";
+import type { QueueInfo, WorkerInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
-import { formatStarts, MOST_RUNNING } from "../../store/port/limits.ts";
+import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
 import { ActionButton, Empty, Hidden, jobs, link, type View } from "./view.tsx";
@@ -68,7 +68,7 @@ function LimitForm({ view, queue: { name, limit } }: { readonly view: View; read
             name="running"
             type="number"
             min="1"
-            max={String(MOST_RUNNING)}
+            max={String(MAX_RUNNING)}
             value={running === undefined ? "" : String(running)}
             placeholder="any"
           />
@@ -165,7 +165,7 @@ export function QueuePage({ view, queue, takers, list }: {
   readonly view: View;
   readonly queue: QueueInfo;
   /** The live processes that take from it. */
-  readonly takers: readonly ProcessInfo[];
+  readonly takers: readonly WorkerInfo[];
   readonly list: JobList;
 }) {
   return (

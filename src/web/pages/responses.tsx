@@ -6,8 +6,8 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { Child } from "hono/jsx";
-import { Refusal } from "../http/body.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import { HttpError } from "../http/body.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { formOf } from "../http/forms.ts";
 import { cookieOptions } from "../auth/login.tsx";
 import { herePath, localPath } from "../read/paging.ts";
@@ -20,45 +20,50 @@ export const THEME_COOKIE = "jobs_theme";
 const THEMES: readonly string[] = ["light", "dark"];
 
 /** What pages see. */
-export async function viewOf(desk: Desk, c: Context<WebEnv>): Promise<View> {
+export async function viewOf(services: Services, c: Context<WebEnv>): Promise<View> {
   const visitor = c.get("visitor");
   const theme = getCookie(c, THEME_COOKIE);
   return {
-    prefix: desk.prefix,
-    here: herePath(desk, c),
+    prefix: services.prefix,
+    here: herePath(services, c),
     visitor,
     canAct: visitor.role === "operator",
     canLogOut: visitor.by === "cookie",
-    now: desk.clock.now(),
-    stats: await desk.store.stats(),
-    storeUrl: desk.store.url,
-    operations: desk.operations.list(),
-    flash: takeFlash(desk, c),
+    now: services.clock.now(),
+    stats: await services.store.stats(),
+    storeUrl: services.store.url,
+    operations: services.operations.list(),
+    flash: takeFlash(services, c),
     theme: THEMES.includes(theme ?? "") ? theme : undefined,
   };
 }
 
-/** @throws {Refusal} when the visitor may not act: a form that acts is of no use to a reader */
+/** @throws {HttpError} when the visitor may not act: a form that acts is of no use to a reader */
 export function requireOperator(c: Context<WebEnv>): void {
-  if (c.get("visitor").role !== "operator") throw new Refusal(403, "You may look, not act");
+  if (c.get("visitor").role !== "operator") throw new HttpError(403, "You may look, not act");
 }
 
 /** A rendered page as the response. */
-export async function html(desk: Desk, c: Context, page: Child, status: 200 | 400 | 422 = 200): Promise<Response> {
-  return await desk.slices.run(() => c.html(`<!doctype html>${page}`, status));
+export async function html(
+  services: Services,
+  c: Context,
+  page: Child,
+  status: 200 | 400 | 422 = 200,
+): Promise<Response> {
+  return await services.slices.run(() => c.html(`<!doctype html>${page}`, status));
 }
 
-function takeFlash(desk: Desk, c: Context): Flash | undefined {
+function takeFlash(services: Services, c: Context): Flash | undefined {
   // A live page that asks for itself once more, while its visitor is on the way to the next, would take it from that.
   if (c.req.header("x-live") !== undefined) return undefined;
   const [kind, ...words] = (getCookie(c, FLASH_COOKIE) ?? "").split(" ");
   if (kind !== "ok" && kind !== "bad") return undefined;
-  deleteCookie(c, FLASH_COOKIE, { path: desk.prefix || "/" });
+  deleteCookie(c, FLASH_COOKIE, { path: services.prefix || "/" });
   return { kind, text: words.join(" ").slice(0, 500) };
 }
 
 /** Back to the page it came from, with a message. */
-export async function back(desk: Desk, c: Context<WebEnv>, flash?: Flash, path?: string): Promise<Response> {
-  if (flash) setCookie(c, FLASH_COOKIE, `${flash.kind} ${flash.text}`, { ...cookieOptions(c, desk), maxAge: 60 });
-  return c.redirect(desk.prefix + (path ?? localPath((await formOf(c, desk)).get("back") ?? undefined)), 303);
+export async function back(services: Services, c: Context<WebEnv>, flash?: Flash, path?: string): Promise<Response> {
+  if (flash) setCookie(c, FLASH_COOKIE, `${flash.kind} ${flash.text}`, { ...cookieOptions(c, services), maxAge: 60 });
+  return c.redirect(services.prefix + (path ?? localPath((await formOf(c, services)).get("back") ?? undefined)), 303);
 }

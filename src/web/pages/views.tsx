@@ -6,21 +6,21 @@
 import type { Hono } from "hono";
 import { parsePayload } from "../../job/job.ts";
 import type { SetName } from "../../store/admin/admin.ts";
-import { actsOf } from "../read/audit.ts";
-import { Refusal } from "../http/body.ts";
+import { readAuditPage } from "../read/audit.ts";
+import { HttpError } from "../http/body.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
 import { classStats } from "../read/class_stats.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { endedJob, endedOf, recentEnded } from "../read/results.ts";
 import { lastDays } from "../read/history.ts";
 import { knownClasses, lookUp } from "../read/job.ts";
 import { checkQueue } from "../read/job_sets.ts";
 import { listOf } from "../read/paging.ts";
 import { searchEverywhere } from "../read/search.ts";
-import { editableArgs, showRunning } from "../read/job_view.ts";
+import { editableArgs, viewRunning } from "../read/job_view.ts";
 import { AuditPage } from "./audit.tsx";
 import { ClassesPage } from "./classes.tsx";
-import { DonePage, EndedPage } from "./finished.tsx";
+import { FinishedJobPage, FinishedPage } from "./finished.tsx";
 import { html, requireOperator, viewOf } from "./responses.tsx";
 import { spanOf } from "./history.tsx";
 import { JobPage, type PushForm, PushPage } from "./job.tsx";
@@ -40,67 +40,75 @@ const SET_PATHS: Readonly<Record<string, SetName>> = {
 const MAX_RUNNING = 500;
 
 /** The pages. */
-export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
-  const { store, mask } = desk;
+export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
+  const { store, mask } = services;
 
   app.get("/", async (c) => {
     const [view, processes, days] = await Promise.all([
-      viewOf(desk, c),
+      viewOf(services, c),
       store.processes(),
-      lastDays(desk, spanOf(c.req.query("days"))),
+      lastDays(services, spanOf(c.req.query("days"))),
     ]);
-    return html(desk, c, <Overview view={view} processes={processes} samples={desk.feed.samples} days={days} />);
+    return html(
+      services,
+      c,
+      <Overview view={view} processes={processes} samples={services.feed.samples} days={days} />,
+    );
   });
 
   app.get("/busy", async (c) => {
-    const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
+    const [view, processes] = await Promise.all([viewOf(services, c), store.processes()]);
     const work = processes.flatMap((process) => process.work.map((job) => ({ process, job }))).slice(0, MAX_RUNNING);
-    const running = await desk.slices.map(work, {
+    const running = await services.slices.map(work, {
       weigh: ({ job }) => job.payload.length,
-      map: ({ process, job }) => ({ process, task: job.task, job: showRunning(job, mask) }),
+      map: ({ process, job }) => ({ process, task: job.task, job: viewRunning(job, mask) }),
     });
-    return html(desk, c, <BusyPage view={view} processes={processes} running={running} />);
+    return html(services, c, <BusyPage view={view} processes={processes} running={running} />);
   });
 
-  app.get("/queues", async (c) => html(desk, c, <QueuesPage view={await viewOf(desk, c)} />));
+  app.get("/queues", async (c) => html(services, c, <QueuesPage view={await viewOf(services, c)} />));
 
   app.get("/queues/:name", async (c) => {
     const name = checkQueue(c.req.param("name"));
     const place = { in: "queue", queue: name } as const;
-    const [view, list, processes] = await Promise.all([viewOf(desk, c), listOf(desk, c, place), store.processes()]);
+    const [view, list, processes] = await Promise.all([
+      viewOf(services, c),
+      listOf(services, c, place),
+      store.processes(),
+    ]);
     const queue = view.stats.queues.find((one) => one.name === name) ?? { name, size: 0, latencyMs: 0, paused: false };
     const takers = processes.filter((process) => process.alive && process.queues.includes(name));
-    return html(desk, c, <QueuePage view={view} queue={queue} takers={takers} list={list} />);
+    return html(services, c, <QueuePage view={view} queue={queue} takers={takers} list={list} />);
   });
 
   for (const [path, set] of Object.entries(SET_PATHS)) {
     app.get(path, async (c) => {
-      const [view, list] = await Promise.all([viewOf(desk, c), listOf(desk, c, { in: set })]);
-      return html(desk, c, <SetPage view={view} list={list} />);
+      const [view, list] = await Promise.all([viewOf(services, c), listOf(services, c, { in: set })]);
+      return html(services, c, <SetPage view={view} list={list} />);
     });
   }
 
   app.get("/jobs/:jid", async (c) => {
     const jid = c.req.param("jid");
-    const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
-    const details = await lookUp(desk, { jid, ref: c.req.query("ref") }, { stats: view.stats, processes });
-    const ended = details.length === 0 ? await endedJob(desk, jid) : undefined;
+    const [view, processes] = await Promise.all([viewOf(services, c), store.processes()]);
+    const details = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats: view.stats, processes });
+    const ended = details.length === 0 ? await endedJob(services, jid) : undefined;
     return html(
-      desk,
+      services,
       c,
-      ended ? <EndedPage view={view} job={ended} /> : <JobPage view={view} jid={jid} details={details} />,
+      ended ? <FinishedJobPage view={view} job={ended} /> : <JobPage view={view} jid={jid} details={details} />,
     );
   });
 
   app.get("/jobs/:jid/edit", async (c) => {
     requireOperator(c);
-    const [view, entry] = await Promise.all([viewOf(desk, c), store.get(c.req.query("ref") ?? "")]);
+    const [view, entry] = await Promise.all([viewOf(services, c), store.get(c.req.query("ref") ?? "")]);
     const job = entry &&
-      (await lookUp(desk, { jid: "", ref: entry.ref }, { stats: view.stats, processes: [] }))[0]?.job;
-    if (job?.payload === undefined) throw new Refusal(404, "This job has moved on, or cannot be read");
+      (await lookUp(services, { jid: "", ref: entry.ref }, { stats: view.stats, processes: [] }))[0]?.job;
+    if (job?.payload === undefined) throw new HttpError(404, "This job has moved on, or cannot be read");
     const args = editableArgs(parsePayload(entry!.payload)!.payload, mask);
     if (args === undefined) {
-      throw new Refusal(
+      throw new HttpError(
         422,
         "The arguments are too large to be edited here; push the job by a program or by jobs push",
       );
@@ -113,49 +121,62 @@ export function readRoutes(app: Hono<WebEnv>, desk: Desk): void {
       retry: "",
     };
     const original = { jid: c.req.param("jid"), ref: entry!.ref };
-    return html(desk, c, <PushPage view={view} form={form} classes={await knownClasses(desk)} original={original} />);
+    return html(
+      services,
+      c,
+      <PushPage view={view} form={form} classes={await knownClasses(services)} original={original} />,
+    );
   });
 
   app.get("/push", async (c) => {
     requireOperator(c);
     const form: PushForm = { class: c.req.query("class") ?? "", args: "[]", queue: "", when: "", retry: "" };
-    return html(desk, c, <PushPage view={await viewOf(desk, c)} form={form} classes={await knownClasses(desk)} />);
+    return html(
+      services,
+      c,
+      <PushPage view={await viewOf(services, c)} form={form} classes={await knownClasses(services)} />,
+    );
   });
 
   app.get("/done", async (c) => {
-    const [view, list] = await Promise.all([viewOf(desk, c), endedOf(desk, c)]);
-    return html(desk, c, <DonePage view={view} list={list} />);
+    const [view, list] = await Promise.all([viewOf(services, c), endedOf(services, c)]);
+    return html(services, c, <FinishedPage view={view} list={list} />);
   });
 
   app.get("/classes", async (c) => {
     const window = windowOf(c.req.query("over"));
-    const [view, recent, all] = await Promise.all([viewOf(desk, c), recentEnded(desk), desk.measures.read(window)]);
+    const [view, recent, all] = await Promise.all([
+      viewOf(services, c),
+      recentEnded(services),
+      services.measures.read(window),
+    ]);
     const measured = measuredClasses(window, all);
     return html(
-      desk,
+      services,
       c,
       <ClassesPage view={view} measured={measured} recent={recent} classes={classStats(recent.rows)} />,
     );
   });
 
   app.get("/audit", async (c) => {
-    const [view, page] = await Promise.all([viewOf(desk, c), actsOf(desk, c)]);
-    return html(desk, c, <AuditPage view={view} page={page} cursor={c.req.query("cursor") || undefined} />);
+    const [view, page] = await Promise.all([viewOf(services, c), readAuditPage(services, c)]);
+    return html(services, c, <AuditPage view={view} page={page} cursor={c.req.query("cursor") || undefined} />);
   });
 
   app.get("/processes", async (c) => {
-    const [view, processes] = await Promise.all([viewOf(desk, c), store.processes()]);
-    return html(desk, c, <ProcessesPage view={view} processes={processes} />);
+    const [view, processes] = await Promise.all([viewOf(services, c), store.processes()]);
+    return html(services, c, <ProcessesPage view={view} processes={processes} />);
   });
 
   app.get(
     "/settings",
-    async (c) => html(desk, c, <SettingsPage view={await viewOf(desk, c)} settings={desk.settings} mask={mask} />),
+    async (c) =>
+      html(services, c, <SettingsPage view={await viewOf(services, c)} settings={services.settings} mask={mask} />),
   );
 
   app.get("/search", async (c) => {
     const text = (c.req.query("q") ?? "").trim().slice(0, 500);
-    const [view, { found, looked }] = await Promise.all([viewOf(desk, c), searchEverywhere(desk, text)]);
-    return html(desk, c, <SearchPage view={view} text={text} found={found} looked={looked} />);
+    const [view, { found, looked }] = await Promise.all([viewOf(services, c), searchEverywhere(services, text)]);
+    return html(services, c, <SearchPage view={view} text={text} found={found} looked={looked} />);
   });
 }

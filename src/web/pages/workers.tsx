@@ -4,9 +4,9 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { ProcessInfo } from "../../store/admin/admin.ts";
+import type { WorkerInfo } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
-import { cut, type ShownJob } from "../read/job_view.ts";
+import { cut, type JobView } from "../read/job_view.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
 import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
@@ -17,7 +17,7 @@ const MAX_WORD_CHARS = 200;
 
 /** All processes. */
 export function ProcessesPage(
-  { view, processes }: { readonly view: View; readonly processes: readonly ProcessInfo[] },
+  { view, processes }: { readonly view: View; readonly processes: readonly WorkerInfo[] },
 ) {
   const live = processes.filter((process) => process.alive);
   return (
@@ -42,7 +42,7 @@ export function ProcessesPage(
 }
 
 /** The rows. */
-export function ProcessTable({ view, processes }: { readonly view: View; readonly processes: readonly ProcessInfo[] }) {
+export function ProcessTable({ view, processes }: { readonly view: View; readonly processes: readonly WorkerInfo[] }) {
   if (processes.length === 0) {
     return (
       <Empty>
@@ -96,12 +96,12 @@ export function ProcessTable({ view, processes }: { readonly view: View; readonl
   );
 }
 
-function State({ process }: { readonly process: ProcessInfo }) {
+function State({ process }: { readonly process: WorkerInfo }) {
   if (!process.alive) return <span class="badge bad">dead</span>;
   return process.quiet ? <span class="badge warn">quiet</span> : null;
 }
 
-function queueWords({ queues, weights }: ProcessInfo): string {
+function queueWords({ queues, weights }: WorkerInfo): string {
   const words = queues.slice(0, 30).map((queue) => {
     const name = cut(queue, MAX_WORD_CHARS);
     return weights[queue] ? `${name} ×${weights[queue]}` : name;
@@ -109,7 +109,7 @@ function queueWords({ queues, weights }: ProcessInfo): string {
   return words.join(", ") + (queues.length > 30 ? ` and ${queues.length - 30} more` : "");
 }
 
-function ProcessActions({ view, process }: { readonly view: View; readonly process: ProcessInfo }) {
+function ProcessActions({ view, process }: { readonly view: View; readonly process: WorkerInfo }) {
   const path = `/processes/${encodeURIComponent(process.identity)}`;
   const name = `${process.hostname}:${process.pid}`;
   return (
@@ -152,15 +152,15 @@ export function DumpPage({ view, identity, dump }: {
 
 /** One running job, with who performs it. */
 export interface RunningRow {
-  readonly process: ProcessInfo;
+  readonly process: WorkerInfo;
   readonly task: string;
-  readonly job: ShownJob;
+  readonly job: JobView;
 }
 
 /** What runs now. */
 export function BusyPage({ view, processes, running }: {
   readonly view: View;
-  readonly processes: readonly ProcessInfo[];
+  readonly processes: readonly WorkerInfo[];
   readonly running: readonly RunningRow[];
 }) {
   const live = processes.filter((process) => process.alive);

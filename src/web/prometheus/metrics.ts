@@ -4,26 +4,26 @@
  *
  * @module
  */
-import type { ProcessInfo, QueueInfo, Stats } from "../../store/admin/admin.ts";
+import type { QueueInfo, Stats, WorkerInfo } from "../../store/admin/admin.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { ALL_QUEUES, isSuspended } from "../../store/port/paused_queues.ts";
 import { VERSION } from "../../version.ts";
-import type { Desk } from "../services.ts";
+import type { Services } from "../services.ts";
 import { family, one } from "./text.ts";
 import { serverFamilies } from "./worker_metrics.ts";
 
-const MOST_QUEUES = 200;
+const MAX_QUEUES = 200;
 /** The content type that Prometheus asks for. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The store may take so long: Prometheus waits 10 s unless told otherwise, and "down" is an answer too. */
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 /** All of it; without what the store would tell, when that does not answer. */
-export async function metricsText(desk: Desk): Promise<string> {
-  const [fromStore, counted] = await Promise.all([storeFamiliesInTime(desk), desk.counts?.()]);
+export async function metricsText(services: Services): Promise<string> {
+  const [fromStore, counted] = await Promise.all([storeFamiliesInTime(services), services.counts?.()]);
   return [
-    family("jobs_build_info", "gauge", "What answers", [{ labels: buildLabels(desk.store.url), value: 1 }]),
+    family("jobs_build_info", "gauge", "What answers", [{ labels: buildLabels(services.store.url), value: 1 }]),
     one("jobs_store_up", "gauge", "Whether the store answers", Number(fromStore !== undefined)),
     ...fromStore ?? [],
     ...(counted ? serverFamilies(counted) : []),
@@ -31,12 +31,12 @@ export async function metricsText(desk: Desk): Promise<string> {
 }
 
 /** Undefined when the store does not answer. */
-async function storeFamiliesInTime(desk: Desk): Promise<string[] | undefined> {
+async function storeFamiliesInTime(services: Services): Promise<string[] | undefined> {
   const over = new AbortController();
   try {
     return await Promise.race([
-      readStore(desk),
-      desk.clock.sleep(PATIENCE_MS, over.signal).then(() => undefined),
+      readStore(services),
+      services.clock.sleep(TIMEOUT_MS, over.signal).then(() => undefined),
     ]);
   } catch (error) {
     if (error instanceof StoreError) return undefined;
@@ -46,7 +46,7 @@ async function storeFamiliesInTime(desk: Desk): Promise<string[] | undefined> {
   }
 }
 
-async function readStore({ store, clock }: Desk): Promise<string[]> {
+async function readStore({ store, clock }: Services): Promise<string[]> {
   const start = clock.monotonic();
   const stats = await store.stats();
   const roundTripMs = clock.monotonic() - start;
@@ -89,9 +89,9 @@ function storeFamilies(stats: Stats): string[] {
   ];
 }
 
-function processFamilies(processes: readonly ProcessInfo[], now: number): string[] {
+function processFamilies(processes: readonly WorkerInfo[], now: number): string[] {
   const live = processes.filter((process) => process.alive);
-  const total = (value: (process: ProcessInfo) => number) => live.reduce((sum, process) => sum + value(process), 0);
+  const total = (value: (process: WorkerInfo) => number) => live.reduce((sum, process) => sum + value(process), 0);
   const oldest = Math.max(0, ...processes.map((process) => now - process.beatAt)) / 1_000;
   return [
     one("jobs_processes", "gauge", "Live processes", live.length),
@@ -106,10 +106,10 @@ function processFamilies(processes: readonly ProcessInfo[], now: number): string
 
 /** The largest queues by name, the others as one. */
 function boundQueues(queues: readonly QueueInfo[]): readonly QueueInfo[] {
-  if (queues.length <= MOST_QUEUES) return queues;
+  if (queues.length <= MAX_QUEUES) return queues;
   const bySize = queues.toSorted((a, b) => b.size - a.size);
-  const rest = bySize.slice(MOST_QUEUES);
-  return [...bySize.slice(0, MOST_QUEUES), {
+  const rest = bySize.slice(MAX_QUEUES);
+  return [...bySize.slice(0, MAX_QUEUES), {
     name: "(other)",
     size: rest.reduce((sum, queue) => sum + queue.size, 0),
     latencyMs: rest.reduce((most, queue) => Math.max(most, queue.latencyMs), 0),

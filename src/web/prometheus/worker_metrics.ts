@@ -36,7 +36,7 @@ export interface ServerCounts {
 }
 
 /** What one process counts. */
-export interface ProcessCounts {
+export interface WorkerCounts {
   /** Its number among the processes of its supervisor, from 1; undefined for one without. */
   readonly process: number | undefined;
   /** Undefined when it did not say. */
@@ -44,7 +44,7 @@ export interface ProcessCounts {
 }
 
 /** The families; where processes have numbers, every sample has them as its label `process`. */
-export function serverFamilies(processes: readonly ProcessCounts[]): string[] {
+export function serverFamilies(processes: readonly WorkerCounts[]): string[] {
   const told = processes.flatMap(({ process, counts }) => counts ? [{ labels: numbered(process), counts }] : []);
   const each = (name: string, kind: Kind, about: string, samples: (counts: ServerCounts) => readonly Sample[]) =>
     family(
@@ -94,7 +94,7 @@ export function serverFamilies(processes: readonly ProcessCounts[]): string[] {
 }
 
 /** Which of several answered; of one alone, that it is read says so. */
-function upFamilies(processes: readonly ProcessCounts[]): string[] {
+function upFamilies(processes: readonly WorkerCounts[]): string[] {
   const several = processes.filter(({ process }) => process !== undefined);
   if (several.length === 0) return [];
   const samples = several.map(({ process, counts }) => ({

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { type Measured, type MeasureWindow, RUN_BOUNDS_MS, WINDOWS } from "../../store/port/metrics.ts";
+import { type ClassMetricsSeries, type MetricsWindow, RUN_BOUNDS_MS, WINDOWS } from "../../store/port/metrics.ts";
 
 /** One class; times in milliseconds, of the jobs that did not fail. */
-export interface ClassMeasures extends Measured {
+export interface ClassMeasures extends ClassMetricsSeries {
   /** Absent when all failed. */
   readonly meanMs?: number;
   /** Estimated within the bounds of the histogram; absent when it is empty. */
@@ -17,22 +17,22 @@ export interface ClassMeasures extends Measured {
 
 /** The classes that had jobs, and how many of them there are beyond those named. */
 export interface MeasuredClasses {
-  readonly window: MeasureWindow;
+  readonly window: MetricsWindow;
   readonly classes: readonly ClassMeasures[];
   readonly more: number;
 }
 
 /** So many classes are shown. */
-const MOST_CLASSES = 200;
+const MAX_CLASSES = 200;
 
 /** The window that a request names; default the last hour. */
-export function windowOf(text: string | undefined): MeasureWindow {
-  return text !== undefined && Object.hasOwn(WINDOWS, text) ? text as MeasureWindow : "1h";
+export function windowOf(text: string | undefined): MetricsWindow {
+  return text !== undefined && Object.hasOwn(WINDOWS, text) ? text as MetricsWindow : "1h";
 }
 
 /** Adds to each class what follows from its sums. */
-export function measuredClasses(window: MeasureWindow, measured: readonly Measured[]): MeasuredClasses {
-  const classes = measured.slice(0, MOST_CLASSES).map((one): ClassMeasures => {
+export function measuredClasses(window: MetricsWindow, measured: readonly ClassMetricsSeries[]): MeasuredClasses {
+  const classes = measured.slice(0, MAX_CLASSES).map((one): ClassMeasures => {
     const timed = one.processed - one.failed;
     const estimate = (share: number) => estimated(one.histogram, share, one.workedMs);
     const quantiles = { p50Ms: estimate(0.5), p95Ms: estimate(0.95) };

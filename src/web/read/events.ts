@@ -4,21 +4,21 @@
  * @module
  */
 import type { Context } from "hono";
-import { Refusal } from "../http/body.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import { HttpError } from "../http/body.ts";
+import type { Services, WebEnv } from "../services.ts";
 
 /**
  * Answers with the stream. A visitor who has left meanwhile, or asks for the head alone, takes no place.
  *
- * @throws {Refusal} when too many watch
+ * @throws {HttpError} when too many watch
  */
-export function eventStream(desk: Desk, c: Context<WebEnv>): Response {
+export function eventStream(services: Services, c: Context<WebEnv>): Response {
   const { method, signal } = c.req.raw;
   let stream: ReadableStream<Uint8Array> | null = null;
   try {
-    if (method !== "HEAD" && !signal.aborted) stream = desk.feed.watch(c.get("visitor").address);
+    if (method !== "HEAD" && !signal.aborted) stream = services.feed.watch(c.get("visitor").address);
   } catch (error) {
-    throw new Refusal(503, (error as Error).message);
+    throw new HttpError(503, (error as Error).message);
   }
   return new Response(stream, {
     headers: {

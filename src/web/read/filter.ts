@@ -7,7 +7,7 @@
  */
 import type { Entry } from "../../store/admin/admin.ts";
 import type { Mask } from "./mask.ts";
-import { showEntry } from "./job_view.ts";
+import { viewEntry } from "./job_view.ts";
 
 /** The filters, by their names in addresses. */
 export const FILTERS = {
@@ -54,7 +54,7 @@ export function matcher(filter: Filter, mask: Mask): (entry: Entry) => boolean {
   return (entry) => {
     const raw = entry.payload.toLowerCase();
     if (!raw.includes("\\u") && !hints.every((hint) => raw.includes(hint))) return false;
-    const job = showEntry(entry, mask);
+    const job = viewEntry(entry, mask);
     return has(job.class, wanted.class) && has(job.error, wanted.error) &&
       (wanted.queue === undefined || job.queue.toLowerCase() === wanted.queue) &&
       (wanted.tag === undefined || job.tags.some((tag) => tag.toLowerCase() === wanted.tag)) &&
@@ -63,7 +63,7 @@ export function matcher(filter: Filter, mask: Mask): (entry: Entry) => boolean {
 }
 
 /** Everything of a job that is shown. */
-function searchText({ jid, class: name, queue, args, payload }: ReturnType<typeof showEntry>): string {
+function searchText({ jid, class: name, queue, args, payload }: ReturnType<typeof viewEntry>): string {
   if (payload === undefined) return args;
   let all: string;
   try {

@@ -6,7 +6,7 @@
 import { QUEUE_NAME } from "../../job/queue_name.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { readPlace } from "../../store/ops/job_sets.ts";
-import { Refusal } from "../http/body.ts";
+import { HttpError } from "../http/body.ts";
 
 /** What can be done with a job. Cancelled and deleted it is gone; cancelled, whoever asks or waits for it is told. */
 export type JobAction = "retry" | "kill" | "cancel" | "delete" | "move";
@@ -14,23 +14,23 @@ export type JobAction = "retry" | "kill" | "cancel" | "delete" | "move";
 /**
  * The place of that name.
  *
- * @throws {Refusal} when there is none
+ * @throws {HttpError} when there is none
  */
 export function parsePlace(name: string): Place {
   const place = readPlace(name);
   if (place?.in === "queue") checkQueue(place.queue);
   if (place !== undefined) return place;
-  throw new Refusal(400, `No place "${name}"; wanted: scheduled, retry, dead, running or queue:NAME`);
+  throw new HttpError(400, `No place "${name}"; wanted: scheduled, retry, dead, running or queue:NAME`);
 }
 
 /**
  * The queue's name, if it can be one.
  *
- * @throws {Refusal} when it cannot
+ * @throws {HttpError} when it cannot
  */
 export function checkQueue(name: string): string {
   if (QUEUE_NAME.test(name)) return name;
-  throw new Refusal(400, `Queue "${name.slice(0, 80)}" cannot be; wanted: letters, digits and _ : . -`);
+  throw new HttpError(400, `Queue "${name.slice(0, 80)}" cannot be; wanted: letters, digits and _ : . -`);
 }
 
 /** Its page. */

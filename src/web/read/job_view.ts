@@ -12,7 +12,7 @@ import type { RunningJob } from "../../store/port/jobs.ts";
 import type { Mask } from "./mask.ts";
 
 /** One job, as a row shows it. */
-export interface ShownJob {
+export interface JobView {
   /** Empty when it has none. */
   readonly jid: string;
   /** Names it for an action; empty for one that runs. */
@@ -53,13 +53,13 @@ const MAX_DOCUMENT_CHARS = 200_000;
 const LINE_CHARS = 80;
 
 /** A job in the store. */
-export function showEntry(entry: Entry, mask: Mask): ShownJob {
+export function viewEntry(entry: Entry, mask: Mask): JobView {
   const queue = entry.place.in === "queue" ? entry.place.queue : "";
   return { ...show(entry.payload, mask, queue), ref: entry.ref, ...(entry.at === undefined ? {} : { at: entry.at }) };
 }
 
 /** A job that a process performs. */
-export function showRunning(job: RunningJob, mask: Mask): ShownJob {
+export function viewRunning(job: RunningJob, mask: Mask): JobView {
   return {
     ...show(job.payload, mask, job.queue),
     ref: "",
@@ -70,7 +70,7 @@ export function showRunning(job: RunningJob, mask: Mask): ShownJob {
   };
 }
 
-function show(raw: string, mask: Mask, queue: string): ShownJob {
+function show(raw: string, mask: Mask, queue: string): JobView {
   const job = raw.length > MAX_PARSED_CHARS ? undefined : parsePayload(raw);
   if (job === undefined) {
     const name = raw.length > MAX_PARSED_CHARS ? "(too large to be shown)" : "(unreadable)";

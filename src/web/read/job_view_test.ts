@@ -1,12 +1,12 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Entry } from "../../store/admin/admin.ts";
 import { Mask, MASKED } from "./mask.ts";
-import { argsLine, document, editableArgs, MAX_PARSED_CHARS, showEntry, showRunning } from "./job_view.ts";
+import { argsLine, document, editableArgs, MAX_PARSED_CHARS, viewEntry, viewRunning } from "./job_view.ts";
 
 const mask = new Mask();
 
 function show(payload: string) {
-  return showEntry({ ref: "r1", place: { in: "dead" }, payload } as Entry, mask);
+  return viewEntry({ ref: "r1", place: { in: "dead" }, payload } as Entry, mask);
 }
 
 Deno.test("A payload with an integer of a million digits is shown as text, without its secrets", () => {
@@ -46,7 +46,7 @@ Deno.test("Of a running job's log the last 200 lines are shown, of each 1,000 ch
   const line = "x".repeat(5_000);
   const log = [...Array<unknown>(300).fill(line), 7, "last"] as string[];
   const said = { progress: line, lastLine: line, log };
-  const job = showRunning({ task: "t", queue: "q", payload: "{}", since: 0, ...said }, mask);
+  const job = viewRunning({ task: "t", queue: "q", payload: "{}", since: 0, ...said }, mask);
   assertEquals([job.progress!.length, job.lastLine!.length], [301, 1_001]);
   assertEquals([job.log!.length, job.log![0]!.length, job.log!.at(-1)], [199, 1_001, "last"]);
 });

@@ -19,13 +19,13 @@ export interface Sample {
 export const WATCHED_MS = 2_000;
 const UNWATCHED_MS = 15_000;
 /** Ten minutes of samples, when watched. */
-const MOST_SAMPLES = 300;
-const MOST_WATCHERS = 200;
+const MAX_SAMPLES = 300;
+const MAX_WATCHERS = 200;
 /** Of these, so many from one address: an office may share one. */
-const MOST_OF_ONE = 50;
+const MAX_OF_ONE = 50;
 
 /** Reads the counts, and tells those who watch. */
-export class Feed {
+export class LiveStats {
   readonly #store: Pick<StoreAdmin, "stats">;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -59,7 +59,7 @@ export class Feed {
   async step(): Promise<void> {
     const stats = await this.#store.stats();
     const sample = { at: this.#clock.now(), processed: stats.processed, failed: stats.failed };
-    this.#samples = [...this.#samples.slice(1 - MOST_SAMPLES), sample];
+    this.#samples = [...this.#samples.slice(1 - MAX_SAMPLES), sample];
     for (const tell of this.#watchers) tell(stats, sample);
   }
 
@@ -71,8 +71,8 @@ export class Feed {
    */
   watch(address: string): ReadableStream<Uint8Array> {
     const others = this.#from.get(address) ?? 0;
-    if (this.#watchers.size >= MOST_WATCHERS) throw new RangeError("Too many watch already");
-    if (others >= MOST_OF_ONE) throw new RangeError(`${others} watch from ${address} already`);
+    if (this.#watchers.size >= MAX_WATCHERS) throw new RangeError("Too many watch already");
+    if (others >= MAX_OF_ONE) throw new RangeError(`${others} watch from ${address} already`);
     this.#from.set(address, others + 1);
     const encoder = new TextEncoder();
     let stop = () => {};

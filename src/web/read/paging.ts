@@ -7,10 +7,10 @@ import { sizeOf } from "../../store/ops/job_sets.ts";
 import type { Context } from "hono";
 import type { Place } from "../../store/admin/admin.ts";
 import type { WebEnv } from "../services.ts";
-import type { Desk } from "../services.ts";
+import type { Services } from "../services.ts";
 import { type Filter, parseFilter } from "./filter.ts";
 import { payloadLength, type Scan, scan } from "./scan.ts";
-import { showEntry } from "./job_view.ts";
+import { viewEntry } from "./job_view.ts";
 import type { JobList } from "../pages/job_table.tsx";
 
 /** A page is looked for so long. */
@@ -47,18 +47,24 @@ function wishOf(c: Context<WebEnv>, place: Place): Wish {
 }
 
 /** The entries that a request asks for. */
-export async function scanOf(desk: Desk, c: Context<WebEnv>, place: Place): Promise<Scan> {
-  return await scan(desk, { place, ...wishOf(c, place), budgetMs: BUDGET_MS });
+export async function scanOf(services: Services, c: Context<WebEnv>, place: Place): Promise<Scan> {
+  return await scan(services, { place, ...wishOf(c, place), budgetMs: BUDGET_MS });
 }
 
 /** The page of a list that a request asks for. */
-export async function listOf(desk: Desk, c: Context<WebEnv>, place: Place): Promise<JobList> {
+export async function listOf(services: Services, c: Context<WebEnv>, place: Place): Promise<JobList> {
   const wish = wishOf(c, place);
-  const [found, stats] = await Promise.all([scan(desk, { place, ...wish, budgetMs: BUDGET_MS }), desk.store.stats()]);
+  const [found, stats] = await Promise.all([
+    scan(services, { place, ...wish, budgetMs: BUDGET_MS }),
+    services.store.stats(),
+  ]);
   return {
     ...wish,
     place,
-    rows: await desk.slices.map(found.entries, { weigh: payloadLength, map: (entry) => showEntry(entry, desk.mask) }),
+    rows: await services.slices.map(found.entries, {
+      weigh: payloadLength,
+      map: (entry) => viewEntry(entry, services.mask),
+    }),
     size: sizeOf(place, stats),
     next: found.next,
     looked: found.looked,
@@ -71,7 +77,7 @@ export function localPath(path: string | undefined): string {
 }
 
 /** The path and query, without the prefix. */
-export function herePath(desk: Desk, c: Context): string {
+export function herePath(services: Services, c: Context): string {
   const url = new URL(c.req.url);
-  return url.pathname.slice(desk.prefix.length) + url.search;
+  return url.pathname.slice(services.prefix.length) + url.search;
 }

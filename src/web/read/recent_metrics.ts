@@ -5,28 +5,28 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import type { Measured, MeasureReader, MeasureWindow } from "../../store/port/metrics.ts";
+import type { ClassMetricsSeries, MetricsReader, MetricsWindow } from "../../store/port/metrics.ts";
 
 /** A reading that took less is made anew each time. */
 const CHEAP_MS = 20;
 /** So many times as long as it took it is kept: then it takes 2 % of the time at most. */
 const KEPT_TIMES = 50;
-const LONGEST_MS = 60_000;
+const MAX_DURATION_MS = 60_000;
 
 /** Reads, and keeps what it has read. */
-export class RecentMeasures {
-  readonly #store: MeasureReader;
+export class RecentMetrics {
+  readonly #store: MetricsReader;
   readonly #clock: Clock;
-  readonly #readings = new Map<MeasureWindow, { readonly measured: Promise<Measured[]>; until: number }>();
+  readonly #readings = new Map<MetricsWindow, { readonly measured: Promise<ClassMetricsSeries[]>; until: number }>();
 
   /** Reads from this store. */
-  constructor(store: MeasureReader, clock: Clock) {
+  constructor(store: MetricsReader, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }
 
   /** See `MeasureReader.measured`. */
-  read(window: MeasureWindow): Promise<Measured[]> {
+  read(window: MetricsWindow): Promise<ClassMetricsSeries[]> {
     const began = this.#clock.monotonic();
     const kept = this.#readings.get(window);
     if (kept !== undefined && began < kept.until) return kept.measured;
@@ -34,7 +34,7 @@ export class RecentMeasures {
     this.#readings.set(window, reading);
     reading.measured.then(() => {
       const now = this.#clock.monotonic();
-      reading.until = now - began < CHEAP_MS ? now : now + Math.min(LONGEST_MS, KEPT_TIMES * (now - began));
+      reading.until = now - began < CHEAP_MS ? now : now + Math.min(MAX_DURATION_MS, KEPT_TIMES * (now - began));
     }, () => this.#readings.delete(window));
     return reading.measured;
   }

@@ -1,27 +1,27 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
-import type { Measured, MeasureWindow } from "../../store/port/metrics.ts";
-import { RecentMeasures } from "./recent_metrics.ts";
+import type { ClassMetricsSeries, MetricsWindow } from "../../store/port/metrics.ts";
+import { RecentMetrics } from "./recent_metrics.ts";
 
 /** A store whose readings end when the test says so, and the windows that were read. */
 function readings() {
   const clock = new FakeClock();
-  const read: MeasureWindow[] = [];
-  let ended: PromiseWithResolvers<Measured[]>;
+  const read: MetricsWindow[] = [];
+  let ended: PromiseWithResolvers<ClassMetricsSeries[]>;
   const store = {
-    measured(window: MeasureWindow) {
+    measured(window: MetricsWindow) {
       read.push(window);
-      ended = Promise.withResolvers<Measured[]>();
+      ended = Promise.withResolvers<ClassMetricsSeries[]>();
       return ended.promise;
     },
   };
-  const measures = new RecentMeasures(store, clock);
+  const measures = new RecentMetrics(store, clock);
   return {
     clock,
     read,
     measures,
     /** Asks, and lets it take so long if it is read. */
-    async ask(window: MeasureWindow, tookMs: number): Promise<void> {
+    async ask(window: MetricsWindow, tookMs: number): Promise<void> {
       const answer = measures.read(window);
       clock.advance(tookMs);
       ended.resolve([]);

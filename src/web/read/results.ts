@@ -5,12 +5,12 @@
  */
 import type { Context } from "hono";
 import { type EndedJob, readEnded } from "../../job/result.ts";
-import type { Desk, WebEnv } from "../services.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { pageOf } from "./paging.ts";
 import { lastLines, MAX_PARSED_CHARS } from "./job_view.ts";
 
 /** One page of them. */
-export interface EndedList {
+export interface FinishedList {
   readonly rows: readonly EndedJob[];
   readonly text: string;
   readonly cursor: string | undefined;
@@ -19,14 +19,14 @@ export interface EndedList {
 }
 
 /** The page that a request asks for. */
-export async function endedOf(desk: Desk, c: Context<WebEnv>): Promise<EndedList> {
+export async function endedOf(services: Services, c: Context<WebEnv>): Promise<FinishedList> {
   const text = (c.req.query("q") ?? "").trim().slice(0, 500);
   const page = pageOf(c);
   if (text === "") {
-    const { records, next } = await desk.store.results(page);
-    return { rows: await showAll(records, desk), text, cursor: page.cursor, next };
+    const { records, next } = await services.store.results(page);
+    return { rows: await showAll(records, services), text, cursor: page.cursor, next };
   }
-  const found = await showAll(await desk.store.searchResults(text, page.limit), desk);
+  const found = await showAll(await services.store.searchResults(text, page.limit), services);
   // What is behind the mask is not to be found out.
   const wanted = text.toLowerCase();
   return { rows: found.filter((row) => textOf(row).includes(wanted)), text, cursor: undefined, next: undefined };
@@ -42,29 +42,29 @@ export interface RecentEnded {
 
 /** So many are read at once, and so many in all. */
 const WINDOW = 1_000;
-const MOST_RECENT = 10_000;
+const MAX_RECENT = 10_000;
 /** A visitor waits no longer for them. */
 const BUDGET_MS = 80;
 
 /** The latest, as many as there is time for. */
-export async function recentEnded(desk: Desk): Promise<RecentEnded> {
-  const until = desk.clock.monotonic() + BUDGET_MS;
+export async function recentEnded(services: Services): Promise<RecentEnded> {
+  const until = services.clock.monotonic() + BUDGET_MS;
   const rows: EndedJob[] = [];
   let cursor: string | undefined;
   do {
-    const page = await desk.store.results({ limit: WINDOW, ...(cursor === undefined ? {} : { cursor }) });
-    const read = await desk.slices.map(page.records, { weigh: ({ length }) => length, map: readRecord });
+    const page = await services.store.results({ limit: WINDOW, ...(cursor === undefined ? {} : { cursor }) });
+    const read = await services.slices.map(page.records, { weigh: ({ length }) => length, map: readRecord });
     rows.push(...read.flat());
     cursor = page.next;
-    await desk.clock.turn();
-  } while (cursor !== undefined && rows.length < MOST_RECENT && desk.clock.monotonic() < until);
+    await services.clock.turn();
+  } while (cursor !== undefined && rows.length < MAX_RECENT && services.clock.monotonic() < until);
   return { rows, whole: cursor === undefined };
 }
 
 /** The record of one job; undefined when it left none. */
-export async function endedJob(desk: Desk, jid: string): Promise<EndedJob | undefined> {
-  const record = await desk.store.result(jid);
-  return record === undefined ? undefined : show(record, desk)[0];
+export async function endedJob(services: Services, jid: string): Promise<EndedJob | undefined> {
+  const record = await services.store.result(jid);
+  return record === undefined ? undefined : show(record, services)[0];
 }
 
 /** The lines it logged, if its record has any. */
@@ -72,12 +72,12 @@ export function logOf(job: EndedJob | undefined): readonly string[] {
   return Array.isArray(job?.log) ? lastLines(job.log) : [];
 }
 
-async function showAll(records: readonly string[], desk: Desk): Promise<EndedJob[]> {
-  const map = (record: string) => show(record, desk);
-  return (await desk.slices.map(records, { weigh: ({ length }) => length, map })).flat();
+async function showAll(records: readonly string[], services: Services): Promise<EndedJob[]> {
+  const map = (record: string) => show(record, services);
+  return (await services.slices.map(records, { weigh: ({ length }) => length, map })).flat();
 }
 
-function show(record: string, { mask }: Desk): EndedJob[] {
+function show(record: string, { mask }: Services): EndedJob[] {
   return readRecord(record).map((job) => mask.value(job) as EndedJob);
 }
 

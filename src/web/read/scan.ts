@@ -7,7 +7,7 @@ import type { Clock } from "../../clock.ts";
 import type { Entry, Place, StoreAdmin } from "../../store/admin/admin.ts";
 import { type Filter, isEmpty, matcher } from "./filter.ts";
 import type { Mask } from "./mask.ts";
-import type { Slices } from "../http/cooperative_queue.ts";
+import type { CooperativeQueue } from "../http/cooperative_queue.ts";
 
 /** What to look for, and how far. */
 export interface ScanRequest {
@@ -36,7 +36,7 @@ export interface ScanTools {
   readonly store: Pick<StoreAdmin, "page">;
   readonly clock: Clock;
   readonly mask: Mask;
-  readonly slices: Slices;
+  readonly slices: CooperativeQueue;
 }
 
 /** One window: those in it that pass, how many were looked at, and where the next one begins. */
@@ -49,9 +49,9 @@ export interface Window {
 /** The first window: nobody knows yet how large the payloads are. */
 const FIRST_WINDOW = 10;
 /** The windows grow up to this. */
-const LARGEST_WINDOW = 1_000;
+const MAX_WINDOW = 1_000;
 /** So many characters of payloads are about as many as one window, and one page, hold: a thousand may be a gigabyte. */
-const MOST_TEXT = 8 * 1024 * 1024;
+const MAX_TEXT = 8 * 1024 * 1024;
 
 /** The windows of a place, one after the other; without a filter, of no more than `most` entries in all. */
 export async function* windows(
@@ -74,13 +74,13 @@ export async function* windows(
     if (next === undefined || fits === undefined && left <= 0) return;
     cursor = next;
     const mean = Math.max(1, textOf(entries) / Math.max(1, entries.length));
-    size = Math.max(1, Math.min(LARGEST_WINDOW, size * 4, Math.floor(MOST_TEXT / mean)));
+    size = Math.max(1, Math.min(MAX_WINDOW, size * 4, Math.floor(MAX_TEXT / mean)));
     await clock.turn(); // others have their turn too
   }
 }
 
 async function filterInSlices(
-  slices: Slices,
+  slices: CooperativeQueue,
   entries: readonly Entry[],
   fits: (entry: Entry) => boolean,
 ): Promise<Entry[]> {
@@ -109,7 +109,7 @@ export async function scan(tools: ScanTools, request: ScanRequest): Promise<Scan
     looked += window.looked;
     text += textOf(window.entries);
     const { next } = window;
-    const isFull = entries.length >= request.limit || text >= MOST_TEXT;
+    const isFull = entries.length >= request.limit || text >= MAX_TEXT;
     if (next !== undefined && (isFull || tools.clock.monotonic() >= until)) {
       return { entries, looked, next };
     }

@@ -4,34 +4,34 @@
  * @module
  */
 import type { Place } from "../../store/admin/admin.ts";
-import type { Desk } from "../services.ts";
+import type { Services } from "../services.ts";
 import type { Found } from "../pages/misc.tsx";
 import { payloadLength, scan } from "./scan.ts";
-import { showEntry } from "./job_view.ts";
+import { viewEntry } from "./job_view.ts";
 
 const BUDGET_MS = 2_000;
 const ROWS_PER_PLACE = 10;
 /** A page with more sections is no page. */
-const MOST_QUEUES = 50;
+const MAX_QUEUES = 50;
 
 /** Everything that has the text: the sets, the largest queues, what runs. Each place has its share of the time. */
-export async function searchEverywhere(desk: Desk, text: string): Promise<{ found: Found[]; looked: number }> {
+export async function searchEverywhere(services: Services, text: string): Promise<{ found: Found[]; looked: number }> {
   if (text === "") return { found: [], looked: 0 };
-  const { queues } = await desk.store.stats();
+  const { queues } = await services.store.stats();
   const places: Place[] = [
     { in: "leased" },
     { in: "retry" },
     { in: "scheduled" },
-    ...queues.filter((queue) => queue.size > 0).toSorted((a, b) => b.size - a.size).slice(0, MOST_QUEUES)
+    ...queues.filter((queue) => queue.size > 0).toSorted((a, b) => b.size - a.size).slice(0, MAX_QUEUES)
       .map(({ name }): Place => ({ in: "queue", queue: name })),
     { in: "dead" },
   ];
-  const until = desk.clock.monotonic() + BUDGET_MS;
+  const until = services.clock.monotonic() + BUDGET_MS;
   const found: Found[] = [];
   let looked = 0;
   for (const [i, place] of places.entries()) {
-    const budgetMs = Math.max(0, until - desk.clock.monotonic()) / (places.length - i);
-    const result = await scan(desk, {
+    const budgetMs = Math.max(0, until - services.clock.monotonic()) / (places.length - i);
+    const result = await scan(services, {
       place,
       filter: { q: text },
       limit: ROWS_PER_PLACE,
@@ -41,9 +41,9 @@ export async function searchEverywhere(desk: Desk, text: string): Promise<{ foun
     looked += result.looked;
     found.push({
       place,
-      rows: await desk.slices.map(result.entries, {
+      rows: await services.slices.map(result.entries, {
         weigh: payloadLength,
-        map: (entry) => showEntry(entry, desk.mask),
+        map: (entry) => viewEntry(entry, services.mask),
       }),
       more: result.next !== undefined,
     });

@@ -14,7 +14,7 @@ import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { Decoder, RESP_TYPES } from "@redis/client/decoder";
 import { systemClock } from "../../../clock.ts";
 import type { Endpoint, Login } from "./address.ts";
-import { ConnectionLost, reason, Refusal, Unsendable } from "./errors.ts";
+import { ConnectionLost, reason, RedisError, Unsendable } from "./errors.ts";
 
 /** One argument of a command. */
 export type Arg = string | Buffer;
@@ -41,7 +41,7 @@ export interface DialOptions {
 /** A command whose answer is to come. */
 interface Question {
   readonly resolve: (answer: unknown) => void;
-  readonly reject: (error: Refusal | ConnectionLost | Unsendable) => void;
+  readonly reject: (error: RedisError | ConnectionLost | Unsendable) => void;
   /** What the kinds of the protocol are read as. */
   readonly as: typeof AS_TEXT | typeof AS_BYTES;
   /** Its size, more or less. */
@@ -57,7 +57,7 @@ export class Connection {
   readonly #minBytesPerMs: number;
   readonly #decoder = new Decoder({
     onReply: (answer: unknown) => this.#answered().resolve(answer),
-    onErrorReply: (error) => this.#answered().reject(new Refusal(error.message)),
+    onErrorReply: (error) => this.#answered().reject(new RedisError(error.message)),
     onPush: (told) => this.#told(told as Buffer[]),
     getTypeMapping: () => this.#owed[this.#first]?.as ?? AS_TEXT,
   });
@@ -90,7 +90,7 @@ export class Connection {
    * Connects, and says who we are.
    *
    * @param signal gives up the attempt
-   * @throws {Refusal} when the server does not want us
+   * @throws {RedisError} when the server does not want us
    * @throws {ConnectionLost} when it cannot be reached, or does not answer
    */
   static async dial(options: DialOptions, signal: AbortSignal): Promise<Connection> {
@@ -108,7 +108,7 @@ export class Connection {
       return connection;
     } catch (error) {
       connection.destroy();
-      if (error instanceof Refusal) throw error;
+      if (error instanceof RedisError) throw error;
       throw new ConnectionLost(reason(connection.#gone ?? error), { cause: error });
     } finally {
       done.abort();
@@ -118,7 +118,7 @@ export class Connection {
   /**
    * Sends a command, and resolves with its answer. With `bytes`, strings in the answer are Buffers.
    *
-   * @throws {Refusal} when the server answers with an error
+   * @throws {RedisError} when the server answers with an error
    * @throws {ConnectionLost} when the connection breaks before the answer is here
    * @throws {Unsendable} when the command is longer than {@linkcode MAX_COMMAND_BYTES}, or is none
    */
@@ -208,7 +208,7 @@ export class Connection {
     // It would keep its answer in memory.
     this.#owed[this.#first] = undefined;
     // Taking the first out of a long array moves all others.
-    if (++this.#first === MOST_ANSWERED || this.#first === this.#owed.length) {
+    if (++this.#first === MAX_ANSWERED || this.#first === this.#owed.length) {
       this.#owed.splice(0, this.#first);
       this.#first = 0;
     }
@@ -269,7 +269,7 @@ const WRITE_BYTES = 64 * 1024;
  */
 const MAX_COMMAND_BYTES = 512 * 1024 * 1024;
 /** So many questions that are answered are forgotten together. */
-const MOST_ANSWERED = 10_000;
+const MAX_ANSWERED = 10_000;
 /** A connection that is silent for so long is asked by the system whether it is still there. */
 const KEEP_ALIVE_MS = 30_000;
 

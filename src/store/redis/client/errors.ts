@@ -6,7 +6,7 @@
 import { StoreError, type StoreErrorCode } from "../../port/errors.ts";
 
 /** The server answered with an error. */
-export class Refusal extends Error {
+export class RedisError extends Error {
   override readonly name = "Refusal";
   /** The answer's first word: `WRONGTYPE`, `OOM`, `ERR`, … */
   readonly word: string;
@@ -77,12 +77,12 @@ const LASTING: Readonly<Record<string, readonly [StoreErrorCode, string]>> = {
 
 /** Whether the same may well succeed a moment later. */
 export function isPassing(error: unknown): boolean {
-  return error instanceof Refusal && Object.hasOwn(PASSING, error.word);
+  return error instanceof RedisError && Object.hasOwn(PASSING, error.word);
 }
 
 /** Whether trying the same connection again cannot help until someone does something. */
 export function isLasting(error: unknown): boolean {
-  return error instanceof Refusal && !isPassing(error) && !/max number of clients/.test(error.message);
+  return error instanceof RedisError && !isPassing(error) && !/max number of clients/.test(error.message);
 }
 
 /** Whether it is unknown if the verb that failed so did what it should: its answer was lost. */
@@ -98,7 +98,7 @@ export function toStoreError(error: unknown, shown: string): StoreError {
     const code = error.isTooLarge ? "large" : "wrong";
     return new StoreError(code, `Command not sent to Redis at "${shown}": ${error.message}`, cause);
   }
-  if (!(error instanceof Refusal)) {
+  if (!(error instanceof RedisError)) {
     return new StoreError("unavailable", `Redis at "${shown}" cannot be reached: ${reason(error)}`, cause);
   }
   const passing = PASSING[error.word];
@@ -111,14 +111,14 @@ export function toStoreError(error: unknown, shown: string): StoreError {
 /** In one line, why a connection broke. */
 export function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof Refusal && isPassing(error)) return `it ${PASSING[error.word]}`;
+  if (error instanceof RedisError && isPassing(error)) return `it ${PASSING[error.word]}`;
   // A failed attempt at several addresses of one name carries its reasons inside.
   const first = error instanceof AggregateError ? error.errors[0] : undefined;
   const text = first instanceof Error ? first.message : error.message;
   return text.split("\n", 1)[0] || (error as { code?: string }).code || error.name;
 }
 
-function fromPlainError(error: Refusal, shown: string): StoreError {
+function fromPlainError(error: RedisError, shown: string): StoreError {
   const { message } = error;
   const [code, text]: [StoreErrorCode, string] = /max number of clients/.test(message)
     ? ["unavailable", "takes no more connections: raise its maxclients"]

@@ -4,10 +4,10 @@
  * @module
  */
 import { StoreError } from "../../port/errors.ts";
-import type { Link } from "./reconnecting_client.ts";
+import type { ReconnectingClient } from "./reconnecting_client.ts";
 
 /** The server's description of itself (`INFO`); empty when this user may not read it. */
-export async function readInfo(link: Link): Promise<Map<string, string>> {
+export async function readInfo(link: ReconnectingClient): Promise<Map<string, string>> {
   let text: string;
   try {
     text = await link.call(["INFO"]) as string;

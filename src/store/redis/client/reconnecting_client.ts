@@ -13,11 +13,11 @@
 import { systemClock } from "../../../clock.ts";
 import { StoreError } from "../../port/errors.ts";
 import type { Arg, Connection } from "./connection.ts";
-import { ConnectionLost, isLasting, isPassing, reason, Refusal, toStoreError } from "./errors.ts";
+import { ConnectionLost, isLasting, isPassing, reason, RedisError, toStoreError } from "./errors.ts";
 import type { Script } from "./scripts.ts";
 
 /** What a link is made with. */
-export interface LinkOptions {
+export interface ReconnectingClientOptions {
   /** Makes a new connection, unless it is given up. */
   readonly dial: (signal: AbortSignal) => Promise<Connection>;
   /** The address without its password. */
@@ -45,15 +45,15 @@ export interface CallOptions {
 }
 
 const FIRST_BACKOFF_MS = 25;
-const LONGEST_BACKOFF_MS = 2_000;
+const MAX_BACKOFF_MS = 2_000;
 /** Longer than the longest pause between two attempts. */
-const ANOTHER_ATTEMPT_MS = 1.5 * LONGEST_BACKOFF_MS;
+const ANOTHER_ATTEMPT_MS = 1.5 * MAX_BACKOFF_MS;
 /** Closing waits no longer for an attempt to connect: a network that swallows everything answers to nothing. */
 const CLOSE_WAIT_MS = 500;
 
 /** A connection that comes back. */
-export class Link {
-  readonly #options: LinkOptions;
+export class ReconnectingClient {
+  readonly #options: ReconnectingClientOptions;
   readonly #end = new AbortController();
   #connection: Connection | undefined;
   #connecting: Promise<void> | undefined;
@@ -65,7 +65,7 @@ export class Link {
   #losses = 0;
   #channels = new Map<string, (message: string) => void>();
 
-  constructor(options: LinkOptions) {
+  constructor(options: ReconnectingClientOptions) {
     this.#options = options;
   }
 
@@ -116,7 +116,7 @@ export class Link {
     try {
       return await this.#send(["EVALSHA", script.sha, ...rest], options);
     } catch (error) {
-      if (!(error instanceof Refusal && error.word === "NOSCRIPT")) throw this.#storeError(error);
+      if (!(error instanceof RedisError && error.word === "NOSCRIPT")) throw this.#storeError(error);
     }
     return await this.call(["EVAL", script.text, ...rest], options);
   }
@@ -164,7 +164,7 @@ export class Link {
       } catch (error) {
         if (isPassing(error)) {
           // After a failover the address leads elsewhere: to the new master.
-          if ((error as Refusal).word === "READONLY") connection.destroy(error as Refusal);
+          if ((error as RedisError).word === "READONLY") connection.destroy(error as RedisError);
           const pause = backoff(failures);
           if (systemClock.monotonic() + pause > deadline) throw error;
           await systemClock.sleep(pause, this.#end.signal);
@@ -292,6 +292,6 @@ export class Link {
 }
 
 /** Milliseconds until the next attempt: doubling, with jitter so that many processes do not come back at once. */
-function backoff(failures: number, maxMs = LONGEST_BACKOFF_MS): number {
+function backoff(failures: number, maxMs = MAX_BACKOFF_MS): number {
   return Math.min(FIRST_BACKOFF_MS * 2 ** failures, maxMs) * (0.5 + Math.random());
 }

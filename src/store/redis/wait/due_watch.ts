@@ -5,21 +5,21 @@
  * @module
  */
 import { SETS } from "../keys.ts";
-import type { Link } from "../client/reconnecting_client.ts";
+import type { ReconnectingClient } from "../client/reconnecting_client.ts";
 import type { WakeChannel } from "./wake_channel.ts";
 
-const LOOK_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 /** Scores are seconds, and their thousandfold is not always a whole number. */
 const ROUNDING_MS = 1;
 
 /** Waits for earlier due times. */
 export class DueWatch {
-  readonly #link: Link;
+  readonly #link: ReconnectingClient;
   readonly #channel: WakeChannel;
   readonly #end = new AbortController();
   #known: number | undefined;
 
-  constructor(link: Link, channel: WakeChannel) {
+  constructor(link: ReconnectingClient, channel: WakeChannel) {
     this.#link = link;
     this.#channel = channel;
   }
@@ -36,7 +36,7 @@ export class DueWatch {
       const enough = new AbortController();
       const over = AbortSignal.any([signal, this.#end.signal]);
       // Listen first, then look: what is told in between counts.
-      const told = this.#channel.wait("due", AbortSignal.any([over, enough.signal]), LOOK_MS);
+      const told = this.#channel.wait("due", AbortSignal.any([over, enough.signal]), POLL_INTERVAL_MS);
       const earliest = await this.#earliest();
       known ??= earliest;
       if (over.aborted || earliest !== undefined && known !== undefined && earliest < known - ROUNDING_MS) {

@@ -16,7 +16,7 @@ import { systemClock } from "../../../clock.ts";
 import { ALL_QUEUES } from "../../port/paused_queues.ts";
 import { BLOCK_S, type Context } from "../context.ts";
 import { queueKey } from "../keys.ts";
-import type { Link } from "../client/reconnecting_client.ts";
+import type { ReconnectingClient } from "../client/reconnecting_client.ts";
 import { SCRIPTS } from "../client/scripts.ts";
 import type { WakeChannel } from "./wake_channel.ts";
 
@@ -135,7 +135,7 @@ export class QueueWatch {
 /** One queue that somebody waits for, or did a moment ago. */
 class WatchedQueue {
   readonly #key: string;
-  readonly #link: Link;
+  readonly #link: ReconnectingClient;
   readonly #blockS: number;
   readonly #onEnd: () => void;
   readonly #end = new AbortController();
@@ -143,7 +143,7 @@ class WatchedQueue {
   #running = false;
   #arrival: AbortController | undefined;
 
-  constructor(queue: string, link: Link, blockS: number, onEnd: () => void) {
+  constructor(queue: string, link: ReconnectingClient, blockS: number, onEnd: () => void) {
     this.#key = queueKey(queue);
     this.#link = link;
     this.#blockS = blockS;

@@ -9,7 +9,7 @@
  */
 import { systemClock } from "../../../clock.ts";
 import { WAKE_CHANNEL } from "../keys.ts";
-import type { Link } from "../client/reconnecting_client.ts";
+import type { ReconnectingClient } from "../client/reconnecting_client.ts";
 
 /** What something that is told is about. */
 export type Topic = "due" | "cron" | "queues";
@@ -24,7 +24,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
 
 /** What is told on our channel. */
 export class WakeChannel {
-  readonly #link: Link;
+  readonly #link: ReconnectingClient;
   readonly #waiting: Readonly<Record<Topic, Set<AbortController>>> = {
     due: new Set(),
     cron: new Set(),
@@ -34,7 +34,7 @@ export class WakeChannel {
   readonly #heard: Record<Topic, number> = { due: 0, cron: 0, queues: 0 };
 
   /** @param link the connection for subscriptions */
-  constructor(link: Link) {
+  constructor(link: ReconnectingClient) {
     this.#link = link;
   }
 
