@@ -1,0 +1,183 @@
+/**
+ * Filters over jobs, shared by the command line, the dashboard and the HTTP API: which jobs of a list an operator means.
+ *
+ * Criteria combine with "and". Class, queue and tag are exact and case-sensitive, so that a bulk action on the class
+ * `Import` leaves `ImportRow` alone; a `*` in them stands for any characters. Error and text match anywhere, ignoring case.
+ *
+ * @module
+ */
+import { parsePayload, type Payload } from "../../job/job.ts";
+import { stringifyLossless } from "../../job/json.ts";
+import { readWireTime } from "../../job/raw.ts";
+import type { Entry } from "../admin/admin.ts";
+
+/** What to match. An absent criterion matches every job. */
+export interface JobFilter {
+  /** The class as shown, exact; `*` stands for any characters. */
+  readonly class?: string;
+  /** The queue, exact; `*` stands for any characters. */
+  readonly queue?: string;
+  /** Text anywhere in `ErrorClass: message`, ignoring case. */
+  readonly error?: string;
+  /** One of the tags, exact; `*` stands for any characters. */
+  readonly tag?: string;
+  /** Text anywhere in the payload except the packed stack, ignoring case. */
+  readonly text?: string;
+  /** Epoch milliseconds: the job entered its state before this time. */
+  readonly before?: number;
+  /** Epoch milliseconds: the job entered its state at this time or later. */
+  readonly after?: number;
+}
+
+/** The fields of a job that a filter reads. */
+export interface JobFacts {
+  /** As shown: `display_class`, else the wrapped class, else the class. */
+  readonly class: string;
+  readonly queue: string;
+  /** `ErrorClass: message`; empty if the job hasn't failed. */
+  readonly error: string;
+  readonly tags: readonly string[];
+  /** Everything that a text search may find. Called only if needed. */
+  readonly text: () => string;
+  /** Epoch milliseconds: when the job entered its state; undefined if unknown, which no time criterion matches. */
+  readonly since: number | undefined;
+}
+
+/** Returns whether a filter matches every job. */
+export function isEmptyFilter(filter: JobFilter): boolean {
+  return Object.values(filter).every((value) => value === undefined);
+}
+
+/** Compiles a filter into a test for jobs. */
+export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
+  const has = (name: "class" | "queue" | "tag") => filter[name] === undefined ? undefined : compileGlob(filter[name]);
+  const [isClass, isQueue, isTag] = [has("class"), has("queue"), has("tag")];
+  const error = filter.error?.toLowerCase();
+  const text = filter.text?.toLowerCase();
+  const { before, after } = filter;
+  return (job) =>
+    (isClass === undefined || isClass(job.class)) &&
+    (isQueue === undefined || isQueue(job.queue)) &&
+    (error === undefined || job.error.toLowerCase().includes(error)) &&
+    (isTag === undefined || job.tags.some(isTag)) &&
+    (before === undefined || job.since !== undefined && job.since < before) &&
+    (after === undefined || job.since !== undefined && job.since >= after) &&
+    (text === undefined || job.text().toLowerCase().includes(text));
+}
+
+/**
+ * Compiles a cheap test of payload texts: false means that {@linkcode compileFilter} cannot match, so that the payload needs
+ * no parsing. True decides nothing.
+ */
+export function compileHint(filter: JobFilter): (raw: string) => boolean {
+  const exact = [filter.class, filter.tag].flatMap((pattern) => pattern === undefined ? [] : hintsOf(pattern, "*"));
+  const folded = [filter.error, filter.text].flatMap((text) =>
+    text === undefined ? [] : hintsOf(text.toLowerCase(), ": ")
+  );
+  if (exact.length + folded.length === 0) return () => true;
+  return (raw) => {
+    // An escaped character may be written in several ways.
+    if (raw.includes("\\u")) return true;
+    if (!exact.every((hint) => raw.includes(hint))) return false;
+    if (folded.length === 0) return true;
+    const lower = raw.toLowerCase();
+    return folded.every((hint) => lower.includes(hint));
+  };
+}
+
+/** Compiles a filter into a test for entries of the store, as operators with access to whole payloads see them. */
+export function compileEntryFilter(filter: JobFilter): (entry: Entry) => boolean {
+  const mayMatch = compileHint(filter);
+  const matches = compileFilter(filter);
+  return (entry) => mayMatch(entry.payload) && matches(factsOf(entry));
+}
+
+/** Returns the facts of an entry. Those of an unreadable payload are empty, except for its queue, text and time. */
+export function factsOf(entry: Entry): JobFacts {
+  const job = parsePayload(entry.payload);
+  const named = entry.place.in === "queue" ? entry.place.queue : undefined;
+  if (job === undefined) {
+    const at = entry.place.in === "dead" || entry.place.in === "leased" ? entry.at : undefined;
+    return { class: "", queue: named ?? "", error: "", tags: [], text: () => entry.payload, since: at };
+  }
+  const { payload } = job;
+  return {
+    class: textOf(payload.display_class) || job.class,
+    queue: named ?? (textOf(payload.queue) || "default"),
+    error: errorOf(payload),
+    tags: (Array.isArray(payload.tags) ? payload.tags : []).filter((tag) => typeof tag === "string"),
+    text: () => searchableText(payload, entry.payload),
+    since: sinceOf(entry, payload),
+  };
+}
+
+/** Returns `ErrorClass: message`; empty for a job that hasn't failed. */
+export function errorOf({ error_class: name, error_message: message }: Payload): string {
+  return name === undefined ? "" : `${textOf(name)}: ${textOf(message)}`;
+}
+
+/**
+ * Returns when a job entered its state, in epoch milliseconds: queued, enqueued; scheduled, created; retrying, last failed;
+ * dead, died; running, started.
+ */
+export function sinceOf({ place, at }: Entry, payload: Payload): number | undefined {
+  switch (place.in) {
+    case "dead":
+    case "leased":
+      return at;
+    case "retry":
+      return readWireTime(payload.retried_at ?? payload.failed_at);
+    case "queue":
+      return readWireTime(payload.enqueued_at ?? payload.created_at);
+    case "scheduled":
+      return readWireTime(payload.created_at);
+  }
+}
+
+/** Describes a filter: `class "Import" and older than …`. Times are left to the caller, which has the durations. */
+export function describeJobFilter(filter: JobFilter): string {
+  return (["class", "queue", "error", "tag", "text"] as const).flatMap((name) =>
+    filter[name] === undefined ? [] : `${name} "${filter[name]}"`
+  ).join(" and ");
+}
+
+/**
+ * Compiles a pattern in which each `*` stands for any characters, and all else for itself. Linear in the text's length: the
+ * pattern may come from a web page.
+ */
+export function compileGlob(pattern: string): (text: string) => boolean {
+  const parts = pattern.split("*");
+  if (parts.length === 1) return (text) => text === pattern;
+  const [first, last] = [parts[0]!, parts.at(-1)!];
+  const middle = parts.slice(1, -1).filter((part) => part !== "");
+  return (text) => {
+    if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false;
+    const end = text.length - last.length;
+    let from = first.length;
+    for (const part of middle) {
+      const found = text.indexOf(part, from);
+      if (found < 0 || found + part.length > end) return false;
+      from = found + part.length;
+    }
+    return true;
+  };
+}
+
+/** The parts of a criterion that stand in a payload's JSON as they are. */
+function hintsOf(text: string, separator: string): string[] {
+  return text.split(separator).flatMap((part) => part.split(/[\\"/]+/)).filter((part) => /^[\x20-\x7e]+$/.test(part));
+}
+
+function searchableText(payload: Payload, raw: string): string {
+  try {
+    const { error_backtrace: _packed, ...rest } = payload;
+    return stringifyLossless(rest) ?? "";
+  } catch {
+    // Nested too deeply to be written again.
+    return raw;
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
