@@ -65,26 +65,26 @@ export interface Components {
   /** The classes, each with the way it is run. */
   readonly registry: Registry;
   readonly tasks: Tasks;
-  readonly totals: ClassCounters;
+  readonly classCounters: ClassCounters;
   readonly counters: Counters;
-  readonly declarer: ClassSync;
+  readonly classSync: ClassSync;
   readonly declaring: Service;
-  readonly measurer: MetricsRecorder;
+  readonly metricsRecorder: MetricsRecorder;
   readonly measuring: Service;
   readonly client: Client;
-  readonly lateErrors: UnhandledErrors;
+  readonly unhandledErrors: UnhandledErrors;
   readonly settler: Settler;
   readonly fetcher: Fetcher;
   readonly manager: Manager;
-  readonly localRuns: InProcessRuns;
+  readonly inProcessRuns: InProcessRuns;
   readonly scheduler: Scheduler;
-  readonly listener: RemoteCommands;
+  readonly remoteCommands: RemoteCommands;
   readonly listening: Service;
   readonly heartbeat: Heartbeat;
   /** Only when some class runs in horses. */
   readonly horses: HorsePool | undefined;
   /** Only when it is to end by itself. */
-  readonly bounding: Service | undefined;
+  readonly autoStop: Service | undefined;
   /** Only as process 1 of a container. */
   readonly reaper: Reaper | undefined;
   readonly reaping: Service | undefined;
@@ -93,9 +93,9 @@ export interface Components {
 }
 
 /** Builds the parts of a server. */
-export function buildComponents(options: LauncherOptions, whole: LauncherHooks): Components {
+export function buildComponents(options: LauncherOptions, launcher: LauncherHooks): Components {
   const { store, settings } = options;
-  const { identity: owner, clock, inbox, fail } = whole;
+  const { identity: owner, clock, inbox, fail } = launcher;
   const log = (name: string) => logger(name, clock);
   const tasks = new Tasks(clock);
   const outage = new OutageLog(options.storeUrl);
@@ -108,10 +108,10 @@ export function buildComponents(options: LauncherOptions, whole: LauncherHooks):
     asProgram: (command) => programHandler(command, { clock, graceMs, maxResultBytes }),
   });
   const horses = modules.length > 0 ? newHorses(options, modules, registry, clock) : undefined;
-  const totals = new ClassCounters();
+  const classCounters = new ClassCounters();
   const counters = new Counters();
-  const declarer = new ClassSync({ store, registry, clock });
-  const measurer = new MetricsRecorder({ store, totals, clock, log: log("measurer"), outage });
+  const classSync = new ClassSync({ store, registry, clock });
+  const metricsRecorder = new MetricsRecorder({ store, classCounters, clock, log: log("metrics-recorder"), outage });
   const hooks = options.hooks ?? {};
 
   const client = new Client({
@@ -123,7 +123,10 @@ export function buildComponents(options: LauncherOptions, whole: LauncherHooks):
     ...(options.pushMiddleware && { middleware: options.pushMiddleware }),
     ...(options.batchMiddleware && { batchMiddleware: options.batchMiddleware }),
   });
-  const lateErrors = new UnhandledErrors({ log: log("late-errors"), catchAll: options.catchAllErrors ?? false });
+  const unhandledErrors = new UnhandledErrors({
+    log: log("unhandled-errors"),
+    catchAll: options.catchAllErrors ?? false,
+  });
   const settler = new Settler({
     store,
     owner,
@@ -135,7 +138,7 @@ export function buildComponents(options: LauncherOptions, whole: LauncherHooks):
     onLost: () => void lostLeases.suspect(),
   });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
-  const ownership: LeaseGuard = new LeaseGuard({
+  const leaseGuard: LeaseGuard = new LeaseGuard({
     clock,
     ttlMs: settings.deadAfterMs,
     sendHeartbeat: () => heartbeat.step(),
@@ -156,7 +159,7 @@ export function buildComponents(options: LauncherOptions, whole: LauncherHooks):
     clock,
     settler,
     order,
-    ownership,
+    leaseGuard,
     unstarted,
     suspects,
     maxJobs: settings.maxJobs,
@@ -168,30 +171,30 @@ export function buildComponents(options: LauncherOptions, whole: LauncherHooks):
     settler,
     retrier: new Retrier({ clock, settings, registry, hooks, log: log("retrier") }),
     registry,
-    totals,
-    records: new ResultRecorder({ clock, settings, registry, owner }),
-    deadlines: new Timeouts({ clock, graceMs: settings.graceMs, log: log("deadlines") }),
-    lateErrors,
+    classCounters,
+    results: new ResultRecorder({ clock, settings, registry, owner }),
+    timeouts: new Timeouts({ clock, graceMs: settings.graceMs, log: log("timeouts") }),
+    unhandledErrors,
     client,
     middleware: options.performMiddleware ?? [],
     log: log("processor"),
   };
   const manager = new Manager(services, { concurrency: settings.concurrency, log: log("manager") });
-  const lostLeases = new LostLeases({ store, owner, holders: [fetcher, manager], log: log("lost leases"), counters });
-  const localRuns = new InProcessRuns(services);
+  const lostLeases = new LostLeases({ store, owner, holders: [fetcher, manager], log: log("lost-leases"), counters });
+  const inProcessRuns = new InProcessRuns(services);
   const report = new CronReporter(log("scheduler"), counters);
-  const desk = new CronDecider({ client, report, local: localRuns });
-  const scheduler = new Scheduler({ store, clock, log: log("scheduler"), desk, report });
+  const decider = new CronDecider({ client, report, local: inProcessRuns });
+  const scheduler = new Scheduler({ store, clock, log: log("scheduler"), decider, report });
   const onCancel = (jid: string) => manager.cancel(jid);
-  const listener = new RemoteCommands({ clock, store, identity: owner, inbox, onCancel });
+  const remoteCommands = new RemoteCommands({ clock, store, identity: owner, inbox, onCancel });
   const heartbeat = new Heartbeat({
     store,
     storeUrl: options.storeUrl,
     storeOptions: options.storeOptions ?? {},
-    describe: whole.describe,
-    onCommands: (commands) => listener.hear(commands),
+    describe: launcher.describe,
+    onCommands: (commands) => remoteCommands.hear(commands),
     onBeat: ({ lapsed, sentAt }) => {
-      ownership.beat(sentAt, lapsed);
+      leaseGuard.beat(sentAt, lapsed);
       void lostLeases.beat(lapsed);
       if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
     },
@@ -226,31 +229,31 @@ export function buildComponents(options: LauncherOptions, whole: LauncherHooks):
   return {
     registry,
     tasks,
-    totals,
+    classCounters,
     counters,
-    declarer,
-    declaring: loop(declarer),
-    measurer,
-    measuring: loop(measurer),
+    classSync,
+    declaring: loop(classSync),
+    metricsRecorder,
+    measuring: loop(metricsRecorder),
     client,
-    lateErrors,
+    unhandledErrors,
     settler,
     fetcher,
     manager,
-    localRuns,
+    inProcessRuns,
     scheduler,
-    listener,
-    listening: loop(listener),
+    remoteCommands,
+    listening: loop(remoteCommands),
     heartbeat,
     horses,
-    bounding: AutoStop.needed(settings)
+    autoStop: AutoStop.needed(settings)
       ? loop(
         new AutoStop({
           clock,
           limits: settings,
           activity,
           hasQueuedJobs: async () => !fetcher.quiet && (rescuer.hasWork || await fetcher.hasQueuedJobs()),
-          end: whole.end,
+          end: launcher.end,
         }),
       )
       : undefined,

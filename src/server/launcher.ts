@@ -2,7 +2,7 @@
  * The launcher: starts the parts of a server in order and stops them in reverse. What they are, and how they hang
  * together, stands in `components.ts`.
  *
- *   start:  late errors → heartbeat (registers) → startup hook → listener → processors → poller → rescuer → scheduler → fetcher
+ *   start:  unhandled errors → heartbeat (registers) → startup hook → listener → processors → poller → rescuer → scheduler → fetcher
  *   stop:   quiet (fetcher, scheduler, …) → processors, until the deadline → heartbeat → listener → deregister
  *
  * @module
@@ -20,7 +20,7 @@ import { callHook, type Hooks } from "./hooks.ts";
 import { identityOf, randomId } from "./host/identity.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { claimName } from "./liveness/unique_name.ts";
-import { OUTCOMES_SHARE, PARTING_MS, ShutdownBudget } from "./shutdown_budget.ts";
+import { OUTCOMES_SHARE, SHUTDOWN_BUDGET_MS, ShutdownBudget } from "./shutdown_budget.ts";
 import { buildComponents, type Components } from "./components.ts";
 import { chooseQueues, queueOrder } from "./work/queue_order.ts";
 import type { Service } from "./service.ts";
@@ -30,7 +30,7 @@ import { Status } from "./control/status.ts";
 import type { ServerCounts } from "./stats/counters.ts";
 
 /** Without jobs there is little to tell a store, and a start hangs where it does not answer: so long a stop waits then. */
-const STARTING_PARTING_MS = 1_000;
+const STARTUP_ABORT_BUDGET_MS = 1_000;
 
 /** A server: takes jobs and performs them until stopped. */
 export class Launcher implements Controls {
@@ -48,7 +48,7 @@ export class Launcher implements Controls {
   #taking: Service[] = [];
   #queues: readonly QueueWeight[];
   #timeoutMs: number;
-  #partingMs: number;
+  #shutdownBudgetMs: number;
   #started = false;
   #quiet = false;
   /** How often quiet or resume was asked for: the last one counts. */
@@ -67,7 +67,7 @@ export class Launcher implements Controls {
     this.#options = options;
     this.identity = identityOf(Deno.pid, options.nonce ?? randomId());
     this.inbox = options.inbox ?? new Inbox();
-    this.#partingMs = options.partingMs ?? PARTING_MS;
+    this.#shutdownBudgetMs = options.shutdownBudgetMs ?? SHUTDOWN_BUDGET_MS;
     this.#clock = options.clock ?? systemClock;
     this.#log = logger("launcher", this.#clock);
     this.#hooks = options.hooks ?? {};
@@ -85,7 +85,7 @@ export class Launcher implements Controls {
       clock: this.#clock,
       settings,
       parts: this.#parts,
-      standing: () => ({ quiet: this.#quiet, queues: this.#queues }),
+      state: () => ({ quiet: this.#quiet, queues: this.#queues }),
     });
     this.#queues = chooseQueues(settings.queues, this.#parts.registry.queues());
     this.#carryCrontab(settings);
@@ -130,7 +130,7 @@ export class Launcher implements Controls {
   async start(): Promise<boolean> {
     const starting = new StartupSteps({ clock: this.#clock, log: this.#log, inbox: this.inbox });
     const claiming = new AbortController();
-    this.#parts.lateErrors.start();
+    this.#parts.unhandledErrors.start();
     try {
       await starting.step("heartbeat", this.#parts.heartbeat.start());
       await starting.step("predecessor", this.#noteDeath());
@@ -138,14 +138,14 @@ export class Launcher implements Controls {
       await starting.step("startup hook", this.#hooks.startup?.());
       await this.#parts.horses?.start();
       this.#parts.declaring.start();
-      await starting.step("classes", this.#parts.declarer.attempted);
+      await starting.step("classes", this.#parts.classSync.attempted);
     } catch (error) {
       claiming.abort();
       if (!(error instanceof StartEnded)) {
         await this.stop();
         throw error;
       }
-      this.#partingMs = Math.min(this.#partingMs, STARTING_PARTING_MS);
+      this.#shutdownBudgetMs = Math.min(this.#shutdownBudgetMs, STARTUP_ABORT_BUDGET_MS);
       // Before what else waits in the inbox; whatever comes after this is too late.
       void this.stop();
       await (this.#finished = this.#control());
@@ -156,7 +156,7 @@ export class Launcher implements Controls {
     this.#parts.manager.start();
     this.#parts.measuring.start();
     this.#startTaking();
-    this.#parts.bounding?.start();
+    this.#parts.autoStop?.start();
     this.#finished = this.#control();
     this.#started = true;
     return true;
@@ -280,13 +280,13 @@ export class Launcher implements Controls {
 
   async #stop(): Promise<void> {
     this.#options.onStopping?.();
-    const parting = new ShutdownBudget(this.#clock, this.#partingMs);
+    const budget = new ShutdownBudget(this.#clock, this.#shutdownBudgetMs);
     let deregistered = false;
     const steps: [string, () => Promise<unknown>][] = [
-      ["bounds", async () => await this.#parts.bounding?.stop()],
-      ["manager", () => this.#endJobs(parting)],
-      ["class-declarer", () => parting.within(this.#parts.declaring.stop())],
-      ["measurer", () => this.#endMeasuring(parting)],
+      ["auto-stop", async () => await this.#parts.autoStop?.stop()],
+      ["manager", () => this.#endJobs(budget)],
+      ["class-sync", () => budget.within(this.#parts.declaring.stop())],
+      ["metrics-recorder", () => this.#endMeasuring(budget)],
       ["horses", async () => await this.#parts.horses?.stop()],
       [
         "shutdown",
@@ -294,15 +294,15 @@ export class Launcher implements Controls {
       ],
       [
         "heartbeat",
-        async () => await parting.within(this.#parts.heartbeat.stop()) || this.#parts.heartbeat.abandon(),
+        async () => await budget.within(this.#parts.heartbeat.stop()) || this.#parts.heartbeat.abandon(),
       ],
-      ["listener", () => (this.#parts.listener.end(), parting.within(this.#parts.listening.stop()))],
+      ["remote-commands", () => (this.#parts.remoteCommands.end(), budget.within(this.#parts.listening.stop()))],
       ["reaper", async () => (await this.#parts.reaping?.stop(), this.#parts.reaper?.close())],
       [
         "deregister",
-        async () => deregistered = await parting.within(this.#options.store.deregister(this.identity)),
+        async () => deregistered = await budget.within(this.#options.store.deregister(this.identity)),
       ],
-      ["late-errors", () => this.#parts.lateErrors.stop()],
+      ["unhandled-errors", () => this.#parts.unhandledErrors.stop()],
     ];
     for (const [name, step] of steps) {
       // One part that cannot stop must not keep the others from it.
@@ -315,22 +315,22 @@ export class Launcher implements Controls {
   }
 
   /** Takes nothing more, and ends the jobs that run. */
-  async #endJobs(parting: ShutdownBudget): Promise<void> {
+  async #endJobs(budget: ShutdownBudget): Promise<void> {
     // The deadline counts from now, also when the store keeps the last taking waiting.
     const quieted = this.quiet();
     const { signal } = this.#cold;
     await Promise.all([
-      this.#parts.manager.stop(this.#timeoutMs, signal, parting),
-      this.#parts.localRuns.stop(this.#timeoutMs, signal),
+      this.#parts.manager.stop(this.#timeoutMs, signal, budget),
+      this.#parts.inProcessRuns.stop(this.#timeoutMs, signal),
     ]);
-    if (await parting.within(this.#takingEnded)) await quieted;
+    if (await budget.within(this.#takingEnded)) await quieted;
     // What the last taking brought goes back.
-    if (!await parting.within(this.#parts.settler.flush(), OUTCOMES_SHARE)) this.#parts.settler.abandon();
+    if (!await budget.within(this.#parts.settler.flush(), OUTCOMES_SHARE)) this.#parts.settler.abandon();
   }
 
-  async #endMeasuring(parting: ShutdownBudget): Promise<void> {
-    const { measurer, measuring } = this.#parts;
-    if (!await parting.within(measuring.stop().then(() => measurer.step()))) measurer.abandon();
+  async #endMeasuring(budget: ShutdownBudget): Promise<void> {
+    const { metricsRecorder, measuring } = this.#parts;
+    if (!await budget.within(measuring.stop().then(() => metricsRecorder.step()))) metricsRecorder.abandon();
   }
 
   /** It cannot go on: says why, once, and stops. */

@@ -34,7 +34,7 @@ export interface LauncherOptions {
   readonly parent?: number | undefined;
   readonly clock?: Clock;
   /** How long a stop waits for a store that does not answer, in all; default 5 seconds. */
-  readonly partingMs?: number;
+  readonly shutdownBudgetMs?: number;
   readonly pushMiddleware?: readonly PushMiddleware[];
   readonly batchMiddleware?: readonly BatchMiddleware[];
   readonly performMiddleware?: readonly PerformMiddleware[];

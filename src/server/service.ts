@@ -84,8 +84,8 @@ export class Loop<Result> implements Service {
       try {
         task.enter("working");
         const result = await this.#body.step();
-        const told = outage.over(this.name);
-        if (failures > 0) log[told ?? "warn"]("Working again", { failures });
+        const level = outage.over(this.name);
+        if (failures > 0) log[level ?? "warn"]("Working again", { failures });
         failures = 0;
         task.enter("waiting");
         if (!signal.aborted) await this.#body.rest(result, signal);

@@ -8,7 +8,7 @@
 import type { Clock } from "../clock.ts";
 
 /** In all, beside what the running jobs take. */
-export const PARTING_MS = 5_000;
+export const SHUTDOWN_BUDGET_MS = 5_000;
 /** Outcomes leave a fifth of it to `deregister`, which gives their jobs back if they cannot be stored. */
 export const OUTCOMES_SHARE = 0.8;
 
@@ -22,9 +22,9 @@ export class ShutdownBudget {
    * Nothing is waited for yet.
    *
    * @param clock measures the waiting
-   * @param mostMs the bound; default {@linkcode PARTING_MS}
+   * @param mostMs the bound; default {@linkcode SHUTDOWN_BUDGET_MS}
    */
-  constructor(clock: Clock, mostMs = PARTING_MS) {
+  constructor(clock: Clock, mostMs = SHUTDOWN_BUDGET_MS) {
     this.#clock = clock;
     this.#maxMs = this.#leftMs = mostMs;
   }

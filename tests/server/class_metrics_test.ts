@@ -27,50 +27,55 @@ for (const kind of ["sqlite", "redis"] as const) {
   });
 }
 
-function measurerOn(measure: (measurements: readonly ClassMetrics[]) => Promise<void>) {
+function recorderOn(measure: (measurements: readonly ClassMetrics[]) => Promise<void>) {
   const clock = new FakeClock();
-  const totals = new ClassCounters();
+  const counters = new ClassCounters();
   const log = new KeptLog();
-  return { clock, totals, log, measurer: new MetricsRecorder({ store: { measure }, totals, clock, log }) };
+  return {
+    clock,
+    counters,
+    log,
+    recorder: new MetricsRecorder({ store: { measure }, classCounters: counters, clock, log }),
+  };
 }
 
 Deno.test("it writes in the last seconds of each minute, and nothing when nothing was performed", async () => {
   const written: (readonly ClassMetrics[])[] = [];
-  const { clock, totals, measurer } = measurerOn((measurements) => {
+  const { clock, counters, recorder } = recorderOn((measurements) => {
     written.push(measurements);
     return Promise.resolve();
   });
   for (let minute = 0; minute < 3; minute++) {
-    const rested = measurer.rest(undefined, new AbortController().signal);
+    const rested = recorder.rest(undefined, new AbortController().signal);
     const [left] = clock.sleeping;
     await clock.advance(left!);
     await rested;
     const second = clock.now() % 60_000;
     assert(second >= 50_000 && second <= 59_001, `${second}`);
     assertEquals(Math.floor((clock.now() - Date.UTC(2026, 0, 1)) / 60_000), minute);
-    await measurer.step();
+    await recorder.step();
   }
   assertEquals(written, []);
-  totals.add("Hard", "done", 7);
-  await measurer.step();
+  counters.add("Hard", "done", 7);
+  await recorder.step();
   assertEquals(written.map((all) => all.map((one) => [one.class, one.processed])), [[["Hard", 1]]]);
 });
 
 Deno.test("what cannot be written is gone, and said once; it is said when it can be written again", async () => {
   let isAway = true;
   let written = 0;
-  const { totals, log, measurer } = measurerOn((measurements) => {
+  const { counters, log, recorder } = recorderOn((measurements) => {
     if (isAway) return Promise.reject(new StoreError("unavailable", "away"));
     written += measurements[0]!.processed;
     return Promise.resolve();
   });
   for (let minute = 0; minute < 3; minute++) {
-    totals.add("Hard", "done", 7);
-    await measurer.step();
+    counters.add("Hard", "done", 7);
+    await recorder.step();
   }
   isAway = false;
-  totals.add("Hard", "done", 7);
-  await measurer.step();
+  counters.add("Hard", "done", 7);
+  await recorder.step();
   assertEquals(written, 1);
   assertEquals(log.said, [
     "warn Measures of classes not written, and gone",
@@ -79,11 +84,11 @@ Deno.test("what cannot be written is gone, and said once; it is said when it can
 });
 
 Deno.test("where the end did not wait for the store, it is said that the last measures are gone", () => {
-  const { totals, log, measurer } = measurerOn(() => new Promise(() => {}));
-  measurer.abandon();
+  const { counters, log, recorder } = recorderOn(() => new Promise(() => {}));
+  recorder.abandon();
   assertEquals(log.said, [], "nothing was to be written");
-  totals.add("Hard", "done", 7);
-  void measurer.step();
-  measurer.abandon();
+  counters.add("Hard", "done", 7);
+  void recorder.step();
+  recorder.abandon();
   assertEquals(log.said, ["warn Measures of classes not written, and gone"]);
 });

@@ -30,7 +30,7 @@ Deno.test("a request for more jobs goes out before those at hand are done, howev
   } as unknown as Store;
   const owner = "host:1:a";
   const settler = new Settler({ store, owner, clock, log: new KeptLog(), counters: new Counters() });
-  const fetcher = new Fetcher({ store: distant, owner, clock, settler, ownership: SURE, order: () => ["default"] });
+  const fetcher = new Fetcher({ store: distant, owner, clock, settler, leaseGuard: SURE, order: () => ["default"] });
 
   // At the rate of 50 jobs in 10 ms, 100 are taken ahead.
   for (let i = 0; i < 50; i++) fetcher.next();
@@ -59,7 +59,7 @@ Deno.test("what waits here and is lost is named by its jid, or as unreadable whe
   const store = { take: () => Promise.resolve(leases) } as unknown as Store;
   const owner = "host:1:a";
   const settler = new Settler({ store, owner, clock, log: new KeptLog(), counters: new Counters() });
-  const fetcher = new Fetcher({ store, owner, clock, settler, ownership: SURE, order: () => ["default"] });
+  const fetcher = new Fetcher({ store, owner, clock, settler, leaseGuard: SURE, order: () => ["default"] });
   for (let i = 0; i < 50; i++) fetcher.next();
   await clock.advance(10);
   await fetcher.step();

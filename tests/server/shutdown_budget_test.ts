@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { defaultSettings } from "../../src/config/settings.ts";
 import { Registry } from "../../src/handlers/registry.ts";
 import { Launcher } from "../../src/server/launcher.ts";
-import { PARTING_MS } from "../../src/server/shutdown_budget.ts";
+import { SHUTDOWN_BUDGET_MS } from "../../src/server/shutdown_budget.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
 import { Bench } from "../support/bench.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -12,7 +12,7 @@ import { JobsProcess } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 const UNSTORED = "Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired";
-/** So long real processes wait for the store here; by default it is {@linkcode PARTING_MS}. */
+/** So long real processes wait for the store here; by default it is {@linkcode SHUTDOWN_BUDGET_MS}. */
 const TIMEOUT_MS = 300;
 
 /** A store that can stop answering. */
@@ -49,7 +49,7 @@ Deno.test("a store that never answers holds up a stop by one bound beyond the de
   let hasStopped = false;
   const stopped = launcher.stop().then(() => hasStopped = true);
   await clock.turn();
-  await clock.advance(settings.timeoutMs + PARTING_MS - 10);
+  await clock.advance(settings.timeoutMs + SHUTDOWN_BUDGET_MS - 10);
   assert(!hasStopped, "it waits for the store");
   // Those that come after look once more whether there is an answer.
   for (let i = 0; i < 100 && !hasStopped; i++) await clock.advance(1);
@@ -118,6 +118,6 @@ Deno.test("a stop is heard while quiet, and a resume after it, wait for a taking
   for (const verb of ["quiet", "resume", "stop"] as const) launcher.inbox.put({ verb, by: "test" });
   let hasFinished = false;
   void launcher.finished.then(() => hasFinished = true);
-  for (let i = 0; i < PARTING_MS + 100 && !hasFinished; i++) await clock.advance(1);
+  for (let i = 0; i < SHUTDOWN_BUDGET_MS + 100 && !hasFinished; i++) await clock.advance(1);
   assert(hasFinished);
 });

@@ -136,7 +136,16 @@ Deno.test("TTIN dumps every task by label, with the job it performs; so does job
 
 function checkDump(lines: readonly string[], jid: string): void {
   for (
-    const label of ["processor-1", "processor-2", "poller", "rescuer", "fetcher", "heartbeat", "listener", "control"]
+    const label of [
+      "processor-1",
+      "processor-2",
+      "poller",
+      "rescuer",
+      "fetcher",
+      "heartbeat",
+      "remote-commands",
+      "control",
+    ]
   ) {
     assertEquals(lines.filter((line) => new RegExp(`^task +\\d+  ${label} `).test(line)).length, 1, label);
   }

@@ -202,11 +202,11 @@ export class LabWorker {
     const common = { store, owner: identity, clock, log };
     this.#settler = new Settler({ ...common, counters: new Counters() });
     const suspects = new Suspects({ ...common, outage: new OutageLog(), isIsolated: (name) => lab.isolated.has(name) });
-    const ownership = { isSure: true, confirm: () => Promise.resolve() };
+    const leaseGuard = { isSure: true, confirm: () => Promise.resolve() };
     this.#fetcher = new Fetcher({
       ...common,
       settler: this.#settler,
-      ownership,
+      leaseGuard,
       suspects,
       order: () => ["default"],
     });

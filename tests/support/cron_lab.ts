@@ -52,8 +52,8 @@ export class Lab implements AsyncDisposable {
     const report = new CronReporter(log, new Counters());
     const client = new Client({ store, clock: this.clock, middleware });
     const isRunning = (jid: string | undefined) => local.some((job) => job.jid === jid);
-    const desk = new CronDecider({ client, report, local: { isRunning, start: (job) => void local.push(job) } });
-    const scheduler = new Scheduler({ store, clock: this.clock, log, desk, report });
+    const decider = new CronDecider({ client, report, local: { isRunning, start: (job) => void local.push(job) } });
+    const scheduler = new Scheduler({ store, clock: this.clock, log, decider, report });
     carry(scheduler, crontab);
     return { scheduler, said, local };
   }

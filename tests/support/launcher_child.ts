@@ -1,5 +1,5 @@
 /**
- * A server as `jobs run` has it, but for the time that a stop waits for its store: `launcher_child.ts STORE PARTING_MS
+ * A server as `jobs run` has it, but for the time that a stop waits for its store: `launcher_child.ts STORE SHUTDOWN_BUDGET_MS
  * HANDLERS`. One processor; running jobs get a tenth of a second; nobody is to be taken for dead meanwhile.
  *
  * @module
@@ -17,7 +17,7 @@ import { openStore } from "../../src/store/open.ts";
 const late = systemClock.now() % 60_000;
 const clock = { ...systemClock, now: () => systemClock.now() - late };
 
-const [storeUrl, partingMs, handlers] = Deno.args as [string, string, string];
+const [storeUrl, shutdownBudgetMs, handlers] = Deno.args as [string, string, string];
 const registry = new Registry();
 await loadHandlers([handlers], registry);
 using _log = openLog({ format: "json" });
@@ -27,7 +27,7 @@ const launcher = new Launcher({
   storeUrl,
   registry,
   settings: { ...defaultSettings(), concurrency: 1, timeoutMs: 100 },
-  partingMs: Number(partingMs),
+  shutdownBudgetMs: Number(shutdownBudgetMs),
   clock,
 });
 using _signals = listenToSignals(launcher.inbox);

@@ -27,9 +27,9 @@ export interface Activity {
 /** Between two looks. */
 const POLL_INTERVAL_MS = 50;
 
-/** Looks whether to end. Its loop's task is `bounds`. */
+/** Looks whether to end. Its loop's task is `auto-stop`. */
 export class AutoStop implements LoopBody<void> {
-  readonly name = "bounds";
+  readonly name = "auto-stop";
   readonly #clock: Clock;
   readonly #limits: Limits;
   readonly #activity: () => Activity;

@@ -23,7 +23,7 @@ export interface DumpCounts {
   /** Milliseconds for which the event loop last kept the heartbeat waiting. */
   readonly loopDelayMs: number;
   /** Errors that handlers left behind after their job had ended. */
-  readonly lateErrors: number;
+  readonly unhandledErrors: number;
   readonly quiet: boolean;
 }
 
@@ -88,7 +88,9 @@ export function formatDump(tasks: readonly DumpTask[], counts: DumpCounts): stri
   lines.push(
     `busy ${counts.busy}/${counts.concurrency}, leases ${counts.leases}, waiting ${counts.waiting}, unsettled ${counts.unsettled}, ` +
       `memory ${megabytes(memory.rss)} MB (heap ${megabytes(memory.heapUsed)} MB), ` +
-      `event-loop delay ${counts.loopDelayMs} ms, late errors ${counts.lateErrors}${counts.quiet ? ", quiet" : ""}`,
+      `event-loop delay ${counts.loopDelayMs} ms, unhandled errors ${counts.unhandledErrors}${
+        counts.quiet ? ", quiet" : ""
+      }`,
   );
   return lines;
 }

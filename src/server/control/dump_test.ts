@@ -12,7 +12,7 @@ const COUNTS: DumpCounts = {
   waiting: 2,
   unsettled: 1,
   loopDelayMs: 3,
-  lateErrors: 5,
+  unhandledErrors: 5,
   quiet: false,
 };
 
@@ -77,9 +77,9 @@ Deno.test("as text, the dump has a line for each task, in columns, then the coun
   ]);
   assertMatch(
     lines.at(-1)!,
-    /^busy 1\/10, leases 4, waiting 2, unsettled 1, memory \d+ MB \(heap \d+ MB\), event-loop delay 3 ms, late errors 5$/,
+    /^busy 1\/10, leases 4, waiting 2, unsettled 1, memory \d+ MB \(heap \d+ MB\), event-loop delay 3 ms, unhandled errors 5$/,
   );
-  assertMatch(formatDump([], { ...COUNTS, quiet: true })[0]!, /late errors 5, quiet$/);
+  assertMatch(formatDump([], { ...COUNTS, quiet: true })[0]!, /unhandled errors 5, quiet$/);
 });
 
 Deno.test("whatever a job is called or says, it stays one line without control characters", () => {

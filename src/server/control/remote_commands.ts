@@ -18,9 +18,9 @@ const VERBS: Readonly<Partial<Record<Command["verb"], Verb>>> = {
 
 const RETRY_MS = 1_000;
 
-/** Its loop's task is `listener`. */
+/** Its loop's task is `remote-commands`. */
 export class RemoteCommands implements LoopBody<number> {
-  readonly name = "listener";
+  readonly name = "remote-commands";
   readonly #store: Store;
   readonly #identity: string;
   readonly #inbox: Inbox;

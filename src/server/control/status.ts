@@ -30,26 +30,26 @@ export class Status {
   readonly #clock: Clock;
   readonly #settings: Settings;
   readonly #parts: Components;
-  readonly #standing: () => ServerState;
+  readonly #state: () => ServerState;
   readonly #startedAt: number;
 
   /** Of a process that starts now. */
   constructor(
-    options: { identity: string; clock: Clock; settings: Settings; parts: Components; standing: () => ServerState },
+    options: { identity: string; clock: Clock; settings: Settings; parts: Components; state: () => ServerState },
   ) {
     this.#identity = options.identity;
     this.#clock = options.clock;
     this.#settings = options.settings;
     this.#parts = options.parts;
-    this.#standing = options.standing;
+    this.#state = options.state;
     this.#startedAt = options.clock.now();
   }
 
   /** What this process is and does, as of now. */
   describe(): WorkerRecord {
     const { name, tag, labels } = this.#settings;
-    const { manager, registry, totals } = this.#parts;
-    const { quiet, queues } = this.#standing();
+    const { manager, registry, classCounters } = this.#parts;
+    const { quiet, queues } = this.#state();
     const classes = registry.classes();
     return {
       identity: this.#identity,
@@ -67,16 +67,16 @@ export class Status {
       rss: Deno.memoryUsage().rss,
       work: manager.running(),
       ...(classes.length <= MAX_CLASSES && { classes }),
-      totals: totals.byClass(),
+      totals: classCounters.byClass(),
     };
   }
 
   /** What it has counted since it started. */
   counts(): ServerCounts {
-    const { totals, counters, heartbeat, horses } = this.#parts;
+    const { classCounters, counters, heartbeat, horses } = this.#parts;
     return {
       ...counters.counts(),
-      classes: totals.classes,
+      classes: classCounters.classes,
       loopDelayMs: heartbeat.loopDelayMs,
       horses: horses?.counts,
     };
@@ -84,7 +84,7 @@ export class Status {
 
   /** What every task is doing, and the counts: lines of text. */
   dump(): string[] {
-    const { tasks, manager, fetcher, settler, heartbeat, lateErrors } = this.#parts;
+    const { tasks, manager, fetcher, settler, heartbeat, unhandledErrors } = this.#parts;
     return formatDump(dumpTasks(tasks, this.#clock), {
       identity: this.#identity,
       concurrency: manager.concurrency,
@@ -93,8 +93,8 @@ export class Status {
       waiting: fetcher.waiting,
       unsettled: settler.unsettled,
       loopDelayMs: heartbeat.loopDelayMs,
-      lateErrors: lateErrors.count,
-      quiet: this.#standing().quiet,
+      unhandledErrors: unhandledErrors.count,
+      quiet: this.#state().quiet,
     });
   }
 }

@@ -47,7 +47,7 @@ export class InProcessRuns {
     await this.#ended(timeoutMs, signal);
     for (const { processor } of this.#running) {
       // To be cut off is no failure.
-      void processor.letGo();
+      void processor.release();
       processor.abort(new Shutdown());
     }
     await this.#ended(CLEAN_UP_MS);

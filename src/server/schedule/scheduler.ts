@@ -44,7 +44,7 @@ export class Scheduler implements LoopBody<number> {
   readonly #store: CronStore;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #desk: CronDecider;
+  readonly #decider: CronDecider;
   readonly #report: CronReporter;
   #own: ReadonlyMap<string, Own> = new Map();
   /** Names that are to be removed: they are switched off here, or were carried before. */
@@ -64,11 +64,11 @@ export class Scheduler implements LoopBody<number> {
   /** The store's time minus the monotonic clock's. */
   #offset = 0;
 
-  constructor(options: { store: CronStore; clock: Clock; log: Log; desk: CronDecider; report: CronReporter }) {
+  constructor(options: { store: CronStore; clock: Clock; log: Log; decider: CronDecider; report: CronReporter }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#log = options.log;
-    this.#desk = options.desk;
+    this.#decider = options.decider;
     this.#report = options.report;
   }
 
@@ -157,7 +157,7 @@ export class Scheduler implements LoopBody<number> {
       if (there.has(name)) continue;
       this.#next.delete(name);
       this.#carried.delete(name);
-      this.#desk.forget(name);
+      this.#decider.forget(name);
     }
     for (const name of there) this.#missing.delete(name);
   }
@@ -179,14 +179,14 @@ export class Scheduler implements LoopBody<number> {
     if (!await this.#store.cronRemove(name, version)) return false;
     this.#next.delete(name);
     this.#carried.delete(name);
-    this.#desk.forget(name);
+    this.#decider.forget(name);
     return true;
   }
 
   /** Own entries that are to be written because they are not stored. */
   #missingOf({ entries, now }: CronReading): EntrySnapshot[] {
     const there = new Set(entries.map(({ name }) => name));
-    const cases: EntrySnapshot[] = [];
+    const snapshots: EntrySnapshot[] = [];
     for (const own of this.#own.values()) {
       const { name } = own.entry;
       if (there.has(name)) continue;
@@ -194,26 +194,26 @@ export class Scheduler implements LoopBody<number> {
       this.#missing.set(name, since);
       // Somebody may have taken it away on purpose, and this process has yet to learn of it.
       const isLost = this.#clock.monotonic() - since >= CARRIED_MS;
-      if (this.#unwritten.has(name) || isLost) cases.push(this.#define(own, undefined, now));
+      if (this.#unwritten.has(name) || isLost) snapshots.push(this.#define(own, undefined, now));
     }
-    return cases;
+    return snapshots;
   }
 
   /** Deals with entries as they were read; what another was faster with is read and dealt with again. */
   async #settle(reading: CronReading, more: readonly EntrySnapshot[] = []): Promise<void> {
-    let cases = [...await this.#casesOf(reading), ...more];
+    let snapshots = [...await this.#snapshotsOf(reading), ...more];
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const late = await this.#write(await this.#decide(cases));
+      const late = await this.#write(await this.#decide(snapshots));
       if (late.length === 0) return;
       const again = await this.#read({ names: late });
-      cases = await this.#casesOf(again);
+      snapshots = await this.#snapshotsOf(again);
     }
-    for (const { definition: { name } } of cases) this.#next.set(name, this.#now() + RECHECK_MS);
+    for (const { definition: { name } } of snapshots) this.#next.set(name, this.#now() + RECHECK_MS);
   }
 
   /** Those of the stored entries on which this process decides, each with what is to be in force. */
-  async #casesOf({ entries, now }: CronReading): Promise<EntrySnapshot[]> {
-    const cases: EntrySnapshot[] = [];
+  async #snapshotsOf({ entries, now }: CronReading): Promise<EntrySnapshot[]> {
+    const snapshots: EntrySnapshot[] = [];
     for (const stored of entries) {
       const { name, seenAt } = stored;
       const own = this.#own.get(name);
@@ -223,15 +223,15 @@ export class Scheduler implements LoopBody<number> {
       } else this.#carried.delete(name);
       const isOver = own && !this.#carried.has(name) && (this.#unwritten.has(name) || now - seenAt > CARRIED_MS);
       const definition = readDefinition(stored.definition);
-      if (isOver) cases.push(this.#define(own, stored, now));
-      else if (definition && (own || definition.source === "runtime")) cases.push({ definition, stored, now });
+      if (isOver) snapshots.push(this.#define(own, stored, now));
+      else if (definition && (own || definition.source === "runtime")) snapshots.push({ definition, stored, now });
       else {
         this.#next.delete(name);
         if (definition?.source !== "config" || now - seenAt <= FORGOTTEN_MS) continue;
         if (await this.#remove(stored)) this.#log.info("Crontab entry removed: no process has it", { entry: name });
       }
     }
-    return cases;
+    return snapshots;
   }
 
   /** What this process carries is to be in force. */
@@ -239,31 +239,31 @@ export class Scheduler implements LoopBody<number> {
     return { definition: { ...entry, source: "config" }, stored, now, text };
   }
 
-  async #decide(cases: readonly EntrySnapshot[]): Promise<EntryDecision[]> {
-    const verdicts: EntryDecision[] = [];
-    for (const one of cases) {
+  async #decide(snapshots: readonly EntrySnapshot[]): Promise<EntryDecision[]> {
+    const decisions: EntryDecision[] = [];
+    for (const one of snapshots) {
       const { name } = one.definition;
       try {
-        verdicts.push(await this.#desk.decide(one));
+        decisions.push(await this.#decider.decide(one));
       } catch (error) {
         // One entry that cannot be dealt with must not keep the others from it.
         this.#log.error("Crontab entry failed, trying again", { entry: name, error, stack: (error as Error)?.stack });
         this.#next.set(name, one.now + RECHECK_MS);
       }
     }
-    return verdicts;
+    return decisions;
   }
 
   /** Stores what was decided. Returns the names of entries with which another was faster. */
-  async #write(verdicts: readonly EntryDecision[]): Promise<string[]> {
+  async #write(decisions: readonly EntryDecision[]): Promise<string[]> {
     const late: string[] = [];
-    for (const batch of inBatches(verdicts)) {
+    for (const batch of inBatches(decisions)) {
       const writes = batch.flatMap(({ write }) => write ?? []);
       const versions = writes.length === 0 ? [] : await this.#store.cronWrite(writes);
       const moved = new Set(writes.filter((_, i) => versions[i] === undefined).map(({ name }) => name));
-      for (const verdict of batch) {
-        if (moved.has(verdict.name)) late.push(verdict.name);
-        else await this.#done(verdict);
+      for (const decision of batch) {
+        if (moved.has(decision.name)) late.push(decision.name);
+        else await this.#done(decision);
       }
     }
     return late;
@@ -289,16 +289,16 @@ export class Scheduler implements LoopBody<number> {
 }
 
 /** Verdicts in portions, each with no more jobs than one step of the store should have. */
-function inBatches(verdicts: readonly EntryDecision[]): EntryDecision[][] {
+function inBatches(decisions: readonly EntryDecision[]): EntryDecision[][] {
   const batches: EntryDecision[][] = [];
   let size = Infinity;
-  for (const verdict of verdicts) {
-    const own = 1 + (verdict.write?.jobs.length ?? 0) + verdict.records.length;
+  for (const decision of decisions) {
+    const own = 1 + (decision.write?.jobs.length ?? 0) + decision.records.length;
     if (size + own > BATCH) {
       batches.push([]);
       size = 0;
     }
-    batches.at(-1)!.push(verdict);
+    batches.at(-1)!.push(decision);
     size += own;
   }
   return batches;

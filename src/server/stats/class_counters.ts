@@ -1,6 +1,6 @@
 /**
  * What this process has done, by class: shown with it in `jobs ps` and in `/metrics`, and, since the last writing, what
- * the measurer writes down. Two look-ups and some additions per job; classes beyond {@linkcode MAX_CLASSES} are counted
+ * the metricsRecorder writes down. Two look-ups and some additions per job; classes beyond {@linkcode MAX_CLASSES} are counted
  * together.
  *
  * @module

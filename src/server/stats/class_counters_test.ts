@@ -2,23 +2,23 @@ import { assertEquals } from "@std/assert";
 import { ClassCounters } from "./class_counters.ts";
 
 Deno.test("a failure counts as processed and failed, and its time is not measured", () => {
-  const totals = new ClassCounters();
-  totals.add("Hard", "done", 25);
-  totals.add("Hard", "retried", 9_000);
-  totals.add("Hard", "dead", 9_000);
-  totals.add("Hard", "discarded", 9_000);
-  totals.add("Hard", "snoozed", 9_000);
-  totals.add("Hard", "cancelled", 500_000);
-  totals.addUnstarted("Hard", "expired");
-  const [{ histogram, ...sums }] = totals.drain() as [ReturnType<ClassCounters["drain"]>[0]];
+  const counters = new ClassCounters();
+  counters.add("Hard", "done", 25);
+  counters.add("Hard", "retried", 9_000);
+  counters.add("Hard", "dead", 9_000);
+  counters.add("Hard", "discarded", 9_000);
+  counters.add("Hard", "snoozed", 9_000);
+  counters.add("Hard", "cancelled", 500_000);
+  counters.addUnstarted("Hard", "expired");
+  const [{ histogram, ...sums }] = counters.drain() as [ReturnType<ClassCounters["drain"]>[0]];
   assertEquals(sums, { class: "Hard", processed: 5, failed: 3, workedMs: 500_025 });
   assertEquals(histogram.flatMap((count, i) => count ? [[i, count]] : []), [[1, 1], [25, 1]]);
-  assertEquals(totals.byClass(), {
+  assertEquals(counters.byClass(), {
     Hard: { done: 1, failed: 3, cancelled: 1, expired: 1, workedMs: 527_025 },
   });
   // Neither snoozed nor cancelled.
-  assertEquals(totals.classes.get("Hard")!.run.counts, [0, 1, 0, 0, 0, 0, 3, 0, 0, 0]);
-  assertEquals(totals.classes.get("Hard")!.endings, {
+  assertEquals(counters.classes.get("Hard")!.run.counts, [0, 1, 0, 0, 0, 0, 3, 0, 0, 0]);
+  assertEquals(counters.classes.get("Hard")!.endings, {
     done: 1,
     retried: 1,
     dead: 1,
@@ -29,36 +29,36 @@ Deno.test("a failure counts as processed and failed, and its time is not measure
   });
 });
 
-Deno.test("what was drained is not drained again, and stays in the totals", () => {
-  const totals = new ClassCounters();
-  totals.add("A", "done", 1);
-  totals.add("B", "done", 1);
-  assertEquals(totals.drain().map((one) => one.class), ["A", "B"]);
-  totals.add("B", "done", 1);
-  assertEquals(totals.drain().map((one) => [one.class, one.processed]), [["B", 1]]);
-  assertEquals(totals.drain(), []);
-  assertEquals(totals.byClass().B!.done, 2);
+Deno.test("what was drained is not drained again, and stays in the counters", () => {
+  const counters = new ClassCounters();
+  counters.add("A", "done", 1);
+  counters.add("B", "done", 1);
+  assertEquals(counters.drain().map((one) => one.class), ["A", "B"]);
+  counters.add("B", "done", 1);
+  assertEquals(counters.drain().map((one) => [one.class, one.processed]), [["B", 1]]);
+  assertEquals(counters.drain(), []);
+  assertEquals(counters.byClass().B!.done, 2);
 });
 
 Deno.test("however many classes are pushed, and however long their names, what is counted has a bound", () => {
-  const totals = new ClassCounters();
-  totals.add("x".repeat(1_000_000), "done", 1);
-  for (let i = 0; i < 1_000; i++) totals.add(`Class${i}`, "done", 1);
-  totals.add("Class0", "done", 1);
-  const drained = totals.drain();
+  const counters = new ClassCounters();
+  counters.add("x".repeat(1_000_000), "done", 1);
+  for (let i = 0; i < 1_000; i++) counters.add(`Class${i}`, "done", 1);
+  counters.add("Class0", "done", 1);
+  const drained = counters.drain();
   assertEquals(drained.length, 200);
   assertEquals(drained.find((one) => one.class === "(other)")!.processed, 1 + 1_000 - 199);
   assertEquals(drained.find((one) => one.class === "Class0")!.processed, 2);
 });
 
 Deno.test("a job whose worker died counts as dead and failed, without a run time", () => {
-  const totals = new ClassCounters();
-  totals.addDied("Crash", "dead");
-  totals.addDied("Crash", "discarded");
-  const { endings, run } = totals.classes.get("Crash")!;
+  const counters = new ClassCounters();
+  counters.addDied("Crash", "dead");
+  counters.addDied("Crash", "discarded");
+  const { endings, run } = counters.classes.get("Crash")!;
   assertEquals([endings.dead, endings.discarded, Math.max(...run.counts)], [1, 1, 0]);
-  assertEquals(totals.byClass()["Crash"]!.failed, 2);
-  assertEquals(totals.drain().map(({ processed, failed, workedMs }) => ({ processed, failed, workedMs })), [
+  assertEquals(counters.byClass()["Crash"]!.failed, 2);
+  assertEquals(counters.drain().map(({ processed, failed, workedMs }) => ({ processed, failed, workedMs })), [
     { processed: 2, failed: 2, workedMs: 0 },
   ]);
 });

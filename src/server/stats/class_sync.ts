@@ -1,5 +1,5 @@
 /**
- * The class declarer: tells the store what this server's classes say about their jobs, at its start and once a day, so
+ * The class classSync: tells the store what this server's classes say about their jobs, at its start and once a day, so
  * that those who push without the code honour it. What no server has told for long the store forgets.
  *
  * @module
@@ -12,9 +12,9 @@ import type { LoopBody } from "../service.ts";
 
 const RECHECK_MS = 86_400_000;
 
-/** Its loop's task is `class-declarer`. */
+/** Its loop's task is `class-sync`. */
 export class ClassSync implements LoopBody<void> {
-  readonly name = "class-declarer";
+  readonly name = "class-sync";
   readonly #store: ClassStore;
   readonly #registry: Registry;
   readonly #clock: Clock;

@@ -1,5 +1,5 @@
 /**
- * The measurer: writes down what was measured of each class once a minute, and at the end. What it cannot write is gone:
+ * The metricsRecorder: writes down what was measured of each class once a minute, and at the end. What it cannot write is gone:
  * the numbers of a minute, and nothing else.
  *
  * @module
@@ -17,11 +17,11 @@ const MINUTE_MS = 60_000;
 const EARLIEST_MS = 50_000;
 const LATEST_MS = 59_000;
 
-/** Its loop's task is `measurer`. */
+/** Its loop's task is `metrics-recorder`. */
 export class MetricsRecorder implements LoopBody<void> {
-  readonly name = "measurer";
+  readonly name = "metrics-recorder";
   readonly #store: MetricsStore;
-  readonly #totals: Pick<ClassCounters, "drain">;
+  readonly #classCounters: Pick<ClassCounters, "drain">;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #outage: OutageLog;
@@ -29,10 +29,16 @@ export class MetricsRecorder implements LoopBody<void> {
   #isWriting = false;
 
   constructor(
-    options: { store: MetricsStore; totals: Pick<ClassCounters, "drain">; clock: Clock; log: Log; outage?: OutageLog },
+    options: {
+      store: MetricsStore;
+      classCounters: Pick<ClassCounters, "drain">;
+      clock: Clock;
+      log: Log;
+      outage?: OutageLog;
+    },
   ) {
     this.#store = options.store;
-    this.#totals = options.totals;
+    this.#classCounters = options.classCounters;
     this.#clock = options.clock;
     this.#log = options.log;
     this.#outage = options.outage ?? new OutageLog();
@@ -40,13 +46,13 @@ export class MetricsRecorder implements LoopBody<void> {
 
   /** Writes down what there is. */
   async step(): Promise<void> {
-    const measurements = this.#totals.drain();
+    const measurements = this.#classCounters.drain();
     if (measurements.length === 0) return;
     this.#isWriting = true;
     try {
       await this.#store.measure(measurements);
-      const told = this.#outage.over("measures");
-      if (told !== undefined) this.#log[told]("Measures of classes are written again");
+      const level = this.#outage.over("measures");
+      if (level !== undefined) this.#log[level]("Measures of classes are written again");
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       this.#sayGone(error);

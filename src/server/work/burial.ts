@@ -35,7 +35,7 @@ export class Burial {
     const outcome = job === undefined ? this.#asItIs(doomed) : await this.#outcome(doomed, job);
     const { lost } = await this.#store.settle(doomed.owner, [outcome]);
     if (lost.length > 0) return false;
-    if (job) this.#services.totals.addDied(job.class, outcome.kind === "discard" ? "discarded" : "dead");
+    if (job) this.#services.classCounters.addDied(job.class, outcome.kind === "discard" ? "discarded" : "dead");
     return true;
   }
 
@@ -46,9 +46,9 @@ export class Burial {
 
   async #outcome(doomed: DoomedJob, job: Job): Promise<Outcome> {
     const { queue, deaths, ended, owner } = doomed;
-    const { records, retrier } = this.#services;
+    const { results, retrier } = this.#services;
     const error = new WorkerDied(deaths, ended);
     const context = new JobContext({ ...job, queue }, this.#services);
-    return records.died(await retrier.outcome(doomed, job, context, error), context, error, owner);
+    return results.died(await retrier.outcome(doomed, job, context, error), context, error, owner);
   }
 }

@@ -38,7 +38,7 @@ export interface FetcherOptions {
   readonly clock: Clock;
   readonly settler: Settler;
   readonly order: QueueOrder;
-  readonly ownership: Pick<LeaseGuard, "isSure" | "confirm">;
+  readonly leaseGuard: Pick<LeaseGuard, "isSure" | "confirm">;
   /** Decides when a job may start; default: at once. */
   readonly suspects?: Suspects;
   /** Holds the jobs that have not started; default: shared with no thread. */
@@ -54,7 +54,7 @@ export class Fetcher implements LoopBody<boolean> {
   readonly #owner: string;
   readonly #clock: Clock;
   readonly #settler: Settler;
-  readonly #ownership: FetcherOptions["ownership"];
+  readonly #leaseGuard: FetcherOptions["leaseGuard"];
   readonly #suspects: Suspects | undefined;
   #order: QueueOrder;
   #quiet = false;
@@ -79,7 +79,7 @@ export class Fetcher implements LoopBody<boolean> {
     this.#owner = options.owner;
     this.#clock = options.clock;
     this.#settler = options.settler;
-    this.#ownership = options.ownership;
+    this.#leaseGuard = options.leaseGuard;
     this.#unstarted = options.unstarted ?? new UnstartedJobs();
     this.#order = options.order;
     this.#suspects = options.suspects;
@@ -128,7 +128,7 @@ export class Fetcher implements LoopBody<boolean> {
    * the heartbeat's thread gives it back any more. False: the job is no longer this processor's.
    */
   begin(job: Unstarted): boolean {
-    if (this.#ownership.isSure) return this.#unstarted.begin(job);
+    if (this.#leaseGuard.isSure) return this.#unstarted.begin(job);
     this.#unstarted.putBack(job);
     // The next step confirms.
     this.#isUnsure = true;
@@ -217,7 +217,7 @@ export class Fetcher implements LoopBody<boolean> {
   /** Takes what is wanted now. True when the queues had less than that. */
   async step(): Promise<boolean> {
     this.#giveBackStale();
-    if (!this.#quiet && !this.#ownership.isSure) await this.#ownership.confirm();
+    if (!this.#quiet && !this.#leaseGuard.isSure) await this.#leaseGuard.confirm();
     if (this.#isUnsure) {
       this.#isUnsure = false;
       this.#serveIdle();

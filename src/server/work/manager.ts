@@ -116,10 +116,10 @@ export class Manager implements Service {
     const waiting = this.#services.fetcher.withdraw(jid);
     const job = waiting && parsePayload(waiting.payload);
     if (job) {
-      const record = this.#services.records.unstarted(job, waiting.queue, "cancelled");
+      const record = this.#services.results.unstarted(job, waiting.queue, "cancelled");
       const context = new JobContext({ ...job, queue: waiting.queue }, this.#services);
       this.#settler.add({ ...this.#services.retrier.cancelled(waiting, job, context), ...record });
-      this.#services.totals.addUnstarted(job.class, "cancelled");
+      this.#services.classCounters.addUnstarted(job.class, "cancelled");
     }
     const processors = this.#all().filter(({ running }) => running?.context.jid === jid);
     for (const processor of processors) processor.abort(new Cancelled());
@@ -131,37 +131,37 @@ export class Manager implements Service {
    *
    * @param timeoutMs how long running jobs may go on
    * @param cold aborts when it is to end at once
-   * @param parting how long the store is waited for
+   * @param budget how long the store is waited for
    */
-  async stop(timeoutMs = 0, cold = AbortSignal.abort(), parting = new ShutdownBudget(this.#clock)): Promise<void> {
+  async stop(timeoutMs = 0, cold = AbortSignal.abort(), budget = new ShutdownBudget(this.#clock)): Promise<void> {
     const idle = Promise.all(this.#all().map((processor) => processor.stop())).then(() => true);
     if (!await this.#within(idle, timeoutMs, cold)) {
-      await this.#giveBack(parting);
+      await this.#giveBack(budget);
       for (const { running } of this.#all()) running?.context.abort(new Shutdown("The server stops"));
       if (!await this.#within(idle, cold.aborted ? 0 : CLEAN_UP_MS, cold)) {
         this.#log.warn("Handlers did not end when aborted; left behind", { count: this.busy });
       }
     }
-    await this.#settleRest(parting);
+    await this.#settleRest(budget);
   }
 
   #all(): Processor[] {
     return [...this.#processors, ...this.#leaving];
   }
 
-  async #giveBack(parting: ShutdownBudget): Promise<void> {
+  async #giveBack(budget: ShutdownBudget): Promise<void> {
     let count = 0;
     const letting = this.#all().map(async (processor) => {
-      if (await processor.letGo()) count++;
+      if (await processor.release()) count++;
     });
     // What hangs in a hook of theirs is left to the rescuer.
-    await parting.within(Promise.all(letting), OUTCOMES_SHARE);
+    await budget.within(Promise.all(letting), OUTCOMES_SHARE);
     if (count > 0) this.#log.warn("Giving unfinished jobs back", { count });
-    await this.#settleRest(parting);
+    await this.#settleRest(budget);
   }
 
-  async #settleRest(parting: ShutdownBudget): Promise<void> {
-    if (!await parting.within(this.#settler.flush(), OUTCOMES_SHARE)) this.#settler.abandon();
+  async #settleRest(budget: ShutdownBudget): Promise<void> {
+    if (!await budget.within(this.#settler.flush(), OUTCOMES_SHARE)) this.#settler.abandon();
   }
 
   /** Whether it happens within the time, and before `cold` aborts. */

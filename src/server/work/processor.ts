@@ -37,10 +37,10 @@ export interface ProcessorServices {
   readonly settler: Pick<Settler, "add">;
   readonly retrier: Retrier;
   readonly registry: Registry;
-  readonly deadlines: Timeouts;
-  readonly totals: ClassCounters;
-  readonly records: ResultRecorder;
-  readonly lateErrors: UnhandledErrors;
+  readonly timeouts: Timeouts;
+  readonly classCounters: ClassCounters;
+  readonly results: ResultRecorder;
+  readonly unhandledErrors: UnhandledErrors;
   readonly client: Client;
   readonly middleware: readonly PerformMiddleware[];
   readonly log: Log;
@@ -106,10 +106,10 @@ export class Processor implements Service {
    *
    * @returns whether it was given back
    */
-  async letGo(): Promise<boolean> {
+  async release(): Promise<boolean> {
     if (this.token === undefined) return false;
     const { lease, context, since } = this.#running!;
-    const { clock, records, retrier, settler, totals } = this.#services;
+    const { clock, results, retrier, settler, classCounters } = this.#services;
     this.#disown();
     const { abortedBy } = context;
     if (!shouldHaveEnded(abortedBy)) {
@@ -118,8 +118,8 @@ export class Processor implements Service {
     }
     const elapsed = clock.monotonic() - since;
     const outcome = await retrier.outcome(lease, parsePayload(lease.payload)!, context, abortedBy);
-    settler.add(records.failed(outcome, context, abortedBy, since));
-    totals.add(context.class, abortedBy instanceof Cancelled ? "cancelled" : ENDINGS[outcome.kind], elapsed);
+    settler.add(results.failed(outcome, context, abortedBy, since));
+    classCounters.add(context.class, abortedBy instanceof Cancelled ? "cancelled" : ENDINGS[outcome.kind], elapsed);
     return false;
   }
 
@@ -133,7 +133,7 @@ export class Processor implements Service {
   abort(reason: Error): void {
     if (!this.#running) return;
     this.#ended ??= new AbortController();
-    void this.#services.deadlines.abort(this.#running.context, reason, this.#ended.signal);
+    void this.#services.timeouts.abort(this.#running.context, reason, this.#ended.signal);
   }
 
   /** Performs one job and settles it. Never rejects. */
@@ -151,7 +151,7 @@ export class Processor implements Service {
     try {
       const result = await this.#perform(context, job);
       context.throwIfAborted();
-      const record = this.#services.records.done(context, result, since);
+      const record = this.#services.results.done(context, result, since);
       outcome = { kind: "ack", token: lease.token, ...lockOf(job), ...record };
     } catch (error) {
       if (!this.#givenBack) outcome = await this.#failed(lease, job, context.abortedBy ?? error, since);
@@ -162,16 +162,16 @@ export class Processor implements Service {
   async #failed(lease: Lease, job: Job, error: unknown, since: number): Promise<TryOutcome> {
     const { context } = this.#running!;
     const outcome = await this.#services.retrier.outcome(lease, job, context, error);
-    return this.#services.records.failed(outcome, context, error, since);
+    return this.#services.results.failed(outcome, context, error, since);
   }
 
   /** It has not started in time. */
   #drop(lease: Lease, job: Job, context: JobContext): void {
-    const { log, settler, totals } = this.#services;
+    const { log, settler, classCounters } = this.#services;
     const { class: name, jid, queue } = context;
     logJob(context, log, "info", "Expired, dropped", () => ({ class: name, jid, queue }));
-    totals.addUnstarted(job.class, "expired");
-    const record = this.#services.records.unstarted(job, lease.queue, "expired");
+    classCounters.addUnstarted(job.class, "expired");
+    const record = this.#services.results.unstarted(job, lease.queue, "expired");
     settler.add({ kind: "ack", token: lease.token, ...lockOf(job), ...record });
   }
 
@@ -194,8 +194,8 @@ export class Processor implements Service {
     if (handler === undefined) throw new HandlerMissing(context.class, this.#services.registry.classes());
     const { timeout } = job.payload;
     const limitMs = typeof timeout === "number" && timeout > 0 ? timeout * 1_000 : handler.timeoutMs;
-    const run = () => this.#services.lateErrors.run(context, () => handler.perform(context, ...job.args));
-    return limitMs === undefined ? run() : this.#services.deadlines.within(limitMs, context, run);
+    const run = () => this.#services.unhandledErrors.run(context, () => handler.perform(context, ...job.args));
+    return limitMs === undefined ? run() : this.#services.timeouts.within(limitMs, context, run);
   }
 
   #disown(): void {
@@ -207,17 +207,17 @@ export class Processor implements Service {
   }
 
   #begin(lease: Lease, context: JobContext): number {
-    const { clock, totals } = this.#services;
+    const { clock, classCounters } = this.#services;
     const since = this.#task?.perform(context) ?? clock.monotonic();
     this.#running = { lease, context, since };
     const enqueuedAt = readWireTime(context.payload.enqueued_at);
-    if (enqueuedAt !== undefined) totals.addWait(context.class, clock.now() - enqueuedAt);
+    if (enqueuedAt !== undefined) classCounters.addWait(context.class, clock.now() - enqueuedAt);
     logJob(context, this.#services.log, "debug", "Start", () => this.#fields(context));
     return since;
   }
 
   #end(outcome: TryOutcome | undefined, context: JobContext, since: number): void {
-    const { log, settler, totals, clock } = this.#services;
+    const { log, settler, classCounters, clock } = this.#services;
     const elapsed = (this.#task?.rest() ?? clock.monotonic()) - since;
     const givenBack = this.#givenBack;
     this.#running = undefined;
@@ -233,8 +233,8 @@ export class Processor implements Service {
       return logJob(context, log, "info", what, () => ({ ...this.#fields(context), elapsedMs: round(elapsed) }));
     }
     settler.add(outcome);
-    if (context.abortedBy instanceof Cancelled) return totals.add(context.class, "cancelled", elapsed);
-    totals.add(context.class, ENDINGS[outcome.kind], elapsed);
+    if (context.abortedBy instanceof Cancelled) return classCounters.add(context.class, "cancelled", elapsed);
+    classCounters.add(context.class, ENDINGS[outcome.kind], elapsed);
     if (outcome.kind !== "ack") return;
     logJob(context, log, "info", "Done", () => ({ ...this.#fields(context), elapsedMs: round(elapsed) }));
   }

@@ -189,8 +189,8 @@ export class Settler {
     for (let failures = 0; !this.#abandoned; failures++) {
       try {
         const result = await this.#store.settle(this.#owner, outcomes);
-        const told = this.#outage.over("settler");
-        if (told !== undefined) this.#log[told]("Outcomes are stored again");
+        const level = this.#outage.over("settler");
+        if (level !== undefined) this.#log[level]("Outcomes are stored again");
         this.#report(outcomes, result);
         return "stored";
       } catch (error) {

@@ -129,8 +129,8 @@ export class Suspects {
     const { clock, log, outage } = this.#options;
     try {
       await what();
-      const told = outage.over(NAME);
-      if (told !== undefined) log[told]("Suspects are noted again");
+      const level = outage.over(NAME);
+      if (level !== undefined) log[level]("Suspects are noted again");
     } catch (error) {
       if (!outage.has(NAME)) {
         log[outage.met(NAME, error)]("Suspects not noted, trying again", { error: (error as Error).message });

@@ -13,7 +13,7 @@ import type { Service } from "../service.ts";
 
 /** Knows which job the running code belongs to, and catches what that job's handler does not. */
 export class UnhandledErrors implements Service {
-  readonly name = "late-errors";
+  readonly name = "unhandled-errors";
   readonly #current = new AsyncLocalStorage<JobContext>();
   readonly #log: Log;
   readonly #catchAll: boolean;

@@ -5,7 +5,7 @@ import { jobContext } from "../../../tests/support/job.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
 import { UnhandledErrors } from "./unhandled_errors.ts";
 
-/** Runs with late errors caught, until so many have come, and any that are ready beside. */
+/** Runs with unhandled errors caught, until so many have come, and any that are ready beside. */
 async function caught(
   expected: number,
   leave: (errors: UnhandledErrors) => unknown,
@@ -15,7 +15,7 @@ async function caught(
   const errors = new UnhandledErrors({ log, catchAll });
   errors.start();
   await leave(errors);
-  await until(() => errors.count >= expected, `${expected} late errors`);
+  await until(() => errors.count >= expected, `${expected} unhandled errors`);
   await systemClock.turn();
   await errors.stop();
   return { log, count: errors.count };
