@@ -1,14 +1,14 @@
 /**
  * Imports point one way: which part of the program may import which, and which packages it may use.
  *
- * A part is a folder of `src/`, or a file directly in it. The rooms of the store are parts of their own, and so is a
+ * A part is a folder of `src/`, or a file directly in it. The rooms of the store are separate parts, and so is a
  * file named in {@linkcode MAY_IMPORT}.
  *
  * @module
  */
 import { isIn, programSource, type Source } from "./source.ts";
 
-/** What each part may import besides itself and `std`. */
+/** The parts that each part may import, besides itself and `std`. */
 const MAY_IMPORT: Readonly<Record<string, string>> = {
   // Pure.
   "std": "",
@@ -46,7 +46,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "main": "cli",
 };
 
-/** What of Node's is as pure as `job` is, and so may be imported there. */
+/** Modules of Node that are as pure as `job` is, and so may be imported there. */
 const PURE_PACKAGES = ["node:zlib"];
 
 /** Packages that one place alone may know; others are free. */
@@ -70,12 +70,12 @@ export function partOf(path: string): string {
   return parts.sort((a, b) => b.length - a.length)[0] ?? file.split("/")[0]!;
 }
 
-/** Whether `file` is the part, in its folder, or a file beside it that begins with its name (`store/open_scratch`). */
+/** Whether `file` is the part, in its folder, or a file next to it that begins with its name (`store/open_scratch`). */
 function isNamed(file: string, part: string): boolean {
   return file === part || file.startsWith(`${part}/`) || (part.includes("/") && file.startsWith(`${part}_`));
 }
 
-/** What is wrong with `source` importing `specifier`; undefined when nothing is. */
+/** Returns the reason why `source` may not import `specifier`; undefined if it may. */
 function objection(source: Source, specifier: string): string | undefined {
   const from = partOf(source.path);
   const allowed = MAY_IMPORT[from];

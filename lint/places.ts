@@ -1,5 +1,5 @@
 /**
- * What only one place of the program may do: each row of the table is a rule.
+ * Things that only one place of the program may do. Each row of the table is a rule.
  *
  * @module
  */
@@ -15,7 +15,7 @@ interface Kept {
   readonly only?: readonly string[];
   /** The folders it is kept out of; everywhere but `only` when left out. */
   readonly outOf?: readonly string[];
-  /** What to do instead. */
+  /** The cure, for the message. */
   readonly instead: string;
 }
 

@@ -7,9 +7,10 @@
 import { importDirection } from "./directions.ts";
 import { noSleepingTests } from "./no_sleeping_tests.ts";
 import { placeRules } from "./places.ts";
+import { words } from "./words.ts";
 
 const plugin: Deno.lint.Plugin = {
   name: "jobs",
-  rules: { "import-direction": importDirection, "no-sleeping-tests": noSleepingTests, ...placeRules },
+  rules: { "import-direction": importDirection, "no-sleeping-tests": noSleepingTests, words, ...placeRules },
 };
 export default plugin;

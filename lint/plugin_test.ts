@@ -9,7 +9,7 @@ function objections(path: string, code: string): string[] {
   return Deno.lint.runPlugin(plugin, resolve(ROOT, path), code).map((found) => found.id.replace("jobs/", ""));
 }
 
-/** What the first objection says. */
+/** The message of the first objection. */
 function message(path: string, code: string): string | undefined {
   return Deno.lint.runPlugin(plugin, resolve(ROOT, path), code)[0]?.message;
 }

@@ -39,6 +39,7 @@ const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
   ]],
   ["lint", ["lint", "--quiet"]],
   ["format", ["fmt", "--check", "--quiet"]],
+  ["words of the pages", ["run", "--allow-read=.", "lint/words_files.ts"]],
   ["public documentation", ["doc", "--lint", "src/mod.ts"]],
 ];
 
