@@ -11,7 +11,7 @@ import { bundle, BundleError, copySources, deno, ROOT } from "../bundle.ts";
 /**
  * Makes the bundle.
  *
- * @param folder an empty folder. Chunks go two levels below it: from there, `src/handlers/isolation/respawn.ts` finds
+ * @param folder an empty folder. Chunks go three levels below it: from there, `src/handlers/isolation/respawn.ts` finds
  *   `main.ts` where it is for a source file, too.
  * @returns the program's first module
  * @throws {BundleError} if the sources cannot be bundled, or the bundle does not start
@@ -21,11 +21,11 @@ export async function bundleForTests(folder: string): Promise<string> {
   const entry = join(sources.path, "entry.ts");
   await Deno.writeTextFile(entry, 'export { runCommandLine } from "./src/cli/cli.ts";\n');
   const chunks = await bundle(sources.path, "entry.ts");
-  await cp(chunks, join(folder, "bundle", "chunks"), { recursive: true });
+  await cp(chunks, join(folder, "bundle", "jobs", "chunks"), { recursive: true });
   const main = join(folder, "main.ts");
   await Deno.writeTextFile(
     main,
-    'import { runCommandLine } from "./bundle/chunks/entry.js";\nDeno.exit(await runCommandLine(Deno.args));\n',
+    'import { runCommandLine } from "./bundle/jobs/chunks/entry.js";\nDeno.exit(await runCommandLine(Deno.args));\n',
   );
   for (const name of ["deno.json", "deno.lock"]) await cp(join(ROOT, name), join(folder, name));
   const { success, stderr } = await deno(
