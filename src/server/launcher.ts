@@ -22,7 +22,7 @@ import type { LauncherOptions } from "./launcher_options.ts";
 import { claimName } from "./liveness/unique_name.ts";
 import { OUTCOMES_SHARE, SHUTDOWN_BUDGET_MS, ShutdownBudget } from "./shutdown_budget.ts";
 import { buildComponents, type Components } from "./components.ts";
-import { chooseQueues, queueOrder } from "./work/queue_order.ts";
+import { chooseQueues, formatQueues, queueOrder } from "./work/queue_order.ts";
 import type { Service } from "./service.ts";
 import { Inbox } from "./control/signals.ts";
 import { StartEnded, StartupSteps } from "./startup_steps.ts";
@@ -208,11 +208,21 @@ export class Launcher implements Controls {
 
   /** Reads the configuration again: what HUP asks for. */
   async reload(): Promise<void> {
-    await this.#options.onReload?.();
+    const { readSettings, onSettings } = this.#options;
+    if (readSettings === undefined) return;
+    const settings = await readSettings();
+    this.#apply(settings);
+    onSettings?.(settings);
+    const { concurrency, logLevel } = settings;
+    this.#log.info("Configuration applied", { queues: formatQueues(this.#queues), concurrency, logLevel });
   }
 
-  /** Applies those settings that may change while it runs. */
-  apply(settings: Settings): void {
+  /**
+   * Applies the settings that may change while it runs.
+   *
+   * @throws {CrontabError} if a cron entry is invalid: then nothing changes
+   */
+  #apply(settings: Settings): void {
     this.#carryCrontab(settings);
     this.#queues = chooseQueues(settings.queues, this.#parts.registry.queues());
     this.#timeoutMs = settings.timeoutMs;

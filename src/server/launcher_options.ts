@@ -47,9 +47,12 @@ export interface LauncherOptions {
   readonly environment?: string;
   /** Catch errors that belong to no job, too: for a program that is nothing but a server. Default false. */
   readonly catchAllErrors?: boolean;
-  /** What signals ask for beside the jobs: reopening the log, reading the configuration. */
+  /** Reopens the log: what USR2 asks for. */
   readonly onReopen?: () => void;
-  readonly onReload?: () => Promise<void>;
+  /** Reads the configuration again: what HUP asks for. Absent: HUP does nothing. */
+  readonly readSettings?: () => Promise<Settings>;
+  /** Called when settings that were read again apply. */
+  readonly onSettings?: (settings: Settings) => void;
   /** Called once, when stopping begins. */
   readonly onStopping?: () => void;
   /** Called once, when the worker has stopped, with what it could not do. */

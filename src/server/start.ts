@@ -1,9 +1,12 @@
 /**
- * A server for a program of one's own, in one call: store, handlers, launcher, signals.
+ * Starts a server: opens tracing and the store, starts the launcher, and closes everything after it has stopped.
+ * {@linkcode startServer} is for programs that embed one; `jobs run` calls {@linkcode launch} with what belongs to a
+ * process of its own.
  *
  * @module
  */
 import type { Client } from "../client/client.ts";
+import { systemClock } from "../clock.ts";
 import type { Settings } from "../config/settings.ts";
 import { checkSettings } from "../config/check.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
@@ -12,77 +15,50 @@ import { misspelledOptions } from "../handlers/option_typos.ts";
 import { Registry } from "../handlers/registry.ts";
 import { isLoggingConfigured, LogError, logger, type LogOptions, openLog } from "../log/log.ts";
 import type { PushMiddleware } from "../client/middleware.ts";
-import { openStore, type StoreOptions } from "../store/open.ts";
+import { type OpenStore, openStore, type StoreOptions } from "../store/open.ts";
 import type { Hooks } from "./hooks.ts";
 import { Launcher } from "./launcher.ts";
-import { listenToSignals } from "./control/signals.ts";
+import type { LauncherOptions } from "./launcher_options.ts";
+import { Inbox, listenToSignals } from "./control/signals.ts";
+import { StartupSteps } from "./startup_steps.ts";
 import { openServerTracing, traced } from "./tracing.ts";
 
-/** What {@linkcode startServer} is told. */
-export interface ServerOptions {
-  /** The store's address: `sqlite:PATH`, `redis://…`. */
-  readonly store: string;
-  /** How to open the store, beside what the settings say. */
-  readonly storeOptions?: StoreOptions;
-  /** What `defineJob` made. */
-  // deno-lint-ignore no-explicit-any -- definitions with any arguments
-  readonly jobs?: readonly JobDefinition<any>[];
-  /** Or a registry filled otherwise; its handlers are taken as they are now, and it stays as it is. */
-  readonly registry?: Registry;
-  /** Settings other than the defaults: `{ concurrency: 5 }`. Durations in milliseconds. */
-  readonly settings?: Partial<Settings>;
-  /** Around every push of its client. */
-  readonly pushMiddleware?: readonly PushMiddleware[];
-  /** Around every job it performs. */
-  readonly performMiddleware?: readonly PerformMiddleware[];
-  /** Crontab entries, as `defineCron` checks them; beside those of `settings.cron`. */
-  readonly cron?: readonly CronEntryInput[];
-  /** Decides which crontab entries are active; default `JOBS_ENV`, else `development`. */
-  readonly environment?: string;
-  /** What it calls in the course of its life. */
-  readonly hooks?: Hooks;
-  /**
-   * Where it logs; default stderr, as the settings `logLevel`, `logFormat` and `logFile` say, unless the program has
-   * configured LogTape: then the lines go there, in the category `jobs`. `false`: this server sets up no log.
-   */
-  readonly log?: LogOptions | false;
-  /** Stop on TERM and INT, be quiet on TSTP, and so on, as the executable does. Default false: signals are yours. */
-  readonly signals?: boolean;
+/** A server that is about to start. */
+export interface Launching {
+  readonly launcher: Launcher;
+  readonly store: OpenStore;
+  /** Runs a step that may take long: a stop request ends it, and the log names it if it hangs. */
+  readonly startup: StartupSteps;
+  /** Closes what it holds after the launcher has stopped, before the store is closed. */
+  readonly stack: AsyncDisposableStack;
 }
 
-/** A running server. */
-export interface Server extends AsyncDisposable {
-  /** `hostname:pid:nonce`. */
-  readonly identity: string;
-  /** Pushes jobs. */
-  readonly client: Client;
-  /**
-   * Resolves when it has stopped. Rejects with a {@linkcode StoreError} when it stopped by itself because its store is
-   * gone, or when it could not store every outcome before it stopped: those jobs run again. The log has the same error.
-   */
-  readonly finished: Promise<void>;
-  /** Takes nothing more. */
-  quiet(): Promise<void>;
-  /** Takes jobs again. */
-  resume(): void;
-  /** Stops: waits for running jobs until `settings.timeoutMs`, then gives unfinished ones back. */
-  stop(): Promise<void>;
-  /** What every async task is doing, as lines of text. */
-  dump(): string[];
+/** Options of {@linkcode launch}. */
+export interface LaunchOptions extends Omit<LauncherOptions, "store"> {
+  /** Called before the launcher starts: opens what runs next to it. */
+  readonly prepare?: (launching: Launching) => void | Promise<void>;
+}
+
+/** A server that has started, or was asked to stop before it had. */
+export interface Launched {
+  readonly launcher: Launcher;
+  /** The store's address without its password. */
+  readonly storeUrl: string;
+  /** False if it was asked to stop during the start. */
+  readonly isReady: boolean;
+  /** Resolves when it has stopped and everything is closed. `launcher.failure` tells whether that went well. */
+  readonly closed: Promise<void>;
 }
 
 /**
- * Opens the store and starts a server in this program.
+ * Opens tracing and the store, and starts a launcher. If the start fails, everything is closed again.
  *
- * @throws {ConfigError} when there is no such setting, or it is not what it should be
- * @throws {StoreError} when the store cannot be opened
- * @throws {HandlerError} when two jobs have the same class
- * @throws {CrontabError} when a crontab entry is wrong
- * @throws {LogError} when the log cannot be opened, or is asked for where the program has a log of its own
+ * @throws {StartEnded} if a stop was requested while the store was being opened or `prepare` ran
+ * @throws {StoreError} if the store cannot be opened, or doesn't accept the worker
+ * @throws {CrontabError} if a cron entry is invalid
  */
-export async function startServer(options: ServerOptions): Promise<Server> {
-  const registry = new Registry(options.registry).define(...options.jobs ?? []);
-  const settings = checkSettings(options.settings ?? {});
+export async function launch(options: LaunchOptions): Promise<Launched> {
+  const { settings, storeUrl, clock = systemClock, inbox = new Inbox() } = options;
   const storeOptions: StoreOptions = {
     deadMaxJobs: settings.deadMaxJobs,
     deadMaxAgeMs: settings.deadMaxAgeMs,
@@ -91,26 +67,112 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     log: (level, message) => logger("store")[level](message),
     ...options.storeOptions,
   };
-  const environment = options.environment ?? (Deno.env.get("JOBS_ENV") || "development");
   await using stack = new AsyncDisposableStack();
-  const log = setUpLog(options.log, settings);
-  if (log !== undefined) stack.use(log);
   const tracing = stack.use(await openServerTracing(settings));
-  const store = stack.use(await openStore(options.store, storeOptions));
-  const more = { store, storeUrl: options.store, storeOptions, registry, settings, environment };
-  const launcher = new Launcher({ ...options, ...traced(tracing, options), ...more });
-  if (options.signals) stack.use(listenToSignals(launcher.inbox));
-  const say = logger("start");
-  for (const warning of misspelledOptions(registry.list())) say.warn(warning);
-  const { identity, classes } = launcher;
-  if (await launcher.start()) {
-    say.info("Ready", { identity, store: store.url, concurrency: settings.concurrency, handlers: classes.join(" ") });
-  }
+  const startup = new StartupSteps({ clock, log: logger("start"), inbox });
+  const store = stack.use(await startup.step("store", openStore(storeUrl, storeOptions)));
+  const launcher = new Launcher({ ...options, ...traced(tracing, options), store, storeOptions, inbox });
+  await options.prepare?.({ launcher, store, startup, stack });
+  const isReady = await launcher.start();
   const open = stack.move();
-  const finished = launcher.finished.then(() => open.disposeAsync()).then(() => {
+  const closed = launcher.finished.catch(async (error) => {
+    // Running jobs are given back before the store is closed.
+    await launcher.stop();
+    throw error;
+  }).finally(() => open.disposeAsync());
+  return { launcher, storeUrl: store.url, isReady, closed };
+}
+
+/** Options of {@linkcode startServer}. */
+export interface ServerOptions {
+  /** The store's address: `sqlite:PATH`, `redis://…`. */
+  readonly store: string;
+  /** How to open the store; what is absent here comes from the settings. */
+  readonly storeOptions?: StoreOptions;
+  /** Jobs made by `defineJob`. */
+  // deno-lint-ignore no-explicit-any -- definitions with any arguments
+  readonly jobs?: readonly JobDefinition<any>[];
+  /** A registry with more handlers. It is copied: handlers added to it later are not run. */
+  readonly registry?: Registry;
+  /** Settings that differ from their defaults: `{ concurrency: 5 }`. Durations in milliseconds. */
+  readonly settings?: Partial<Settings>;
+  /** Middleware around every push of the server's client. */
+  readonly pushMiddleware?: readonly PushMiddleware[];
+  /** Middleware around every job it performs. */
+  readonly performMiddleware?: readonly PerformMiddleware[];
+  /** Cron entries checked by `defineCron`, in addition to those of `settings.cron`. */
+  readonly cron?: readonly CronEntryInput[];
+  /** Selects the active cron entries; default `JOBS_ENV`, else `development`. */
+  readonly environment?: string;
+  /** Functions that it calls when something happens. */
+  readonly hooks?: Hooks;
+  /**
+   * Where to log. Default: if the program has configured LogTape, its category `jobs`; otherwise stderr, by the settings
+   * `logLevel`, `logFormat` and `logFile`. `false`: the server sets up no log.
+   */
+  readonly log?: LogOptions | false;
+  /** Whether to handle signals as the executable does: TERM and INT stop, TSTP quiets, and so on. Default false. */
+  readonly signals?: boolean;
+}
+
+/** A running server. */
+export interface Server extends AsyncDisposable {
+  /** Its worker ID, `hostname:pid:nonce`. */
+  readonly identity: string;
+  /** Pushes jobs. */
+  readonly client: Client;
+  /**
+   * Resolves when it has stopped. Rejects with a {@linkcode StoreError} if it stopped because its store is gone, or if it
+   * could not store every outcome before it stopped: those jobs run again. The log has the same error.
+   */
+  readonly finished: Promise<void>;
+  /** Stops taking jobs. Running jobs continue. */
+  quiet(): Promise<void>;
+  /** Takes jobs again. */
+  resume(): void;
+  /** Stops: waits for running jobs until `settings.timeoutMs`, then gives unfinished ones back. */
+  stop(): Promise<void>;
+  /** Describes what every async task is doing, as lines of text. */
+  dump(): string[];
+}
+
+/**
+ * Starts a server in this program; resolves when it takes jobs.
+ *
+ * @throws {ConfigError} if a setting is unknown or invalid
+ * @throws {StoreError} if the store cannot be opened
+ * @throws {HandlerError} if two jobs have the same class
+ * @throws {CrontabError} if a cron entry is invalid
+ * @throws {LogError} if the log cannot be opened, or the program has configured LogTape and passes `log` as well
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const registry = new Registry(options.registry).define(...options.jobs ?? []);
+  const settings = checkSettings(options.settings ?? {});
+  using logStack = new DisposableStack();
+  const ownLog = setUpLog(options.log, settings);
+  if (ownLog !== undefined) logStack.use(ownLog);
+  const log = logger("start");
+  const { launcher, storeUrl, isReady, closed } = await launch({
+    ...options,
+    storeUrl: options.store,
+    registry,
+    settings,
+    environment: options.environment ?? (Deno.env.get("JOBS_ENV") || "development"),
+    prepare: ({ launcher, stack }) => {
+      if (options.signals) stack.use(listenToSignals(launcher.inbox));
+      for (const warning of misspelledOptions(registry.list())) log.warn(warning);
+    },
+  });
+  const { identity, classes } = launcher;
+  if (isReady) {
+    const { concurrency } = settings;
+    log.info("Ready", { identity, store: storeUrl, concurrency, handlers: classes.join(" ") });
+  }
+  const openLogs = logStack.move();
+  const finished = closed.finally(() => openLogs.dispose()).then(() => {
     if (launcher.failure) throw launcher.failure;
   });
-  // A program that does not wait for the end must not die of it: why it came is in the log.
+  // A program that doesn't await `finished` must not end by it. The log has the reason.
   finished.catch(() => {});
   const stop = () => {
     launcher.inbox.put({ verb: "stop", by: "program" });
@@ -128,17 +190,17 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** The log that it is to open; undefined where the program has one, or wants none. */
-function setUpLog(asked: LogOptions | false | undefined, settings: Settings): Disposable | undefined {
-  if (asked === false) return undefined;
+/** Opens the log; undefined if the program has one, or doesn't want one. */
+function setUpLog(requested: LogOptions | false | undefined, settings: Settings): Disposable | undefined {
+  if (requested === false) return undefined;
   if (isLoggingConfigured()) {
-    if (asked === undefined) return undefined;
+    if (requested === undefined) return undefined;
     throw new LogError(
       `The option "log" is ${
-        JSON.stringify(asked)
-      }, but this program has configured LogTape itself; wanted: only one of both`,
+        JSON.stringify(requested)
+      }, but this program has configured LogTape itself: remove one of the two`,
     );
   }
   const { logLevel, logFormat, logFile } = settings;
-  return openLog({ level: logLevel, format: logFormat, file: logFile, ...asked });
+  return openLog({ level: logLevel, format: logFormat, file: logFile, ...requested });
 }

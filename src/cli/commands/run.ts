@@ -7,22 +7,21 @@ import { misspelledOptions } from "../../handlers/option_typos.ts";
 import { Registry } from "../../handlers/registry.ts";
 import { type LogControl, logger, openLog } from "../../log/log.ts";
 import { ExitGuard } from "../../server/host/exit_guard.ts";
-import { Launcher } from "../../server/launcher.ts";
 import { type MemberInfo, readMemberInfo } from "../../server/host/member.ts";
 import { MemberLink } from "../../server/host/member_link.ts";
 import { writePidfile } from "../../server/host/pidfile.ts";
 import { Inbox, listenToSignals } from "../../server/control/signals.ts";
-import { openServerTracing, traced } from "../../server/tracing.ts";
+import { launch, type Launching } from "../../server/start.ts";
 import { StartupSteps } from "../../server/startup_steps.ts";
+import { formatQueues } from "../../server/work/queue_order.ts";
 import { Systemd } from "../../server/host/systemd.ts";
-import { openStore } from "../../store/open.ts";
 import { VERSION } from "../../version.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { banner } from "../terminal/banner.ts";
 import { printError } from "../terminal/output.ts";
 import { pausedQueues } from "../shared/pause_queues.ts";
 import { asMember, runMany } from "./run_many.ts";
-import { loadSettings, storeOptions, storeUrl } from "../shared/store.ts";
+import { loadSettings, storeUrl } from "../shared/store.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -134,21 +133,45 @@ async function serve(
 ): Promise<number> {
   const { settings, file } = config;
   const say = logger("run");
-  const url = storeUrl(settings);
   await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
   const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
-  await using tracing = await openServerTracing(settings);
-  const starting = new StartupSteps({ clock: systemClock, log: say, inbox });
-  const opening = openStore(url, {
-    ...storeOptions(settings),
-    log: (level, message) => logger("store")[level](message),
-  });
-  await using store = await starting.step("store", opening);
   await using systemd = Systemd.fromEnvironment(logger("systemd"));
-  const launcher: Launcher = new Launcher({
-    store,
-    storeUrl: url,
-    storeOptions: storeOptions(settings),
+  const stopWithParent = () => inbox.put({ verb: "stop", by: "end of the parent" });
+  let peers: MemberLink | undefined;
+  let dashboardUrl: string | undefined;
+  const prepare = async ({ launcher, store, startup, stack }: Launching) => {
+    if (Deno.stderr.isTerminal() && member === undefined) printError(banner(Deno.noColor));
+    say.info("Starting", {
+      version: VERSION,
+      identity: launcher.identity,
+      store: store.url,
+      config: file,
+      queues: formatQueues(launcher.queues),
+      concurrency: settings.concurrency,
+      handlers: launcher.classes.join(" "),
+    });
+    if (member === undefined) { for (const warning of config.warnings) say.warn(warning); }
+    // Of several processes, only the first warns.
+    if (member === undefined || member.index === 1) {
+      for (const warning of misspelledOptions(registry.list())) say.warn(warning);
+    }
+    if (launcher.classes.length === 0) {
+      say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
+    }
+    if (member) {
+      const counts = () => launcher.counts();
+      peers = await MemberLink.join(member, { counts, clock: systemClock, onEnd: stopWithParent });
+      if (peers) stack.use(peers);
+      else stopWithParent();
+    }
+    const opened = web?.openBeside(config, { launcher, classes: registry.classes(), member, peers });
+    const dashboard = await startup.step("dashboard", opened);
+    if (dashboard) dashboardUrl = stack.use(dashboard).url;
+    const paused = pausedQueues(await startup.step("queues", store.queues()));
+    if (paused !== undefined) say.warn("Paused: no jobs are taken from there until jobs resume", { queues: paused });
+  };
+  const { launcher, isReady, closed } = await launch({
+    storeUrl: storeUrl(settings),
     registry,
     settings,
     inbox,
@@ -158,63 +181,21 @@ async function serve(
     parent: member?.parent,
     environment: config.environment,
     catchAllErrors: true,
-    ...traced(tracing),
+    prepare,
     hooks: {
-      // Before the first job is taken: one that computes would hold up the word, and with it the other processes.
+      // Before the first job is taken: a job that computes would delay the message, and with it the other processes.
       startup: () => peers?.ready(),
     },
     onReopen: () => log.reopen(),
     onStopping: () => systemd?.stopping(),
     onStopped: (failure) => guard.arm(failure === undefined ? 0 : 1),
-    onReload: async () => {
-      const { settings } = await load();
-      launcher.apply(settings);
-      log.setLevel(settings.logLevel);
-      say.info("Configuration applied", {
-        queues: launcher.queues.map(({ name, weight }) => weight ? `${name},${weight}` : name).join(" "),
-        concurrency: settings.concurrency,
-        logLevel: settings.logLevel,
-      });
-    },
+    readSettings: async () => (await load()).settings,
+    onSettings: ({ logLevel }) => log.setLevel(logLevel),
   });
-  if (Deno.stderr.isTerminal() && member === undefined) printError(banner(Deno.noColor));
-  say.info("Starting", {
-    version: VERSION,
-    identity: launcher.identity,
-    store: store.url,
-    config: file,
-    queues: launcher.queues.map(({ name, weight }) => weight ? `${name},${weight}` : name).join(" "),
-    concurrency: settings.concurrency,
-    handlers: launcher.classes.join(" "),
-  });
-  if (member === undefined) { for (const warning of config.warnings) say.warn(warning); }
-  // Of several processes, one says so.
-  if (member === undefined || member.index === 1) {
-    for (const warning of misspelledOptions(registry.list())) say.warn(warning);
-  }
-  if (launcher.classes.length === 0) {
-    say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
-  }
-  const onParentEnd = () => inbox.put({ verb: "stop", by: "end of the parent" });
-  using peers = member && await MemberLink.join(member, {
-    counts: () => launcher.counts(),
-    clock: systemClock,
-    onEnd: onParentEnd,
-  });
-  if (member && !peers) onParentEnd();
-  const opened = web?.openBeside(config, { launcher, classes: registry.classes(), member, peers });
-  await using dashboard = await starting.step("dashboard", opened);
-  const paused = pausedQueues(await starting.step("queues", store.queues()));
-  if (paused !== undefined) say.warn("Paused: no jobs are taken from there until jobs resume", { queues: paused });
-  if (!await launcher.start()) return 0;
-  try {
-    say.info("Ready", { identity: launcher.identity, web: dashboard?.url });
+  if (isReady) {
+    say.info("Ready", { identity: launcher.identity, web: dashboardUrl });
     systemd?.ready(`Taking jobs as ${launcher.identity}`);
-    await launcher.finished;
-  } catch (error) {
-    // What runs must be given back before the store is closed.
-    await launcher.stop();
-    throw error;
   }
-  return launcher.failure === undefined ? 0 : 1;
+  await closed;
+  return isReady && launcher.failure !== undefined ? 1 : 0;
 }

@@ -37,3 +37,8 @@ export function chooseQueues(set: readonly QueueWeight[], named: readonly string
   if (set.length > 0) return set;
   return [...new Set(["default", ...named])].map((name) => ({ name, weight: 0 }));
 }
+
+/** Formats queues for the log: `critical,3 default`. */
+export function formatQueues(queues: readonly QueueWeight[]): string {
+  return queues.map(({ name, weight }) => weight > 0 ? `${name},${weight}` : name).join(" ");
+}
