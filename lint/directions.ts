@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "version": "",
   "clock": "",
   "text/suggest": "",
-  "job": "",
+  "job": "text/suggest",
   "cron": "job clock",
 
   // The store: its port for workers and clients, its port for operators, what is built on both, the two adapters, and

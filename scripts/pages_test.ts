@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { requireTool } from "../tests/support/tools.ts";
+import { PAGE as OPTIONS_PAGE, page as optionsPage } from "./job_options.ts";
 import { PAGE, page } from "./json_page.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
@@ -7,6 +8,12 @@ const MANUAL = `${ROOT}packaging/man/jobs.1`;
 
 Deno.test("docs/json.md has what the commands print: if not, run deno task docs", async () => {
   assertEquals(await Deno.readTextFile(PAGE), page());
+});
+
+Deno.test("docs/job-options.md has the options as they are: if not, run deno task docs", async () => {
+  // Formatting pads the table's cells.
+  const words = (text: string) => text.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---").trim();
+  assertEquals(words(await Deno.readTextFile(OPTIONS_PAGE)), words(optionsPage()));
 });
 
 Deno.test("the manual page is the commands' own help: if not, run deno task docs", async () => {

@@ -89,7 +89,7 @@ Deno.test("What is refused stores nothing", async () => {
   const { store, client } = recorded({ maxPayloadBytes: 200 });
   const refused: [unknown, string][] = [
     [{ args: [] }, "class is undefined"],
-    [{ class: "A" }, "args is undefined; wanted: an array"],
+    [{ class: "A" }, "args is undefined; expected an array"],
     [{ class: "A", args: [{ at: new Date(0) }] }, "args[0].at is a Date"],
     [{ class: "A", args: [], queue: "a b" }, "queue is"],
     [null, "job is null"],
@@ -110,7 +110,7 @@ Deno.test("The size of a payload is counted in bytes, to the byte", async () => 
   await assertRejects(
     () => recorded({ maxPayloadBytes: bytes - 1 }).client.push("A", ["€"]),
     InvalidPayload,
-    `payload is ${bytes}; wanted: at most ${bytes - 1} bytes`,
+    `payload is ${bytes}; expected at most ${bytes - 1} bytes`,
   );
   await assertRejects(() => client.push("A", ["x".repeat(1024 * 1024)]), InvalidPayload, "at most 1048576 bytes");
 });
@@ -150,7 +150,7 @@ Deno.test("pushBulk stores batches of 1,000, and tells for each job what became 
   const results = await client.pushBulk({ class: "A", args, queue: "low", at: new Date(NOW + 1_000) });
   assertEquals(store.batches.map((batch) => batch.length), [999, 999, 500]);
   assertEquals(results.length, 2_500);
-  assertEquals(results[3], { refused: `args is "no array"; wanted: an array of the handler's arguments` });
+  assertEquals(results[3], { refused: `args is "no array"; expected an array of the handler's arguments` });
   assertEquals(results[1_500]?.refused?.startsWith("args[0] is undefined"), true);
   assertEquals(results.flatMap((result) => result.jid ?? []), store.jobs.map((job) => job.jid));
   assertEquals(store.payloads.map((payload) => (payload.args as number[])[0]).slice(0, 5), [0, 1, 2, 4, 5]);

@@ -6,6 +6,7 @@
  */
 import { parseBytes } from "../job/bytes.ts";
 import { parseDuration } from "../job/duration.ts";
+import { optionNames } from "../job/options.ts";
 import type { Program } from "../job/program.ts";
 import { QUEUE_NAME } from "../job/queue_name.ts";
 
@@ -118,10 +119,8 @@ export const bytes: Kind<number> = {
   },
 };
 
-/** What a program's entry may say beside its class and command. */
-const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(
-  ["queue", "retry", "retry_for", "retry_queue", "dead", "tags", "timeout", "expires_in", "result_ttl", "failure_ttl"],
-);
+/** Options that a program's entry may have besides its class and command. */
+const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(optionNames("exec"));
 
 /** Classes that programs perform: `[{ "class": "Thumbnail", "exec": ["./thumb.sh"] }]`; as text, the same in JSON. */
 export const programs: Kind<readonly Program[]> = {

@@ -3,12 +3,16 @@
  *
  * @module
  */
+import type { OptionsOn } from "../job/options.ts";
 import type { Occurrence, Overlap } from "./occurrence.ts";
 import type { CatchUp, Planned } from "./plan.ts";
 import type { ScheduleSpec } from "./schedule_spec.ts";
 
-/** An entry as it is written: in the configuration file, in code, or at the command line. */
-export interface CronEntryInput {
+/**
+ * A cron entry as it is written: in the configuration file, in code, or at the command line. It takes the options of its
+ * jobs (`queue`, `retry`, …: docs/job-options.md), which override those of the class.
+ */
+export interface CronEntryInput extends OptionsOn<"cron"> {
   /** Names the entry, and its occurrences for ever: a changed name is a new entry. */
   readonly name: string;
   /** When: five fields, six with seconds first, or `@daily` and the like. Either this or `every`. */
@@ -23,28 +27,6 @@ export interface CronEntryInput {
   readonly class: string | { readonly class: string };
   /** What the handler is given; default nothing. */
   readonly args?: readonly unknown[];
-  /** Default `default`, or what the class says. */
-  readonly queue?: string;
-  /** As for any push: how often a failure is tried again. */
-  readonly retry?: boolean | number;
-  /** As for any push: how long after the first failure it is tried again, instead of a number of times. */
-  readonly retry_for?: number;
-  /** As for any push: the queue for retries. */
-  readonly retry_queue?: string;
-  /** As for any push: `false`: when it failed for good it is dropped. */
-  readonly dead?: boolean;
-  /** As for any push: keep the stack of a failure with the job. */
-  readonly backtrace?: boolean | number;
-  /** As for any push: words shown with the job. */
-  readonly tags?: readonly string[];
-  /** As for any push: how long it may run. */
-  readonly timeout?: number | string;
-  /** As for any push: dropped unless it starts within so long. */
-  readonly expires_in?: number | string;
-  /** As for any push: the level of the job's log lines. */
-  readonly log_level?: string;
-  /** As for any push: the class as shown to people. */
-  readonly display_class?: string;
   /** Further fields of the payload. */
   readonly options?: Readonly<Record<string, unknown>>;
   /** A note for people. */

@@ -160,7 +160,7 @@ function checkJob(
     argsText(args);
   } catch (error) {
     if (!(error instanceof InvalidPayload)) throw error;
-    return fields.report(`"${error.field}" is ${error.value}; wanted: ${error.wanted}`);
+    return fields.report(`"${error.field}" is ${error.value}; expected ${error.expected}`);
   }
   if (classes && !classes.has(className as string) && queues?.has(queue) !== false) {
     const all = classes.size > 0 ? [...classes].sort().join(", ") : "none";

@@ -255,14 +255,14 @@ for (const [what, fields, message] of WRONG) {
 
 /** What the enqueuer would refuse at each occurrence is refused here, in its words. */
 const UNPUSHABLE: [fields: Record<string, unknown>, found: string][] = [
-  [{ class: undefined }, `"class" is undefined; wanted: `],
-  [{ class: "" }, `"class" is ""; wanted: `],
-  [{ args: { a: 1 } }, `"args" is {"a":1}; wanted: `],
+  [{ class: undefined }, `"class" is undefined; expected `],
+  [{ class: "" }, `"class" is ""; expected `],
+  [{ args: { a: 1 } }, `"args" is {"a":1}; expected `],
   [{ args: [new Date(0)] }, `"args[0]" is `],
-  [{ queue: "a b" }, `"queue" is "a b"; wanted: `],
-  [{ retry: -1 }, `"retry" is -1; wanted: `],
-  [{ timeout: "soon" }, `"timeout" is "soon"; wanted: `],
-  [{ tags: "x" }, `"tags" is "x"; wanted: `],
+  [{ queue: "a b" }, `"queue" is "a b"; expected `],
+  [{ retry: -1 }, `"retry" is -1; expected `],
+  [{ timeout: "soon" }, `"timeout" is "soon"; expected `],
+  [{ tags: "x" }, `"tags" is "x"; expected `],
   [{ options: { born: new Map() } }, `"born" is `],
 ];
 
@@ -318,7 +318,7 @@ Deno.test("checkEntries reports everything that is wrong, not the first thing al
     ),
     [
       `Cron entry "a": Rule "x", column`,
-      `Cron entry "a": "class" is ""; w`,
+      `Cron entry "a": "class" is ""; e`,
       `Cron entry "a": "overlap" is "y"`,
       `Cron entry "nightly": "memo" is `,
     ],

@@ -5,6 +5,7 @@
  */
 import { parseDuration } from "../job/duration.ts";
 import { stringifyLossless } from "../job/json.ts";
+import { optionNames } from "../job/options.ts";
 
 /** Something wrong with an entry. */
 export interface CronProblem {
@@ -14,20 +15,8 @@ export interface CronProblem {
   readonly message: string;
 }
 
-/** Fields that are handed to the enqueuer as they are, which checks them. */
-export const PUSH_OPTIONS = [
-  "queue",
-  "retry",
-  "retry_for",
-  "retry_queue",
-  "dead",
-  "backtrace",
-  "tags",
-  "timeout",
-  "expires_in",
-  "log_level",
-  "display_class",
-];
+/** Options of the jobs that an entry enqueues; the enqueuer checks them. */
+export const PUSH_OPTIONS: readonly string[] = optionNames("cron");
 
 export const FIELDS = [
   "name",

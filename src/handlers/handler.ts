@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Payload } from "../job/job.ts";
+import type { OptionsOn } from "../job/options.ts";
 import type { Middleware } from "../client/middleware.ts";
 import type { JobContext } from "./context.ts";
 
@@ -20,49 +20,12 @@ export type HandlerFunction<Args extends readonly any[] = readonly any[]> = (
 /** Around performing. What it throws is a failure of the job. */
 export type PerformMiddleware = Middleware<JobContext, unknown>;
 
-/** How jobs of a class are pushed and treated; a push may say otherwise for one job. */
-export interface HandlerOptions {
-  /** The queue for jobs of this class; default `default`. */
-  readonly queue?: string;
-  /** How often a failed job is tried again: a number, `true` for the server's default (25), `false` for never. */
-  readonly retry?: boolean | number;
-  /** How long after the first failure it is tried again, instead of a number of times: seconds, or `30s`, `1h`. */
-  readonly retry_for?: number | string;
-  /** The queue for retries; default the job's own. */
-  readonly retry_queue?: string;
-  /** `false`: a job that failed for good is dropped, not kept in `dead`. */
-  readonly dead?: boolean;
-  /** Keep the stack of a failure with the job: `true`, or so many lines. */
-  readonly backtrace?: boolean | number;
-  /** How long a job may run: seconds, or `30s`, `5m`. What the push says comes first. Default: as long as it likes. */
-  readonly timeout?: number | string;
-  /** Dropped unless it starts within so long after it was enqueued: seconds, or `30s`, `5m`. */
-  readonly expires_in?: number | string;
-  /** Run it in a process of its own, a pooled one: it can be killed, and what it breaks is its own. */
-  readonly isolate?: boolean;
-  /** How long its result is kept: seconds, or `1h`; 0 not at all, -1 as long as there is room. Default: 500 seconds. */
-  readonly result_ttl?: number | string;
-  /** The same for how it failed for good. Default: a day. */
-  readonly failure_ttl?: number | string;
-  /** Lines of the log below it are dropped, its own and the server's about it: `debug`, `info`, `warn` or `error`. */
-  readonly log_level?: string;
-  /** Words shown with the job. */
-  readonly tags?: readonly string[];
-  /**
-   * Not while a job with the same class, queue and arguments is there; for so long at most: seconds, or `30s`, `5m`.
-   * Default: as many as are pushed.
-   */
-  readonly unique_for?: number | string;
-  /**
-   * Seconds until the next try, after failure number `count` (0 for the first); `"kill"` or `"discard"` to give up;
-   * undefined for the default backoff.
-   */
-  readonly retryIn?: (
-    count: number,
-    error: unknown,
-    payload: Payload,
-  ) => number | "kill" | "discard" | undefined;
-  /** Anything else is written into each payload as it is. */
+/**
+ * Options of a job class: defaults for its jobs, which a push may override. See docs/job-options.md. Any other option is
+ * written into each payload as it is.
+ */
+export interface HandlerOptions extends OptionsOn<"class"> {
+  /** Any other option: each payload keeps it as it is. */
   readonly [option: string]: unknown;
 }
 

@@ -10,7 +10,7 @@ Deno.test("an option that is near a known one is named, with what becomes of it"
     'Option "retrys" of class Mail: did you mean "retry"? it is written into each payload as it is',
   ]);
   assertEquals(said({ retry_in: () => 5 }), [
-    'Option "retry_in" of class Mail: did you mean "retryIn"? nobody calls it',
+    'Option "retry_in" of class Mail: did you mean "retryIn"? it is never called',
   ]);
 });
 

@@ -66,8 +66,8 @@ export class Registry {
         `Class "${name}" has two handlers: in ${known.source} and in ${source}; rename one of them`,
       );
     }
-    const timeoutMs = timeoutOf(name, options.timeout);
     checkOptions(name, options, source);
+    const timeoutMs = options.timeout === undefined ? undefined : parseDuration(String(options.timeout));
     this.#handlers.set(name, {
       class: name,
       perform: perform as HandlerFunction,
@@ -110,22 +110,11 @@ export class Registry {
   }
 }
 
-/** What is wrong is said here, once, and not to everybody who pushes. */
+/** An invalid option fails the start, instead of each push. */
 function checkOptions(name: string, options: HandlerOptions, source: string): void {
   try {
     checkClassOptions(name, options);
   } catch (error) {
     throw new HandlerError(`Options of class "${name}" in ${source}: ${describeError(error).message}`);
   }
-}
-
-function timeoutOf(name: string, timeout: unknown): number | undefined {
-  if (timeout === undefined) return undefined;
-  try {
-    const ms = parseDuration(String(timeout));
-    if (ms > 0) return ms;
-  } catch {
-    // Said below, with the class's name.
-  }
-  throw new HandlerError(`Class "${name}": timeout is ${JSON.stringify(timeout)}; wanted: seconds, or 30s, 5m, 2h`);
 }

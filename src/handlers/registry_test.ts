@@ -72,14 +72,14 @@ Deno.test("Options that no push could go through with are refused when the class
   const refused = (options: HandlerOptions, message: string) => {
     assertThrows(() => new Registry().add("A", () => {}, options, "a.js"), HandlerError, message);
   };
-  refused({ queue: "b@d" }, 'Options of class "A" in a.js: queue is "b@d"; wanted: a name of letters');
+  refused({ queue: "b@d" }, 'Options of class "A" in a.js: queue is "b@d"; expected a name of letters');
   refused({ retry: "lots" } as unknown as HandlerOptions, 'retry is "lots"');
-  refused({ jid: "x" }, 'jid is "x"; wanted: nothing: it is for each push to say');
+  refused({ jid: "x" }, 'jid is "x"; expected no such option on a class: each push sets it');
   refused({ at: "2030-01-01" }, "at is");
-  refused({ result_ttl: "x" }, 'result_ttl is "x"; wanted: seconds');
+  refused({ result_ttl: "x" }, 'result_ttl is "x"; expected seconds');
   refused({ failure_ttl: -7 }, "failure_ttl is -7");
-  refused({ log_level: "loud" }, 'log_level is "loud"');
-  refused({ isolate: "maybe" } as unknown as HandlerOptions, 'isolate is "maybe"; wanted: true or false');
+  refused({ log_level: "loud" } as unknown as HandlerOptions, 'log_level is "loud"');
+  refused({ isolate: "maybe" } as unknown as HandlerOptions, 'isolate is "maybe"; expected true or false');
   refused({ meta: { call: () => {} } }, "meta.call");
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;

@@ -1,58 +1,78 @@
 /**
- * Failure → what happens next. Sidekiq's rules, pure; only a delay that a class asked for is taken as it is, without
- * Sidekiq's jitter of up to ten seconds: who says one second means it.
+ * Failure → what happens next, by Sidekiq's rules. One difference: a delay from `retryIn` or `backoff` is used as it is,
+ * without Sidekiq's jitter of up to ten seconds, so that one second is one second.
  *
  * Source of the formula and of the limits: Sidekiq's wiki, "Error Handling", and its 8.x releases.
  *
  * @module
  */
 import { parseDuration } from "./duration.ts";
-import { verdictOf } from "./errors.ts";
+import { InvalidPayload, verdictOf } from "./errors.ts";
 import { failureCount, type Payload } from "./job.ts";
 import { readWireTime } from "./raw.ts";
+import { readSpan } from "./time.ts";
 
-/** How a failed job goes on. */
+/** What happens to a failed job. */
 export type Decision =
   | { readonly kind: "retry"; readonly delayMs: number }
   | { readonly kind: "snooze"; readonly delayMs: number; readonly problem?: string }
-  /** Failed for good. `keep`: to the dead set; else it leaves without a trace. */
+  /** Its retries are exhausted. `keep`: it moves to the dead set; else it is dropped. */
   | { readonly kind: "dead"; readonly keep: boolean }
   /** Dropped. */
   | { readonly kind: "discard" };
 
-/** What a class may say about its retries. */
+/**
+ * The delay before each retry. `count` is the number of earlier failures: 0 at the first.
+ *
+ * - `fixed`: `base`
+ * - `linear`: `base` · (`count` + 1)
+ * - `exponential`: `base` · 2^`count`
+ */
+export interface Backoff {
+  /** How the delay grows. */
+  readonly type: "exponential" | "linear" | "fixed";
+  /** The first delay: seconds, or a duration such as `2s`. */
+  readonly base: number | string;
+  /** The longest delay; default none. */
+  readonly max?: number | string;
+  /** The share by which a delay varies at random, from 0 to 1: with 0.2, 10 s is 8 to 12 s. Default 0. */
+  readonly jitter?: number;
+}
+
+/** A class's options for its retries. */
 export interface RetryOptions {
   readonly retry?: boolean | number;
   readonly retry_for?: number | string;
   readonly dead?: boolean;
+  readonly backoff?: Backoff;
   readonly retryIn?: RetryIn;
 }
 
 /**
- * A class's own delay: seconds until the next try, after failure number `count` (0 for the first); `"kill"` or
- * `"discard"` to give up; anything else for the default.
+ * A class's own delay: returns the seconds until the next attempt, `"kill"` or `"discard"` to give up, and anything else
+ * for the usual backoff. `count` is the number of earlier failures, 0 at the first: `ctx.attempt` - 1.
  */
 export type RetryIn = (count: number, error: unknown, payload: Payload) => number | "kill" | "discard" | undefined;
 
-/** What a decision depends on. */
+/** A failure, and what the decision about it depends on. */
 export interface Failure {
   readonly payload: Payload;
   readonly error: unknown;
-  /** What the class says. What the payload says comes first. */
+  /** The class's. Those of the payload win. */
   readonly options: RetryOptions;
-  /** Retries where neither says a number. */
+  /** How many retries where neither sets a number. */
   readonly maxRetries: number;
   readonly now: number;
-  /** From 0 up to 1. */
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number;
-  /** Told of an error in `retryIn`; the default backoff is used then. */
+  /** Receives an error in `retryIn`; the usual backoff applies then. */
   readonly onOptionError: (error: unknown) => void;
 }
 
-/** No retry is further away: count⁴ leaves the range of dates at some count. */
+/** The longest delay: count⁴ leaves the range of dates at some count. */
 const MAX_DELAY_S = 3_650 * 86_400;
 
-/** Decides how a failed job goes on. Never throws. */
+/** Decides what happens to a failed job. Never throws. */
 export function decide(failure: Failure): Decision {
   const { payload } = failure;
   const dead: Decision = { kind: "dead", keep: (payload.dead ?? failure.options.dead) !== false };
@@ -67,19 +87,19 @@ export function decide(failure: Failure): Decision {
   const asked = askRetryIn(failure, count);
   if (asked === "kill") return dead;
   if (asked === "discard") return { kind: "discard" };
-  const seconds = asked ?? defaultDelay(count, failure.random);
+  const seconds = asked ?? backoffDelay(failure, count) ?? defaultDelay(count, failure.random);
   return { kind: "retry", delayMs: Math.round(Math.min(seconds, MAX_DELAY_S) * 1_000) };
 }
 
-/** `true`, and what makes no sense, mean "as usual": what the class says, else the server's number. */
+/** Returns how many retries a job has. `true`, and anything invalid, stand for the class's number, else the worker's. */
 function retriesOf({ payload, options, maxRetries }: Failure): number | false {
-  for (const said of [payload.retry, options.retry]) {
-    if (said === false || Number.isInteger(said)) return said as number | false;
+  for (const retry of [payload.retry, options.retry]) {
+    if (retry === false || Number.isInteger(retry)) return retry as number | false;
   }
   return maxRetries;
 }
 
-/** Over the number of retries, or, where a time is given, over the time since the first failure. */
+/** Returns whether the retries are used up, or, with `retry_for`, the time since the first failure. */
 function isExhausted({ payload, options, now }: Failure, retries: number, count: number): boolean {
   const spanMs = spanOf(payload.retry_for) ?? spanOf(options.retry_for);
   if (spanMs === undefined) return count >= retries;
@@ -87,7 +107,7 @@ function isExhausted({ payload, options, now }: Failure, retries: number, count:
   return now > failedAt + spanMs;
 }
 
-/** Milliseconds of seconds or a duration; undefined for what is neither. */
+/** Returns the milliseconds of seconds or a duration; undefined for anything else. */
 function spanOf(value: unknown): number | undefined {
   if (typeof value === "number") return Number.isNaN(value) ? undefined : value * 1_000;
   try {
@@ -107,7 +127,71 @@ function askRetryIn({ options, error, payload, onOptionError }: Failure, count: 
   }
 }
 
-/** Seconds: count⁴ + 15, and jitter so that jobs which failed together do not come back together. */
+/** Returns Sidekiq's delay in seconds: count⁴ + 15, and jitter, so that jobs that failed together spread out. */
 function defaultDelay(count: number, random: () => number): number {
   return count ** 4 + 15 + Math.floor(random() * 10 * (count + 1));
+}
+
+/** Returns the delay in seconds by the `backoff` of the payload, else of the class; undefined if neither has a valid one. */
+function backoffDelay({ payload, options, random }: Failure, count: number): number | undefined {
+  for (const given of [payload["backoff"], options.backoff]) {
+    const backoff = given === undefined ? undefined : validBackoff(given);
+    if (backoff === undefined) continue;
+    const { type, base, max = MAX_DELAY_S, jitter = 0 } = backoff;
+    const factor = type === "fixed" ? 1 : type === "linear" ? count + 1 : 2 ** count;
+    const varied = Math.min(base * factor, max) * (1 + jitter * (2 * random() - 1));
+    return Math.min(varied, max);
+  }
+  return undefined;
+}
+
+/** Another client may have written the payload: an invalid `backoff` counts as none. */
+function validBackoff(value: unknown): StoredBackoff | undefined {
+  try {
+    return readBackoff("backoff", value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A backoff as payloads store it, its times in seconds. */
+export interface StoredBackoff {
+  readonly type: Backoff["type"];
+  readonly base: number;
+  readonly max?: number;
+  readonly jitter?: number;
+}
+
+const BACKOFF_TYPES: readonly unknown[] = ["exponential", "linear", "fixed"];
+const BACKOFF_FIELDS = ["type", "base", "max", "jitter"];
+
+/**
+ * Checks a `backoff` and returns it as payloads store it.
+ *
+ * @throws {InvalidPayload} if it is invalid; names the field, such as `backoff.base`
+ */
+export function readBackoff(field: string, value: unknown): StoredBackoff {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new InvalidPayload(field, value, 'an object such as { type: "exponential", base: "2s", max: "1h" }');
+  }
+  const { type, base, max, jitter } = value as Record<string, unknown>;
+  const unknown = Object.keys(value).find((name) => !BACKOFF_FIELDS.includes(name));
+  if (unknown !== undefined) {
+    throw new InvalidPayload(field, unknown, `only the fields ${BACKOFF_FIELDS.join(", ")}`);
+  }
+  if (!BACKOFF_TYPES.includes(type)) throw new InvalidPayload(`${field}.type`, type, "exponential, linear or fixed");
+  if (jitter !== undefined && !(typeof jitter === "number" && jitter >= 0 && jitter <= 1)) {
+    throw new InvalidPayload(`${field}.jitter`, jitter, "a number from 0 to 1");
+  }
+  const baseSeconds = readSpan(`${field}.base`, base);
+  const maxSeconds = max === undefined ? undefined : readSpan(`${field}.max`, max);
+  if (maxSeconds !== undefined && maxSeconds < baseSeconds) {
+    throw new InvalidPayload(`${field}.max`, max, `at least ${field}.base`);
+  }
+  return {
+    type: type as Backoff["type"],
+    base: baseSeconds,
+    ...(maxSeconds !== undefined && { max: maxSeconds }),
+    ...(jitter !== undefined && { jitter }),
+  };
 }

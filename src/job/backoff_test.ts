@@ -1,6 +1,6 @@
-import { assertEquals } from "@std/assert";
-import { decide, type Decision, type Failure } from "./backoff.ts";
-import { Cancelled, Discard, Kill, Snooze } from "./errors.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { decide, type Decision, type Failure, readBackoff } from "./backoff.ts";
+import { Cancelled, Discard, InvalidPayload, Kill, Snooze } from "./errors.ts";
 import type { Payload } from "./job.ts";
 
 const NOW = 1_700_000_000_000;
@@ -131,4 +131,47 @@ Deno.test("No delay leaves the range of dates", () => {
   const decision = outcome({ retry: 1e9, retry_count: 1e8 });
   assertEquals(decision, retry(3_650 * 86_400));
   assertEquals(outcome({}, { options: { retryIn: () => Infinity } }), retry(3_650 * 86_400));
+});
+
+Deno.test("backoff: the delay grows by its type, up to its maximum", () => {
+  const delays = (backoff: unknown) =>
+    [undefined, 0, 1, 2, 9].map((retry_count) => {
+      const decision = outcome({ backoff, ...(retry_count !== undefined && { retry_count }) });
+      return decision.kind === "retry" ? decision.delayMs / 1_000 : decision.kind;
+    });
+  assertEquals(delays({ type: "fixed", base: 5 }), [5, 5, 5, 5, 5]);
+  assertEquals(delays({ type: "linear", base: 5 }), [5, 10, 15, 20, 55]);
+  assertEquals(delays({ type: "exponential", base: 2 }), [2, 4, 8, 16, 2_048]);
+  assertEquals(delays({ type: "exponential", base: "2s", max: "10s" }), [2, 4, 8, 10, 10]);
+});
+
+Deno.test("backoff: jitter varies a delay to both sides, and never above the maximum", () => {
+  const at = (random: number, max?: number) => {
+    const backoff = { type: "fixed", base: 10, jitter: 0.2, ...(max !== undefined && { max }) };
+    return outcome({ backoff }, { random: () => random });
+  };
+  assertEquals([at(0), at(0.5), at(1)], [retry(8), retry(10), retry(12)]);
+  assertEquals(at(1, 10), retry(10));
+});
+
+Deno.test("backoff: retryIn wins over it, the payload's over the class's, and an invalid one counts as none", () => {
+  const fixed = (base: number) => ({ type: "fixed", base }) as const;
+  assertEquals(outcome({ backoff: fixed(5) }, { options: { retryIn: () => 7 } }), retry(7));
+  assertEquals(outcome({ backoff: fixed(5) }, { options: { backoff: fixed(6) } }), retry(5));
+  assertEquals(outcome({}, { options: { backoff: { ...fixed(6), base: "6s" } } }), retry(6));
+  for (const backoff of [null, "fixed", [], { type: "fixed" }, { type: "twice", base: 5 }]) {
+    assertEquals(outcome({ backoff }, { options: { backoff: fixed(6) } }), retry(6));
+    assertEquals(outcome({ backoff }), retry(15));
+  }
+});
+
+Deno.test("readBackoff names the field that is invalid", () => {
+  const cases = [
+    ["2s", 'backoff is "2s"; expected an object such as'],
+    [{ type: "fixed", base: 5, min: 1 }, 'backoff is "min"; expected only the fields type, base, max, jitter'],
+    [{ type: "fixed", base: 0 }, "backoff.base is 0; expected seconds"],
+    [{ type: "fixed", base: 9, max: 5 }, "backoff.max is 5; expected at least backoff.base"],
+    [{ type: "fixed", base: 9, jitter: 2 }, "backoff.jitter is 2; expected a number from 0 to 1"],
+  ] as const;
+  for (const [value, message] of cases) assertThrows(() => readBackoff("backoff", value), InvalidPayload, message);
 });

@@ -6,30 +6,27 @@
  */
 import { formatDuration, parseDuration } from "./duration.ts";
 
-/** A job was refused: it cannot be stored as it is. Nothing was stored. */
+/** A job cannot be stored as it is. Nothing was stored. */
 export class InvalidPayload extends Error {
-  /** Told apart by name. */
   override readonly name = "InvalidPayload";
-  /** The field, as a path: `args[1].user.born`. */
+  /** The invalid field, as a path: `args[1].user.born`. */
   readonly field: string;
-  /** The value, shortened. */
+  /** Its value, shortened. */
   readonly value: string;
-  /** What would be right. */
-  readonly wanted: string;
+  /** What would be valid, in words. */
+  readonly expected: string;
 
   /**
-   * A refusal of one field.
-   *
-   * @param field the field, as a path
-   * @param value what was found there
-   * @param wanted what would be right; completes "wanted: …"
+   * @param field the invalid field, as a path
+   * @param value its value
+   * @param expected what would be valid; completes "expected …"
    */
-  constructor(field: string, value: unknown, wanted: string) {
+  constructor(field: string, value: unknown, expected: string) {
     const shown = showValue(value);
-    super(`${field} is ${shown}; wanted: ${wanted}`);
+    super(`${field} is ${shown}; expected ${expected}`);
     this.field = field;
     this.value = shown;
-    this.wanted = wanted;
+    this.expected = expected;
   }
 }
 
@@ -186,7 +183,7 @@ export function verdictOf(thrown: unknown): Verdict | undefined {
       case "Snooze": {
         const delayMs = read(() => (thrown as { delayMs?: unknown }).delayMs);
         if (isDelay(delayMs)) return { kind: "snooze", delayMs };
-        const problem = `delayMs is ${showValue(delayMs)}; wanted: milliseconds`;
+        const problem = `delayMs is ${showValue(delayMs)}; expected milliseconds`;
         return { kind: "snooze", delayMs: USUAL_SNOOZE_MS, problem };
       }
     }

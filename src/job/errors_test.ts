@@ -1,13 +1,13 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Cancelled, describeError, Discard, InvalidPayload, Kill, showValue, Snooze, verdictOf } from "./errors.ts";
 
-Deno.test("InvalidPayload names the field, the value and what is wanted", () => {
+Deno.test("InvalidPayload names the field, the value and what was expected", () => {
   const error = new InvalidPayload("args[1].user.born", new Date(0), "its ISO 8601 text");
   assertEquals(
     error.message,
-    `args[1].user.born is a Date "1970-01-01T00:00:00.000Z"; wanted: its ISO 8601 text`,
+    `args[1].user.born is a Date "1970-01-01T00:00:00.000Z"; expected its ISO 8601 text`,
   );
-  assertEquals([error.field, error.wanted], ["args[1].user.born", "its ISO 8601 text"]);
+  assertEquals([error.field, error.expected], ["args[1].user.born", "its ISO 8601 text"]);
   assertEquals(new InvalidPayload("queue", "x".repeat(5000), "less").message.length < 200, true);
 });
 
@@ -109,7 +109,7 @@ Deno.test("a Snooze without a delay that can be used is one all the same, and wh
     "-1",
   ], [{ delayMs: Infinity }, "Infinity"]];
   for (const [more, shown] of wrong) {
-    const problem = `delayMs is ${shown}; wanted: milliseconds`;
+    const problem = `delayMs is ${shown}; expected milliseconds`;
     assertEquals(snooze(more), { kind: "snooze", delayMs: 60_000, problem });
   }
 });

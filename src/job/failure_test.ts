@@ -1,8 +1,14 @@
 import { assertEquals } from "@std/assert";
-import { decodeBacktrace } from "./backtrace.ts";
+import { deflateSync } from "node:zlib";
 import { describeError } from "./errors.ts";
-import { failedPayload, type FailureFacts } from "./failure.ts";
-import { type PastError, tryNumbers } from "./failure_history.ts";
+import {
+  decodeBacktrace,
+  encodeBacktrace,
+  failedPayload,
+  type FailureFacts,
+  type PastError,
+  tryNumbers,
+} from "./failure.ts";
 import { parsePayload } from "./job.ts";
 
 const NOW = 1_700_000_000_123;
@@ -91,4 +97,22 @@ Deno.test("Whatever was thrown, the payload can be read afterwards", () => {
     assertEquals([job.attempt, text.isWellFormed(), job.payload.error_message!.length <= 10_000], [2, true, true]);
     assertEquals(job.payload.error_message!.isWellFormed(), true);
   }
+});
+
+Deno.test("A stack comes back line by line", () => {
+  const lines = ["at perform (jobs.js:1:2)", "at ünïcode 😀", ""];
+  assertEquals(decodeBacktrace(encodeBacktrace(lines)), lines);
+});
+
+Deno.test("Line breaks as Ruby's MIME encoding sets them are read over", () => {
+  const packed = encodeBacktrace(Array.from({ length: 30 }, (_, i) => `at ${i * 7919}`));
+  assertEquals(decodeBacktrace(packed.replace(/.{60}/g, "$&\n") + "\n")?.length, 30);
+});
+
+Deno.test("What is no packed stack is told by undefined, and a bomb does not go off", () => {
+  const pack = (text: string | Uint8Array) => deflateSync(text).toString("base64");
+  for (const text of [undefined, 5, "", "!", "aGVsbG8=", pack("{}"), pack("[1]"), pack("[")]) {
+    assertEquals(decodeBacktrace(text), undefined);
+  }
+  assertEquals(decodeBacktrace(pack(`["${"x".repeat(5 * 1024 * 1024)}"]`)), undefined);
 });

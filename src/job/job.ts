@@ -39,9 +39,9 @@ export interface Payload {
   readonly error_class?: string;
   /** The latest failure: at most 10,000 characters. */
   readonly error_message?: string;
-  /** The latest failure's stack, as `backtrace.ts` packs it. */
+  /** The latest failure's stack, as `failure.ts` packs it. */
   readonly error_backtrace?: string;
-  /** The latest failures, this one included: see `failure_history.ts`. */
+  /** The latest failures, this one included: see `failure.ts`. */
   readonly errors?: unknown;
   /** Keep stacks: `true` for all lines, or so many. */
   readonly backtrace?: boolean | number;

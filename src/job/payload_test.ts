@@ -83,51 +83,55 @@ Deno.test("Large integers in arguments and fields stay what they are", () => {
   assertEquals(text.includes(`"big":9223372036854775808`), true, text);
 });
 
-Deno.test("What is wrong is refused, by field, value and what is wanted", () => {
+Deno.test("What is wrong is refused, by field, value and what was expected", () => {
   const refused: [Record<string, unknown>, string][] = [
-    [{ class: undefined }, "class is undefined; wanted: the name of the class that performs it, a text"],
+    [{ class: undefined }, "class is undefined; expected the name of the class that performs it"],
     [{ class: "" }, `class is ""`],
     [{ class: 5 }, "class is 5"],
     [{ class: "A\ud83d" }, "class is "],
-    [{ queue: "" }, `queue is ""; wanted: a name of letters, digits and _ : . -`],
+    [{ queue: "" }, `queue is ""; expected a name of letters, digits and _ : . -`],
     [{ queue: "a b" }, `queue is "a b"`],
     [{ queue: "a/b" }, `queue is "a/b"`],
     [{ queue: "low\n" }, `queue is "low\\n"`],
     [{ queue: "q".repeat(256) }, `queue is "qqq`],
     [{ queue: null }, "queue is null"],
     [{ queue: ["a"] }, `queue is ["a"]`],
-    [{ retry: -1 }, "retry is -1; wanted: true, false, or a whole number of times from 0"],
+    [{ retry: -1 }, "retry is -1; expected true, false, or a whole number from 0"],
     [{ retry: 1.5 }, "retry is 1.5"],
     [{ retry: "5" }, `retry is "5"`],
     [{ retry: null }, "retry is null"],
     [{ jid: "" }, `jid is ""`],
     [{ jid: 'a"b' }, "jid is "],
     [{ jid: 5 }, "jid is 5"],
-    [{ tags: "a" }, `tags is "a"; wanted: an array of texts`],
+    [{ tags: "a" }, `tags is "a"; expected a list of words`],
     [{ tags: ["a", 1] }, `tags is ["a",1]`],
     [{ tags: ["\ud83d"] }, "tags[0] is "],
-    [{ retry_for: 0 }, "retry_for is 0; wanted: seconds, or a duration"],
-    [{ retry_for: 2e9 }, "retry_for is 2000000000; wanted: seconds, or a duration"],
+    [{ retry_for: 0 }, "retry_for is 0; expected seconds, or a duration"],
+    [{ retry_for: 2e9 }, "retry_for is 2000000000; expected seconds, or a duration"],
     [{ retry_for: true }, "retry_for is true"],
     [{ retry_queue: "a b" }, `retry_queue is "a b"`],
-    [{ timeout: "soon" }, `timeout is "soon"; wanted: seconds, or a duration`],
+    [{ timeout: "soon" }, `timeout is "soon"; expected seconds, or a duration`],
     [{ timeout: -1 }, "timeout is -1"],
     [{ unique_for: "x" }, `unique_for is "x"`],
     [{ unique_for: -1 }, "unique_for is -1"],
-    [{ backtrace: "all" }, `backtrace is "all"; wanted: true, false, or a number of lines`],
-    [{ dead: 0 }, "dead is 0; wanted: true or false"],
-    [{ wrapped: 5 }, "wrapped is 5; wanted: the name of a class"],
-    [{ created_at: "now" }, `created_at is "now"; wanted: epoch seconds or milliseconds`],
+    [{ backtrace: "all" }, `backtrace is "all"; expected true, false, or a number of lines`],
+    [{ dead: 0 }, "dead is 0; expected true or false"],
+    [{ wrapped: 5 }, "wrapped is 5; expected the name of a class"],
+    [{ created_at: "now" }, `created_at is "now"; expected epoch seconds or milliseconds`],
     [{ in: "soon" }, `in is "soon"`],
-    [{ at: "soon" }, `at is "soon"; wanted: a Date, ISO 8601 text`],
-    [{ in: 5, at: 5 }, `in is 5; wanted: either "in" or "at", not both`],
+    [{ at: "soon" }, `at is "soon"; expected a Date, ISO 8601 text`],
+    [{ in: 5, at: 5 }, `in is 5; expected either "in" or "at", not both`],
     [{ mine: { when: new Date(0) } }, `mine.when is a Date "1970-01-01T00:00:00.000Z"`],
     [{ mine: () => 1 }, "mine is the function mine"],
     [{ "my field": NaN }, "my field is NaN"],
   ];
   for (const [request, message] of refused) {
     const error = assertThrows(() => stored(request), InvalidPayload, message);
-    assertEquals(message.startsWith(error.field) && error.message.endsWith(`; wanted: ${error.wanted}`), true, message);
+    assertEquals(
+      message.startsWith(error.field) && error.message.endsWith(`; expected ${error.expected}`),
+      true,
+      message,
+    );
   }
   for (const options of [{ queue: "a b" }, { retry: -1 }, { tags: "x" }]) {
     assertThrows(() => stored({}, options), InvalidPayload);
@@ -139,7 +143,7 @@ Deno.test("What is wrong is refused, by field, value and what is wanted", () => 
 
 Deno.test("Arguments that are no array, or no JSON, are refused with the path", () => {
   for (const args of [undefined, null, "x", {}, new Set(), { length: 1 }]) {
-    assertThrows(() => argsText(args), InvalidPayload, "wanted: an array of the handler's arguments");
+    assertThrows(() => argsText(args), InvalidPayload, "expected an array of the handler's arguments");
   }
   assertThrows(() => argsText([1, { user: { born: new Date() } }]), InvalidPayload, "args[1].user.born is a Date");
   assertThrows(() => argsText(["a", undefined]), InvalidPayload, "args[1] is undefined");

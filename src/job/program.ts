@@ -1,15 +1,14 @@
 /**
- * A class whose jobs a program performs, as the configuration names it.
+ * A class whose jobs an external program performs, as the configuration declares it.
  *
  * @module
  */
+import type { OptionsOn } from "./options.ts";
 
-/** A class and its command. */
-export interface Program {
+/** A class, the command that performs its jobs, and the class's options. */
+export interface Program extends OptionsOn<"exec"> {
   /** The class. */
   readonly class: string;
   /** The program and its arguments. */
   readonly exec: readonly string[];
-  /** The class's options: `queue`, `retry`, `timeout` and so on. */
-  readonly [option: string]: unknown;
 }

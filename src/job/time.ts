@@ -1,36 +1,39 @@
 /**
- * When a job is to run, as callers say it: `in` and `at`. And the durations of a payload, which are seconds.
+ * A job's times: when it runs (`in`, `at`), how long things last (`timeout`, `result_ttl`, …), and whether it has expired.
+ * Durations in a payload are seconds.
  *
  * @module
  */
 import { parseDuration } from "./duration.ts";
 import { InvalidPayload } from "./errors.ts";
+import type { Payload } from "./job.ts";
+import { readWireTime } from "./raw.ts";
 
-/** When, as the store is told: at a moment, or so many milliseconds from its now. Neither: at once. */
+/** When a job runs: at an epoch time, or after a delay from the store's now, both in milliseconds. Neither: at once. */
 export interface Moment {
   readonly at?: number;
   readonly delayMs?: number;
 }
 
-/** A number under it is seconds from now, as in Sidekiq. */
+/** A smaller number is seconds from now, as in Sidekiq. */
 const MAX_RELATIVE = 1e9;
-/** A number over it can only be milliseconds. */
+/** A larger number can only be milliseconds. */
 const MAX_SECONDS = 1e11;
 /** The end of the calendar. */
 const LAST_MS = 8.64e15;
 
-const DURATION_WANTED = "seconds, or a duration such as 30s, 5m, 2h or 1d";
-const AT_WANTED =
+const DURATION_EXPECTED = "seconds, or a duration such as 30s, 5m, 2h or 1d";
+const AT_EXPECTED =
   "a Date, ISO 8601 text such as 2030-12-31T23:59:00Z, epoch seconds, or under 1000000000 seconds from now";
 const ISO_8601 = /^(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
 
 /**
- * When a job is to run.
+ * Returns when a job runs.
  *
- * @param later `in`: seconds or a duration; not more than 0 is at once
+ * @param later `in`: seconds or a duration; 0 and less is at once
  * @param at `at`: a Date, ISO 8601 text (without a zone: the machine's), epoch seconds or milliseconds, or a number
  * under 1e9, which is seconds from now
- * @throws {InvalidPayload}
+ * @throws {InvalidPayload} if it is no time, or both are given
  */
 export function readMoment(later: unknown, at: unknown): Moment {
   if (later !== undefined && at !== undefined) throw new InvalidPayload("in", later, 'either "in" or "at", not both');
@@ -44,66 +47,94 @@ export function readMoment(later: unknown, at: unknown): Moment {
 }
 
 /**
- * Seconds of a number or a duration's text.
+ * Returns the seconds of a number or a duration's text.
  *
- * @throws {InvalidPayload}
+ * @throws {InvalidPayload} if it is neither
  */
 function readSeconds(field: string, value: unknown): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   try {
     if (typeof value === "string") return parseDuration(value) / 1_000;
   } catch {
-    // Said below, with the field's name.
+    // Reported below, with the field's name.
   }
-  throw new InvalidPayload(field, value, DURATION_WANTED);
+  throw new InvalidPayload(field, value, DURATION_EXPECTED);
 }
 
 /**
- * The same, more than 0 and at most 1e9: Sidekiq takes a larger number for a point in time.
+ * Returns the seconds of a number or a duration's text: more than 0, and at most 1e9, as Sidekiq takes a larger number for
+ * a point in time.
  *
- * @throws {InvalidPayload}
+ * @throws {InvalidPayload} if it is not
  */
 export function readSpan(field: string, value: unknown): number {
   const seconds = readSeconds(field, value);
   if (seconds > 0 && seconds <= MAX_RELATIVE) return seconds;
-  throw new InvalidPayload(field, value, `${DURATION_WANTED}, more than 0 and at most 1000000000 seconds`);
+  throw new InvalidPayload(field, value, `${DURATION_EXPECTED}, more than 0 and at most 1000000000 seconds`);
 }
 
 /**
- * How long something is kept: seconds of a number or a duration's text; 0 is not at all, -1 as long as there is room.
+ * Returns for how many seconds something is kept, of a number or a duration's text: 0 is not at all, -1 while there is
+ * room.
  *
- * @throws {InvalidPayload}
+ * @throws {InvalidPayload} if it is not
  */
-export function readKeeping(field: string, value: unknown): number {
-  const wanted = `${DURATION_WANTED}; 0 for not at all, -1 for as long as there is room`;
+export function readRetention(field: string, value: unknown): number {
   if (value === -1 || value === "-1") return -1;
   let seconds = NaN;
   try {
     seconds = readSeconds(field, value);
   } catch {
-    // Said below, with all that is wanted.
+    // Reported below, with everything that is expected.
   }
   if (seconds >= 0) return seconds;
-  throw new InvalidPayload(field, value, wanted);
+  throw new InvalidPayload(field, value, `${DURATION_EXPECTED}; 0 to keep nothing, -1 to keep it while there is room`);
+}
+
+/**
+ * Returns for how many milliseconds a payload or class keeps something (`result_ttl`, `failure_ttl`): Infinity for -1;
+ * undefined if it doesn't set it, or another client wrote something unreadable.
+ */
+export function retentionMs(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (value === -1 || value === "-1") return Infinity;
+  try {
+    return parseDuration(String(value));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns whether a job starts too late: more than `expires_in` seconds after it was enqueued, or, if it was scheduled,
+ * after its time. A retry never expires, as it has started before. Nor does a rescued job, which may have.
+ *
+ * @param now epoch milliseconds
+ */
+export function isExpired(payload: Payload, now: number): boolean {
+  const { expires_in: seconds, retry_count: failures, suspected } = payload;
+  if (typeof seconds !== "number" || failures !== undefined || suspected !== undefined) return false;
+  const since = readWireTime(payload.enqueued_at) ?? readWireTime(payload.created_at);
+  return since !== undefined && now - since > seconds * 1_000;
 }
 
 function delay(field: string, value: unknown, seconds: number): Moment {
   const delayMs = Math.round(seconds * 1_000);
-  if (!(delayMs <= LAST_MS)) throw new InvalidPayload(field, value, field === "at" ? AT_WANTED : DURATION_WANTED);
+  if (!(delayMs <= LAST_MS)) throw new InvalidPayload(field, value, field === "at" ? AT_EXPECTED : DURATION_EXPECTED);
   return delayMs > 0 ? { delayMs } : {};
 }
 
 function moment(value: unknown, ms: number): Moment {
-  if (!(ms <= LAST_MS)) throw new InvalidPayload("at", value, AT_WANTED);
+  if (!(ms <= LAST_MS)) throw new InvalidPayload("at", value, AT_EXPECTED);
   return { at: Math.round(ms) };
 }
 
-/** Epoch milliseconds, or NaN. `Date.parse` takes much more for a date, and February 30 for March 2. */
+/** Returns epoch milliseconds, or NaN. `Date.parse` alone accepts far more, and reads February 30 as March 2. */
 function parseIso(text: string): number {
   const match = ISO_8601.exec(text);
   if (match === null) return NaN;
   const [, year, month, day] = match.map(Number);
   if (day! > new Date(Date.UTC(year!, month!, 0)).getUTCDate()) return NaN;
-  // A date alone would be midnight in Greenwich, while a date with a time is local.
+  // Date.parse reads a date without a time in UTC, and one with a time in the machine's zone.
   return Date.parse(text.length === 10 ? `${text}T00:00` : text.replace(" ", "T").replace(",", "."));
 }

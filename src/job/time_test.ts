@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { InvalidPayload } from "./errors.ts";
-import { readMoment, readSpan } from "./time.ts";
+import type { Payload } from "./job.ts";
+import { isExpired, readMoment, readSpan } from "./time.ts";
 
 Deno.test("in: seconds or a duration; not more than 0 is at once", () => {
   const read: [unknown, ReturnType<typeof readMoment>][] = [
@@ -15,7 +16,7 @@ Deno.test("in: seconds or a duration; not more than 0 is at once", () => {
   ];
   for (const [value, moment] of read) assertEquals(readMoment(value, undefined), moment);
   for (const value of ["soon", NaN, Infinity, 1e300, null, {}, new Date(), true]) {
-    assertThrows(() => readMoment(value, undefined), InvalidPayload, "wanted: seconds, or a duration such as 30s");
+    assertThrows(() => readMoment(value, undefined), InvalidPayload, "expected seconds, or a duration such as 30s");
   }
 });
 
@@ -80,12 +81,12 @@ Deno.test("at: what is no time is refused", () => {
     5n,
   ];
   for (const value of no) {
-    assertThrows(() => readMoment(undefined, value), InvalidPayload, "wanted: a Date, ISO 8601 text", String(value));
+    assertThrows(() => readMoment(undefined, value), InvalidPayload, "expected a Date, ISO 8601 text", String(value));
   }
 });
 
 Deno.test("in and at together are refused", () => {
-  assertThrows(() => readMoment(5, 5), InvalidPayload, 'in is 5; wanted: either "in" or "at", not both');
+  assertThrows(() => readMoment(5, 5), InvalidPayload, 'in is 5; expected either "in" or "at", not both');
 });
 
 Deno.test("A span is more than nothing, and no point in time", () => {
@@ -93,4 +94,33 @@ Deno.test("A span is more than nothing, and no point in time", () => {
   for (const value of [0, -1, "0s", 1e9 + 1, "soon", null, undefined]) {
     assertThrows(() => readSpan("timeout", value), InvalidPayload, "timeout is ");
   }
+});
+
+const NOW = 1_800_000_000_000;
+
+function payload(more: Record<string, unknown>): Payload {
+  return { class: "A", args: [], jid: "a", queue: "default", ...more };
+}
+
+Deno.test("a job expires so many seconds after it was enqueued, and not before", () => {
+  const enqueued_at = NOW / 1_000 - 60;
+  assertEquals(isExpired(payload({ expires_in: 59, enqueued_at }), NOW), true);
+  assertEquals(isExpired(payload({ expires_in: 60, enqueued_at }), NOW), false);
+  assertEquals(isExpired(payload({ enqueued_at }), NOW), false);
+});
+
+Deno.test("a scheduled job's time begins when its time has come, not when it was pushed", () => {
+  const times = { created_at: NOW / 1_000 - 3_600, enqueued_at: NOW / 1_000 - 5 };
+  assertEquals(isExpired(payload({ expires_in: 10, ...times }), NOW), false);
+});
+
+Deno.test("what has started before does not expire", () => {
+  const old = { expires_in: 1, enqueued_at: NOW / 1_000 - 60 };
+  assertEquals(isExpired(payload({ ...old, retry_count: 0 }), NOW), false);
+  assertEquals(isExpired(payload({ ...old, suspected: 1 }), NOW), false);
+});
+
+Deno.test("what makes no sense does not expire", () => {
+  assertEquals(isExpired(payload({ expires_in: "soon", enqueued_at: 1 }), NOW), false);
+  assertEquals(isExpired(payload({ expires_in: 1, enqueued_at: "then" }), NOW), false);
 });

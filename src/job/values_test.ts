@@ -8,32 +8,32 @@ class Invoice {
 
 Deno.test("What JSON would change or drop is refused, with the path to it and a way out", () => {
   const refused: [unknown, string][] = [
-    [undefined, "args[0] is undefined; wanted: a JSON value; null stands for none"],
-    [[1, undefined], "args[0][1] is undefined; wanted: a JSON value"],
+    [undefined, "args[0] is undefined; expected a JSON value; null stands for none"],
+    [[1, undefined], "args[0][1] is undefined; expected a JSON value"],
     // deno-lint-ignore no-sparse-arrays -- that is what is tested
-    [[1, , 2], "args[0][1] is undefined; wanted: an array without holes"],
+    [[1, , 2], "args[0][1] is undefined; expected an array without holes"],
     [
       { user: { born: new Date(0) } },
-      `args[0].user.born is a Date "1970-01-01T00:00:00.000Z"; wanted: a JSON value, such as date.toISO`,
+      `args[0].user.born is a Date "1970-01-01T00:00:00.000Z"; expected a JSON value, such as date.toISO`,
     ],
-    [{ "a b": { a: NaN } }, `args[0]["a b"].a is NaN; wanted: a finite number`],
+    [{ "a b": { a: NaN } }, `args[0]["a b"].a is NaN; expected a finite number`],
     [[-Infinity], "args[0][0] is -Infinity"],
-    [() => 1, "args[0] is a function; wanted: a JSON value: text, number"],
+    [() => 1, "args[0] is a function; expected a JSON value: text, number"],
     [Symbol("s"), "args[0] is Symbol(s)"],
-    [{ [Symbol("key")]: 1 }, "args[0][Symbol(key)] is Symbol(key); wanted: keys that are texts"],
-    [2n ** 64n, "args[0] is 18446744073709551616n; wanted: an integer from -2^63 to 2^64-1, or a text"],
+    [{ [Symbol("key")]: 1 }, "args[0][Symbol(key)] is Symbol(key); expected keys that are texts"],
+    [2n ** 64n, "args[0] is 18446744073709551616n; expected an integer from -2^63 to 2^64-1, or a text"],
     [-(2n ** 63n) - 1n, "args[0] is -9223372036854775809n"],
-    [new Map([[1, 2]]), "args[0] is a Map; wanted: a JSON value, such as Object.fromEntries(map)"],
-    [new Set(), "args[0] is a Set; wanted: a JSON value, such as [...set]"],
-    [new Uint8Array(2), "args[0] is an Uint8Array; wanted: a JSON value, such as its bytes in base64"],
-    [new Invoice(), "args[0] is an Invoice; wanted: a JSON value: a plain object with its data"],
+    [new Map([[1, 2]]), "args[0] is a Map; expected a JSON value, such as Object.fromEntries(map)"],
+    [new Set(), "args[0] is a Set; expected a JSON value, such as [...set]"],
+    [new Uint8Array(2), "args[0] is an Uint8Array; expected a JSON value, such as its bytes in base64"],
+    [new Invoice(), "args[0] is an Invoice; expected a JSON value: a plain object with its data"],
     [Object.assign([], { toJSON: () => 1 }), "args[0].toJSON is the function toJSON"],
     [{ toJSON: () => 1 }, "args[0].toJSON is the function toJSON"],
     [new Error("no"), `args[0] is an Error "no"`],
     [/x/, "args[0] is a RegExp"],
     [new String("x"), "args[0] is a String"],
-    ["half \ud83d", 'args[0] is "half \\ud83d"; wanted: text without half characters; toWellFormed() repairs it'],
-    [{ "\ud83d": 1 }, "wanted: a key without half characters"],
+    ["half \ud83d", 'args[0] is "half \\ud83d"; expected text without half characters; toWellFormed() repairs it'],
+    [{ "\ud83d": 1 }, "expected a key without half characters"],
   ];
   for (const [value, message] of refused) {
     assertThrows(() => checkValue(value, "args[0]"), InvalidPayload, message);
@@ -46,7 +46,7 @@ Deno.test("A value that contains itself is told where it does", () => {
   assertThrows(
     () => checkValue({ a: self }, "args[0]"),
     InvalidPayload,
-    "args[0].a.me is an object; wanted: a value that does not contain itself",
+    "args[0].a.me is an object; expected a value that does not contain itself",
   );
   const list: unknown[] = [];
   list.push({ inner: { list } });

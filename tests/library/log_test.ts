@@ -95,5 +95,5 @@ Deno.test("an error that is a Snooze by name alone snoozes its job, and the log 
   const line = stderr.split("\n").find((text) => text.includes("Snoozed"))!;
   const { level, msg, againInMs, problem } = JSON.parse(line);
   assertEquals([level, msg, againInMs], ["warn", "Snoozed without saying for how long", 60_000]);
-  assertEquals(problem, "delayMs is undefined; wanted: milliseconds");
+  assertEquals(problem, "delayMs is undefined; expected milliseconds");
 });

@@ -48,7 +48,8 @@ Deno.test("a class's timeout holds where the push says nothing, and one that is 
   assertEquals((await dead(bench, await bench.push("Slow", []))).error_class, "Timeout");
   await Deno.writeTextFile(module, `export function Slow() {}; Slow.options = { timeout: "soon" };`);
   const { code, stderr } = await jobs(["run", module, "--store", bench.url]);
-  assertEquals([code, stderr], [1, `jobs: Class "Slow": timeout is "soon"; wanted: seconds, or 30s, 5m, 2h\n`]);
+  const problem = 'timeout is "soon"; expected seconds, or a duration such as 30s, 5m, 2h or 1d';
+  assertEquals([code, stderr], [1, `jobs: Options of class "Slow" in ${module}: ${problem}\n`]);
 });
 
 Deno.test("a job that has not started in time is dropped, and counted", async () => {

@@ -8,7 +8,7 @@ import { StoreError } from "../../store/port/errors.ts";
 import type { OpenStore } from "../../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
 import { blankControls, OutputFailed, print, printError, printJson } from "../terminal/output.ts";
-import { requestOf } from "./push_flags.ts";
+import { OPTION_FLAGS, optionFlagsHelp, requestOf } from "./push_flags.ts";
 import { withStore } from "../shared/store.ts";
 import { type ClientTracing, traced } from "../shared/tracing.ts";
 
@@ -21,16 +21,7 @@ Enqueues a job and prints its jid. What it does not say (queue, retries, timeout
 that perform it told the store. An ARG that is JSON is that value, else it is a text: jobs push HardJob bob 5.
 What begins with a dash stands after --: jobs push Add -- -1 2.
 
-  -q, --queue NAME       default: what the class says, else default
-      --in DURATION      run it in 90 (seconds), 30s, 5m, 2h, 1d
-      --at TIME          run it at an ISO 8601 time or epoch seconds; a time past is now
-      --retry N|false    how often a failure is tried again (25)
-      --timeout DURATION how long it may run
-      --expires-in DURATION
-                         dropped if it has not started so long after its time
-      --unique-for DURATION
-                         not while a job with the same class, queue and arguments is there, for so long at most
-      --tags A,B         words shown with the job
+${optionFlagsHelp()}
       --args JSON        the arguments as one JSON array, instead of ARG …
       --wait             wait until the job has ended, and print its result; exit 1 unless it is done. How it ended is
                          known for as long as the class says, and at least for what is usual (500 s, failures a day)
@@ -47,14 +38,7 @@ export function run(argv: readonly string[]): Promise<number> {
 async function push(argv: readonly string[], tracing: ClientTracing): Promise<number> {
   const { flags, args: [name, ...rest] } = parseCommand("push", argv, {
     ...COMMON_FLAGS,
-    queue: { takes: "text", short: "q" },
-    in: { takes: "text" },
-    at: { takes: "text" },
-    retry: { takes: "text" },
-    timeout: { takes: "text" },
-    "expires-in": { takes: "text" },
-    "unique-for": { takes: "text" },
-    tags: { takes: "text" },
+    ...OPTION_FLAGS,
     args: { takes: "text" },
     wait: { takes: "switch" },
     "wait-timeout": { takes: "text" },

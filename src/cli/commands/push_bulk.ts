@@ -6,7 +6,7 @@
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { BulkInterrupted, type Client, type JobRequest } from "../../client/client.ts";
 import { parseLossless } from "../../job/json.ts";
-import { closestWord } from "../../text/suggest.ts";
+import { meantOption } from "../../job/options.ts";
 import { number } from "../../text/format.ts";
 import { UsageError } from "../terminal/args.ts";
 import { blankControls, OutputClosed, OutputFailed, print, printError } from "../terminal/output.ts";
@@ -197,8 +197,8 @@ class LineReader implements AsyncIterable<Line> {
   /** A field of one's own stays in the payload; one that is nearly a known one is named, once. */
   #doubt(request: JobRequest): void {
     for (const field of Object.keys(request)) {
-      if (this.#doubted.has(field) || NO_DOUBT.has(field) || this.#doubted.size >= MAX_NAMED) continue;
-      const meant = closestWord(field, FIELDS);
+      if (this.#doubted.has(field) || field === "class" || field === "args") continue;
+      const meant = this.#doubted.size < MAX_NAMED ? meantOption(field, "push") : undefined;
       if (meant === undefined) continue;
       this.#doubted.add(field);
       printError(
@@ -209,13 +209,6 @@ class LineReader implements AsyncIterable<Line> {
     }
   }
 }
-
-/** What a line may say of its job; shorter names are near to anything. */
-const FIELDS = [
-  ...["class", "args", "queue", "retry", "timeout", "tags", "expires_in", "unique_for", "result_ttl", "failure_ttl"],
-  ...["retry_for", "retry_queue", "backtrace", "log_level", "created_at"],
-];
-const NO_DOUBT: ReadonlySet<string> = new Set([...FIELDS, "in", "at", "jid"]);
 
 function parseLine(text: string, base: Partial<JobRequest>): JobRequest {
   const value = parseLossless(text);

@@ -1,67 +1,68 @@
 /**
- * The options of `jobs push` as a request, refused by the names that they have at the command line.
+ * The flags of `jobs push` that set job options: one for each option that text can set, by the table in `job/options.ts`.
  *
  * @module
  */
 import { InvalidPayload } from "../../job/errors.ts";
+import { type JobOption, PUSH_FLAGS } from "../../job/options.ts";
 import { type JobRequest, prepare } from "../../job/payload.ts";
 import { UsageError } from "../terminal/args.ts";
 
-/** The flags that say something of the job, as text. */
-export type RequestFlags = Readonly<
-  Partial<
-    Record<"queue" | "in" | "at" | "retry" | "timeout" | "expires-in" | "unique-for" | "tags", string | undefined>
-  >
->;
+/** The flags that set options of a job, as the parser takes them. */
+export const OPTION_FLAGS: Readonly<Record<string, { readonly takes: "text"; readonly short?: string }>> = Object
+  .fromEntries(
+    [...PUSH_FLAGS.keys()].map((flag) => [flag, { takes: "text", ...(flag === "queue" && { short: "q" }) }]),
+  );
 
 /**
- * What holds for each job that is pushed.
+ * Returns what applies to each job that is pushed.
  *
- * @param name the class; undefined where each line of a file says its own
- * @throws {UsageError} when it could be no job's
+ * @param name the class; undefined where each line of a file has its own
+ * @param flags texts by flag; those that set no option are ignored
+ * @throws {UsageError} if a value is invalid
  */
-export function requestOf(name: string | undefined, flags: RequestFlags): Partial<JobRequest> {
-  const request = {
-    ...(name !== undefined && { class: name }),
-    ...(flags.queue !== undefined && { queue: flags.queue }),
-    ...(flags.in !== undefined && { in: flags.in }),
-    ...(flags.at !== undefined && { at: numberOrText(flags.at) }),
-    ...(flags.retry !== undefined && { retry: parseRetry(flags.retry) }),
-    ...(flags.timeout !== undefined && { timeout: flags.timeout }),
-    ...(flags["expires-in"] !== undefined && { expires_in: flags["expires-in"] }),
-    ...(flags["unique-for"] !== undefined && { unique_for: flags["unique-for"] }),
-    ...(flags.tags !== undefined && { tags: parseTags(flags.tags) }),
-  };
+export function requestOf(name: string | undefined, flags: Readonly<Record<string, unknown>>): Partial<JobRequest> {
+  const request: Record<string, unknown> = name === undefined ? {} : { class: name };
+  for (const [flag, { name: option, option: { kind } }] of PUSH_FLAGS) {
+    const text = flags[flag];
+    if (typeof text === "string") request[option] = (kind.fromText ?? String)(text);
+  }
   try {
     prepare({ class: "A", ...request });
   } catch (error) {
     if (!(error instanceof InvalidPayload)) throw error;
-    throw new UsageError(`${shown(error.field)} is ${error.value}; wanted: ${wantedHere(error.wanted)}`);
+    throw new UsageError(`${shown(error.field)} is ${error.value}; expected ${expectedHere(error.expected)}`);
   }
   return request;
 }
 
+/** Returns the lines of `--help` on these flags. */
+export function optionFlagsHelp(): string {
+  return [...PUSH_FLAGS].map(([flag, { option }]) => {
+    const short = flag === "queue" ? "  -q, " : "      ";
+    const usage = `${short}--${flag} ${option.kind.placeholder}`;
+    const start = usage.length > 24 ? `${usage}\n${" ".repeat(25)}` : usage.padEnd(25);
+    return start + wrap(aboutOf(option));
+  }).join("\n");
+}
+
+function aboutOf({ about, default: usual }: JobOption): string {
+  return `${about}${usual.startsWith("`") ? ` (default ${usual})` : ""}`.replaceAll("`", "");
+}
+
+/** Breaks a text at blanks, so that a line has at most 120 characters. */
+function wrap(text: string): string {
+  return text.replace(/(?=.{96})(.{1,95}) /g, `$1\n${" ".repeat(25)}`);
+}
+
 function shown(field: string): string {
-  return field === "class" ? "CLASS" : `--${field.replaceAll("_", "-")}`;
+  if (field === "class") return "CLASS";
+  const [option, ...path] = field.split(".");
+  return [`--${option!.replaceAll("_", "-")}`, ...path].join(" ");
 }
 
-/** In the words of a shell, which has no dates but texts. */
-function wantedHere(wanted: string): string {
-  return wanted.replace(/^a Date, /, "").replace('"in" or "at"', "--in or --at");
-}
-
-function parseTags(text: string): string[] {
-  const tags = text.split(",").map((tag) => tag.trim());
-  if (!tags.includes("")) return tags;
-  throw new UsageError(`--tags is "${text}"; wanted: words with a comma between them, such as mail,urgent`);
-}
-
-function numberOrText(text: string): number | string {
-  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
-}
-
-function parseRetry(text: string): number | boolean {
-  if (text === "true" || text === "false") return text === "true";
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new UsageError(`--retry is "${text}"; wanted: a number of times, true or false`);
+/** In the words of a shell, which has texts instead of objects and dates. */
+function expectedHere(expected: string): string {
+  return expected.replace(/^a Date, /, "").replace('"in" or "at"', "--in or --at")
+    .replace(/^an object such as .*/, "a backoff such as exponential,base=2s,max=1h,jitter=0.2");
 }

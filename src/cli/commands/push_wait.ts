@@ -9,7 +9,7 @@ import type { Settings } from "../../config/settings.ts";
 import { parseDuration } from "../../job/duration.ts";
 import type { EndedJob } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
-import { readTtl } from "../../job/ttl.ts";
+import { retentionMs } from "../../job/time.ts";
 import { untilStopped } from "../../server/control/signals.ts";
 import { asText } from "../../log/value.ts";
 import type { OpenStore } from "../../store/open.ts";
@@ -31,7 +31,7 @@ export async function keptFor(
 ): Promise<{ result_ttl?: number; failure_ttl?: number }> {
   const options = await client.optionsOf(className);
   const ttl = (field: "result_ttl" | "failure_ttl", usualMs: number) => {
-    const ms = Math.max(readTtl(options[field]) ?? 0, usualMs, MIN_DURATION_MS);
+    const ms = Math.max(retentionMs(options[field]) ?? 0, usualMs, MIN_DURATION_MS);
     return ms === Infinity ? {} : { [field]: ms / 1_000 };
   };
   return { ...ttl("result_ttl", settings.resultTtlMs), ...ttl("failure_ttl", settings.failureTtlMs) };

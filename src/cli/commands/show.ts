@@ -1,9 +1,8 @@
 /** `jobs show JID`. @module */
-import { decodeBacktrace } from "../../job/backtrace.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
-import { readErrors, tryNumbers } from "../../job/failure_history.ts";
+import { decodeBacktrace, readErrors, tryNumbers } from "../../job/failure.ts";
 import { getField } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import type { OpenStore } from "../../store/open.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { decodeBacktrace } from "../../job/backtrace.ts";
+import { decodeBacktrace } from "../../job/failure.ts";
 import { parsePayload, type Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";

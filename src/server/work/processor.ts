@@ -12,7 +12,7 @@ import { JobContext, traceFields } from "../../handlers/context.ts";
 import type { PerformMiddleware } from "../../handlers/handler.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { Cancelled, HandlerMissing, LeaseLost, Timeout } from "../../job/errors.ts";
-import { isExpired } from "../../job/expiry.ts";
+import { isExpired } from "../../job/time.ts";
 import { type Job, lockOf, parsePayload } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Log } from "../../log/log.ts";

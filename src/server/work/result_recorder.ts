@@ -15,7 +15,7 @@ import { endedText, type EndState } from "../../job/result.ts";
 import { describeError } from "../../job/errors.ts";
 import type { Job } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
-import { readTtl } from "../../job/ttl.ts";
+import { retentionMs } from "../../job/time.ts";
 import type { NewRecord } from "../../store/port/results.ts";
 import type { Outcome } from "../../store/port/jobs.ts";
 import { TokenBucket } from "./token_bucket.ts";
@@ -156,7 +156,7 @@ export class ResultRecorder {
 
   /** What the push, else the class, says; in milliseconds, Infinity for as long as there is room. */
   #asked(pushed: unknown, className: string, name: "result_ttl" | "failure_ttl"): number | undefined {
-    return readTtl(pushed) ?? readTtl(this.#registry.get(className)?.options[name]);
+    return retentionMs(pushed) ?? retentionMs(this.#registry.get(className)?.options[name]);
   }
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readErrors, tryNumbers } from "../../job/failure_history.ts";
+import { readErrors, tryNumbers } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { Time, type View } from "./view.tsx";
 

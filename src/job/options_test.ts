@@ -1,0 +1,72 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { InvalidPayload } from "./errors.ts";
+import { type JOB_OPTIONS, jobOption, meantOption, optionNames, PUSH_FLAGS } from "./options.ts";
+import { checkClassOptions, prepare } from "./payload.ts";
+
+/** A valid and an invalid value of each option. */
+const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown, invalid: unknown]>> = {
+  queue: ["low", "a b"],
+  in: ["5m", "soon"],
+  at: ["2030-01-01", "soon"],
+  retry: [5, -1],
+  retry_for: ["1h", 0],
+  retry_queue: ["low", ""],
+  backoff: [{ type: "fixed", base: 5 }, { type: "fixed" }],
+  dead: [false, 0],
+  timeout: ["30s", "soon"],
+  expires_in: ["30s", -1],
+  unique_for: ["10m", "soon"],
+  result_ttl: [-1, -2],
+  failure_ttl: ["1d", "x"],
+  backtrace: [20, "all"],
+  log_level: ["warn", "loud"],
+  tags: [["a"], [""]],
+  display_class: ["Mail", 5],
+  wrapped: ["Mail", ""],
+  jid: ["a1", "a b"],
+  created_at: [1_700_000_000, "now"],
+  isolate: [true, "yes"],
+  retryIn: [() => 5, 5],
+};
+
+for (const [name, [valid, invalid]] of Object.entries(VALUES)) {
+  const { on } = jobOption(name)!;
+  Deno.test(`${name}: a valid value is accepted and an invalid one refused, where it may be set`, () => {
+    const pushing = (value: unknown) => () => prepare({ class: "A", [name]: value });
+    const declaring = (value: unknown) => () => checkClassOptions("A", { [name]: value });
+    if (on.includes("push")) {
+      pushing(valid)();
+      assertThrows(pushing(invalid), InvalidPayload, name);
+    }
+    if (on.includes("class")) {
+      declaring(valid)();
+      assertThrows(declaring(invalid), InvalidPayload, name);
+    } else assertThrows(declaring(valid), InvalidPayload, "no such option on a class");
+  });
+}
+
+Deno.test("exec entries and cron entries take what a class takes, except what needs a function or another field", () => {
+  const ofClass = optionNames("class");
+  const missing = (place: "exec" | "cron") => ofClass.filter((name) => !optionNames(place).includes(name));
+  assertEquals(missing("exec"), ["display_class", "wrapped", "isolate", "retryIn"]);
+  assertEquals(missing("cron"), ["unique_for", "wrapped", "isolate", "retryIn"]);
+});
+
+Deno.test("a flag's text becomes the option's value", () => {
+  const read = (flag: string, text: string) => (PUSH_FLAGS.get(flag)!.option.kind.fromText ?? String)(text);
+  assertEquals(read("retry", "5"), 5);
+  assertEquals(read("retry", "false"), false);
+  assertEquals(read("dead", "false"), false);
+  assertEquals(read("tags", "a, b"), ["a", "b"]);
+  assertEquals(read("at", "1700000000"), 1_700_000_000);
+  assertEquals(read("backoff", "exponential,base=2s,max=1h,jitter=0.2"), {
+    ...{ type: "exponential", base: "2s", max: "1h", jitter: 0.2 },
+  });
+  assertEquals(read("backoff", '{"type":"fixed","base":5}'), { type: "fixed", base: 5 });
+});
+
+Deno.test("meantOption finds misspelled names, the other way to join words, and names from elsewhere", () => {
+  const pairs = [["retrys", "retry"], ["uniqueFor", "unique_for"], ["attempts", "retry"], ["delay", "in"]] as const;
+  for (const [given, meant] of pairs) assertEquals(meantOption(given, "push"), meant);
+  for (const own of ["retry", "tenant", "id2", "a"]) assertEquals(meantOption(own, "push"), undefined);
+});
