@@ -15,7 +15,7 @@ import { join, resolve } from "node:path";
 import { bundle, BundleError, copySources, deno, ROOT } from "./bundle.ts";
 import { machineOf } from "./elf.ts";
 
-/** Everything: handlers are programs of their own, and reach for whatever they need. See docs/deploy.md. */
+/** Everything: handlers are programs of their own, and reach for whatever they need. See docs/operate/deploy.md. */
 const PERMISSIONS = ["--allow-all", "--no-prompt"];
 
 /** What was made. */

@@ -1,5 +1,5 @@
 /**
- * The table of settings in docs/configuration.md, made from the one in src/config/settings.ts: `deno task docs` writes it anew, and
+ * The table of settings in docs/reference/configuration.md, made from the one in src/config/settings.ts: `deno task docs` writes it anew, and
  * a test fails while it differs.
  *
  * @module
@@ -8,7 +8,7 @@ import { type Setting, SETTINGS } from "../src/config/settings.ts";
 import { formatDuration } from "../src/job/duration.ts";
 
 /** The page that has the table. */
-export const PAGE: URL = new URL("../docs/configuration.md", import.meta.url);
+export const PAGE: URL = new URL("../docs/reference/configuration.md", import.meta.url);
 
 const BEGIN = "<!-- The settings: written by `deno task docs` -->";
 const END = "<!-- The end of the settings -->";

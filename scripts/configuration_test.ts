@@ -5,7 +5,7 @@ import { type Setting, SETTINGS } from "../src/config/settings.ts";
 import { loadConfig } from "../src/config/load.ts";
 import { PAGE, withTable } from "./configuration.ts";
 
-Deno.test("docs/configuration.md has the settings as they are: if not, run deno task docs", async () => {
+Deno.test("docs/reference/configuration.md has the settings as they are: if not, run deno task docs", async () => {
   const page = await Deno.readTextFile(PAGE);
   assertEquals(page, withTable(page));
 });
@@ -18,7 +18,7 @@ Deno.test("every key, environment variable and option of the settings is there o
   for (const { flag } of rows) if (flag !== undefined) assertStringIncludes(`${runHelp}${webHelp}`, `${flag} `);
 });
 
-Deno.test("the examples in docs/configuration.md load", async () => {
+Deno.test("the examples in docs/reference/configuration.md load", async () => {
   const page = await Deno.readTextFile(PAGE);
   const examples = [...page.matchAll(/```(json|jsonc|yaml)\n([\s\S]*?)```/g)];
   assertEquals(examples.length >= 2, true);

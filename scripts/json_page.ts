@@ -1,5 +1,5 @@
 /**
- * docs/json.md, made from the table in src/cli/help/json_shapes.ts: `deno task docs` writes it anew, and a test fails while it
+ * docs/reference/json.md, made from the table in src/cli/help/json_shapes.ts: `deno task docs` writes it anew, and a test fails while it
  * differs.
  *
  * @module
@@ -8,7 +8,7 @@ import type { Shape } from "../src/cli/help/json_shape.ts";
 import { SHAPES } from "../src/cli/help/json_shapes.ts";
 
 /** The page. */
-export const PAGE: URL = new URL("../docs/json.md", import.meta.url);
+export const PAGE: URL = new URL("../docs/reference/json.md", import.meta.url);
 
 const HEAD = `# Output for programs
 

@@ -6,7 +6,7 @@ import { PAGE, page } from "./json_page.ts";
 const ROOT = new URL("../", import.meta.url).pathname;
 const MANUAL = `${ROOT}packaging/man/jobs.1`;
 
-Deno.test("docs/json.md has what the commands print: if not, run deno task docs", async () => {
+Deno.test("docs/reference/json.md has what the commands print: if not, run deno task docs", async () => {
   assertEquals(await Deno.readTextFile(PAGE), page());
 });
 

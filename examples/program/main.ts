@@ -4,7 +4,7 @@
  *     deno compile -A --include src/server/liveness/heartbeat_worker.ts examples/program/main.ts
  *
  * It imports the library's sources, as it stands among them; a program elsewhere imports what `make library` made
- * (docs/library.md).
+ * (docs/guides/library.md).
  *
  * Here it pushes three jobs to itself, and ends when they are done.
  */

@@ -1,4 +1,4 @@
-/** What the commands print with `--json` has the fields of the table that docs/json.md is made from, and no others. */
+/** What the commands print with `--json` has the fields of the table that docs/reference/json.md is made from, and no others. */
 import { assert, assertEquals } from "@std/assert";
 import { SHAPES } from "../../src/cli/help/json_shapes.ts";
 import { Bench } from "../support/bench.ts";
@@ -73,7 +73,7 @@ function isOfType(value: unknown, type: string): boolean {
   }
 }
 
-Deno.test("every command prints with --json the fields that docs/json.md lists", async () => {
+Deno.test("every command prints with --json the fields that docs/reference/json.md lists", async () => {
   await using bench = await Bench.open();
   const push = async (...args: string[]) =>
     (await check(bench, "jobs push CLASS", ["push", ...args]) as { jid: string }).jid;

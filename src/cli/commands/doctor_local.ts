@@ -19,7 +19,7 @@ export function checkSettings({ file, warnings }: LoadedConfig): Finding[] {
       check: "settings",
       state: "warning",
       message,
-      cure: "unset it, or write the name as docs/configuration.md and jobs help settings have it",
+      cure: "unset it, or write the name as docs/reference/configuration.md and jobs help settings have it",
     })),
   ];
 }
@@ -54,7 +54,7 @@ export async function checkHandlers(
         check,
         state: "warning",
         message,
-        cure: "write it as docs/library.md lists it; leave it if it is meant for the payload",
+        cure: "write it as docs/guides/library.md lists it; leave it if it is meant for the payload",
       })),
     ],
   };

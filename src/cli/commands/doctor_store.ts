@@ -96,7 +96,7 @@ function durabilityFindings(url: string, is: keyof typeof KEPT | undefined, want
     check: "store",
     state: "warning",
     message: "Redis keeps no append-only file: a crash loses what was pushed since its last snapshot",
-    cure: "redis-cli CONFIG SET appendonly yes, and the same in redis.conf (docs/redis.md)",
+    cure: "redis-cli CONFIG SET appendonly yes, and the same in redis.conf (docs/operate/redis.md)",
   }];
 }
 

@@ -1,5 +1,5 @@
 /**
- * What every command prints with `--json`: the table that docs/json.md is made from, and that a test holds each command
+ * What every command prints with `--json`: the table that docs/reference/json.md is made from, and that a test holds each command
  * to. A field that is in it stays, with its meaning; new ones may come.
  *
  * @module

@@ -10,7 +10,7 @@ export function jsonText(): string {
   return `Output for programs
 
 With --json a command prints its result as JSON on stdout, and nothing else there. Fields that are listed here stay; new
-ones may come. A ? means: left out where there is nothing to say. docs/json.md says what each means.
+ones may come. A ? means: left out where there is nothing to say. docs/reference/json.md says what each means.
 
 ${
     SHAPES.map(({ command, prints, fields }) => `${command}: ${prints}\n    ${wrapped(Object.keys(fields))}`)

@@ -116,7 +116,7 @@ What jobs run does:
   CONT          takes jobs again
   TTIN          prints what every task is doing
   USR2          opens the log file anew, after logrotate moved it
-  HUP           reads the configuration again: what docs/configuration.md marks with ↻
+  HUP           reads the configuration again: what docs/reference/configuration.md marks with ↻
 
 jobs quiet, stop and dump ask the same through the store, from any machine. With --processes the parent passes signals on,
 and HUP replaces the processes one at a time.

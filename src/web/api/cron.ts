@@ -20,7 +20,7 @@ const TEXT = { type: "string" };
 const ENTRY = {
   type: "object",
   required: ["name", "class"],
-  description: "either rule or every; what else an entry can say: docs/cron.md",
+  description: "either rule or every; what else an entry can say: docs/reference/cron.md",
   properties: {
     name: TEXT,
     rule: { type: "string", description: "five fields, six with seconds first, or @daily and the like" },
