@@ -41,7 +41,7 @@ function settingsTable(): string {
 function shownDefault({ key, kind, default: value }: Setting<unknown>): string {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return "";
   // What is a duration says so in what it wants; inside, it is milliseconds.
-  if (typeof value === "number" && value > 0 && kind.wanted.startsWith("a duration")) {
+  if (typeof value === "number" && value > 0 && kind.expected.startsWith("a duration")) {
     return `\`${formatDuration(value)}\``;
   }
   if (Array.isArray(value)) return value.map((one) => `\`${one}\``).join(", ");

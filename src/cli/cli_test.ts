@@ -64,7 +64,7 @@ Deno.test("what is wrong is said in one line on stderr, with the exit code for i
     [["push", "HardJob", "-q", "a b"], 2, ""],
     [["run", "nope.js"], 1, 'jobs: Handlers "nope.js" cannot be loaded: there is no such file or folder'],
     [
-      ["run", "--logfile", "no/such.log"],
+      ["run", "--log-file", "no/such.log"],
       1,
       'jobs: Log file "no/such.log" cannot be opened: there is no such folder',
     ],

@@ -1,6 +1,6 @@
 /**
- * Settings as a program gives them to a server of its own: by their names here, durations in milliseconds. What is not as
- * it should be is found out at the start, as in a configuration file.
+ * Settings as a program passes them to `startWorker`: by their names in {@linkcode SETTINGS}, durations in milliseconds. They
+ * are checked at start, as a configuration file is.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import { defaultSettings, type Setting, type SettingName, SETTINGS, type Setting
 import { checkTogether, ConfigError, didYouMean, show } from "./load.ts";
 
 /**
- * The settings, with the defaults for what is not given.
+ * Returns the settings with defaults for those not given.
  *
- * @throws {ConfigError} when there is no setting of a name, or a value is not what it should be
+ * @throws {ConfigError} if a name is unknown or a value invalid
  */
 export function checkSettings(given: Partial<Settings>): Settings {
   const settings = { ...defaultSettings() } as Record<string, unknown>;
@@ -28,19 +28,19 @@ export function checkSettings(given: Partial<Settings>): Settings {
 function check(name: SettingName, value: unknown): unknown {
   const row: Setting<unknown> = SETTINGS[name];
   const isDuration = name.endsWith("Ms");
-  const parsed = name === "queues" ? checkQueues(value) : isDuration
-    // The kind takes seconds.
+  const parsed = name === "queues" ? parseQueues(value) : isDuration
+    // The kind reads seconds.
     ? typeof value === "number" ? row.kind.parse(value / 1_000, false) : undefined
     : row.kind.parse(value, false);
   if (parsed !== undefined) return parsed;
-  const wanted = isDuration ? `a number of milliseconds; as the configuration's "${row.key}", ` : "";
+  const unit = isDuration ? `a number of milliseconds; as the configuration's "${row.key}", ` : "";
   throw new ConfigError(
-    `Setting "${name}" is ${row.secret ? "***" : show(value)}; wanted: ${wanted}${row.kind.wanted}`,
+    `Invalid setting "${name}" ${row.secret ? "***" : show(value)}: expected ${unit}${row.kind.expected}`,
   );
 }
 
-/** Here they are as they come out of the configuration: `[{ name, weight }]`; none stands for the default. */
-function checkQueues(value: unknown): unknown {
+/** Parses queues in the form of the loaded configuration, `[{ name, weight }]`; an empty list is the default. */
+function parseQueues(value: unknown): unknown {
   if (!Array.isArray(value) || value.length === 0) return Array.isArray(value) ? value : undefined;
   return SETTINGS.queues.kind.parse(value.map((one) => one?.weight ? [one.name, one.weight] : [one?.name]), false);
 }

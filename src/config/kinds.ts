@@ -1,6 +1,6 @@
 /**
- * The kinds of values that settings have. Each reads a value from the configuration file (typed) or from a flag or
- * the environment (text), and says in words what it wants.
+ * The kinds of values that settings have. Each parses a value from the configuration file (typed) or from a flag or an
+ * environment variable (text), and describes the values it accepts.
  *
  * @module
  */
@@ -10,41 +10,42 @@ import { optionNames } from "../job/options.ts";
 import type { Program } from "../job/program.ts";
 import { QUEUE_NAME } from "../job/queue_name.ts";
 
-/** Reads one value; undefined when it is not what is wanted. */
+/** Parses one kind of value. */
 export interface Kind<T> {
-  /** Completes "wanted: …". */
-  readonly wanted: string;
+  /** Completes "expected …" in error messages. */
+  readonly expected: string;
   /**
-   * Reads a value.
+   * Parses a value.
    *
-   * @param text true when the value is text from a flag or the environment
+   * @param text whether the value is text from a flag or an environment variable
+   * @returns undefined if the value is invalid
    */
   parse(value: unknown, text: boolean): T | undefined;
 }
 
-/** One queue and its weight; 0 when none was given. */
+/** A queue and its weight. */
 export interface QueueWeight {
   /** Letters, digits and `_ : . -`. */
   readonly name: string;
-  /** From 1; 0 when none was given. */
+  /** From 1; 0 if none was given. */
   readonly weight: number;
 }
 
-/** Any text that is not empty. */
+/** A non-empty text. */
 export const text: Kind<string> = {
-  wanted: "a text that is not empty",
+  expected: "a non-empty text",
   parse: (value) => typeof value === "string" && value !== "" ? value : undefined,
 };
 
-/** Text that may be empty or absent. */
+/** A text, which may be empty. */
 export const optionalText: Kind<string | undefined> = {
-  wanted: "a text",
+  expected: "a text",
   parse: (value) => typeof value === "string" ? value : undefined,
 };
 
-/** A list of texts; as text, separated by commas. */
+/** A list of texts; in text form, separated by commas. */
 export const texts: Kind<readonly string[]> = {
-  wanted: "a list of texts",
+  expected: "a list of texts",
   parse(value, fromText) {
     if (fromText && typeof value === "string") return value.split(",").map((part) => part.trim()).filter(Boolean);
     if (typeof value === "string") return [value];
@@ -52,39 +53,39 @@ export const texts: Kind<readonly string[]> = {
   },
 };
 
-/** A whole number between two bounds, both allowed. */
-export function wholeNumber(least: number, most: number): Kind<number> {
+/** A whole number from `min` to `max`. */
+export function wholeNumber(min: number, max: number): Kind<number> {
   return {
-    wanted: `a whole number from ${least} to ${most}`,
+    expected: `a whole number from ${min} to ${max}`,
     parse(value, fromText) {
       const number = fromText && typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
-      return Number.isInteger(number) && least <= (number as number) && (number as number) <= most
+      return Number.isInteger(number) && min <= (number as number) && (number as number) <= max
         ? number as number
         : undefined;
     },
   };
 }
 
-/** One of a few values. */
+/** One of a fixed set of values. */
 export function oneOf<const T extends string | number>(...values: readonly T[]): Kind<T> {
   return {
-    wanted: `one of ${values.join(", ")}`,
+    expected: `one of ${values.join(", ")}`,
     parse: (value) => values.find((one) => one === value || String(one) === value),
   };
 }
 
-/** A thousand years: added to any time of ours, it is still a date. */
+/** A thousand years: added to the current time, the sum is still a valid date. */
 const MAX_DURATION_MS = 1000 * 365 * 24 * 3_600_000;
 
-/** A duration, kept in milliseconds: a number of seconds, or text such as `30s`, `5m`, `2h`, `1d`. */
-export function duration(leastMs: number): Kind<number> {
+/** A duration in milliseconds, written as a number of seconds or as text such as `30s`, `5m`, `2h`, `1d`. */
+export function duration(minMs: number): Kind<number> {
   return {
-    wanted: `a duration such as 90 (seconds), 30s, 5m, 2h or 1d${leastMs > 0 ? `, at least ${leastMs / 1000}s` : ""}`,
+    expected: `a duration such as 90 (seconds), 30s, 5m, 2h or 1d${minMs > 0 ? `, at least ${minMs / 1000}s` : ""}`,
     parse(value) {
       if (typeof value !== "string" && typeof value !== "number") return undefined;
       try {
         const ms = Math.round(parseDuration(String(value)));
-        return ms >= leastMs && ms <= MAX_DURATION_MS ? ms : undefined;
+        return ms >= minMs && ms <= MAX_DURATION_MS ? ms : undefined;
       } catch {
         return undefined;
       }
@@ -92,23 +93,23 @@ export function duration(leastMs: number): Kind<number> {
   };
 }
 
-/** A number of processes, or `auto` for one per core. */
+/** A number of workers, or `auto` for one per core. */
 export const processCount: Kind<number> = {
-  wanted: "a whole number from 1 to 256, or auto for one per core",
+  expected: "a whole number from 1 to 256, or auto for one per core",
   parse: (value, fromText) =>
     value === "auto" ? Math.max(1, navigator.hardwareConcurrency) : wholeNumber(1, 256).parse(value, fromText),
 };
 
-/** Yes or no; as text `true` or `false`. */
+/** A boolean; in text form `true` or `false`. */
 export const yesOrNo: Kind<boolean> = {
-  wanted: "true or false",
+  expected: "true or false",
   parse: (value) =>
     value === true || value === "true" ? true : value === false || value === "false" ? false : undefined,
 };
 
-/** An amount of memory in bytes: a number, or text such as `512M`. */
+/** An amount of memory in bytes, written as a number or as text such as `512M`. */
 export const bytes: Kind<number> = {
-  wanted: "an amount such as 512M, 1.5G or 64k; 0 for no limit",
+  expected: "an amount such as 512M, 1.5G or 64k, or 0 for no limit",
   parse(value) {
     if (typeof value !== "string" && typeof value !== "number") return undefined;
     try {
@@ -122,9 +123,9 @@ export const bytes: Kind<number> = {
 /** Options that a program's entry may have besides its class and command. */
 const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(optionNames("exec"));
 
-/** Classes that programs perform: `[{ "class": "Thumbnail", "exec": ["./thumb.sh"] }]`; as text, the same in JSON. */
+/** Classes run by external programs: `[{ "class": "Thumbnail", "exec": ["./thumb.sh"] }]`; in text form, JSON. */
 export const programs: Kind<readonly Program[]> = {
-  wanted: `a list such as [{ "class": "Thumbnail", "exec": ["./thumb.sh"], "timeout": "30s" }]; an entry may have ${
+  expected: `a list such as [{ "class": "Thumbnail", "exec": ["./thumb.sh"], "timeout": "30s" }]; an entry may have ${
     [...PROGRAM_OPTIONS].join(", ")
   }`,
   parse(value, fromText) {
@@ -138,9 +139,9 @@ export const programs: Kind<readonly Program[]> = {
   },
 };
 
-/** A list of anything, checked by whoever reads it; as text, the same in JSON. */
+/** A list whose elements its reader checks; in text form, JSON. */
 export const list: Kind<readonly unknown[]> = {
-  wanted: "a list",
+  expected: "a list",
   parse(value, fromText) {
     try {
       const read: unknown = fromText ? JSON.parse(String(value)) : value;
@@ -160,11 +161,11 @@ function isProgram(value: unknown): value is Program {
 
 /**
  * Queues: `["critical", "default"]`, with weights `["critical,2", "default"]`, `[["critical", 2]]` or
- * `{ "critical": 2 }`; as text `critical,2 default`, separated by spaces.
+ * `{ "critical": 2 }`; in text form `critical,2 default`, separated by spaces.
  */
 export const queues: Kind<readonly QueueWeight[]> = {
-  wanted: 'queues such as ["critical", "default"], or with weights from 1 to 1000 ["critical,2", "default,1"]; ' +
-    'as text "critical,2 default,1"; names are of letters, digits and _ : . -',
+  expected: 'queues such as ["critical", "default"], or with weights from 1 to 1000 ["critical,2", "default,1"]; ' +
+    'as text "critical,2 default,1"; names consist of letters, digits and _ : . -',
   parse(value) {
     const list = typeof value === "string"
       ? value.split(/\s+/).filter(Boolean)

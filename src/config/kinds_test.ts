@@ -12,22 +12,22 @@ import {
   wholeNumber,
 } from "./kinds.ts";
 
-/** Value as it stands in a file → what it is read as; undefined is a refusal. */
+/** Values of a configuration file → parsed; undefined is invalid. */
 function reads<T>(kind: Kind<T>, cases: readonly (readonly [given: unknown, expected: T | undefined])[]): void {
   for (const [given, expected] of cases) assertEquals(kind.parse(given, false), expected, Deno.inspect(given));
 }
 
-/** The same for text from a flag or the environment. */
+/** The same for text from a flag or an environment variable. */
 function readsText<T>(kind: Kind<T>, cases: readonly (readonly [given: string, expected: T | undefined])[]): void {
   for (const [given, expected] of cases) assertEquals(kind.parse(given, true), expected, given);
 }
 
-Deno.test("text is not empty, unless it is optional", () => {
+Deno.test("rejects an empty text, unless it is optional", () => {
   reads(text, [["a", "a"], ["", undefined], [5, undefined], [null, undefined], [["a"], undefined]]);
   reads(optionalText, [["a", "a"], ["", ""], [5, undefined], [null, undefined]]);
 });
 
-Deno.test("texts are a list, one text, or separated by commas", () => {
+Deno.test("reads texts from a list, one text, or separated by commas", () => {
   reads(texts, [
     [["a", "b"], ["a", "b"]],
     [[], []],
@@ -40,7 +40,7 @@ Deno.test("texts are a list, one text, or separated by commas", () => {
   readsText(texts, [["a, b,,c ", ["a", "b", "c"]], ["a", ["a"]]]);
 });
 
-Deno.test("whole numbers keep to their bounds, and a file's text is no number", () => {
+Deno.test("keeps whole numbers within bounds, and rejects texts in a file", () => {
   reads(wholeNumber(1, 10), [
     [1, 1],
     [10, 10],
@@ -65,12 +65,12 @@ Deno.test("whole numbers keep to their bounds, and a file's text is no number", 
   ]);
 });
 
-Deno.test("one of a few values may be written as text", () => {
+Deno.test("reads one of several values from text", () => {
   reads(oneOf(7, 8), [[7, 7], ["8", 8], [9, undefined], ["", undefined], [null, undefined]]);
   reads(oneOf("full", "normal"), [["full", "full"], ["FULL", undefined], [["full"], undefined]]);
 });
 
-Deno.test("durations are seconds or have a unit, and are whole milliseconds", () => {
+Deno.test("reads durations in seconds or with a unit, rounded to milliseconds", () => {
   reads(duration(0), [
     [90, 90_000],
     [0, 0],
@@ -89,14 +89,14 @@ Deno.test("durations are seconds or have a unit, and are whole milliseconds", ()
     [{}, undefined],
   ]);
   readsText(duration(50), [["50ms", 50], ["49ms", undefined], ["9".repeat(400), undefined], ["1000000d", undefined]]);
-  assertEquals(duration(50).wanted, "a duration such as 90 (seconds), 30s, 5m, 2h or 1d, at least 0.05s");
+  assertEquals(duration(50).expected, "a duration such as 90 (seconds), 30s, 5m, 2h or 1d, at least 0.05s");
 });
 
-Deno.test("amounts of memory have a unit, or are bytes", () => {
+Deno.test("reads amounts of memory in bytes or with a unit", () => {
   reads(bytes, [["64k", 64 * 1024], [1_000, 1_000], [0, 0], [[5], undefined], [null, undefined], ["much", undefined]]);
 });
 
-Deno.test("programs have a class, a command, and options that are known", () => {
+Deno.test("accepts programs with a class, a command and known options", () => {
   const thumbnail = { class: "Thumbnail", exec: ["./thumb.sh", ""], timeout: "30s" };
   reads(programs, [
     [[thumbnail], [thumbnail]],
@@ -113,7 +113,7 @@ Deno.test("programs have a class, a command, and options that are known", () => 
   readsText(programs, [[JSON.stringify([thumbnail]), [thumbnail]], ["./thumb.sh", undefined], ["{}", undefined]]);
 });
 
-Deno.test("queues are a list, with or without weights, in each of its forms", () => {
+Deno.test("reads queues with and without weights in every form", () => {
   const weighted = [{ name: "critical", weight: 2 }, { name: "default", weight: 0 }];
   reads(queues, [
     [["critical,2", "default"], weighted],
@@ -128,7 +128,7 @@ Deno.test("queues are a list, with or without weights, in each of its forms", ()
   }]]]);
 });
 
-Deno.test("queues have a sound name and weight", () => {
+Deno.test("rejects invalid queue names and weights", () => {
   for (const name of ["a_B-9:x.y", "q".repeat(255), "constructor"]) reads(queues, [[[name], [{ name, weight: 0 }]]]);
   for (
     const bad of [

@@ -1,52 +1,58 @@
 /**
- * Settings from their sources, each overriding the one before: defaults ← file ← the file's section for the
- * environment ← environment variables ← flags. It remembers where each value came from, for `jobs doctor`.
+ * Loads settings from their sources, each overriding the one before: defaults, file, the file's section for the environment,
+ * environment variables, flags. Records the origin of each value for `jobs doctor`.
  *
- * A key nobody knows and a value of the wrong kind are errors that name the key, the value and what is wanted: a typo
- * must not be found out at night.
+ * Unknown keys and invalid values are errors, so that a typo shows up at start and not at night.
  *
  * @module
  */
 import { defaultSettings, type Setting, type SettingName, SETTINGS, type Settings } from "./settings.ts";
 import { closestWord } from "../text/suggest.ts";
 
-/** The configuration is not usable. The message is one line for people. */
+/** The configuration is invalid. The message is one line for users. */
 export class ConfigError extends Error {
-  /** Told apart by name. */
   override readonly name = "ConfigError";
 }
 
-/** Where the settings are read from. */
+/** The sources of the settings. */
 export interface ConfigSources {
-  /** The file named with `-C`; default: `jobs.json`, `.jsonc`, `.yml` or `.yaml` in the working directory, if any. */
+  /** The file named with `-C`; default: the first of {@linkcode configFiles} that exists. */
   readonly file?: string | undefined;
-  /** The environment's name: chooses the file's section under `environments`. Default: `JOBS_ENV`, else `development`. */
+  /** The folder of the machine's configuration; default `/etc/jobs`. */
+  readonly systemFolder?: string;
+  /** Names the file's section under `environments`. Default: `JOBS_ENV`, else `development`. */
   readonly environment?: string | undefined;
   readonly env: (name: string) => string | undefined;
-  /** The names of all environment variables, to find the misspelt among them; default none. */
+  /** The names of all environment variables, to find misspelled ones; default none. */
   readonly envNames?: readonly string[];
-  /** Values given as flags, as text or as lists of text. */
+  /** Values of flags, as texts or lists of texts. */
   readonly flags?: Partial<Record<SettingName, unknown>>;
 }
 
-/** What was loaded. */
+/** The loaded settings. */
 export interface LoadedConfig {
   readonly settings: Settings;
-  /** Setting → where its value came from: `default`, `jobs.json`, `JOBS_STORE`, `flag`. */
+  /** Setting → origin of its value: `default`, `jobs.json`, `JOBS_STORE`, `flag`. */
   readonly origins: Readonly<Record<SettingName, string>>;
   readonly environment: string;
   /** The file that was read, if any. */
   readonly file: string | undefined;
-  /** What may be a mistake, and is no error: one line each. */
+  /** Probable mistakes that are not errors, one line each. */
   readonly warnings: readonly string[];
 }
 
 const FILE_NAMES = ["jobs.json", "jobs.jsonc", "jobs.yml", "jobs.yaml"];
+const SYSTEM_FOLDER = "/etc/jobs";
+
+/** Returns the paths searched for a configuration file, in order: the working directory, then the machine's folder. */
+export function configFiles(systemFolder: string = SYSTEM_FOLDER): string[] {
+  return [...FILE_NAMES, ...FILE_NAMES.map((name) => `${systemFolder}/${name}`)];
+}
 
 /**
  * Loads the settings.
  *
- * @throws {ConfigError} when a file cannot be read, or a key or value is not what it should be
+ * @throws {ConfigError} if the file can't be read, a key is unknown or a value invalid
  */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
   const settings = { ...defaultSettings() } as Record<SettingName, unknown>;
@@ -60,12 +66,18 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   };
 
   const environment = sources.environment || sources.env("JOBS_ENV") || "development";
-  const file = sources.file ?? findFile();
+  const file = sources.file ?? findFile(sources.systemFolder);
   if (file !== undefined) {
     const { environments, ...common } = await readDocument(file);
     applyDocument(common, file, set);
     const section = sectionOf(environments ?? {}, environment, file, sources.environment !== undefined);
     if (section !== undefined) applyDocument(section, `${file} (${environment})`, set);
+  } else if (sources.environment !== undefined) {
+    throw new ConfigError(
+      `Unknown environment "${environment}": no configuration file found (looked for ${
+        FILE_NAMES.join(", ")
+      } here and in ${sources.systemFolder ?? SYSTEM_FOLDER})`,
+    );
   }
   if (sources.env("REDIS_URL")) set("store", sources.env("REDIS_URL"), true, "REDIS_URL");
   for (const [name, row] of Object.entries(SETTINGS)) {
@@ -81,45 +93,48 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
 }
 
 /**
- * Settings that depend on one another.
+ * Checks settings that depend on each other.
  *
- * @throws {ConfigError} when they do not fit
+ * @throws {ConfigError} if they contradict each other
  */
-export function checkTogether({ deadAfterMs, heartbeatMs }: Settings): void {
-  if (deadAfterMs >= 3 * heartbeatMs) return;
+export function checkTogether({ heartbeatTimeoutMs, heartbeatMs }: Settings): void {
+  if (heartbeatTimeoutMs >= 3 * heartbeatMs) return;
   throw new ConfigError(
-    `"deadAfter" is ${deadAfterMs / 1000}s and "heartbeat" ${
+    `Invalid "heartbeatTimeout" ${heartbeatTimeoutMs / 1000}s: expected at least 3 times "heartbeat" (${
       heartbeatMs / 1000
-    }s; wanted: deadAfter at least 3 heartbeats, or a live process is taken for dead`,
+    }s); otherwise running workers would count as offline`,
   );
 }
 
-/** What a server tells its members, its horses, and the programs that it starts; and what Kubernetes says of a service `jobs`. */
+/** Variables that jobs sets for its child processes, and those of a Kubernetes service named `jobs`. */
 const OTHERS_VARIABLES = /^JOBS_(ENV|MEMBER|HORSE|JID|CLASS|QUEUE|ATTEMPT|(SERVICE|PORT)(_.*)?)$/;
 
-/** Environment variables that look like settings, and are none. Their values are not looked at. */
+/** Returns warnings about variables that look like settings but aren't. Doesn't read their values. */
 function unknownVariables(names: readonly string[]): string[] {
   const known: string[] = [...Object.values(SETTINGS).map(({ env }) => env), "JOBS_ENV"];
   const unknown = names.filter((name) => /^JOBS_[A-Z]/.test(name) && !known.includes(name));
   return unknown.filter((name) => !OTHERS_VARIABLES.test(name)).map((name) => {
     const meant = closestWord(name, known);
-    return `Environment variable ${name} sets nothing${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+    return `Unknown environment variable ${name}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
   });
 }
 
 /**
- * The section for the environment, or undefined when there is none.
+ * Returns the section for the environment; undefined if the file has none.
  *
- * @param named whether it was asked for by its name, so that there must be one
+ * @param named whether `-e` names it. `JOBS_ENV` may be set for other programs, so its section may be absent.
  */
 function sectionOf(environments: unknown, environment: string, file: string, named: boolean): unknown {
   if (!isObject(environments)) {
-    throw new ConfigError(`${file}: "environments" is ${show(environments)}; wanted: an object of settings by name`);
+    throw new ConfigError(
+      `${file}: invalid "environments" ${show(environments)}: expected an object of settings by name`,
+    );
   }
   if (Object.hasOwn(environments, environment)) return environments[environment] ?? {};
   const known = Object.keys(environments);
-  if (named && known.length > 0) {
-    throw new ConfigError(`${file}: there is no environment "${environment}"; known: ${known.join(", ")}`);
+  if (named) {
+    const list = known.length > 0 ? `known: ${known.join(", ")}` : 'the file has no "environments"';
+    throw new ConfigError(`${file}: unknown environment "${environment}"; ${list}`);
   }
   return undefined;
 }
@@ -129,40 +144,42 @@ function parseSetting(name: SettingName, value: unknown, fromText: boolean, orig
   const parsed = row.kind.parse(value, fromText);
   if (parsed === undefined) {
     const what = origin === row.env || origin === "REDIS_URL"
-      ? origin
-      : origin === "flag" && row.flag !== undefined
-      ? `Option ${row.flag}`
-      : `${origin}: "${row.key}"`;
-    throw new ConfigError(`${what} is ${row.secret ? "***" : show(value)}; wanted: ${row.kind.wanted}`);
+      ? `Invalid ${origin}`
+      : origin === "flag"
+      ? `Invalid ${row.flag ?? row.key}`
+      : `${origin}: invalid "${row.key}"`;
+    throw new ConfigError(`${what} ${row.secret ? "***" : show(value)}: expected ${row.kind.expected}`);
   }
   return parsed;
 }
 
 type SetValue = (name: SettingName, value: unknown, fromText: boolean, origin: string) => void;
 
-/** Walks a document's keys, dotted for nested objects, and sets what it finds. */
+/** Sets the settings of a document, whose nested objects are dotted keys. */
 function applyDocument(document: unknown, origin: string, set: SetValue): void {
-  if (!isObject(document)) throw new ConfigError(`${origin}: ${show(document)} found; wanted: an object of settings`);
+  if (!isObject(document)) {
+    throw new ConfigError(`${origin}: invalid ${show(document)}: expected an object of settings`);
+  }
   const byKey = new Map(Object.entries(SETTINGS).map(([name, row]) => [row.key, name as SettingName]));
   const groups = new Set([...byKey.keys()].filter((key) => key.includes(".")).map((key) => key.split(".")[0]!));
   const visit = (value: Record<string, unknown>, prefix: string) => {
     for (const [part, inner] of Object.entries(value)) {
       const key = prefix + part;
       const name = byKey.get(key);
-      const group = inner ?? {}; // in YAML, a group whose lines are all comments
+      const group = inner ?? {}; // null in YAML if all lines of the group are comments
       if (name !== undefined) set(name, inner, false, origin);
       else if (!groups.has(key)) {
         throw new ConfigError(`${origin}: unknown key "${key}"; ${didYouMean(key, [...byKey.keys(), ...groups])}`);
       } else if (isObject(group)) visit(group, `${key}.`);
-      else throw new ConfigError(`${origin}: "${key}" is ${show(inner)}; wanted: an object`);
+      else throw new ConfigError(`${origin}: invalid "${key}" ${show(inner)}: expected an object`);
     }
   };
   visit(document, "");
 }
 
-/** Without waiting: for four looks at a folder, each in a thread of its own, every command would start later. */
-function findFile(): string | undefined {
-  for (const name of FILE_NAMES) {
+/** Synchronous: asynchronous calls, each in a thread, would delay the start of every command. */
+function findFile(systemFolder?: string): string | undefined {
+  for (const name of configFiles(systemFolder)) {
     try {
       if (Deno.statSync(name).isFile) return name;
     } catch (error) {
@@ -177,30 +194,37 @@ async function readDocument(file: string): Promise<Record<string, unknown>> {
   try {
     content = await Deno.readTextFile(file);
   } catch (error) {
-    const why = error instanceof Deno.errors.NotFound ? "there is no such file" : (error as Error).message;
-    throw new ConfigError(`Configuration file "${file}" cannot be read: ${why}`);
+    throw new ConfigError(`Can't read configuration file "${file}": ${whyUnreadable(error)}`);
   }
   let document: unknown;
   try {
     document = await parseDocument(file, content.replace(/^\ufeff/, ""));
   } catch (error) {
     const why = (error as Error).message.replace(/\s+/g, " ");
-    throw new ConfigError(`Configuration file "${file}" cannot be read: ${why}`);
+    throw new ConfigError(`Can't read configuration file "${file}": ${why}`);
   }
   if (!isObject(document)) {
-    throw new ConfigError(`Configuration file "${file}" holds ${show(document)}; wanted: an object of settings`);
+    throw new ConfigError(
+      `Can't read configuration file "${file}": expected an object of settings, found ${show(document)}`,
+    );
   }
   return document;
 }
 
+function whyUnreadable(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "no such file";
+  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+  return (error as Error).message;
+}
+
 async function parseDocument(file: string, content: string): Promise<unknown> {
-  // In YAML, a file of comments alone is null: no settings yet.
+  // In YAML, a file with only comments is null.
   if (/\.ya?ml$/.test(file)) return (await import("@std/yaml")).parse(content) ?? {};
   if (file.endsWith(".jsonc")) return (await import("@std/jsonc")).parse(content);
   return JSON.parse(content);
 }
 
-/** What was probably meant, or all that there are. */
+/** Returns a suggestion for a misspelled key, or all known keys. */
 export function didYouMean(key: string, known: readonly string[]): string {
   const meant = closestWord(key, known);
   return meant === undefined ? `known: ${known.join(", ")}` : `did you mean "${meant}"?`;
@@ -210,7 +234,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A value in a message. */
+/** Formats a value for a message, cut to 100 characters. */
 export function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;

@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects, equal } from "@std/assert";
 import { defaultSettings, type Setting, SETTINGS } from "./settings.ts";
-import { ConfigError, type ConfigSources, loadConfig, type LoadedConfig } from "./load.ts";
+import { ConfigError, configFiles, type ConfigSources, loadConfig, type LoadedConfig } from "./load.ts";
 
-/** Sources as a test gives them. Without content, the file is an empty object: the working directory is never read. */
+/** Sources of a test. Without content, the file is an empty object: tests never read the working directory. */
 interface Given {
   readonly name?: string;
   readonly content?: string | object;
@@ -11,7 +11,7 @@ interface Given {
   readonly flags?: ConfigSources["flags"];
 }
 
-/** Loads from a file of its own; its folder is not shown in `file`, in origins or in messages. */
+/** Loads from a temporary file, and removes its folder from `file`, origins and messages. */
 async function load(
   { name = "jobs.json", content = {}, env = {}, environment, flags = {} }: Given,
 ): Promise<LoadedConfig> {
@@ -35,14 +35,14 @@ async function refusal(given: Given): Promise<string> {
   return message;
 }
 
-Deno.test("without anything, the defaults serve", async () => {
+Deno.test("returns the defaults without any source", async () => {
   const { settings, origins, environment } = await load({});
   assertEquals(settings, JSON.parse(JSON.stringify(defaultSettings())));
   assertEquals(new Set(Object.values(origins)), new Set(["default"]));
   assertEquals(environment, "development");
 });
 
-Deno.test("each source overrides the one before, and is remembered", async () => {
+Deno.test("lets each source override the one before, and records the origin", async () => {
   const file = { store: "sqlite:file", environments: { production: { store: "sqlite:section" } } };
   const layers: [origin: string, given: Given][] = [
     ["default", {}],
@@ -61,7 +61,7 @@ Deno.test("each source overrides the one before, and is remembered", async () =>
   }
 });
 
-Deno.test("a source that does not say leaves the value alone", async () => {
+Deno.test("keeps a value that later sources don't set", async () => {
   const { settings, origins } = await load({
     content: { concurrency: 5, log: { level: "warn" }, environments: { production: { log: { format: "json" } } } },
     env: { JOBS_ENV: "production", JOBS_CONCURRENCY: "", REDIS_URL: "" },
@@ -72,7 +72,7 @@ Deno.test("a source that does not say leaves the value alone", async () => {
   assertEquals(settings.store, undefined);
 });
 
-Deno.test("every setting is read from the file and from its environment variable", async () => {
+Deno.test("reads every setting from the file and from its environment variable", async () => {
   const samples: (readonly [inFile: unknown, inEnv: string])[] = [
     [1_000, "1000"],
     [8, "8"],
@@ -92,9 +92,9 @@ Deno.test("every setting is read from the file and from its environment variable
     const sample = samples.find(([inFile, inEnv]) =>
       kind.parse(inFile, false) !== undefined && equal(kind.parse(inFile, false), kind.parse(inEnv, true))
     );
-    if (sample === undefined) throw new Error(`Add a sample of: ${kind.wanted}`);
+    if (sample === undefined) throw new Error(`Add a sample of: ${kind.expected}`);
     const inFile = row.key.split(".").reduceRight((inner, part) => ({ [part]: inner }), sample[0]) as object;
-    const others = row.key === "heartbeat" ? { deadAfter: "1h" } : {};
+    const others = row.key === "heartbeat" ? { heartbeatTimeout: "1h" } : {};
     const fromFile = await load({ content: { ...others, ...inFile } });
     const fromEnv = await load({ content: others, env: { [row.env]: sample[1] } });
     const key = name as keyof typeof SETTINGS;
@@ -104,15 +104,15 @@ Deno.test("every setting is read from the file and from its environment variable
   }
 });
 
-Deno.test("flags are text or lists of text", async () => {
+Deno.test("reads flags as texts and lists of texts", async () => {
   const { settings } = await load({
-    flags: { queues: ["critical,2", "default"], concurrency: "3", timeoutMs: "1m", handlers: ["a,b.js"] },
+    flags: { queues: ["critical,2", "default"], concurrency: "3", shutdownTimeoutMs: "1m", handlers: ["a,b.js"] },
   });
   assertEquals(settings.queues, [{ name: "critical", weight: 2 }, { name: "default", weight: 0 }]);
-  assertEquals([settings.concurrency, settings.timeoutMs, settings.handlers], [3, 60_000, ["a,b.js"]]);
+  assertEquals([settings.concurrency, settings.shutdownTimeoutMs, settings.handlers], [3, 60_000, ["a,b.js"]]);
 });
 
-Deno.test("the file may be YAML or JSON with comments", async () => {
+Deno.test("reads YAML, and JSON with comments", async () => {
   const yaml = [
     "# how many",
     "concurrency: 5",
@@ -122,13 +122,13 @@ Deno.test("the file may be YAML or JSON with comments", async () => {
     "log: # nothing yet",
     "environments:",
     "  production:",
-    "    timeout: 1m",
+    "    shutdownTimeout: 1m",
     "  staging: # nothing yet",
   ].join("\n");
   for (const name of ["jobs.yml", "jobs.yaml"]) {
     const { settings } = await load({ name, content: yaml, environment: "production" });
-    assertEquals([settings.concurrency, settings.timeoutMs, settings.queues.length], [5, 60_000, 2]);
-    assertEquals((await load({ name, content: yaml, environment: "staging" })).settings.timeoutMs, 25_000);
+    assertEquals([settings.concurrency, settings.shutdownTimeoutMs, settings.queues.length], [5, 60_000, 2]);
+    assertEquals((await load({ name, content: yaml, environment: "staging" })).settings.shutdownTimeoutMs, 25_000);
   }
   assertEquals((await load({ name: "jobs.yml", content: "# nothing yet\n" })).settings.concurrency, 10);
   const jsonc = '{\n  // how many\n  "concurrency": 5,\n}';
@@ -136,27 +136,27 @@ Deno.test("the file may be YAML or JSON with comments", async () => {
   assertEquals((await load({ content: '\ufeff{"concurrency": 5}' })).settings.concurrency, 5);
 });
 
-Deno.test("a file that is missing or broken is named, with the reason, in one line", async () => {
+Deno.test("names a missing or broken file and the reason in one line", async () => {
   assertEquals(
     (await assertRejects(() => loadConfig({ file: "/no/such.json", env: () => undefined }), ConfigError)).message,
-    'Configuration file "/no/such.json" cannot be read: there is no such file',
+    'Can\'t read configuration file "/no/such.json": no such file',
   );
   assertEquals(
     await refusal({ content: '{\n  "concurrency": 5\n  "queues": []\n}' }),
-    'Configuration file "jobs.json" cannot be read: ' +
+    'Can\'t read configuration file "jobs.json": ' +
       "Expected ',' or '}' after property value in JSON at position 23 (line 3 column 3)",
   );
   const broken = { "jobs.json": "\n\nhello\n", "jobs.yml": "a: [1\nb: 2\n", "jobs.jsonc": "{" };
   for (const [name, content] of Object.entries(broken)) {
-    assertEquals((await refusal({ name, content })).startsWith(`Configuration file "${name}" cannot be read: `), true);
+    assertEquals((await refusal({ name, content })).startsWith(`Can't read configuration file "${name}": `), true);
   }
   assertEquals(
     await refusal({ content: "[]" }),
-    'Configuration file "jobs.json" holds []; wanted: an object of settings',
+    'Can\'t read configuration file "jobs.json": expected an object of settings, found []',
   );
 });
 
-Deno.test("an unknown key is named, with the one that was meant", async () => {
+Deno.test("names an unknown key, and suggests a known one", async () => {
   assertEquals(
     await refusal({ content: { concurency: 5 } }),
     'jobs.json: unknown key "concurency"; did you mean "concurrency"?',
@@ -174,46 +174,64 @@ Deno.test("an unknown key is named, with the one that was meant", async () => {
   }
 });
 
-Deno.test("a value of the wrong kind is named with its source, key, value and what is wanted", async () => {
-  const wanted = "wanted: a whole number from 1 to 1000";
-  assertEquals(await refusal({ content: { concurrency: "5" } }), `jobs.json: "concurrency" is "5"; ${wanted}`);
-  assertEquals(await refusal({ env: { JOBS_CONCURRENCY: "many" } }), `JOBS_CONCURRENCY is "many"; ${wanted}`);
-  assertEquals(await refusal({ flags: { concurrency: "0" } }), `Option --concurrency is "0"; ${wanted}`);
-  assertEquals(await refusal({ flags: { handlers: [""] } }), 'flag: "handlers" is [""]; wanted: a list of texts');
-  assertEquals(await refusal({ content: { log: "info" } }), 'jobs.json: "log" is "info"; wanted: an object');
+Deno.test("rejects an invalid value with its source, key, value and what is expected", async () => {
+  const expected = "expected a whole number from 1 to 1000";
+  assertEquals(await refusal({ content: { concurrency: "5" } }), `jobs.json: invalid "concurrency" "5": ${expected}`);
+  assertEquals(await refusal({ env: { JOBS_CONCURRENCY: "many" } }), `Invalid JOBS_CONCURRENCY "many": ${expected}`);
+  assertEquals(await refusal({ flags: { concurrency: "0" } }), `Invalid --concurrency "0": ${expected}`);
+  assertEquals(await refusal({ flags: { handlers: [""] } }), 'Invalid handlers [""]: expected a list of texts');
+  assertEquals(await refusal({ content: { log: "info" } }), 'jobs.json: invalid "log" "info": expected an object');
   assertEquals(
     await refusal({ content: { environments: { production: 5 } }, environment: "production" }),
-    "jobs.json (production): 5 found; wanted: an object of settings",
+    "jobs.json (production): invalid 5: expected an object of settings",
   );
   assertEquals(
     await refusal({ content: { environments: [] } }),
-    'jobs.json: "environments" is []; wanted: an object of settings by name',
+    'jobs.json: invalid "environments" []: expected an object of settings by name',
   );
   assertEquals(
     await refusal({ content: { web: { users: [{ bob: "$hash" }] } } }),
-    'jobs.json: "web.users" is ***; wanted: a list of texts',
+    'jobs.json: invalid "web.users" ***: expected a list of texts',
   );
   assertEquals((await refusal({ content: { store: ["x".repeat(1000)] } })).length < 200, true);
 });
 
-Deno.test("an environment that is asked for by name is there", async () => {
+Deno.test("rejects an environment named with -e that the file doesn't have", async () => {
   const content = { environments: { production: {}, staging: {} } };
   assertEquals(
     await refusal({ content, environment: "prodction" }),
-    'jobs.json: there is no environment "prodction"; known: production, staging',
+    'jobs.json: unknown environment "prodction"; known: production, staging',
   );
   assertEquals(
     await refusal({ content, environment: "constructor" }),
-    'jobs.json: there is no environment "constructor"; known: production, staging',
+    'jobs.json: unknown environment "constructor"; known: production, staging',
   );
   assertEquals((await load({ content, env: { JOBS_ENV: "test" } })).environment, "test");
-  assertEquals((await load({ content: {}, environment: "test" })).environment, "test");
+  assertEquals(
+    await refusal({ content: {}, environment: "test" }),
+    'jobs.json: unknown environment "test"; the file has no "environments"',
+  );
 });
 
-Deno.test("a process is not taken for dead between two heartbeats", async () => {
+Deno.test("rejects a heartbeat timeout of less than 3 heartbeats", async () => {
   assertEquals(
     await refusal({ env: { JOBS_HEARTBEAT: "10s" } }),
-    '"deadAfter" is 20s and "heartbeat" 10s; wanted: deadAfter at least 3 heartbeats, or a live process is taken for dead',
+    'Invalid "heartbeatTimeout" 20s: expected at least 3 times "heartbeat" (10s); otherwise running workers would count as offline',
   );
-  assertEquals((await load({ content: { heartbeat: 10, deadAfter: 30 } })).settings.deadAfterMs, 30_000);
+  assertEquals((await load({ content: { heartbeat: 10, heartbeatTimeout: 30 } })).settings.heartbeatTimeoutMs, 30_000);
+});
+
+Deno.test("looks for a file in the working directory, then in the machine's folder", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "jobs-test-" });
+  try {
+    assertEquals(configFiles().filter((path) => path.startsWith("/")).at(0), "/etc/jobs/jobs.json");
+    await Deno.writeTextFile(`${folder}/jobs.yml`, "concurrency: 7\n");
+    const { settings, file } = await loadConfig({ systemFolder: folder, env: () => undefined });
+    assertEquals([settings.concurrency, file], [7, `${folder}/jobs.yml`]);
+    const named = () => loadConfig({ systemFolder: `${folder}/none`, environment: "staging", env: () => undefined });
+    const { message } = await assertRejects(named, ConfigError);
+    assertEquals(message.startsWith('Unknown environment "staging": no configuration file found (looked for '), true);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

@@ -11,16 +11,14 @@ import { LOG_LEVELS } from "../log/format.ts";
 export const LOG_SETTINGS = {
   logLevel: setting<"debug" | "info" | "warn" | "error">({
     key: "log.level",
-    env: "JOBS_LOG_LEVEL",
     flag: "--log-level",
     kind: oneOf(...LOG_LEVELS),
     default: "info",
-    about: "debug, info (a line for each job), warn or error",
+    about: "debug, info (one line per job), warn or error",
     live: true,
   }),
   logFormat: setting<"auto" | "pretty" | "json">({
     key: "log.format",
-    env: "JOBS_LOG_FORMAT",
     flag: "--log-format",
     kind: oneOf("auto", "pretty", "json"),
     default: "auto",
@@ -28,10 +26,9 @@ export const LOG_SETTINGS = {
   }),
   logFile: setting<string | undefined>({
     key: "log.file",
-    env: "JOBS_LOG_FILE",
-    flag: "--logfile",
+    flag: "--log-file",
     kind: text,
     default: undefined,
-    about: "a file to append to; default stderr",
+    about: "append the log to this file; default: stderr",
   }),
 } as const;

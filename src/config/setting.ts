@@ -1,31 +1,33 @@
 /**
- * One row of the table of settings; the table is in `settings.ts`.
+ * One row of the table of settings in `settings.ts`.
  *
  * @module
  */
 import type { Kind } from "./kinds.ts";
 
-/** One row of the table. */
-export interface Setting<T> {
-  /** Where it stands in the configuration file; a dot leads into an object. */
+/** A row as written in the table. */
+export interface SettingRow<T> {
+  /** Its path in the configuration file; a dot leads into an object. */
   readonly key: string;
-  /** Its environment variable. */
-  readonly env: string;
-  /** The option of `jobs run` that sets it. */
+  /** The option of `jobs run` or `jobs web` that sets it. */
   readonly flag?: string;
-  /** What it may be. */
   readonly kind: Kind<T>;
-  /** What it is when nobody says. */
   readonly default: T;
-  /** What it means, in one line. */
+  /** Its meaning, in one line. */
   readonly about: string;
-  /** Whether HUP applies a change to a running server. */
+  /** Whether HUP applies a change to a running worker. */
   readonly live?: boolean;
-  /** Whether its value is not shown to anyone. */
+  /** Whether its value is never shown. */
   readonly secret?: boolean;
 }
 
-/** A row, with the type of its value. */
-export function setting<T>(row: Setting<T>): Setting<T> {
-  return row;
+/** A row with its environment variable. */
+export interface Setting<T> extends SettingRow<T> {
+  /** Derived from the key: `log.level` is `JOBS_LOG_LEVEL`. */
+  readonly env: string;
+}
+
+/** Returns a row with its environment variable, typed by its value. */
+export function setting<T>(row: SettingRow<T>): Setting<T> {
+  return { ...row, env: `JOBS_${row.key.replaceAll(".", "_").replace(/[A-Z]/g, "_$&").toUpperCase()}` };
 }

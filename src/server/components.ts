@@ -100,12 +100,12 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const tasks = new Tasks(clock);
   const outage = new OutageLog(options.storeUrl);
   const loop = <Result>(body: LoopBody<Result>) => new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
-  const { graceMs, maxResultBytes } = settings;
+  const { killAfterMs, maxResultBytes } = settings;
   const { registry, modules, isolated } = chooseExecutionModes(options.registry, {
     isolate: settings.isolate,
     inHorse: (job) => horses!.perform(job),
     programs: settings.programs,
-    asProgram: (command) => programHandler(command, { clock, graceMs, maxResultBytes }),
+    asProgram: (command) => programHandler(command, { clock, killAfterMs, maxResultBytes }),
   });
   const horses = modules.length > 0 ? newHorses(options, modules, registry, clock) : undefined;
   const classCounters = new ClassCounters();
@@ -140,7 +140,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
   const leaseGuard: LeaseGuard = new LeaseGuard({
     clock,
-    ttlMs: settings.deadAfterMs,
+    ttlMs: settings.heartbeatTimeoutMs,
     sendHeartbeat: () => heartbeat.step(),
     dropLost: () => lostLeases.dropLost(),
   });
@@ -173,7 +173,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     registry,
     classCounters,
     results: new ResultRecorder({ clock, settings, registry, owner }),
-    timeouts: new Timeouts({ clock, graceMs: settings.graceMs, log: log("timeouts") }),
+    timeouts: new Timeouts({ clock, killAfterMs: settings.killAfterMs, log: log("timeouts") }),
     unhandledErrors,
     client,
     middleware: options.performMiddleware ?? [],
@@ -204,8 +204,10 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     onGone: fail,
     outage,
     intervalMs: settings.heartbeatMs,
-    ttlMs: settings.deadAfterMs,
-    orphan: options.parent === undefined ? undefined : { parent: options.parent, timeoutMs: settings.timeoutMs },
+    ttlMs: settings.heartbeatTimeoutMs,
+    orphan: options.parent === undefined
+      ? undefined
+      : { parent: options.parent, timeoutMs: settings.shutdownTimeoutMs },
     clock,
     tasks,
     log: log("heartbeat"),
@@ -277,9 +279,9 @@ function newHorses(
   return new HorsePool({
     modules,
     store: { enqueue: (jobs) => store.enqueue(jobs), declaredClasses: declaredWithin(registry, store) },
-    graceMs: settings.graceMs,
+    killAfterMs: settings.killAfterMs,
     maxMemoryBytes: settings.maxMemoryBytes,
-    maxJobs: settings.horseJobs,
+    maxJobs: settings.maxJobsPerIsolatedProcess,
     clock,
     log: logger("horses", clock),
   });

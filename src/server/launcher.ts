@@ -71,7 +71,7 @@ export class Launcher implements Controls {
     this.#clock = options.clock ?? systemClock;
     this.#log = logger("launcher", this.#clock);
     this.#hooks = options.hooks ?? {};
-    this.#timeoutMs = settings.timeoutMs;
+    this.#timeoutMs = settings.shutdownTimeoutMs;
     this.#parts = buildComponents(options, {
       identity: this.identity,
       clock: this.#clock,
@@ -225,7 +225,7 @@ export class Launcher implements Controls {
   #apply(settings: Settings): void {
     this.#carryCrontab(settings);
     this.#queues = chooseQueues(settings.queues, this.#parts.registry.queues());
-    this.#timeoutMs = settings.timeoutMs;
+    this.#timeoutMs = settings.shutdownTimeoutMs;
     this.#parts.fetcher.setOrder(queueOrder(this.#queues));
     this.#parts.manager.resize(settings.concurrency);
   }

@@ -130,7 +130,7 @@ export interface Server extends AsyncDisposable {
   quiet(): Promise<void>;
   /** Takes jobs again. */
   resume(): void;
-  /** Stops: waits for running jobs until `settings.timeoutMs`, then gives unfinished ones back. */
+  /** Stops: waits for running jobs until `settings.shutdownTimeoutMs`, then gives unfinished ones back. */
   stop(): Promise<void>;
   /** Describes what every async task is doing, as lines of text. */
   dump(): string[];

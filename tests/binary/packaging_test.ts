@@ -12,7 +12,7 @@ const PACKAGING = new URL("../../packaging/", import.meta.url);
 const read = (path: string) => Deno.readTextFile(new URL(path, PACKAGING));
 
 /** What a stop may take in all: running jobs, then handlers that clean up, then the store. */
-const MAX_STOP_S = defaultSettings().timeoutMs / 1000 + 3 + 5;
+const MAX_STOP_S = defaultSettings().shutdownTimeoutMs / 1000 + 3 + 5;
 
 Deno.test("the systemd unit is sound, waits longer than we do, and reloads by HUP", async () => {
   requireTool("systemd-analyze");
@@ -32,7 +32,7 @@ Deno.test("logrotate takes the file away and makes the server open a new one", a
   requireTool("logrotate");
   await using bench = await Bench.open();
   const log = `${bench.folder}/jobs.log`;
-  await using server = new JobsProcess({ store: bench.url, args: [bench.handlers, "--logfile", log] });
+  await using server = new JobsProcess({ store: bench.url, args: [bench.handlers, "--log-file", log] });
   const logged = async (path: string) => await Deno.readTextFile(path).catch(() => "");
   await bench.until(async () => (await logged(log)).includes('"Ready"'));
   const snippet = await read("logrotate/jobs");

@@ -15,7 +15,7 @@ import { startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 
 /** Long enough that a busy machine takes no worker offline. */
-const BRIEF = { JOBS_DEAD_AFTER: "3s", JOBS_HEARTBEAT: "200ms" };
+const BRIEF = { JOBS_HEARTBEAT_TIMEOUT: "3s", JOBS_HEARTBEAT: "200ms" };
 const WAITS = "Workers may be offline: waiting until each has had a heartbeat timeout to show that it lives";
 
 interface Scene {
@@ -110,7 +110,7 @@ const SCENES: Readonly<Record<string, () => Promise<void>>> = {
       await redis.kill();
       await redis.start();
       // It reaches Redis before the two can. They have as long as its timeout.
-      await using newcomer = await bench.server(["-q", "other"], { ...BRIEF, JOBS_DEAD_AFTER: "30s" });
+      await using newcomer = await bench.server(["-q", "other"], { ...BRIEF, JOBS_HEARTBEAT_TIMEOUT: "30s" });
       await newcomer.logged(WAITS);
       proxy.weather = "fair";
       await bench.until(async () => (await areAlive(bench)).every(Boolean), "all beat");

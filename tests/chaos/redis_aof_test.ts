@@ -19,7 +19,7 @@ const KILLS = 3;
 /** What `everysec` may lose of the end. */
 const WINDOW_MS = 2_000;
 /** An outage on a busy machine is no death. */
-const PATIENT = { JOBS_DEAD_AFTER: "30s", JOBS_HEARTBEAT: "1s", JOBS_LOG_LEVEL: "info" };
+const PATIENT = { JOBS_HEARTBEAT_TIMEOUT: "30s", JOBS_HEARTBEAT: "1s", JOBS_LOG_LEVEL: "info" };
 
 for (const aof of ["always", "everysec"] as const) {
   Deno.test(`kill -9 of Redis, appendfsync ${aof}, amid pushing and performing`, async () => {

@@ -23,7 +23,7 @@ for (const hours of [1, -1]) {
     await using redis = await startRedis();
     await using bench = await Bench.open(redis.url);
     // A busy machine is no death either.
-    const patient = { JOBS_HEARTBEAT: "500ms", JOBS_DEAD_AFTER: "20s" };
+    const patient = { JOBS_HEARTBEAT: "500ms", JOBS_HEARTBEAT_TIMEOUT: "20s" };
     const env = { ...patient, JOBS_TEST_SKEW_MS: `${hours * HOUR_MS}` };
     await using right = await bench.server(["-c", "1"], patient);
     const long = await bench.push("Wait", [bench.notes]);

@@ -9,7 +9,7 @@ import { Bench } from "../support/bench.ts";
 import { startRedis } from "../support/redis.ts";
 
 /** An outage on a busy machine is no death. */
-const PATIENT = { JOBS_DEAD_AFTER: "30s", JOBS_HEARTBEAT: "500ms" };
+const PATIENT = { JOBS_HEARTBEAT_TIMEOUT: "30s", JOBS_HEARTBEAT: "500ms" };
 
 Deno.test("Redis away while jobs run: they run to their end, once, and are settled when it is back", async () => {
   await using redis = await startRedis({ aof: "always" });

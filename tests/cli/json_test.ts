@@ -120,7 +120,7 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
 
   {
     await using server = await bench.server([`${bench.folder}/h.js`], {
-      JOBS_DONE_TTL: "1h",
+      JOBS_RETENTION_SUCCEEDED: "1h",
     });
     const held = await push("JsonHold", "1");
     await bench.until(async () => (await bench.store.processes()).some(({ work }) => work[0]?.lastLine !== undefined));

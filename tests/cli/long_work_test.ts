@@ -130,7 +130,7 @@ Deno.test("kill --all says how many dead keeps, before and after", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 50 }, (_, i) => [i]) });
-  const env = { JOBS_STORE: bench.url, JOBS_DEAD_JOBS: "20" };
+  const env = { JOBS_STORE: bench.url, JOBS_RETENTION_DEAD_JOBS: "20" };
   const asked = await jobs(["kill", "--all", "queue:low"], { env });
   assertEquals(asked.code, 2);
   assertStringIncludes(asked.stderr, "Kill 50 jobs in queue:low (dead keeps the latest 20: 30 are gone for good)?");

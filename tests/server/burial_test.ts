@@ -10,7 +10,7 @@ import { startRedis } from "../support/redis.ts";
 
 const DEAD_WORKER = "host:1:aaaaaaaaaaaa";
 /** A worker that soon knows who is offline. */
-const SETTINGS = { heartbeatMs: 50, deadAfterMs: 400, logFormat: "json", logLevel: "info" } as const;
+const SETTINGS = { heartbeatMs: 50, heartbeatTimeoutMs: 400, logFormat: "json", logLevel: "info" } as const;
 
 /** A worker has died while it ran a job that had been to blame twice; returns the jid. */
 async function blame(store: OpenStore, fields: Record<string, unknown> = {}): Promise<string> {
@@ -79,7 +79,7 @@ Deno.test("--processes says how the worker was killed", async () => {
   // The first death is the last: it has been to blame twice.
   const jid = await bench.push("Crash", [bench.notes], { suspected: 1, rescues: 2 });
   const args = ["--processes", "2", "-c", "5"];
-  await using _workers = await bench.server(args, { JOBS_DEAD_AFTER: "5s", JOBS_HEARTBEAT: "200ms" }, false);
+  await using _workers = await bench.server(args, { JOBS_HEARTBEAT_TIMEOUT: "5s", JOBS_HEARTBEAT: "200ms" }, false);
   const ended = await bench.client.result(jid);
   assertEquals(ended!.error!.message, "Worker died 3 times while running it: killed by signal 9 (SIGKILL)");
   assertEquals(await bench.readNotes(), [`start ${jid}`]);
@@ -90,7 +90,7 @@ Deno.test("a burst worker waits for jobs that are about to be rescued", async ()
   await bench.store.beat(processRecord(DEAD_WORKER), 1);
   const jid = await bench.push("Note", [bench.notes]);
   await takeUpTo(bench.store, DEAD_WORKER);
-  const env = { JOBS_DEAD_AFTER: "600ms", JOBS_HEARTBEAT: "100ms" };
+  const env = { JOBS_HEARTBEAT_TIMEOUT: "600ms", JOBS_HEARTBEAT: "100ms" };
   await using worker = await bench.server(["--burst"], env);
   assertEquals((await worker.status()).code, 0);
   assertEquals(await bench.readNotes(), [jid]);

@@ -60,7 +60,7 @@ Deno.test("two servers and four pushers on one file: 20,000 jobs, each exactly o
 
 Deno.test("a job that kills its worker within milliseconds goes to dead after 3 rescues, and its neighbours run", async () => {
   await using bench = await Bench.open();
-  const env = { JOBS_DEAD_AFTER: "2s" };
+  const env = { JOBS_HEARTBEAT_TIMEOUT: "2s" };
   await using _rescuer = await bench.server(["-q", "other"], env);
   const jid = await bench.push("Crash", [bench.notes], { retry: 25 });
   const neighbours = await bench.client.pushBulk({

@@ -16,7 +16,7 @@ function serve(bench: Bench, crontab: readonly CronEntryInput[], env: Record<str
     args: [HANDLERS, "-c", "2"],
     cwd: bench.folder,
     // A busy machine must not make a live process look dead: its jobs would run elsewhere, too.
-    env: { JOBS_CRON: JSON.stringify(crontab), JOBS_DEAD_AFTER: "4s", ...env },
+    env: { JOBS_CRON: JSON.stringify(crontab), JOBS_HEARTBEAT_TIMEOUT: "4s", ...env },
   });
 }
 
@@ -215,7 +215,7 @@ Deno.test("an entry for every process is performed by each, past the store", asy
 Deno.test("one that every process performs is given the time of a stop, and is then aborted", async () => {
   await using bench = await Bench.open();
   const crontab = [entry("house", { every: "1s", class: "Endless", args: [bench.notes], everyProcess: true })];
-  await using server = serve(bench, crontab, { JOBS_TIMEOUT: "0.1s" });
+  await using server = serve(bench, crontab, { JOBS_SHUTDOWN_TIMEOUT: "0.1s" });
   await bench.until(async () => (await bench.readNotes()).length > 0, "it runs");
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);

@@ -61,7 +61,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     // Long enough for the third worker to start on a busy machine before the first one's heartbeat lapses.
-    await using first = await bench.server(["--name", "mail"], { JOBS_DEAD_AFTER: "8s" });
+    await using first = await bench.server(["--name", "mail"], { JOBS_HEARTBEAT_TIMEOUT: "8s" });
     const [{ identity, tag }] = await bench.store.processes() as [WorkerInfo];
     assertEquals(tag, "mail");
     const second = await jobs(["run", bench.handlers, "--name", "mail", "--store", bench.url], {
@@ -101,17 +101,17 @@ Deno.test("a stop ends the waiting for a name at once", async () => {
   assertEquals((await second.status()).code, 0);
 });
 
-Deno.test("--pidfile names the process, is removed at the end, and refused while that process is alive", async () => {
+Deno.test("--pid-file names the process, is removed at the end, and refused while that process is alive", async () => {
   await using bench = await Bench.open();
   const path = `${bench.folder}/pid`;
-  await using first = await bench.server(["--pidfile", path]);
+  await using first = await bench.server(["--pid-file", path]);
   assertEquals(await Deno.readTextFile(path), `${first.pid}\n`);
-  const second = await jobs(["run", bench.handlers, "--pidfile", path, "--store", bench.url]);
+  const second = await jobs(["run", bench.handlers, "--pid-file", path, "--store", bench.url]);
   assertEquals(second.code, 1);
   assertMatch(second.stderr, /^jobs: Pidfile ".*" names process \d+, which is alive; stop that one first\n$/);
   first.kill("SIGKILL");
   await first.status();
-  await using third = await bench.server(["--pidfile", path]);
+  await using third = await bench.server(["--pid-file", path]);
   assertEquals(await Deno.readTextFile(path), `${third.pid}\n`);
   third.kill("SIGTERM");
   await third.status();
@@ -141,10 +141,10 @@ Deno.test("a pidfile that holds something else, or cannot be written, is one cle
   await using bench = await Bench.open();
   const path = `${bench.folder}/notes.txt`;
   await Deno.writeTextFile(path, "precious");
-  const other = await jobs(["run", bench.handlers, "--pidfile", path, "--store", bench.url]);
+  const other = await jobs(["run", bench.handlers, "--pid-file", path, "--store", bench.url]);
   assertEquals([other.code, await Deno.readTextFile(path)], [1, "precious"]);
   assertMatch(other.stderr, /^jobs: Pidfile ".*" holds something else than a process number; name another file\n$/);
-  const absent = await jobs(["run", bench.handlers, "--pidfile", `${bench.folder}/no/pid`, "--store", bench.url]);
+  const absent = await jobs(["run", bench.handlers, "--pid-file", `${bench.folder}/no/pid`, "--store", bench.url]);
   assertEquals(absent.code, 1);
   assertMatch(absent.stderr, /^jobs: Pidfile ".*" cannot be written: .*\n$/);
 });

@@ -15,31 +15,31 @@ interface Case {
 const CASES: readonly Case[] = [
   {
     what: "a port for the dashboard that is taken",
-    args: (folder, port) => ["--web", `${port}`, "--pidfile", `${folder}/pid`],
+    args: (folder, port) => ["--web", `${port}`, "--pid-file", `${folder}/pid`],
     code: 2,
     says: /^jobs: Cannot listen on http:\/\/127\.0\.0\.1:\d+\/: something else listens there; choose another port\n$/,
   },
   {
     what: "an address for the dashboard that is none",
-    args: (folder) => ["--web", "1:2:3", "--pidfile", `${folder}/pid`],
+    args: (folder) => ["--web", "1:2:3", "--pid-file", `${folder}/pid`],
     code: 2,
     says: /^jobs: --web: Address "1:2:3" cannot be read; wanted: .*\n$/,
   },
   {
     what: "handlers that are not there",
-    args: (folder) => [`${folder}/nothing.js`, "--pidfile", `${folder}/pid`],
+    args: (folder) => [`${folder}/nothing.js`, "--pid-file", `${folder}/pid`],
     code: 1,
     says: /^jobs: Handlers ".*\/nothing\.js" cannot be loaded: there is no such file or folder\n$/,
   },
   {
     what: "a pidfile in a folder that is not there",
-    args: (folder) => ["--pidfile", `${folder}/no/pid`],
+    args: (folder) => ["--pid-file", `${folder}/no/pid`],
     code: 1,
     says: /^jobs: Pidfile ".*\/no\/pid" cannot be written: there is no such folder; make it, or name another file\n$/,
   },
   {
     what: "a pidfile that is a folder",
-    args: (folder) => ["--pidfile", folder],
+    args: (folder) => ["--pid-file", folder],
     code: 1,
     says: /^jobs: Pidfile ".*" cannot be written: it is a folder; name a file in it\n$/,
   },

@@ -20,7 +20,7 @@ Deno.test("a job given to a process that died while it was idle runs in another 
   const horses = new HorsePool({
     modules: [HORSES],
     store: { enqueue: () => Promise.reject(new Error()), declaredClasses: () => Promise.resolve([]) },
-    graceMs: 1_000,
+    killAfterMs: 1_000,
     maxMemoryBytes: 0,
     maxJobs: 0,
     clock: systemClock,

@@ -70,9 +70,11 @@ Deno.test("isolated jobs wait while no file descriptor is free for a process, an
   assertEquals(server.complaints.map(({ msg }) => msg), ["Can't start an isolated process, trying again"]);
 });
 
-Deno.test("isolate in the configuration takes any class there, and a horse is replaced after horseJobs", async () => {
+Deno.test("isolate in the configuration takes any class there, and a horse is replaced after maxJobsPerIsolatedProcess", async () => {
   await using bench = await Bench.open();
-  await using _server = await bench.server(["--isolate", "Crash,Note", "-c", "1"], { JOBS_HORSE_JOBS: "1" });
+  await using _server = await bench.server(["--isolate", "Crash,Note", "-c", "1"], {
+    JOBS_MAX_JOBS_PER_ISOLATED_PROCESS: "1",
+  });
   const jid = await bench.push("Crash", [bench.notes], { retry: 0 });
   assertEquals((await dead(bench, jid)).error_class, "Killed:SIGKILL");
   await bench.push("Note", [bench.notes, "after"]);
@@ -89,14 +91,14 @@ export function Stuck() {}
 Stuck.options = { isolate: true, timeout: 1, retry: 0 };
 `,
   );
-  await using _server = await bench.server([handlers], { JOBS_GRACE: "300ms" });
+  await using _server = await bench.server([handlers], { JOBS_KILL_AFTER: "300ms" });
   const jid = await bench.push("Stuck", []);
   assertEquals((await dead(bench, jid)).error_class, "Timeout");
 });
 
 Deno.test("an isolated endless loop leaves the worker's event loop free, and is killed at its timeout", async () => {
   await using bench = await Bench.open();
-  await using server = await bench.server([HORSES], { JOBS_GRACE: "300ms" });
+  await using server = await bench.server([HORSES], { JOBS_KILL_AFTER: "300ms" });
   await warm(bench, server);
   const pulse = await bench.push("Pulse", [bench.notes]);
   const endless = await bench.push("Spin", [bench.notes]);
@@ -117,7 +119,7 @@ Deno.test("an isolated endless loop leaves the worker's event loop free, and is 
 
 Deno.test("a handler that listens ends at its timeout by itself, and its horse goes on", async () => {
   await using bench = await Bench.open();
-  await using server = await bench.server([HORSES, "-c", "1"], { JOBS_GRACE: "1h" });
+  await using server = await bench.server([HORSES, "-c", "1"], { JOBS_KILL_AFTER: "1h" });
   const pid = await warm(bench, server);
   const jid = await bench.push("ListenAway", [bench.notes], { timeout: 2 });
   assertEquals(await noted(bench, "listen"), pid);
@@ -199,7 +201,7 @@ Deno.test("no horse outlives its parent, though its handler spins and the parent
 
 Deno.test("at a stop, isolated jobs go back to their queue and their horses end", async () => {
   await using bench = await Bench.open();
-  await using server = await bench.server([HORSES, "-t", "100ms"], { JOBS_GRACE: "100ms" });
+  await using server = await bench.server([HORSES, "-t", "100ms"], { JOBS_KILL_AFTER: "100ms" });
   const jid = await bench.push("Spin", [bench.notes]);
   const pid = await noted(bench, "spin");
   server.kill("SIGTERM");

@@ -70,7 +70,7 @@ Deno.test("what the server says about a job is dropped below the job's level, to
     await onEach("listen"),
   ];
   // Enough for those that stay, and the one that releases.
-  await using server = await bench.server([file, "-c", "11", "-t", "100ms"], { JOBS_GRACE: "1ms" });
+  await using server = await bench.server([file, "-c", "11", "-t", "100ms"], { JOBS_KILL_AFTER: "1ms" });
   for (const jid of [...cancelled, ...givenBack]) await bench.noted(`start ${jid}`);
   await jobs(["cancel", ...cancelled, "--store", bench.url]);
   for (const jid of cancelled) await bench.noted(`Cancelled ${jid}`);

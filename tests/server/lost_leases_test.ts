@@ -10,7 +10,7 @@ import { startRedis } from "../support/redis.ts";
 const LOST = "Leases lost: this process was taken for dead, and these jobs run again elsewhere";
 
 /** Only the one that is frozen counts as dead, however busy the machine is. */
-const PATIENT = { JOBS_DEAD_AFTER: "3s" };
+const PATIENT = { JOBS_HEARTBEAT_TIMEOUT: "3s" };
 
 /** A process is frozen past its heartbeat while it performs a job; another performs it; the first wakes up. */
 async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<void> {

@@ -24,7 +24,7 @@ async function serve(bench: Bench, args: readonly string[] = [], env = {}): Prom
 Deno.test("--processes keeps so many running, with one pidfile and numbered names; TERM stops them all", async () => {
   await using bench = await Bench.open();
   const path = `${bench.folder}/pid`;
-  await using server = await serve(bench, ["--pidfile", path, "--name", "mail"]);
+  await using server = await serve(bench, ["--pid-file", path, "--name", "mail"]);
   assertEquals(await Deno.readTextFile(path), `${server.pid}\n`);
   const processes = await bench.store.processes();
   assertEquals(processes.map((process) => process.tag).sort(), ["mail.1", "mail.2"]);
@@ -213,5 +213,5 @@ Deno.test("what keeps the first from starting is said once, and its code is ours
   assertMatch(stderr, /^jobs: Handlers ".*" cannot be loaded: Error: at import.*\n$/);
   const wrong = await jobs(["run", bench.handlers, "--processes", "many", "--store", bench.url]);
   assertEquals(wrong.code, 2);
-  assertMatch(wrong.stderr, /many.*wanted: a whole number from 1 to 256, or auto for one per core/);
+  assertMatch(wrong.stderr, /many.*expected a whole number from 1 to 256, or auto for one per core/);
 });

@@ -13,7 +13,7 @@ async function serve(bench: Bench, script: string, env: Record<string, string> =
 function serveExec(bench: Bench, exec: string[], env: Record<string, string> = {}, more = {}): Promise<JobsProcess> {
   return bench.server([], {
     JOBS_EXEC: JSON.stringify([{ class: "Program", exec, retry: 0, ...more }]),
-    JOBS_GRACE: "200ms",
+    JOBS_KILL_AFTER: "200ms",
     ...env,
   });
 }
@@ -91,7 +91,7 @@ Deno.test("a program that ignores TERM is killed at its timeout, with its grandc
 Deno.test("a program that hears TERM may end in order", async () => {
   await using bench = await Bench.open();
   const script = `trap 'echo ended >> $notes; exit 0' TERM; echo started >> $notes; while :; do sleep 0.05; done`;
-  await using _server = await serve(bench, script, { JOBS_GRACE: "1h" }, { timeout: "3s" });
+  await using _server = await serve(bench, script, { JOBS_KILL_AFTER: "1h" }, { timeout: "3s" });
   assertEquals((await dead(bench, await bench.push("Program", [])))[0], "Timeout");
   assertEquals(await bench.readNotes(), ["started", "ended"]);
 });

@@ -14,9 +14,9 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals((await command("limit", "reports", "--running", "2")).stdout, "reports: 2 at once (0 of 2 run)\n");
     for (let i = 0; i < 4; i++) await bench.push("Listen", [bench.notes], { queue: "reports" });
 
-    await using first = await bench.server(queues, { JOBS_DEAD_AFTER: "2s", JOBS_HEARTBEAT: "500ms" });
+    await using first = await bench.server(queues, { JOBS_HEARTBEAT_TIMEOUT: "2s", JOBS_HEARTBEAT: "500ms" });
     await bench.until(async () => await starts() === 2);
-    await using second = await bench.server(queues, { JOBS_DEAD_AFTER: "2s", JOBS_HEARTBEAT: "500ms" });
+    await using second = await bench.server(queues, { JOBS_HEARTBEAT_TIMEOUT: "2s", JOBS_HEARTBEAT: "500ms" });
     await bench.push("Note", [bench.notes, "not limited"]);
     await bench.noted("not limited");
     assertEquals(await starts(), 2);

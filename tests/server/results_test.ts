@@ -151,7 +151,7 @@ Deno.test("how long is as the push, the class or the configuration says", async 
 
 Deno.test("with retention.done, every finished job is kept", async () => {
   await using bench = await Bench.open();
-  await using _server = await bench.server([], { JOBS_DONE_TTL: "1h" });
+  await using _server = await bench.server([], { JOBS_RETENTION_SUCCEEDED: "1h" });
   const jid = await bench.push("Noop", []);
   assertEquals((await bench.client.result(jid))?.state, "done");
 });

@@ -32,7 +32,7 @@ async function open(
     store: url,
     storeOptions: { clock },
     jobs: [defineJob("Act", perform as (ctx: JobContext, ...args: unknown[]) => unknown, more.options)],
-    settings: { timeoutMs: 100 },
+    settings: { shutdownTimeoutMs: 100 },
     log: false,
     ...(more.hooks && { hooks: more.hooks }),
     ...(more.middleware && { performMiddleware: more.middleware }),

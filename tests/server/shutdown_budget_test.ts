@@ -38,7 +38,7 @@ Deno.test("a store that never answers holds up a stop by one bound beyond the de
     started.resolve();
     return new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
   });
-  const settings = { ...defaultSettings(), concurrency: 2, timeoutMs: 2_000 };
+  const settings = { ...defaultSettings(), concurrency: 2, shutdownTimeoutMs: 2_000 };
   const launcher = new Launcher({ store, storeUrl: "sqlite::memory:", registry, settings, clock });
   await launcher.start();
   await launcher.client.push({ class: "Hang", args: [] });
@@ -49,7 +49,7 @@ Deno.test("a store that never answers holds up a stop by one bound beyond the de
   let hasStopped = false;
   const stopped = launcher.stop().then(() => hasStopped = true);
   await clock.turn();
-  await clock.advance(settings.timeoutMs + SHUTDOWN_BUDGET_MS - 10);
+  await clock.advance(settings.shutdownTimeoutMs + SHUTDOWN_BUDGET_MS - 10);
   assert(!hasStopped, "it waits for the store");
   // Those that come after look once more whether there is an answer.
   for (let i = 0; i < 100 && !hasStopped; i++) await clock.advance(1);
@@ -110,7 +110,7 @@ Deno.test("a stop is heard while quiet, and a resume after it, wait for a taking
   await using real = await openStore("sqlite::memory:");
   const { store, mute } = mutable(real);
   const clock = new FakeClock();
-  const settings = { ...defaultSettings(), timeoutMs: 0 };
+  const settings = { ...defaultSettings(), shutdownTimeoutMs: 0 };
   const launcher = new Launcher({ store, storeUrl: "sqlite::memory:", registry: new Registry(), settings, clock });
   await launcher.start();
   mute();

@@ -74,7 +74,7 @@ for (const signal of ["SIGTSTP", "SIGUSR1"] as const) {
 Deno.test("USR2 reopens the log file: not one line is lost", async () => {
   await using bench = await Bench.open();
   const log = `${bench.folder}/jobs.log`;
-  const server = new JobsProcess({ store: bench.url, args: [bench.handlers, "--logfile", log, "-c", "1"] });
+  const server = new JobsProcess({ store: bench.url, args: [bench.handlers, "--log-file", log, "-c", "1"] });
   await using _server = server;
   const total = 300;
   await bench.until(async () => (await bench.store.processes()).length === 1);
@@ -113,7 +113,7 @@ Deno.test("HUP reads the configuration again; a broken file changes nothing and 
   await write({ queues: ["c"], concurrency: "many" });
   server.kill("SIGHUP");
   const line = await server.logged("Could not do what was asked");
-  assertMatch(String(line.error), /"concurrency" is "many"; wanted: a whole number/);
+  assertMatch(String(line.error), /invalid "concurrency" "many": expected a whole number/);
   const jid = await bench.push("Note", [bench.notes, "still"], { queue: "b" });
   await bench.noted("still");
   await server.logged("Start", { jid }); // debug is on

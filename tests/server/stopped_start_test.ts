@@ -53,7 +53,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     await using bench = await Bench.open();
     using store = muteServer();
     const pidfile = `${bench.folder}/pid`;
-    await using server = new JobsProcess({ store: store.url, args: [bench.handlers, "--pidfile", pidfile] });
+    await using server = new JobsProcess({ store: store.url, args: [bench.handlers, "--pid-file", pidfile] });
     await store.asked;
     assert(await exists(pidfile));
     server.kill(signal);

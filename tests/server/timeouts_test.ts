@@ -25,7 +25,7 @@ Deno.test("an inline handler hears its timeout and fails with it; the push says 
 
 Deno.test("a handler that does not listen is reported and shown, keeps its lease, and fails when it ends", async () => {
   await using bench = await Bench.open();
-  await using server = await bench.server([], { JOBS_GRACE: "100ms" });
+  await using server = await bench.server([], { JOBS_KILL_AFTER: "100ms" });
   const jid = await bench.push("Ignore", [bench.notes], { timeout: "100ms", retry: 0 });
   await server.logged("Handler does not listen to its signal and runs on; only isolate: true could end it", { jid });
   assertEquals((await bench.store.find(jid)).map((entry) => entry.place.in), ["leased"]);
@@ -77,7 +77,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals([result.code, result.stdout], [0, `${queued} removed\n${scheduled} removed\n`]);
     await gone(bench, queued);
 
-    await using server = await bench.server([HORSES, "-c", "4"], { JOBS_GRACE: "200ms" });
+    await using server = await bench.server([HORSES, "-c", "4"], { JOBS_KILL_AFTER: "200ms" });
     const failing = await bench.push("Fail", [], { retry: 5, retry_for: 1e6, class: "Missing" });
     await bench.until(async () => (await bench.store.find(failing))[0]?.place.in === "retry");
     assertEquals((await cancel(failing)).stdout, `${failing} removed\n`);
@@ -107,7 +107,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
 
 Deno.test("a job that was cancelled and does not listen is cancelled for good when the server stops", async () => {
   await using bench = await Bench.open();
-  await using server = await bench.server(["-c", "2", "-t", "0"], { JOBS_GRACE: "1ms" });
+  await using server = await bench.server(["-c", "2", "-t", "0"], { JOBS_KILL_AFTER: "1ms" });
   const [cancelled, other] = [await bench.push("Hang", [bench.notes]), await bench.push("Hang", [bench.notes])];
   for (const jid of [cancelled, other]) await bench.noted(`start ${jid}`);
   await jobs(["cancel", cancelled, "--store", bench.url]);
@@ -124,7 +124,7 @@ Deno.test("a job that was cancelled and does not listen is cancelled for good wh
 
 Deno.test("a job whose time is over and that does not listen has failed when the server stops, and does not run again for free", async () => {
   await using bench = await Bench.open();
-  await using server = await bench.server(["-c", "2", "-t", "0"], { JOBS_GRACE: "1ms" });
+  await using server = await bench.server(["-c", "2", "-t", "0"], { JOBS_KILL_AFTER: "1ms" });
   const [last, again] = await Promise.all(
     [0, 5].map((retry) => bench.push("Hang", [bench.notes], { timeout: 0.05, retry })),
   );

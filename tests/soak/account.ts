@@ -19,7 +19,7 @@ export interface Evidence {
   readonly dead: readonly string[];
   readonly left: readonly string[];
   /** A worker without a heartbeat for this long is offline. */
-  readonly deadAfterMs: number;
+  readonly heartbeatTimeoutMs: number;
   /** How long a stopping worker waits for its jobs. */
   readonly shutdownTimeoutMs: number;
   /** A job whose worker went offline this often goes to `dead`. */
@@ -147,9 +147,9 @@ class Hits {
 
   /** Whether the worker had been frozen or cut off past its timeout shortly before the run began. */
   wasAwayBefore(run: Run): boolean {
-    const { deadAfterMs } = this.#evidence;
+    const { heartbeatTimeoutMs } = this.#evidence;
     return this.#incidents(run).some(({ effect, from, to }) =>
-      effect === "away" && this.#isPastTimeout(from, to) && from < run.start && run.start < to + 2 * deadAfterMs
+      effect === "away" && this.#isPastTimeout(from, to) && from < run.start && run.start < to + 2 * heartbeatTimeoutMs
     );
   }
 
@@ -158,12 +158,12 @@ class Hits {
   }
 
   #isHit(run: Run, { effect, from, to }: Incident): boolean {
-    const { shutdownTimeoutMs, deadAfterMs } = this.#evidence;
+    const { shutdownTimeoutMs, heartbeatTimeoutMs } = this.#evidence;
     const { start, end = Infinity, why } = run;
     if (effect === "gone") return start <= from + STEP_MS && from <= this.#settledBy(run, SETTLE_MS);
     if (effect === "away") {
       // What it started after it was offline, it should have asked for first.
-      const isStartedInTime = start < Math.min(to, from + deadAfterMs + STEP_MS);
+      const isStartedInTime = start < Math.min(to, from + heartbeatTimeoutMs + STEP_MS);
       return this.#isPastTimeout(from, to) && isStartedInTime && from <= this.#settledBy(run, SETTLE_MS);
     }
     if (start > to || end < from) return this.#settledBy(run, 0) > to && start <= to;
@@ -172,7 +172,7 @@ class Hits {
   }
 
   #isPastTimeout(from: number, to: number): boolean {
-    return to - from >= this.#evidence.deadAfterMs - BEAT_SLACK_MS;
+    return to - from >= this.#evidence.heartbeatTimeoutMs - BEAT_SLACK_MS;
   }
 
   /**

@@ -12,7 +12,7 @@ import type { Incident, Push, Run } from "./records.ts";
 
 const EMPTY: Evidence = {
   ...{ runs: [], pushes: [], incidents: [], outages: [], dead: [], left: [] },
-  ...{ deadAfterMs: 3_000, shutdownTimeoutMs: 2_000, maxRescues: 3 },
+  ...{ heartbeatTimeoutMs: 3_000, shutdownTimeoutMs: 2_000, maxRescues: 3 },
 };
 
 /** A run of job `a` by process 1 from 10 s to 11 s, which ended well. */

@@ -22,7 +22,7 @@ export interface CastOptions {
   readonly pushers: number;
   readonly rate: number;
   readonly seed: number;
-  readonly deadAfterMs: number;
+  readonly heartbeatTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
   readonly maxRescues: number;
 }
@@ -52,18 +52,27 @@ export class Cast {
 
   /** Starts the workers; resolves when all of them have registered. */
   async startWorkers(): Promise<void> {
-    const { workers, ground, deadAfterMs, shutdownTimeoutMs, maxRescues } = this.#options;
+    const { workers, ground, heartbeatTimeoutMs, shutdownTimeoutMs, maxRescues } = this.#options;
     const started = WORKERS.slice(0, workers);
     for (const [i, { kind, args }] of started.entries()) {
       const line = await ground.line();
       const command = [
-        ...[...jobsCommand(), "run", HANDLERS, "--store", line.url, "--timeout", `${shutdownTimeoutMs}ms`, ...args],
+        ...[
+          ...jobsCommand(),
+          "run",
+          HANDLERS,
+          "--store",
+          line.url,
+          "--shutdown-timeout",
+          `${shutdownTimeoutMs}ms`,
+          ...args,
+        ],
         ...QUEUES.flatMap((queue) => ["--queue", queue]),
       ];
       const program = this.#program(`worker-${i + 1}`, command, {
         JOBS_LOG_FORMAT: "json",
         JOBS_HEARTBEAT: "300ms",
-        JOBS_DEAD_AFTER: `${deadAfterMs}ms`,
+        JOBS_HEARTBEAT_TIMEOUT: `${heartbeatTimeoutMs}ms`,
         JOBS_MAX_RESCUES: `${maxRescues}`,
         SOAK_JOURNAL: `${this.#options.folder}/journal`,
       });

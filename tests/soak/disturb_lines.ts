@@ -11,9 +11,9 @@ import { pause } from "./uptime.ts";
 /** Round trips of a slow line stay below the heartbeat timeout: it is not a cause of lapses. */
 const SLOWEST_MS = 300;
 
-/** @param deadAfterMs a worker without a heartbeat for this long is offline */
-export function lineDisturbances(deadAfterMs: number): Disturbance[] {
-  const pastTimeout = [deadAfterMs + 1_000, deadAfterMs + 4_000] as const;
+/** @param heartbeatTimeoutMs a worker without a heartbeat for this long is offline */
+export function lineDisturbances(heartbeatTimeoutMs: number): Disturbance[] {
+  const pastTimeout = [heartbeatTimeoutMs + 1_000, heartbeatTimeoutMs + 4_000] as const;
   const kind = (name: string, weight: number, forMs: readonly [number, number], run: Disturbance["run"]) =>
     ({ name, weight, hits: "any program", forMs, run }) as const;
   return [
@@ -24,7 +24,12 @@ export function lineDisturbances(deadAfterMs: number): Disturbance[] {
       pastTimeout,
       (scene) => away(scene, "blackhole", (proxy) => proxy.cut()),
     ),
-    kind("hold a line for a moment", 1, [100, deadAfterMs / 3], (scene) => away(scene, "held", (proxy) => proxy)),
+    kind(
+      "hold a line for a moment",
+      1,
+      [100, heartbeatTimeoutMs / 3],
+      (scene) => away(scene, "held", (proxy) => proxy),
+    ),
     kind("cut a line", 2, [0, 0], ({ target }) => Promise.resolve(proxyOf(target.line).cut())),
     kind("lose an answer", 4, [0, 0], ({ target, random }) => {
       proxyOf(target.line).cutNextAnswer(random.chance(0.5) ? 0 : random.between(1, 300));

@@ -14,9 +14,9 @@ import { pause } from "./uptime.ts";
 /** On a busy machine, or while the store is down, a new process that does not start ends the replacing. */
 const REPLACED_WITHIN_MS = 20_000;
 
-/** @param deadAfterMs a worker without a heartbeat for this long is offline */
-export function processDisturbances(deadAfterMs: number): Disturbance[] {
-  const pastTimeout = [deadAfterMs + 1_000, deadAfterMs + 4_000] as const;
+/** @param heartbeatTimeoutMs a worker without a heartbeat for this long is offline */
+export function processDisturbances(heartbeatTimeoutMs: number): Disturbance[] {
+  const pastTimeout = [heartbeatTimeoutMs + 1_000, heartbeatTimeoutMs + 4_000] as const;
   return [
     {
       name: "kill a worker",
@@ -35,7 +35,7 @@ export function processDisturbances(deadAfterMs: number): Disturbance[] {
     },
     { name: "reload a worker", weight: 1, hits: "worker", forMs: [0, 0], run: reload },
     { name: "freeze past the timeout", weight: 3, hits: "worker", forMs: pastTimeout, run: freeze },
-    { name: "freeze for a moment", weight: 1, hits: "worker", forMs: [200, deadAfterMs / 3], run: freeze },
+    { name: "freeze for a moment", weight: 1, hits: "worker", forMs: [200, heartbeatTimeoutMs / 3], run: freeze },
     { name: "quiet a worker", weight: 1, hits: "worker", forMs: [500, 4_000], run: quiet },
     { name: "poison", weight: 0.5, hits: "worker", forMs: [0, 0], run: ({ push }) => push("Poison") },
     {

@@ -20,7 +20,7 @@ interface Options extends Omit<GroundOptions, "folder"> {
 }
 
 /** @returns what can be done to the server; clock jumps only where there is a clock to move */
-export function redisDisturbances({ redis, clock, incidents, deadAfterMs }: Options): Disturbance[] {
+export function redisDisturbances({ redis, clock, incidents, heartbeatTimeoutMs }: Options): Disturbance[] {
   const cli = (...args: string[]) => redis.cli(...args).then(() => {});
   const kind = (name: string, weight: number, forMs: readonly [number, number], run: Disturbance["run"]) =>
     ({ name, weight, hits: "store", forMs, run }) as const;
@@ -34,17 +34,22 @@ export function redisDisturbances({ redis, clock, incidents, deadAfterMs }: Opti
     });
   return [
     kind("kill Redis", 2, [0, 1_500], down),
-    kind("kill Redis past the timeout", 2, [deadAfterMs + 1_000, deadAfterMs + 4_000], down),
-    kind("freeze Redis", 1, [300, deadAfterMs + 3_000], ({ forMs }) =>
-      incidents.outage("redis frozen", async () => {
-        redis.signal("SIGSTOP");
-        await pause(forMs);
-        redis.signal("SIGCONT");
-      })),
+    kind("kill Redis past the timeout", 2, [heartbeatTimeoutMs + 1_000, heartbeatTimeoutMs + 4_000], down),
+    kind(
+      "freeze Redis",
+      1,
+      [300, heartbeatTimeoutMs + 3_000],
+      ({ forMs }) =>
+        incidents.outage("redis frozen", async () => {
+          redis.signal("SIGSTOP");
+          await pause(forMs);
+          redis.signal("SIGCONT");
+        }),
+    ),
     kind(
       "pause Redis",
       2,
-      [500, deadAfterMs + 2_000],
+      [500, heartbeatTimeoutMs + 2_000],
       ({ forMs, random }) =>
         incidents.outage("redis paused", async () => {
           await cli("CLIENT", "PAUSE", String(Math.round(forMs)), random.chance(0.5) ? "WRITE" : "ALL");

@@ -23,7 +23,7 @@ interface Options extends Omit<GroundOptions, "folder"> {
 }
 
 /** @returns what can be done to the file; a full disk and clock jumps only where there is a disk or a clock for that */
-export function sqliteDisturbances({ file, disk, clock, incidents, deadAfterMs }: Options): Disturbance[] {
+export function sqliteDisturbances({ file, disk, clock, incidents, heartbeatTimeoutMs }: Options): Disturbance[] {
   const kind = (name: string, weight: number, forMs: readonly [number, number], run: Disturbance["run"]) =>
     ({ name, weight, hits: "store", forMs, run }) as const;
   const lock: Disturbance["run"] = ({ forMs }) =>
@@ -39,9 +39,9 @@ export function sqliteDisturbances({ file, disk, clock, incidents, deadAfterMs }
     });
   return [
     kind("lock the file", 2, [300, 2_000], lock),
-    kind("lock the file past the timeout", 4, [deadAfterMs + 1_000, deadAfterMs + 9_000], lock),
+    kind("lock the file past the timeout", 4, [heartbeatTimeoutMs + 1_000, heartbeatTimeoutMs + 9_000], lock),
     ...(disk === undefined ? [] : [
-      kind("full disk", 3, [500, deadAfterMs + 3_000], ({ forMs }) =>
+      kind("full disk", 3, [500, heartbeatTimeoutMs + 3_000], ({ forMs }) =>
         incidents.outage("full disk", async () => {
           await disk.fill();
           await pause(forMs);

@@ -38,5 +38,5 @@ export interface GroundOptions {
   /** An empty folder. */
   readonly folder: string;
   /** A worker without a heartbeat for this long is offline. */
-  readonly deadAfterMs: number;
+  readonly heartbeatTimeoutMs: number;
 }

@@ -44,7 +44,7 @@ export function readOptions(argv: readonly string[]): CommandLine {
     durationMs: 1_000 * number("seconds", 60 * number("minutes", 1, 0.1, 10_000), 1, 600_000),
     workers: number("workers", 4, 2, 5),
     rate: number("rate", 60, 1, 1_000),
-    deadAfterMs: 1_000 * number("timeout", 3, 1, 60),
+    heartbeatTimeoutMs: 1_000 * number("timeout", 3, 1, 60),
     keep: given.keep,
     ...(only !== undefined && only !== "" && { only: only.split(",") }),
   };

@@ -31,14 +31,14 @@ export class ProxiedLine implements Line {
 }
 
 /** Starts the server, with an append-only file that is forced to disk at each write. */
-export async function openRedisGround({ incidents, folder, deadAfterMs }: GroundOptions): Promise<Ground> {
+export async function openRedisGround({ incidents, folder, heartbeatTimeoutMs }: GroundOptions): Promise<Ground> {
   const clock = await ShiftedClock.make(folder);
   const redis = await startRedis({ aof: "always", ...(clock && { env: clock.env }) });
   const store = await openStore(redis.url);
   const lines: ProxiedLine[] = [];
   const disturbances: Disturbance[] = [
-    ...lineDisturbances(deadAfterMs),
-    ...redisDisturbances({ redis, clock, incidents, deadAfterMs }),
+    ...lineDisturbances(heartbeatTimeoutMs),
+    ...redisDisturbances({ redis, clock, incidents, heartbeatTimeoutMs }),
   ];
   return {
     kind: "redis",

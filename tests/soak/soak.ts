@@ -37,7 +37,7 @@ export interface SoakOptions {
   /** Jobs pushed per second, not counting those pushed in bulk. */
   readonly rate: number;
   /** A worker without a heartbeat for this long is offline. */
-  readonly deadAfterMs: number;
+  readonly heartbeatTimeoutMs: number;
   /** Only disturbances whose name contains one of these; default all. */
   readonly only?: readonly string[];
   /** An empty folder for logs and ledgers. */
@@ -74,11 +74,11 @@ const CRON_ENTRIES = ["tick", "tock"];
  * @throws what `signal` aborts with; then nothing is left either
  */
 export async function soak(options: SoakOptions): Promise<SoakResult> {
-  const { folder, deadAfterMs, signal = new AbortController().signal } = options;
+  const { folder, heartbeatTimeoutMs, signal = new AbortController().signal } = options;
   using log = await Deno.open(`${folder}/disturbances.log`, { append: true, create: true });
   const incidents = new Incidents((line) => void log.writeSync(new TextEncoder().encode(`${line}\n`)));
   const open = options.store === "redis" ? openRedisGround : openSqliteGround;
-  await using ground = await open({ incidents, folder, deadAfterMs });
+  await using ground = await open({ incidents, folder, heartbeatTimeoutMs });
   const id = crypto.randomUUID();
   const cast = new Cast({ ...options, ...LIMITS, ground, incidents, id, pushers: PUSHERS });
   const aborted = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -98,12 +98,12 @@ interface Parts {
 }
 
 async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: Parts): Promise<SoakResult> {
-  const { folder, deadAfterMs, only } = options;
+  const { folder, heartbeatTimeoutMs, only } = options;
   const { store } = ground;
   await prepare(ground);
   await cast.startWorkers();
   await cast.startPushers();
-  const disturbances = [...processDisturbances(deadAfterMs), ...ground.disturbances]
+  const disturbances = [...processDisturbances(heartbeatTimeoutMs), ...ground.disturbances]
     .filter(({ name }) => only?.some((part) => name.includes(part)) ?? true);
   const planned = plan(new Random(options.seed), { ...options, disturbances, pushers: PUSHERS });
   const stage = { targets: cast.targets, incidents, store, ...operator(ground, `${folder}/ledger-0`) };
@@ -119,7 +119,7 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
   const runs = runsOf(readLines<JournalLine>([`${folder}/journal`]));
   const pushes = readLines<Push>(Array.from({ length: PUSHERS + 1 }, (_, i) => `${folder}/ledger-${i}`));
   const evidence = { runs, pushes, incidents: incidents.incidents, outages: incidents.outages };
-  const all = { ...evidence, ...places, ...LIMITS, deadAfterMs };
+  const all = { ...evidence, ...places, ...LIMITS, heartbeatTimeoutMs };
   await Deno.writeTextFile(`${folder}/evidence.json`, JSON.stringify(all));
   return {
     options,

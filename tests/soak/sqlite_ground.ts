@@ -13,7 +13,7 @@ import { ShiftedClock } from "./shifted_clock.ts";
 const DISK_BYTES = 512 * 1024 ** 2;
 
 /** Makes the file. */
-export async function openSqliteGround({ incidents, folder, deadAfterMs }: GroundOptions): Promise<Ground> {
+export async function openSqliteGround({ incidents, folder, heartbeatTimeoutMs }: GroundOptions): Promise<Ground> {
   const disk = await Disk.mount(`${folder}/disk`);
   const clock = await ShiftedClock.make(folder);
   const file = `${disk?.folder ?? folder}/jobs.db`;
@@ -23,7 +23,7 @@ export async function openSqliteGround({ incidents, folder, deadAfterMs }: Groun
     kind: "sqlite",
     store,
     env: clock?.env ?? {},
-    disturbances: sqliteDisturbances({ file, disk, clock, incidents, deadAfterMs }),
+    disturbances: sqliteDisturbances({ file, disk, clock, incidents, heartbeatTimeoutMs }),
     leftOut: [
       ...(disk ? [] : ["full disk: only root may mount one"]),
       ...(clock ? [] : ["clock jumps: no C compiler (cc)"]),

@@ -26,7 +26,7 @@ const launcher = new Launcher({
   store,
   storeUrl,
   registry,
-  settings: { ...defaultSettings(), concurrency: 1, timeoutMs: 100 },
+  settings: { ...defaultSettings(), concurrency: 1, shutdownTimeoutMs: 100 },
   shutdownBudgetMs: Number(shutdownBudgetMs),
   clock,
 });

@@ -33,7 +33,7 @@ const TIMEOUT_MS = 60_000;
  * For processes that are to count as dead when they are, and for those that find out: soon, but not for a machine that
  * stands still for a while. All others count as alive for as long as any test takes.
  */
-export const MORTAL = { JOBS_DEAD_AFTER: "3s" };
+export const MORTAL = { JOBS_HEARTBEAT_TIMEOUT: "3s" };
 
 /** A running `jobs run`. */
 export class JobsProcess implements AsyncDisposable {
@@ -48,7 +48,7 @@ export class JobsProcess implements AsyncDisposable {
     const [program, ...rest] = command ?? [...jobsCommand(), "run", "--store", store, ...args];
     this.#child = new Deno.Command(program!, {
       args: rest,
-      env: { JOBS_LOG_FORMAT: "json", JOBS_HEARTBEAT: "200ms", JOBS_DEAD_AFTER: "5m", ...env },
+      env: { JOBS_LOG_FORMAT: "json", JOBS_HEARTBEAT: "200ms", JOBS_HEARTBEAT_TIMEOUT: "5m", ...env },
       stdin: "null",
       stdout: "null",
       stderr: "piped",

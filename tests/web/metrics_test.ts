@@ -49,7 +49,11 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
   const args = [handlers, "-C", config, "-c", "4", "--web", web.slice(7, -1)];
   // Too late by the time that anybody takes it.
   await bench.push("Note", [bench.notes], { expires_in: 0.001 });
-  await using server = new JobsProcess({ store: bench.url, args, env: { ...MORTAL, JOBS_HORSE_JOBS: "1" } });
+  await using server = new JobsProcess({
+    store: bench.url,
+    args,
+    env: { ...MORTAL, JOBS_MAX_JOBS_PER_ISOLATED_PROCESS: "1" },
+  });
   await server.logged("Ready");
   await bench.push("Fail", []);
   await bench.push("Fail", [], { retry: false });

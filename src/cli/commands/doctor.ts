@@ -47,8 +47,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     printTable(
       [{ heading: "setting", is: "whole" }, "value", { heading: "from", is: "optional" }],
       settings.map((
-        { key, value, wanted, origin },
-      ) => [key, cutText(shownValue(value, wanted), MAX_VALUE), origin]),
+        { key, value, expected, origin },
+      ) => [key, cutText(shownValue(value, expected), MAX_VALUE), origin]),
       "",
     );
   }
@@ -77,8 +77,8 @@ async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Prom
   return why === undefined ? 0 : 1;
 }
 
-function shownValue(value: unknown, wanted: string): string {
+function shownValue(value: unknown, expected: string): string {
   // What is a duration says so in what it wants; inside, it is milliseconds.
-  if (typeof value === "number" && value > 0 && wanted.startsWith("a duration")) return formatDuration(value);
+  if (typeof value === "number" && value > 0 && expected.startsWith("a duration")) return formatDuration(value);
   return typeof value === "string" ? value : JSON.stringify(value) ?? "";
 }

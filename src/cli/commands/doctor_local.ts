@@ -78,7 +78,7 @@ export async function checkCron(config: LoadedConfig): Promise<Finding[]> {
 
 /** Whether what a server writes beside the store can be written: its log and its pidfile. */
 export async function checkFiles({ settings }: LoadedConfig): Promise<Finding[]> {
-  const files = [["log.file", settings.logFile], ["pidfile", settings.pidfile]] as const;
+  const files = [["log.file", settings.logFile], ["pidFile", settings.pidFile]] as const;
   const findings: Finding[] = [];
   for (const [key, path] of files) {
     if (path === undefined) continue;

@@ -33,7 +33,8 @@ export async function HardJob(ctx, name, count) { … }
   -q, --queue NAME[,WEIGHT]   take from this queue; repeat for more. Without weights in strict order.
                               Default: default, then those that handlers name in their options
   -c, --concurrency N         how many jobs at once (10)
-  -t, --timeout DURATION      how long a stop waits for running jobs (25s)
+  -t, --shutdown-timeout DURATION
+                              how long a stop waits for running jobs (25s)
   -C, --config FILE           the configuration; else jobs.json, .jsonc, .yml or .yaml in this folder
   -e, --environment NAME      the configuration's section under "environments"
       --isolate CLASS,…       run these classes in processes of their own; '*' for all
@@ -44,9 +45,9 @@ export async function HardJob(ctx, name, count) { … }
       --max-jobs N            end after so many jobs
       --max-idle DURATION     end when there was nothing to do for so long
       --name NAME             shown beside the process; refused while a live process has it
-      --pidfile FILE          say there which process this is; refused while that process is alive
+      --pid-file FILE          say there which process this is; refused while that process is alive
       --tag WORD              shown beside the process in jobs ps
-      --logfile FILE          append the log there; USR2 reopens it
+      --log-file FILE          append the log there; USR2 reopens it
       --log-level LEVEL       debug, info, warn or error (info)
       --log-format FORMAT     auto, pretty or json
       --web [HOST:]PORT       show the dashboard there, too (see jobs web --help)
@@ -61,7 +62,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     ...COMMON_FLAGS,
     queue: { takes: "list", short: "q" },
     concurrency: { takes: "text", short: "c" },
-    timeout: { takes: "text", short: "t" },
+    "shutdown-timeout": { takes: "text", short: "t" },
     isolate: { takes: "text" },
     "max-memory": { takes: "text" },
     processes: { takes: "text" },
@@ -69,9 +70,9 @@ export async function run(argv: readonly string[]): Promise<number> {
     "max-jobs": { takes: "text" },
     "max-idle": { takes: "text" },
     name: { takes: "text" },
-    pidfile: { takes: "text" },
+    "pid-file": { takes: "text" },
     tag: { takes: "text" },
-    logfile: { takes: "text" },
+    "log-file": { takes: "text" },
     "log-level": { takes: "text" },
     "log-format": { takes: "text" },
     web: { takes: "text" },
@@ -80,7 +81,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     handlers: args.length > 0 ? args : undefined,
     queues: flags.queue.length > 0 ? flags.queue : undefined,
     concurrency: flags.concurrency,
-    timeoutMs: flags.timeout,
+    shutdownTimeoutMs: flags["shutdown-timeout"],
     isolate: flags.isolate,
     maxMemoryBytes: flags["max-memory"],
     processes: flags.processes,
@@ -88,9 +89,9 @@ export async function run(argv: readonly string[]): Promise<number> {
     maxJobs: flags["max-jobs"],
     maxIdleMs: flags["max-idle"],
     name: flags.name,
-    pidfile: flags.pidfile,
+    pidFile: flags["pid-file"],
     tag: flags.tag,
-    logFile: flags.logfile,
+    logFile: flags["log-file"],
     logLevel: flags["log-level"],
     logFormat: flags["log-format"] ?? (flags.json ? "json" : undefined),
     webListen: flags.web,
@@ -133,7 +134,7 @@ async function serve(
 ): Promise<number> {
   const { settings, file } = config;
   const say = logger("run");
-  await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
+  await using _pidfile = settings.pidFile === undefined ? undefined : await writePidfile(settings.pidFile);
   const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
   await using systemd = Systemd.fromEnvironment(logger("systemd"));
   const stopWithParent = () => inbox.put({ verb: "stop", by: "end of the parent" });

@@ -27,7 +27,7 @@ export async function runMany({ settings, warnings }: LoadedConfig, argv: readon
   const say = logger("supervisor");
   const inbox = new Inbox();
   using _signals = listenToSignals(inbox);
-  await using _pidfile = settings.pidfile === undefined ? undefined : await writePidfile(settings.pidfile);
+  await using _pidfile = settings.pidFile === undefined ? undefined : await writePidfile(settings.pidFile);
   await using systemd = Systemd.fromEnvironment(logger("systemd"));
   if (Deno.stderr.isTerminal()) printError(banner(Deno.noColor));
   const { processes: count, maxMemoryBytes } = settings;
@@ -55,13 +55,13 @@ export async function runMany({ settings, warnings }: LoadedConfig, argv: readon
 
 /** The settings of one of several processes. */
 export function asMember(config: LoadedConfig, member: MemberInfo): LoadedConfig {
-  const { pidfile: _pidfile, webListen, name, ...settings } = config.settings;
+  const { pidFile: _pidFile, webListen, name, ...settings } = config.settings;
   return {
     ...config,
     settings: {
       ...settings,
       processes: 1,
-      pidfile: undefined,
+      pidFile: undefined,
       webListen: member.index === 1 ? webListen : undefined,
       name: name === undefined ? undefined : `${name}.${member.index}`,
     },

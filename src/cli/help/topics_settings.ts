@@ -38,6 +38,6 @@ function rows(): readonly Setting<unknown>[] {
 function shownDefault({ kind, default: value }: Setting<unknown>): string {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return "";
   // What is a duration says so in what it wants; inside, it is milliseconds.
-  const isDuration = typeof value === "number" && value > 0 && kind.wanted.startsWith("a duration");
+  const isDuration = typeof value === "number" && value > 0 && kind.expected.startsWith("a duration");
   return ` (${isDuration ? formatDuration(value) : String(value)})`;
 }

@@ -10,7 +10,7 @@ import type { SettingRow } from "../../web/services.ts";
 import { storeUrl } from "./store.ts";
 
 /** All of them. Passwords and other secrets are `***`; of users, their names and roles are shown. */
-export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & { readonly wanted: string })[] {
+export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & { readonly expected: string })[] {
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
     const { key, about, kind, secret }: Setting<unknown> = SETTINGS[name];
     const value = name === "store"
@@ -20,7 +20,7 @@ export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & 
       : secret && origins[name] !== "default"
       ? "***"
       : settings[name];
-    return { key, about, origin: origins[name], value, wanted: kind.wanted };
+    return { key, about, origin: origins[name], value, expected: kind.expected };
   });
 }
 

@@ -37,7 +37,7 @@ export interface HorseOptions {
   /** For what its handlers push. */
   readonly store: ParentStore;
   /** An aborted job has so long to end. */
-  readonly graceMs: number;
+  readonly killAfterMs: number;
   readonly clock: Clock;
   /** For what it prints while it has no job. */
   readonly log: Log;
@@ -198,7 +198,7 @@ export class Horse {
   async #abort(reason: unknown, ended: AbortSignal): Promise<void> {
     if (ended.aborted) return;
     this.#connection?.send({ kind: "abort", error: errorFrame(reason) });
-    await this.#options.clock.sleep(this.#options.graceMs, ended);
+    await this.#options.clock.sleep(this.#options.killAfterMs, ended);
     if (!ended.aborted) this.kill(reason);
   }
 

@@ -29,7 +29,7 @@ export interface HorsePoolOptions {
   /** For what handlers push. */
   readonly store: ParentStore;
   /** An aborted job has so long to end before its horse is killed. */
-  readonly graceMs: number;
+  readonly killAfterMs: number;
   /** A horse that uses more memory is killed; 0 for no limit. */
   readonly maxMemoryBytes: number;
   /** A horse that has performed so many jobs is replaced; 0 for never. */

@@ -21,7 +21,7 @@ import { ProcessLost } from "./remote_error.ts";
 export interface ProgramServices {
   readonly clock: Clock;
   /** From TERM to KILL, when a job is aborted. */
-  readonly graceMs: number;
+  readonly killAfterMs: number;
   /** A program that prints more is killed. */
   readonly maxResultBytes: number;
 }
@@ -110,7 +110,7 @@ class ProgramRun {
   async #terminate(pid: number, reason: unknown, ended: AbortSignal): Promise<void> {
     this.#reason ??= reason;
     killGroup(pid, "SIGTERM");
-    await this.#services.clock.sleep(this.#services.graceMs, ended);
+    await this.#services.clock.sleep(this.#services.killAfterMs, ended);
     if (!ended.aborted) killGroup(pid, "SIGKILL");
   }
 

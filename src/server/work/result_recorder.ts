@@ -48,9 +48,9 @@ export class ResultRecorder {
   /** Of a job that is done; undefined when nothing is kept. */
   done(context: JobContext, result: unknown, since: number): { readonly record: NewRecord } | undefined {
     const asked = this.#asked(context.payload.result_ttl, context.class, "result_ttl");
-    const { doneTtlMs, resultTtlMs } = this.#settings;
+    const { succeededTtlMs, resultTtlMs } = this.#settings;
     const usual = () => result !== undefined || (resultTtlMs > 0 && this.#nothings.take()) ? resultTtlMs : 0;
-    const ttlMs = Math.max(doneTtlMs, asked ?? (doneTtlMs >= resultTtlMs ? 0 : usual()));
+    const ttlMs = Math.max(succeededTtlMs, asked ?? (succeededTtlMs >= resultTtlMs ? 0 : usual()));
     if (!(ttlMs > 0)) return undefined;
     return this.#record(context, ttlMs, { state: "done", since, ...this.#shown(result) });
   }
@@ -149,7 +149,7 @@ export class ResultRecorder {
 
   #failureTtl(asked: unknown, className: string): number {
     return Math.max(
-      this.#settings.doneTtlMs,
+      this.#settings.succeededTtlMs,
       this.#asked(asked, className, "failure_ttl") ?? this.#settings.failureTtlMs,
     );
   }

@@ -23,6 +23,6 @@ Deno.test("Jobs that return nothing are remembered while they are few; what asks
   now += 50;
   assertEquals(kept(some, 20).length, 5);
 
-  assertEquals(kept(records({ doneTtlMs: 600_000 }), 1_500), new Array(1_500).fill(600_000));
+  assertEquals(kept(records({ succeededTtlMs: 600_000 }), 1_500), new Array(1_500).fill(600_000));
   assertEquals(kept(records({ resultTtlMs: 0 }), 10), []);
 });

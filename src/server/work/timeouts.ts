@@ -17,13 +17,13 @@ const TIMEOUT_MS = 1_000;
 export class Timeouts {
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #graceMs: number;
+  readonly #killAfterMs: number;
 
-  /** @param options.graceMs what an aborted job has to end */
-  constructor(options: { clock: Clock; log: Log; graceMs: number }) {
+  /** @param options.killAfterMs what an aborted job has to end */
+  constructor(options: { clock: Clock; log: Log; killAfterMs: number }) {
     this.#clock = options.clock;
     this.#log = options.log;
-    this.#graceMs = options.graceMs;
+    this.#killAfterMs = options.killAfterMs;
   }
 
   /** Runs a job, and aborts it when it takes longer. */
@@ -46,7 +46,7 @@ export class Timeouts {
    */
   async abort(job: JobContext, reason: Error, ended: AbortSignal): Promise<void> {
     job.abort(reason);
-    await this.#clock.sleep(this.#graceMs + TIMEOUT_MS, ended);
+    await this.#clock.sleep(this.#killAfterMs + TIMEOUT_MS, ended);
     if (ended.aborted) return;
     const message = "Handler does not listen to its signal and runs on; only isolate: true could end it";
     logJob(job, this.#log, "warn", message, () => ({
