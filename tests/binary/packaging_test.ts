@@ -45,6 +45,7 @@ Deno.test("logrotate takes the file away and makes the server open a new one", a
   );
   await Deno.chmod(bench.folder, 0o755);
   await runHere("logrotate", ["--force", "--state", `${bench.folder}/state`, config]);
+  await bench.until(() => Deno.stat(log).then(() => true, () => false), "the signal has opened the new file");
   const jid = await bench.push("Noop", []);
   await bench.until(async () => (await logged(log)).includes(jid), "the new file has the job");
   assertMatch(await logged(`${log}.1`), /"Ready"/);
