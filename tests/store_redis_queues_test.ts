@@ -89,3 +89,29 @@ Deno.test("redis: the age of a queue's oldest job is read without its payload, a
   assertAlmostEquals(ours!, 0, 30_000);
   assertAlmostEquals(others!, 3_600_000, 30_000);
 });
+
+Deno.test("redis: reads the age of a payload of 20 MB from its ends, without transferring it", async () => {
+  await using store = await openEmpty();
+  const hourAgo = (systemClock.now() - 3_600_000) / 1_000;
+  const args = "' .. string.rep('1,', 10000000) .. '1";
+  const huge = (name: string, front: string, back: string) =>
+    redis.cli(
+      "EVAL",
+      `redis.call('LPUSH', KEYS[1], '{"class":"A"${front},"args":[${args}]${back}}')`,
+      "1",
+      `queue:${name}`,
+    );
+  await huge("back", "", `,"enqueued_at":${hourAgo},"tags":[]`);
+  await huge("front", `,"enqueued_at":${hourAgo}`, "");
+  await huge("without", "", "");
+  await redis.cli("SADD", "queues", "back", "front", "without");
+  const sent = async () => Number((await redis.cli("INFO", "stats")).match(/total_net_output_bytes:(\d+)/)![1]);
+  const before = await sent();
+  const { queues } = await store.stats();
+  const [back, front, without] = queues.map(({ latencyMs }) => latencyMs);
+  assertAlmostEquals(back!, 3_600_000, 30_000);
+  assertAlmostEquals(front!, 3_600_000, 30_000);
+  assertEquals(without, 0);
+  const bytes = await sent() - before;
+  assert(bytes < 100_000, `${bytes} bytes`);
+});

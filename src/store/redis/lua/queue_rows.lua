@@ -1,13 +1,19 @@
--- Included: what there is to tell of queues. Returns for each: name, size (-1: its key is no list), oldest payload (false:
--- none; "": it is large and does not end in its time), paused: 0 not, -1 until it is resumed, else for how many ms; and where
--- it is limited: the limit, in how many ms a job may be taken (-1: when one ends), running, started.
+-- Included: the rows of queues. Each has: name, size (-1: its key has another type), oldest payload (false: none, or it is
+-- huge and has no time at its ends; "": it is large, and the caller has to read it), paused: 0 no, -1 until it is resumed,
+-- else the remaining ms; with a limit also: the limit, ms until a job may be taken (-1: when one ends), running, started.
 
--- Of a large payload only its time is wanted, which is its last field unless another program wrote it.
+-- A large payload is reduced to its enqueue time, its last field unless another program wrote it. In one of more than 1 MiB
+-- only the ends are searched: nested fields may be taken for it there, but reading it all at each look would stall the reader.
 local function headOf(key)
   local head = redis.call('LINDEX', key, -1)
   if not head or #head <= 2048 then return head end
-  local time = string.match(string.sub(head, -64), '(,"enqueued_at":[%d.]+})$')
-  return time and '{' .. string.sub(time, 2) or ''
+  local time = string.match(string.sub(head, -64), ',"enqueued_at":([%d.]+)}$')
+  if not time and #head > 1048576 then
+    time = string.match(string.sub(head, -4096), '.*"enqueued_at":([%d.]+)')
+      or string.match(string.sub(head, 1, 4096), '"enqueued_at":([%d.]+)')
+    if not time then return false end
+  end
+  return time and '{"enqueued_at":' .. time .. '}' or ''
 end
 
 local function rowsOf(now, names)
