@@ -17,7 +17,7 @@ export interface JobFilter {
   readonly class?: string;
   /** The queue, exact; `*` stands for any characters. */
   readonly queue?: string;
-  /** Text anywhere in `ErrorClass: message`, ignoring case. */
+  /** Text anywhere in `ErrorClass: message`, ignoring case; `*` stands for any characters. */
   readonly error?: string;
   /** One of the tags, exact; `*` stands for any characters. */
   readonly tag?: string;
@@ -52,13 +52,13 @@ export function isEmptyFilter(filter: JobFilter): boolean {
 export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
   const has = (name: "class" | "queue" | "tag") => filter[name] === undefined ? undefined : compileGlob(filter[name]);
   const [isClass, isQueue, isTag] = [has("class"), has("queue"), has("tag")];
-  const error = filter.error?.toLowerCase();
+  const hasError = filter.error === undefined ? undefined : compileGlob(`*${filter.error.toLowerCase()}*`);
   const text = filter.text?.toLowerCase();
   const { before, after } = filter;
   return (job) =>
     (isClass === undefined || isClass(job.class)) &&
     (isQueue === undefined || isQueue(job.queue)) &&
-    (error === undefined || job.error.toLowerCase().includes(error)) &&
+    (hasError === undefined || hasError(job.error.toLowerCase())) &&
     (isTag === undefined || job.tags.some(isTag)) &&
     (before === undefined || job.since !== undefined && job.since < before) &&
     (after === undefined || job.since !== undefined && job.since >= after) &&
@@ -71,9 +71,10 @@ export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
  */
 export function compileHint(filter: JobFilter): (raw: string) => boolean {
   const exact = [filter.class, filter.tag].flatMap((pattern) => pattern === undefined ? [] : hintsOf(pattern, "*"));
-  const folded = [filter.error, filter.text].flatMap((text) =>
-    text === undefined ? [] : hintsOf(text.toLowerCase(), ": ")
-  );
+  const folded = [
+    ...(filter.error?.toLowerCase().split(": ") ?? []).flatMap((part) => hintsOf(part, "*")),
+    ...(filter.text === undefined ? [] : hintsOf(filter.text.toLowerCase())),
+  ];
   if (exact.length + folded.length === 0) return () => true;
   return (raw) => {
     // An escaped character may be written in several ways.
@@ -164,8 +165,10 @@ export function compileGlob(pattern: string): (text: string) => boolean {
 }
 
 /** The parts of a criterion that stand in a payload's JSON as they are. */
-function hintsOf(text: string, separator: string): string[] {
-  return text.split(separator).flatMap((part) => part.split(/[\\"/]+/)).filter((part) => /^[\x20-\x7e]+$/.test(part));
+function hintsOf(text: string, separator?: string): string[] {
+  return (separator === undefined ? [text] : text.split(separator)).flatMap((part) => part.split(/[\\"/]+/)).filter((
+    part,
+  ) => /^[\x20-\x7e]+$/.test(part));
 }
 
 function searchableText(payload: Payload, raw: string): string {

@@ -46,6 +46,7 @@ Deno.test("matches an error anywhere in its class and message, ignoring case", (
   ];
   assertEquals(matched({ error: "typeerror: no such" }, jobs), [true, false, false]);
   assertEquals(matched({ error: "Error" }, jobs), [true, true, false]);
+  assertEquals(matched({ error: "TypeError: * account: *" }, jobs), [true, false, false]);
 });
 
 Deno.test("matches one of the tags, and the queue that the job is in or returns to", () => {

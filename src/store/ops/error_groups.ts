@@ -1,0 +1,73 @@
+/**
+ * Groups failed jobs by class and error, so that an operator sees five problems instead of five thousand jobs.
+ *
+ * @module
+ */
+import type { Entry } from "../admin/admin.ts";
+import { factsOf } from "./filter.ts";
+import { parsePayload } from "../../job/job.ts";
+
+/** Failed jobs with the same class and error. */
+export interface ErrorGroup {
+  readonly class: string;
+  /** `ErrorClass: message`, its variable parts replaced by `*`. Usable as the error of a filter. */
+  readonly error: string;
+  readonly dead: number;
+  readonly retrying: number;
+  /** Epoch milliseconds of the earliest and latest failure; undefined if unknown. */
+  readonly firstAt: number | undefined;
+  readonly lastAt: number | undefined;
+  /** The job that failed last. */
+  readonly jid: string;
+}
+
+/** Groups beyond this number are counted together: memory stays bounded even if every message is different. */
+const MAX_GROUPS = 10_000;
+const MAX_ERROR_CHARS = 200;
+
+/** Collects groups, entry by entry. */
+export class ErrorGroups {
+  readonly #groups = new Map<string, { -readonly [Field in keyof ErrorGroup]: ErrorGroup[Field] }>();
+  /** Jobs that belong to no group because there are too many groups. */
+  ungrouped = 0;
+
+  /** Adds an entry of `retry` or `dead`. Jobs that never failed, such as those killed by hand, have an empty error. */
+  add(entry: Entry): void {
+    const facts = factsOf(entry);
+    const error = errorPattern(facts.error);
+    const key = `${facts.class}\n${error}`;
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      if (this.#groups.size >= MAX_GROUPS) {
+        this.ungrouped++;
+        return;
+      }
+      group = { class: facts.class, error, dead: 0, retrying: 0, firstAt: undefined, lastAt: undefined, jid: "" };
+      this.#groups.set(key, group);
+    }
+    group[entry.place.in === "dead" ? "dead" : "retrying"]++;
+    const at = facts.since;
+    if (at !== undefined && (group.firstAt === undefined || at < group.firstAt)) group.firstAt = at;
+    if (group.jid === "" || at !== undefined && (group.lastAt === undefined || at >= group.lastAt)) {
+      group.jid = parsePayload(entry.payload)?.jid ?? "";
+      if (at !== undefined) group.lastAt = at;
+    }
+  }
+
+  /** Returns the groups, the largest first. */
+  list(): ErrorGroup[] {
+    const size = ({ dead, retrying }: ErrorGroup) => dead + retrying;
+    return [...this.#groups.values()].sort((a, b) => size(b) - size(a) || (b.lastAt ?? 0) - (a.lastAt ?? 0));
+  }
+}
+
+/** Returns the first line of an error with its numbers, ids and quoted texts replaced by `*`. */
+export function errorPattern(error: string): string {
+  const line = error.split("\n", 1)[0]!;
+  const pattern = line.slice(0, MAX_ERROR_CHARS)
+    .replace(/"[^"]*"|'[^']*'|`[^`]*`/g, "*")
+    .replace(/\b(?:0x)?(?=[0-9a-f-]*\d)[0-9a-f]{8,}(?:-[0-9a-f]{4,})*\b/gi, "*")
+    .replace(/\d+(?:[.,:]\d+)*/g, "*")
+    .replace(/\*(?:[\s*]*\*)+/g, "*");
+  return line.length > MAX_ERROR_CHARS ? `${pattern}*` : pattern;
+}
