@@ -31,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   // From the client up. The server knows neither the web, nor the command line, nor the operators' port.
   "log": "clock",
   "config": "log job text/suggest",
-  "client": "store/port cron job clock",
+  "client": "store/port cron log job clock",
   "handlers": "client log job clock text/suggest",
   "tracing": "client handlers version job clock",
   "server": "tracing client handlers cron store/port store/open config log version job clock",

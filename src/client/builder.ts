@@ -1,5 +1,5 @@
 /**
- * The builder: a request → the job as the store takes it, checked, with its id, its time and its lock.
+ * The builder: a push request → the job as a store takes it, checked, with its ID, its time and its lock.
  *
  * @module
  */
@@ -19,14 +19,14 @@ import {
 import type { NewJob } from "../store/port/jobs.ts";
 import { uniqueKey } from "./unique.ts";
 
-/** What jobs are built with. */
+/** Options of a {@linkcode JobBuilder}. */
 export interface BuilderOptions {
   readonly clock: Clock;
-  /** A larger payload is refused. */
+  /** The largest payload that may be stored, in bytes. */
   readonly maxPayloadBytes: number;
   /** How times are written. */
   readonly wire: 7 | 8;
-  /** What a class says about its jobs. */
+  /** Returns the options of a class that is pushed. */
   readonly classOptions: (className: string) => ClassOptions | undefined;
 }
 
@@ -40,20 +40,20 @@ export class JobBuilder {
   }
 
   /**
-   * Checks everything of a request but its arguments.
+   * Checks a request, except for its arguments.
    *
-   * @param said what the class says; default: what the client knows of it
-   * @throws {InvalidPayload}
+   * @param options the class's; default: those that the client knows
+   * @throws {InvalidPayload} if it cannot be stored
    */
-  prepare(request: JobOptions & { readonly class: string }, said?: ClassOptions): Prepared {
-    return prepare(request, said ?? this.#said(request));
+  prepare(request: JobOptions & { readonly class: string }, options?: ClassOptions): Prepared {
+    return prepare(request, options ?? this.#optionsOf(request));
   }
 
   /**
-   * Builds one job. A promise only where a lock's key is to be computed: many jobs are built without waiting.
+   * Builds one job. Returns a promise only if a lock's key has to be computed, so that many jobs are built without waiting.
    *
-   * @param laterMs how much later than asked it is to run
-   * @throws {InvalidPayload}
+   * @param laterMs how much later than requested it runs
+   * @throws {InvalidPayload} if its arguments cannot be stored, or the payload is too large
    */
   build(prepared: Prepared, args: unknown, laterMs = 0): NewJob | Promise<NewJob> {
     const { maxPayloadBytes, clock, wire } = this.#options;
@@ -61,24 +61,24 @@ export class JobBuilder {
     const text = argsText(args);
     const jid = prepared.jid ?? this.#jids.next(now);
     const payload = payloadText(prepared, text, jid, now, wire);
-    // A character is at most three bytes: only a payload that might be too large is measured.
+    // A character has at most three bytes: only a payload that may be too large is measured.
     if (payload.length * 3 > maxPayloadBytes) checkSize(payload, maxPayloadBytes);
     const job: NewJob = { jid, queue: prepared.queue, payload, ...moment(prepared, laterMs) };
     return prepared.uniqueForMs === undefined ? job : lock(job, prepared.className, text, prepared.uniqueForMs, now);
   }
 
   /**
-   * The whole request as middleware sees it, with defaults, what the class says, and an id.
+   * Returns the request as middleware sees it: with defaults, the class's options, and an ID.
    *
-   * @throws {InvalidPayload} when it would be refused anyway
+   * @throws {InvalidPayload} if it cannot be stored
    */
-  complete(request: JobRequest, said = this.#said(request)): JobRequest {
-    const { jid = this.#jids.next(this.#options.clock.now()), queue } = this.prepare(request, said);
+  complete(request: JobRequest, options = this.#optionsOf(request)): JobRequest {
+    const { jid = this.#jids.next(this.#options.clock.now()), queue } = this.prepare(request, options);
     argsText(request.args);
-    return { retry: true, ...merge(request, said ?? {}), queue, jid };
+    return { retry: true, ...merge(request, options ?? {}), queue, jid };
   }
 
-  #said(request: unknown): ClassOptions | undefined {
+  #optionsOf(request: unknown): ClassOptions | undefined {
     const name = (request as { class?: unknown } | null | undefined)?.class;
     return typeof name === "string" ? this.#options.classOptions(name) : undefined;
   }
@@ -87,7 +87,7 @@ export class JobBuilder {
 function checkSize(payload: string, most: number): void {
   const bytes = new TextEncoder().encode(payload).length;
   if (bytes <= most) return;
-  throw new InvalidPayload("payload", bytes, `at most ${most} bytes; store the data elsewhere and push where it is`);
+  throw new InvalidPayload("payload", bytes, `at most ${most} bytes; store the data elsewhere and push a reference`);
 }
 
 function moment({ at, delayMs }: Prepared, laterMs: number): Pick<NewJob, "at" | "delayMs"> {
@@ -96,7 +96,7 @@ function moment({ at, delayMs }: Prepared, laterMs: number): Pick<NewJob, "at" |
   return wholeMs > 0 ? { delayMs: wholeMs } : {};
 }
 
-/** The lock holds for as long as the job waits for its time, and then for as long as was asked. */
+/** The lock holds until the job's time has come, and then for the time that was requested. */
 async function lock(job: NewJob, className: string, args: string, ttlMs: number, now: number): Promise<NewJob> {
   const key = await uniqueKey(className, job.queue, args);
   const waitMs = job.delayMs ?? Math.max(0, (job.at ?? now) - now);

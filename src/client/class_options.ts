@@ -1,48 +1,71 @@
 /**
- * What classes say about their jobs: what this program knows itself, else what servers told the store. So a push from
- * the command line, the dashboard or another program goes to the queue, with the retries and under the lock that the
- * code asks for.
+ * The options of job classes: those that this program registers, else those that workers have registered in the store. So
+ * a push from the command line, the dashboard or another program uses the queue, retries and lock of the code.
  *
  * @module
  */
 import type { Clock } from "../clock.ts";
+import { InvalidPayload } from "../job/errors.ts";
 import { parseLossless } from "../job/json.ts";
 import { checkClassOptions, type ClassOptions } from "../job/payload.ts";
 import type { ClassStore, DeclaredClass } from "../store/port/classes.ts";
 
-/** After so long the store is asked again: a server may have come with another version of the class. */
+/** How long the store's answer is used: a worker may start with another version of the class. */
 const FRESH_MS = 30_000;
-/** A program that pushes ever new names does not make it remember them all. */
+/** The most names that are remembered, whatever a program pushes. */
 const MAX_NAMES = 10_000;
 
-/** Where options come from. */
+/** Where the options of classes come from. */
 export interface ClassOptionsSources {
-  /** What this program knows itself; it comes first. */
+  /** Returns the options of a class that this program registers. These win. */
   readonly own: (className: string) => ClassOptions | undefined;
-  /** What servers told; absent where there is no store to ask. */
+  /** Has those that workers have registered. An isolated job has no store to ask: then no class counts as unregistered. */
   readonly store: Partial<Pick<ClassStore, "declaredClasses">>;
   readonly clock: Clock;
+  /** Refuses a class that nothing has registered. */
+  readonly strict: boolean;
+  /** Receives each class that nothing has registered, once. */
+  readonly onUnregistered: (className: string) => void;
 }
 
-/** Knows what classes say. */
+/** Knows the options of classes. */
 export class ClassOptionsKnown {
   readonly #sources: ClassOptionsSources;
   readonly #told = new Map<string, { readonly options: ClassOptions | undefined; readonly until: number }>();
   readonly #asking = new Map<string, Promise<void>>();
+  readonly #reported = new Set<string>();
 
   constructor(sources: ClassOptionsSources) {
     this.#sources = sources;
   }
 
-  /** What is known now; {@linkcode learn} first. */
+  /**
+   * Returns the options of a class that is pushed; {@linkcode learn} first.
+   *
+   * @throws {InvalidPayload} if nothing has registered it, and only registered classes may be pushed
+   */
+  ofPush(name: string): ClassOptions | undefined {
+    const options = this.get(name);
+    if (options !== undefined || this.#sources.store.declaredClasses === undefined) return options;
+    if (this.#sources.strict) {
+      throw new InvalidPayload("class", name, "a class that this client or a worker has registered");
+    }
+    if (this.#reported.size < MAX_NAMES && !this.#reported.has(name)) {
+      this.#reported.add(name);
+      this.#sources.onUnregistered(name);
+    }
+    return undefined;
+  }
+
+  /** Returns the options of a class, as far as they are known; {@linkcode learn} first. */
   get(name: string): ClassOptions | undefined {
     return this.#sources.own(name) ?? this.#told.get(name)?.options;
   }
 
   /**
-   * Asks the store where that is needed: about a class that is not this program's, and not more than twice a minute.
+   * Asks the store about a class that this program hasn't registered, at most twice a minute.
    *
-   * @returns undefined when nothing needs to be asked
+   * @returns undefined if the store need not be asked
    */
   learn(name: unknown): Promise<void> | undefined {
     const { own, store, clock } = this.#sources;
@@ -66,7 +89,7 @@ export class ClassOptionsKnown {
   }
 }
 
-/** What was declared; undefined when no server of ours can have said it: servers check it before they tell. */
+/** Returns the options that a worker registered; undefined if they are invalid, which no worker writes. */
 function readOptions({ name, options }: DeclaredClass): ClassOptions | undefined {
   try {
     const said = parseLossless(options);

@@ -1,14 +1,14 @@
 /**
- * The enqueuer: checks jobs, gives them ids and times, and puts them into the store.
+ * The client: checks jobs, gives them IDs and times, and stores them.
  *
- *  1. A push that resolves is stored. One that cannot be stored rejects, and stored nothing.
- *  2. Bulk pushes go in batches; a job that is refused stops none of the others.
- *  3. Middleware around a push may change or stop it; what it leaves is checked again.
+ *  1. A push that resolves is stored. A push that rejects has stored nothing.
+ *  2. Bulk pushes store jobs in batches. A rejected job doesn't affect the others.
+ *  3. Middleware around a push may change or stop it; its result is checked again.
  *
  * @module
  */
 import { type Clock, systemClock } from "../clock.ts";
-import type { JobClass } from "../job/definition.ts";
+import type { JobClass, JsonArgs } from "../job/definition.ts";
 import { type EndedJob, readEnded } from "../job/result.ts";
 import { describeError, InvalidPayload } from "../job/errors.ts";
 import type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
@@ -23,41 +23,81 @@ export { BulkInterrupted, type BulkOptions, type PushResult } from "./bulk.ts";
 export type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
 
 /**
- * What a client needs of a store: `enqueue`; to wait for results, `waitForResult`; to know what the servers' classes say
- * about their jobs, `declaredClasses`.
+ * The part of a store that a client uses: `enqueue`; `waitForResult` to wait for results; `declaredClasses` for the options
+ * of classes that workers have registered.
  */
 export type ClientStore = Pick<Store, "enqueue"> & Partial<Pick<Store, "waitForResult" | "declaredClasses">>;
 
-/** A job as the builder makes it, maybe still without its lock's digest. */
+/** A job as the builder makes it; a promise while the key of its lock is computed. */
 type Building = NewJob | Promise<NewJob>;
 
-/** What a client is made with. */
+/** Options of a {@linkcode Client}. */
 export interface ClientOptions {
-  /** Where to. */
+  /** The store that receives the jobs. */
   readonly store: ClientStore;
+  /** Job classes whose options this client knows from the start. A class that is pushed by its definition is known anyway. */
+  // deno-lint-ignore no-explicit-any -- classes with any arguments
+  readonly jobs?: readonly JobClass<any>[];
+  /**
+   * Rejects a push of a class that neither this client nor a worker has registered, whose queue, retries and lock are
+   * therefore unknown. Default false: such a push is stored, and {@linkcode ClientOptions.onUnregistered} is called.
+   */
+  readonly strict?: boolean;
+  /** Receives the name of each unregistered class that is pushed, once. Default: a warning in the log, else on stderr. */
+  readonly onUnregistered?: (className: string) => void;
   /** Default: the system's. */
   readonly clock?: Clock;
   /** Around each push; the first one is the outermost. */
   readonly middleware?: readonly PushMiddleware[];
-  /** Around each batch of a bulk push where there is `middleware`. */
+  /** Around each batch of a bulk push, if there is `middleware`. */
   readonly batchMiddleware?: readonly BatchMiddleware[];
-  /** A larger payload is refused; default 1 MiB. */
+  /** The largest payload that is stored, in bytes. Default 1 MiB. */
   readonly maxPayloadBytes?: number;
-  /** How times are written; default 7, seconds with a fraction. */
+  /** How times are written. Default 7: seconds with a fraction. */
   readonly sidekiqWire?: 7 | 8;
-  /** What a class says about its jobs. Of one that is not known here, the store is asked what servers told it. */
+  /** Returns the options of a class that is not among `jobs`. For the rest, the client asks the store. */
   readonly classOptions?: (className: string) => ClassOptions | undefined;
 }
 
-/** Jobs of one class, with a list of arguments for each. */
+/** A job to push: its class by name or by definition, its arguments, and its options. */
+export interface JobInput extends JobOptions {
+  /** The class: its name, or what `defineJob` returned. */
+  // deno-lint-ignore no-explicit-any -- a class with any arguments
+  readonly class: string | JobClass<any>;
+  /** The handler's arguments: JSON values only. */
+  readonly args: readonly unknown[];
+}
+
+/** Jobs of one class: a list of arguments for each, and options for all. */
 export interface BulkRequest extends JobOptions, BulkOptions {
-  /** The class whose handler performs them. */
-  readonly class: string;
+  /** The class: its name, or what `defineJob` returned. */
+  // deno-lint-ignore no-explicit-any -- a class with any arguments
+  readonly class: string | JobClass<any>;
   /** One array of arguments per job. */
   readonly args: Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>;
 }
 
-/** Puts jobs into a store. */
+/** A job of a known class: its arguments, typed, and its options. */
+export interface TypedJob<Args extends readonly unknown[]> extends JobOptions {
+  /** The handler's arguments. */
+  readonly args: JsonArgs<Args>;
+}
+
+/** Items of any iterable. */
+type Items<T> = Iterable<T> | AsyncIterable<T>;
+
+/**
+ * Puts jobs into a store.
+ *
+ * @example
+ * ```ts
+ * import { Client, openStore } from "@jobs/jobs";
+ *
+ * await using store = await openStore("sqlite::memory:");
+ * const client = new Client({ store, onUnregistered: () => {} });
+ * const jid = await client.push("Report", ["2026-11"], { in: "5m", queue: "low" });
+ * ```
+ */
 export class Client {
   readonly #store: ClientStore;
   readonly #clock: Clock;
@@ -65,43 +105,48 @@ export class Client {
   readonly #middleware: PushMiddleware | undefined;
   readonly #aroundBatch: BatchMiddleware;
   readonly #classes: ClassOptionsKnown;
+  /** The options of the classes that this program has registered. */
+  readonly #own = new Map<string, ClassOptions>();
 
-  /** A client of one store. */
+  /** Creates a client of one store. */
   constructor(options: ClientOptions) {
     this.#store = options.store;
     this.#clock = options.clock ?? systemClock;
     this.#middleware = options.middleware?.length ? compose(options.middleware) : undefined;
     this.#aroundBatch = compose(options.batchMiddleware ?? []);
+    for (const job of options.jobs ?? []) this.#own.set(job.class, job.options);
     this.#classes = new ClassOptionsKnown({
-      own: options.classOptions ?? (() => undefined),
+      own: (name) => this.#own.get(name) ?? options.classOptions?.(name),
       store: options.store,
       clock: this.#clock,
+      strict: options.strict ?? false,
+      onUnregistered: options.onUnregistered ?? warnOfUnregistered,
     });
     this.#builder = new JobBuilder({
       clock: this.#clock,
       maxPayloadBytes: options.maxPayloadBytes ?? 1024 * 1024,
       wire: options.sidekiqWire ?? 7,
-      classOptions: (name) => this.#classes.get(name),
+      classOptions: (name) => this.#classes.ofPush(name),
     });
   }
 
   /**
-   * Waits until a job has ended, and tells how. That is known for some time of a job that returned something or failed for
-   * good, and of any that was pushed with `result_ttl` (and `failure_ttl`). Of those that return nothing, a server that does
-   * very many remembers some; for one that it does not, this waits until `signal` aborts.
+   * Waits until a job has ended, and returns how. A store knows that for a time: of a job that returned something or failed
+   * for good, and of any with `result_ttl` (`failure_ttl`). Of jobs that return nothing, a very busy worker keeps only some;
+   * for the others this waits until `signal` aborts.
    *
-   * @returns undefined when `signal` aborted first
-   * @throws {Error} where there is no store to ask: within an isolated job
+   * @returns undefined if `signal` aborted first
+   * @throws {Error} in an isolated job, which has no store
    */
   async result(jid: string, options: { readonly signal?: AbortSignal } = {}): Promise<EndedJob | undefined> {
     if (this.#store.waitForResult === undefined) {
-      throw new Error("Results cannot be waited for here: an isolated job has no store of its own");
+      throw new Error("Cannot wait for a result here: an isolated job has no store");
     }
     const record = await this.#store.waitForResult(jid, options.signal ?? new AbortController().signal);
     return record === undefined ? undefined : readEnded(record);
   }
 
-  /** What a class says about its jobs, as far as this program or the store knows. */
+  /** Returns the options of a class, as this program or a worker has registered them. */
   async optionsOf(className: string): Promise<ClassOptions> {
     await this.#classes.learn(className);
     return this.#classes.get(className) ?? {};
@@ -110,50 +155,82 @@ export class Client {
   /**
    * Pushes one job.
    *
-   * @returns its jid; undefined when middleware stopped it, or another job holds its unique lock
-   * @throws {InvalidPayload} when it cannot be stored as it is
-   * @throws {StoreError} when the store cannot take it now
+   * @returns its jid; undefined if middleware stopped it, or another job holds its unique lock
+   * @throws {InvalidPayload} if it cannot be stored as it is
+   * @throws {StoreError} if the store cannot store it now
    */
-  push(job: JobRequest): Promise<string | undefined>;
-  /** The same, of a class and its arguments. */
-  push(className: string, args: readonly unknown[], options?: JobOptions): Promise<string | undefined>;
-  /** The same, typed, of what `defineJob` made. */
-  // deno-lint-ignore no-explicit-any -- what the arguments are stands in the definition
+  push(job: JobInput): Promise<string | undefined>;
+  /** Pushes one job of a class that `defineJob` returned, with its arguments checked by the compiler. */
+  // deno-lint-ignore no-explicit-any -- the definition has the types of the arguments
   push<Args extends readonly any[]>(
     definition: JobClass<Args>,
-    args: Args,
+    args: NoInfer<JsonArgs<Args>>,
+    options?: JobOptions,
+  ): Promise<string | undefined>;
+  /** Pushes one job of a class by its name. */
+  push<const Args extends readonly unknown[]>(
+    className: string,
+    args: Args & JsonArgs<Args, bigint>,
     options?: JobOptions,
   ): Promise<string | undefined>;
   async push(
     // deno-lint-ignore no-explicit-any -- as above
-    what: JobRequest | string | JobClass<any>,
+    what: JobInput | string | JobClass<any>,
     args?: readonly unknown[],
     options?: JobOptions,
   ): Promise<string | undefined> {
     const enqueue = async (job: Building) => (await this.#store.enqueue([await job]))[0]!;
-    if (typeof what === "object" || what === undefined) return await this.#pushOne(what, enqueue);
-    const [name, said] = typeof what === "string" ? [what] : [what.class, what.options];
-    return await this.#pushOne({ ...options, class: name, args: args as readonly unknown[] }, enqueue, said);
+    if (typeof what === "object" || what === undefined) return await this.#pushOne(this.#named(what), enqueue);
+    return await this.#pushOne(
+      { ...options, class: this.#nameOf(what), args: args as readonly unknown[] },
+      enqueue,
+    );
   }
 
   /**
    * Pushes jobs of one class, in batches of 1,000.
    *
+   * @example
+   * ```ts
+   * import { Client, defineJob, openStore } from "@jobs/jobs";
+   *
+   * const Newsletter = defineJob("Newsletter", (_ctx, id: number) => {}, { queue: "news" });
+   * await using store = await openStore("sqlite::memory:");
+   * const client = new Client({ store });
+   * const results = await client.pushBulk(Newsletter, [[1], [2], [3]], { spreadMs: 60_000 });
+   * const rejected = results.filter(({ refused }) => refused !== undefined);
+   * ```
+   *
    * @returns one result per job, in order
-   * @throws {InvalidPayload} when something that all of them have is wrong; nothing is stored then
-   * @throws {BulkInterrupted} when the store fails on the way
+   * @throws {InvalidPayload} if an option that all of them share is invalid; nothing is stored then
+   * @throws {BulkInterrupted} if the store fails on the way
    */
-  async pushBulk(request: BulkRequest): Promise<PushResult[]> {
-    const { args, spreadMs = 0, ...common } = request;
+  // deno-lint-ignore no-explicit-any -- the definition has the types of the arguments
+  pushBulk<Args extends readonly any[]>(
+    definition: JobClass<Args>,
+    args: Items<NoInfer<JsonArgs<Args>>>,
+    options?: JobOptions & BulkOptions,
+  ): Promise<PushResult[]>;
+  /** Pushes jobs of one class, by its name or definition. */
+  pushBulk(request: BulkRequest): Promise<PushResult[]>;
+  async pushBulk(
+    // deno-lint-ignore no-explicit-any -- as above
+    what: BulkRequest | JobClass<any>,
+    list?: Items<readonly unknown[]>,
+    options?: JobOptions & BulkOptions,
+  ): Promise<PushResult[]> {
+    const given = typeof what === "function" ? { ...options, class: what, args: list } : what;
+    const { args, spreadMs = 0, ...rest } = given;
     if (typeof args !== "object" || args === null) {
       throw new InvalidPayload("args", args, "an array of arrays, one for each job");
     }
+    const common = this.#named(rest as unknown as JobInput);
     await this.#classes.learn(common.class);
-    const prepared = this.#builder.prepare(common as JobRequest);
+    const prepared = this.#builder.prepare(common);
     if (prepared.jid !== undefined) throw new InvalidPayload("jid", prepared.jid, "none: each job gets its own");
     const later = spreader(spreadMs);
     const batches = this.#middleware
-      ? this.#batchesThrough(args, (one) => ({ ...common, args: one } as JobRequest), later)
+      ? this.#batchesThrough(args, (one) => ({ ...common, args: one }), later)
       : inBatches(args, this.#store, (one) => this.#builder.build(prepared, one, later()));
     const results: PushResult[] = [];
     try {
@@ -165,33 +242,58 @@ export class Client {
   }
 
   /**
-   * Pushes any jobs, from any iterable, in batches of up to 1,000; no more than one batch is in memory. Results come
-   * once their batch is stored.
+   * Pushes jobs of one class from any iterable, each with its own options, in batches of up to 1,000. At most one batch is
+   * in memory. A result comes once its batch is stored.
+   *
+   * @example
+   * ```ts
+   * import { Client, defineJob, openStore } from "@jobs/jobs";
+   *
+   * const Newsletter = defineJob("Newsletter", (_ctx, id: number) => {}, { queue: "news" });
+   * await using store = await openStore("sqlite::memory:");
+   * const client = new Client({ store });
+   * async function* readers() {
+   *   for (let id = 1; id <= 3; id++) yield { args: [id] as [number], tags: [`reader-${id}`] };
+   * }
+   * for await (const { refused } of client.pushMany(Newsletter, readers())) if (refused) console.error(refused);
+   * ```
    *
    * @returns one result per job, in order
-   * @throws {BulkInterrupted} when the store fails on the way
+   * @throws {BulkInterrupted} if the store fails on the way
    */
+  // deno-lint-ignore no-explicit-any -- the definition has the types of the arguments
+  pushMany<Args extends readonly any[]>(
+    definition: JobClass<Args>,
+    jobs: Items<TypedJob<NoInfer<Args>>>,
+    options?: BulkOptions,
+  ): AsyncGenerator<PushResult>;
+  /** Pushes jobs of any classes. */
+  pushMany(jobs: Items<JobInput>, options?: BulkOptions): AsyncGenerator<PushResult>;
   async *pushMany(
-    jobs: Iterable<JobRequest> | AsyncIterable<JobRequest>,
-    { spreadMs = 0 }: BulkOptions = {},
+    // deno-lint-ignore no-explicit-any -- as above
+    what: Items<JobInput> | JobClass<any>,
+    ...rest: unknown[]
   ): AsyncGenerator<PushResult> {
+    const name = typeof what === "function" ? this.#nameOf(what) : undefined;
+    const jobs = (typeof what === "function" ? rest.shift() : what) as Items<JobInput>;
+    const { spreadMs = 0 } = (rest[0] ?? {}) as BulkOptions;
+    const request = (job: JobInput) => this.#named(name === undefined ? job : { ...job, class: name });
     const later = spreader(spreadMs);
     const buildNow = (job: JobRequest) => this.#builder.build(this.#builder.prepare(job), job.args, later());
-    const build = (job: JobRequest) => {
+    const build = (item: JobInput) => {
+      const job = request(item);
       const learning = this.#classes.learn(job?.class);
       return learning === undefined ? buildNow(job) : learning.then(() => buildNow(job));
     };
-    const batches = this.#middleware
-      ? this.#batchesThrough(jobs, (job) => job, later)
-      : inBatches(jobs, this.#store, build);
+    const batches = this.#middleware ? this.#batchesThrough(jobs, request, later) : inBatches(jobs, this.#store, build);
     for await (const results of batches) yield* results;
   }
 
   /**
-   * Builds one job as a push would, through middleware, and does not store it.
+   * Builds one job as a push would, through middleware, without storing it.
    *
-   * @returns undefined when middleware stopped it
-   * @throws {InvalidPayload} when it could not be stored as it is
+   * @returns undefined if middleware stopped it
+   * @throws {InvalidPayload} if it could not be stored as it is
    */
   async build(job: JobRequest): Promise<NewJob | undefined> {
     let built: NewJob | undefined;
@@ -202,31 +304,41 @@ export class Client {
     return built;
   }
 
-  /** Through middleware, if there is any, into the store. */
+  /** The name of a class. One that is pushed by its definition is registered with it. */
+  // deno-lint-ignore no-explicit-any -- a class with any arguments
+  #nameOf(what: string | JobClass<any>): string {
+    if (typeof what !== "function") return what;
+    this.#own.set(what.class, what.options);
+    return what.class;
+  }
+
+  /** The request with its class by name. Anything that is no request stays as it is, to be refused. */
+  #named(job: JobInput): JobRequest {
+    return typeof job?.class === "function" ? { ...job, class: this.#nameOf(job.class) } : job as JobRequest;
+  }
+
+  /** Pushes through middleware, if there is any, into the store. */
   async #pushOne(
     request: JobRequest,
     enqueue: (job: Building) => Promise<EnqueueResult>,
-    said?: ClassOptions,
     laterMs = 0,
   ): Promise<string | undefined> {
-    if (said === undefined) {
-      const learning = this.#classes.learn(request?.class);
-      if (learning !== undefined) await learning;
-    }
-    const store = async (checked: JobRequest, what?: ClassOptions) => {
-      // Not waited for here: of many jobs, those without a lock would pass those with one.
-      const job = this.#builder.build(this.#builder.prepare(checked, what), checked.args, laterMs);
+    const learning = this.#classes.learn(request?.class);
+    if (learning !== undefined) await learning;
+    const store = async (checked: JobRequest, options?: ClassOptions) => {
+      // Not awaited here: among many jobs, those without a lock would overtake those with one.
+      const job = this.#builder.build(this.#builder.prepare(checked, options), checked.args, laterMs);
       return (await enqueue(job)).stored ? (await job).jid : undefined;
     };
-    if (!this.#middleware) return await store(request, said);
-    // From here on the request says all; what the class says must not come back where middleware took it out.
-    const context = { job: this.#builder.complete(request, said) };
+    if (!this.#middleware) return await store(request);
+    // The completed request has the class's options. An option that middleware removes must not come back.
+    const context = { job: this.#builder.complete(request) };
     return await this.#middleware(context, () => store(context.job, {}));
   }
 
   /**
-   * Through middleware: a batch's jobs go through it at the same time, and meet again on the way to the store. They keep
-   * their order unless it lets one wait for longer than another.
+   * Pushes through middleware. The jobs of a batch pass it at the same time, and are stored in one call. They keep their
+   * order unless middleware delays one for longer than another.
    */
   async *#batchesThrough<T>(
     items: Iterable<T> | AsyncIterable<T>,
@@ -254,7 +366,7 @@ export class Client {
     if (batch.length > 0) yield await flush();
   }
 
-  /** So that none of a batch has to wait for what its class says, and is overtaken. */
+  /** Learns the options of a batch's classes first, so that no job has to wait for them and is overtaken. */
   async #learnAll(requests: readonly JobRequest[], done: number): Promise<void> {
     const learning = requests.map((request) => this.#classes.learn(request?.class)).filter((one) => one !== undefined);
     if (learning.length === 0) return;
@@ -273,7 +385,7 @@ export class Client {
       return result;
     };
     try {
-      const jid = await this.#pushOne(request, enqueue, undefined, laterMs);
+      const jid = await this.#pushOne(request, enqueue, laterMs);
       if (jid !== undefined) return { jid };
       return { refused: holder === undefined ? "stopped by middleware" : heldBy(holder) };
     } catch (error) {
@@ -282,4 +394,13 @@ export class Client {
       return { refused: `${name}: ${message}` };
     }
   }
+}
+
+async function warnOfUnregistered(className: string): Promise<void> {
+  // Loaded only now: a push that logs nothing needs no log.
+  const { warn } = await import("../log/log.ts");
+  warn("client", `Pushed a class that isn't registered: its queue, retries and lock are unknown here`, {
+    class: className,
+    hint: "new Client({ store, jobs: [...] }), or start a worker that has it",
+  });
 }

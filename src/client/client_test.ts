@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { defineJob } from "../handlers/handler.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import type { PushMiddleware } from "./middleware.ts";
+import type { DeclaredClass } from "../store/port/classes.ts";
 import type { EnqueueResult, NewJob } from "../store/port/jobs.ts";
 import { BulkInterrupted, Client, type ClientOptions, type JobRequest, type PushResult } from "./client.ts";
 
@@ -422,4 +423,101 @@ Deno.test("What a store says of a class that no server can have said is nothing;
   const interrupted = all(new Client({ store: away, clock }).pushMany([{ class: "Told", args: [] }]));
   await assertRejects(() => interrupted, BulkInterrupted, "after 0 jobs: away");
   assertEquals(away.jobs, []);
+});
+
+/** A store that also knows the classes that workers have registered. */
+class Registering extends Recorder {
+  readonly asked: string[] = [];
+  constructor(readonly declared: Readonly<Record<string, string>>) {
+    super();
+  }
+
+  declaredClasses(names: readonly string[]): Promise<DeclaredClass[]> {
+    this.asked.push(...names);
+    return Promise.resolve(
+      names.flatMap((name) => {
+        const options = this.declared[name];
+        return options === undefined ? [] : [{ name, options } as DeclaredClass];
+      }),
+    );
+  }
+}
+
+Deno.test("a definition's options apply to every push of it: single, bulk, many, and by name after that", async () => {
+  const { store, client } = recorded();
+  const News = defineJob("News", (_ctx, id: number) => id, { queue: "news", retry: 2 });
+  await client.push(News, [1]);
+  await client.pushBulk(News, [[2]], { tags: ["bulk"] });
+  await client.pushBulk({ class: News, args: [[3]] });
+  await all(client.pushMany(News, [{ args: [4], queue: "urgent" }]));
+  await all(client.pushMany([{ class: News, args: [5] }]));
+  await client.push({ class: News, args: [6] });
+  await client.pushBulk({ class: "News", args: [[7]] });
+  assertEquals(
+    store.payloads.map(({ class: name, args, queue, retry }) => [name, (args as number[])[0], queue, retry]),
+    [1, 2, 3, 4, 5, 6, 7].map((n) => ["News", n, n === 4 ? "urgent" : "news", 2]),
+  );
+});
+
+Deno.test("jobs of the client's options are known from its first push by name", async () => {
+  const News = defineJob("News", () => {}, { queue: "news" });
+  const store = new Registering({});
+  const client = new Client({ store, clock, jobs: [News], strict: true });
+  await client.pushBulk({ class: "News", args: [[]] });
+  assertEquals([store.payloads[0]!.queue, store.asked], ["news", []]);
+});
+
+Deno.test("a class that nothing has registered is reported once", async () => {
+  const reported: string[] = [];
+  const store = new Registering({ Known: '{"queue":"low"}' });
+  const client = new Client({ store, clock, onUnregistered: (name) => reported.push(name) });
+  for (const name of ["Known", "Nobody", "Nobody"]) await client.push(name, []);
+  await client.pushBulk({ class: "Nobody", args: [[], []] });
+  await all(client.pushMany([{ class: "Other", args: [] }, { class: "Nobody", args: [] }]));
+  assertEquals(reported, ["Nobody", "Other"]);
+  assertEquals(store.payloads.map(({ queue }) => queue)[0], "low");
+});
+
+Deno.test("a strict client refuses a class that nothing has registered, and only that one", async () => {
+  const store = new Registering({ Known: "{}" });
+  const client = new Client({ store, clock, strict: true });
+  const refusal = 'class is "Nobody"; expected a class that this client or a worker has registered';
+  await assertRejects(() => client.push("Nobody", []), InvalidPayload, refusal);
+  await assertRejects(() => client.pushBulk({ class: "Nobody", args: [[]] }), InvalidPayload, refusal);
+  const many = await all(client.pushMany([{ class: "Known", args: [] }, { class: "Nobody", args: [] }]));
+  assertEquals([typeof many[0]!.jid, many[1]!.refused], ["string", refusal]);
+  assertEquals(store.jobs.length, 1);
+});
+
+Deno.test("types: arguments that JSON would change do not compile", () => {
+  const check = (client: Client) => {
+    const Mail = defineJob(
+      "Mail",
+      (_ctx, to: string, opts?: { cc?: string; tags: readonly string[] }) => to + opts?.cc,
+    );
+    const Dated = defineJob("Dated", (_ctx, _when: Date) => {});
+    const Counted = defineJob("Counted", (_ctx, _count: bigint) => {});
+    const rows: { id: number; to: string }[] = [];
+    return [
+      () => client.push(Mail, ["a@b.c"]),
+      () => client.push(Mail, ["a@b.c", { tags: ["x"] }]),
+      () => client.pushBulk(Mail, rows.map(({ to }) => [to])),
+      () => client.push("Any", [{ id: 2n ** 60n }]), // no handler's types are known
+      // @ts-expect-error a Date
+      () => client.push(Dated, [new Date()]),
+      // @ts-expect-error a bigint, which a handler may receive as a number
+      () => client.push(Counted, [1n]),
+      // @ts-expect-error a wrong type
+      () => client.pushBulk(Mail, rows.map(({ id }) => [id])),
+      // @ts-expect-error a missing argument
+      () => client.pushMany(Mail, [{ args: [] }]),
+      // @ts-expect-error a Date within an object
+      () => client.push("Any", [{ at: new Date() }]),
+      // @ts-expect-error a Map
+      () => client.push("Any", [new Map()]),
+      // @ts-expect-error undefined
+      () => client.push("Any", [undefined]),
+    ];
+  };
+  assertEquals(typeof check, "function");
 });

@@ -103,6 +103,13 @@ class TapeLog implements Log {
   }
 }
 
+/** Logs a warning; to stderr if the program has set up no log. */
+export function warn(part: string, message: string, fields: LogFields): void {
+  const isSilent = inspectLogger(getLogger(["jobs"])).source === "unconfigured";
+  if (isSilent) console.warn(`jobs: ${message} ${JSON.stringify(fields)}`);
+  else logger(part).warn(message, fields);
+}
+
 /** Where log lines go, and how they look. */
 export interface LogOptions {
   /** Lines below it are not written; default `info`. */

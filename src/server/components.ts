@@ -120,6 +120,10 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     maxPayloadBytes: settings.maxPayloadBytes,
     sidekiqWire: settings.sidekiqWire,
     classOptions: (name) => registry.get(name)?.options,
+    onUnregistered: (name) =>
+      log("client").warn("Pushed a class that isn't registered: its queue, retries and lock are unknown here", {
+        class: name,
+      }),
     ...(options.pushMiddleware && { middleware: options.pushMiddleware }),
     ...(options.batchMiddleware && { batchMiddleware: options.batchMiddleware }),
   });

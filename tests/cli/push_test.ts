@@ -151,7 +151,27 @@ Deno.test("what is stored is no failure because its user may not see who would t
     const { code, stdout, stderr } = await on(bench, ["push", "Noop", ...more]);
     assertEquals(code, 0, stderr);
     assertMatch(stdout, /^[0-9a-f]{24}\n$/);
-    assertMatch(stderr, /^jobs: stored; whether somebody takes it cannot be told: .*smembers.*\n$/);
+    assertMatch(
+      stderr,
+      /^jobs: class "Noop" isn't registered.*\njobs: stored; whether somebody takes it cannot be told: .*smembers.*\n$/,
+    );
   }
   assertEquals(await redis.cli("LLEN", "queue:default"), "2");
+});
+
+Deno.test("a class that no worker has registered is named once; --strict refuses it", async () => {
+  await using bench = await Bench.open();
+  const lines = "[1]\n[2]\n[3]\n";
+  const file = `${bench.folder}/jobs.ndjson`;
+  await Deno.writeTextFile(file, lines);
+  const loose = await on(bench, ["push", "Nobody", "--bulk", file]);
+  assertEquals([loose.code, loose.stdout.trim().split("\n").length], [0, 3]);
+  assertEquals(loose.stderr.match(/class "Nobody" isn't registered/g)?.length, 1);
+  const strict = await on(bench, ["push", "Nobody", "--strict", "1"]);
+  assertEquals([strict.code, strict.stdout], [2, ""]);
+  assertStringIncludes(
+    strict.stderr,
+    'class is "Nobody"; expected a class that this client or a worker has registered',
+  );
+  assertEquals((await bench.store.stats()).enqueued, 3);
 });

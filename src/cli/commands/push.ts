@@ -23,6 +23,7 @@ What begins with a dash stands after --: jobs push Add -- -1 2.
 
 ${optionFlagsHelp()}
       --args JSON        the arguments as one JSON array, instead of ARG …
+      --strict           refuse a class that no worker has registered, instead of a warning
       --wait             wait until the job has ended, and print its result; exit 1 unless it is done. How it ended is
                          known for as long as the class says, and at least for what is usual (500 s, failures a day)
       --wait-timeout DURATION
@@ -40,6 +41,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     ...COMMON_FLAGS,
     ...OPTION_FLAGS,
     args: { takes: "text" },
+    strict: { takes: "switch" },
     wait: { takes: "switch" },
     "wait-timeout": { takes: "text" },
     bulk: { takes: "text" },
@@ -55,7 +57,12 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     const file = flags.bulk;
     return await withStore(flags, async (store, settings) => {
       const { pushLines } = await import("./push_bulk.ts");
-      const { code, stored } = await pushLines(clientOf(store, settings, tracing), file, request, flags.json);
+      const { code, stored } = await pushLines(
+        clientOf(store, settings, tracing, flags.strict),
+        file,
+        request,
+        flags.json,
+      );
       if (stored > 0) await afterStoring(() => remarkIfIdle(store));
       return code;
     }, { make: "always" });
@@ -63,7 +70,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
   if (name === undefined) throw new UsageError("A CLASS is wanted: jobs push CLASS [ARG …]");
   const args = flags.args === undefined ? rest.map(parseArgument) : parseArgs(flags.args);
   return await withStore(flags, async (store, settings) => {
-    const client = clientOf(store, settings, tracing);
+    const client = clientOf(store, settings, tracing, flags.strict);
     const queueOf = async () => request.queue ?? String((await client.optionsOf(name))["queue"] ?? "default");
     const waited = flags.wait ? await import("./push_wait.ts") : undefined;
     const limitMs = waited?.waitTime(flags["wait-timeout"]);
@@ -89,9 +96,16 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
   }, { make: "always" });
 }
 
-function clientOf(store: OpenStore, settings: Settings, tracing: ClientTracing): Client {
+function clientOf(store: OpenStore, settings: Settings, tracing: ClientTracing, strict: boolean): Client {
   return new Client({
     store,
+    strict,
+    onUnregistered: (name) =>
+      printError(
+        `jobs: class "${
+          blankControls(name)
+        }" isn't registered: no worker has run it yet, so only the push's own options apply`,
+      ),
     maxPayloadBytes: settings.maxPayloadBytes,
     sidekiqWire: settings.sidekiqWire,
     ...tracing,
