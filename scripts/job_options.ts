@@ -1,5 +1,5 @@
 /**
- * docs/job-options.md, made from the table in src/job/options.ts. `deno task docs` writes it, and a test fails while it
+ * docs/reference/job-options.md, made from the table in src/job/options.ts. `deno task docs` writes it, and a test fails while it
  * differs.
  *
  * @module
@@ -7,7 +7,7 @@
 import { type JobOption, jobOption, optionNames, PUSH_FLAGS } from "../src/job/options.ts";
 
 /** The page. */
-export const PAGE: URL = new URL("../docs/job-options.md", import.meta.url);
+export const PAGE: URL = new URL("../docs/reference/job-options.md", import.meta.url);
 
 const HEAD = `<!-- Written by \`deno task docs\` from src/job/options.ts. -->
 

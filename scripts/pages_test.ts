@@ -10,7 +10,7 @@ Deno.test("docs/reference/json.md has what the commands print: if not, run deno 
   assertEquals(await Deno.readTextFile(PAGE), page());
 });
 
-Deno.test("docs/job-options.md has the options as they are: if not, run deno task docs", async () => {
+Deno.test("docs/reference/job-options.md has the options as they are: if not, run deno task docs", async () => {
   // Formatting pads the table's cells.
   const words = (text: string) => text.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---").trim();
   assertEquals(words(await Deno.readTextFile(OPTIONS_PAGE)), words(optionsPage()));

@@ -10,7 +10,7 @@ import type { ScheduleSpec } from "./schedule_spec.ts";
 
 /**
  * A cron entry as it is written: in the configuration file, in code, or at the command line. It takes the options of its
- * jobs (`queue`, `retry`, …: docs/job-options.md), which override those of the class.
+ * jobs (`queue`, `retry`, …: docs/reference/job-options.md), which override those of the class.
  */
 export interface CronEntryInput extends OptionsOn<"cron"> {
   /** Names the entry, and its occurrences for ever: a changed name is a new entry. */

@@ -21,7 +21,7 @@ export type HandlerFunction<Args extends readonly any[] = readonly any[]> = (
 export type PerformMiddleware = Middleware<JobContext, unknown>;
 
 /**
- * Options of a job class: defaults for its jobs, which a push may override. See docs/job-options.md. Any other option is
+ * Options of a job class: defaults for its jobs, which a push may override. See docs/reference/job-options.md. Any other option is
  * written into each payload as it is.
  */
 export interface HandlerOptions extends OptionsOn<"class"> {

@@ -1,6 +1,6 @@
 /**
  * The options of a job, in one table: what each accepts, what it means, and where it may be set. Types, checks, the flags
- * of `jobs push`, docs/job-options.md and "did you mean" come from it. A new option is one row here, and its behavior.
+ * of `jobs push`, docs/reference/job-options.md and "did you mean" come from it. A new option is one row here, and its behavior.
  *
  * @module
  */

@@ -15,7 +15,7 @@ import { readWireTime, wireTime } from "./raw.ts";
 import { type Moment, readMoment, readSpan } from "./time.ts";
 import { checkValue } from "./values.ts";
 
-/** Options of one push: see docs/job-options.md. The payload keeps any other field as it is; the handler finds it in `ctx.payload`. */
+/** Options of one push: see docs/reference/job-options.md. The payload keeps any other field as it is; the handler finds it in `ctx.payload`. */
 export interface JobOptions extends OptionsOn<"push"> {
   /** Any other field: the payload keeps it as it is. */
   readonly [field: string]: unknown;
