@@ -36,7 +36,7 @@ const LONG_LINE = 100_000;
 
 /** `2026-11-21 08:00:00.123 INFO  processor-3 Done class=HardJob jid=…`, in UTC. */
 export function formatPretty(line: LogLine, color: boolean): string {
-  const time = new Date(line.time).toISOString().replace("T", " ").slice(0, 23);
+  const time = isoTime(line.time).replace("T", " ").slice(0, 23);
   const level = line.level.toUpperCase().padEnd(5);
   let text = color
     ? `${DIM}${time}${RESET} ${COLORS[line.level]}${level}${RESET} ${DIM}${plain(line.name)}${RESET} ${
@@ -57,9 +57,9 @@ const OUR_KEYS: ReadonlySet<string> = new Set(["ts", "level", "name", "msg"]);
 
 /** One JSON object: `ts` (ISO 8601, UTC), `level`, `name`, `msg`, then the fields. */
 export function formatJson(line: LogLine): string {
-  let text = `{"ts":"${new Date(line.time).toISOString()}","level":"${line.level}","name":${
-    JSON.stringify(line.name)
-  },"msg":${JSON.stringify(cut(line.message))}`;
+  let text = `{"ts":"${isoTime(line.time)}","level":"${line.level}","name":${JSON.stringify(line.name)},"msg":${
+    JSON.stringify(cut(line.message))
+  }`;
   for (const [key, value] of Object.entries(line.fields)) {
     const json = asJson(value);
     if (json === undefined) continue;
@@ -91,4 +91,17 @@ function prettyValue(value: unknown): string | undefined {
 /** As it is where it is one word, else in quotes. */
 function prettyText(text: string): string {
   return escapeControls(/^[^\s"=]+$/.test(text) ? cut(text) : JSON.stringify(cut(text)));
+}
+
+/** The second that was last formatted: lines come in bursts, and formatting a date takes longer than the rest of a line's head. */
+let second = { start: NaN, text: "" };
+
+/** The time in ISO 8601 with milliseconds, UTC. */
+function isoTime(ms: number): string {
+  const rest = ms - second.start;
+  if (!(rest >= 0 && rest < 1_000)) {
+    const start = Math.floor(ms / 1_000) * 1_000;
+    second = { start, text: new Date(start).toISOString().slice(0, 20) };
+  }
+  return `${second.text}${String(Math.floor(ms - second.start)).padStart(3, "0")}Z`;
 }

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { configureSync, type LogRecord } from "@logtape/logtape";
 import { FakeClock } from "../../tests/support/clock.ts";
+import { systemClock } from "../clock.ts";
 import { LogError, logger, openLog } from "./log.ts";
 
 /** A folder of its own, away when disposed. */
@@ -108,6 +109,32 @@ Deno.test("lines are in the file when the turn is over, and large amounts before
   assertEquals(readLines(file).length, 1);
   for (let i = 0; i < 1_000; i++) log.info("large", { text: "x".repeat(200) });
   assertEquals((await Deno.stat(file)).size > 64 * 1024, true);
+});
+
+Deno.test("the first line of a turn is written at once, further ones together when it is over", async () => {
+  using folder = tempFolder();
+  const file = `${folder.path}/jobs.log`;
+  using _log = openLog({ file });
+  const log = logger("poller");
+  for (let i = 0; i < 50; i++) {
+    log.info("Line", { i });
+    await Promise.resolve();
+  }
+  assertEquals(readLines(file).length, 1);
+  await systemClock.turn();
+  assertEquals(readLines(file).map(({ i }) => i), Array.from({ length: 50 }, (_, i) => i));
+});
+
+Deno.test("no line is lost when the log is closed within a turn", async () => {
+  using folder = tempFolder();
+  const file = `${folder.path}/jobs.log`;
+  {
+    using _log = openLog({ file });
+    logger("poller").info("first");
+    await Promise.resolve();
+    logger("poller").info("second");
+  }
+  assertEquals(readLines(file).map(({ msg }) => msg), ["first", "second"]);
 });
 
 Deno.test("reopening after a rename loses no line and tears none", async () => {

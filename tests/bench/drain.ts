@@ -1,18 +1,18 @@
 /**
  * Pushes N no-op jobs in bulk, then drains them with one server in this process. Prints one line of JSON.
  *
- *     deno run -A tests/bench/drain.ts STORE-URL [N] [CONCURRENCY]
+ *     deno run -A tests/bench/drain.ts STORE-URL [N] [CONCURRENCY] [LOG-LEVEL] [LOG-FILE]
  */
 import { defaultSettings } from "../../src/config/settings.ts";
-import { openLog } from "../../src/log/log.ts";
+import { type LogLevel, openLog } from "../../src/log/log.ts";
 import { Registry } from "../../src/handlers/registry.ts";
 import { Client } from "../../src/client/client.ts";
 import { startServer } from "../../src/server/start.ts";
 import { openStore } from "../../src/store/open.ts";
 
-const [url, count = "200000", concurrency = "10"] = Deno.args;
+const [url, count = "200000", concurrency = "10", level = "warn", file] = Deno.args;
 const total = Number(count);
-using _log = openLog({ level: "warn" });
+using _log = openLog({ level: level as LogLevel, file });
 
 const pushMs = await (async () => {
   await using store = await openStore(url!);
