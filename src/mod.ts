@@ -24,7 +24,7 @@ export type {
 } from "./handlers/handler.ts";
 export { ConfigError } from "./config/load.ts";
 export { HandlerError, Registry } from "./handlers/registry.ts";
-export type { ContextServices, JobContext, JobTrace, Progress } from "./handlers/context.ts";
+export type { JobContext, JobTrace, Progress } from "./handlers/context.ts";
 export { type Server, type ServerOptions, startServer } from "./server/start.ts";
 export type { Hooks } from "./server/hooks.ts";
 export { type CronEntryInput, defineCron } from "./cron/entry.ts";

@@ -1,33 +1,18 @@
 /**
- * What a handler is given: its job, and what it may do beside its work.
+ * What a handler receives as its first argument. The worker's own handle on the same job is `running_job.ts`.
  *
  * @module
  */
 import type { Client } from "../client/client.ts";
 import type { Payload } from "../job/job.ts";
-import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
-import type { Log, LogLevel } from "../log/log.ts";
-import { asText } from "../log/value.ts";
-import { firstLevel, isAtLeast } from "./log_level.ts";
-import type { Registry } from "./registry.ts";
+import type { Occurrence } from "../job/occurrence.ts";
+import type { Log } from "../log/log.ts";
 
-/** What the server offers to every job's context. */
-export interface ContextServices {
-  /** Where jobs log. */
-  readonly log: Log;
-  /** With which jobs push more jobs. */
-  readonly client: Client;
-  /** What classes say of their jobs. */
-  readonly registry?: Pick<Registry, "get">;
-  /** Told of every progress. */
-  readonly onProgress?: (progress: Progress) => void;
-}
-
-/** How far a job is, as it said itself. */
+/** How far a job is, as its handler reports it. */
 export interface Progress {
-  /** What it counts: percent, rows, bytes. */
+  /** What the handler counts: percent, rows, bytes. */
   readonly done: number;
-  /** What it says beside the number. */
+  /** A note next to the number; at most 200 characters. */
   readonly note: string | undefined;
 }
 
@@ -37,157 +22,44 @@ export interface JobTrace {
   readonly traceId: string;
   /** 16 hex digits. */
   readonly spanId: string;
-  /** What tells another process of it: `traceparent`, `tracestate`, `baggage`. */
+  /** Headers that continue the trace in another process: `traceparent`, `tracestate`, `baggage`. */
   readonly carrier: Readonly<Record<string, string>>;
 }
 
-/** Of a note and of each line so many characters are kept. */
-const MAX_NOTE = 200;
-/** So many lines are kept, the latest. */
-const MAX_LINES = 20;
-
-/** The first argument of every handler. Its costly parts are made when first asked for. */
-export class JobContext {
-  /** 24 hex digits; the same through all tries. */
+/** The first argument of every handler. */
+export interface JobContext {
+  /** 24 hex digits; the same in all attempts. */
   readonly jid: string;
-  /** The class it is performed as. */
+  /** The class whose handler performs it. */
   readonly class: string;
   /** The queue it was taken from. */
   readonly queue: string;
-  /** 1 at the first try. */
+  /** 1 at the first attempt. */
   readonly attempt: number;
-  /** The whole payload, parsed. To be read, not changed. */
+  /** The whole payload, parsed. Don't change it. */
   readonly payload: Payload;
   /** The payload's text, as it is stored. */
   readonly raw: string;
-  /** The span it is performed in; undefined unless traces are on. For what performs it elsewhere, and for the log. */
-  trace: JobTrace | undefined;
-  readonly #services: ContextServices;
-  #abort: AbortController | undefined;
-  #aborted: { readonly reason: unknown } | undefined;
-  #log: Log | undefined;
-  #progress: Progress | undefined;
-  #lines: readonly string[] | undefined;
-  #leastLevel: LogLevel | undefined;
-
-  /** Made by the server. */
-  constructor(
-    job: { jid: string; class: string; queue: string; attempt: number; payload: Payload; raw: string },
-    services: ContextServices,
-  ) {
-    this.jid = job.jid;
-    this.class = job.class;
-    this.queue = job.queue;
-    this.attempt = job.attempt;
-    this.payload = job.payload;
-    this.raw = job.raw;
-    this.#services = services;
-  }
-
+  /** The span it is performed in; undefined unless tracing is on. */
+  readonly trace: JobTrace | undefined;
   /**
-   * Aborts when the job shall end: the server stops, the job is cancelled, out of time, or another process's by now
-   * ({@linkcode LeaseLost}). Pass it on to `fetch`.
+   * Aborts when the job should end: the worker stops, the job is cancelled, its timeout has passed, or another worker
+   * has it now ({@linkcode LeaseLost}). Pass it on to `fetch`.
    */
-  get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.#aborted && !this.#abort.signal.aborted) this.#abort.abort(this.#aborted.reason);
-    return this.#abort.signal;
-  }
-
-  /** Whether lines of this level are logged for this job: where it or its class says `log_level`, only those from it on. */
-  logs(level: LogLevel): boolean {
-    this.#leastLevel ??=
-      firstLevel(this.payload["log_level"], this.#services.registry?.get(this.class)?.options["log_level"]) ?? "debug";
-    return isAtLeast(level, this.#leastLevel);
-  }
-
-  /** Logs with the job's class, jid and queue on every line. */
-  get log(): Log {
-    this.#log ??= this.#remembering(
-      this.#services.log.with({
-        ...{ class: this.class, jid: this.jid, queue: this.queue, attempt: this.attempt },
-        ...traceFields(this),
-      }),
-    );
-    return this.#log;
-  }
-
-  /** Which time of which crontab entry it was enqueued for; undefined when it was not by the crontab. */
-  get occurrence(): Occurrence | undefined {
-    return occurrenceOf(this.payload);
-  }
-
-  /** To push more jobs. */
-  get client(): Client {
-    return this.#services.client;
-  }
-
+  readonly signal: AbortSignal;
+  /** Logs with the job's class, jid and queue on every line. Lines below the job's `log_level` are dropped. */
+  readonly log: Log;
+  /** The cron entry and time that it was enqueued for; undefined if it wasn't enqueued by a cron entry. */
+  readonly occurrence: Occurrence | undefined;
+  /** Pushes more jobs. */
+  readonly client: Client;
   /**
-   * Says how far the job is; shown in the dump and to whoever asks for the job.
+   * Reports how far the job is: shown with the job, and in the dump.
    *
    * @param done any number: percent, rows, bytes
+   * @param note shown next to it; cut to 200 characters
    */
-  progress(done: number, note?: string): void {
-    // From JavaScript, these may be anything; they are kept, and shown to others.
-    this.#progress = {
-      done: typeof done === "number" ? done : Number(asText(done)),
-      note: note === undefined ? undefined : asText(note).slice(0, MAX_NOTE),
-    };
-    this.#services.onProgress?.(this.#progress);
-  }
-
-  /** What it last said with `progress`. */
-  get lastProgress(): Progress | undefined {
-    return this.#progress;
-  }
-
-  /** The last line it logged. */
-  get lastLine(): string | undefined {
-    return this.#lines?.at(-1);
-  }
-
-  /** The last lines it logged, at most 20, each cut to 200 characters; undefined when it logged none. */
-  get lastLines(): readonly string[] | undefined {
-    return this.#lines;
-  }
-
-  /** What {@linkcode signal} aborted with. */
-  get abortedBy(): unknown {
-    return this.#aborted?.reason;
-  }
-
-  /** Throws what {@linkcode signal} aborted with, if it has. */
-  throwIfAborted(): void {
-    if (this.#aborted) throw this.#aborted.reason;
-  }
-
-  /** Aborts {@linkcode signal}. For the server. */
-  abort(reason: unknown): void {
-    this.#aborted ??= { reason };
-    this.#abort?.abort(reason);
-  }
-
-  #remembering(log: Log): Log {
-    const through = (level: "debug" | "info" | "warn" | "error"): Log[typeof level] => (message, fields) => {
-      if (!this.logs(level)) return;
-      const text = asText(message);
-      this.#lines = [...(this.#lines ?? []).slice(1 - MAX_LINES), text.slice(0, MAX_NOTE)];
-      log[level](text, fields);
-    };
-    return {
-      debug: through("debug"),
-      info: through("info"),
-      warn: through("warn"),
-      error: through("error"),
-      enabled: (level) => this.logs(level) && log.enabled(level),
-      with: (fields) => this.#remembering(log.with(fields)),
-    };
-  }
-}
-
-/** What the log says of the span that a job is performed in, by OpenTelemetry's names. */
-export function traceFields(
-  { trace }: Pick<JobContext, "trace">,
-): { readonly trace_id?: string; readonly span_id?: string } {
-  return trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
+  progress(done: number, note?: string): void;
+  /** Throws the reason of {@linkcode signal} if it has aborted. */
+  throwIfAborted(): void;
 }

@@ -312,7 +312,7 @@ export class Launcher implements Controls {
         "deregister",
         async () => deregistered = await budget.within(this.#options.store.deregister(this.identity)),
       ],
-      ["unhandled-errors", () => this.#parts.unhandledErrors.stop()],
+      ["unhandled-errors", async () => await this.#parts.unhandledErrors.stop()],
     ];
     for (const [name, step] of steps) {
       // One part that cannot stop must not keep the others from it.

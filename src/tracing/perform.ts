@@ -18,8 +18,9 @@ import {
   trace,
   type Tracer,
 } from "@opentelemetry/api";
-import type { JobContext } from "../handlers/context.ts";
+import type { JobTrace } from "../handlers/context.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
+import { setTrace } from "../handlers/running_job.ts";
 import { describeError, verdictOf } from "../job/errors.ts";
 import type { Payload } from "../job/job.ts";
 import { jobAttributes, recordFailure } from "./attributes.ts";
@@ -54,14 +55,14 @@ export function performSpans(tracer: Tracer, style: "link" | "child"): { middlew
     }, sent);
     open.add(span);
     const within = trace.setSpan(sent, span);
-    job.trace = traceOf(span, (carrier) => propagation.inject(within, carrier));
+    setTrace(job, traceOf(span, (carrier) => propagation.inject(within, carrier)));
     try {
       const result = await context.with(within, next);
       job.throwIfAborted();
       finish(span, "done");
       return result;
     } catch (error) {
-      const thrown = job.abortedBy ?? error;
+      const thrown = job.signal.aborted ? job.signal.reason : error;
       const outcome = outcomeOf(thrown);
       // Given back at the end, it may still come to an end of its own.
       if (outcome === "failed" && open.has(span)) recordFailure(span, thrown);
@@ -72,7 +73,7 @@ export function performSpans(tracer: Tracer, style: "link" | "child"): { middlew
   return { middleware, end: () => open.forEach((span) => finish(span, "released")) };
 }
 
-function traceOf(span: Span, inject: (carrier: Record<string, string>) => void): NonNullable<JobContext["trace"]> {
+function traceOf(span: Span, inject: (carrier: Record<string, string>) => void): JobTrace {
   const { traceId, spanId } = span.spanContext();
   const carrier: Record<string, string> = {};
   inject(carrier);

@@ -94,6 +94,10 @@ Deno.test("an error that is a Snooze by name alone snoozes its job, and the log 
     await server.stop();`);
   const line = stderr.split("\n").find((text) => text.includes("Snoozed"))!;
   const { level, msg, againInMs, problem } = JSON.parse(line);
-  assertEquals([level, msg, againInMs], ["warn", "Snoozed without saying for how long", 60_000]);
+  assertEquals([level, msg, againInMs], [
+    "warn",
+    "Snoozed for the default time: the handler's delay is invalid",
+    60_000,
+  ]);
   assertEquals(problem, "delayMs is undefined; expected milliseconds");
 });

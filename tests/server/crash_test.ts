@@ -135,9 +135,9 @@ Deno.test("nothing a handler does brings the process down", async () => {
   assertEquals([dead.error_class, dead.retry_count], ["RangeError", 2]);
   const error = JSON.parse((await bench.store.find(missing))[0]!.payload);
   assert(/this process knows .*Crash.*Fail/.test(error.error_message), "the message says which classes are known");
-  const late = await server.logged("Error that nobody awaited", { class: "RejectLate" });
+  const late = await server.logged("Unhandled error", { class: "RejectLate" });
   assert(String(late.error).includes("too late"));
-  await server.logged("Error that nobody awaited", {}, 2);
+  await server.logged("Unhandled error", {}, 2);
   await bench.push("Note", [bench.notes, "alive"]);
   await bench.noted("alive");
 });

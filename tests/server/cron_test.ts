@@ -220,6 +220,6 @@ Deno.test("one that every process performs is given the time of a stop, and is t
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
   await server.logged("Stopped");
-  const ended = server.lines.filter(({ task }) => String(task).startsWith("local-"));
+  const ended = server.lines.filter(({ task }) => String(task).startsWith("in-process-"));
   assert(ended.length > 0, JSON.stringify(server.lines));
 });

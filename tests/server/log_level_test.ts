@@ -4,7 +4,7 @@ import type { JobRequest } from "../../src/client/client.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 
-const DEAF = "Handler does not listen to its signal and runs on; only isolate: true could end it";
+const DEAF = "Handler ignores its signal and keeps running: only isolate: true can end it";
 
 Deno.test("a job that says so leaves no line below its level, a horse's neither; others do", async () => {
   await using bench = await Bench.open();
@@ -87,10 +87,10 @@ Deno.test("what the server says about a job is dropped below the job's level, to
     jids.map((jid) => server.lines.filter((line) => line["jid"] === jid).map(({ level, msg }) => `${level} ${msg}`));
   assertEquals(said(failed), [["warn Failed"], [], []]);
   assertEquals(said(snoozed), [["info Snoozed"], [], []]);
-  assertEquals(said(expired), [["info Expired, dropped"], [], []]);
+  assertEquals(said(expired), [["info Expired"], [], []]);
   assertEquals(said(deaf), [[`warn ${DEAF}`, "warn Failed"], [], []]);
   assertEquals(said(cancelled), [["info Cancelled"], [], []]);
-  assertEquals(said(givenBack), [["info Ended after it was given back; it runs again"], [], []]);
+  assertEquals(said(givenBack), [["info Finished after it was given back: result ignored, it runs again"], [], []]);
   const burial = "error Failed for good, moved to dead";
   assertEquals(said(buried), [[burial], [burial], [burial]]);
 });
@@ -107,5 +107,5 @@ Deno.test("a handler that discards its job alarms nobody; one that fails does", 
   const line = await server.logged("Discarded", { jid });
   assertEquals([line.level, line["reason"]], ["info", "no longer wanted"]);
   const failed = await bench.push("Fail", [], { retry: false });
-  assertEquals((await server.logged("Failed, dropped", { jid: failed })).level, "error");
+  assertEquals((await server.logged("Failed for good, discarded", { jid: failed })).level, "error");
 });

@@ -25,7 +25,7 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   // The other one still performs it: it is not by its outcome that the first finds out.
   await bench.noted(`LeaseLost ${jid}`);
   await frozen.logged(LOST, { count: 1, jids: jid });
-  await frozen.logged("Ended after it was lost; it counts where it runs again", { jid });
+  await frozen.logged("Finished after losing its lease: result ignored, it runs again elsewhere", { jid });
 
   await Deno.writeTextFile(`${bench.notes}.go`, "");
   await other.logged("Done", { jid });

@@ -27,7 +27,7 @@ Deno.test("a handler that does not listen is reported and shown, keeps its lease
   await using bench = await Bench.open();
   await using server = await bench.server([], { JOBS_KILL_AFTER: "100ms" });
   const jid = await bench.push("Ignore", [bench.notes], { timeout: "100ms", retry: 0 });
-  await server.logged("Handler does not listen to its signal and runs on; only isolate: true could end it", { jid });
+  await server.logged("Handler ignores its signal and keeps running: only isolate: true can end it", { jid });
   assertEquals((await bench.store.find(jid)).map((entry) => entry.place.in), ["leased"]);
   const dump = await jobs(["dump", "--all", "--store", bench.url]);
   assertMatch(dump.stdout, new RegExp(`performing .* Ignore ${jid} .* aborted Timeout`));
@@ -57,7 +57,7 @@ Deno.test("a job that has not started in time is dropped, and counted", async ()
   const late = await jobs(["push", "Note", bench.notes, "late", "--expires-in", "1ms", "--store", bench.url]);
   await bench.push("Note", [bench.notes, "in time"], { expires_in: "1h" });
   await using server = await bench.server();
-  await server.logged("Expired, dropped", { jid: late.stdout.trim() });
+  await server.logged("Expired", { jid: late.stdout.trim() });
   await bench.noted("in time");
   assertEquals(await bench.readNotes(), ["in time"]);
   await bench.until(async () => (await bench.store.stats()).processed === 2);
@@ -111,11 +111,11 @@ Deno.test("a job that was cancelled and does not listen is cancelled for good wh
   const [cancelled, other] = [await bench.push("Hang", [bench.notes]), await bench.push("Hang", [bench.notes])];
   for (const jid of [cancelled, other]) await bench.noted(`start ${jid}`);
   await jobs(["cancel", cancelled, "--store", bench.url]);
-  await server.logged("Handler does not listen to its signal and runs on; only isolate: true could end it", {
+  await server.logged("Handler ignores its signal and keeps running: only isolate: true can end it", {
     jid: cancelled,
   });
   server.kill("SIGTERM");
-  await server.logged("Giving unfinished jobs back", { count: 1 });
+  await server.logged("Gave unfinished jobs back", { count: 1 });
   assertEquals((await server.status()).code, 0);
   assertEquals(await bench.store.find(cancelled), []);
   assertEquals((await bench.client.result(cancelled))?.state, "cancelled");
@@ -129,7 +129,7 @@ Deno.test("a job whose time is over and that does not listen has failed when the
     [0, 5].map((retry) => bench.push("Hang", [bench.notes], { timeout: 0.05, retry })),
   );
   for (const jid of [last!, again!]) {
-    await server.logged("Handler does not listen to its signal and runs on; only isolate: true could end it", { jid });
+    await server.logged("Handler ignores its signal and keeps running: only isolate: true can end it", { jid });
   }
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);

@@ -239,7 +239,7 @@ Deno.test("the span of a job that was lost says so and has no error; that of its
   // As if it had counted as dead: what it held goes back.
   const [process] = await bench.store.processes();
   await bench.store.deregister(process!.identity);
-  await server.logged("Ended after it was lost; it counts where it runs again", { jid });
+  await server.logged("Finished after losing its lease: result ignored, it runs again elsewhere", { jid });
   await Deno.writeTextFile(`${bench.notes}.go`, "");
   const ended = (outcome: string) =>
     collector.received((span) => span.attributes["messaging.jobs.outcome"] === outcome);

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { RunningJob } from "../../src/store/port/jobs.ts";
+import type { RunningJobRecord } from "../../src/store/port/jobs.ts";
 import type { OpenStore } from "../../src/store/open.ts";
 import { bury, onBothStores, processRecord, push } from "./site.ts";
 
@@ -15,7 +15,7 @@ function states(text: string): Record<string, string> {
   );
 }
 
-async function beat(store: OpenStore, busy: number, work: readonly RunningJob[] = []): Promise<void> {
+async function beat(store: OpenStore, busy: number, work: readonly RunningJobRecord[] = []): Promise<void> {
   await store.beat(processRecord("web1:7:abc", { concurrency: 1, busy, work }), MINUTE_MS);
 }
 

@@ -6,7 +6,7 @@ import { decodeBacktrace, readErrors, tryNumbers } from "../../job/failure.ts";
 import { getField } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import type { OpenStore } from "../../store/open.ts";
-import type { RunningJob } from "../../store/port/jobs.ts";
+import type { RunningJobRecord } from "../../store/port/jobs.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
 import { asText } from "../../log/value.ts";
 import { entryJson, errorText, payloadTime, readable, shownClass, stateOf } from "../shared/job_rows.ts";
@@ -78,7 +78,7 @@ export function unknownText(jid: string): string {
   return `no job "${jid}" here: it is done and left nothing, was deleted, or is in another store`;
 }
 
-type Said = Pick<RunningJob, "progress" | "lastLine" | "log">;
+type Said = Pick<RunningJobRecord, "progress" | "lastLine" | "log">;
 
 async function whatEntriesSay(store: OpenStore, jid: string, entries: readonly Entry[]): Promise<Said | undefined> {
   return entries.some((entry) => entry.owner !== undefined) ? await whatItSays(store, jid) : undefined;

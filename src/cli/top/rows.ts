@@ -4,7 +4,7 @@
  * @module
  */
 import type { Entry, QueueInfo, SetName, WorkerInfo } from "../../store/admin/admin.ts";
-import type { RunningJob } from "../../store/port/jobs.ts";
+import type { RunningJobRecord } from "../../store/port/jobs.ts";
 import { glance } from "./job_summary.ts";
 import { shownQueue } from "../shared/pause_queues.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -19,7 +19,7 @@ export type ListName = PaneName | "entries";
 export type Thing =
   | { readonly is: "process"; readonly process: WorkerInfo }
   | { readonly is: "queue"; readonly queue: QueueInfo; /** Whether a process takes from it. */ readonly taken: boolean }
-  | { readonly is: "running"; readonly job: RunningJob; readonly owner: string }
+  | { readonly is: "running"; readonly job: RunningJobRecord; readonly owner: string }
   | { readonly is: "set"; readonly set: SetName; readonly size: number }
   | { readonly is: "entry"; readonly entry: Entry };
 

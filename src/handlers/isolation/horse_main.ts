@@ -8,7 +8,8 @@ import { HandlerMissing } from "../../job/errors.ts";
 import { parsePayload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
-import { JobContext } from "../context.ts";
+import type { JobContext } from "../context.ts";
+import { RunningJob } from "../running_job.ts";
 import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type ToHorse } from "./ipc.ts";
 import { HORSE_VARIABLE } from "./horse.ts";
 import { loadHandlers } from "../load.ts";
@@ -63,7 +64,7 @@ class HorseMain implements AsyncDisposable {
   #lastAsked = 0;
   readonly #openTracing: OpenTracing;
   #tracing: HorseTracing | undefined;
-  #job: JobContext | undefined;
+  #job: RunningJob | undefined;
   #log: Log = new FrameLog((frame) => this.#parent.send(frame), false, {});
 
   constructor(parent: FrameConnection<ToHorse, FromHorse>, openTracing: OpenTracing) {
@@ -77,7 +78,7 @@ class HorseMain implements AsyncDisposable {
     const catchLate = (event: PromiseRejectionEvent | ErrorEvent) => {
       event.preventDefault();
       const error = errorFrame("reason" in event ? event.reason : event.error);
-      (this.#job?.log ?? this.#log).error("Error that nobody awaited", {
+      (this.#job?.log ?? this.#log).error("Unhandled error", {
         error: `${error.class}: ${error.message}`,
         stack: error.stack.join("\n"),
       });
@@ -125,7 +126,7 @@ class HorseMain implements AsyncDisposable {
   async #perform({ queue, payload, trace }: Extract<ToHorse, { kind: "perform" }>): Promise<void> {
     try {
       const job = parsePayload(payload)!;
-      const context = this.#job = new JobContext({ ...job, queue }, {
+      const { context } = this.#job = new RunningJob(job, queue, {
         log: this.#log,
         client: this.#client,
         registry: this.#registry,

@@ -51,7 +51,7 @@ export function dumpTasks(tasks: Tasks, clock: Clock): DumpTask[] {
   const now = clock.monotonic();
   return tasks.list().map((task) => {
     const { job } = task;
-    const progress = job?.lastProgress;
+    const progress = job?.progress;
     return {
       task: task.id,
       label: task.label,

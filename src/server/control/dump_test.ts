@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
-import { jobContext } from "../../../tests/support/job.ts";
+import { runningJob } from "../../../tests/support/job.ts";
 import { type DumpCounts, dumpTasks, formatDump } from "./dump.ts";
 import { Tasks } from "./tasks.ts";
 
@@ -16,7 +16,7 @@ const COUNTS: DumpCounts = {
   quiet: false,
 };
 
-Deno.test("the dump has each task with its state and for how long", async () => {
+Deno.test("lists each task with its state and for how long", async () => {
   const clock = new FakeClock();
   const tasks = new Tasks(clock);
   const poller = tasks.add("poller");
@@ -26,27 +26,27 @@ Deno.test("the dump has each task with its state and for how long", async () => 
   await clock.advance(1_500);
   poller.enter("waiting");
   tasks.remove(gone);
-  clock.set(0); // the system's clock does not matter
+  clock.set(0); // the wall clock doesn't matter
   assertEquals(dumpTasks(tasks, clock), [
     { task: 1, label: "poller", state: "waiting", forMs: 0 },
     { task: 2, label: "fetcher", state: "taking", forMs: 1_500 },
   ]);
 });
 
-Deno.test("the dump has the job of a processor, with what it last said", async () => {
+Deno.test("shows a processor's job with its progress, last line and abort reason", async () => {
   const clock = new FakeClock();
   const tasks = new Tasks(clock);
   const processor = tasks.add("processor-1");
-  const job = jobContext({ class: "Resize", jid: "b".repeat(24), queue: "images", attempt: 2 });
+  const job = runningJob({ class: "Resize", jid: "b".repeat(24), queue: "images", attempt: 2 });
   processor.perform(job);
   await clock.advance(1_234);
   const plain = { class: "Resize", jid: "b".repeat(24), queue: "images", attempt: 2 };
   assertEquals(dumpTasks(tasks, clock), [
     { task: 1, label: "processor-1", state: "performing", forMs: 1_234, job: plain },
   ]);
-  job.progress(50);
+  job.report(50);
   assertEquals(dumpTasks(tasks, clock)[0]?.job, { ...plain, progress: "50" });
-  job.progress(50, "percent");
+  job.report(50, "percent");
   job.log.info("halfway");
   job.abort(new TypeError("stopping"));
   assertEquals(dumpTasks(tasks, clock)[0]?.job, {
@@ -59,13 +59,13 @@ Deno.test("the dump has the job of a processor, with what it last said", async (
   assertEquals(dumpTasks(tasks, clock), [{ task: 1, label: "processor-1", state: "idle", forMs: 0 }]);
 });
 
-Deno.test("as text, the dump has a line for each task, in columns, then the counts", async () => {
+Deno.test("formats a line per task, in columns, then the counts", async () => {
   const clock = new FakeClock();
   const tasks = new Tasks(clock);
   for (let i = 1; i < 10; i++) tasks.remove(tasks.add("earlier"));
   tasks.add("poller").enter("waiting");
-  const job = jobContext({ class: "Resize", jid: "b".repeat(24), queue: "images", attempt: 2 });
-  job.progress(50, "percent");
+  const job = runningJob({ class: "Resize", jid: "b".repeat(24), queue: "images", attempt: 2 });
+  job.report(50, "percent");
   job.log.info("halfway");
   tasks.add("processor-1").perform(job);
   await clock.advance(65_000);
@@ -82,15 +82,15 @@ Deno.test("as text, the dump has a line for each task, in columns, then the coun
   assertMatch(formatDump([], { ...COUNTS, quiet: true })[0]!, /unhandled errors 5, quiet$/);
 });
 
-Deno.test("whatever a job is called or says, it stays one line without control characters", () => {
+Deno.test("removes control characters from names and texts of jobs", () => {
   const tasks = new Tasks(new FakeClock());
   const text = "a\n\r\x1b[2J\x9b\u2028b";
-  const job = jobContext({ class: text, jid: text, queue: text });
-  job.progress(1, text);
+  const job = runningJob({ class: text, jid: text, queue: text });
+  job.report(1, text);
   job.log.info(text);
   tasks.add("processor-1").perform(job);
   for (const line of formatDump(dumpTasks(tasks, new FakeClock()), COUNTS)) {
-    // deno-lint-ignore no-control-regex -- control characters are what it is about
+    // deno-lint-ignore no-control-regex -- the test is about control characters
     assertMatch(line, /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]+$/);
   }
 });

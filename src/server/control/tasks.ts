@@ -1,24 +1,24 @@
 /**
- * Every async task of the process, by label, with what it is doing and since when: what the TTIN dump prints and
- * `jobs dump` shows. JavaScript cannot list its pending promises, so each task says itself what it waits for.
+ * The async tasks of this process, by label, each with its state and since when: what TTIN and `jobs dump` print. JavaScript
+ * can't list pending promises, so each task reports its own state.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import type { JobContext } from "../../handlers/context.ts";
+import type { RunningJob } from "../../handlers/running_job.ts";
 
 /** One async task. */
 export class Task {
-  /** Counts up from 1 in the order in which tasks began. */
+  /** Counts from 1 in the order in which tasks began. */
   readonly id: number;
-  /** What operators call it: `processor-3`, `poller`. */
+  /** `processor-3`, `poller`. */
   readonly label: string;
   readonly #clock: Clock;
   #state = "starting";
   #since: number;
-  #job: JobContext | undefined;
+  #job: RunningJob | undefined;
 
-  /** Made by {@linkcode Tasks.add}. */
+  /** Use {@linkcode Tasks.add}. */
   constructor(id: number, label: string, clock: Clock) {
     this.id = id;
     this.label = label;
@@ -26,20 +26,20 @@ export class Task {
     this.#since = clock.monotonic();
   }
 
-  /** What it is doing from now on, in one word: `idle`, `taking`, `performing`, `sleeping`. */
+  /** Sets the state, in one word: `idle`, `working`, `waiting`. */
   enter(state: string): void {
     this.#state = state;
     this.#since = this.#clock.monotonic();
   }
 
-  /** The job it performs from now on. Returns the moment, on the monotonic clock. */
-  perform(job: JobContext): number {
+  /** Sets the job that it performs. Returns the time, on the monotonic clock. */
+  perform(job: RunningJob): number {
     this.#job = job;
     this.#state = "performing";
     return this.#since = this.#clock.monotonic();
   }
 
-  /** It performs nothing any more. Returns the moment, on the monotonic clock. */
+  /** Sets that it performs no job. Returns the time, on the monotonic clock. */
   rest(): number {
     this.#job = undefined;
     this.#state = "idle";
@@ -50,39 +50,39 @@ export class Task {
     return this.#state;
   }
 
-  /** The moment it began what it is doing, on the monotonic clock. */
+  /** When it entered its state, on the monotonic clock. */
   get since(): number {
     return this.#since;
   }
 
-  get job(): JobContext | undefined {
+  get job(): RunningJob | undefined {
     return this.#job;
   }
 }
 
-/** The tasks of one process. */
+/** The tasks of this process. */
 export class Tasks {
   readonly #clock: Clock;
   readonly #tasks = new Map<number, Task>();
-  #last = 0;
+  #lastId = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** A new task; it stays on the list until {@linkcode remove}. */
+  /** Adds a task, until {@linkcode remove}. */
   add(label: string): Task {
-    const task = new Task(++this.#last, label, this.#clock);
+    const task = new Task(++this.#lastId, label, this.#clock);
     this.#tasks.set(task.id, task);
     return task;
   }
 
-  /** Takes a task that has ended off the list. */
+  /** Removes a task that has ended. */
   remove(task: Task): void {
     this.#tasks.delete(task.id);
   }
 
-  /** All tasks, in the order in which they began. */
+  /** Returns all tasks, in the order in which they began. */
   list(): Task[] {
     return [...this.#tasks.values()];
   }

@@ -1,18 +1,18 @@
 /**
- * A line about a job in the server's log: dropped where the job, or its class, wants fewer (`log_level`).
+ * Lines about a job in the worker's log. The job's `log_level`, or its class's, drops those below it.
  *
  * @module
  */
-import type { JobContext } from "../../handlers/context.ts";
+import type { RunningJob } from "../../handlers/running_job.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 
 /**
- * Writes it, where both the log and the job want lines of its level.
+ * Writes a line unless the log or the job drops lines of its level.
  *
- * @param fields made only then
+ * @param fields called only if the line is written
  */
 export function logJob(
-  job: Pick<JobContext, "logs">,
+  job: Pick<RunningJob, "logs">,
   log: Log,
   level: LogLevel,
   message: string,

@@ -1,38 +1,36 @@
 /**
  * The manager: owns the processors, and ends them.
  *
- *  1. `resize` keeps as many processors as the concurrency says; one too many ends after its job.
- *  2. `stop` waits for running jobs until the deadline. Then it gives the unfinished ones back to the front of their
- *     queues *first*, and aborts them after: whatever the abort leads to, each job is already safe.
+ *  1. `resize` keeps as many processors as the concurrency. A surplus processor ends after its job.
+ *  2. `stop` waits for running jobs until the deadline. Then it first gives the unfinished ones back to the front of their
+ *     queues, and only then aborts them: whatever the abort leads to, each job is already safe.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import { JobContext } from "../../handlers/context.ts";
+import { RunningJob } from "../../handlers/running_job.ts";
 import { Cancelled, Shutdown } from "../../job/errors.ts";
 import { abridged } from "../../job/abridged.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { Log } from "../../log/log.ts";
-import type { Lease, RunningJob } from "../../store/port/jobs.ts";
+import type { Lease, RunningJobRecord } from "../../store/port/jobs.ts";
 import { OUTCOMES_SHARE, ShutdownBudget } from "../shutdown_budget.ts";
 import { Processor, type ProcessorServices } from "./processor.ts";
-import type { Service } from "../service.ts";
 import type { Settler } from "./settler.ts";
 
-/** Handlers that listen to their signal get so long to clean up after it aborted. */
+/** After its signal has aborted, a handler gets this long to clean up. */
 const CLEAN_UP_MS = 3_000;
 
 /** Owns the processors. */
-export class Manager implements Service {
-  readonly name = "manager";
+export class Manager {
   readonly #services: ProcessorServices;
   readonly #settler: Settler;
   readonly #clock: Clock;
   readonly #log: Log;
   #processors: Processor[] = [];
-  /** Processors that end after their job. */
+  /** Surplus processors, which end after their job. */
   readonly #leaving = new Set<Processor>();
-  readonly #payloads = new WeakMap<Lease, string>();
+  readonly #abridged = new WeakMap<Lease, string>();
   #concurrency: number;
 
   constructor(services: ProcessorServices & { readonly settler: Settler }, options: { concurrency: number; log: Log }) {
@@ -47,44 +45,44 @@ export class Manager implements Service {
     return this.#concurrency;
   }
 
-  /** Jobs running now. */
+  /** Number of running jobs. */
   get busy(): number {
-    return this.#all().reduce((count, processor) => count + (processor.running ? 1 : 0), 0);
+    return this.#all().reduce((count, processor) => count + (processor.attempt ? 1 : 0), 0);
   }
 
-  /** What runs now, as others may read it. */
-  running(): RunningJob[] {
+  /** Describes the running jobs, for other processes. */
+  running(): RunningJobRecord[] {
     const now = this.#clock.now();
     const monotonic = this.#clock.monotonic();
-    return this.#all().flatMap(({ label, running }) =>
-      running
+    return this.#all().flatMap(({ name, attempt }) =>
+      attempt
         ? [{
-          task: label,
-          queue: running.lease.queue,
-          payload: this.#shown(running.lease),
-          since: now - (monotonic - running.since),
-          ...saidBy(running.context),
+          task: name,
+          queue: attempt.lease.queue,
+          payload: this.#abridge(attempt.lease),
+          since: now - (monotonic - attempt.since),
+          ...reportOf(attempt.job),
         }]
         : []
     );
   }
 
-  /** The payload with the running job. Made once: a large one takes milliseconds. */
-  #shown(lease: Lease): string {
-    let payload = this.#payloads.get(lease);
-    if (payload === undefined) this.#payloads.set(lease, payload = abridged(lease.payload));
+  /** Shortens a payload for display. Once per job: a large one takes milliseconds. */
+  #abridge(lease: Lease): string {
+    let payload = this.#abridged.get(lease);
+    if (payload === undefined) this.#abridged.set(lease, payload = abridged(lease.payload));
     return payload;
   }
 
-  /** The tokens of the leases whose jobs run. */
+  /** The tokens of running jobs whose leases are ours. */
   get tokens(): string[] {
     return this.#all().flatMap(({ token }) => token ?? []);
   }
 
-  /** Aborts those jobs that are another process's now; their outcome does not count. */
+  /** Aborts jobs that another worker has now. Returns their jids. */
   lose(tokens: ReadonlySet<string>, reason: Error): string[] {
     const losing = this.#all().filter(({ token }) => token !== undefined && tokens.has(token));
-    const jids = losing.flatMap(({ running }) => running?.context.jid ?? []);
+    const jids = losing.flatMap(({ attempt }) => attempt?.job.jid ?? []);
     for (const processor of losing) processor.lose(reason);
     return jids;
   }
@@ -93,7 +91,7 @@ export class Manager implements Service {
     this.resize(this.#concurrency);
   }
 
-  /** Keeps so many processors from now on. */
+  /** Changes the number of processors. */
   resize(concurrency: number): void {
     this.#concurrency = concurrency;
     while (this.#processors.length < concurrency) {
@@ -108,80 +106,82 @@ export class Manager implements Service {
   }
 
   /**
-   * Cancels a job: one that waits here is settled, one that runs is aborted.
+   * Cancels a job: one that has not started is settled, a running one is aborted.
    *
-   * @returns false when it is not here any more
+   * @returns false if this worker doesn't have the job
    */
   cancel(jid: string): boolean {
-    const waiting = this.#services.fetcher.withdraw(jid);
-    const job = waiting && parsePayload(waiting.payload);
+    const { fetcher, results, retrier, classCounters } = this.#services;
+    const lease = fetcher.withdraw(jid);
+    const job = lease && parsePayload(lease.payload);
     if (job) {
-      const record = this.#services.results.unstarted(job, waiting.queue, "cancelled");
-      const context = new JobContext({ ...job, queue: waiting.queue }, this.#services);
-      this.#settler.add({ ...this.#services.retrier.cancelled(waiting, job, context), ...record });
-      this.#services.classCounters.addUnstarted(job.class, "cancelled");
+      const outcome = retrier.cancelled(lease.token, new RunningJob(job, lease.queue, this.#services));
+      this.#settler.add({ ...outcome, ...results.unstarted(job, lease.queue, "cancelled") });
+      classCounters.addUnstarted(job.class, "cancelled");
     }
-    const processors = this.#all().filter(({ running }) => running?.context.jid === jid);
+    const processors = this.#all().filter(({ attempt }) => attempt?.job.jid === jid);
     for (const processor of processors) processor.abort(new Cancelled());
-    return waiting !== undefined || processors.length > 0;
+    return lease !== undefined || processors.length > 0;
   }
 
   /**
    * Ends all processors. The fetcher must be quiet before.
    *
-   * @param timeoutMs how long running jobs may go on
-   * @param cold aborts when it is to end at once
-   * @param budget how long the store is waited for
+   * @param timeoutMs how long to wait for running jobs
+   * @param cold aborts to end at once
+   * @param budget how long to wait for the store
    */
   async stop(timeoutMs = 0, cold = AbortSignal.abort(), budget = new ShutdownBudget(this.#clock)): Promise<void> {
     const idle = Promise.all(this.#all().map((processor) => processor.stop())).then(() => true);
     if (!await this.#within(idle, timeoutMs, cold)) {
-      await this.#giveBack(budget);
-      for (const { running } of this.#all()) running?.context.abort(new Shutdown("The server stops"));
+      await this.#release(budget);
+      for (const { attempt } of this.#all()) attempt?.job.abort(new Shutdown("The server stops"));
       if (!await this.#within(idle, cold.aborted ? 0 : CLEAN_UP_MS, cold)) {
-        this.#log.warn("Handlers did not end when aborted; left behind", { count: this.busy });
+        this.#log.warn("Handlers still running after their signal aborted, left behind", { count: this.busy });
       }
     }
-    await this.#settleRest(budget);
+    await this.#flush(budget);
   }
 
   #all(): Processor[] {
     return [...this.#processors, ...this.#leaving];
   }
 
-  async #giveBack(budget: ShutdownBudget): Promise<void> {
+  async #release(budget: ShutdownBudget): Promise<void> {
     let count = 0;
-    const letting = this.#all().map(async (processor) => {
+    const releasing = this.#all().map(async (processor) => {
       if (await processor.release()) count++;
     });
-    // What hangs in a hook of theirs is left to the rescuer.
-    await budget.within(Promise.all(letting), OUTCOMES_SHARE);
-    if (count > 0) this.#log.warn("Giving unfinished jobs back", { count });
-    await this.#settleRest(budget);
+    // A job whose hook hangs is left to the rescuer.
+    await budget.within(Promise.all(releasing), OUTCOMES_SHARE);
+    if (count > 0) this.#log.warn("Gave unfinished jobs back", { count });
+    await this.#flush(budget);
   }
 
-  async #settleRest(budget: ShutdownBudget): Promise<void> {
+  async #flush(budget: ShutdownBudget): Promise<void> {
     if (!await budget.within(this.#settler.flush(), OUTCOMES_SHARE)) this.#settler.abandon();
   }
 
-  /** Whether it happens within the time, and before `cold` aborts. */
-  async #within(event: Promise<boolean>, ms: number, cold?: AbortSignal): Promise<boolean> {
+  /** Resolves with true if the event happens within the time and before `cold` aborts. */
+  async #within(event: Promise<boolean>, ms: number, cold: AbortSignal): Promise<boolean> {
     const over = new AbortController();
     const end = () => over.abort();
-    cold?.addEventListener("abort", end, { once: true });
-    if (cold?.aborted) end();
+    cold.addEventListener("abort", end, { once: true });
+    if (cold.aborted) end();
     const happened = await Promise.race([event, this.#clock.sleep(ms, over.signal).then(() => false)]);
-    cold?.removeEventListener("abort", end);
+    cold.removeEventListener("abort", end);
     end();
     return happened;
   }
 }
 
-/** What a job says of itself. */
-function saidBy({ lastProgress, lastLine, lastLines }: JobContext): Pick<RunningJob, "progress" | "lastLine" | "log"> {
+/** What a job's handler has reported. */
+function reportOf(
+  { progress, lastLine, lastLines }: RunningJob,
+): Pick<RunningJobRecord, "progress" | "lastLine" | "log"> {
   return {
-    ...(lastProgress &&
-      { progress: [lastProgress.done, lastProgress.note].filter((one) => one !== undefined).join(" ") }),
+    ...(progress &&
+      { progress: progress.note === undefined ? `${progress.done}` : `${progress.done} ${progress.note}` }),
     ...(lastLine !== undefined && { lastLine }),
     ...(lastLines !== undefined && { log: lastLines }),
   };

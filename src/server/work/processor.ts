@@ -1,19 +1,26 @@
 /**
- * A processor: takes a job, performs it, settles it. One async task that performs one job at a time.
+ * The processor: takes a job, performs it, settles it. One async task that performs one job at a time.
  *
- * Where the job is at each await: until its outcome is stored it is a lease of this process. If the process dies, the
+ * Where the job is at each await: until its outcome is stored, it is a lease of this worker. If the process dies, the
  * lease is rescued and the job runs again.
+ *
+ * An attempt is `ours` until one of four things happens to its lease, and only an attempt that is ours can be settled:
+ *
+ *  - its handler ends, and the outcome is settled: `settled`;
+ *  - the worker stops and gives it back to its queue: `released`;
+ *  - the worker stops, but the job was cancelled or has timed out: its outcome is settled without waiting: `settled`;
+ *  - another worker has it now: `lost`.
  *
  * @module
  */
 import type { Client } from "../../client/client.ts";
 import type { Clock } from "../../clock.ts";
-import { JobContext, traceFields } from "../../handlers/context.ts";
 import type { PerformMiddleware } from "../../handlers/handler.ts";
 import type { Registry } from "../../handlers/registry.ts";
-import { Cancelled, HandlerMissing, LeaseLost, Timeout } from "../../job/errors.ts";
+import { RunningJob, traceFields } from "../../handlers/running_job.ts";
+import { Cancelled, HandlerMissing, Timeout } from "../../job/errors.ts";
 import { isExpired } from "../../job/time.ts";
-import { type Job, lockOf, parsePayload } from "../../job/job.ts";
+import { lockOf, parsePayload } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Log } from "../../log/log.ts";
 import { compose } from "../../client/middleware.ts";
@@ -23,7 +30,7 @@ import type { Fetcher } from "./fetcher.ts";
 import { logJob } from "./job_log.ts";
 import type { UnhandledErrors } from "./unhandled_errors.ts";
 import type { ResultRecorder } from "./result_recorder.ts";
-import type { Retrier, TryOutcome } from "./retrier.ts";
+import type { AttemptOutcome, Retrier } from "./retrier.ts";
 import type { Service } from "../service.ts";
 import type { Settler } from "./settler.ts";
 import type { Task, Tasks } from "../control/tasks.ts";
@@ -46,133 +53,131 @@ export interface ProcessorServices {
   readonly log: Log;
 }
 
-/** A job being performed. */
-export interface Running {
+/** What has become of an attempt's lease: see the head of this file. */
+export type Disposition = "ours" | "released" | "lost" | "settled";
+
+/** One attempt to perform a job. */
+export interface Attempt {
   readonly lease: Lease;
-  readonly context: JobContext;
+  readonly job: RunningJob;
   /** When it started, on the monotonic clock. */
   readonly since: number;
+  disposition: Disposition;
 }
 
 /** Performs jobs until stopped. Its task is `processor-N`. */
 export class Processor implements Service {
   readonly name: string;
   readonly #services: ProcessorServices;
-  readonly #perform: (context: JobContext, job: Job) => unknown;
+  readonly #perform: (running: RunningJob) => unknown;
   readonly #stop = new AbortController();
   #task: Task | undefined;
-  #running: Running | undefined;
-  /** Aborts when the running job has ended, where somebody wants to know. */
+  #attempt: Attempt | undefined;
+  /** Aborts when the current attempt has ended. Made only for an attempt that is aborted. */
   #ended: AbortController | undefined;
   #loop: Promise<void> | undefined;
 
   constructor(number: number, services: ProcessorServices, kind = "processor") {
     this.name = `${kind}-${number}`;
     this.#services = services;
-    const call = (context: JobContext, job: Job) => this.#callHandler(context, job);
+    const call = (running: RunningJob) => this.#callHandler(running);
     const chain = services.middleware.length === 0 ? undefined : compose(services.middleware);
-    this.#perform = chain ? (context, job) => chain(context, () => Promise.resolve(call(context, job))) : call;
+    this.#perform = chain ? (running) => chain(running.context, () => Promise.resolve(call(running))) : call;
   }
 
-  /** Its label in the dump. */
-  get label(): string {
-    return this.name;
+  /** The current attempt, also one whose lease is no longer ours. */
+  get attempt(): Attempt | undefined {
+    return this.#attempt;
   }
 
-  /** What it performs now. */
-  get running(): Running | undefined {
-    return this.#running;
-  }
-
-  /** The token of the lease that it works on; undefined when it has none, or none any more. */
+  /** The token of the current attempt's lease, while it is ours. */
   get token(): string | undefined {
-    return this.#running?.lease.token || undefined;
+    return this.#attempt?.disposition === "ours" ? this.#attempt.lease.token : undefined;
   }
 
   start(): void {
     this.#loop ??= this.#run();
   }
 
-  /** Ends after the job under way; resolves when it has. */
+  /** Ends after the current job; resolves when it has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#loop;
   }
 
   /**
-   * Lets go of its unfinished job; what the handler does after that no longer counts. It is given back to the front of its
-   * queue, but for one that should have ended (it was cancelled, or its time was over) and did not listen: that is what
-   * became of it. It would only hang again, at every start anew, and never count as a failure.
+   * Gives the unfinished job back to the front of its queue. Whatever its handler does afterwards doesn't count.
    *
-   * @returns whether it was given back
+   * A job that was cancelled or has timed out is settled as such instead: its handler doesn't listen to its signal, and
+   * would hang again after every start without ever counting as a failure.
+   *
+   * @returns whether the job was given back
    */
   async release(): Promise<boolean> {
-    if (this.token === undefined) return false;
-    const { lease, context, since } = this.#running!;
-    const { clock, results, retrier, settler, classCounters } = this.#services;
-    this.#disown();
-    const { abortedBy } = context;
-    if (!shouldHaveEnded(abortedBy)) {
-      settler.add({ kind: "release", token: lease.token });
+    const attempt = this.#attempt;
+    if (attempt?.disposition !== "ours") return false;
+    const { lease, job, since } = attempt;
+    if (!wasToldToEnd(job)) {
+      attempt.disposition = "released";
+      this.#services.settler.add({ kind: "release", token: lease.token });
       return true;
     }
-    const elapsed = clock.monotonic() - since;
-    const outcome = await retrier.outcome(lease, parsePayload(lease.payload)!, context, abortedBy);
-    settler.add(results.failed(outcome, context, abortedBy, since));
-    classCounters.add(context.class, abortedBy instanceof Cancelled ? "cancelled" : ENDINGS[outcome.kind], elapsed);
+    // From here on the end of the handler doesn't count, also while hooks run.
+    attempt.disposition = "settled";
+    const elapsed = this.#services.clock.monotonic() - since;
+    this.#settle(attempt, await this.#failed(attempt, job.abortedBy), elapsed);
     return false;
   }
 
-  /** Its job is another's now: aborts it; what the handler does after that no longer counts. */
+  /** Aborts the job because another worker has it now. Whatever its handler does afterwards doesn't count. */
   lose(reason: Error): void {
-    this.#disown();
+    if (this.#attempt?.disposition !== "ours") return;
+    this.#attempt.disposition = "lost";
     this.abort(reason);
   }
 
-  /** Aborts the job that it performs; the outcome is then the reason's. */
+  /** Aborts the job; the reason becomes its outcome. */
   abort(reason: Error): void {
-    if (!this.#running) return;
+    if (!this.#attempt) return;
     this.#ended ??= new AbortController();
-    void this.#services.timeouts.abort(this.#running.context, reason, this.#ended.signal);
+    void this.#services.timeouts.abort(this.#attempt.job, reason, this.#ended.signal);
   }
 
   /** Performs one job and settles it. Never rejects. */
   async step(lease: Lease): Promise<void> {
     const job = parsePayload(lease.payload);
     if (job === undefined) {
-      this.#services.log.error("Unreadable payload, moved to dead as it is", { queue: lease.queue });
+      this.#services.log.error("Moved an unreadable payload to dead", { queue: lease.queue });
       this.#services.settler.add({ kind: "bury", token: lease.token, payload: lease.payload });
       return;
     }
-    const context = new JobContext({ ...job, queue: lease.queue }, this.#services);
-    if (isExpired(job.payload, this.#services.clock.now())) return this.#drop(lease, job, context);
-    const since = this.#begin(lease, context);
-    let outcome: TryOutcome | undefined;
+    const running = new RunningJob(job, lease.queue, this.#services);
+    if (isExpired(job.payload, this.#services.clock.now())) return this.#expire(lease, running);
+    const attempt = this.#begin(lease, running);
+    let outcome: AttemptOutcome | undefined;
     try {
-      const result = await this.#perform(context, job);
-      context.throwIfAborted();
-      const record = this.#services.results.done(context, result, since);
+      const result = await this.#perform(running);
+      running.throwIfAborted();
+      const record = this.#services.results.succeeded(running, result, attempt.since);
       outcome = { kind: "ack", token: lease.token, ...lockOf(job), ...record };
     } catch (error) {
-      if (!this.#givenBack) outcome = await this.#failed(lease, job, context.abortedBy ?? error, since);
+      if (attempt.disposition === "ours") outcome = await this.#failed(attempt, running.abortedBy ?? error);
     }
-    this.#end(outcome, context, since);
+    this.#end(attempt, outcome);
   }
 
-  async #failed(lease: Lease, job: Job, error: unknown, since: number): Promise<TryOutcome> {
-    const { context } = this.#running!;
-    const outcome = await this.#services.retrier.outcome(lease, job, context, error);
-    return this.#services.results.failed(outcome, context, error, since);
+  async #failed({ lease, job, since }: Attempt, error: unknown): Promise<AttemptOutcome> {
+    const outcome = await this.#services.retrier.outcome(lease.token, job, error);
+    return this.#services.results.failed(outcome, job, error, since);
   }
 
-  /** It has not started in time. */
-  #drop(lease: Lease, job: Job, context: JobContext): void {
-    const { log, settler, classCounters } = this.#services;
-    const { class: name, jid, queue } = context;
-    logJob(context, log, "info", "Expired, dropped", () => ({ class: name, jid, queue }));
-    classCounters.addUnstarted(job.class, "expired");
-    const record = this.#services.results.unstarted(job, lease.queue, "expired");
-    settler.add({ kind: "ack", token: lease.token, ...lockOf(job), ...record });
+  /** Ends a job that has not started before it expired. */
+  #expire(lease: Lease, running: RunningJob): void {
+    const { log, settler, classCounters, results } = this.#services;
+    const { class: name, jid, queue, job } = running;
+    logJob(running, log, "info", "Expired", () => ({ class: name, jid, queue }));
+    classCounters.addUnstarted(name, "expired");
+    settler.add({ kind: "ack", token: lease.token, ...lockOf(job), ...results.unstarted(job, queue, "expired") });
   }
 
   async #run(): Promise<void> {
@@ -189,70 +194,63 @@ export class Processor implements Service {
     tasks.remove(this.#task);
   }
 
-  #callHandler(context: JobContext, job: Job): unknown {
-    const handler = this.#services.registry.get(context.class);
-    if (handler === undefined) throw new HandlerMissing(context.class, this.#services.registry.classes());
+  #callHandler(running: RunningJob): unknown {
+    const { registry, timeouts, unhandledErrors } = this.#services;
+    const handler = registry.get(running.class);
+    if (handler === undefined) throw new HandlerMissing(running.class, registry.classes());
+    const { context, job } = running;
     const { timeout } = job.payload;
     const limitMs = typeof timeout === "number" && timeout > 0 ? timeout * 1_000 : handler.timeoutMs;
-    const run = () => this.#services.unhandledErrors.run(context, () => handler.perform(context, ...job.args));
-    return limitMs === undefined ? run() : this.#services.timeouts.within(limitMs, context, run);
+    const run = () => unhandledErrors.run(running, () => handler.perform(context, ...job.args));
+    return limitMs === undefined ? run() : timeouts.within(limitMs, running, run);
   }
 
-  #disown(): void {
-    if (this.#running) this.#running = { ...this.#running, lease: { ...this.#running.lease, token: GIVEN_BACK } };
+  #begin(lease: Lease, job: RunningJob): Attempt {
+    const { clock, classCounters, log } = this.#services;
+    const since = this.#task?.perform(job) ?? clock.monotonic();
+    const attempt: Attempt = this.#attempt = { lease, job, since, disposition: "ours" };
+    const enqueuedAt = readWireTime(job.job.payload.enqueued_at);
+    if (enqueuedAt !== undefined) classCounters.addWait(job.class, clock.now() - enqueuedAt);
+    logJob(job, log, "debug", "Start", () => this.#fields(job));
+    return attempt;
   }
 
-  get #givenBack(): boolean {
-    return this.#running?.lease.token === GIVEN_BACK;
-  }
-
-  #begin(lease: Lease, context: JobContext): number {
-    const { clock, classCounters } = this.#services;
-    const since = this.#task?.perform(context) ?? clock.monotonic();
-    this.#running = { lease, context, since };
-    const enqueuedAt = readWireTime(context.payload.enqueued_at);
-    if (enqueuedAt !== undefined) classCounters.addWait(context.class, clock.now() - enqueuedAt);
-    logJob(context, this.#services.log, "debug", "Start", () => this.#fields(context));
-    return since;
-  }
-
-  #end(outcome: TryOutcome | undefined, context: JobContext, since: number): void {
-    const { log, settler, classCounters, clock } = this.#services;
+  /** Ends an attempt; its outcome counts if the lease is still ours. */
+  #end(attempt: Attempt, outcome: AttemptOutcome | undefined): void {
+    const { log, clock } = this.#services;
+    const { job, since } = attempt;
     const elapsed = (this.#task?.rest() ?? clock.monotonic()) - since;
-    const givenBack = this.#givenBack;
-    this.#running = undefined;
+    this.#attempt = undefined;
     this.#ended?.abort();
     this.#ended = undefined;
-    if (givenBack || outcome === undefined) {
-      // It was said to be when its job was let go.
-      if (shouldHaveEnded(context.abortedBy)) return;
-      const isLost = context.abortedBy instanceof LeaseLost;
-      const what = isLost
-        ? "Ended after it was lost; it counts where it runs again"
-        : "Ended after it was given back; it runs again";
-      return logJob(context, log, "info", what, () => ({ ...this.#fields(context), elapsedMs: round(elapsed) }));
+    if (attempt.disposition === "settled") return;
+    const fields = () => ({ ...this.#fields(job), elapsedMs: round(elapsed) });
+    if (attempt.disposition !== "ours" || outcome === undefined) {
+      const isLost = attempt.disposition === "lost";
+      const message = isLost
+        ? "Finished after losing its lease: result ignored, it runs again elsewhere"
+        : "Finished after it was given back: result ignored, it runs again";
+      return logJob(job, log, "info", message, fields);
     }
-    settler.add(outcome);
-    if (context.abortedBy instanceof Cancelled) return classCounters.add(context.class, "cancelled", elapsed);
-    classCounters.add(context.class, ENDINGS[outcome.kind], elapsed);
-    if (outcome.kind !== "ack") return;
-    logJob(context, log, "info", "Done", () => ({ ...this.#fields(context), elapsedMs: round(elapsed) }));
+    attempt.disposition = "settled";
+    this.#settle(attempt, outcome, elapsed);
+    if (outcome.kind === "ack" && !isCancelled(job)) logJob(job, log, "info", "Done", fields);
   }
 
-  #fields(context: JobContext): Record<string, unknown> {
-    const { jid, queue, attempt } = context;
-    return {
-      task: this.name,
-      class: context.class,
-      jid,
-      queue,
-      ...(attempt > 1 && { attempt }),
-      ...traceFields(context),
-    };
+  /** Settles and counts an attempt. Its disposition is `settled`. */
+  #settle({ job }: Attempt, outcome: AttemptOutcome, elapsed: number): void {
+    const { settler, classCounters } = this.#services;
+    settler.add(outcome);
+    classCounters.add(job.class, isCancelled(job) ? "cancelled" : ENDINGS[outcome.kind], elapsed);
+  }
+
+  #fields(job: RunningJob): Record<string, unknown> {
+    const { class: name, jid, queue, attempt } = job;
+    return { task: this.name, class: name, jid, queue, ...(attempt > 1 && { attempt }), ...traceFields(job) };
   }
 }
 
-const ENDINGS: Readonly<Record<TryOutcome["kind"], Ending>> = {
+const ENDINGS: Readonly<Record<AttemptOutcome["kind"], Ending>> = {
   ack: "done",
   discard: "discarded",
   retry: "retried",
@@ -260,15 +258,16 @@ const ENDINGS: Readonly<Record<TryOutcome["kind"], Ending>> = {
   bury: "dead",
 };
 
-/** Whether a job was asked to end for good, not to be run again later. */
-function shouldHaveEnded(abortedBy: unknown): boolean {
-  return abortedBy instanceof Cancelled || abortedBy instanceof Timeout;
+function isCancelled({ abortedBy }: RunningJob): boolean {
+  return abortedBy instanceof Cancelled;
 }
 
-/** Stands in for the token of a job that was given back or lost: it settles nothing any more. */
-const GIVEN_BACK = "";
+/** Returns whether a job was aborted for good, not to run again later. */
+function wasToldToEnd(job: RunningJob): boolean {
+  return isCancelled(job) || job.abortedBy instanceof Timeout;
+}
 
-/** Milliseconds with a fraction worth reading. */
+/** Rounds milliseconds: below 10 to hundredths. */
 function round(ms: number): number {
   return ms < 10 ? Math.round(ms * 100) / 100 : Math.round(ms);
 }

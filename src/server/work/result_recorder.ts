@@ -1,16 +1,16 @@
 /**
- * Records: what is kept of jobs that have ended, and for how long.
+ * The result recorder: makes the records of ended jobs, and decides for how long they are kept.
  *
- * A job that returns nothing is remembered too, while there are not too many of them: somebody who looks after one job
- * finds it, and a server that does tens of thousands a second does not write as many records. One that says `result_ttl`
- * itself, or by its class, is always remembered, and so is every one where `retention.done` is set.
+ * A job that returns nothing leaves a record too, as long as there are not too many of them: a user finds the one job, and
+ * a worker that performs tens of thousands a second doesn't write as many records. A job with a `result_ttl` of its own, or
+ * of its class, always leaves one, and so does every job when `retention.done` is set.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { JobContext } from "../../handlers/context.ts";
 import type { Registry } from "../../handlers/registry.ts";
+import type { RunningJob } from "../../handlers/running_job.ts";
 import { endedText, type EndState } from "../../job/result.ts";
 import { describeError } from "../../job/errors.ts";
 import type { Job } from "../../job/job.ts";
@@ -20,88 +20,91 @@ import type { NewRecord } from "../../store/port/results.ts";
 import type { Outcome } from "../../store/port/jobs.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
-/** A larger payload is not kept with the record. */
-const MAX_PAYLOAD = 16 * 1024;
-/** Lines of a failure's stack that are kept. */
-const STACK_LINES = 20;
-/** Of jobs that return nothing, so many a second are remembered; a thousand at once after a quiet time. */
-const NOTHING_PER_SECOND = 100;
-const NOTHING_AT_ONCE = 1_000;
+/** Records don't include payloads longer than this, in characters. */
+const MAX_PAYLOAD_LENGTH = 16 * 1024;
+/** Lines of an error's stack in a record. */
+const MAX_STACK_LINES = 20;
+/** Records of jobs that return nothing: this many a second, and this many at once after a quiet time. */
+const EMPTY_RECORDS_PER_SECOND = 100;
+const MAX_EMPTY_RECORDS_AT_ONCE = 1_000;
+
+/** What the recorder is made with. */
+export interface ResultRecorderOptions {
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly registry: Registry;
+  /** The ID of this worker. */
+  readonly owner: string;
+}
 
 /** Makes records. */
 export class ResultRecorder {
-  readonly #clock: Clock;
-  readonly #settings: Settings;
-  readonly #registry: Registry;
-  readonly #owner: string;
-  readonly #nothings: TokenBucket;
+  readonly #options: ResultRecorderOptions;
+  readonly #emptyRecords: TokenBucket;
 
-  constructor(options: { clock: Clock; settings: Settings; registry: Registry; owner: string }) {
-    this.#clock = options.clock;
-    this.#settings = options.settings;
-    this.#registry = options.registry;
-    this.#owner = options.owner;
-    const { clock } = options;
-    this.#nothings = new TokenBucket({ clock, perSecond: NOTHING_PER_SECOND, most: NOTHING_AT_ONCE });
+  constructor(options: ResultRecorderOptions) {
+    this.#options = options;
+    this.#emptyRecords = new TokenBucket({
+      clock: options.clock,
+      perSecond: EMPTY_RECORDS_PER_SECOND,
+      capacity: MAX_EMPTY_RECORDS_AT_ONCE,
+    });
   }
 
-  /** Of a job that is done; undefined when nothing is kept. */
-  done(context: JobContext, result: unknown, since: number): { readonly record: NewRecord } | undefined {
-    const asked = this.#asked(context.payload.result_ttl, context.class, "result_ttl");
-    const { succeededTtlMs, resultTtlMs } = this.#settings;
-    const usual = () => result !== undefined || (resultTtlMs > 0 && this.#nothings.take()) ? resultTtlMs : 0;
-    const ttlMs = Math.max(succeededTtlMs, asked ?? (succeededTtlMs >= resultTtlMs ? 0 : usual()));
+  /** Returns the record of a job that has succeeded; undefined if none is kept. */
+  succeeded(job: RunningJob, result: unknown, since: number): { readonly record: NewRecord } | undefined {
+    const { succeededTtlMs, resultTtlMs } = this.#options.settings;
+    const ttl = this.#ttlOption(job.job.payload.result_ttl, job.class, "result_ttl");
+    const usual = () => result !== undefined || (resultTtlMs > 0 && this.#emptyRecords.take()) ? resultTtlMs : 0;
+    const ttlMs = Math.max(succeededTtlMs, ttl ?? (succeededTtlMs >= resultTtlMs ? 0 : usual()));
     if (!(ttlMs > 0)) return undefined;
-    return this.#record(context, ttlMs, { state: "done", since, ...this.#shown(result) });
+    return this.#record(job, ttlMs, { state: "done", since, ...this.#storable(result) });
   }
 
-  /** Adds the record to what a job's failure, or its cancellation, came to; a job that goes on has none. */
-  failed<Any extends Outcome>(outcome: Any, context: JobContext, error: unknown, since: number): Any {
+  /** Adds a record to the outcome of a job that has failed or was cancelled, if it ends the job. */
+  failed<Any extends Outcome>(outcome: Any, job: RunningJob, error: unknown, since: number): Any {
     const state = STATES[outcome.kind];
-    if (state === undefined) return outcome;
-    const { class: name, message, stack } = describeError(error);
-    const shown = { class: name, message, stack: stack.slice(0, STACK_LINES) };
-    const ttlMs = this.#failureTtl(context.payload.failure_ttl, context.class);
-    if (!(ttlMs > 0)) return outcome;
-    return {
-      ...outcome,
-      ...this.#record(context, ttlMs, { state, since, ...(state !== "cancelled" && { error: shown }) }),
-    };
-  }
-
-  /** Adds the record to what became of a job whose worker died: when that run began and ended is not known. */
-  died<Any extends Outcome>(outcome: Any, context: JobContext, error: Error, worker: string): Any {
-    const state = STATES[outcome.kind];
-    const ttlMs = this.#failureTtl(context.payload.failure_ttl, context.class);
+    const ttlMs = this.#failureTtl(job.job);
     if (state === undefined || !(ttlMs > 0)) return outcome;
-    const { jid, queue, attempt } = context;
+    if (state === "cancelled") return { ...outcome, ...this.#record(job, ttlMs, { state, since }) };
+    const { class: name, message, stack } = describeError(error);
+    const shown = { class: name, message, stack: stack.slice(0, MAX_STACK_LINES) };
+    return { ...outcome, ...this.#record(job, ttlMs, { state, since, error: shown }) };
+  }
+
+  /** Adds a record to the outcome of a job whose worker has died: when that attempt began and ended is unknown. */
+  died<Any extends Outcome>(outcome: Any, job: RunningJob, error: Error, worker: string): Any {
+    const state = STATES[outcome.kind];
+    const ttlMs = this.#failureTtl(job.job);
+    if (state === undefined || !(ttlMs > 0)) return outcome;
+    const { jid, queue, attempt } = job;
     const { class: name, message } = describeError(error);
     const body = endedText({
       jid,
-      class: context.class,
+      class: job.class,
       queue,
       state,
       error: { class: name, message },
       attempt,
-      ended_at: this.#clock.now(),
+      ended_at: this.#options.clock.now(),
       process: worker,
-      ...payloadOf(context.raw, context.payload),
+      ...payloadOf(job.job),
     });
     return { ...outcome, record: { jid, ttlMs, body } };
   }
 
-  /** Of a job that never started: cancelled while it waited here, or too late. */
+  /** Returns the record of a job that has never started; undefined if none is kept. */
   unstarted(job: Job, queue: string, state: "cancelled" | "expired"): { readonly record: NewRecord } | undefined {
-    const ttlMs = this.#failureTtl(job.payload.failure_ttl, job.class);
+    const ttlMs = this.#failureTtl(job);
     if (!(ttlMs > 0)) return undefined;
     const { jid } = job;
-    const ended_at = this.#clock.now();
-    const body = endedText({ jid, class: job.class, queue, state, ended_at, ...payloadOf(job.raw, job.payload) });
+    const ended_at = this.#options.clock.now();
+    const body = endedText({ jid, class: job.class, queue, state, ended_at, ...payloadOf(job) });
     return { record: { jid, ttlMs, body } };
   }
 
   #record(
-    context: JobContext,
+    job: RunningJob,
     ttlMs: number,
     { state, since, ...more }: {
       state: EndState;
@@ -110,12 +113,13 @@ export class ResultRecorder {
       error?: { class: string; message: string };
     },
   ): { readonly record: NewRecord } {
-    const { jid, queue, attempt, lastProgress: progress, lastLine, lastLines } = context;
-    const elapsed = this.#clock.monotonic() - since;
-    const ended_at = this.#clock.now();
+    const { clock, owner } = this.#options;
+    const { jid, queue, attempt, progress, lastLine, lastLines } = job;
+    const elapsed = clock.monotonic() - since;
+    const ended_at = clock.now();
     const body = endedText({
       jid,
-      class: context.class,
+      class: job.class,
       queue,
       state,
       ...more,
@@ -123,19 +127,19 @@ export class ResultRecorder {
       started_at: Math.round(ended_at - elapsed),
       ended_at,
       elapsed_ms: Math.round(elapsed),
-      process: this.#owner,
+      process: owner,
       ...(progress && { progress: `${progress.done}${progress.note ? ` ${progress.note}` : ""}` }),
       ...(lastLine !== undefined && { last_line: lastLine }),
       ...(lastLines !== undefined && { log: lastLines }),
-      ...payloadOf(context.raw, context.payload),
+      ...payloadOf(job.job),
     });
     return { record: { jid, ttlMs, body } };
   }
 
-  /** The result as it can be kept. */
-  #shown(result: unknown): { result?: unknown; result_dropped?: string } {
+  /** Returns the result if it can be stored, else the reason why not. */
+  #storable(result: unknown): { result?: unknown; result_dropped?: string } {
     if (result === undefined) return {};
-    const { maxResultBytes } = this.#settings;
+    const { maxResultBytes } = this.#options.settings;
     try {
       const text = stringifyLossless(result);
       if (text === undefined) return { result_dropped: `a ${typeof result} is no JSON` };
@@ -147,16 +151,14 @@ export class ResultRecorder {
     }
   }
 
-  #failureTtl(asked: unknown, className: string): number {
-    return Math.max(
-      this.#settings.succeededTtlMs,
-      this.#asked(asked, className, "failure_ttl") ?? this.#settings.failureTtlMs,
-    );
+  #failureTtl({ class: name, payload }: Job): number {
+    const { succeededTtlMs, failureTtlMs } = this.#options.settings;
+    return Math.max(succeededTtlMs, this.#ttlOption(payload.failure_ttl, name, "failure_ttl") ?? failureTtlMs);
   }
 
-  /** What the push, else the class, says; in milliseconds, Infinity for as long as there is room. */
-  #asked(pushed: unknown, className: string, name: "result_ttl" | "failure_ttl"): number | undefined {
-    return retentionMs(pushed) ?? retentionMs(this.#registry.get(className)?.options[name]);
+  /** Returns the option of the push, else of the class, in milliseconds; Infinity: as long as there is room. */
+  #ttlOption(pushed: unknown, className: string, name: "result_ttl" | "failure_ttl"): number | undefined {
+    return retentionMs(pushed) ?? retentionMs(this.#options.registry.get(className)?.options[name]);
   }
 }
 
@@ -166,6 +168,6 @@ const STATES: Readonly<Partial<Record<Outcome["kind"], EndState>>> = {
   bury: "dead",
 };
 
-function payloadOf(raw: string, payload: Readonly<Record<string, unknown>>) {
-  return raw.length <= MAX_PAYLOAD ? { payload } : {};
+function payloadOf({ raw, payload }: Job) {
+  return raw.length <= MAX_PAYLOAD_LENGTH ? { payload } : {};
 }

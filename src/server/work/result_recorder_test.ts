@@ -1,28 +1,31 @@
 import { assertEquals } from "@std/assert";
-import { jobContext } from "../../../tests/support/job.ts";
+import { runningJob } from "../../../tests/support/job.ts";
 import { type Clock, systemClock } from "../../clock.ts";
 import { defaultSettings } from "../../config/settings.ts";
 import { Registry } from "../../handlers/registry.ts";
 import { ResultRecorder } from "./result_recorder.ts";
 
-Deno.test("Jobs that return nothing are remembered while they are few; what asks for it, or returns something, always", () => {
+Deno.test("limits the records of jobs that return nothing, but not of those with a result or a result_ttl", () => {
   let now = 0;
   const clock: Clock = { ...systemClock, monotonic: () => now };
-  const registry = new Registry().add("Asks", () => {}, { result_ttl: "1h" });
+  const registry = new Registry().add("HasTtl", () => {}, { result_ttl: "1h" });
   const settings = defaultSettings();
-  const records = (more = {}) =>
+  const recorder = (more = {}) =>
     new ResultRecorder({ clock, settings: { ...settings, ...more }, registry, owner: "web1:7:abc" });
-  const kept = (of: ResultRecorder, times: number, name?: string, result?: unknown) =>
-    Array.from({ length: times }, () => of.done(jobContext({ class: name ?? "Noop" }), result, now)?.record.ttlMs)
+  const kept = (results: ResultRecorder, times: number, name?: string, result?: unknown) =>
+    Array.from(
+      { length: times },
+      () => results.succeeded(runningJob({ class: name ?? "Noop" }), result, now)?.record.ttlMs,
+    )
       .filter((ttlMs) => ttlMs !== undefined);
 
-  const some = records();
+  const some = recorder();
   assertEquals(kept(some, 1_500), new Array(1_000).fill(500_000));
-  assertEquals(kept(some, 5, "Asks"), new Array(5).fill(3_600_000));
+  assertEquals(kept(some, 5, "HasTtl"), new Array(5).fill(3_600_000));
   assertEquals(kept(some, 5, "Noop", 1), new Array(5).fill(500_000));
   now += 50;
   assertEquals(kept(some, 20).length, 5);
 
-  assertEquals(kept(records({ succeededTtlMs: 600_000 }), 1_500), new Array(1_500).fill(600_000));
-  assertEquals(kept(records({ resultTtlMs: 0 }), 10), []);
+  assertEquals(kept(recorder({ succeededTtlMs: 600_000 }), 1_500), new Array(1_500).fill(600_000));
+  assertEquals(kept(recorder({ resultTtlMs: 0 }), 10), []);
 });

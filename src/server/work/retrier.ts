@@ -1,90 +1,90 @@
 /**
- * The retrier: a failure → one outcome. It asks `job/backoff.ts` what happens next, writes the failure into the payload,
- * says so in the log, and calls the hooks. It runs before the outcome is stored: if the process dies meanwhile, the job
- * runs again.
+ * The retrier: turns a failure into one outcome. `job/backoff.ts` decides what happens next; the retrier writes the failure
+ * into the payload, logs it, and calls the hooks. It runs before the outcome is stored: if the process dies meanwhile, the
+ * job runs again.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import { type JobContext, traceFields } from "../../handlers/context.ts";
 import type { HandlerOptions } from "../../handlers/handler.ts";
 import type { Registry } from "../../handlers/registry.ts";
+import { type RunningJob, traceFields } from "../../handlers/running_job.ts";
 import { decide, type Decision } from "../../job/backoff.ts";
 import { Cancelled, describeError, verdictOf } from "../../job/errors.ts";
 import { failedPayload } from "../../job/failure.ts";
-import { type Job, lockOf } from "../../job/job.ts";
+import { lockOf } from "../../job/job.ts";
 import { setFields } from "../../job/raw.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
-import type { Lease, Outcome } from "../../store/port/jobs.ts";
+import type { Outcome } from "../../store/port/jobs.ts";
 import { callHook, type Hooks } from "../hooks.ts";
 import { logJob } from "./job_log.ts";
 
-/** What a try can come to by itself; only a server that stops releases it. */
-export type TryOutcome = Exclude<Outcome, { readonly kind: "release" }>;
+/** The outcome of an attempt. `release` is none: only a worker that stops releases jobs. */
+export type AttemptOutcome = Exclude<Outcome, { readonly kind: "release" }>;
+
+/** What the retrier is made with. */
+export interface RetrierOptions {
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly registry: Registry;
+  readonly hooks: Hooks;
+  readonly log: Log;
+}
 
 /** Turns failures into outcomes. */
 export class Retrier {
-  readonly #clock: Clock;
-  readonly #settings: Settings;
-  readonly #registry: Registry;
-  readonly #hooks: Hooks;
-  readonly #log: Log;
+  readonly #options: RetrierOptions;
 
-  constructor(options: { clock: Clock; settings: Settings; registry: Registry; hooks: Hooks; log: Log }) {
-    this.#clock = options.clock;
-    this.#settings = options.settings;
-    this.#registry = options.registry;
-    this.#hooks = options.hooks;
-    this.#log = options.log;
+  constructor(options: RetrierOptions) {
+    this.#options = options;
   }
 
-  /** What becomes of a job that threw. Never rejects. */
-  async outcome(lease: Lease, job: Job, context: JobContext, error: unknown): Promise<TryOutcome> {
-    if (error instanceof Cancelled) return this.cancelled(lease, job, context);
-    const options: HandlerOptions = this.#registry.get(job.class)?.options ?? {};
+  /** Returns the outcome of a job whose handler has thrown. Never rejects. */
+  async outcome(token: string, job: RunningJob, error: unknown): Promise<AttemptOutcome> {
+    if (error instanceof Cancelled) return this.cancelled(token, job);
+    const { clock, settings, registry, log } = this.#options;
+    const options: HandlerOptions = registry.get(job.class)?.options ?? {};
     const decision = decide({
-      payload: job.payload,
+      payload: job.job.payload,
       error,
       options,
-      maxRetries: this.#settings.maxRetries,
-      now: this.#clock.now(),
+      maxRetries: settings.maxRetries,
+      now: clock.now(),
       random: Math.random,
       onOptionError: (optionError) =>
-        this.#log.error("retryIn failed, default backoff used", {
-          class: job.class,
-          error: describeError(optionError),
-        }),
+        log.error("retryIn failed, default backoff used", { class: job.class, error: describeError(optionError) }),
     });
-    this.#say(context, error, decision);
-    if (decision.kind !== "snooze") await this.#callHooks(job, context, error, decision);
-    return this.#settle(lease, job, error, options, decision);
+    this.#report(job, error, decision);
+    if (decision.kind !== "snooze") await this.#callHooks(job, error, decision);
+    return this.#outcomeOf(token, job, error, options, decision);
   }
 
-  /** Somebody's wish is no failure. */
-  cancelled(lease: Lease, job: Job, context: JobContext): TryOutcome {
-    logJob(context, this.#log, "info", "Cancelled", () => fieldsOf(context));
-    return { kind: "ack", token: lease.token, ...lockOf(job) };
+  /** Returns the outcome of a cancelled job: cancelling is no failure. */
+  cancelled(token: string, job: RunningJob): AttemptOutcome {
+    logJob(job, this.#options.log, "info", "Cancelled", () => fieldsOf(job));
+    return { kind: "ack", token, ...lockOf(job.job) };
   }
 
-  #settle(lease: Lease, job: Job, error: unknown, options: HandlerOptions, decision: Decision): TryOutcome {
-    const { token } = lease;
+  #outcomeOf(
+    token: string,
+    { job, queue }: RunningJob,
+    error: unknown,
+    options: HandlerOptions,
+    decision: Decision,
+  ): AttemptOutcome {
     if (decision.kind === "snooze") {
-      return {
-        kind: "snooze",
-        token,
-        delayMs: decision.delayMs,
-        payload: setFields(job.raw, { enqueued_at: undefined, suspected: undefined }),
-      };
+      const payload = setFields(job.raw, { enqueued_at: undefined, suspected: undefined });
+      return { kind: "snooze", token, delayMs: decision.delayMs, payload };
     }
     if (decision.kind === "discard" || (decision.kind === "dead" && !decision.keep)) {
       return { kind: "discard", token, ...lockOf(job) };
     }
     const payload = failedPayload(job, {
       error: describeError(error),
-      queue: lease.queue,
-      now: this.#clock.now(),
-      wire: this.#settings.sidekiqWire,
+      queue,
+      now: this.#options.clock.now(),
+      wire: this.#options.settings.sidekiqWire,
       retryQueue: options.retry_queue,
       backtrace: job.payload.backtrace ?? options.backtrace,
     });
@@ -93,35 +93,39 @@ export class Retrier {
       : { kind: "bury", token, payload, ...lockOf(job) };
   }
 
-  #say(context: JobContext, error: unknown, decision: Decision): void {
-    const say = (level: LogLevel, message: string, fields: () => LogFields) =>
-      logJob(context, this.#log, level, message, () => ({ ...fieldsOf(context), ...fields() }));
+  #report(job: RunningJob, error: unknown, decision: Decision): void {
+    const log = (level: LogLevel, message: string, fields: () => LogFields) =>
+      logJob(job, this.#options.log, level, message, () => ({ ...fieldsOf(job), ...fields() }));
     if (decision.kind === "snooze") {
       const { delayMs: againInMs, problem } = decision;
-      if (problem === undefined) return say("info", "Snoozed", () => ({ againInMs }));
-      return say("warn", "Snoozed without saying for how long", () => ({ againInMs, problem }));
+      if (problem === undefined) return log("info", "Snoozed", () => ({ againInMs }));
+      return log(
+        "warn",
+        "Snoozed for the default time: the handler's delay is invalid",
+        () => ({ againInMs, problem }),
+      );
     }
-    const what = () => {
+    const failure = () => {
       const { class: errorClass, message, stack } = describeError(error);
       return { error: `${errorClass}: ${message}`, at: stack[0] };
     };
-    if (decision.kind === "retry") return say("warn", "Failed", () => ({ ...what(), retryInMs: decision.delayMs }));
-    // A handler's own decision is nobody's alarm.
+    if (decision.kind === "retry") return log("warn", "Failed", () => ({ ...failure(), retryInMs: decision.delayMs }));
+    // The handler discarded the job itself: no reason to alarm anyone.
     if (verdictOf(error)?.kind === "discard") {
-      return say("info", "Discarded", () => ({ reason: describeError(error).message }));
+      return log("info", "Discarded", () => ({ reason: describeError(error).message }));
     }
     const isKept = decision.kind === "dead" && decision.keep;
-    say("error", isKept ? "Failed for good, moved to dead" : "Failed, dropped", what);
+    log("error", isKept ? "Failed for good, moved to dead" : "Failed for good, discarded", failure);
   }
 
-  async #callHooks(job: Job, context: JobContext, error: unknown, decision: Decision): Promise<void> {
-    const { error: onError, death } = this.#hooks;
-    if (onError) await callHook(this.#log, "error", () => onError(error, context));
-    if (death && decision.kind !== "retry") await callHook(this.#log, "death", () => death(job.payload, error));
+  async #callHooks(job: RunningJob, error: unknown, decision: Decision): Promise<void> {
+    const { hooks: { error: onError, death }, log } = this.#options;
+    if (onError) await callHook(log, "error", () => onError(error, job.context));
+    if (death && decision.kind !== "retry") await callHook(log, "death", () => death(job.job.payload, error));
   }
 }
 
-function fieldsOf(context: JobContext): LogFields {
-  const { class: name, jid, queue, attempt } = context;
-  return { class: name, jid, queue, attempt, ...traceFields(context) };
+function fieldsOf(job: RunningJob): LogFields {
+  const { class: name, jid, queue, attempt } = job;
+  return { class: name, jid, queue, attempt, ...traceFields(job) };
 }

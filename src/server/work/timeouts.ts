@@ -1,35 +1,38 @@
 /**
- * Deadlines: aborts jobs that run longer than they may, and reports those that do not listen. Nothing in JavaScript can
- * stop such a handler; its job stays leased, and it fails when it ends. In a horse it is killed.
+ * Timeouts: aborts jobs that run longer than they may, and reports handlers that don't listen to their signal. Nothing in
+ * JavaScript can stop such a handler: its job stays leased, and fails when the handler ends. An isolated process is killed.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import type { JobContext } from "../../handlers/context.ts";
+import type { RunningJob } from "../../handlers/running_job.ts";
 import { Timeout } from "../../job/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { logJob } from "./job_log.ts";
 
-/** After the grace period a horse is killed; only what has not ended by then is reported. */
-const TIMEOUT_MS = 1_000;
+/** Time after the grace period before a job is reported: killing an isolated process takes a moment. */
+const REPORT_AFTER_MS = 1_000;
+
+/** What timeouts are made with. */
+export interface TimeoutsOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long an aborted job may take to end. */
+  readonly killAfterMs: number;
+}
 
 /** Aborts jobs. */
 export class Timeouts {
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #killAfterMs: number;
+  readonly #options: TimeoutsOptions;
 
-  /** @param options.killAfterMs what an aborted job has to end */
-  constructor(options: { clock: Clock; log: Log; killAfterMs: number }) {
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#killAfterMs = options.killAfterMs;
+  constructor(options: TimeoutsOptions) {
+    this.#options = options;
   }
 
-  /** Runs a job, and aborts it when it takes longer. */
-  async within<Result>(ms: number, job: JobContext, run: () => Result): Promise<Awaited<Result>> {
+  /** Runs a job, and aborts it after `ms`. */
+  async within<Result>(ms: number, job: RunningJob, run: () => Result): Promise<Awaited<Result>> {
     const ended = new AbortController();
-    void this.#clock.sleep(ms, ended.signal).then(() => {
+    void this.#options.clock.sleep(ms, ended.signal).then(() => {
       if (!ended.signal.aborted) void this.abort(job, new Timeout(ms), ended.signal);
     });
     try {
@@ -40,20 +43,17 @@ export class Timeouts {
   }
 
   /**
-   * Aborts a job, and reports it if it does not end.
+   * Aborts a job, and reports it if it doesn't end.
    *
    * @param ended aborts when the job has ended
    */
-  async abort(job: JobContext, reason: Error, ended: AbortSignal): Promise<void> {
+  async abort(job: RunningJob, reason: Error, ended: AbortSignal): Promise<void> {
+    const { clock, killAfterMs, log } = this.#options;
     job.abort(reason);
-    await this.#clock.sleep(this.#killAfterMs + TIMEOUT_MS, ended);
+    await clock.sleep(killAfterMs + REPORT_AFTER_MS, ended);
     if (ended.aborted) return;
-    const message = "Handler does not listen to its signal and runs on; only isolate: true could end it";
-    logJob(job, this.#log, "warn", message, () => ({
-      class: job.class,
-      jid: job.jid,
-      queue: job.queue,
-      reason: reason.message,
-    }));
+    const { class: name, jid, queue } = job;
+    const message = "Handler ignores its signal and keeps running: only isolate: true can end it";
+    logJob(job, log, "warn", message, () => ({ class: name, jid, queue, reason: reason.message }));
   }
 }

@@ -1,19 +1,20 @@
 /**
- * A token bucket: so many a second, and as many at once as were saved up.
+ * A token bucket: limits a rate, and allows bursts.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 
-/** How much there is to give. */
+/** What a bucket is made with. */
 export interface TokenBucketOptions {
   readonly clock: Clock;
+  /** Tokens added per second. */
   readonly perSecond: number;
-  /** So many are saved up while none is asked for; there at the start. */
-  readonly most: number;
+  /** Tokens in a full bucket. It is full at first. */
+  readonly capacity: number;
 }
 
-/** Gives tokens while there are some. */
+/** Gives out tokens. */
 export class TokenBucket {
   readonly #options: TokenBucketOptions;
   #tokens: number;
@@ -21,15 +22,15 @@ export class TokenBucket {
 
   constructor(options: TokenBucketOptions) {
     this.#options = options;
-    this.#tokens = options.most;
+    this.#tokens = options.capacity;
     this.#filledAt = options.clock.monotonic();
   }
 
-  /** Takes one; false when there is none. */
+  /** Takes a token; returns false if there is none. */
   take(): boolean {
-    const { clock, perSecond, most } = this.#options;
+    const { clock, perSecond, capacity } = this.#options;
     const now = clock.monotonic();
-    this.#tokens = Math.min(most, this.#tokens + (now - this.#filledAt) / 1_000 * perSecond);
+    this.#tokens = Math.min(capacity, this.#tokens + (now - this.#filledAt) / 1_000 * perSecond);
     this.#filledAt = now;
     if (this.#tokens < 1) return false;
     this.#tokens--;

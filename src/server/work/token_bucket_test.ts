@@ -2,10 +2,10 @@ import { assertEquals } from "@std/assert";
 import { type Clock, systemClock } from "../../clock.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
-Deno.test("A token bucket gives what was saved up at once, and then as it fills, never beyond its size", () => {
+Deno.test("gives out a full bucket at once, then tokens at its rate, and never saves more than its capacity", () => {
   let now = 5_000;
   const clock: Clock = { ...systemClock, monotonic: () => now };
-  const bucket = new TokenBucket({ clock, perSecond: 10, most: 3 });
+  const bucket = new TokenBucket({ clock, perSecond: 10, capacity: 3 });
   const take = (times: number) => Array.from({ length: times }, () => bucket.take()).filter(Boolean).length;
   assertEquals(take(5), 3);
   now += 99;

@@ -1,41 +1,41 @@
 /**
- * Errors that nobody awaits: a handler left a promise behind that rejects, or threw in a timer. By default they would end
- * the process and with it all other jobs. Here they are attributed to the job where possible, logged and counted. What
- * is thrown in a timer's callback belongs to no job any more: the runtime tells of it outside the callback's context.
+ * Errors that no code awaits: a promise that a handler left behind rejects, or a timer's callback throws. By default they
+ * would end the process, and with it all other jobs. Here they are attributed to their job, logged and counted. An error in
+ * a timer's callback can't be attributed: the runtime reports it outside the callback's context.
  *
  * @module
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { JobContext } from "../../handlers/context.ts";
+import type { RunningJob } from "../../handlers/running_job.ts";
 import type { Log } from "../../log/log.ts";
 import { asText } from "../../log/value.ts";
-import type { Service } from "../service.ts";
 
-/** Knows which job the running code belongs to, and catches what that job's handler does not. */
-export class UnhandledErrors implements Service {
-  readonly name = "unhandled-errors";
-  readonly #current = new AsyncLocalStorage<JobContext>();
-  readonly #log: Log;
-  readonly #catchAll: boolean;
+/** What {@linkcode UnhandledErrors} is made with. */
+export interface UnhandledErrorsOptions {
+  readonly log: Log;
+  /** Catch errors that belong to no job as well: for the executable, in which no other code could. */
+  readonly catchAll: boolean;
+}
+
+/** Catches what handlers leave behind. */
+export class UnhandledErrors {
+  readonly #current = new AsyncLocalStorage<RunningJob>();
+  readonly #options: UnhandledErrorsOptions;
   #count = 0;
   readonly #onRejection = (event: PromiseRejectionEvent) => this.#catch(event, event.reason);
   readonly #onError = (event: ErrorEvent) => this.#catch(event, event.error);
 
-  /**
-   * @param options.catchAll also what belongs to no job: for the executable, where nobody else would
-   */
-  constructor(options: { log: Log; catchAll: boolean }) {
-    this.#log = options.log;
-    this.#catchAll = options.catchAll;
+  constructor(options: UnhandledErrorsOptions) {
+    this.#options = options;
   }
 
-  /** How many there were. */
+  /** Number of errors caught. */
   get count(): number {
     return this.#count;
   }
 
   /** Runs a handler as part of a job. */
-  run<Result>(job: JobContext, run: () => Result): Result {
+  run<Result>(job: RunningJob, run: () => Result): Result {
     return this.#current.run(job, run);
   }
 
@@ -44,18 +44,17 @@ export class UnhandledErrors implements Service {
     globalThis.addEventListener("error", this.#onError);
   }
 
-  stop(): Promise<void> {
+  stop(): void {
     globalThis.removeEventListener("unhandledrejection", this.#onRejection);
     globalThis.removeEventListener("error", this.#onError);
-    return Promise.resolve();
   }
 
   #catch(event: Event, error: unknown): void {
     const job = this.#current.getStore();
-    if (job === undefined && !this.#catchAll) return;
+    if (job === undefined && !this.#options.catchAll) return;
     event.preventDefault();
     this.#count++;
-    this.#log.error("Error that nobody awaited", {
+    this.#options.log.error("Unhandled error", {
       ...(job && { class: job.class, jid: job.jid }),
       error: asText(error),
       stack: stackOf(error),
@@ -63,7 +62,7 @@ export class UnhandledErrors implements Service {
   }
 }
 
-/** The stack, where there is one: what a handler throws may be anything, and this is the last place to catch it. */
+/** Returns the stack if there is one. A handler may throw anything, also an object whose `stack` throws. */
 function stackOf(error: unknown): string | undefined {
   try {
     return error instanceof Error ? error.stack : undefined;

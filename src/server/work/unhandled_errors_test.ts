@@ -1,11 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { systemClock } from "../../clock.ts";
 import { until } from "../../../tests/support/eventually.ts";
-import { jobContext } from "../../../tests/support/job.ts";
+import { runningJob } from "../../../tests/support/job.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
 import { UnhandledErrors } from "./unhandled_errors.ts";
 
-/** Runs with unhandled errors caught, until so many have come, and any that are ready beside. */
+/** Catches unhandled errors until this many have occurred, and any others that are ready. */
 async function caught(
   expected: number,
   leave: (errors: UnhandledErrors) => unknown,
@@ -17,28 +17,28 @@ async function caught(
   await leave(errors);
   await until(() => errors.count >= expected, `${expected} unhandled errors`);
   await systemClock.turn();
-  await errors.stop();
+  errors.stop();
   return { log, count: errors.count };
 }
 
 const JOB = { class: "HardJob", jid: "a".repeat(24) };
 
-Deno.test("a promise that a handler left behind and that rejects is its job's", async () => {
+Deno.test("attributes a rejected promise that a handler left behind to its job", async () => {
   const error = new TypeError("late");
   const { log, count } = await caught(1, (errors) => {
-    errors.run(jobContext(JOB), () => void Promise.reject(error));
+    errors.run(runningJob(JOB), () => void Promise.reject(error));
   });
   assertEquals(log.lines, [{
     level: "error",
-    message: "Error that nobody awaited",
+    message: "Unhandled error",
     fields: { ...JOB, error: "TypeError: late", stack: error.stack },
   }]);
   assertEquals(count, 1);
 });
 
-Deno.test("so is one that rejects after the handler has returned; an error in a timer has lost its job", async () => {
+Deno.test("attributes rejections after the handler has returned, but no errors in timers' callbacks", async () => {
   const { log } = await caught(4, (errors) => {
-    errors.run(jobContext(JOB), async () => {
+    errors.run(runningJob(JOB), async () => {
       void systemClock.turn().then(() => Promise.reject("in a turn"));
       void systemClock.sleep(1).then(() => {
         throw new Error("after a sleep");
@@ -63,10 +63,10 @@ Deno.test("so is one that rejects after the handler has returned; an error in a 
   );
 });
 
-Deno.test("errors of jobs that run at once are told apart", async () => {
+Deno.test("attributes errors of concurrent jobs to each of them", async () => {
   const { log } = await caught(3, (errors) => {
     for (const jid of ["one", "two", "three"]) {
-      errors.run(jobContext({ jid }), () => void systemClock.turn().then(() => Promise.reject(jid)));
+      errors.run(runningJob({ jid }), () => void systemClock.turn().then(() => Promise.reject(jid)));
     }
   });
   assertEquals(log.lines.map(({ fields }) => [fields["error"], fields["jid"]]), [
@@ -76,12 +76,12 @@ Deno.test("errors of jobs that run at once are told apart", async () => {
   ]);
 });
 
-Deno.test("what belongs to no job is caught where nobody else would, without a job's name", async () => {
+Deno.test("catches errors that belong to no job in the executable", async () => {
   const { log, count } = await caught(1, () => void Promise.reject(new Error("whose?")));
   assertEquals([log.lines[0]?.fields["error"], log.lines[0]?.fields["jid"], count], ["Error: whose?", undefined, 1]);
 });
 
-Deno.test("in a program that embeds the server, what belongs to no job is left to the program", async () => {
+Deno.test("leaves errors that belong to no job to a program that embeds the server", async () => {
   const reached: unknown[] = [];
   const program = (event: PromiseRejectionEvent) => {
     reached.push([event.reason, event.defaultPrevented]);
@@ -91,7 +91,7 @@ Deno.test("in a program that embeds the server, what belongs to no job is left t
     const { log } = await caught(1, (errors) => {
       globalThis.addEventListener("unhandledrejection", program);
       void Promise.reject("the program's");
-      errors.run(jobContext(JOB), () => void Promise.reject("the job's"));
+      errors.run(runningJob(JOB), () => void Promise.reject("the job's"));
     }, false);
     assertEquals(log.lines.map(({ fields }) => fields["error"]), ["the job's"]);
   } finally {
@@ -100,7 +100,7 @@ Deno.test("in a program that embeds the server, what belongs to no job is left t
   assertEquals(reached, [["the program's", false], ["the job's", true]]);
 });
 
-Deno.test("whatever is thrown can be said", async () => {
+Deno.test("logs values of any type, also hostile ones", async () => {
   const fail = () => {
     throw new Error("looked at");
   };
@@ -109,7 +109,7 @@ Deno.test("whatever is thrown can be said", async () => {
   Object.defineProperty(hostile, "message", { get: fail });
   const values = [null, undefined, Object.create(null), { toString: fail, toJSON: fail }, Symbol("x"), hostile, 5n];
   const { log, count } = await caught(values.length, (errors) => {
-    for (const value of values) errors.run(jobContext(JOB), () => void Promise.reject(value));
+    for (const value of values) errors.run(runningJob(JOB), () => void Promise.reject(value));
   });
   assertEquals(log.lines.map(({ fields }) => fields["error"]), [
     "null",
@@ -123,11 +123,11 @@ Deno.test("whatever is thrown can be said", async () => {
   assertEquals(count, values.length);
 });
 
-Deno.test("what a handler returns and awaits is its own affair", async () => {
+Deno.test("ignores errors that the handler returns or that its caller awaits", async () => {
   const { count } = await caught(0, async (errors) => {
-    await errors.run(jobContext(JOB), () => Promise.reject(new Error("awaited"))).catch(() => {});
+    await errors.run(runningJob(JOB), () => Promise.reject(new Error("awaited"))).catch(() => {});
     assertThrows(() =>
-      errors.run(jobContext(JOB), () => {
+      errors.run(runningJob(JOB), () => {
         throw new Error("thrown");
       })
     );

@@ -121,7 +121,7 @@ export interface PromoteResult {
 }
 
 /** One running job, as shown to others. */
-export interface RunningJob {
+export interface RunningJobRecord {
   /** Label of the processor, e.g. `processor-3`. */
   readonly task: string;
   /** The queue it was taken from. */
@@ -167,7 +167,7 @@ export interface WorkerRecord {
   /** Resident memory in bytes. */
   readonly rss: number;
   /** What it performs now. */
-  readonly work: readonly RunningJob[];
+  readonly work: readonly RunningJobRecord[];
   /** The classes that it has handlers for. Absent for a process of Sidekiq's, and where there are thousands. */
   readonly classes?: readonly string[];
   /** What it has done, by class. Absent for a process of Sidekiq's. */

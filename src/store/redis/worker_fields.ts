@@ -5,7 +5,7 @@
  */
 import { readWireTime, wireTime } from "../../job/raw.ts";
 import type { WorkerInfo } from "../admin/admin.ts";
-import type { ClassTotals, RunningJob, WorkerRecord } from "../port/jobs.ts";
+import type { ClassTotals, RunningJobRecord, WorkerRecord } from "../port/jobs.ts";
 
 /** The JSON of Sidekiq's field `info`. */
 export function infoOf(process: WorkerRecord): string {
@@ -36,7 +36,7 @@ export function infoOf(process: WorkerRecord): string {
 }
 
 /** The JSON of one running job. */
-export function workOf({ queue, payload, since, progress, lastLine, log }: RunningJob): string {
+export function workOf({ queue, payload, since, progress, lastLine, log }: RunningJobRecord): string {
   const said = JSON.stringify({ progress, lastLine, log }).slice(1);
   return `{"queue":${JSON.stringify(queue)},"payload":${JSON.stringify(payload)},"run_at":${wireTime(since)}${
     said === "}" ? said : `,${said}`
@@ -80,7 +80,7 @@ export function readProcess(identity: string, fields: ProcessFields, alive: bool
   };
 }
 
-function readWork(task: string, json: string): RunningJob {
+function readWork(task: string, json: string): RunningJobRecord {
   const work = readObject(json);
   const payload = work["payload"];
   return {

@@ -5,7 +5,7 @@
  */
 import { getField } from "../../job/raw.ts";
 import type { Entry, Place, Stats, WorkerInfo } from "../../store/admin/admin.ts";
-import type { RunningJob } from "../../store/port/jobs.ts";
+import type { RunningJobRecord } from "../../store/port/jobs.ts";
 import { whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
 import { endedJob, logOf } from "./results.ts";
@@ -41,7 +41,7 @@ export async function lookUp(
 
 /** What a job that runs says of itself, as its process told at its last heartbeat. */
 function runningJob(services: Services, jid: string, processes: readonly WorkerInfo[]): JobView | undefined {
-  const isIt = ({ payload }: RunningJob) =>
+  const isIt = ({ payload }: RunningJobRecord) =>
     // Reading a field of a megabyte takes milliseconds, and thousands of jobs may run.
     (payload.length < SCANNED_CHARS || payload.includes(jid)) && getJid(payload) === jid;
   const work = processes.flatMap((process) => process.work).find(isIt);

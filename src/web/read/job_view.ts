@@ -8,7 +8,7 @@ import { failureCount, parsePayload, type Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
-import type { RunningJob } from "../../store/port/jobs.ts";
+import type { RunningJobRecord } from "../../store/port/jobs.ts";
 import type { Mask } from "./mask.ts";
 
 /** One job, as a row shows it. */
@@ -59,7 +59,7 @@ export function viewEntry(entry: Entry, mask: Mask): JobView {
 }
 
 /** A job that a process performs. */
-export function viewRunning(job: RunningJob, mask: Mask): JobView {
+export function viewRunning(job: RunningJobRecord, mask: Mask): JobView {
   return {
     ...show(job.payload, mask, job.queue),
     ref: "",

@@ -1,0 +1,223 @@
+/**
+ * A job that is being performed, as the worker (or the isolated process) that performs it sees it: it aborts the job, and
+ * reads what the handler reports. The handler sees {@linkcode RunningJob.context} only.
+ *
+ * @module
+ */
+import type { Client } from "../client/client.ts";
+import type { Job, Payload } from "../job/job.ts";
+import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
+import type { Log, LogLevel } from "../log/log.ts";
+import { asText } from "../log/value.ts";
+import type { JobContext, JobTrace, Progress } from "./context.ts";
+import { firstLevel, isAtLeast } from "./log_level.ts";
+import type { Registry } from "./registry.ts";
+
+/** What running jobs share. */
+export interface RunningJobServices {
+  /** The log that handlers write to. */
+  readonly log: Log;
+  /** The client that handlers push with. */
+  readonly client: Client;
+  /** The options of classes. */
+  readonly registry?: Pick<Registry, "get">;
+  /** Called at each progress report. */
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** Longer notes and lines are cut. */
+const MAX_NOTE_LENGTH = 200;
+/** The latest lines are kept. */
+const MAX_LINES = 20;
+
+/** A job that is being performed. Its costly parts are made when first used. */
+export class RunningJob {
+  readonly job: Job;
+  /** The queue it was taken from. */
+  readonly queue: string;
+  /** What its handler receives. */
+  readonly context: JobContext;
+  /** The span it is performed in. */
+  trace: JobTrace | undefined;
+  readonly #services: RunningJobServices;
+  #controller: AbortController | undefined;
+  #abort: { readonly reason: unknown } | undefined;
+  #log: Log | undefined;
+  #progress: Progress | undefined;
+  #lines: readonly string[] | undefined;
+  #minLevel: LogLevel | undefined;
+
+  constructor(job: Job, queue: string, services: RunningJobServices) {
+    this.job = job;
+    this.queue = queue;
+    this.#services = services;
+    this.context = new Context(this);
+  }
+
+  get jid(): string {
+    return this.job.jid;
+  }
+
+  /** The class whose handler performs it. */
+  get class(): string {
+    return this.job.class;
+  }
+
+  /** 1 at the first attempt. */
+  get attempt(): number {
+    return this.job.attempt;
+  }
+
+  get client(): Client {
+    return this.#services.client;
+  }
+
+  /** See {@linkcode JobContext.signal}. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#abort && !this.#controller.signal.aborted) this.#controller.abort(this.#abort.reason);
+    return this.#controller.signal;
+  }
+
+  /** Aborts {@linkcode signal}. The first reason counts. */
+  abort(reason: unknown): void {
+    this.#abort ??= { reason };
+    this.#controller?.abort(reason);
+  }
+
+  /** The reason that {@linkcode signal} has aborted with. */
+  get abortedBy(): unknown {
+    return this.#abort?.reason;
+  }
+
+  /** Throws the reason that {@linkcode signal} has aborted with, if it has. */
+  throwIfAborted(): void {
+    if (this.#abort) throw this.#abort.reason;
+  }
+
+  /** Returns whether lines of a level are logged for this job: by its `log_level`, or its class's. */
+  logs(level: LogLevel): boolean {
+    this.#minLevel ??=
+      firstLevel(this.job.payload["log_level"], this.#services.registry?.get(this.class)?.options["log_level"]) ??
+        "debug";
+    return isAtLeast(level, this.#minLevel);
+  }
+
+  /** The log for its handler. */
+  get log(): Log {
+    const { jid, class: name, queue, attempt } = this;
+    this.#log ??= this.#remembering(
+      this.#services.log.with({ class: name, jid, queue, attempt, ...traceFields(this) }),
+    );
+    return this.#log;
+  }
+
+  /** Notes a progress report of the handler. */
+  report(done: number, note?: string): void {
+    // From JavaScript, both may be anything. They are stored, and shown.
+    this.#progress = {
+      done: typeof done === "number" ? done : Number(asText(done)),
+      note: note === undefined ? undefined : asText(note).slice(0, MAX_NOTE_LENGTH),
+    };
+    this.#services.onProgress?.(this.#progress);
+  }
+
+  /** The latest progress report. */
+  get progress(): Progress | undefined {
+    return this.#progress;
+  }
+
+  /** The last line that its handler logged. */
+  get lastLine(): string | undefined {
+    return this.#lines?.at(-1);
+  }
+
+  /** The last lines that its handler logged: at most 20, each cut to 200 characters; undefined without any. */
+  get lastLines(): readonly string[] | undefined {
+    return this.#lines;
+  }
+
+  #remembering(log: Log): Log {
+    const write = (level: "debug" | "info" | "warn" | "error"): Log[typeof level] => (message, fields) => {
+      if (!this.logs(level)) return;
+      const text = asText(message);
+      this.#lines = [...(this.#lines ?? []).slice(1 - MAX_LINES), text.slice(0, MAX_NOTE_LENGTH)];
+      log[level](text, fields);
+    };
+    return {
+      debug: write("debug"),
+      info: write("info"),
+      warn: write("warn"),
+      error: write("error"),
+      enabled: (level) => this.logs(level) && log.enabled(level),
+      with: (fields) => this.#remembering(log.with(fields)),
+    };
+  }
+}
+
+/** The handler's side of a running job. */
+class Context implements JobContext {
+  readonly jid: string;
+  readonly class: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly payload: Payload;
+  readonly raw: string;
+  readonly #running: RunningJob;
+
+  constructor(running: RunningJob) {
+    const { job } = running;
+    this.jid = job.jid;
+    this.class = job.class;
+    this.queue = running.queue;
+    this.attempt = job.attempt;
+    this.payload = job.payload;
+    this.raw = job.raw;
+    this.#running = running;
+  }
+
+  /** Sets the span; see {@linkcode setTrace}. */
+  static setTrace(context: JobContext, trace: JobTrace): void {
+    if (context instanceof Context) context.#running.trace = trace;
+  }
+
+  get trace(): JobTrace | undefined {
+    return this.#running.trace;
+  }
+
+  get signal(): AbortSignal {
+    return this.#running.signal;
+  }
+
+  get log(): Log {
+    return this.#running.log;
+  }
+
+  get occurrence(): Occurrence | undefined {
+    return occurrenceOf(this.payload);
+  }
+
+  get client(): Client {
+    return this.#running.client;
+  }
+
+  progress(done: number, note?: string): void {
+    this.#running.report(done, note);
+  }
+
+  throwIfAborted(): void {
+    this.#running.throwIfAborted();
+  }
+}
+
+/** Sets the span that a job is performed in: for the log, and for processes that perform it elsewhere. */
+export function setTrace(context: JobContext, trace: JobTrace): void {
+  Context.setTrace(context, trace);
+}
+
+/** Returns the fields that name a job's span in the log, by OpenTelemetry's names. */
+export function traceFields(
+  { trace }: Pick<RunningJob, "trace">,
+): { readonly trace_id?: string; readonly span_id?: string } {
+  return trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
+}
