@@ -22,7 +22,7 @@ import { Cancelled, HandlerMissing, Timeout } from "../../job/errors.ts";
 import { isExpired } from "../../job/time.ts";
 import { lockOf, parsePayload } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log, LogFields } from "../../log/log.ts";
 import { compose } from "../../client/middleware.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import type { Timeouts } from "./timeouts.ts";
@@ -224,7 +224,7 @@ export class Processor implements Service {
     this.#ended?.abort();
     this.#ended = undefined;
     if (attempt.disposition === "settled") return;
-    const fields = () => ({ ...this.#fields(job), elapsedMs: round(elapsed) });
+    const fields = () => this.#fields(job, elapsed);
     if (attempt.disposition !== "ours" || outcome === undefined) {
       const isLost = attempt.disposition === "lost";
       const message = isLost
@@ -244,9 +244,13 @@ export class Processor implements Service {
     classCounters.add(job.class, isCancelled(job) ? "cancelled" : ENDINGS[outcome.kind], elapsed);
   }
 
-  #fields(job: RunningJob): Record<string, unknown> {
-    const { class: name, jid, queue, attempt } = job;
-    return { task: this.name, class: name, jid, queue, ...(attempt > 1 && { attempt }), ...traceFields(job) };
+  /** The fields of a line about a job. Assigned one by one: spreading three objects took as long as the rest of the line. */
+  #fields({ class: name, jid, queue, attempt, trace }: RunningJob, elapsedMs?: number): LogFields {
+    const fields: Record<string, unknown> = { task: this.name, class: name, jid, queue };
+    if (attempt > 1) fields["attempt"] = attempt;
+    if (trace !== undefined) Object.assign(fields, traceFields({ trace }));
+    if (elapsedMs !== undefined) fields["elapsedMs"] = round(elapsedMs);
+    return fields;
   }
 }
 
