@@ -1,5 +1,6 @@
 /**
- * Every request goes through here: headers, host, who is asking, what it may do; then to a page or to the API.
+ * Handles every request: checks the host, the visitor and the role, adds the security headers, and routes to a page or
+ * to the API.
  *
  * @module
  */
@@ -21,16 +22,19 @@ import { formRoutes } from "./pages/forms.tsx";
 import { cronRoutes } from "./pages/cron.tsx";
 import { cronFormRoutes } from "./pages/cron_form.tsx";
 import { ErrorPage } from "./pages/misc.tsx";
+import { viewOf } from "./pages/responses.tsx";
+import type { View } from "./pages/view.tsx";
 import { viewRoutes } from "./pages/views.tsx";
 import { herePath } from "./read/paging.ts";
 import { singleFlight } from "./http/single_flight.ts";
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+/** Allows only this dashboard's own files: nothing inline, nothing from other sites, no framing. */
 const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "script-src 'self'",
   "img-src 'self'",
+  "font-src 'self'",
   "connect-src 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",
@@ -60,15 +64,18 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   });
   app.use(async (c, next) => {
     if (hosts.allows(c.req.header("host") ?? new URL(c.req.url).host)) return await next();
-    throw new HttpError(403, "This name is not one of ours: name it with --host, or ask by address");
+    throw new HttpError(403, "Unknown host name: add it with --host, or use the address");
   });
   app.get("/assets/:name", (c) => {
     const name = c.req.param("name");
     const asset = Object.hasOwn(ASSETS, name) ? ASSETS[name] : undefined;
-    if (asset === undefined) throw new HttpError(404, "No such file");
-    return c.body(asset.text, 200, {
+    if (asset === undefined) throw new HttpError(404, "File not found");
+    const zipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "") ? asset.gzip() : undefined;
+    return c.body(zipped ?? asset.body, 200, {
       "content-type": asset.type,
       "cache-control": "public, max-age=31536000, immutable",
+      "vary": "accept-encoding",
+      ...(zipped !== undefined && { "content-encoding": "gzip" }),
     });
   });
   app.get("/healthz", (c) => c.text("ok\n"));
@@ -88,15 +95,15 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   formRoutes(app, services);
   cronRoutes(app, services);
   cronFormRoutes(app, services);
-  app.notFound((c) => refuse(services, c, 404, "No such page"));
+  app.notFound((c) => refuse(services, c, 404, "Page not found"));
   app.onError((error, c) => explain(services, c, error));
   return app;
 }
 
-/** How long the store may take to say that it is there. */
+/** The longest time that `/readyz` waits for the store. */
 const READY_MS = 2_000;
 
-/** Whoever only shows the store is ready when that answers: while all is paused, more than ever. */
+/** A process that only shows the store is ready when the store answers, also while all queues are paused. */
 async function storeProblem({ store, clock, notReady }: Services): Promise<string | undefined> {
   const over = new AbortController();
   const late = clock.sleep(READY_MS, over.signal).then(() => "The store does not answer");
@@ -120,70 +127,84 @@ async function admit(services: Services, c: Context<WebEnv>, next: Next): Promis
   }
   if (admission.refused === "wait") {
     c.header("retry-after", String(Math.ceil(admission.waitMs / 1_000)));
-    return refuse(services, c, 429, "Too many attempts: wait a little");
+    return refuse(services, c, 429, "Too many failed logins: try again later");
   }
   const forPrograms = isForPrograms(services, c) || c.req.header("authorization") !== undefined;
   if (!forPrograms && services.gate.canLogIn && c.req.method === "GET") {
     return c.redirect(`${services.prefix}/login?next=${encodeURIComponent(herePath(services, c))}`, 303);
   }
   c.header("www-authenticate", 'Bearer realm="jobs", Basic realm="jobs", charset="UTF-8"');
-  return refuse(services, c, 401, "A login is wanted: a token (Authorization: Bearer …), or a name and a password");
+  return refuse(services, c, 401, "Sign in: expected a token (Authorization: Bearer …), or a name and a password");
 }
 
 /**
- * Refuses what another site's page sends, and actions of visitors who may not act. Checks everything that costs nothing
- * before it reads the body.
+ * Refuses requests from other sites' pages, and actions of readers. All checks that cost nothing come before the body is
+ * read.
  */
 async function guardActions(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
   if (c.req.method === "GET" || c.req.method === "HEAD") {
     if (!isReadFromElsewhere(c.req.raw.headers)) return await next();
-    throw new HttpError(403, "Another site asks for this: it is read from our own pages, and by programs");
+    throw new HttpError(403, "Cross-site request blocked: only this dashboard's pages and programs may read this");
   }
-  if (c.req.method !== "POST") return refuse(services, c, 405, "Only GET and POST are answered");
+  if (c.req.method !== "POST") return refuse(services, c, 405, "Method not allowed: expected GET or POST");
   const visitor = c.get("visitor");
   const sender = senderOf(c.req.raw.headers);
   const named = visitor.by === "token";
-  if (sender === "other" && !named) throw new HttpError(403, "Another site sent this: actions come from our own pages");
+  if (sender === "other" && !named) {
+    throw new HttpError(403, "Cross-site request blocked: actions come from this dashboard's pages");
+  }
   const isHarmless = ["/theme", "/logout"].includes(herePath(services, c));
-  if (visitor.role !== "operator" && !isHarmless) throw new HttpError(403, "You may look, not act");
+  if (visitor.role !== "operator" && !isHarmless) {
+    throw new HttpError(403, "Your role (reader) does not allow this action");
+  }
   if (isForPrograms(services, c)) {
-    // A page elsewhere cannot send JSON without asking first, and is never allowed to.
+    // A browser sends JSON to another site only after a preflight request, which is never answered.
     if (!/^application\/json\b/i.test(c.req.header("content-type") ?? "")) {
-      throw new HttpError(415, "The request has no JSON; wanted: Content-Type: application/json");
+      throw new HttpError(415, "The request is not JSON: expected Content-Type: application/json");
     }
     if (visitor.by === "cookie" && !equal(c.req.header("x-jobs-token") ?? "", visitor.formToken)) {
-      throw new HttpError(403, "The session's token is wanted in X-Jobs-Token; programs use Authorization: Bearer");
+      throw new HttpError(
+        403,
+        "Missing session token: expected header X-Jobs-Token, or Authorization: Bearer for programs",
+      );
     }
     return await next();
   }
   const form = await (isHarmless ? formOf(c, services, SMALL_FORM_BYTES) : formOf(c, services));
   if (!equal(form.get("token") ?? "", visitor.formToken)) {
-    throw new HttpError(403, "The page is too old for this: load it again");
+    throw new HttpError(403, "This page has expired: reload it and try again");
   }
   return await next();
 }
 
-/** So many are answered at a time. An operator's action waits behind nobody who only looks. */
+/** Bounds how many pages are made at the same time. Actions don't wait behind pages. */
 async function limit(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
   if (c.req.method === "POST") return await next();
   using place = await services.limiter.enter(c.get("visitor").address, c.req.raw.signal);
   if (place !== undefined) return await next();
   c.header("retry-after", "1");
-  return refuse(services, c, 503, "Too many requests from your address wait for an answer: try again in a moment");
+  return refuse(services, c, 503, "Too many requests from your address are waiting: try again in a moment");
 }
 
-function explain(services: Services, c: Context<WebEnv>, error: Error): Response | Promise<Response> {
+function explain(services: Services, c: Context<WebEnv>, error: Error): Promise<Response> {
   if (error instanceof HttpError) return refuse(services, c, error.status, error.message);
   if (error instanceof CursorError) return refuse(services, c, 400, error.message);
   if (error instanceof StoreError) return refuse(services, c, 503, error.message);
   services.log.error("Request failed", { path: c.req.path, error });
-  return refuse(services, c, 500, "Something went wrong here; the log says what");
+  return refuse(services, c, 500, "Internal error; see the log");
 }
 
-function refuse(services: Services, c: Context<WebEnv>, status: number, message: string): Response | Promise<Response> {
+async function refuse(services: Services, c: Context<WebEnv>, status: number, message: string): Promise<Response> {
   const code = status as 400;
   if (isForPrograms(services, c)) return c.json({ error: message }, code);
-  return c.html("<!doctype html>" + <ErrorPage prefix={services.prefix} status={status} message={message} />, code);
+  const view = await viewForRefusal(services, c, status);
+  return c.html(`<!doctype html>${<ErrorPage prefix={services.prefix} {...{ status, message, view }} />}`, code);
+}
+
+/** Refusals of a known visitor have the navigation, unless the store or this process is too busy for it. */
+async function viewForRefusal(services: Services, c: Context<WebEnv>, status: number): Promise<View | undefined> {
+  if (c.get("visitor") === undefined || status === 429 || status >= 500) return undefined;
+  return await viewOf(services, c).catch(() => undefined);
 }
 
 function isForPrograms(services: Services, c: Context): boolean {

@@ -1,25 +1,57 @@
 /**
- * The files that pages load, built in; their names carry a stamp of their content, so that they are kept forever.
+ * The files that pages load, built into the program. An address carries a stamp of the file's content, so that browsers
+ * keep it for a year.
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import icon from "./assets/icon.svg" with { type: "text" };
+import font from "./assets/inter.woff2.base64" with { type: "text" };
 import script from "./assets/live.js" with { type: "text" };
-import style from "./assets/style.css" with { type: "text" };
+import base from "./assets/style/base.css" with { type: "text" };
+import frame from "./assets/style/frame.css" with { type: "text" };
+import lists from "./assets/style/lists.css" with { type: "text" };
+import pages from "./assets/style/pages.css" with { type: "text" };
+import tokens from "./assets/style/tokens.css" with { type: "text" };
 
 /** One file. */
 export interface Asset {
-  readonly text: string;
+  /** Its content type. */
   readonly type: string;
+  /** Its bytes as stored. */
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** Changes with the content. */
+  readonly stamp: string;
+  /** Returns the bytes compressed, from the second time on without work; undefined for a file that doesn't get smaller. */
+  readonly gzip: () => Uint8Array<ArrayBuffer> | undefined;
 }
+
+function asset(type: string, content: string | Uint8Array<ArrayBuffer>): Asset {
+  const body = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  const stamp = createHash("sha256").update(body).digest("hex").slice(0, 12);
+  let zipped: Uint8Array<ArrayBuffer> | undefined;
+  return {
+    type,
+    body,
+    stamp,
+    gzip: () => typeof content === "string" ? zipped ??= new Uint8Array(gzipSync(body, { level: 9 })) : undefined,
+  };
+}
+
+const inter = asset("font/woff2", new Uint8Array(Buffer.from(font, "base64")));
+const style = [tokens, base, frame, lists, pages].join("\n").replace("inter.woff2", `inter.woff2?v=${inter.stamp}`);
 
 /** Name → file. */
 export const ASSETS: Readonly<Record<string, Asset>> = {
-  "style.css": { text: style, type: "text/css; charset=utf-8" },
-  "live.js": { text: script, type: "text/javascript; charset=utf-8" },
-  "icon.svg": { text: icon, type: "image/svg+xml" },
+  "style.css": asset("text/css; charset=utf-8", style),
+  "live.js": asset("text/javascript; charset=utf-8", script),
+  "icon.svg": asset("image/svg+xml", icon),
+  "inter.woff2": inter,
 };
 
-/** Changes with any of them. */
-export const STAMP: string = createHash("sha256").update(style + script + icon).digest("hex").slice(0, 12);
+/** Returns the path of an asset, below the prefix. */
+export function assetPath(name: string): string {
+  return `/assets/${name}?v=${ASSETS[name]!.stamp}`;
+}

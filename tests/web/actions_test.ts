@@ -1,35 +1,35 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { bury, onBothStores, placeOf, processRecord, push, refsOf } from "./site.ts";
 
-onBothStores("One job and ticked ones are retried, killed, deleted and moved", async ({ store, visitor }) => {
+onBothStores("One job and selected ones are retried, killed, deleted and moved", async ({ store, visitor }) => {
   const someone = visitor();
   for (const jid of ["d1", "d2", "d3", "d4"]) await bury(store, jid);
   const [d1, d2, d3, d4] = await refsOf(store, "d1", "d2", "d3", "d4") as [string, string, string, string];
 
-  const retried = await someone.submit("/jobs/act", { in: "dead", do: "retry:ticked", ref: [d1, d2] }, "/dead");
-  assertStringIncludes(retried.text, "2 jobs put into their queues.");
+  const retried = await someone.submit("/jobs/act", { in: "dead", do: "retry", ref: [d1, d2] }, "/dead");
+  assertStringIncludes(retried.text, "2 jobs queued.");
   assertEquals([await placeOf(store, "d1"), await placeOf(store, "d3")], ["queue:default", "dead"]);
 
-  await someone.submit("/jobs/act", { in: "dead", do: "move:ticked", ref: [d3], queue_to: "low" }, "/dead");
+  await someone.submit("/jobs/act", { in: "dead", do: "move", ref: [d3], queue_to: "low" }, "/dead");
   assertEquals(await placeOf(store, "d3"), "queue:low");
 
   await someone.submit(
     "/jobs/act",
-    { in: "queue:low", do: "kill:ticked", ref: await refsOf(store, "d3") },
+    { in: "queue:low", do: "kill", ref: await refsOf(store, "d3") },
     "/queues/low",
   );
   assertEquals(await placeOf(store, "d3"), "dead");
 
-  const asked = await someone.submit("/jobs/act", { in: "dead", do: "delete:ticked", ref: [d4] }, "/dead");
-  assertStringIncludes(asked.text, "Delete 1 job for good?");
+  const asked = await someone.submit("/jobs/act", { in: "dead", do: "delete", ref: [d4] }, "/dead");
+  assertStringIncludes(asked.text, "Delete 1 job?");
   assertEquals(await placeOf(store, "d4"), "dead");
-  await someone.submit("/jobs/act", { in: "dead", do: "delete:ticked", ref: [d4], confirmed: "yes" }, "/dead");
+  await someone.submit("/jobs/act", { in: "dead", do: "delete", ref: [d4], confirmed: "yes" }, "/dead");
   assertEquals(await placeOf(store, "d4"), undefined);
 
-  const late = await someone.submit("/jobs/act", { in: "dead", do: "retry:ticked", ref: [d1] }, "/dead");
-  assertStringIncludes(late.text, "0 jobs put into their queues. 1 job had moved on meanwhile.");
-  const none = await someone.submit("/jobs/act", { in: "dead", do: "retry:ticked" }, "/dead");
-  assertStringIncludes(none.text, "Nothing is ticked.");
+  const late = await someone.submit("/jobs/act", { in: "dead", do: "retry", ref: [d1] }, "/dead");
+  assertStringIncludes(late.text, "0 jobs queued. 1 job had moved.");
+  const none = await someone.submit("/jobs/act", { in: "dead", do: "retry" }, "/dead");
+  assertStringIncludes(none.text, "No jobs selected.");
 });
 
 onBothStores("Jobs that wait are cancelled, which their records tell; dead and unreadable ones stay", async (site) => {
@@ -43,11 +43,14 @@ onBothStores("Jobs that wait are cancelled, which their records tell; dead and u
   const act = (fields: Record<string, string | string[]>) =>
     someone.submit("/jobs/act", { in: "scheduled", ...fields }, "/scheduled");
   const ref = await refsOf(store, "s1", "s2");
-  assertStringIncludes((await act({ do: "cancel:ticked", ref })).text, "Cancel 2 jobs for good?");
+  assertStringIncludes((await act({ do: "cancel", ref })).text, "Cancel 2 jobs?");
   assertEquals(await placeOf(store, "s1"), "scheduled");
-  assertStringIncludes((await act({ do: "cancel:ticked", ref, confirmed: "yes" })).text, "2 jobs cancelled.");
-  assertStringIncludes((await act({ do: "cancel:all", class: "mail" })).text, "Cancel 2 jobs in scheduled with class");
-  await act({ do: "cancel:all", class: "mail", confirmed: "yes" });
+  assertStringIncludes((await act({ do: "cancel", ref, confirmed: "yes" })).text, "2 jobs cancelled.");
+  assertStringIncludes(
+    (await act({ do: "cancel", scope: "all", class: "Mail" })).text,
+    "Cancel 2 jobs in scheduled with class",
+  );
+  await act({ do: "cancel", scope: "all", class: "Mail", confirmed: "yes" });
   assertEquals(await Promise.all(["s0", "s1", "s2", "s3", "s4", "s5"].map(stateOf)), [
     undefined,
     "cancelled",
@@ -56,19 +59,19 @@ onBothStores("Jobs that wait are cancelled, which their records tell; dead and u
     "cancelled",
     "cancelled",
   ]);
-  assertStringIncludes((await act({ do: "cancel:all", confirmed: "yes" })).text, "2 jobs cancelled.");
+  assertStringIncludes((await act({ do: "cancel", scope: "all", confirmed: "yes" })).text, "2 jobs cancelled.");
   assertEquals([(await store.stats()).scheduled, await stateOf("s0")], [0, "cancelled"]);
-  assertStringIncludes((await someone.visit("/done")).text, "cancelled");
+  assertStringIncludes((await someone.visit("/finished")).text, "cancelled");
 
   await bury(store, "gone");
   const dead = await refsOf(store, "gone");
-  await someone.submit("/jobs/act", { in: "dead", do: "cancel:ticked", ref: dead, confirmed: "yes" }, "/dead");
+  await someone.submit("/jobs/act", { in: "dead", do: "cancel", ref: dead, confirmed: "yes" }, "/dead");
   assertEquals([await placeOf(store, "gone"), await stateOf("gone")], ["dead", undefined]);
   await store.enqueue([{ jid: "odd", queue: "default", payload: "[1]" }]);
   const [odd] = (await store.page({ in: "queue", queue: "default" })).entries;
-  const form = { in: "queue:default", do: "cancel:ticked", ref: odd!.ref, confirmed: "yes" };
+  const form = { in: "queue:default", do: "cancel", ref: odd!.ref, confirmed: "yes" };
   const left = await someone.submit("/jobs/act", form, "/queues/default");
-  assertStringIncludes(left.text, "0 jobs cancelled. 1 job had moved on meanwhile, or cannot be read.");
+  assertStringIncludes(left.text, "0 jobs cancelled. 1 job had moved or cannot be read.");
   assertEquals((await store.stats()).enqueued, 1);
 });
 
@@ -106,23 +109,37 @@ onBothStores("All matching are changed, after the count was confirmed, and no ot
   for (let i = 0; i < 12; i++) {
     await push(store, `s${i}`, { class: i % 3 ? "Mail" : "Report", args: [`user-${i}`] }, 60_000);
   }
-  const asked = await someone.submit("/jobs/act", { in: "scheduled", do: "retry:all", class: "report" }, "/scheduled");
-  assertStringIncludes(asked.text, "Run 4 jobs in scheduled with class &quot;report&quot; now?");
+  const asked = await someone.submit(
+    "/jobs/act",
+    { in: "scheduled", do: "retry", scope: "all", class: "Report" },
+    "/scheduled",
+  );
+  assertStringIncludes(asked.text, "Run 4 jobs now in scheduled with class &quot;Report&quot;?");
   assertEquals((await store.stats()).scheduled, 12);
   const done = await someone.submit(
     "/jobs/act",
-    { in: "scheduled", do: "retry:all", class: "report", confirmed: "yes" },
+    { in: "scheduled", do: "retry", scope: "all", class: "Report", confirmed: "yes" },
     "/scheduled",
   );
-  assertStringIncludes(done.text, "4 jobs put into their queues.");
+  assertStringIncludes(done.text, "4 jobs queued.");
   const { scheduled, enqueued } = await store.stats();
   assertEquals([scheduled, enqueued], [8, 4]);
 
-  await someone.submit("/jobs/act", { in: "scheduled", do: "kill:all", q: "USER-1", confirmed: "yes" }, "/scheduled");
+  await someone.submit(
+    "/jobs/act",
+    { in: "scheduled", do: "kill", scope: "all", q: "USER-1", confirmed: "yes" },
+    "/scheduled",
+  );
   assertEquals((await store.stats()).dead, 3); // 1, 10 and 11
-  await someone.submit("/jobs/act", { in: "scheduled", do: "delete:all", confirmed: "yes" }, "/scheduled");
+  await someone.submit("/jobs/act", { in: "scheduled", do: "delete", scope: "all", confirmed: "yes" }, "/scheduled");
   assertEquals((await store.stats()).scheduled, 0);
-  await someone.submit("/jobs/act", { in: "queue:default", do: "move:all", queue_to: "low", confirmed: "yes" });
+  await someone.submit("/jobs/act", {
+    in: "queue:default",
+    do: "move",
+    scope: "all",
+    queue_to: "low",
+    confirmed: "yes",
+  });
   assertEquals((await store.queues()).map(({ name, size }) => [name, size]), [["default", 0], ["low", 4]]);
 });
 
@@ -130,13 +147,13 @@ onBothStores("A queue is paused, resumed and cleared", async ({ store, visitor }
   const someone = visitor();
   for (let i = 0; i < 3; i++) await push(store, `q${i}`);
   const paused = await someone.submit("/queues/default/pause", {}, "/queues");
-  assertStringIncludes(paused.text, "Queue default is paused.");
+  assertStringIncludes(paused.text, "Queue default paused.");
   assertEquals((await store.queues())[0]!.paused, true);
   await someone.submit("/queues/default/resume", {}, "/queues");
   assertEquals((await store.queues())[0]!.paused, false);
-  const asked = await someone.submit("/jobs/act", { in: "queue:default", do: "delete:all" }, "/queues");
-  assertStringIncludes(asked.text, "Delete all 3 jobs in queue:default for good?");
-  await someone.submit("/jobs/act", { in: "queue:default", do: "delete:all", confirmed: "yes" }, "/queues");
+  const asked = await someone.submit("/jobs/act", { in: "queue:default", do: "delete", scope: "all" }, "/queues");
+  assertStringIncludes(asked.text, "Delete 3 jobs in queue:default?");
+  await someone.submit("/jobs/act", { in: "queue:default", do: "delete", scope: "all", confirmed: "yes" }, "/queues");
   assertEquals((await store.stats()).enqueued, 0);
 });
 
@@ -152,7 +169,7 @@ onBothStores(
     };
     await push(store, "q1");
     const set = await someone.submit("/queues/default/limit", { running: "5", starts: "100/1m" }, "/queues/default");
-    assertStringIncludes(set.text, "Queue default is limited: 5 at once, 100/1m.");
+    assertStringIncludes(set.text, "Queue default is limited to 5 at once, 100/1m.");
     assertStringIncludes(set.text, "0 of 5 run, 0 of 100 started in the last 1m");
     assertEquals(await limited(), { running: 5, starts: { count: 100, perMs: 60_000 } });
     const form = (await someone.visit("/queues/default")).text;
@@ -291,11 +308,11 @@ onBothStores("After a running job is cancelled on its page, what runs is shown",
   await push(store, "busy");
   await store.take({ queues: ["default"], limit: 1, owner });
   const { ref } = (await store.page({ in: "leased" })).entries[0]!;
-  const act = { in: "running", do: "cancel:ticked", ref, confirmed: "yes" };
+  const act = { in: "running", do: "cancel", ref, confirmed: "yes" };
   const answer = await visitor().submit("/jobs/act", act, "/jobs/busy");
   assertEquals(answer.status, 200);
   assertStringIncludes(answer.text, "1 job cancelled.");
-  assertStringIncludes(answer.text, "<h1>Busy");
+  assertStringIncludes(answer.text, "<h1>Running");
 });
 
 onBothStores(
@@ -327,21 +344,21 @@ onBothStores("A process is asked to be quiet, to resume, to stop, and for its du
   const received = async () => (await store.receive(identity, AbortSignal.timeout(30_000))).map(({ verb }) => verb);
   for (const verb of ["quiet", "resume", "stop"] as const) {
     if (verb === "stop") {
-      const asked = await someone.submit(`/processes/${identity}/stop`, {}, "/processes");
-      assertStringIncludes(asked.text, `Stop ${identity}?`);
+      const asked = await someone.submit(`/workers/${identity}/stop`, {}, "/workers");
+      assertStringIncludes(asked.text, `Stop worker ${identity}?`);
     }
-    await someone.submit(`/processes/${identity}/${verb}`, { confirmed: "yes" }, "/processes");
+    await someone.submit(`/workers/${identity}/${verb}`, { confirmed: "yes" }, "/workers");
     assertEquals(await received(), [verb]);
   }
-  const page = someone.submit(`/processes/${identity}/dump`, {}, "/processes");
+  const page = someone.submit(`/workers/${identity}/dump`, {}, "/workers");
   const [command] = await store.receive(identity, AbortSignal.timeout(30_000));
   await store.reply(command!.id!, "task 1 <idle>");
   assertStringIncludes((await page).text, "task 1 &lt;idle&gt;");
   const { totals: _ours, ...sidekiqs } = processRecord("web2:8:def");
   await store.beat(sidekiqs, 60_000);
-  const elsewhere = await someone.submit("/processes/web2:8:def/dump", {}, "/processes");
+  const elsewhere = await someone.submit("/workers/web2:8:def/dump", {}, "/workers");
   assertStringIncludes(elsewhere.text, "prints what its threads do in its own log");
-  const gone = await someone.submit("/processes/nobody:1:x/quiet", {}, "/processes");
+  const gone = await someone.submit("/workers/nobody:1:x/quiet", {}, "/workers");
   assertEquals(gone.status, 404);
 });
 
@@ -349,9 +366,13 @@ onBothStores("Readers look and do not act", async ({ store, visitor }) => {
   await bury(store, "d1");
   const someone = visitor();
   const page = await someone.visit("/dead");
-  assert(!page.text.includes("retry:ticked"));
+  assert(!page.text.includes('name="do"'));
   assertStringIncludes(page.text, "read-only");
-  const refused = await someone.submit("/jobs/act", { in: "dead", do: "retry:all", confirmed: "yes" }, "/dead");
+  const refused = await someone.submit(
+    "/jobs/act",
+    { in: "dead", do: "retry", scope: "all", confirmed: "yes" },
+    "/dead",
+  );
   assertEquals(refused.status, 403);
   const pushed = await someone.api("POST", "/jobs", { class: "A" });
   assertEquals(pushed.status, 403);

@@ -6,12 +6,16 @@ onBothStores("Every action is in the audit log: who, from where, what, how many,
   const { store, visitor } = site;
   const someone = visitor("10.0.0.9");
   for (const jid of ["d1", "d2", "d3"]) await bury(store, jid);
-  await someone.submit("/jobs/act", { in: "dead", do: "retry:ticked", ref: await refsOf(store, "d1") }, "/dead");
-  await someone.submit("/jobs/act", { in: "dead", do: "delete:all", class: "hard", confirmed: "yes" }, "/dead");
+  await someone.submit("/jobs/act", { in: "dead", do: "retry", ref: await refsOf(store, "d1") }, "/dead");
+  await someone.submit(
+    "/jobs/act",
+    { in: "dead", do: "delete", scope: "all", class: "Hard", confirmed: "yes" },
+    "/dead",
+  );
   await someone.submit("/push", { class: "Greet", args: "[]" });
   await someone.submit("/queues/default/pause", {}, "/queues");
   await someone.submit("/queues/pause", {}, "/queues");
-  await someone.submit("/processes/nobody:1:x/quiet", {}, "/processes");
+  await someone.submit("/workers/nobody:1:x/quiet", {}, "/workers");
   await someone.api("POST", "/cron/nothing/run");
   const { acts } = await store.acts();
   assertEquals(
@@ -29,7 +33,7 @@ onBothStores("Every action is in the audit log: who, from where, what, how many,
   );
   assert(acts.every(({ user, by, from }) => user === "local" && by === "open" && from === "10.0.0.9"));
   const { text } = await someone.visit("/audit");
-  for (const shown of ["10.0.0.9", "all in dead", "with class &quot;hard&quot;", "no live process", "cron run"]) {
+  for (const shown of ["10.0.0.9", "all in dead", "with class &quot;Hard&quot;", "no live process", "cron run"]) {
     assertStringIncludes(text, shown);
   }
   const api = (await someone.api("GET", "/audit?limit=3")).value;
@@ -76,7 +80,7 @@ onBothStores("An action stands though it cannot be written down", async ({ store
   store.audit = () => Promise.reject(new Error("disk full"));
   try {
     const { text } = await visitor().submit("/queues/default/pause", {}, "/queues");
-    assertStringIncludes(text, "Queue default is paused.");
+    assertStringIncludes(text, "Queue default paused.");
   } finally {
     store.audit = real;
   }

@@ -4,7 +4,7 @@ import { RUN_BOUNDS_MS, runBucket } from "../../src/store/port/metrics.ts";
 import { onBothStores } from "./site.ts";
 
 onBothStores("Where nothing was performed, the page of the classes says so", async ({ visitor }) => {
-  assertStringIncludes((await visitor().visit("/classes")).text, "No job was performed");
+  assertStringIncludes((await visitor().visit("/classes")).text, "No jobs ran in this time.");
 });
 
 onBothStores("Classes that leave no records are shown with throughput, failures and run times", async (site) => {

@@ -7,7 +7,7 @@ import type { HtmlPage } from "./html_page.ts";
 import { bury, onBothStores, placeOf, processRecord, push, PUT, type Site } from "./site.ts";
 
 const MESSAGES: Readonly<Record<JobAction, string>> = {
-  retry: "put into their queues",
+  retry: "queued",
   kill: "moved to dead",
   cancel: "cancelled",
   delete: "deleted",
@@ -21,12 +21,23 @@ const LEADS_TO: Readonly<Record<JobAction, string | undefined>> = {
   move: "queue:elsewhere",
 };
 
-type Scope = "one" | "ticked" | "matching" | "all";
+type Scope = "one" | "row" | "selected" | "matching" | "all";
 
 /** The label of the action's button. */
 function labelOf(action: JobAction, place: string): string {
   if (action === "retry" && place === "scheduled") return "Run now";
-  return { retry: "Retry", kill: "Kill", cancel: "Cancel", delete: "Delete", move: "Move" }[action];
+  return { retry: "Retry", kill: "Move to dead", cancel: "Cancel", delete: "Delete", move: "Move" }[action];
+}
+
+/** The button that confirms the action. */
+function confirmationOf(action: JobAction, place: string, jobs: string): string {
+  return {
+    retry: place === "scheduled" ? `Run ${jobs} now` : `Retry ${jobs}`,
+    kill: `Move ${jobs} to dead`,
+    cancel: `Cancel ${jobs}`,
+    delete: `Delete ${jobs}`,
+    move: `Move ${jobs} to queue elsewhere`,
+  }[action];
 }
 
 for (const place of Object.keys(PUT)) {
@@ -34,7 +45,9 @@ for (const place of Object.keys(PUT)) {
     `each action on the jobs in ${place} changes the jobs that its button names, and no other`,
     async (site) => {
       for (const action of actionsIn(parsePlace(place))) {
-        for (const scope of ["one", "ticked", "matching", "all"] as const) await act(site, place, action, scope);
+        const hasRowButton = action === "retry" || action === "delete";
+        const scopes = ["one", ...(hasRowButton ? ["row" as const] : []), "selected", "matching", "all"] as const;
+        for (const scope of scopes) await act(site, place, action, scope);
       }
     },
   );
@@ -48,20 +61,21 @@ async function act({ store, visitor }: Site, place: string, action: JobAction, s
     await PUT[place]!(store, jid, { args: [`<${jid}>`], class: jid === a ? "Meant" : "Other" });
   }
   const path = placePath(parsePlace(place));
-  let page = await visitor().open(scope === "matching" ? `${path}?class=meant` : path);
+  let page = await visitor().open(scope === "matching" ? `${path}?class=Meant` : path);
   if (scope === "one") page = await page.follow("Meant", `<${a}>`);
   const label = labelOf(action, place);
-  const button = { one: label, ticked: `${label} ticked`, matching: `${label} all matching`, all: `${label} all 3` };
-  page = await page.press(button[scope], {
-    tick: scope === "ticked" ? [`<${a}>`, `<${b}>`] : [],
+  const button = scope === "one" ? label : scope === "row" ? `${label} Meant ${a}` : `${label} selected`;
+  page = await page.press(button, {
+    tick: scope === "selected" ? [`<${a}>`, `<${b}>`] : [],
+    all: scope === "matching" || scope === "all",
     fill: action === "move" ? { "Queue to move to": "elsewhere" } : {},
   });
-  const meant = { one: [a], ticked: [a, b], matching: [a], all: jids }[scope];
+  const meant = { one: [a], row: [a], selected: [a, b], matching: [a], all: jids }[scope];
   const jobs = meant.length === 1 ? "1 job" : `${meant.length} jobs`;
   if (action === "delete" || action === "cancel" || scope === "matching" || scope === "all") {
     assertStringIncludes(page.heading, jobs, what);
     for (const jid of jids) assertEquals(await placeOf(store, jid), place, `${what} asks first`);
-    page = await page.press(`Yes, ${action}`);
+    page = await page.press(confirmationOf(action, place, jobs));
   }
   assertEquals([page.status, page.message], [200, `${jobs} ${MESSAGES[action]}.`], what);
   for (const jid of jids) {
@@ -80,12 +94,12 @@ onBothStores("a queue is paused, resumed and cleared from each page that shows i
     await push(store, `q-${path}`);
     await push(store, `l-${path}`, { queue: "low" });
     let page = await (await visitor().open(path)).press("Pause queue default");
-    assertEquals(page.message, "Queue default is paused.");
+    assertEquals(page.message, "Queue default paused.");
     assertEquals([await isPaused("default"), await isPaused("low")], [true, false], path);
     page = await page.press("Resume queue default");
-    assertEquals(page.message, "Queue default is taken from again.");
+    assertEquals(page.message, "Queue default resumed.");
     assertEquals(await isPaused("default"), false, path);
-    page = await (await page.press("Clear queue default")).press("Yes, delete");
+    page = await (await page.press("Clear queue default")).press("Delete 1 job");
     assertEquals(page.message, "1 job deleted.");
     assertEquals([await placeOf(store, `q-${path}`), await placeOf(store, `l-${path}`)], [undefined, "queue:low"]);
   }
@@ -98,12 +112,12 @@ onBothStores("a queue is limited in the form on its page, until the form is empt
     return { running, starts };
   };
   let page = await visitor().open("/queues/default");
-  page = await page.press("Limit", { fill: { "Jobs at once": "5", "Starts in a time": "100/1m" } });
-  assertEquals(page.message, "Queue default is limited: 5 at once, 100/1m.");
+  page = await page.press("Save limit", { fill: { "Max concurrent": "5", "Rate limit": "100/1m" } });
+  assertEquals(page.message, "Queue default is limited to 5 at once, 100/1m.");
   assertEquals(await limit(), { running: 5, starts: { count: 100, perMs: 60_000 } });
-  assertEquals([page.value("Jobs at once"), page.value("Starts in a time")], ["5", "100/1m"]);
-  page = await page.press("Limit", { fill: { "Jobs at once": "", "Starts in a time": "" } });
-  assertEquals(page.message, "Queue default is not limited.");
+  assertEquals([page.value("Max concurrent"), page.value("Rate limit")], ["5", "100/1m"]);
+  page = await page.press("Save limit", { fill: { "Max concurrent": "", "Rate limit": "" } });
+  assertEquals(page.message, "Queue default has no limit.");
   assertEquals(await limit(), { running: undefined, starts: undefined });
 });
 
@@ -123,15 +137,15 @@ onBothStores("a process is asked to quiet, resume, dump and stop from each page 
   const { store, visitor } = site;
   const identity = "web1:7:abc";
   const command = async () => (await store.receive(identity, AbortSignal.timeout(30_000)))[0]!;
-  for (const path of ["/", "/busy", "/processes"]) {
+  for (const path of ["/", "/workers"]) {
     await store.beat(processRecord(identity), 60_000);
     const asks = async (page: Promise<HtmlPage>, verb: string) => {
-      assertEquals((await page).message, `Asked ${identity} to ${verb === "quiet" ? "be quiet" : verb}.`, path);
+      assertEquals((await page).message, `Sent ${verb} to ${identity}.`, path);
       assertEquals((await command()).verb, verb, path);
     };
     let page = await visitor().open(path);
     await asks(page.press("Quiet web1:7"), "quiet");
-    await asks(page.press("Stop web1:7").then((question) => question.press("Yes, stop")), "stop");
+    await asks(page.press("Stop web1:7").then((question) => question.press("Stop the worker")), "stop");
     await store.beat(processRecord(identity, { quiet: true }), 60_000);
     page = await visitor().open(path);
     assertStringIncludes(page.html, ">quiet</span>");
@@ -146,16 +160,16 @@ onBothStores("all processes are asked to quiet, resume and stop at once", async 
   const identities = ["web1:7:abc", "web1:8:abc"];
   for (const identity of identities) await store.beat(processRecord(identity), 60_000);
   for (
-    const [button, verb, words] of [["Quiet all", "quiet", "be quiet"], ["Resume all", "resume", "resume"]] as const
+    const [button, verb] of [["Quiet all", "quiet"], ["Resume all", "resume"]] as const
   ) {
-    const page = await (await visitor().open("/processes")).press(button);
-    assertEquals(page.message, `Asked 2 processes to ${words}.`);
+    const page = await (await visitor().open("/workers")).press(button);
+    assertEquals(page.message, `Sent ${verb} to 2 workers.`);
     for (const identity of identities) {
       assertEquals((await store.receive(identity, AbortSignal.timeout(30_000))).map(({ verb }) => verb), [verb]);
     }
   }
-  const question = await (await visitor().open("/processes")).press("Stop all");
-  assertEquals((await question.press("Yes, stop")).message, "Asked 2 processes to stop.");
+  const question = await (await visitor().open("/workers")).press("Stop all");
+  assertEquals((await question.press("Stop all workers")).message, "Sent stop to 2 workers.");
 });
 
 onBothStores("a reader sees no button that acts, on any page", async ({ store, visitor }) => {
@@ -166,14 +180,14 @@ onBothStores("a reader sees no button that acts, on any page", async ({ store, v
   await crontab.add({ name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
   const paths = [
     "/",
-    "/busy",
+    "/running",
     "/queues",
     "/queues/default",
     "/dead",
     "/jobs/d1",
     "/cron",
     "/cron/nightly",
-    "/processes",
+    "/workers",
   ];
   for (const path of paths) {
     const page = await visitor().open(path);
@@ -194,7 +208,7 @@ onBothStores("a cron entry is run, paused and resumed from its list and its page
     page = await page.press("Pause nightly report");
     assertEquals([page.message, await isPaused()], ["Cron entry nightly report is paused.", true]);
     page = await page.press("Resume nightly report");
-    assertEquals([page.message, await isPaused()], ["Cron entry nightly report goes on.", false]);
+    assertEquals([page.message, await isPaused()], ["Cron entry nightly report is resumed.", false]);
   }
   assertEquals((await store.stats()).enqueued, 2);
   page = await page!.press("Remove");
@@ -205,7 +219,7 @@ onBothStores("a job is changed and pushed again from every place where it waits"
   for (const [place, put] of Object.entries(PUT)) {
     const jid = `old-${place.split(":")[0]}`;
     await put(store, jid, { args: ["bob", { password: "hunter2" }] });
-    const form = await (await visitor().open(`/jobs/${jid}`)).follow("Edit and push again");
+    const form = await (await visitor().open(`/jobs/${jid}`)).follow("Edit & re-enqueue");
     assertEquals(form.html.includes("hunter2"), false);
     const wrong = await form.press("Push", { fill: { Arguments: "{" } });
     assertStringIncludes(wrong.message, "The arguments are no JSON");
@@ -225,7 +239,7 @@ onBothStores("a new job of a known class is pushed, now and for later", async ({
   await assertRejects(() => form.press("Push"), Error, "is required");
   const fill = { Class: "Known::Job", Arguments: '["bob", 12345678901234567890]', Queue: "mail", Retries: "maybe" };
   const wrong = await form.press("Push", { fill });
-  assertStringIncludes(wrong.message, 'Retries are "maybe"');
+  assertStringIncludes(wrong.message, 'Invalid retries "maybe"');
   assertStringIncludes((await wrong.press("Push", { fill: { Retries: "3" } })).message, "Pushed as ");
   const { entries: [now] } = await store.page({ in: "queue", queue: "mail" });
   assertStringIncludes(now!.payload, '"args":["bob",12345678901234567890]');
@@ -246,9 +260,9 @@ onBothStores("a list is filtered, reversed, paged through and searched", async (
   assertEquals([jobs(page)[0], jobs(page).length], [0, 50]);
   page = await page.follow("Next →");
   assertEquals(jobs(page), [50, 51, 52, 53, 54]);
-  page = await (await page.follow("⇤ First")).follow("Newest first");
+  page = await (await page.follow("← First page")).follow("Newest first");
   assertEquals([jobs(page)[0], jobs(page).length], [54, 50]);
-  page = await page.press("Filter", { fill: { Class: "few" } });
+  page = await page.press("Apply", { fill: { Class: "Few" } });
   assertEquals(jobs(page), [50, 0]);
   page = await page.follow("Clear");
   page = await visitor().open(`/search?q=${encodeURIComponent("<17>")}`);

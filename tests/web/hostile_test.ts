@@ -176,7 +176,7 @@ attacks("a line break in an address splits no header of the answer", () => {
 }, /^HTTP\/1\.1 (200|40[04]) /);
 
 attacks("an action that does not come from the dashboard's own page is refused", () => {
-  const action = `in=dead&do=delete%3Aall&confirmed=yes`;
+  const action = `in=dead&do=delete&scope=all&confirmed=yes`;
   const signed = `${action}&token=${encodeURIComponent(token)}`;
   const json = JSON.stringify({ action: "delete", all: { in: "dead" } });
   const from = (site: string) => `Sec-Fetch-Site: ${site}\r\n${FORM}`;
@@ -200,7 +200,7 @@ attacks("an action that does not come from the dashboard's own page is refused",
 
 attacks("an address alone does nothing, with the token either", () =>
   named(
-    ["/jobs/act?in=dead&do=delete:all&confirmed=yes", "/queues/default/pause?", "/processes/stop?"],
+    ["/jobs/act?in=dead&do=delete&scope=all&confirmed=yes", "/queues/default/pause?", "/workers/stop?"],
     (path) => get(`${path}&token=${encodeURIComponent(token)}`),
   ), /^HTTP\/1\.1 (200|404) /);
 

@@ -28,8 +28,10 @@ interface Form {
 export interface Filling {
   /** Texts by the beginning of the field's label. */
   readonly fill?: Readonly<Record<string, string>>;
-  /** The rows to tick, each by a text that it contains. */
+  /** The rows to select, each by a text that it contains. */
   readonly tick?: readonly string[];
+  /** Whether "Select all" is checked. */
+  readonly all?: boolean;
 }
 
 /** A page that a visitor has opened. */
@@ -83,7 +85,7 @@ export class HtmlPage {
   }
 
   /** Presses the first button with exactly this name, and opens the page to which that leads. */
-  async press(name: string, { fill = {}, tick = [] }: Filling = {}): Promise<HtmlPage> {
+  async press(name: string, { fill = {}, tick = [], all = false }: Filling = {}): Promise<HtmlPage> {
     const isButton = (one: Control) => one.tag === "button" && nameOf(one) === name;
     const form = this.#forms().find(({ controls }) => controls.some(isButton));
     if (form === undefined) throw new Error(`Missing button "${name}" among ${this.acts.join(", ")}`);
@@ -104,7 +106,8 @@ export class HtmlPage {
       const value = filled.get(control) ?? valueOf(control);
       if (attributes.has("required") && value === "") throw new Error(`Field "${control.label}" is required`);
       const isTick = attributes.get("type") === "checkbox";
-      if (!isTick || attributes.has("checked") || refs.includes(value)) body.append(field, value);
+      const isChecked = attributes.has("checked") || refs.includes(value) || (all && field === "scope");
+      if (!isTick || isChecked) body.append(field, value);
     }
     if (form.method !== "post") return await this.#visitor.open(`${form.action}?${body}`);
     const init = { method: "POST", body, headers: { "sec-fetch-site": "same-origin" } };

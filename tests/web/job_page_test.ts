@@ -120,7 +120,7 @@ onBothStores("A running job shows how far it is and what it logs, on its page an
   const [shown] = ((await someone.api("GET", "/jobs/r1")).value as { jobs: Record<string, unknown>[] }).jobs;
   assertEquals(shown!["log"], ["At row 1", "Using Bearer ••••••", "At row 3"]);
   assertEquals([shown!["progress"], shown!["whyNotRunning"], shown!["before"]], ["3 of 9", [], undefined]);
-  const busy = (await someone.visit("/busy")).text;
+  const busy = (await someone.visit("/running")).text;
   assertMatch(busy, /<details id="log-web1:7:abc-processor-1"[^>]*><summary>Log<\/summary>/);
   assertStringIncludes(busy, "At row 1\nUsing Bearer ••••••\nAt row 3");
 });
@@ -144,7 +144,7 @@ onBothStores("An ended job shows its states, every try and what it logged", asyn
   const someone = visitor();
   const done = (await someone.visit("/jobs/e1")).text;
   assertStringIncludes(done, "began\nended");
-  assertMatch(states(done).done!, /^now done (now|\d+s ago)$/);
+  assertMatch(states(done).done!, /^now succeeded (now|\d+s ago)$/);
   assertMatch(states(done).running!, /^past running .*1\.2s$/);
   assertEquals(states(done).retry, "past retry try 2");
   const failed = (await someone.visit("/jobs/e2")).text;

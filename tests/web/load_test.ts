@@ -40,7 +40,7 @@ Deno.test("Whatever one address asks for: probes, metrics, assets, actions and o
   const { port } = server.address;
   const base = `http://127.0.0.1:${port}`;
   await using stack = new AsyncDisposableStack();
-  const paths = ["/dead", "/retries", "/search?q=a", "/api/v1/jobs?in=dead"];
+  const paths = ["/dead", "/retrying", "/search?q=a", "/api/v1/jobs?in=dead"];
   const visitors: Wire[] = [];
   for (let i = 0; i < AT_ONCE + WAITING + 1; i++) {
     visitors.push(stack.use(await Wire.get(port, paths[i % paths.length]!)));

@@ -20,7 +20,7 @@ onBothStores("no text of a payload, a process or an address is markup on any pag
     `/cron/${encodeURIComponent(cronName)}`,
     `/cron/${encodeURIComponent(cronName)}/edit`,
     "/cron-new",
-    `/done?q=${query}`,
+    `/finished?q=${query}`,
     `/audit?limit=${query}`,
     `/audit?cursor=${query}`,
     `/?days=${query}`,

@@ -46,7 +46,14 @@ try {
   await light.screenshot({ path: `${FOLDER}/overview.png` });
   await phone.goto(`${base}/retries`);
   await phone.screenshot({ path: `${FOLDER}/phone.png` });
-  const pages = { dead: "/dead", classes: "/classes", cron: "/cron", done: "/done", busy: "/busy", audit: "/audit" };
+  const pages = {
+    dead: "/dead",
+    classes: "/classes",
+    cron: "/cron",
+    done: "/finished",
+    busy: "/running",
+    audit: "/audit",
+  };
   for (const [name, path] of Object.entries(pages)) {
     await light.goto(base + path);
     await light.screenshot({ path: `${FOLDER}/${name}.png` });

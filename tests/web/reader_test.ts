@@ -16,16 +16,16 @@ const SECRET = "hunter2";
 
 /** Every path that acts, by what a form or a body says. */
 const ACTIONS: readonly (readonly [path: string, fields: Record<string, string>])[] = [
-  ["/jobs/act", { in: "dead", do: "delete:all", confirmed: "yes" }],
+  ["/jobs/act", { in: "dead", do: "delete", scope: "all", confirmed: "yes" }],
   ["/jobs/cancel", { jid: "q1", process: "web1:7:x" }],
   ["/push", { class: "Hard", args: "[]" }],
   ["/jobs/d1/edit", { class: "Hard", args: "[]" }],
   ["/queues/pause", {}],
   ["/queues/default/pause", {}],
   ["/queues/default/limit", { running: "1" }],
-  ["/processes/stop", { confirmed: "yes" }],
-  ["/processes/web1:7:x/quiet", {}],
-  ["/processes/web1:7:x/dump", {}],
+  ["/workers/stop", { confirmed: "yes" }],
+  ["/workers/web1:7:x/quiet", {}],
+  ["/workers/web1:7:x/dump", {}],
   ["/cron/nightly/run", {}],
   ["/cron/nightly/pause", {}],
   ["/cron/nightly/remove", {}],
@@ -39,7 +39,7 @@ const ACTIONS: readonly (readonly [path: string, fields: Record<string, string>]
   ["/api/v1/queues/default/clear", {}],
   ["/api/v1/cron", { name: "mine", class: "Hard", every: "1m" }],
   ["/api/v1/cron/nightly/run", {}],
-  ["/api/v1/processes/web1:7:x/stop", {}],
+  ["/api/v1/workers/web1:7:x/stop", {}],
 ];
 const ODD_METHODS = ["PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "QUERY", "X"];
 

@@ -39,7 +39,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     about: "Lists the jobs in one place, page by page; filters combine",
     query: {
       in: "scheduled, retry, dead, running or queue:NAME",
-      ...FILTERS,
+      ...Object.fromEntries(Object.entries(FILTERS).map(([name, { about }]) => [name, about])),
       cursor: "from the page before",
       limit: "at most so many, 1 to 1000; default 50",
       order: "forward or reverse; default forward, in dead reverse",
@@ -79,7 +79,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     query: { ref: "its ref, which spares looking for it" },
     answer: {
       type: "object",
-      properties: { jobs: { type: "array", items: JOB }, ended: { type: "object" } },
+      properties: { jobs: { type: "array", items: JOB }, finished: { type: "object" } },
     },
     run: async (c, services) => {
       const jid = c.req.param("jid") ?? "";
@@ -92,7 +92,7 @@ export const jobRoutes: readonly ApiRoute[] = [
         progress,
         log,
       }));
-      return { value: { jobs, ended: await endedJob(services, jid) } };
+      return { value: { jobs, finished: await endedJob(services, jid) } };
     },
   },
   ...ACTIONS_ON_ONE.map((action): ApiRoute => ({
@@ -127,8 +127,8 @@ export const jobRoutes: readonly ApiRoute[] = [
   },
   {
     method: "GET",
-    path: "/done",
-    about: "Lists the jobs that have ended and left a record, the latest first",
+    path: "/finished",
+    about: "Lists the ended jobs whose record is kept, the latest first",
     query: { q: "text anywhere in the record", cursor: "from the page before", limit: "1 to 1000; default 50" },
     answer: {
       type: "object",

@@ -15,6 +15,7 @@ import { measuredClasses, windowOf } from "../read/class_metrics.ts";
 import { classStats } from "../read/class_stats.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { recentEnded } from "../read/results.ts";
+import { countsOf } from "../read/counts.ts";
 import { lastDays, parseDays } from "../read/history.ts";
 import { checkQueue } from "../read/job_sets.ts";
 import { askWorker, dumpWorker } from "../actions/workers.ts";
@@ -54,7 +55,10 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/stats",
     about: "Counts everything",
     answer: OBJECT,
-    run: async (_c, services) => ({ value: await services.store.stats() }),
+    run: async (_c, services) => {
+      const stats = await services.store.stats();
+      return { value: { ...countsOf(stats), queues: stats.queues } };
+    },
   },
   {
     method: "GET",
@@ -185,39 +189,39 @@ export const stateRoutes: readonly ApiRoute[] = [
   },
   {
     method: "GET",
-    path: "/processes",
-    about: "Lists the processes and what each performs",
-    answer: { type: "object", properties: { processes: OBJECTS } },
+    path: "/workers",
+    about: "Lists the workers and their running jobs",
+    answer: { type: "object", properties: { workers: OBJECTS } },
     run: async (_c, services) => {
       const processes = await services.store.processes();
       const weigh = ({ work }: WorkerInfo) => work.reduce((sum, { payload }) => sum + payload.length, 0);
       return {
-        value: { processes: await services.slices.map(processes, { weigh, map: (one) => processJson(one, services) }) },
+        value: { workers: await services.slices.map(processes, { weigh, map: (one) => workerJson(one, services) }) },
       };
     },
   },
   ...(["quiet", "resume", "stop"] as const).map((verb): ApiRoute => ({
     method: "POST",
-    path: `/processes/{identity}/${verb}`,
+    path: `/workers/{id}/${verb}`,
     about: {
-      quiet: "Asks a process to take nothing more",
-      resume: "Asks a process to take jobs again",
-      stop: "Asks a process to finish and exit",
+      quiet: "Asks a worker to stop fetching jobs",
+      resume: "Asks a quiet worker to fetch jobs again",
+      stop: "Asks a worker to finish its running jobs and exit",
     }[verb],
     answer: { type: "object", properties: { asked: { type: "integer" } } },
     run: async (c, services) => ({
-      value: { asked: await askWorker(services, c.get("visitor"), c.req.param("identity") ?? "", verb) },
+      value: { asked: await askWorker(services, c.get("visitor"), c.req.param("id") ?? "", verb) },
     }),
   })),
   {
     method: "POST",
-    path: "/processes/{identity}/dump",
-    about: "Says what every task of a process is doing",
+    path: "/workers/{id}/dump",
+    about: "Returns what every task of a worker is doing",
     answer: { type: "object", properties: { dump: { type: "array", items: { type: "string" } } } },
     run: async (c, services) => {
-      const dump = await dumpWorker(services, c.get("visitor"), c.req.param("identity") ?? "");
+      const dump = await dumpWorker(services, c.get("visitor"), c.req.param("id") ?? "");
       if (dump === undefined) {
-        throw new HttpError(503, "It does not answer within 10 seconds: its event loop is blocked");
+        throw new HttpError(503, "The worker sent no response within 10 seconds: its event loop is blocked");
       }
       return { value: { dump: dump.split("\n") } };
     },
@@ -264,7 +268,7 @@ async function pauseTime(c: Context<WebEnv>, services: Services): Promise<number
   return spanIn(body, "for");
 }
 
-function processJson(process: WorkerInfo, services: Services): Record<string, unknown> {
+function workerJson(process: WorkerInfo, services: Services): Record<string, unknown> {
   return {
     ...process,
     startedAt: isoTime(process.startedAt),

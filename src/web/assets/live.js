@@ -29,13 +29,14 @@ function showTimes(from = document) {
   }
 }
 
-// Ticks: all at once, a range with Shift, and how many there are.
-let lastTick;
+// Selecting rows: all at once, a range with Shift.
+let lastSelected;
 
-function countTicks() {
-  const ticked = $$("input[name=ref]:checked[type=checkbox]").length;
-  for (const label of $$("[data-ticked]")) label.textContent = ticked > 0 ? String(ticked) : "";
-  for (const button of $$("[data-ticks] button[value$=':ticked']")) button.disabled = ticked === 0;
+function countSelected() {
+  const selected = $$("input[name=ref]:checked[type=checkbox]").length;
+  for (const label of $$("[data-selected]")) label.textContent = selected > 0 ? String(selected) : "Jobs";
+  const all = $("input[data-all]");
+  if (all) all.checked = selected > 0 && selected === $$("input[name=ref][type=checkbox]").length;
 }
 
 document.addEventListener("click", (event) => {
@@ -44,13 +45,13 @@ document.addEventListener("click", (event) => {
   const boxes = $$("input[name=ref][type=checkbox]");
   if ("all" in box.dataset) { for (const one of boxes) one.checked = box.checked; }
   if (box.name === "ref") {
-    if (event.shiftKey && lastTick && boxes.includes(lastTick)) {
-      const [from, to] = [boxes.indexOf(lastTick), boxes.indexOf(box)].sort((a, b) => a - b);
+    if (event.shiftKey && lastSelected && boxes.includes(lastSelected)) {
+      const [from, to] = [boxes.indexOf(lastSelected), boxes.indexOf(box)].sort((a, b) => a - b);
       for (const one of boxes.slice(from, to + 1)) one.checked = box.checked;
     }
-    lastTick = box;
+    lastSelected = box;
   }
-  countTicks();
+  countSelected();
 });
 
 // Keys: / searches, g and a letter goes to a page, j and k walk through a list, x ticks.
@@ -176,15 +177,17 @@ function watch() {
   source.addEventListener("stats", (event) => {
     const stats = JSON.parse(event.data);
     for (const place of $$("[data-stat]")) {
-      const text = stats[place.dataset.stat].toLocaleString("en-US");
+      const count = stats[place.dataset.stat];
+      const text = count.toLocaleString("en-US");
       if (place.textContent !== text) place.textContent = text;
+      if (place.classList.contains("count")) place.classList.toggle("zero", count === 0);
     }
     samples.push(stats);
     drawChart();
     const { at: _, ...rest } = stats;
     const now = JSON.stringify(rest);
     // Running jobs and operations change without the counts; a heartbeat reports later that a job has ended.
-    if (now !== counts || stats.leased > 0 || $(".operation.running, [data-running]")) stale = true;
+    if (now !== counts || stats.running > 0 || $(".operation.running, [data-running]")) stale = true;
     if (postponed && !$$("[data-live]").some(isBusy)) {
       postponed = false;
       stale = true;
@@ -208,6 +211,5 @@ document.addEventListener("visibilitychange", () => {
   if (stale) refresh();
 });
 showTimes();
-countTicks();
-$(".top nav a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+countSelected();
 setInterval(() => showTimes(), 1000);

@@ -42,7 +42,7 @@ export function ClassesPage({ view, measured, recent, classes }: {
         </nav>
       </div>
       {measured.classes.length === 0
-        ? <Empty>No job was performed. What is performed is written down once a minute.</Empty>
+        ? <Empty title="No jobs ran in this time.">Workers record the runs of each class once a minute.</Empty>
         : <MeasuresTable view={view} measured={measured} />}
       {recent.rows.length > 0 && (
         <section aria-labelledby="records-title">
@@ -91,7 +91,7 @@ function MeasuresTable({ view, measured }: { readonly view: View; readonly measu
             {measured.classes.map((one) => (
               <tr>
                 <td data-label="Class">
-                  <a class="class" href={link(view, "/done", { q: one.class })}>{one.class}</a>
+                  <a class="class" href={link(view, "/finished", { q: one.class })}>{one.class}</a>
                 </td>
                 <td class="num" data-label="Performed">{number(one.processed)}</td>
                 <td class="num" data-label="A minute">{rate(one.processed / minutes)}</td>
@@ -173,7 +173,7 @@ function Table({ view, classes }: { readonly view: View; readonly classes: reado
           {classes.map((one) => (
             <tr>
               <td data-label="Class">
-                <a class="class" href={link(view, "/done", { q: one.class })}>{one.class}</a>
+                <a class="class" href={link(view, "/finished", { q: one.class })}>{one.class}</a>
               </td>
               <td class="num" data-label="Ended">{number(one.count)}</td>
               <td class={`num ${one.failed > 0 ? "bad" : ""}`} data-label="Failed">{share(one.failed, one.count)}</td>

@@ -1,5 +1,5 @@
 /**
- * `/cron` and `/cron/NAME`: what is enqueued when, what became of it, and the hand on it.
+ * `/cron` and `/cron/NAME`: cron entries, their next runs, their history, and the actions on them.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/cron/:name", async (c) => {
     const name = c.req.param("name");
     const [view, entry] = await Promise.all([viewOf(services, c), services.crontab.get(name)]);
-    if (entry === undefined) throw new HttpError(404, `No cron entry "${name.slice(0, 80)}"`);
+    if (entry === undefined) throw new HttpError(404, `Cron entry "${name.slice(0, 80)}" not found`);
     const [times, records] = await Promise.all([
       entry.definition === undefined ? [] : services.crontab.next(name, NEXT_TIMES),
       services.crontab.history(name, HISTORY),
@@ -45,7 +45,7 @@ export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
 const DONE: Readonly<Record<CronVerb, string>> = {
   run: "is enqueued",
   pause: "is paused",
-  resume: "goes on",
+  resume: "is resumed",
   remove: "is removed",
 };
 
@@ -67,8 +67,9 @@ function CronPage({ view, entries }: { readonly view: View; readonly entries: re
       <div id="rows" data-live>
         {entries.length === 0
           ? (
-            <Empty>
-              No entries: write “cron” into the configuration, or add one here or by <code>jobs cron add</code>.
+            <Empty title="No cron entries.">
+              Add one to "cron" in the configuration, with <code>jobs cron add</code>
+              {view.canAct && ", or as a new entry here"}.
             </Empty>
           )
           : <CronTable view={view} entries={entries} />}
@@ -111,7 +112,7 @@ function CronTable({ view, entries }: { readonly view: View; readonly entries: r
             <td class="job" data-label="Job">
               {entry.definition?.class}
               {entry.live !== undefined && (
-                <a class="tag" href={link(view, `/jobs/${encodeURIComponent(entry.live)}`)}>under way</a>
+                <a class="tag" href={link(view, `/jobs/${encodeURIComponent(entry.live)}`)}>running</a>
               )}
             </td>
             {view.canAct && (
@@ -127,9 +128,9 @@ function CronTable({ view, entries }: { readonly view: View; readonly entries: r
 }
 
 function State({ entry }: { readonly entry: CrontabEntry }) {
-  if (entry.definition === undefined) return <span class="badge bad">not understood</span>;
+  if (entry.definition === undefined) return <span class="badge bad">invalid</span>;
   if (entry.state?.paused) return <span class="badge warn">paused</span>;
-  return entry.isCarried ? null : <span class="badge warn">carried by no process</span>;
+  return entry.isCarried ? null : <span class="badge warn">not defined by any running worker</span>;
 }
 
 function Last({ view, record }: { readonly view: View; readonly record: CronRecord | undefined }) {
@@ -169,6 +170,7 @@ function CronEntryPage({ view, entry, shown, times, records }: {
   return (
     <Layout view={view} title={`Cron ${name}`}>
       <div class="heading">
+        <a class="crumb" href={link(view, "/cron")}>Cron</a>
         <h1>{name}</h1>
         <State entry={entry} />
         <span class="note">{definition && describeSchedule(definition.schedule)}</span>
@@ -183,8 +185,8 @@ function CronEntryPage({ view, entry, shown, times, records }: {
       </div>
       {definition && (
         <section>
-          <h2>Next times</h2>
-          {times.length === 0 ? <Empty>It does not occur any more.</Empty> : (
+          <h2>Next runs</h2>
+          {times.length === 0 ? <Empty title="No further runs." /> : (
             <ol class="times">
               {times.map((at) => (
                 <li>
@@ -197,8 +199,8 @@ function CronEntryPage({ view, entry, shown, times, records }: {
         </section>
       )}
       <section>
-        <h2>What became of it</h2>
-        {records.length === 0 ? <Empty>Nothing yet.</Empty> : (
+        <h2>History</h2>
+        {records.length === 0 ? <Empty title="No runs yet." /> : (
           <table class="list">
             <thead>
               <tr>
@@ -229,7 +231,7 @@ function CronEntryPage({ view, entry, shown, times, records }: {
       </section>
       {definition && (
         <section>
-          <h2>As it stands</h2>
+          <h2>Configuration</h2>
           <pre class="document" tabindex={0} aria-label="The entry">{document(shown)}</pre>
         </section>
       )}

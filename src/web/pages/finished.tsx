@@ -1,5 +1,5 @@
 /**
- * `/done`, and the page of a job that has ended.
+ * `/finished`, and the page of a job that has ended.
  *
  * @module
  */
@@ -7,80 +7,94 @@ import { formatDuration } from "../../job/duration.ts";
 import type { EndedJob } from "../../job/result.ts";
 import type { FinishedList } from "../read/results.ts";
 import { readWireTime } from "../../job/raw.ts";
-import { logOf } from "../read/results.ts";
+import { endedState, logOf } from "../read/results.ts";
 import { argsLine, cut, document, text } from "../read/job_view.ts";
+import { Icon } from "./icons.tsx";
 import { Empty, link, Time, type View } from "./view.tsx";
 import { type Attempt, Attempts, attemptsOf, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
 import { StateDiagram } from "./states.tsx";
 
-/** Those that have ended. */
+/** The jobs that have ended. */
 export function FinishedPage({ view, list }: { readonly view: View; readonly list: FinishedList }) {
   const { rows, text, cursor, next } = list;
   return (
-    <Layout view={view} title="Done">
+    <Layout view={view} title="Finished">
       <div class="heading">
-        <h1>Done</h1>
-        <span class="note">jobs that have ended, as long as their record is kept</span>
+        <h1>Finished</h1>
+        <span class="note">ended jobs whose record is kept, latest first</span>
       </div>
-      <form class="filters" action={link(view, "/done")} aria-label="Filter">
+      <form class="filters" action={link(view, "/finished")} aria-label="Filter">
         <input
           type="search"
           name="q"
           value={text}
-          placeholder="Text anywhere in it"
-          aria-label="Text anywhere in it"
+          placeholder="Search…"
+          aria-label="Search…"
           class="wide"
         />
-        <button type="submit">Filter</button>
-        {text !== "" && <a href={link(view, "/done")}>Clear</a>}
+        {text !== "" && <a href={link(view, "/finished")}>Clear</a>}
       </form>
       <div id="rows" data-live>
         {rows.length === 0
-          ? <Empty>{text === "" ? "No job has left a record." : "None has it."}</Empty>
-          : <DoneTable view={view} rows={rows} />}
+          ? text === "" ? <NothingFinished /> : <Empty title="No matching jobs." />
+          : <FinishedTable view={view} rows={rows} />}
       </div>
       <nav class="paging" aria-label="Pages of this list">
         <span class="grow"></span>
-        {cursor !== undefined && <a href={link(view, "/done")}>⇤ First</a>}
-        {next !== undefined && <a rel="next" href={link(view, "/done", { cursor: next })}>Next →</a>}
+        {cursor !== undefined && <a href={link(view, "/finished")}>← First page</a>}
+        {next !== undefined && <a rel="next" href={link(view, "/finished", { cursor: next })}>Next →</a>}
       </nav>
     </Layout>
   );
 }
 
-function DoneTable({ view, rows }: { readonly view: View; readonly rows: readonly EndedJob[] }) {
+function NothingFinished() {
+  return (
+    <Empty title="No finished jobs.">
+      Workers keep a record of each job that ends, by default for 500 seconds. Keep them longer with{" "}
+      <code>result_ttl</code> and <code>failure_ttl</code> in a handler's options.
+    </Empty>
+  );
+}
+
+function FinishedTable({ view, rows }: { readonly view: View; readonly rows: readonly EndedJob[] }) {
   return (
     <table class="list">
       <thead>
         <tr>
-          <th>Ended</th>
-          <th>How</th>
-          <th class="num">Took</th>
+          <th>Status</th>
+          <th class="job">Job</th>
+          <th class="error">Result</th>
           <th>Queue</th>
-          <th>Job</th>
-          <th>Came to</th>
+          <th class="num">Duration</th>
+          <th>Ended</th>
         </tr>
       </thead>
       <tbody>
         {rows.map((job) => (
           <tr>
-            <td class="when" data-label="Ended">
-              <Time at={job.ended_at} now={view.now} />
-            </td>
-            <td data-label="How">
+            <td data-label="Status">
               <State job={job} />
             </td>
-            <td class="num" data-label="Took">{took(job)}</td>
-            <td data-label="Queue">{text(job.queue)}</td>
             <td class="job" data-label="Job">
               <a class="class" href={link(view, `/jobs/${encodeURIComponent(job.jid)}`)}>{text(job.class)}</a>
               <code class="args">{argsOf(job)}</code>
             </td>
-            <td class={job.error ? "error" : "job"} data-label="Came to">
+            <td class="error" data-label="Result">
               {job.error
-                ? `${text(job.error.class)}: ${text(job.error.message)}`.slice(0, 300)
+                ? (
+                  <>
+                    <Icon name="failed" />
+                    {`${text(job.error.class)}: ${text(job.error.message)}`.slice(0, 300)}
+                  </>
+                )
                 : <code>{resultOf(job).slice(0, 200)}</code>}
+            </td>
+            <td class="short" data-label="Queue">{text(job.queue)}</td>
+            <td class="num" data-label="Duration">{took(job)}</td>
+            <td class="when" data-label="Ended">
+              <Time at={job.ended_at} now={view.now} />
             </td>
           </tr>
         ))}
@@ -89,15 +103,16 @@ function DoneTable({ view, rows }: { readonly view: View; readonly rows: readonl
   );
 }
 
-const KINDS: Readonly<Record<string, string>> = { done: "leased", dead: "bad", failed: "bad", expired: "warn" };
+const KINDS: Readonly<Record<string, string>> = { succeeded: "ok", dead: "bad", failed: "bad", expired: "warn" };
 
 function State({ job }: { readonly job: EndedJob }) {
-  return <span class={`badge ${KINDS[job.state] ?? ""}`}>{stateName(job)}</span>;
+  const name = stateName(job);
+  return <span class={`badge ${KINDS[name] ?? ""}`}>{name}</span>;
 }
 
-/** A record may have been written by anyone. */
+/** The status as people read it. A record may have been written by any program. */
 function stateName({ state }: EndedJob): string {
-  return cut(text(state), 20);
+  return cut(endedState(text(state)), 20);
 }
 
 function took({ elapsed_ms: ms }: EndedJob): string {

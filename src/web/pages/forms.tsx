@@ -1,6 +1,6 @@
 /**
- * The forms: each does one action, says what came of it on the next page, and asks first where it cannot be undone or
- * concerns everything.
+ * The forms. Each does one action and leaves a message for the next page. It asks first if the action cannot be undone
+ * or concerns all jobs of a place.
  *
  * @module
  */
@@ -20,10 +20,10 @@ import { askWorker, cancelRunning, dumpWorker, type WorkerVerb } from "../action
 import type { Place } from "../../store/admin/admin.ts";
 import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
-import { number } from "../../text/format.ts";
 import { limitText } from "../../text/limits.ts";
 import { localPath } from "../read/paging.ts";
 import { countMatching } from "../read/scan.ts";
+import { isRemoval } from "./job_table.tsx";
 import { jobs } from "./view.tsx";
 import { PushPage } from "./job.tsx";
 import { ConfirmPage } from "./misc.tsx";
@@ -31,30 +31,23 @@ import { DumpPage } from "./workers.tsx";
 import { back, html, THEME_COOKIE, viewOf } from "./responses.tsx";
 
 const DONE: Readonly<Record<JobAction, string>> = {
-  retry: "put into their queues",
+  retry: "queued",
   kill: "moved to dead",
   cancel: "cancelled",
   delete: "deleted",
   move: "moved",
 };
-const VERBS: Readonly<Record<JobAction, string>> = {
-  retry: "Retry",
-  kill: "Kill",
-  cancel: "Cancel",
-  delete: "Delete",
-  move: "Move",
-};
-/** Counting for a confirmation takes no longer. */
+/** The longest time that counting for a question takes. */
 const COUNT_MS = 1_000;
 
-/** The forms. */
+/** Adds the forms. */
 export function formRoutes(app: Hono<WebEnv>, services: Services): void {
   app.post("/jobs/act", (c) => actOnJobsForm(services, c));
   app.post("/jobs/cancel", async (c) => {
     const form = await formOf(c, services);
     const jid = form.get("jid") ?? "";
     await cancelRunning(services, c.get("visitor"), jid, form.get("process") ?? "");
-    return await back(services, c, { kind: "ok", text: `Asked for the end of ${jid}.` });
+    return await back(services, c, { kind: "ok", text: `Cancelling ${jid}…` });
   });
 
   app.post("/push", (c) => pushForm(services, c));
@@ -63,7 +56,7 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
   for (const verb of ["pause", "resume"] as const) {
     app.post(`/queues/${verb}`, async (c) => {
       await setPaused(services, c.get("visitor"), ALL_QUEUES, verb === "pause");
-      const text = verb === "pause" ? "All queues are paused: nothing is taken." : "Queues are taken from again.";
+      const text = verb === "pause" ? "All queues paused." : "All queues resumed.";
       return await back(services, c, { kind: "ok", text });
     });
     app.post(`/queues/:name/${verb}`, async (c) => {
@@ -71,7 +64,7 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
       await setPaused(services, c.get("visitor"), name, verb === "pause");
       return await back(services, c, {
         kind: "ok",
-        text: `Queue ${name} is ${verb === "pause" ? "paused" : "taken from again"}.`,
+        text: `Queue ${name} ${verb === "pause" ? "paused" : "resumed"}.`,
       });
     });
   }
@@ -83,15 +76,15 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
       running: form.get("running") ?? "",
       starts: form.get("starts") ?? "",
     });
-    const text = `Queue ${name} is ${limitText(limit) ? `limited: ${limitText(limit)}` : "not limited"}.`;
+    const text = limitText(limit) ? `Queue ${name} is limited to ${limitText(limit)}.` : `Queue ${name} has no limit.`;
     return await back(services, c, { kind: "ok", text });
   });
 
   for (const verb of ["quiet", "resume", "stop"] as const) {
-    app.post(`/processes/${verb}`, (c) => askForm(services, c, verb, undefined));
-    app.post(`/processes/:identity/${verb}`, (c) => askForm(services, c, verb, c.req.param("identity")));
+    app.post(`/workers/${verb}`, (c) => askForm(services, c, verb, undefined));
+    app.post(`/workers/:identity/${verb}`, (c) => askForm(services, c, verb, c.req.param("identity")));
   }
-  app.post("/processes/:identity/dump", async (c) => {
+  app.post("/workers/:identity/dump", async (c) => {
     const identity = c.req.param("identity");
     const dump = await dumpWorker(services, c.get("visitor"), identity);
     return html(services, c, <DumpPage view={await viewOf(services, c)} identity={identity} dump={dump} />);
@@ -109,79 +102,111 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
 
 async function actOnJobsForm(services: Services, c: Context<WebEnv>): Promise<Response> {
   const form = await formOf(c, services);
-  const [action, scope] = parseDo(form.get("do") ?? "");
+  const { action, all, refs } = readRequest(form);
   const place = parsePlace(form.get("in") ?? "");
   const filter = parseFilter(form);
-  const refs = form.getAll("ref");
   const queue = form.get("queue_to")?.trim() ?? "";
   if (action === "move") checkQueue(queue);
-  if (scope === "ticked" && refs.length === 0) {
-    return await back(services, c, { kind: "bad", text: "Nothing is ticked." });
-  }
-  if (form.get("confirmed") !== "yes" && (scope === "all" || isForGood(action))) {
-    const question = scope === "all"
-      ? await questionForAll(services, action, place, filter, queue)
-      : `${VERBS[action]} ${jobs(refs.length)}${isForGood(action) ? " for good" : ""}?`;
-    const fields = {
-      ...filter,
-      in: placeName(place),
-      do: `${action}:${scope}`,
-      queue_to: queue || undefined,
-      back: localPath(form.get("back") ?? undefined),
-    };
-    return html(
-      services,
-      c,
-      <ConfirmPage
-        view={await viewOf(services, c)}
-        question={question}
-        label={`Yes, ${action}`}
-        action="/jobs/act"
-        fields={fields}
-        refs={scope === "all" ? [] : refs}
-      />,
-    );
-  }
-  const selection = scope === "all" ? { place, filter } : { refs };
+  if (!all && refs.length === 0) return await back(services, c, { kind: "bad", text: "No jobs selected." });
+  const question: Question = { action, all, refs, place, filter, queue };
+  if (form.get("confirmed") !== "yes" && (all || isRemoval(action))) return await ask(services, c, question, form);
+  const selection = all ? { place, filter } : { refs };
   const { changed } = await actOnJobs(services, c.get("visitor"), action, selection, queue);
-  if (changed === undefined) {
-    return await back(services, c, { kind: "ok", text: "That takes a while; it goes on by itself." });
-  }
-  const missed = scope === "ticked" ? refs.length - changed : 0;
-  const why = action === "cancel" ? "had moved on meanwhile, or cannot be read" : "had moved on meanwhile";
+  if (changed === undefined) return await back(services, c, { kind: "ok", text: "Running in the background…" });
+  const missed = all ? 0 : refs.length - changed;
+  const why = action === "cancel" ? "had moved or cannot be read" : "had moved";
   const text = `${jobs(changed)} ${DONE[action]}.` + (missed > 0 ? ` ${jobs(missed)} ${why}.` : "");
   const gone = localPath(form.get("back") ?? undefined).startsWith("/jobs/");
   return await back(services, c, { kind: missed > 0 ? "bad" : "ok", text }, gone ? placePath(place) : undefined);
 }
 
-function parseDo(text: string): [JobAction, "ticked" | "all"] {
-  const match = /^(retry|kill|cancel|delete|move):(ticked|all)$/.exec(text);
-  if (match === null) throw new HttpError(400, `No action "${text.slice(0, 40)}"`);
-  return [match[1] as JobAction, match[2] as "ticked" | "all"];
-}
-
-/** Whether it cannot be undone. */
-function isForGood(action: JobAction): boolean {
-  return action === "delete" || action === "cancel";
-}
-
-async function questionForAll(
-  services: Services,
-  action: JobAction,
-  place: Place,
-  filter: Filter,
-  queue: string,
-): Promise<string> {
-  const verb = action === "retry" && place.in === "scheduled" ? "Run" : VERBS[action];
-  const to = action === "move" ? ` to queue ${queue}` : "";
-  const tail = isForGood(action) ? " for good" : place.in === "scheduled" && action === "retry" ? " now" : "";
-  if (isEmpty(filter)) {
-    const size = sizeOf(place, await services.store.stats());
-    return `${verb} all ${jobs(size)} in ${placeName(place)}${to}${tail}?`;
+/** What a form asks for: one row's button, or an action on the selected jobs or on all that match. */
+function readRequest(form: URLSearchParams): { action: JobAction; all: boolean; refs: string[] } {
+  const row = form.get("row");
+  if (row === null) {
+    return { action: actionOf(form.get("do")), all: form.get("scope") === "all", refs: form.getAll("ref") };
   }
+  const end = row.indexOf(":");
+  return { action: actionOf(row.slice(0, end)), all: false, refs: [row.slice(end + 1)] };
+}
+
+function actionOf(text: string | null): JobAction {
+  if (text !== null && Object.hasOwn(DONE, text)) return text as JobAction;
+  throw new HttpError(400, `Unknown action "${text?.slice(0, 40) ?? ""}"`);
+}
+
+/** An action that waits for a confirmation. */
+interface Question {
+  readonly action: JobAction;
+  /** All jobs of the place that match the filter, instead of `refs`. */
+  readonly all: boolean;
+  readonly refs: readonly string[];
+  readonly place: Place;
+  readonly filter: Filter;
+  /** The queue to move to. */
+  readonly queue: string;
+}
+
+async function ask(
+  services: Services,
+  c: Context<WebEnv>,
+  question: Question,
+  form: URLSearchParams,
+): Promise<Response> {
+  const { action, all, refs, place, filter, queue } = question;
+  const view = await viewOf(services, c);
+  const count = all ? await countAll(services, question) : jobs(refs.length);
+  const label = labelOf(question, count);
+  const of = all ? ` in ${placeName(place)}${isEmpty(filter) ? "" : ` with ${describeFilter(filter)}`}` : "";
+  const fields = {
+    ...filter,
+    in: placeName(place),
+    do: action,
+    scope: all ? "all" : undefined,
+    queue_to: queue || undefined,
+    back: localPath(form.get("back") ?? undefined),
+  };
+  return html(
+    services,
+    c,
+    <ConfirmPage
+      view={view}
+      question={`${label}${of}?`}
+      explanation={EXPLANATIONS[action]}
+      label={label}
+      action="/jobs/act"
+      fields={fields}
+      refs={all ? [] : refs}
+    />,
+  );
+}
+
+const EXPLANATIONS: Readonly<Partial<Record<JobAction, string>>> = {
+  delete: "Deleted jobs cannot be restored.",
+  cancel: "Cancelled jobs don't run again. Each leaves a record on Finished.",
+};
+
+/** The label of the button that does it: "Delete 21 jobs". */
+function labelOf({ action, place, queue }: Question, count: string): string {
+  switch (action) {
+    case "retry":
+      return place.in === "scheduled" ? `Run ${count} now` : `Retry ${count}`;
+    case "kill":
+      return `Move ${count} to dead`;
+    case "move":
+      return `Move ${count} to queue ${queue}`;
+    case "cancel":
+      return `Cancel ${count}`;
+    case "delete":
+      return `Delete ${count}`;
+  }
+}
+
+/** Counts what an action on all would concern; with a filter, as many as can be counted in {@linkcode COUNT_MS}. */
+async function countAll(services: Services, { place, filter }: Question): Promise<string> {
+  if (isEmpty(filter)) return jobs(sizeOf(place, await services.store.stats()));
   const { count, whole } = await countMatching(services, { place, filter, budgetMs: COUNT_MS });
-  const many = whole ? jobs(count) : `${number(count)} and more jobs`;
-  return `${verb} ${many} in ${placeName(place)} with ${describeFilter(filter)}${to}${tail}?`;
+  return whole ? jobs(count) : `at least ${jobs(count)}`;
 }
 
 async function pushForm(services: Services, c: Context<WebEnv>): Promise<Response> {
@@ -189,7 +214,7 @@ async function pushForm(services: Services, c: Context<WebEnv>): Promise<Respons
   const field = (name: string) => (form.get(name) ?? "").trim();
   const ref = form.get("ref");
   const original = ref === null ? undefined : await services.store.get(ref);
-  if (ref !== null && original === undefined) throw new HttpError(404, "This job has moved on meanwhile");
+  if (ref !== null && original === undefined) throw new HttpError(404, "This job has moved");
   try {
     const request = {
       class: field("class"),
@@ -232,7 +257,7 @@ async function pushForm(services: Services, c: Context<WebEnv>): Promise<Respons
   }
 }
 
-/** `in 5m`, `5m`, `at 2027-…`, or nothing for now. */
+/** Reads `in 5m`, `5m`, `at 2027-…`; empty for now. */
 function whenOf(text: string): { in?: string; at?: string } {
   const when = text.replace(/^(in|at) /, "");
   if (when === "" || when === "now") return {};
@@ -248,7 +273,7 @@ function retryOf(text: string): { retry?: boolean | number } {
   if (text === "") return {};
   if (text === "true" || text === "false") return { retry: text === "true" };
   if (/^\d{1,6}$/.test(text)) return { retry: Number(text) };
-  throw new HttpError(422, `Retries are "${text}"; wanted: a number of times, true or false`);
+  throw new HttpError(422, `Invalid retries "${text.slice(0, 40)}"; expected a number, true or false`);
 }
 
 async function askForm(
@@ -260,15 +285,16 @@ async function askForm(
   const form = await formOf(c, services);
   if (verb === "stop" && form.get("confirmed") !== "yes") {
     const fields = { back: localPath(form.get("back") ?? undefined) };
-    const path = identity === undefined ? "/processes/stop" : `/processes/${encodeURIComponent(identity)}/stop`;
-    const question = identity === undefined ? "Stop all processes?" : `Stop ${identity}?`;
+    const path = identity === undefined ? "/workers/stop" : `/workers/${encodeURIComponent(identity)}/stop`;
+    const label = identity === undefined ? "Stop all workers" : "Stop the worker";
     return html(
       services,
       c,
       <ConfirmPage
         view={await viewOf(services, c)}
-        question={question}
-        label="Yes, stop"
+        question={identity === undefined ? "Stop all workers?" : `Stop worker ${identity}?`}
+        explanation="A worker finishes its running jobs within its shutdown timeout, then exits. The rest is queued again."
+        label={label}
         action={path}
         fields={fields}
         refs={[]}
@@ -276,6 +302,6 @@ async function askForm(
     );
   }
   const asked = await askWorker(services, c.get("visitor"), identity, verb);
-  const whom = identity ?? `${asked} ${asked === 1 ? "process" : "processes"}`;
-  return await back(services, c, { kind: "ok", text: `Asked ${whom} to ${verb === "quiet" ? "be quiet" : verb}.` });
+  const whom = identity ?? `${asked} ${asked === 1 ? "worker" : "workers"}`;
+  return await back(services, c, { kind: "ok", text: `Sent ${verb} to ${whom}.` });
 }

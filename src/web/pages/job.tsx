@@ -45,7 +45,9 @@ export function JobPage({ view, jid, details }: {
         ? (
           <>
             <h1 class="mono">{jid}</h1>
-            <Empty>No such job here: it is done, was deleted, or is in another store.</Empty>
+            <Empty title="Job not found.">
+              It may have finished without a record, been deleted, or live in another store.
+            </Empty>
           </>
         )
         : details.map((detail) => <Detail view={view} detail={detail} />)}
@@ -108,7 +110,7 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
         <ActionButton
           view={view}
           path="/jobs/act"
-          fields={{ in: placeName(entry.place), ref: entry.ref, do: `${action}:ticked` }}
+          fields={{ in: placeName(entry.place), ref: entry.ref, do: action }}
           label={actionLabel(action, entry.place)}
           kind={action === "delete" || action === "cancel" ? "danger" : action === "retry" ? "primary" : ""}
         />
@@ -124,14 +126,14 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
       )}
       {entry.place.in !== "leased" && job.payload !== undefined && (
         <a class="button" href={link(view, `/jobs/${encodeURIComponent(job.jid || "-")}/edit`, { ref: entry.ref })}>
-          Edit and push again
+          Edit & re-enqueue
         </a>
       )}
       {actionsIn(entry.place).includes("move") && (
         <form method="post" action={link(view, "/jobs/act")} class="inline move">
           <Hidden
             view={view}
-            fields={{ in: placeName(entry.place), ref: entry.ref, do: "move:ticked", back: view.here }}
+            fields={{ in: placeName(entry.place), ref: entry.ref, do: "move", back: view.here }}
           />
           <input
             name="queue_to"
@@ -236,8 +238,8 @@ export function PushPage({ view, form, classes, original, problem }: {
 }) {
   const path = original ? `/jobs/${encodeURIComponent(original.jid || "-")}/edit` : "/push";
   return (
-    <Layout view={view} title={original ? "Edit and push again" : "New job"}>
-      <h1>{original ? "Edit and push again" : "New job"}</h1>
+    <Layout view={view} title={original ? "Edit & re-enqueue" : "New job"}>
+      <h1>{original ? "Edit & re-enqueue" : "New job"}</h1>
       {original && (
         <p class="note">
           It is pushed as a new job with an id of its own, and <span class="mono">{original.jid}</span>{" "}

@@ -1,5 +1,5 @@
 /**
- * A list of jobs with its filters, ticks and actions: the same for a queue, the sets and what a search found.
+ * A list of jobs with its filters, selection and actions: the same for queues, sets and search results.
  *
  * @module
  */
@@ -8,195 +8,305 @@ import { placeName } from "../../store/ops/job_sets.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
 import { type Filter, FILTERS, isEmpty } from "../read/filter.ts";
-import { actionsIn, type JobAction, placePath } from "../read/job_sets.ts";
+import { actionsIn, hasErrors, type JobAction } from "../read/job_sets.ts";
 import type { JobView } from "../read/job_view.ts";
+import { Icon } from "./icons.tsx";
 import { Empty, Hidden, jobs, link, Time, type View } from "./view.tsx";
 
-/** What the actions are called, by place. */
 const LABELS: Readonly<Record<JobAction, string>> = {
   retry: "Retry",
-  kill: "Kill",
+  kill: "Move to dead",
   cancel: "Cancel",
   delete: "Delete",
   move: "Move",
 };
 
-/** The label of an action: what retries a failed job just runs one that waits for its time. */
+/** Returns the label of an action. Retrying a scheduled job runs it now. */
 export function actionLabel(action: JobAction, place: Place): string {
   return action === "retry" && place.in === "scheduled" ? "Run now" : LABELS[action];
+}
+
+/** Whether an action removes the job. */
+export function isRemoval(action: JobAction): boolean {
+  return action === "delete" || action === "cancel";
 }
 
 /** What the time of a row means. */
 const TIME_HEADINGS: Readonly<Record<Place["in"], string>> = {
   queue: "Enqueued",
   scheduled: "Due",
-  retry: "Next try",
-  dead: "Died",
-  leased: "Since",
+  retry: "Next attempt",
+  dead: "Failed at",
+  leased: "Started",
 };
+
+/** The actions that each row has as buttons; the bar for selected jobs has all. */
+const ROW_ACTIONS: readonly JobAction[] = ["retry", "delete"];
 
 /** One page of a list. */
 export interface JobList {
   readonly place: Place;
+  /** The page's path, which filters and paging keep. */
+  readonly path: string;
   readonly filter: Filter;
   readonly rows: readonly JobView[];
   readonly size: number;
   readonly cursor: string | undefined;
   readonly next: string | undefined;
   readonly reverse: boolean;
-  /** How many were looked at for these rows. */
+  /** How many jobs were searched for these rows. */
   readonly looked: number;
 }
 
-/** The list with everything around it. */
-export function JobListView({ view, list }: { readonly view: View; readonly list: JobList }) {
-  const { place, filter, rows, size } = list;
-  const form = "jobs";
-  const acts = view.canAct && rows.length > 0 ? actionsIn(place) : [];
+/** The list with its filters, actions and paging. `nothing` is shown when the place is empty. */
+export function JobListView({ view, list, nothing }: {
+  readonly view: View;
+  readonly list: JobList;
+  readonly nothing: ReturnType<typeof Empty>;
+}) {
+  const { place, filter, rows, next } = list;
+  const actions = view.canAct && (rows.length > 0 || next !== undefined) ? actionsIn(place) : [];
   return (
     <>
-      <FilterForm view={view} list={list} />
-      <form id={form} method="post" action={link(view, "/jobs/act")} data-ticks>
+      <QueueNames view={view} />
+      {(list.size > 0 || !isEmpty(filter)) && <Filters view={view} list={list} />}
+      <form id="jobs" method="post" action={link(view, "/jobs/act")}>
         <Hidden view={view} fields={{ in: placeName(place), back: view.here, ...filter }} />
-        {acts.length > 0 && <Toolbar list={list} actions={acts} />}
+        {/* Enter in a field must not press the first row's button. */}
+        {actions.length > 0 && <button type="submit" hidden disabled></button>}
         <div id="rows" data-live>
           {rows.length === 0
-            ? <Nothing list={list} />
-            : <JobTable view={view} place={place} rows={rows} ticks={acts.length > 0} />}
+            ? isEmpty(filter) ? nothing : <NoMatches list={list} />
+            : <JobTable view={view} place={place} rows={rows} actions={actions} />}
         </div>
+        {actions.length > 0 && <BulkBar list={list} actions={actions} />}
       </form>
       <Paging view={view} list={list} />
-      {size > 0 && !isEmpty(filter) && list.next !== undefined && (
-        <p class="note">Looked at {number(list.looked)} of {jobs(size)} for this page.</p>
-      )}
     </>
   );
 }
 
-function Nothing({ list }: { readonly list: JobList }) {
-  const { size, filter, next } = list;
-  if (isEmpty(filter)) return <Empty>Nothing here.</Empty>;
+function NoMatches({ list: { looked, size, next } }: { readonly list: JobList }) {
   return next === undefined
-    ? <Empty>None of {jobs(size)} fits.</Empty>
-    : <Empty>Nothing found among the first {number(list.looked)}. “Look further” goes on.</Empty>;
+    ? <Empty title="No matching jobs.">Searched {jobs(looked)}.</Empty>
+    : (
+      <Empty title={`No matches among the first ${number(looked)} of ${jobs(size)}.`}>
+        Show more results to search further, or act on all matching jobs.
+      </Empty>
+    );
 }
 
-function FilterForm({ view, list: { place, filter, reverse } }: { readonly view: View; readonly list: JobList }) {
+/** Search, the other filters behind a button, and a chip for each that is set. */
+function Filters({ view, list: { place, path, filter, reverse } }: { readonly view: View; readonly list: JobList }) {
+  const order = reverse ? "reverse" : "forward";
   const names = (Object.keys(FILTERS) as (keyof Filter)[]).filter((name) =>
-    !(name === "queue" && place.in === "queue") &&
-    !(name === "error" && (place.in === "queue" || place.in === "scheduled"))
+    name !== "q" && !(name === "queue" && place.in === "queue") && !(name === "error" && !hasErrors(place))
   );
+  const without = (name: string) =>
+    link(view, path, { ...Object.fromEntries(Object.entries(filter).filter(([other]) => other !== name)), order });
   return (
-    <form class="filters" action={link(view, placePath(place))} aria-label="Filter">
-      {names.map((name) => (
+    <div class="filters">
+      <form action={link(view, path)} aria-label="Filter">
         <input
           type="search"
-          name={name}
-          value={filter[name] ?? ""}
-          placeholder={FILTERS[name]}
-          aria-label={FILTERS[name]}
-          class={name === "q" ? "wide" : ""}
+          name="q"
+          value={filter.q ?? ""}
+          placeholder={FILTERS.q.label}
+          aria-label={FILTERS.q.label}
+          class="wide"
         />
-      ))}
-      {reverse && <input type="hidden" name="order" value="reverse" />}
-      <button type="submit">Filter</button>
-      {!isEmpty(filter) && <a href={link(view, placePath(place))}>Clear</a>}
-    </form>
-  );
-}
-
-function Toolbar({ list, actions }: { readonly list: JobList; readonly actions: readonly JobAction[] }) {
-  const { place, filter, size } = list;
-  const all = isEmpty(filter) ? `All ${number(size)}` : "All matching";
-  const buttons = (scope: "ticked" | "all", whom: string) =>
-    actions.filter((action) => action !== "move").map((action) => (
-      <button
-        type="submit"
-        name="do"
-        value={`${action}:${scope}`}
-        class={action === "delete" || action === "cancel" ? "danger" : ""}
-        aria-label={`${actionLabel(action, place)} ${whom.toLowerCase()}`}
-      >
-        {actionLabel(action, place)}
-      </button>
-    ));
-  return (
-    <div class="toolbar">
-      <fieldset>
-        <legend>
-          Ticked <span data-ticked></span>
-        </legend>
-        {buttons("ticked", "Ticked")}
-      </fieldset>
-      <fieldset>
-        <legend>{all}</legend>
-        {buttons("all", all)}
-      </fieldset>
-      <fieldset class="move">
-        <legend>Move to</legend>
-        <input
-          name="queue_to"
-          list="queue-names"
-          placeholder="queue"
-          autocomplete="off"
-          aria-label="Queue to move to"
-        />
-        <button type="submit" name="do" value="move:ticked" aria-label="Move ticked">ticked</button>
-        <button type="submit" name="do" value="move:all" aria-label={`Move ${all.toLowerCase()}`}>
-          {all.toLowerCase()}
-        </button>
-      </fieldset>
+        <details class="popover">
+          <summary class="button">
+            <Icon name="filter" />Filter
+          </summary>
+          <div class="panel">
+            {names.map((name) => (
+              <label>
+                {FILTERS[name].label}
+                <input
+                  type="search"
+                  name={name}
+                  value={filter[name] ?? ""}
+                  placeholder={FILTERS[name].example}
+                  list={name === "queue" ? "queue-names" : undefined}
+                  autocomplete="off"
+                />
+              </label>
+            ))}
+            <button type="submit" class="primary">Apply</button>
+          </div>
+        </details>
+        <input type="hidden" name="order" value={order} />
+      </form>
+      {(Object.keys(FILTERS) as (keyof Filter)[]).flatMap((name) =>
+        filter[name] === undefined ? [] : (
+          <span class="chip">
+            <span>{FILTERS[name].chip}: {filter[name]}</span>
+            <a href={without(name)} aria-label={`Remove filter ${FILTERS[name].chip}`}>
+              <Icon name="x" />
+            </a>
+          </span>
+        )
+      )}
+      {!isEmpty(filter) && <a href={link(view, path, { order })}>Clear</a>}
+      <span class="grow"></span>
+      {hasErrors(place) && (
+        <nav class="choice" aria-label="View">
+          <a href={link(view, path, { ...filter })} aria-current="true">Jobs</a>
+          <a href={link(view, path, { ...filter, group: "error" })}>Group by error</a>
+        </nav>
+      )}
+      <Order view={view} list={{ place, path, filter, reverse }} />
     </div>
   );
 }
 
-/** The rows. */
-export function JobTable({ view, place, rows, ticks }: {
+function Order({ view, list: { place, path, filter, reverse } }: {
+  readonly view: View;
+  readonly list: Pick<JobList, "place" | "path" | "filter" | "reverse">;
+}) {
+  const [first, last] = place.in === "queue" || place.in === "dead" ? ["Oldest", "Newest"] : ["Earliest", "Latest"];
+  return (
+    <nav class="choice" aria-label="Order">
+      <a href={link(view, path, { ...filter, order: "forward" })} aria-current={reverse ? undefined : "true"}>
+        {first} first
+      </a>
+      <a href={link(view, path, { ...filter, order: "reverse" })} aria-current={reverse ? "true" : undefined}>
+        {last} first
+      </a>
+    </nav>
+  );
+}
+
+/** The actions on the selected jobs, or on all that match. Hidden by the style sheet until something is selected. */
+function BulkBar({ list, actions }: { readonly list: JobList; readonly actions: readonly JobAction[] }) {
+  const { place, filter, size, rows } = list;
+  const all = isEmpty(filter) ? `all ${number(size)}` : "all matching";
+  const isForced = rows.length === 0;
+  const label = (action: JobAction) => `${actionLabel(action, place)} ${isForced ? "all matching" : "selected"}`;
+  return (
+    <div class={`bulk ${isForced ? "always" : ""}`} role="group" aria-label="Selected jobs">
+      {isForced
+        ? (
+          <>
+            <b>All matching</b>
+            <input type="hidden" name="scope" value="all" />
+          </>
+        )
+        : (
+          <>
+            <span>
+              <b data-selected></b> selected
+            </span>
+            <label>
+              <input type="checkbox" name="scope" value="all" autocomplete="off" /> Select {all}
+            </label>
+          </>
+        )}
+      {actions.filter((action) => action !== "move").map((action) => (
+        <button
+          type="submit"
+          name="do"
+          value={action}
+          class={isRemoval(action) ? "danger" : ""}
+          aria-label={label(action)}
+        >
+          {actionLabel(action, place)}
+        </button>
+      ))}
+      {actions.includes("move") && (
+        <details class="popover above end">
+          <summary class="button">Move…</summary>
+          <div class="panel">
+            <label>
+              To queue
+              <input
+                name="queue_to"
+                list="queue-names"
+                placeholder="low"
+                autocomplete="off"
+                aria-label="Queue to move to"
+              />
+            </label>
+            <button type="submit" name="do" value="move" aria-label={label("move")}>Move</button>
+          </div>
+        </details>
+      )}
+    </div>
+  );
+}
+
+/** The rows. Without `actions` jobs can't be selected. */
+export function JobTable({ view, place, rows, actions }: {
   readonly view: View;
   readonly place: Place;
   readonly rows: readonly JobView[];
-  readonly ticks: boolean;
+  readonly actions: readonly JobAction[];
 }) {
-  const failed = place.in === "retry" || place.in === "dead";
+  const failed = hasErrors(place);
+  const rowActions = ROW_ACTIONS.filter((action) => actions.includes(action));
   return (
     <table class="list">
       <thead>
         <tr>
-          {ticks && (
+          {actions.length > 0 && (
             <th class="tick">
-              <input type="checkbox" data-all aria-label="Tick all on this page" class="script-only" />
+              <input type="checkbox" data-all aria-label="Select all on this page" class="script-only" />
             </th>
           )}
-          <th>{TIME_HEADINGS[place.in]}</th>
-          {failed && <th class="num">Failures</th>}
+          <th class="job">Job</th>
+          {failed && <th class="error">Error</th>}
+          {failed && <th class="num">Attempts</th>}
           {place.in !== "queue" && <th>Queue</th>}
-          <th>Job</th>
-          {failed && <th>Error</th>}
+          <th>{TIME_HEADINGS[place.in]}</th>
+          {rowActions.length > 0 && (
+            <th>
+              <span class="visually-hidden">Actions</span>
+            </th>
+          )}
         </tr>
       </thead>
       <tbody>
         {rows.map((job) => (
           <tr>
-            {ticks && (
+            {actions.length > 0 && (
               <td class="tick">
-                <input type="checkbox" name="ref" value={job.ref} aria-label={`Tick ${job.class} ${job.jid}`} />
-              </td>
-            )}
-            <td class="when" data-label={TIME_HEADINGS[place.in]}>
-              <a href={jobPath(view, job)}>
-                <Time at={job.at ?? job.enqueuedAt ?? job.createdAt} now={view.now} />
-              </a>
-            </td>
-            {failed && <td class="num" data-label="Failures">{number(job.failures)}</td>}
-            {place.in !== "queue" && (
-              <td data-label="Queue">
-                <a href={link(view, `/queues/${encodeURIComponent(job.queue)}`)}>{job.queue}</a>
+                <input type="checkbox" name="ref" value={job.ref} aria-label={`Select ${job.class} ${job.jid}`} />
               </td>
             )}
             <td class="job" data-label="Job">
               <JobName view={view} job={job} />
             </td>
-            {failed && <td class="error" data-label="Error">{job.error}</td>}
+            {failed && (
+              <td class="error" data-label="Error" title={job.error}>
+                {job.error !== "" && <Icon name="failed" />}
+                {job.error}
+              </td>
+            )}
+            {failed && <td class="num" data-label="Attempts">{number(job.failures)}</td>}
+            {place.in !== "queue" && (
+              <td class="short" data-label="Queue">
+                <a href={link(view, `/queues/${encodeURIComponent(job.queue)}`)}>{job.queue}</a>
+              </td>
+            )}
+            <td class="when" data-label={TIME_HEADINGS[place.in]}>
+              <Time at={job.at ?? job.enqueuedAt ?? job.createdAt} now={view.now} />
+            </td>
+            {rowActions.length > 0 && (
+              <td class="acts">
+                {rowActions.map((action) => (
+                  <button
+                    type="submit"
+                    name="row"
+                    value={`${action}:${job.ref}`}
+                    class={isRemoval(action) ? "danger" : ""}
+                    aria-label={`${actionLabel(action, place)} ${job.class} ${job.jid}`}
+                  >
+                    {actionLabel(action, place)}
+                  </button>
+                ))}
+              </td>
+            )}
           </tr>
         ))}
       </tbody>
@@ -215,27 +325,25 @@ export function JobName({ view, job }: { readonly view: View; readonly job: JobV
   );
 }
 
-/** The page of a job; its ref spares looking for it. */
+/** The page of a job; its ref saves a search for its ID. */
 function jobPath(view: View, job: JobView): string {
   return link(view, `/jobs/${encodeURIComponent(job.jid || "-")}`, { ref: job.ref });
 }
 
 function Paging({ view, list }: { readonly view: View; readonly list: JobList }) {
-  const { place, filter, cursor, next, reverse } = list;
-  const order = reverse ? "reverse" : undefined;
-  const path = placePath(place);
-  const [first, last] = place.in === "queue" ? ["Oldest first", "Newest first"] : ["Earliest first", "Latest first"];
+  const { path, filter, cursor, next, reverse, looked, size } = list;
+  const order = reverse ? "reverse" : "forward";
+  if (cursor === undefined && next === undefined) return null;
   return (
     <nav class="paging" aria-label="Pages of this list">
-      <a href={link(view, path, { ...filter, order: "forward" })} aria-current={reverse ? undefined : "true"}>
-        {first}
-      </a>
-      <a href={link(view, path, { ...filter, order: "reverse" })} aria-current={reverse ? "true" : undefined}>{last}</a>
+      {cursor !== undefined && <a href={link(view, path, { ...filter, order })}>← First page</a>}
+      {!isEmpty(filter) && next !== undefined && (
+        <span class="note">Searched {number(looked)} of {jobs(size)} for this page.</span>
+      )}
       <span class="grow"></span>
-      {cursor !== undefined && <a href={link(view, path, { ...filter, order })}>⇤ First</a>}
       {next !== undefined && (
         <a rel="next" href={link(view, path, { ...filter, order, cursor: next })}>
-          {isEmpty(filter) ? "Next" : "Look further"} →
+          {isEmpty(filter) ? "Next" : "Show more results"} →
         </a>
       )}
     </nav>

@@ -1,30 +1,51 @@
 /**
- * The frame around every page: counts, navigation, search, what is going on and what was just done.
+ * The frame around every page: navigation with counts, search, long operations, and the message of the last action.
  *
  * @module
  */
 import type { Child } from "hono/jsx";
-import type { Stats } from "../../store/admin/admin.ts";
 import { VERSION } from "../../version.ts";
 import { number } from "../../text/format.ts";
-import { STAMP } from "../assets.ts";
+import { assetPath } from "../assets.ts";
 import type { Operation } from "../actions/operations.ts";
-import { Hidden, link, Live, type View } from "./view.tsx";
+import type { Counts } from "../read/counts.ts";
+import { Icon, type IconName } from "./icons.tsx";
+import { Hidden, link, type View } from "./view.tsx";
 
-/** The pages, in the order of the navigation. The key takes you there after `g`. */
-const PAGES: readonly { path: string; label: string; key: string; count?: keyof Stats }[] = [
-  { path: "/", label: "Overview", key: "o" },
-  { path: "/busy", label: "Busy", key: "b", count: "leased" },
-  { path: "/queues", label: "Queues", key: "q", count: "enqueued" },
-  { path: "/scheduled", label: "Scheduled", key: "s", count: "scheduled" },
-  { path: "/retries", label: "Retries", key: "r", count: "retry" },
-  { path: "/dead", label: "Dead", key: "d", count: "dead" },
-  { path: "/done", label: "Done", key: "e" },
-  { path: "/classes", label: "Classes", key: "l" },
-  { path: "/cron", label: "Cron", key: "c" },
-  { path: "/processes", label: "Processes", key: "p", count: "processes" },
-  { path: "/audit", label: "Audit", key: "a" },
-  { path: "/settings", label: "Settings", key: "," },
+interface NavItem {
+  readonly path: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** The key that leads there after `g`. */
+  readonly key: string;
+  readonly count?: keyof Counts;
+}
+
+/** The pages by group, in the order of the navigation. */
+const GROUPS: readonly { readonly label?: string; readonly items: readonly NavItem[] }[] = [
+  { items: [{ path: "/", label: "Overview", icon: "overview", key: "o" }] },
+  {
+    label: "Jobs",
+    items: [
+      { path: "/running", label: "Running", icon: "running", key: "r", count: "running" },
+      { path: "/queued", label: "Queued", icon: "queued", key: "u", count: "queued" },
+      { path: "/scheduled", label: "Scheduled", icon: "scheduled", key: "s", count: "scheduled" },
+      { path: "/retrying", label: "Retrying", icon: "retrying", key: "t", count: "retrying" },
+      { path: "/dead", label: "Dead", icon: "dead", key: "d", count: "dead" },
+      { path: "/finished", label: "Finished", icon: "finished", key: "f" },
+    ],
+  },
+  {
+    label: "System",
+    items: [
+      { path: "/queues", label: "Queues", icon: "queues", key: "q" },
+      { path: "/classes", label: "Classes", icon: "classes", key: "c" },
+      { path: "/cron", label: "Cron", icon: "cron", key: "n" },
+      { path: "/workers", label: "Workers", icon: "workers", key: "w", count: "workers" },
+      { path: "/audit", label: "Audit", icon: "audit", key: "a" },
+      { path: "/settings", label: "Settings", icon: "settings", key: "," },
+    ],
+  },
 ];
 
 /** The head of every document. */
@@ -37,13 +58,27 @@ function Head({ prefix, title }: { readonly prefix: string; readonly title: stri
       <meta name="robots" content="noindex, nofollow" />
       <title>{`${title} · jobs`}</title>
       <link rel="icon" href={`${prefix}/assets/icon.svg`} type="image/svg+xml" />
-      <link rel="stylesheet" href={`${prefix}/assets/style.css?v=${STAMP}`} />
-      <script src={`${prefix}/assets/live.js?v=${STAMP}`} defer></script>
+      <link rel="preload" href={prefix + assetPath("inter.woff2")} as="font" type="font/woff2" crossorigin="" />
+      <link rel="stylesheet" href={prefix + assetPath("style.css")} />
+      <script src={prefix + assetPath("live.js")} defer></script>
     </head>
   );
 }
 
-/** A page without navigation: logging in, errors. */
+function Brand({ prefix }: { readonly prefix: string }) {
+  return (
+    <a class="brand" href={`${prefix}/`}>
+      <svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
+        <rect x="1" y="2" width="14" height="3" rx="1.5" />
+        <rect x="1" y="6.5" width="10" height="3" rx="1.5" opacity=".65" />
+        <rect x="1" y="11" width="6" height="3" rx="1.5" opacity=".35" />
+      </svg>
+      jobs
+    </a>
+  );
+}
+
+/** A page without navigation: signing in, and errors without a visitor or a store. */
 export function Bare({ prefix, title, theme, children }: {
   readonly prefix: string;
   readonly title: string;
@@ -54,7 +89,10 @@ export function Bare({ prefix, title, theme, children }: {
     <html lang="en" data-theme={theme}>
       <Head prefix={prefix} title={title} />
       <body class="bare">
-        <main id="main">{children}</main>
+        <main id="main">
+          <Brand prefix={prefix} />
+          {children}
+        </main>
       </body>
     </html>
   );
@@ -69,49 +107,66 @@ export function Layout({ view, title, children }: {
   return (
     <html lang="en" data-theme={view.theme} data-prefix={view.prefix}>
       <Head prefix={view.prefix} title={title} />
-      <body>
+      <body class="frame">
         <a class="skip" href="#main">Skip to content</a>
-        <header class="top">
-          <div class="bar">
-            <a class="brand" href={link(view, "/")}>
-              <svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
-                <rect x="1" y="2" width="14" height="3" rx="1.5" />
-                <rect x="1" y="6.5" width="10" height="3" rx="1.5" opacity=".65" />
-                <rect x="1" y="11" width="6" height="3" rx="1.5" opacity=".35" />
-              </svg>
-              jobs
-            </a>
-            <form class="search" action={link(view, "/search")} role="search">
-              <input type="search" name="q" aria-label="Search all jobs" placeholder="jid, class, error, argument" />
-            </form>
-            <div class="tools">
-              {view.canAct
-                ? <a class="button" href={link(view, "/push")}>New job</a>
-                : <span class="badge">read-only</span>}
-            </div>
+        <header class="side">
+          <div class="side-top">
+            <Brand prefix={view.prefix} />
+            {view.canAct ? <a class="button" href={link(view, "/push")}>New job</a> : <ReadOnly />}
+            <label class="button menu">
+              <Icon name="menu" />
+              <input type="checkbox" aria-label="Show navigation" autocomplete="off" />
+            </label>
           </div>
-          <nav aria-label="Pages">
-            {PAGES.map(({ path, label, key, count }) => (
-              <a href={link(view, path)} aria-current={isAt(view, path) ? "page" : undefined} data-key={key}>
-                {label}
-                {count && (
-                  <span class="count">
-                    <Live name={count} value={view.stats[count] as number} />
-                  </span>
-                )}
-              </a>
-            ))}
-          </nav>
+          <div class="side-body">
+            <form class="search" action={link(view, "/search")} role="search">
+              <Icon name="search" />
+              <input type="search" name="q" aria-label="Search all jobs" placeholder="Search jobs ( / )" />
+            </form>
+            <Navigation view={view} />
+            <Footer view={view} />
+          </div>
         </header>
         <main id="main" tabindex={-1}>
           {view.flash && <p class={`flash ${view.flash.kind}`} role="status">{view.flash.text}</p>}
           <Operations operations={view.operations} />
           {children}
         </main>
-        <Footer view={view} />
       </body>
     </html>
   );
+}
+
+function ReadOnly() {
+  return <span class="badge">read-only</span>;
+}
+
+function Navigation({ view }: { readonly view: View }) {
+  return (
+    <nav aria-label="Pages">
+      {GROUPS.map(({ label, items }) => (
+        <>
+          {label !== undefined && <span class="group" aria-hidden="true">{label}</span>}
+          {items.map(({ path, label, icon, key, count }) => (
+            <a href={link(view, path)} aria-current={isAt(view, path) ? "page" : undefined} data-key={key}>
+              <Icon name={icon} />
+              {label}
+              {count && (
+                <span class={countClass(count, view.counts[count])} data-stat={count}>
+                  {number(view.counts[count])}
+                </span>
+              )}
+            </a>
+          ))}
+        </>
+      ))}
+    </nav>
+  );
+}
+
+function countClass(name: keyof Counts, value: number): string {
+  if (value === 0) return "count zero";
+  return name === "dead" ? "count bad" : "count";
 }
 
 function isAt(view: View, path: string): boolean {
@@ -147,36 +202,45 @@ function Operations({ operations }: { readonly operations: readonly Operation[] 
 function Footer({ view }: { readonly view: View }) {
   const themes = ["auto", "light", "dark"];
   return (
-    <footer>
-      <span>jobs {VERSION}</span>
-      <span class="mono">{view.storeUrl}</span>
-      <time datetime={new Date(view.now).toISOString()} data-exact>
-        {new Date(view.now).toISOString().slice(0, 19).replace("T", " ")} UTC
-      </time>
-      <label class="script-only">
-        <input type="checkbox" id="live" checked /> Live
-      </label>
-      <form method="post" action={link(view, "/theme")} class="inline">
-        <Hidden view={view} fields={{ back: view.here }} />
-        {themes.map((theme) => (
-          <button
-            type="submit"
-            name="theme"
-            value={theme}
-            class="plain"
-            aria-pressed={String((view.theme ?? "auto") === theme)}
-          >
-            {theme}
-          </button>
-        ))}
-      </form>
-      <a href={link(view, "/api/v1")}>API</a>
-      {view.canLogOut && (
-        <form method="post" action={link(view, "/logout")} class="inline">
-          <Hidden view={view} />
-          <button type="submit" class="plain">Log out {view.visitor.name}</button>
+    <div class="side-foot">
+      <div>
+        <label class="script-only">
+          <input type="checkbox" id="live" checked /> Live
+        </label>
+        <span class="grow"></span>
+        <form method="post" action={link(view, "/theme")} class="inline">
+          <Hidden view={view} fields={{ back: view.here }} />
+          {themes.map((theme) => (
+            <button
+              type="submit"
+              name="theme"
+              value={theme}
+              class="plain"
+              aria-label={`Theme: ${theme}`}
+              aria-pressed={String((view.theme ?? "auto") === theme)}
+            >
+              {theme}
+            </button>
+          ))}
         </form>
-      )}
-    </footer>
+      </div>
+      <div class="store mono" title={view.storeUrl}>{view.storeUrl}</div>
+      <div>
+        <time datetime={new Date(view.now).toISOString()} data-exact>
+          {new Date(view.now).toISOString().slice(0, 19).replace("T", " ")} UTC
+        </time>
+      </div>
+      <div>
+        <span>jobs {VERSION}</span>
+        <a href={link(view, "/api/v1")}>API</a>
+        <span class="grow"></span>
+        {view.canLogOut && (
+          <form method="post" action={link(view, "/logout")} class="inline">
+            <Hidden view={view} />
+            <button type="submit" class="plain">Sign out ({view.visitor.name})</button>
+          </form>
+        )}
+      </div>
+    </div>
   );
 }

@@ -1,5 +1,5 @@
 /**
- * The small pages: logging in, confirming, searching, the settings, and what went wrong.
+ * The small pages: signing in, errors, questions, search results and settings.
  *
  * @module
  */
@@ -21,13 +21,13 @@ export function LoginPage({ prefix, theme, next, problem }: {
   readonly problem?: string | undefined;
 }) {
   return (
-    <Bare prefix={prefix} title="Log in" theme={theme}>
-      <h1>jobs</h1>
+    <Bare prefix={prefix} title="Sign in" theme={theme}>
+      <h1>Sign in</h1>
       {problem !== undefined && <p class="flash bad" role="alert">{problem}</p>}
       <form method="post" action={`${prefix}/login`} class="sheet">
         <input type="hidden" name="next" value={next} />
         <label>
-          Name <span class="note">empty with a token</span>
+          Name <span class="help">Leave empty to sign in with a token.</span>
           <input name="name" autocomplete="username" autofocus />
         </label>
         <label>
@@ -35,34 +35,58 @@ export function LoginPage({ prefix, theme, next, problem }: {
           <input name="password" type="password" autocomplete="current-password" required />
         </label>
         <div class="buttons">
-          <button type="submit" class="primary">Log in</button>
+          <button type="submit" class="primary">Sign in</button>
         </div>
       </form>
     </Bare>
   );
 }
 
-/** What went wrong. */
-export function ErrorPage({ prefix, status, message }: {
+/** A refusal or an error, with the navigation where `view` is known. */
+export function ErrorPage({ prefix, status, message, view }: {
   readonly prefix: string;
   readonly status: number;
   readonly message: string;
+  readonly view?: View | undefined;
 }) {
-  return (
-    <Bare prefix={prefix} title={String(status)}>
-      <h1>{status}</h1>
+  const title = TITLES[status] ?? "Error";
+  const content = (
+    <>
+      <div class="heading">
+        <h1>{title}</h1>
+        <span class="badge">{String(status)}</span>
+      </div>
       <p role="alert">{message}</p>
       <p>
-        <a href={`${prefix}/`}>Overview</a>
+        <a href={`${prefix}/`}>Go to the overview</a>
       </p>
-    </Bare>
+    </>
   );
+  return view
+    ? <Layout view={view} title={title}>{content}</Layout>
+    : <Bare prefix={prefix} title={title}>{content}</Bare>;
 }
 
-/** What is about to be done, to be confirmed. */
-export function ConfirmPage({ view, question, label, action, fields, refs }: {
+const TITLES: Readonly<Record<number, string>> = {
+  400: "Invalid request",
+  401: "Sign in",
+  403: "Not allowed",
+  404: "Not found",
+  405: "Not allowed",
+  413: "Too large",
+  415: "Invalid request",
+  422: "Invalid input",
+  429: "Too many attempts",
+  503: "Unavailable",
+};
+
+/** A question before an action that cannot be undone or concerns many jobs. The focus is on the way back. */
+export function ConfirmPage({ view, question, explanation, label, action, fields, refs }: {
   readonly view: View;
   readonly question: string;
+  /** What happens, where the question doesn't say it all. */
+  readonly explanation?: string | undefined;
+  /** The action's button: what happens when it is pressed, such as "Delete 21 jobs". */
   readonly label: string;
   /** Where the form goes. */
   readonly action: string;
@@ -73,12 +97,13 @@ export function ConfirmPage({ view, question, label, action, fields, refs }: {
     <Layout view={view} title="Confirm">
       <div class="confirm">
         <h1>{question}</h1>
+        {explanation !== undefined && <p class="note">{explanation}</p>}
         <form method="post" action={link(view, action)}>
           <Hidden view={view} fields={{ ...fields, confirmed: "yes" }} />
           {refs.map((ref) => <input type="hidden" name="ref" value={ref} />)}
           <div class="buttons">
-            <button type="submit" class="danger" autofocus>{label}</button>
-            <a class="button" href={link(view, fields["back"] ?? "/")}>Cancel</a>
+            <a class="button" href={link(view, fields["back"] ?? "/")} autofocus>Back</a>
+            <button type="submit" class="danger primary">{label}</button>
           </div>
         </form>
       </div>
@@ -86,11 +111,11 @@ export function ConfirmPage({ view, question, label, action, fields, refs }: {
   );
 }
 
-/** What was found in one place. */
+/** The results of a search in one place. */
 export interface Found {
   readonly place: Place;
   readonly rows: readonly JobView[];
-  /** There is more, or there was no time to look at all. */
+  /** There are more jobs to search. */
   readonly more: boolean;
 }
 
@@ -108,22 +133,27 @@ export function SearchPage({ view, text, found, looked }: {
         <h1>Search</h1>
         <span class="note">
           {text === ""
-            ? "a jid, a class, an error, or anything in the arguments"
-            : `“${text}”: ${jobs(count)} found, ${number(looked)} looked at`}
+            ? "by ID, class, error or argument"
+            : `“${text}”: ${jobs(count)} found, searched ${number(looked)}`}
         </span>
       </div>
-      {text !== "" && count === 0 && found.every((one) => !one.more) && <Empty>Nothing has it.</Empty>}
+      {text !== "" && count === 0 && found.every((one) => !one.more) && (
+        <Empty title="No results.">
+          No job that waits, runs or failed contains this text. Jobs that have ended are on{" "}
+          <a href={link(view, "/finished", { q: text })}>Finished</a>.
+        </Empty>
+      )}
       {found.filter((one) => one.rows.length > 0 || one.more).map(({ place, rows, more }) => (
         <section>
           <h2>
             {place.in === "queue"
               ? `Queue ${place.queue}`
-              : { scheduled: "Scheduled", retry: "Retries", dead: "Dead", leased: "Running" }[place.in]}
+              : { scheduled: "Scheduled", retry: "Retrying", dead: "Dead", leased: "Running" }[place.in]}
           </h2>
-          {rows.length > 0 && <JobTable view={view} place={place} rows={rows} ticks={false} />}
+          {rows.length > 0 && <JobTable view={view} place={place} rows={rows} actions={[]} />}
           {more && place.in !== "leased" && (
             <p>
-              <a href={link(view, placePath(place), { q: text })}>Look further there →</a>
+              <a href={link(view, placePath(place), { q: text })}>Show more results →</a>
             </p>
           )}
         </section>
@@ -143,7 +173,7 @@ export function SettingsPage({ view, settings, mask }: {
       <div class="heading">
         <h1>Settings</h1>
         <span class="note">
-          as this process loaded them; {view.canAct ? "you may act" : "you may look"}, as {view.visitor.name}
+          effective settings of this process · signed in as {view.visitor.name} ({view.visitor.role})
         </span>
       </div>
       <table class="list">

@@ -9,21 +9,21 @@ import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { DayCount } from "../../store/admin/history.ts";
 import { number } from "../../text/format.ts";
 import type { Sample } from "../read/live_stats.ts";
+import type { Counts } from "../read/counts.ts";
 import { link, Live, type View } from "./view.tsx";
 import { chart } from "./chart.tsx";
 import { HistoryChart } from "./history.tsx";
 import { Layout } from "./layout.tsx";
-import { ProcessTable } from "./workers.tsx";
+import { WorkerTable } from "./workers.tsx";
 import { QueueTable } from "./queues.tsx";
 
-const TILES: readonly { name: Exclude<keyof Stats, "queues">; label: string; path?: string; kind?: string }[] = [
-  { name: "processed", label: "Processed" },
-  { name: "failed", label: "Failed", kind: "bad" },
-  { name: "leased", label: "Busy", path: "/busy" },
-  { name: "enqueued", label: "Enqueued", path: "/queues" },
+const TILES: readonly { name: keyof Counts; label: string; path: string; kind?: string }[] = [
+  { name: "running", label: "Running", path: "/running" },
+  { name: "queued", label: "Queued", path: "/queued" },
   { name: "scheduled", label: "Scheduled", path: "/scheduled" },
-  { name: "retry", label: "Retries", path: "/retries", kind: "warn" },
+  { name: "retrying", label: "Retrying", path: "/retrying", kind: "warn" },
   { name: "dead", label: "Dead", path: "/dead", kind: "bad" },
+  { name: "workers", label: "Workers online", path: "/workers" },
 ];
 
 /** The overview. */
@@ -39,10 +39,10 @@ export function Overview({ view, processes, samples, days }: {
       <h1 class="visually-hidden">Overview</h1>
       <dl class="tiles">
         {TILES.map(({ name, label, path, kind = "" }) => (
-          <div class={view.stats[name] > 0 ? kind : ""}>
+          <div class={view.counts[name] > 0 ? kind : ""}>
             <dt>{path ? <a href={link(view, path)}>{label}</a> : label}</dt>
             <dd>
-              <Live name={name} value={view.stats[name]} />
+              <Live name={name} value={view.counts[name]} />
             </dd>
           </div>
         ))}
@@ -79,8 +79,8 @@ export function Overview({ view, processes, samples, days }: {
       </section>
       <section aria-labelledby="processes-title">
         <h2 id="processes-title">Processes</h2>
-        <div id="processes" data-live>
-          <ProcessTable view={view} processes={processes.slice(0, 20)} />
+        <div id="workers" data-live>
+          <WorkerTable view={view} workers={processes.slice(0, 20)} />
         </div>
       </section>
     </Layout>
@@ -102,13 +102,13 @@ export function attention(
   for (const { identity, beatAt } of processes.filter((process) => !process.alive).slice(0, 5)) {
     concerns.push({
       text: `${identity} has not been heard of for ${formatDuration(now - beatAt)}`,
-      path: "/processes",
+      path: "/workers",
     });
   }
   if (live.length === 0 && stats.enqueued > 0) {
-    concerns.push({ text: "Jobs wait, and no process runs", path: "/processes" });
+    concerns.push({ text: "Jobs wait, and no process runs", path: "/workers" });
   } else if (live.length > 0 && live.every((process) => process.quiet)) {
-    concerns.push({ text: "All processes are quiet: nothing is taken", path: "/processes" });
+    concerns.push({ text: "All processes are quiet: nothing is taken", path: "/workers" });
   }
   if (stats.queues.some(({ name, paused }) => name === ALL_QUEUES && paused)) {
     concerns.push({ text: "All queues are paused: nothing is taken", path: "/queues" });

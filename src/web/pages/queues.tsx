@@ -10,15 +10,20 @@ import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
 import { ActionButton, Empty, Hidden, jobs, link, type View } from "./view.tsx";
-import { type JobList, JobListView, QueueNames } from "./job_table.tsx";
+import { type JobList, JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
+import { NothingQueued } from "./set.tsx";
 
 /** All queues. */
 export function QueuesPage({ view }: { readonly view: View }) {
+  const named = view.stats.queues.filter(({ name }) => name !== ALL_QUEUES);
   return (
     <Layout view={view} title="Queues">
       <div class="heading">
         <h1>Queues</h1>
+        <span class="note" id="about" data-live>
+          {jobs(view.counts.queued)} in {number(named.length)} {named.length === 1 ? "queue" : "queues"}
+        </span>
         <span class="grow"></span>
         <PauseAll view={view} />
       </div>
@@ -29,7 +34,7 @@ export function QueuesPage({ view }: { readonly view: View }) {
   );
 }
 
-/** Pausing everything, and resuming. */
+/** Pauses or resumes all queues. */
 function PauseAll({ view }: { readonly view: View }) {
   const all = view.stats.queues.find((queue) => queue.name === ALL_QUEUES);
   return all?.paused
@@ -42,39 +47,39 @@ function PauseAll({ view }: { readonly view: View }) {
     : <ActionButton view={view} path="/queues/pause" label="Pause all" kind="danger" />;
 }
 
-/** For how long still, if that is known. */
+/** How long the pause lasts, if it ends by itself. */
 function pausedFor({ pausedForMs }: QueueInfo): string {
   return pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`;
 }
 
-/** What is used of its limit, with a warning where nothing is left. */
-function Limited({ queue: { limit } }: { readonly queue: QueueInfo }) {
+/** The use of a queue's limit; a warning when nothing is left of it. */
+function LimitBadge({ queue: { limit } }: { readonly queue: QueueInfo }) {
   return limit
     ? <span class={limit.freeInMs === 0 ? "badge" : "badge warn"} title={limitText(limit)}>{limitUse(limit)}</span>
     : null;
 }
 
-/** What it is limited to, to be changed. */
+/** The form that changes a queue's limit. */
 function LimitForm({ view, queue: { name, limit } }: { readonly view: View; readonly queue: QueueInfo }) {
   const { running, starts } = limit ?? {};
   return (
     <details class="limit">
-      <summary>{limit ? `Limited: ${limitText(limit)}` : "Limit"}</summary>
+      <summary>{limit ? `Limit: ${limitText(limit)}` : "Set a limit"}</summary>
       <form method="post" action={link(view, `/queues/${encodeURIComponent(name)}/limit`)}>
         <Hidden view={view} fields={{ back: view.here }} />
         <label>
-          Jobs at once
+          Max concurrent
           <input
             name="running"
             type="number"
             min="1"
             max={String(MAX_RUNNING)}
             value={running === undefined ? "" : String(running)}
-            placeholder="any"
+            placeholder="no limit"
           />
         </label>
         <label>
-          Starts in a time
+          Rate limit
           <input
             name="starts"
             value={starts === undefined ? "" : formatStarts(starts)}
@@ -82,8 +87,8 @@ function LimitForm({ view, queue: { name, limit } }: { readonly view: View; read
             autocomplete="off"
           />
         </label>
-        <button type="submit">Limit</button>
-        <span class="note">Of all processes together. Empty is not limited.</span>
+        <button type="submit">Save limit</button>
+        <span class="note">Across all workers. Leave empty for no limit.</span>
       </form>
     </details>
   );
@@ -92,15 +97,20 @@ function LimitForm({ view, queue: { name, limit } }: { readonly view: View; read
 /** The rows. */
 export function QueueTable({ view, queues }: { readonly view: View; readonly queues: readonly QueueInfo[] }) {
   const named = queues.filter((queue) => queue.name !== ALL_QUEUES);
-  if (named.length === 0) return <Empty>No queues yet. A push makes one.</Empty>;
-  const largest = Math.max(1, ...queues.map((queue) => queue.size));
+  if (named.length === 0) {
+    return (
+      <Empty title="No queues yet.">
+        The first push creates one: <code>jobs push CLASS -q NAME</code>.
+      </Empty>
+    );
+  }
+  const largest = Math.max(1, ...named.map((queue) => queue.size));
   return (
     <table class="list">
       <thead>
         <tr>
           <th>Queue</th>
           <th class="num">Jobs</th>
-          <th class="bar-cell" aria-hidden="true"></th>
           <th class="num">Latency</th>
           {view.canAct && (
             <th>
@@ -115,12 +125,12 @@ export function QueueTable({ view, queues }: { readonly view: View; readonly que
             <td data-label="Queue">
               <a class="class" href={link(view, `/queues/${encodeURIComponent(queue.name)}`)}>{queue.name}</a>
               {queue.paused && <span class="badge warn">paused{pausedFor(queue)}</span>}
-              <Limited queue={queue} />
+              <LimitBadge queue={queue} />
             </td>
-            <td class="num" data-label="Jobs">{number(queue.size)}</td>
-            <td class="bar-cell" aria-hidden="true">
-              <svg viewBox="0 0 100 6" preserveAspectRatio="none">
-                <rect width={String(queue.size / largest * 100)} height="6" rx="1" />
+            <td class="num" data-label="Jobs">
+              {number(queue.size)}
+              <svg class="meter" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
+                <rect width={(queue.size / largest * 72).toFixed(1)} height="6" />
               </svg>
             </td>
             <td class="num" data-label="Latency">{queue.size === 0 ? "–" : formatDuration(queue.latencyMs)}</td>
@@ -138,19 +148,15 @@ export function QueueTable({ view, queues }: { readonly view: View; readonly que
 
 function QueueActions({ view, queue }: { readonly view: View; readonly queue: QueueInfo }) {
   const path = `/queues/${encodeURIComponent(queue.name)}`;
+  const [verb, label] = queue.paused ? ["resume", "Resume"] : ["pause", "Pause"];
   return (
     <>
-      <ActionButton
-        view={view}
-        path={`${path}/${queue.paused ? "resume" : "pause"}`}
-        label={queue.paused ? "Resume" : "Pause"}
-        title={`${queue.paused ? "Resume" : "Pause"} queue ${queue.name}`}
-      />
+      <ActionButton view={view} path={`${path}/${verb}`} label={label!} title={`${label} queue ${queue.name}`} />
       {queue.size > 0 && (
         <ActionButton
           view={view}
           path="/jobs/act"
-          fields={{ in: `queue:${queue.name}`, do: "delete:all" }}
+          fields={{ in: `queue:${queue.name}`, do: "delete", scope: "all" }}
           label="Clear"
           title={`Clear queue ${queue.name}`}
           kind="danger"
@@ -164,32 +170,32 @@ function QueueActions({ view, queue }: { readonly view: View; readonly queue: Qu
 export function QueuePage({ view, queue, takers, list }: {
   readonly view: View;
   readonly queue: QueueInfo;
-  /** The live processes that take from it. */
+  /** The online workers that fetch from it. */
   readonly takers: readonly WorkerInfo[];
   readonly list: JobList;
 }) {
   return (
     <Layout view={view} title={`Queue ${queue.name}`}>
       <div class="heading">
+        <a class="crumb" href={link(view, "/queues")}>Queues</a>
         <h1>{queue.name}</h1>
         {queue.paused && <span class="badge warn">paused{pausedFor(queue)}</span>}
-        <Limited queue={queue} />
+        <LimitBadge queue={queue} />
         {view.stats.queues.some(({ name, paused }) => name === ALL_QUEUES && paused) && (
           <span class="badge warn">all queues paused</span>
         )}
         <span class="note">
           {jobs(queue.size)}
-          {queue.size > 0 && `, oldest ${formatDuration(queue.latencyMs)}`}
+          {queue.size > 0 && `, latency ${formatDuration(queue.latencyMs)}`}
           {takers.length === 0
-            ? ", taken by no live process"
-            : `, taken by ${takers.length} ${takers.length === 1 ? "process" : "processes"}`}
+            ? ", no worker"
+            : `, ${number(takers.length)} ${takers.length === 1 ? "worker" : "workers"}`}
         </span>
         <span class="grow"></span>
         {view.canAct && <QueueActions view={view} queue={queue} />}
       </div>
       {view.canAct && <LimitForm view={view} queue={queue} />}
-      <QueueNames view={view} />
-      <JobListView view={view} list={list} />
+      <JobListView view={view} list={list} nothing={<NothingQueued view={view} />} />
     </Layout>
   );
 }

@@ -10,6 +10,7 @@ import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { formOf } from "../http/forms.ts";
 import { cookieOptions } from "../auth/login.tsx";
+import { countsOf } from "../read/counts.ts";
 import { herePath, localPath } from "../read/paging.ts";
 import type { Flash, View } from "./view.tsx";
 
@@ -23,6 +24,7 @@ const THEMES: readonly string[] = ["light", "dark"];
 export async function viewOf(services: Services, c: Context<WebEnv>): Promise<View> {
   const visitor = c.get("visitor");
   const theme = getCookie(c, THEME_COOKIE);
+  const stats = await services.store.stats();
   return {
     prefix: services.prefix,
     here: herePath(services, c),
@@ -30,7 +32,8 @@ export async function viewOf(services: Services, c: Context<WebEnv>): Promise<Vi
     canAct: visitor.role === "operator",
     canLogOut: visitor.by === "cookie",
     now: services.clock.now(),
-    stats: await services.store.stats(),
+    stats,
+    counts: countsOf(stats),
     storeUrl: services.store.url,
     operations: services.operations.list(),
     flash: takeFlash(services, c),
@@ -40,7 +43,7 @@ export async function viewOf(services: Services, c: Context<WebEnv>): Promise<Vi
 
 /** @throws {HttpError} when the visitor may not act: a form that acts is of no use to a reader */
 export function requireOperator(c: Context<WebEnv>): void {
-  if (c.get("visitor").role !== "operator") throw new HttpError(403, "You may look, not act");
+  if (c.get("visitor").role !== "operator") throw new HttpError(403, "Your role (reader) does not allow this action");
 }
 
 /** A rendered page as the response. */

@@ -1,29 +1,118 @@
 /**
- * `/scheduled`, `/retries` and `/dead`.
+ * `/scheduled`, `/retrying` and `/dead`, and `/queued`: the jobs of one place.
  *
  * @module
  */
-import { jobs, type View } from "./view.tsx";
-import { type JobList, JobListView, QueueNames } from "./job_table.tsx";
+import type { SetName } from "../../store/admin/admin.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import { number } from "../../text/format.ts";
+import { Empty, jobs, link, type View } from "./view.tsx";
+import { type JobList, JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 
-const TITLES: Readonly<Record<string, readonly [title: string, about: string]>> = {
-  scheduled: ["Scheduled", "waiting for their time"],
-  retry: ["Retries", "that failed and will be tried again"],
-  dead: ["Dead", "that failed for good, kept to be looked at"],
+const TITLES: Readonly<Record<SetName, string>> = { scheduled: "Scheduled", retry: "Retrying", dead: "Dead" };
+
+const ABOUT: Readonly<Record<SetName, (count: number) => string>> = {
+  scheduled: (count) => `${jobs(count)} waiting for their time`,
+  retry: (count) => `${jobs(count)} failed and will run again`,
+  dead: (count) => `${jobs(count)} exhausted their retries`,
 };
 
 /** One set. */
-export function SetPage({ view, list }: { readonly view: View; readonly list: JobList }) {
-  const [title, about] = TITLES[list.place.in]!;
+export function SetPage({ view, set, list }: {
+  readonly view: View;
+  readonly set: SetName;
+  readonly list: JobList;
+}) {
+  const title = TITLES[set];
   return (
     <Layout view={view} title={title}>
       <div class="heading">
         <h1>{title}</h1>
-        <span class="note">{jobs(list.size)} {about}</span>
+        <span class="note" id="about" data-live>{ABOUT[set](list.size)}</span>
       </div>
-      <QueueNames view={view} />
-      <JobListView view={view} list={list} />
+      <JobListView view={view} list={list} nothing={<NothingInSet view={view} set={set} />} />
     </Layout>
+  );
+}
+
+function NothingInSet({ view, set }: { readonly view: View; readonly set: SetName }) {
+  switch (set) {
+    case "scheduled":
+      return (
+        <Empty title="No scheduled jobs.">
+          Schedule one with <code>jobs push CLASS --in 5m</code>
+          {view.canAct && (
+            <>
+              {" "}or as a <a href={link(view, "/push")}>new job</a>
+            </>
+          )}. Recurring jobs are on <a href={link(view, "/cron")}>Cron</a>.
+        </Empty>
+      );
+    case "retry":
+      return (
+        <Empty title="No jobs are waiting for a retry.">
+          A job that fails is retried with growing delays. Jobs that exhausted their retries are on{" "}
+          <a href={link(view, "/dead")}>Dead</a>.
+        </Empty>
+      );
+    case "dead":
+      return (
+        <Empty title="No dead jobs.">
+          Jobs that exhausted their retries are kept here, to be fixed and retried, or deleted.
+        </Empty>
+      );
+  }
+}
+
+/** The jobs of one queue, with a choice of the others. */
+export function QueuedPage({ view, list }: {
+  readonly view: View;
+  /** Undefined when all queues are empty. */
+  readonly list: JobList | undefined;
+}) {
+  const filled = view.stats.queues.filter(({ name, size }) => name !== ALL_QUEUES && size > 0)
+    .toSorted((a, b) => b.size - a.size);
+  const shown = list?.place.in === "queue" ? list.place.queue : undefined;
+  return (
+    <Layout view={view} title="Queued">
+      <div class="heading">
+        <h1>Queued</h1>
+        <span class="note" id="about" data-live>
+          {jobs(view.counts.queued)} in {number(filled.length)} {filled.length === 1 ? "queue" : "queues"}
+        </span>
+      </div>
+      {list === undefined ? <NothingQueued view={view} /> : (
+        <>
+          <nav class="filters" aria-label="Queues with jobs">
+            {filled.slice(0, 30).map(({ name, size }) => (
+              <a
+                class="chip"
+                href={link(view, `/queued/${encodeURIComponent(name)}`)}
+                aria-current={name === shown ? "true" : undefined}
+              >
+                <span>{name}</span> {number(size)}
+              </a>
+            ))}
+            {filled.length > 30 && <a href={link(view, "/queues")}>All queues</a>}
+          </nav>
+          <JobListView view={view} list={list} nothing={<NothingQueued view={view} />} />
+        </>
+      )}
+    </Layout>
+  );
+}
+
+/** The empty state of a queue. */
+export function NothingQueued({ view }: { readonly view: View }) {
+  return (
+    <Empty title="No jobs are waiting.">
+      Push one with <code>jobs push CLASS ARG…</code>
+      {view.canAct && (
+        <>
+          {" "}or as a <a href={link(view, "/push")}>new job</a>
+        </>
+      )}.
+    </Empty>
   );
 }

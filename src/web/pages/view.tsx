@@ -1,5 +1,5 @@
 /**
- * What every page is given, and the small parts that pages share.
+ * What every page receives, and the small parts that pages share.
  *
  * @module
  */
@@ -9,26 +9,28 @@ import { number } from "../../text/format.ts";
 import { isoTime, relative } from "../../text/times.ts";
 import type { Visitor } from "../auth/gate.ts";
 import type { Operation } from "../actions/operations.ts";
+import type { Counts } from "../read/counts.ts";
 
-/** A message about what was just done. */
+/** The message of the last action. */
 export interface Flash {
   readonly kind: "ok" | "bad";
   readonly text: string;
 }
 
-/** One request's view of things. */
+/** What a page shows around its content, and what the visitor may do. */
 export interface View {
-  /** What stands before every path. */
+  /** The path that precedes all others: empty, or `/jobs`. */
   readonly prefix: string;
   /** The page's own path and query, without prefix. */
   readonly here: string;
   readonly visitor: Visitor;
-  /** Whether it may act. */
+  /** Whether the visitor is an operator. */
   readonly canAct: boolean;
-  /** Whether there is anything to log out of. */
+  /** Whether the visitor has a session to end. */
   readonly canLogOut: boolean;
   readonly now: number;
   readonly stats: Stats;
+  readonly counts: Counts;
   readonly storeUrl: string;
   readonly operations: readonly Operation[];
   readonly flash: Flash | undefined;
@@ -91,12 +93,17 @@ export function ActionButton({ view, path, fields, label, kind = "", title }: {
   );
 }
 
-/** A number that is kept up to date. */
-export function Live({ name, value }: { readonly name: keyof Stats; readonly value: number }) {
+/** A count that follows the live updates. */
+export function Live({ name, value }: { readonly name: keyof Counts; readonly value: number }) {
   return <span data-stat={name}>{number(value)}</span>;
 }
 
-/** What stands where a list would, when there is nothing. */
-export function Empty({ children }: { readonly children?: Child }) {
-  return <p class="empty">{children}</p>;
+/** A page's empty state: what is so, and what to do next. */
+export function Empty({ title, children }: { readonly title: string; readonly children?: Child }) {
+  return (
+    <div class="empty">
+      <b>{title}</b>
+      {children !== undefined && <p>{children}</p>}
+    </div>
+  );
 }

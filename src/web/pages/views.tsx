@@ -1,11 +1,12 @@
 /**
- * The pages that show something: each reads what it needs at once and is rendered whole.
+ * The routes of the pages that show something. Each reads all that it shows at once.
  *
  * @module
  */
 import type { Hono } from "hono";
 import { parsePayload } from "../../job/job.ts";
-import type { SetName } from "../../store/admin/admin.ts";
+import type { SetName, Stats } from "../../store/admin/admin.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { readAuditPage } from "../read/audit.ts";
 import { HttpError } from "../http/body.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
@@ -26,20 +27,20 @@ import { spanOf } from "./history.tsx";
 import { JobPage, type PushForm, PushPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchPage, SettingsPage } from "./misc.tsx";
-import { BusyPage, ProcessesPage } from "./workers.tsx";
+import { RunningPage, WorkersPage } from "./workers.tsx";
 import { QueuePage, QueuesPage } from "./queues.tsx";
-import { SetPage } from "./set.tsx";
+import { QueuedPage, SetPage } from "./set.tsx";
 
 const SET_PATHS: Readonly<Record<string, SetName>> = {
   "/scheduled": "scheduled",
-  "/retries": "retry",
+  "/retrying": "retry",
   "/dead": "dead",
 };
 
-/** The most jobs on the page of those that run. */
+/** The most jobs on the page of running jobs. */
 const MAX_RUNNING = 500;
 
-/** The pages. */
+/** Adds the pages. */
 export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   const { store, mask } = services;
 
@@ -56,15 +57,26 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     );
   });
 
-  app.get("/busy", async (c) => {
+  app.get("/running", async (c) => {
     const [view, processes] = await Promise.all([viewOf(services, c), store.processes()]);
     const work = processes.flatMap((process) => process.work.map((job) => ({ process, job }))).slice(0, MAX_RUNNING);
     const running = await services.slices.map(work, {
       weigh: ({ job }) => job.payload.length,
       map: ({ process, job }) => ({ process, task: job.task, job: viewRunning(job, mask) }),
     });
-    return html(services, c, <BusyPage view={view} processes={processes} running={running} />);
+    return html(services, c, <RunningPage view={view} workers={processes} running={running} />);
   });
+
+  for (const path of ["/queued", "/queued/:name"]) {
+    app.get(path, async (c) => {
+      const view = await viewOf(services, c);
+      const queue = c.req.param("name") ?? longestQueue(view.stats);
+      const place = queue === undefined ? undefined : { in: "queue", queue: checkQueue(queue) } as const;
+      const here = place && `/queued/${encodeURIComponent(place.queue)}`;
+      const list = place && await listOf(services, c, place, here);
+      return html(services, c, <QueuedPage view={view} list={list} />);
+    });
+  }
 
   app.get("/queues", async (c) => html(services, c, <QueuesPage view={await viewOf(services, c)} />));
 
@@ -84,7 +96,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   for (const [path, set] of Object.entries(SET_PATHS)) {
     app.get(path, async (c) => {
       const [view, list] = await Promise.all([viewOf(services, c), listOf(services, c, { in: set })]);
-      return html(services, c, <SetPage view={view} list={list} />);
+      return html(services, c, <SetPage view={view} set={set} list={list} />);
     });
   }
 
@@ -105,12 +117,12 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     const [view, entry] = await Promise.all([viewOf(services, c), store.get(c.req.query("ref") ?? "")]);
     const job = entry &&
       (await lookUp(services, { jid: "", ref: entry.ref }, { stats: view.stats, processes: [] }))[0]?.job;
-    if (job?.payload === undefined) throw new HttpError(404, "This job has moved on, or cannot be read");
+    if (job?.payload === undefined) throw new HttpError(404, "This job has moved or is unreadable");
     const args = editableArgs(parsePayload(entry!.payload)!.payload, mask);
     if (args === undefined) {
       throw new HttpError(
         422,
-        "The arguments are too large to be edited here; push the job by a program or by jobs push",
+        "The arguments are too large to edit here: push the job with a program or with jobs push",
       );
     }
     const form: PushForm = {
@@ -138,7 +150,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     );
   });
 
-  app.get("/done", async (c) => {
+  app.get("/finished", async (c) => {
     const [view, list] = await Promise.all([viewOf(services, c), endedOf(services, c)]);
     return html(services, c, <FinishedPage view={view} list={list} />);
   });
@@ -163,9 +175,9 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     return html(services, c, <AuditPage view={view} page={page} cursor={c.req.query("cursor") || undefined} />);
   });
 
-  app.get("/processes", async (c) => {
-    const [view, processes] = await Promise.all([viewOf(services, c), store.processes()]);
-    return html(services, c, <ProcessesPage view={view} processes={processes} />);
+  app.get("/workers", async (c) => {
+    const [view, workers] = await Promise.all([viewOf(services, c), store.processes()]);
+    return html(services, c, <WorkersPage view={view} workers={workers} />);
   });
 
   app.get(
@@ -179,4 +191,10 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     const [view, { found, looked }] = await Promise.all([viewOf(services, c), searchEverywhere(services, text)]);
     return html(services, c, <SearchPage view={view} text={text} found={found} looked={looked} />);
   });
+}
+
+/** Returns the name of the queue with the most jobs; undefined when all are empty. */
+function longestQueue({ queues }: Stats): string | undefined {
+  const filled = queues.filter(({ name, size }) => name !== ALL_QUEUES && size > 0);
+  return filled.sort((a, b) => b.size - a.size)[0]?.name;
 }

@@ -1,52 +1,63 @@
 /**
- * `/processes`, the dump of one, and `/busy`.
+ * `/workers`, the dump of one worker, and `/running`.
  *
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
 import type { WorkerInfo } from "../../store/admin/admin.ts";
+import type { RunningJob } from "../../store/port/jobs.ts";
 import { number } from "../../text/format.ts";
 import { cut, type JobView } from "../read/job_view.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
 import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 
-/** What a process says of itself may be anything. */
+/** Bounds of what a worker writes about itself, which may be anything. */
 const MAX_TAGS = 20;
 const MAX_WORD_CHARS = 200;
+const MAX_QUEUES = 30;
+/** The most processors that a worker's page lists. */
+const MAX_PROCESSORS = 200;
 
-/** All processes. */
-export function ProcessesPage(
-  { view, processes }: { readonly view: View; readonly processes: readonly WorkerInfo[] },
-) {
-  const live = processes.filter((process) => process.alive);
+/** All workers. */
+export function WorkersPage({ view, workers }: { readonly view: View; readonly workers: readonly WorkerInfo[] }) {
+  const online = workers.filter((worker) => worker.alive);
+  const offline = workers.length - online.length;
   return (
-    <Layout view={view} title="Processes">
+    <Layout view={view} title="Workers">
       <div class="heading">
-        <h1>Processes</h1>
-        <span class="note">{number(live.length)} alive</span>
+        <h1>Workers</h1>
+        <span class="note">
+          {number(online.length)} online{offline > 0 && `, ${number(offline)} offline`}
+        </span>
         <span class="grow"></span>
-        {live.length > 1 && (
+        {online.length > 1 && (
           <>
-            <ActionButton view={view} path="/processes/quiet" label="Quiet all" />
-            <ActionButton view={view} path="/processes/resume" label="Resume all" />
-            <ActionButton view={view} path="/processes/stop" label="Stop all" kind="danger" />
+            <ActionButton view={view} path="/workers/quiet" label="Quiet all" />
+            <ActionButton view={view} path="/workers/resume" label="Resume all" />
+            <ActionButton view={view} path="/workers/stop" label="Stop all" kind="danger" />
           </>
         )}
       </div>
-      <div id="processes" data-live>
-        <ProcessTable view={view} processes={processes} />
+      <div id="workers" data-live>
+        <WorkerTable view={view} workers={workers} />
+        {online.some(({ work }) => work.length > 0) && (
+          <section aria-labelledby="processors-title">
+            <h2 id="processors-title">Processors</h2>
+            <Processors view={view} workers={online} />
+          </section>
+        )}
       </div>
     </Layout>
   );
 }
 
 /** The rows. */
-export function ProcessTable({ view, processes }: { readonly view: View; readonly processes: readonly WorkerInfo[] }) {
-  if (processes.length === 0) {
+export function WorkerTable({ view, workers }: { readonly view: View; readonly workers: readonly WorkerInfo[] }) {
+  if (workers.length === 0) {
     return (
-      <Empty>
-        No process runs. <code>jobs run</code> starts one.
+      <Empty title="No workers are running.">
+        Start one with <code>jobs run handlers.js</code>. Jobs wait in their queues until then.
       </Empty>
     );
   }
@@ -54,12 +65,13 @@ export function ProcessTable({ view, processes }: { readonly view: View; readonl
     <table class="list">
       <thead>
         <tr>
-          <th>Process</th>
+          <th>Worker</th>
           <th>Queues</th>
-          <th class="num">Busy</th>
+          <th class="num">Running</th>
           <th class="num">Memory</th>
-          <th>Started</th>
-          <th>Heartbeat</th>
+          <th class="optional">Version</th>
+          <th class="optional">Started</th>
+          <th>Last heartbeat</th>
           {view.canAct && (
             <th>
               <span class="visually-hidden">Actions</span>
@@ -68,27 +80,31 @@ export function ProcessTable({ view, processes }: { readonly view: View; readonl
         </tr>
       </thead>
       <tbody>
-        {processes.map((process) => (
+        {workers.map((worker) => (
           <tr>
-            <td data-label="Process">
-              <span class="mono">{cut(process.hostname, MAX_WORD_CHARS)}:{process.pid}</span>
-              {[process.tag, ...process.labels].filter(Boolean).slice(0, MAX_TAGS).map((word) => (
+            <td class="short" data-label="Worker">
+              <span class="class">{workerName(worker)}</span> <WorkerState worker={worker} />
+              {[worker.tag, ...worker.labels].filter(Boolean).slice(0, MAX_TAGS).map((word) => (
                 <span class="tag">{cut(word, MAX_WORD_CHARS)}</span>
               ))}
-              <State process={process} />
             </td>
-            <td data-label="Queues">{queueWords(process)}</td>
-            <td class="num" data-label="Busy" data-running={process.alive && process.busy > 0 ? "" : undefined}>
-              {number(process.busy)} of {number(process.concurrency)}
+            <td class="short" data-label="Queues" title={queueNames(worker)}>{queueNames(worker)}</td>
+            <td
+              class="num"
+              data-label="Running"
+              data-running={worker.alive && worker.busy > 0 ? "" : undefined}
+            >
+              <Usage used={worker.busy} of={worker.concurrency} />
             </td>
-            <td class="num" data-label="Memory">{Math.round(process.rss / 1024 / 1024)} MB</td>
-            <td data-label="Started">
-              <Time at={process.startedAt} now={view.now} />
+            <td class="num" data-label="Memory">{Math.round(worker.rss / 1024 / 1024)} MB</td>
+            <td class="short optional" data-label="Version">{cut(worker.version, 40)}</td>
+            <td class="nowrap optional" data-label="Started">
+              <Time at={worker.startedAt} now={view.now} />
             </td>
-            <td data-label="Heartbeat">
-              <Time at={process.beatAt} now={view.now} />
+            <td class="nowrap" data-label="Last heartbeat">
+              <Time at={worker.beatAt} now={view.now} />
             </td>
-            {view.canAct && <td class="acts">{process.alive && <ProcessActions view={view} process={process} />}</td>}
+            {view.canAct && <td class="acts">{worker.alive && <WorkerActions view={view} worker={worker} />}</td>}
           </tr>
         ))}
       </tbody>
@@ -96,37 +112,109 @@ export function ProcessTable({ view, processes }: { readonly view: View; readonl
   );
 }
 
-function State({ process }: { readonly process: WorkerInfo }) {
-  if (!process.alive) return <span class="badge bad">dead</span>;
-  return process.quiet ? <span class="badge warn">quiet</span> : null;
+/** The name of a worker for people: its host and process number. */
+export function workerName({ hostname, pid }: WorkerInfo): string {
+  return `${cut(hostname, MAX_WORD_CHARS)}:${pid}`;
 }
 
-function queueWords({ queues, weights }: WorkerInfo): string {
-  const words = queues.slice(0, 30).map((queue) => {
+/** Used of a total, with a bar. */
+export function Usage({ used, of: total }: { readonly used: number; readonly of: number }) {
+  const share = total > 0 ? Math.min(1, Math.max(0, used / total)) : 0;
+  return (
+    <>
+      {number(used)} / {number(total)}
+      <svg class="meter" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
+        <rect width={(share * 72).toFixed(1)} height="6" />
+      </svg>
+    </>
+  );
+}
+
+function WorkerState({ worker }: { readonly worker: WorkerInfo }) {
+  if (!worker.alive) return <span class="badge bad">offline</span>;
+  return worker.quiet ? <span class="badge warn">quiet</span> : <span class="badge ok">online</span>;
+}
+
+function queueNames({ queues, weights }: WorkerInfo): string {
+  const words = queues.slice(0, MAX_QUEUES).map((queue) => {
     const name = cut(queue, MAX_WORD_CHARS);
     return weights[queue] ? `${name} ×${weights[queue]}` : name;
   });
-  return words.join(", ") + (queues.length > 30 ? ` and ${queues.length - 30} more` : "");
+  return words.join(", ") + (queues.length > MAX_QUEUES ? ` and ${queues.length - MAX_QUEUES} more` : "");
 }
 
-function ProcessActions({ view, process }: { readonly view: View; readonly process: WorkerInfo }) {
-  const path = `/processes/${encodeURIComponent(process.identity)}`;
-  const name = `${process.hostname}:${process.pid}`;
+function WorkerActions({ view, worker }: { readonly view: View; readonly worker: WorkerInfo }) {
+  const path = `/workers/${encodeURIComponent(worker.identity)}`;
+  const name = workerName(worker);
+  const [verb, label] = worker.quiet ? ["resume", "Resume"] : ["quiet", "Quiet"];
   return (
     <>
-      <ActionButton
-        view={view}
-        path={`${path}/${process.quiet ? "resume" : "quiet"}`}
-        label={process.quiet ? "Resume" : "Quiet"}
-        title={`${process.quiet ? "Resume" : "Quiet"} ${name}`}
-      />
+      <ActionButton view={view} path={`${path}/${verb}`} label={label!} title={`${label} ${name}`} />
       <ActionButton view={view} path={`${path}/dump`} label="Dump" title={`Dump ${name}`} />
       <ActionButton view={view} path={`${path}/stop`} label="Stop" title={`Stop ${name}`} kind="danger" />
     </>
   );
 }
 
-/** What every task of a process was doing. */
+/** The job of each busy processor, by worker. */
+function Processors({ view, workers }: { readonly view: View; readonly workers: readonly WorkerInfo[] }) {
+  const rows = workers.flatMap((worker) => worker.work.map((job) => ({ worker, job }))).slice(0, MAX_PROCESSORS);
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th>Processor</th>
+          <th>Worker</th>
+          <th>Queue</th>
+          <th class="num">Running for</th>
+          <th>Progress</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ worker, job }) => (
+          <tr>
+            <td class="short" data-label="Processor">{cut(job.task, MAX_WORD_CHARS)}</td>
+            <td class="short" data-label="Worker">{workerName(worker)}</td>
+            <td class="short" data-label="Queue">{cut(job.queue, MAX_WORD_CHARS)}</td>
+            <td class="num" data-label="Running for">{runningFor(job, view.now)}</td>
+            <td class="short" data-label="Progress">
+              <Progress text={job.progress === undefined ? undefined : cut(job.progress, MAX_WORD_CHARS)} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function runningFor({ since }: Pick<RunningJob, "since">, now: number): string {
+  return formatDuration(Math.max(0, now - since));
+}
+
+/** How far a job is, as a bar where its text begins with a percentage or a fraction: `40 %`, `3/10`. */
+export function Progress({ text }: { readonly text: string | undefined }) {
+  if (text === undefined) return <span class="note">–</span>;
+  const share = shareOf(text);
+  return (
+    <>
+      {share !== undefined && (
+        <svg class="meter first" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
+          <rect width={(share * 72).toFixed(1)} height="6" />
+        </svg>
+      )} <span class="note">{text}</span>
+    </>
+  );
+}
+
+/** Returns the share that a progress text states, 0 to 1; undefined when it states none. */
+export function shareOf(text: string): number | undefined {
+  const percent = /^(\d{1,3}(?:\.\d{1,3})?) ?(?:%|percent)/.exec(text);
+  const fraction = /^(\d{1,12}) ?(?:\/|of) ?(\d{1,12})(?!\d)/.exec(text);
+  const share = percent ? Number(percent[1]) / 100 : fraction ? Number(fraction[1]) / Number(fraction[2]) : NaN;
+  return share >= 0 && share <= 1 ? share : undefined;
+}
+
+/** What every task of a worker was doing. */
 export function DumpPage({ view, identity, dump }: {
   readonly view: View;
   readonly identity: string;
@@ -135,55 +223,54 @@ export function DumpPage({ view, identity, dump }: {
   return (
     <Layout view={view} title={`Dump of ${identity}`}>
       <div class="heading">
+        <a class="crumb" href={link(view, "/workers")}>Workers</a>
         <h1>Dump</h1>
         <span class="note mono">{identity}</span>
         <span class="grow"></span>
-        <ActionButton view={view} path={`/processes/${encodeURIComponent(identity)}/dump`} label="Again" />
+        <ActionButton view={view} path={`/workers/${encodeURIComponent(identity)}/dump`} label="Refresh" />
       </div>
       {dump === undefined
-        ? <p class="flash bad">It does not answer within 10 seconds: its event loop is blocked.</p>
+        ? <p class="flash bad">The worker sent no response within 10 seconds: its event loop is blocked.</p>
         : <pre class="document" tabindex={0}>{dump}</pre>}
-      <p>
-        <a href={link(view, "/processes")}>All processes</a>
-      </p>
     </Layout>
   );
 }
 
-/** One running job, with who performs it. */
+/** A running job with its worker. */
 export interface RunningRow {
   readonly process: WorkerInfo;
   readonly task: string;
   readonly job: JobView;
 }
 
-/** What runs now. */
-export function BusyPage({ view, processes, running }: {
+/** The jobs that workers perform now. */
+export function RunningPage({ view, workers, running }: {
   readonly view: View;
-  readonly processes: readonly WorkerInfo[];
+  readonly workers: readonly WorkerInfo[];
   readonly running: readonly RunningRow[];
 }) {
-  const live = processes.filter((process) => process.alive);
-  const busy = live.reduce((sum, process) => sum + process.busy, 0);
-  const all = live.reduce((sum, process) => sum + process.concurrency, 0);
+  const online = workers.filter((worker) => worker.alive);
+  const used = online.reduce((sum, worker) => sum + worker.busy, 0);
+  const all = online.reduce((sum, worker) => sum + worker.concurrency, 0);
   return (
-    <Layout view={view} title="Busy">
-      <div id="busy" data-live>
+    <Layout view={view} title="Running">
+      <div id="running" data-live>
         <div class="heading">
-          <h1>Busy</h1>
+          <h1>Running</h1>
           <span class="note">
-            {number(busy)} of {number(all)} processors in {number(live.length)}{" "}
-            {live.length === 1 ? "process" : "processes"}
+            {number(used)} of {number(all)} processors in {number(online.length)}{" "}
+            {online.length === 1 ? "worker" : "workers"}
           </span>
         </div>
-        {running.length === 0 ? <Empty>Nothing runs.</Empty> : (
+        {running.length === 0 ? <NothingRunning view={view} online={online.length} /> : (
           <table class="list">
             <thead>
               <tr>
-                <th class="first">Running for</th>
+                <th class="job">Job</th>
+                <th>Progress</th>
                 <th>Queue</th>
-                <th>Job</th>
-                <th>Where</th>
+                <th>Worker</th>
+                <th class="num">Running for</th>
                 {view.canAct && (
                   <th>
                     <span class="visually-hidden">Actions</span>
@@ -192,50 +279,71 @@ export function BusyPage({ view, processes, running }: {
               </tr>
             </thead>
             <tbody>
-              {running.map(({ process, task, job }) => (
-                <tr data-running={process.alive ? "" : undefined}>
-                  <td data-label="Running for">
-                    {formatDuration(Math.max(0, view.now - (job.at ?? view.now)))}
-                  </td>
-                  <td data-label="Queue">
-                    <a href={link(view, `/queues/${encodeURIComponent(job.queue)}`)}>{job.queue}</a>
-                  </td>
-                  <td class="job" data-label="Job">
-                    <JobName view={view} job={job} />
-                    {job.progress !== undefined && <span class="tag">{job.progress}</span>}
-                    {job.lastLine !== undefined && <div class="line">{job.lastLine}</div>}
-                    {job.log !== undefined && job.log.length > 1 && (
-                      <details id={`log-${process.identity}-${task}`} class="log">
-                        <summary>Log</summary>
-                        <pre class="document" tabindex={0} aria-label={`Log of ${job.jid}`}>{job.log.join("\n")}</pre>
-                      </details>
-                    )}
-                  </td>
-                  <td data-label="Where">
-                    <span class="mono">{process.hostname}:{process.pid}</span> <span class="note">{task}</span>
-                  </td>
-                  {view.canAct && (
-                    <td class="acts">
-                      <ActionButton
-                        view={view}
-                        path="/jobs/cancel"
-                        fields={{ jid: job.jid, process: process.identity }}
-                        label="Cancel"
-                        title={`Cancel ${job.class} ${job.jid}`}
-                        kind="danger"
-                      />
-                    </td>
-                  )}
-                </tr>
-              ))}
+              {running.map((row) => <RunningJobRow view={view} row={row} />)}
             </tbody>
           </table>
         )}
       </div>
-      <h2 class="apart">Processes</h2>
-      <div id="processes" data-live>
-        <ProcessTable view={view} processes={processes} />
-      </div>
     </Layout>
+  );
+}
+
+function NothingRunning({ view, online }: { readonly view: View; readonly online: number }) {
+  if (online === 0) {
+    return (
+      <Empty title="No jobs running, and no workers.">
+        Start a worker with <code>jobs run handlers.js</code>.
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No jobs running.">
+      {view.counts.queued > 0
+        ? (
+          <>
+            Jobs are <a href={link(view, "/queued")}>queued</a>: see why on <a href={link(view, "/")}>Overview</a>.
+          </>
+        )
+        : "All queues are empty; the workers are waiting for jobs."}
+    </Empty>
+  );
+}
+
+function RunningJobRow({ view, row: { process, task, job } }: { readonly view: View; readonly row: RunningRow }) {
+  return (
+    <tr data-running={process.alive ? "" : undefined}>
+      <td class="job tall" data-label="Job">
+        <JobName view={view} job={job} />
+        {job.lastLine !== undefined && <div class="line">{job.lastLine}</div>}
+        {job.log !== undefined && job.log.length > 1 && (
+          <details id={`log-${process.identity}-${task}`} class="log">
+            <summary>Log</summary>
+            <pre class="document" tabindex={0} aria-label={`Log of ${job.jid}`}>{job.log.join("\n")}</pre>
+          </details>
+        )}
+      </td>
+      <td class="short" data-label="Progress">
+        <Progress text={job.progress} />
+      </td>
+      <td class="short" data-label="Queue">
+        <a href={link(view, `/queues/${encodeURIComponent(job.queue)}`)}>{job.queue}</a>
+      </td>
+      <td class="short" data-label="Worker">
+        {workerName(process)} <span class="note">{task}</span>
+      </td>
+      <td class="num" data-label="Running for">{runningFor({ since: job.at ?? view.now }, view.now)}</td>
+      {view.canAct && (
+        <td class="acts">
+          <ActionButton
+            view={view}
+            path="/jobs/cancel"
+            fields={{ jid: job.jid, process: process.identity }}
+            label="Cancel"
+            title={`Cancel ${job.class} ${job.jid}`}
+            kind="danger"
+          />
+        </td>
+      )}
+    </tr>
   );
 }

@@ -1,69 +1,157 @@
 /**
- * Which jobs of a list: filters that combine, and that stand in the page's address.
+ * Filters of a list. They combine, and they are part of the page's address.
  *
- * Only what is shown is matched: a search must not find out what the mask hides.
+ * They match only what is shown: a search must not reveal what the mask hides.
  *
  * @module
  */
+import { parseDuration } from "../../job/duration.ts";
 import type { Entry } from "../../store/admin/admin.ts";
+import { HttpError } from "../http/body.ts";
 import type { Mask } from "./mask.ts";
-import { viewEntry } from "./job_view.ts";
+import { type JobView, viewEntry } from "./job_view.ts";
 
-/** The filters, by their names in addresses. */
-export const FILTERS = {
-  q: "Text anywhere in it",
-  class: "Class",
-  queue: "Queue",
-  error: "Error",
-  tag: "Tag",
-} as const;
-
-/** What is asked for; all of it must hold. */
-export type Filter = { readonly [Name in keyof typeof FILTERS]?: string };
-
-const LONGEST = 500;
-
-/** The filter in an address or a form. */
-export function parseFilter(params: URLSearchParams): Filter {
-  const names = Object.keys(FILTERS) as (keyof Filter)[];
-  return Object.fromEntries(
-    names.map((name) => [name, (params.get(name) ?? "").trim().slice(0, LONGEST)]).filter(([, value]) => value !== ""),
-  );
+/** One filter, as pages and the API describe it. */
+interface FilterText {
+  readonly label: string;
+  readonly chip: string;
+  readonly example?: string;
+  /** The API's description. */
+  readonly about: string;
 }
 
-/** Whether it lets everything pass. */
+/** The names of the filters in addresses. */
+type FilterName = "q" | "class" | "queue" | "error" | "tag" | "older" | "newer";
+
+/** The filters, by their names in addresses. */
+export const FILTERS: Readonly<Record<FilterName, FilterText>> = {
+  q: { label: "Search…", chip: "text", about: "text anywhere in the job" },
+  class: {
+    label: "Class",
+    chip: "class",
+    example: "ImportFile, or Import*",
+    about: "the class, exactly; * stands for any text",
+  },
+  queue: { label: "Queue", chip: "queue", example: "default", about: "the queue, exactly" },
+  error: {
+    label: "Error",
+    chip: "error",
+    example: "timeout, or No account *",
+    about: "text in the last error; with *, a pattern of the whole error, where * stands for any text",
+  },
+  tag: { label: "Tag", chip: "tag", example: "nightly", about: "a tag, exactly" },
+  older: {
+    label: "Older than",
+    chip: "older than",
+    example: "2h, 1d",
+    about: "at least this long since it last failed, else since it was enqueued or created: 30s, 10m, 2h, 1d",
+  },
+  newer: {
+    label: "Newer than",
+    chip: "newer than",
+    example: "10m",
+    about: "at most this long since it last failed, else since it was enqueued or created: 30s, 10m, 2h, 1d",
+  },
+};
+
+/** The values of the filters that are set; a job passes when it passes all of them. */
+export type Filter = { readonly [Name in FilterName]?: string };
+
+const MAX_VALUE_CHARS = 500;
+const NAMES = Object.keys(FILTERS) as (keyof Filter)[];
+
+/**
+ * Reads the filters in an address or a form.
+ *
+ * @throws {HttpError} when an age is not a duration
+ */
+export function parseFilter(params: URLSearchParams): Filter {
+  const filter: Filter = Object.fromEntries(
+    NAMES.map((name) => [name, (params.get(name) ?? "").trim().slice(0, MAX_VALUE_CHARS)])
+      .filter(([, value]) => value !== ""),
+  );
+  for (const name of ["older", "newer"] as const) ageMs(filter, name);
+  return filter;
+}
+
+function ageMs(filter: Filter, name: "older" | "newer"): number | undefined {
+  const text = filter[name];
+  if (text === undefined) return undefined;
+  try {
+    return parseDuration(text);
+  } catch {
+    throw new HttpError(422, `Invalid filter "${name}": "${text.slice(0, 40)}"; expected a duration such as 10m or 2h`);
+  }
+}
+
+/** Returns whether no filter is set. */
 export function isEmpty(filter: Filter): boolean {
   return Object.keys(filter).length === 0;
 }
 
-/** What the filter asks for, in words. */
+/** Describes the filters in words, such as `class "ImportFile" and older than "2h"`. */
 export function describeFilter(filter: Filter): string {
-  return Object.entries(filter).map(([name, value]) => `${name === "q" ? "text" : name} "${value}"`).join(" and ");
+  return NAMES.filter((name) => filter[name] !== undefined).map((name) => `${FILTERS[name].chip} "${filter[name]}"`)
+    .join(" and ");
 }
 
-/** A test for entries. A payload is parsed only when its text leaves it possible. */
-export function matcher(filter: Filter, mask: Mask): (entry: Entry) => boolean {
-  const wanted = Object.fromEntries(
-    Object.entries(filter).map(([name, value]) => [name, value.toLowerCase()]),
-  ) as Filter;
-  // A text of the payload stands there as JSON writes it; one whose letters may be written in two ways is no hint.
-  const hints = (["q", "class", "error", "tag"] as const).map((name) => wanted[name] ?? "")
-    .filter((text) => /^[\x20-\x7e]+$/.test(text))
-    .flatMap((text) => text.split(/[\\"/: ]+/));
-  const has = (text: string, part: string | undefined) => part === undefined || text.toLowerCase().includes(part);
+/** Returns a test for entries at the time `now`. It parses a payload only if its text may match. */
+export function matcher(filter: Filter, mask: Mask, now: number): (entry: Entry) => boolean {
+  const { class: name, queue, tag } = filter;
+  const text = filter.q?.toLowerCase();
+  const error = filter.error?.toLowerCase();
+  const older = ageMs(filter, "older");
+  const newer = ageMs(filter, "newer");
+  // JSON writes plain text as it is. A text with letters that JSON may write in two ways can't rule a payload out.
+  const hints = [text, name?.toLowerCase(), error, tag?.toLowerCase()].map((hint) => hint ?? "")
+    .filter((hint) => /^[\x20-\x7e]+$/.test(hint))
+    .flatMap((hint) => hint.split(/[\\"/: *]+/));
   return (entry) => {
     const raw = entry.payload.toLowerCase();
     if (!raw.includes("\\u") && !hints.every((hint) => raw.includes(hint))) return false;
     const job = viewEntry(entry, mask);
-    return has(job.class, wanted.class) && has(job.error, wanted.error) &&
-      (wanted.queue === undefined || job.queue.toLowerCase() === wanted.queue) &&
-      (wanted.tag === undefined || job.tags.some((tag) => tag.toLowerCase() === wanted.tag)) &&
-      (wanted.q === undefined || has(searchText(job), wanted.q));
+    return (name === undefined || matchesPattern(job.class, name)) &&
+      (error === undefined || matchesError(job.error.toLowerCase(), error)) &&
+      (queue === undefined || job.queue === queue) &&
+      (tag === undefined || job.tags.includes(tag)) &&
+      (text === undefined || searchText(job).toLowerCase().includes(text)) &&
+      matchesAge(job, now, { older, newer });
   };
 }
 
+function matchesError(shown: string, error: string): boolean {
+  return error.includes("*") ? matchesPattern(shown, error) : shown.includes(error);
+}
+
+function matchesAge(
+  job: JobView,
+  now: number,
+  { older, newer }: { readonly older: number | undefined; readonly newer: number | undefined },
+): boolean {
+  if (older === undefined && newer === undefined) return true;
+  const since = job.failedAt ?? job.enqueuedAt ?? job.createdAt;
+  if (since === undefined) return false;
+  const age = now - since;
+  return (older === undefined || age >= older) && (newer === undefined || age <= newer);
+}
+
+/** Returns whether `*` in the pattern can stand for texts so that it is this text. Takes linear time: patterns are hostile. */
+export function matchesPattern(text: string, pattern: string): boolean {
+  const [first, ...rest] = pattern.split("*");
+  if (rest.length === 0) return text === pattern;
+  const last = rest.pop()!;
+  if (!text.startsWith(first!) || text.length < first!.length + last.length || !text.endsWith(last)) return false;
+  let at = first!.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at <= text.length - last.length;
+}
+
 /** Everything of a job that is shown. */
-function searchText({ jid, class: name, queue, args, payload }: ReturnType<typeof viewEntry>): string {
+function searchText({ jid, class: name, queue, args, payload }: JobView): string {
   if (payload === undefined) return args;
   let all: string;
   try {

@@ -1,5 +1,5 @@
 /**
- * Places as addresses, forms and the API name them, and what can be done there.
+ * Places as addresses, forms and the API name them, and the actions on jobs there.
  *
  * @module
  */
@@ -8,46 +8,54 @@ import type { Place } from "../../store/admin/admin.ts";
 import { readPlace } from "../../store/ops/job_sets.ts";
 import { HttpError } from "../http/body.ts";
 
-/** What can be done with a job. Cancelled and deleted it is gone; cancelled, whoever asks or waits for it is told. */
+/** An action on jobs. Cancelling and deleting both remove the job; cancelling also leaves a record. */
 export type JobAction = "retry" | "kill" | "cancel" | "delete" | "move";
 
 /**
- * The place of that name.
+ * Returns the place of this name.
  *
- * @throws {HttpError} when there is none
+ * @throws {HttpError} when there is no such place
  */
 export function parsePlace(name: string): Place {
   const place = readPlace(name);
   if (place?.in === "queue") checkQueue(place.queue);
   if (place !== undefined) return place;
-  throw new HttpError(400, `No place "${name}"; wanted: scheduled, retry, dead, running or queue:NAME`);
+  throw new HttpError(
+    400,
+    `Unknown place "${name.slice(0, 80)}"; expected scheduled, retry, dead, running or queue:NAME`,
+  );
 }
 
 /**
- * The queue's name, if it can be one.
+ * Returns the name of a queue.
  *
- * @throws {HttpError} when it cannot
+ * @throws {HttpError} when it is invalid
  */
 export function checkQueue(name: string): string {
   if (QUEUE_NAME.test(name)) return name;
-  throw new HttpError(400, `Queue "${name.slice(0, 80)}" cannot be; wanted: letters, digits and _ : . -`);
+  throw new HttpError(400, `Invalid queue name "${name.slice(0, 80)}"; expected letters, digits and _ : . -`);
 }
 
-/** Its page. */
+/** Returns the path of the page that lists a place. */
 export function placePath(place: Place): string {
   switch (place.in) {
     case "queue":
       return `/queues/${encodeURIComponent(place.queue)}`;
     case "leased":
-      return "/busy";
+      return "/running";
     case "retry":
-      return "/retries";
+      return "/retrying";
     default:
       return `/${place.in}`;
   }
 }
 
-/** What can be done with the jobs in it. */
+/** Returns whether the jobs of a place have failed before. */
+export function hasErrors(place: Place): boolean {
+  return place.in === "retry" || place.in === "dead";
+}
+
+/** Returns the actions on the jobs of a place. */
 export function actionsIn(place: Place): readonly JobAction[] {
   switch (place.in) {
     case "leased":

@@ -29,6 +29,8 @@ export interface JobView {
   readonly at?: number;
   readonly enqueuedAt?: number;
   readonly createdAt?: number;
+  /** When it last failed. */
+  readonly failedAt?: number;
   /** What a running one last said of itself. */
   readonly progress?: string;
   readonly lastLine?: string;
@@ -80,6 +82,7 @@ function show(raw: string, mask: Mask, queue: string): JobView {
   const times = {
     enqueuedAt: readWireTime(payload.enqueued_at),
     createdAt: readWireTime(payload.created_at),
+    failedAt: readWireTime(payload.retried_at) ?? readWireTime(payload.failed_at),
   };
   return {
     jid: job.jid,

@@ -7,6 +7,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { Stats, StoreAdmin } from "../../store/admin/admin.ts";
+import { countsOf } from "./counts.ts";
 
 /** The totals at one moment: two of them give a rate. */
 export interface Sample {
@@ -81,8 +82,8 @@ export class LiveStats {
         const tell = (stats: Stats, sample: Sample) => {
           // One who does not read does not fill our memory: it misses some.
           if ((controller.desiredSize ?? 0) < -20) return;
-          const { queues: _, ...counts } = stats;
-          controller.enqueue(encoder.encode(`event: stats\ndata: ${JSON.stringify({ ...counts, at: sample.at })}\n\n`));
+          const data = JSON.stringify({ ...countsOf(stats), at: sample.at });
+          controller.enqueue(encoder.encode(`event: stats\ndata: ${data}\n\n`));
         };
         const end = () => {
           stop();

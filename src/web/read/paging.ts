@@ -9,6 +9,7 @@ import type { Place } from "../../store/admin/admin.ts";
 import type { WebEnv } from "../services.ts";
 import type { Services } from "../services.ts";
 import { type Filter, parseFilter } from "./filter.ts";
+import { placePath } from "./job_sets.ts";
 import { payloadLength, type Scan, scan } from "./scan.ts";
 import { viewEntry } from "./job_view.ts";
 import type { JobList } from "../pages/job_table.tsx";
@@ -52,7 +53,12 @@ export async function scanOf(services: Services, c: Context<WebEnv>, place: Plac
 }
 
 /** The page of a list that a request asks for. */
-export async function listOf(services: Services, c: Context<WebEnv>, place: Place): Promise<JobList> {
+export async function listOf(
+  services: Services,
+  c: Context<WebEnv>,
+  place: Place,
+  path: string = placePath(place),
+): Promise<JobList> {
   const wish = wishOf(c, place);
   const [found, stats] = await Promise.all([
     scan(services, { place, ...wish, budgetMs: BUDGET_MS }),
@@ -61,6 +67,7 @@ export async function listOf(services: Services, c: Context<WebEnv>, place: Plac
   return {
     ...wish,
     place,
+    path,
     rows: await services.slices.map(found.entries, {
       weigh: payloadLength,
       map: (entry) => viewEntry(entry, services.mask),

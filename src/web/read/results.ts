@@ -67,6 +67,11 @@ export async function endedJob(services: Services, jid: string): Promise<EndedJo
   return record === undefined ? undefined : show(record, services)[0];
 }
 
+/** Returns the name of a state of ended jobs: records say `done` for succeeded. */
+export function endedState(state: string): string {
+  return state === "done" ? "succeeded" : state;
+}
+
 /** The lines it logged, if its record has any. */
 export function logOf(job: EndedJob | undefined): readonly string[] {
   return Array.isArray(job?.log) ? lastLines(job.log) : [];

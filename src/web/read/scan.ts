@@ -59,7 +59,7 @@ export async function* windows(
   { place, filter, reverse = false, cursor: from }: Pick<ScanRequest, "place" | "filter" | "reverse" | "cursor">,
   most: number = Infinity,
 ): AsyncGenerator<Window> {
-  const fits = isEmpty(filter) ? undefined : matcher(filter, mask);
+  const fits = isEmpty(filter) ? undefined : matcher(filter, mask, clock.now());
   let cursor = from;
   let left = most;
   for (let size = FIRST_WINDOW;;) {

@@ -13,10 +13,10 @@ browserTest("hostile texts run nothing on any page, nor when a live page shows t
   });
   await go("/");
   const paths = await page.locator("nav a[data-key]").evaluateAll((links) => links.map((a) => a.getAttribute("href")!));
-  await go("/busy");
+  await go("/running");
   const cron = await fillHostile(store, LIVE_XSS);
   // What came while the page was open is put in by the script.
-  await page.locator("#busy code", { hasText: "<script>" }).first().waitFor();
+  await page.locator("#running code", { hasText: "<script>" }).first().waitFor();
   const query = encodeURIComponent(LIVE_XSS);
   const [retry, dead] = await Promise.all((["retry", "dead"] as const).map(async (set) => {
     const { entries: [entry] } = await store.page({ in: set });

@@ -3,35 +3,38 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { bury, placeOf } from "../site.ts";
 import { browserTest } from "./browser.ts";
 
-browserTest("jobs are ticked, confirmed and acted on, one by one and all at once", async (tools) => {
+browserTest("jobs are selected, confirmed and acted on, one by one and all at once", async (tools) => {
   const { page, site: { store }, go, press, says } = tools;
   for (const jid of ["d1", "d2", "d3", "d4", "d5"]) await bury(store, jid, { args: [`<${jid}>`] });
   const row = (jid: string) => page.locator("tr", { hasText: `<${jid}>` });
   await go("/dead");
-  assert(await page.getByRole("button", { name: "Retry ticked", exact: true }).isDisabled());
+  assertEquals(await page.getByRole("group", { name: "Selected jobs" }).isVisible(), false);
   await row("d1").locator("input[name=ref]").check();
-  await press("Retry ticked");
-  await says("1 job put into their queues.");
+  await press("Retry selected");
+  await says("1 job queued.");
   assertEquals(await placeOf(store, "d1"), "queue:default");
 
-  await page.getByLabel("Tick all on this page").check();
+  await page.getByLabel("Select all on this page").check();
   const [gone] = await store.find("d2");
   await store.edit([gone!.ref], "delete");
-  await press("Retry ticked");
-  await says("3 jobs put into their queues. 1 job had moved on meanwhile.");
+  await press("Retry selected");
+  await says("3 jobs queued. 1 job had moved.");
 
   await go("/queues/default");
   await row("d3").locator("a.class").click();
-  await press("Kill");
+  await press("Move to dead");
   await says("1 job moved to dead.");
   assertEquals(await placeOf(store, "d3"), "dead");
 
   await go("/queues/default");
+  await row("d4").locator("input[name=ref]").check();
+  await page.getByLabel("Select all 3").check();
+  await page.getByText("Move…").click();
   await page.getByLabel("Queue to move to").fill("elsewhere");
-  await press("Move all 3");
+  await press("Move selected");
   await page.locator("h1", { hasText: "3 jobs" }).waitFor();
   assertEquals(await placeOf(store, "d4"), "queue:default", "it is asked first");
-  await press("Yes, move");
+  await press("Move 3 jobs to queue elsewhere");
   await says("3 jobs moved.");
   assertEquals(await placeOf(store, "d4"), "queue:elsewhere");
 });
@@ -59,7 +62,7 @@ browserTest("keys lead to pages, walk through a list and tick; Shift ticks a ran
   assertEquals(await ticked(), "11000");
   await page.locator("input[name=ref]").nth(4).click({ modifiers: ["Shift"] });
   assertMatch(await ticked(), /^1?1111$/);
-  assertEquals(await page.locator("[data-ticked]").first().innerText(), String((await ticked()).match(/1/g)!.length));
+  assertEquals(await page.locator("[data-selected]").first().innerText(), String((await ticked()).match(/1/g)!.length));
   await page.keyboard.press("/");
   await page.keyboard.type("gd");
   assertEquals(await page.getByRole("searchbox", { name: "Search all jobs" }).inputValue(), "gd");

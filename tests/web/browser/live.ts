@@ -8,7 +8,7 @@ browserTest("a page follows what happens, unless it was told not to", async ({ p
   await go("/");
   await push(store, "w1", { queue: "slow" });
   await page.locator("#queues a", { hasText: "slow" }).waitFor();
-  await page.locator("[data-stat=enqueued]").first().filter({ hasText: "1" }).waitFor();
+  await page.locator("[data-stat=queued]").first().filter({ hasText: "1" }).waitFor();
   await page.locator("#attention", { hasText: "no process runs" }).waitFor();
   await page.getByLabel("Live").uncheck();
   const requested: string[] = [];
@@ -35,7 +35,7 @@ browserTest("a page shows a change that came during a fetch, and a change whose 
   const route = await held;
   const response = await route.fetch();
   await push(store, "w1", { queue: "slow" });
-  await page.locator("[data-stat=enqueued]").filter({ hasText: "1" }).waitFor();
+  await page.locator("[data-stat=queued]").filter({ hasText: "1" }).waitFor();
   await route.fulfill({ response });
   await page.locator("#queues a", { hasText: "slow" }).waitFor();
 
@@ -53,12 +53,12 @@ browserTest("a page shows that a job has ended when its process's heartbeat tell
   const [lease] = await store.take({ queues: ["default"], limit: 1, owner });
   const work = [{ task: "processor-1", queue: "default", payload: lease!.payload, since: Date.now() }];
   await store.beat(processRecord(owner, { busy: 1, work }), 60_000);
-  await go("/busy");
-  await page.locator("#busy a", { hasText: "Hard" }).waitFor();
+  await go("/running");
+  await page.locator("#running a", { hasText: "Hard" }).waitFor();
   await store.settle(owner, [{ kind: "ack", token: lease!.token }]);
   const refreshed = page.waitForResponse((response) => response.request().headers()["x-live"] !== undefined);
-  await page.locator("[data-stat=leased]").first().filter({ hasText: "0" }).waitFor();
+  await page.locator("[data-stat=running]").first().filter({ hasText: "0" }).waitFor();
   await refreshed;
   await store.beat(processRecord(owner), 60_000);
-  await page.locator("#busy", { hasText: "Nothing runs" }).waitFor();
+  await page.locator("#running", { hasText: "No jobs running" }).waitFor();
 }, { web: { clock: QUICK } });

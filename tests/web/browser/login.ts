@@ -14,7 +14,7 @@ const STILL = { ...systemClock, monotonic: () => 0 };
 async function logIn(page: Page, name: string, password: string): Promise<void> {
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("Password or token").fill(password);
-  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("button", { name: "Sign in" }).click();
 }
 
 browserTest(
@@ -27,11 +27,11 @@ browserTest(
     await logIn(page, "ann", "correct horse");
     await page.waitForURL(`${base}/dead?class=a`);
     assertEquals(await page.evaluate("document.cookie"), "", "no script reads the session");
-    await press("Log out ann");
+    await press("Sign out (ann)");
     await page.waitForURL(`${base}/login`);
     await logIn(page, "", TOKEN);
     await page.getByText("read-only").waitFor();
-    await press("Log out ci");
+    await press("Sign out (ci)");
     await page.waitForURL(`${base}/login`);
     const guess = { method: "POST", body: new URLSearchParams({ name: "ann", password: "x" }) };
     for (let i = 0; i < 5; i++) assertEquals((await site.visitor().send("/login", guess)).status, 401);

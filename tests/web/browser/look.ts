@@ -10,21 +10,21 @@ browserTest("times are in the viewer's zone, and colors follow the system unless
   const time = page.locator("tbody time").first();
   assertMatch(await time.innerText(), /^in (59m|1h)/);
   assertMatch(await time.getAttribute("title") ?? "", /GMT\+9|JST/);
-  assertMatch(await page.locator("footer time").innerText(), /GMT\+9|JST/);
+  assertMatch(await page.locator(".side-foot time").innerText(), /GMT\+9|JST/);
 
   const ground = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
   const dark = await ground();
   await page.emulateMedia({ colorScheme: "light" });
   const light = await ground();
   assertNotEquals(dark, light);
-  await press("dark");
+  await press("Theme: dark");
   await page.locator("html[data-theme=dark]").waitFor();
   assertEquals(await ground(), dark);
   await page.emulateMedia({ colorScheme: "dark" });
-  await press("light");
+  await press("Theme: light");
   await page.locator("html[data-theme=light]").waitFor();
   assertEquals(await ground(), light);
-  await press("auto");
+  await press("Theme: auto");
   await page.locator("html:not([data-theme])").waitFor();
   assertEquals(await ground(), dark);
 }, { live: false, context: { timezoneId: "Asia/Tokyo", colorScheme: "dark" } });

@@ -38,10 +38,10 @@ browserTest(
       void dialog.dismiss();
     });
     const say = await run(store, "begun");
-    await go("/busy");
+    await go("/running");
     await say(LIVE_XSS);
-    for (const path of ["/busy", "/jobs/running", "/"]) {
-      if (path === "/busy") await page.locator("main", { hasText: "<script>alert(2)" }).waitFor();
+    for (const path of ["/running", "/jobs/running", "/"]) {
+      if (path === "/running") await page.locator("main", { hasText: "<script>alert(2)" }).waitFor();
       else await go(path);
       assertEquals(
         await page.locator("x-attack, main img, main script, main [onload], main [onfocus]").count(),
@@ -70,15 +70,15 @@ browserTest(
     for (
       const path of [
         "/",
-        "/busy",
+        "/running",
         "/queues/default",
         "/scheduled",
-        "/retries",
+        "/retrying",
         "/dead",
-        "/done",
+        "/finished",
         "/cron",
         `/cron/${encodeURIComponent(cron)}`,
-        "/processes",
+        "/workers",
         "/audit",
         "/search?q=e",
         "/jobs/running",

@@ -12,37 +12,37 @@ browserTest("workers quiet, resume, dump, cancel a job and stop when their butto
   await using one = start("one");
   await using other = start("other");
   await Promise.all([one.logged("Ready"), other.logged("Ready")]);
-  await go("/processes");
+  await go("/workers");
   await press("Quiet all");
-  await says("Asked 2 processes to be quiet.");
+  await says("Sent quiet to 2 workers.");
   await Promise.all([one, other].map((process) => process.logged("Quiet: taking no more jobs")));
   await press("Resume all");
-  await says("Asked 2 processes to resume.");
+  await says("Sent resume to 2 workers.");
   await Promise.all([one, other].map((process) => process.logged("Resumed: taking jobs")));
   await press(new RegExp(`^Dump .*:${one.pid}$`));
   await page.locator("pre", { hasText: "processor" }).waitFor();
-  await press("Again");
+  await press("Refresh");
   await page.locator("pre", { hasText: "processor" }).waitFor();
 
-  for (const path of ["/busy", "/jobs/"]) {
+  for (const path of ["/running", "/jobs/"]) {
     const jid = `w-${path.length}`;
     await push(store, jid, { class: "Wait", args: ["/dev/null"] });
     await until(async () =>
       (await store.processes()).some(({ work }) => work.some(({ payload }) => payload.includes(jid)))
     );
-    await go(path === "/busy" ? path : path + jid);
-    await press(path === "/busy" ? `Cancel Wait ${jid}` : "Cancel");
-    await says(`Asked for the end of ${jid}.`);
+    await go(path === "/running" ? path : path + jid);
+    await press(path === "/running" ? `Cancel Wait ${jid}` : "Cancel");
+    await says(`Cancelling ${jid}…`);
     await until(async () => await placeOf(store, jid) === undefined);
-    if (path === "/busy") await page.locator("#busy", { hasText: "Nothing runs" }).waitFor();
+    if (path === "/running") await page.locator("#running", { hasText: "No jobs running" }).waitFor();
   }
 
-  await go("/processes");
+  await go("/workers");
   await press(new RegExp(`^Stop .*:${one.pid}$`));
-  await press("Yes, stop");
+  await press("Stop the worker");
   await one.status();
-  await go("/processes");
+  await go("/workers");
   await press(new RegExp(`^Stop .*:${other.pid}$`));
-  await press("Yes, stop");
+  await press("Stop the worker");
   await other.status();
 }, { kind: "redis" });

@@ -1,0 +1,40 @@
+/**
+ * The counts of jobs and workers by the names that pages, live updates and the API use.
+ *
+ * @module
+ */
+import type { Stats } from "../../store/admin/admin.ts";
+
+/** The counts of everything at one moment. */
+export interface Counts {
+  /** Jobs that workers perform now. */
+  readonly running: number;
+  /** Jobs in all queues. */
+  readonly queued: number;
+  /** Jobs to run later. */
+  readonly scheduled: number;
+  /** Failed jobs that run again. */
+  readonly retrying: number;
+  /** Jobs that exhausted their retries. */
+  readonly dead: number;
+  /** Workers that are online. */
+  readonly workers: number;
+  /** Attempts ended since the store was created, failed ones included. */
+  readonly processed: number;
+  /** Of these, how many failed. */
+  readonly failed: number;
+}
+
+/** Returns the store's counts under their names. */
+export function countsOf(stats: Omit<Stats, "queues">): Counts {
+  return {
+    running: stats.leased,
+    queued: stats.enqueued,
+    scheduled: stats.scheduled,
+    retrying: stats.retry,
+    dead: stats.dead,
+    workers: stats.processes,
+    processed: stats.processed,
+    failed: stats.failed,
+  };
+}

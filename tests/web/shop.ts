@@ -1,0 +1,361 @@
+/**
+ * A shop's jobs, for pictures and for staged incidents: mails, invoices, imports, webhooks and images, in several queues,
+ * with workers, errors and a past.
+ *
+ * @module
+ */
+import { DatabaseSync } from "node:sqlite";
+import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { encodeBacktrace } from "../../src/job/backtrace.ts";
+import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
+import type { Outcome } from "../../src/store/port/jobs.ts";
+import { processRecord } from "./site.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+interface ShopClass {
+  readonly name: string;
+  readonly queue: string;
+  /** The usual run time. */
+  readonly runMs: number;
+  /** Runs in a usual minute. */
+  readonly perMinute: number;
+  /** Of 1,000 runs, how many fail. */
+  readonly failing: number;
+  readonly args: (i: number) => unknown[];
+  readonly error: (i: number) => readonly [name: string, message: string];
+  readonly result?: (i: number) => unknown;
+}
+
+const PARTNERS = ["hooks.parcelwise.example", "api.ledgerly.example", "events.warehouse.example"];
+const SKUS = ["oak-chair", "linen-duvet", "brass-lamp", "wool-rug", "walnut-desk", "clay-vase"];
+const NAMES = ["mara", "jonas", "li.wei", "amira", "tomás", "freya", "samuel", "noor"];
+
+const order = (i: number) => 48_210 + i * 7;
+const pick = <T>(all: readonly T[], i: number): T => all[i % all.length]!;
+
+/** The classes of the shop's jobs. */
+export const SHOP: readonly ShopClass[] = [
+  {
+    name: "Mailer::OrderConfirmation",
+    queue: "mail",
+    runMs: 180,
+    perMinute: 42,
+    failing: 4,
+    args: (i) => [{ order: order(i), to: `${pick(NAMES, i)}@mail.example`, locale: pick(["en", "de", "fr"], i) }],
+    error: () => ["SMTPError", "451 4.7.1 Greylisted, try again in 300 seconds"],
+    result: (i) => ({ messageId: `<${order(i)}.${i * 131}@shop.example>` }),
+  },
+  {
+    name: "Images::Resize",
+    queue: "images",
+    runMs: 900,
+    perMinute: 26,
+    failing: 9,
+    args: (i) => [`products/${pick(SKUS, i)}-${i % 9}.jpg`, { widths: [320, 640, 1280] }],
+    error: (i) => ["ImageError", `Unsupported colour profile in products/${pick(SKUS, i)}-${i % 9}.jpg`],
+    result: () => ({ files: 3, bytes: 412_880 }),
+  },
+  {
+    name: "Webhooks::Deliver",
+    queue: "webhooks",
+    runMs: 320,
+    perMinute: 35,
+    failing: 61,
+    args: (i) => [`https://${pick(PARTNERS, i)}/orders`, { event: "order.paid", order: order(i) }],
+    error: (i) => ["HTTPError", `503 Service Unavailable from https://${pick(PARTNERS, i)}/orders`],
+    result: () => ({ status: 200, bytes: 18 }),
+  },
+  {
+    name: "Invoices::Create",
+    queue: "billing",
+    runMs: 1_400,
+    perMinute: 11,
+    failing: 6,
+    args: (i) => [{ order: order(i), currency: pick(["EUR", "CHF", "GBP"], i) }],
+    error: (i) => ["TaxRateMissing", `No VAT rate for ${pick(["NO", "IS", "LI"], i)} on 2026-11-21`],
+    result: (i) => ({ invoice: `2026-${order(i)}`, pages: 2 }),
+  },
+  {
+    name: "Imports::Products",
+    queue: "imports",
+    runMs: 42_000,
+    perMinute: 0.4,
+    failing: 40,
+    args: (i) => [{ supplier: pick(["nordholz", "linea", "kiln & co"], i), file: `catalogue-${i % 30}.csv` }],
+    error: (i) => ["CSVError", `Row ${1_200 + i}: column "price" is empty`],
+    result: (i) => ({ rows: 8_000 + i * 13, updated: 340 }),
+  },
+  {
+    name: "Search::Reindex",
+    queue: "default",
+    runMs: 60,
+    perMinute: 58,
+    failing: 1,
+    args: (i) => [pick(SKUS, i), i % 2 === 0 ? "price" : "stock"],
+    error: () => ["ConnectionError", "connect ECONNREFUSED 10.0.4.12:9200"],
+    result: () => null,
+  },
+];
+
+const WORKERS = [
+  { identity: "jobs-1.shop:4711:8c5a", concurrency: 10, rss: 148, busy: 7, version: "0.1.0" },
+  { identity: "jobs-2.shop:4702:11fe", concurrency: 10, rss: 139, busy: 4, version: "0.1.0" },
+  { identity: "jobs-3.shop:988:70c1", concurrency: 4, rss: 96, busy: 1, version: "0.1.0" },
+] as const;
+
+const QUEUES = [...new Set(SHOP.map(({ queue }) => queue))];
+
+/** Fills an empty store with the shop's present; with `url` of an SQLite store also with its past. */
+export async function fillShop(store: OpenStore, url?: string): Promise<void> {
+  if (url !== undefined) await past(url);
+  const client = new Client({ store });
+  await heartbeats(store);
+  await failures(store, client);
+  await finished(store);
+  await waiting(store, client);
+  await schedules(store, client);
+  await people(store);
+  await runSome(store);
+}
+
+/** Ninety days of totals, and a day of each class's runs. */
+async function past(url: string): Promise<void> {
+  {
+    using database = new DatabaseSync(url.slice("sqlite:".length), { timeout: 5_000 });
+    const add = database.prepare("INSERT OR REPLACE INTO total (name, count) VALUES (?, ?)");
+    for (let ago = 1; ago < 90; ago++) {
+      const day = new Date(Date.now() - ago * DAY_MS);
+      const isWeekend = [0, 6].includes(day.getUTCDay());
+      const processed = Math.round((isWeekend ? 151_000 : 236_000) * (1 + 0.12 * Math.sin(ago * 1.7)) - 400 * ago);
+      add.run(`processed:${day.toISOString().slice(0, 10)}`, processed);
+      add.run(`failed:${day.toISOString().slice(0, 10)}`, Math.round(processed * (ago === 11 ? 0.09 : 0.013)));
+    }
+  }
+  for (let ago = 24 * 60; ago >= 0; ago -= ago > 120 ? 10 : 1) await past_(url, ago, ago > 120 ? 10 : 1);
+}
+
+async function past_(url: string, ago: number, minutes: number): Promise<void> {
+  const now = Date.now() - ago * MINUTE_MS;
+  const clock: Clock = { ...systemClock, now: () => now };
+  await using store = await openStore(url, { clock });
+  const load = 1 + 0.5 * Math.sin((now / DAY_MS) * 2 * Math.PI - 2) + 0.12 * Math.sin(ago / 7);
+  await store.measure(SHOP.map((one, i) => {
+    const isIncident = one.name === "Webhooks::Deliver" && ago < 75;
+    const processed = Math.max(0, Math.round(one.perMinute * minutes * load * (1 + 0.1 * Math.sin(ago + i))));
+    const failed = Math.min(processed, Math.round(processed * (isIncident ? 0.31 : one.failing / 1_000)));
+    const histogram = RUN_BOUNDS_MS.map((bound) => {
+      const distance = Math.log(bound / one.runMs) / 0.8;
+      return Math.round((processed - failed) * 0.35 * Math.exp(-distance * distance));
+    });
+    const timed = processed - failed;
+    return { class: one.name, processed, failed, workedMs: timed * one.runMs, histogram: [...histogram, 0] };
+  }));
+}
+
+async function heartbeats(store: OpenStore): Promise<void> {
+  for (const { identity, concurrency, rss, version } of WORKERS) {
+    await store.beat(
+      record(identity, { concurrency, version, rss: rss * 1024 * 1024 }),
+      60_000,
+    );
+  }
+}
+
+function record(identity: string, more: Parameters<typeof processRecord>[1]) {
+  const [hostname, pid] = identity.split(":");
+  return processRecord(identity, {
+    hostname: hostname!,
+    pid: Number(pid),
+    tag: "shop",
+    queues: QUEUES,
+    weights: {},
+    startedAt: Date.now() - 26 * 3_600_000 - Number(pid) * 1_000,
+    classes: SHOP.map(({ name }) => name),
+    ...more,
+  });
+}
+
+/** Jobs that failed: most wait for a retry, some are dead. */
+async function failures(store: OpenStore, client: Client): Promise<void> {
+  const owner = WORKERS[0].identity;
+  const failing = [[2, 46, 21], [1, 9, 6], [0, 7, 0], [3, 5, 9], [4, 2, 3]] as const;
+  for (const [which, retrying, dead] of failing) {
+    const one = SHOP[which]!;
+    for (let i = 0; i < retrying + dead; i++) await client.push(one.name, one.args(i), { queue: one.queue });
+    const leases = await store.take({ queues: [one.queue], limit: retrying + dead, owner });
+    const now = Date.now();
+    const outcomes = leases.map(({ token, payload }, i): Outcome => {
+      const [error_class, error_message] = one.error(i);
+      const isDead = i >= retrying;
+      const count = isDead ? 5 : 1 + i % 4;
+      const lastAgo = isDead ? 3_600 * (1 + i % 7) : 20 + 37 * i;
+      const errors = Array.from({ length: count }, (_, n) => ({
+        at: Math.round(now / 1_000) - lastAgo - (count - 1 - n) ** 4 - 15 * (count - 1 - n),
+        error_class,
+        error_message,
+      }));
+      const failed = JSON.stringify({
+        ...JSON.parse(payload),
+        created_at: now - lastAgo * 1_000 - count ** 4 * 1_000,
+        enqueued_at: now - lastAgo * 1_000 - 900,
+        failed_at: errors[0]!.at * 1_000,
+        retried_at: errors.at(-1)!.at * 1_000,
+        retry_count: count - 1,
+        retry: isDead ? 4 : 25,
+        error_class,
+        error_message,
+        errors,
+        error_backtrace: encodeBacktrace([
+          `at deliver (/srv/shop/jobs/${one.queue}.js:48:11)`,
+          `at async ${one.name.replace("::", ".")} (/srv/shop/jobs/handlers.js:112:5)`,
+          "at async Processor.perform (jobs/server/work/processor.ts:201:9)",
+        ]),
+        ...(i % 5 === 0 && { tags: ["checkout"] }),
+      });
+      return isDead
+        ? { token, kind: "bury", payload: failed }
+        : { token, kind: "retry", delayMs: 15_000 + 23_000 * i, payload: failed };
+    });
+    await store.settle(owner, outcomes);
+  }
+}
+
+/** Records of jobs that have ended. */
+async function finished(store: OpenStore): Promise<void> {
+  const records = Array.from({ length: 90 }, (_, n) => {
+    const i = 89 - n;
+    const one = pick(SHOP, i * 5 + Math.floor(i / 7));
+    const elapsed = Math.round(one.runMs * (0.6 + (i * 37 % 100) / 90));
+    const ended = Date.now() - i * 1_700;
+    const [error_class, error_message] = one.error(i);
+    const jid = `5f1c${i.toString(16).padStart(4, "0")}9d2e77a0b3c4d5e6`;
+    const failed = i % 17 === 3;
+    return {
+      jid,
+      ttlMs: 3_600_000,
+      body: JSON.stringify({
+        jid,
+        class: one.name,
+        queue: one.queue,
+        state: failed ? "failed" : i % 29 === 11 ? "cancelled" : "done",
+        payload: {
+          class: one.name,
+          args: one.args(i),
+          queue: one.queue,
+          created_at: ended - elapsed - 800,
+          enqueued_at: ended - elapsed - 600,
+        },
+        attempt: 1,
+        process: pick(WORKERS, i).identity,
+        started_at: ended - elapsed,
+        ended_at: ended,
+        elapsed_ms: elapsed,
+        ...(failed
+          ? {
+            error: {
+              class: error_class,
+              message: error_message,
+              stack: [`at deliver (/srv/shop/jobs/${one.queue}.js:48:11)`],
+            },
+          }
+          : { result: one.result?.(i) }),
+        log: [`Started order ${order(i)}`, "Done"],
+      }),
+    };
+  });
+  for (const record of records) await store.keepResult(record);
+}
+
+async function waiting(store: OpenStore, client: Client): Promise<void> {
+  const sizes = [14, 212, 31, 3, 2, 8];
+  for (const [which, size] of sizes.entries()) {
+    const { name, queue, args } = SHOP[which]!;
+    await client.pushBulk({ class: name, args: Array.from({ length: size }, (_, i) => args(i)), queue });
+  }
+  for (let i = 0; i < 24; i++) {
+    await client.push("Cart::Reminder", [{ cart: 9_120 + i, to: `${pick(NAMES, i)}@mail.example` }], {
+      in: 600 + 410 * i,
+      queue: "mail",
+    });
+  }
+  await store.limit("webhooks", { running: 8 });
+}
+
+async function schedules(store: OpenStore, client: Client): Promise<void> {
+  const crontab = new Crontab({ store, client });
+  await crontab.add({ name: "daily report", class: "Reports::Daily", rule: "0 6 * * *", timezone: "Europe/Zurich" });
+  await crontab.add({ name: "sync stock", class: "Imports::Products", every: "5m", queue: "imports" });
+  await crontab.add({ name: "expire carts", class: "Cart::Expire", rule: "*/15 * * * *" });
+  await crontab.add({ name: "monthly invoices", class: "Invoices::Create", rule: "30 6 1 * *", queue: "billing" });
+  await crontab.add({ name: "rotate exports", class: "Exports::Rotate", rule: "0 2 * * 0" });
+  await crontab.pause("rotate exports");
+  await crontab.run("sync stock");
+}
+
+async function people(store: OpenStore): Promise<void> {
+  const mara = { user: "mara", by: "cookie", from: "10.0.3.17" };
+  await store.audit({
+    user: "deploy",
+    by: "token",
+    from: "10.0.0.4",
+    action: "quiet",
+    target: "all workers",
+    count: 3,
+  });
+  await store.audit({
+    user: "deploy",
+    by: "token",
+    from: "10.0.0.4",
+    action: "resume",
+    target: "all workers",
+    count: 3,
+  });
+  await store.audit({ ...mara, action: "pause", target: "queue:webhooks", details: "for 10m" });
+  await store.audit({ ...mara, action: "limit", target: "queue:webhooks", details: "8 at once" });
+  await store.audit({
+    ...mara,
+    action: "retry",
+    target: "all in dead",
+    details: 'with class "Invoices::Create" and error "TaxRateMissing: *"',
+    count: 212,
+  });
+  await store.audit({ ...mara, action: "cancel", target: "1a200560633749ddc0f007ba", details: "at jobs-1", count: 1 });
+  await store.audit({
+    user: "jonas",
+    by: "command line",
+    from: "ops-1",
+    action: "cron run",
+    target: "sync stock",
+    details: "job 99d1",
+  });
+}
+
+/** Each worker performs some of the waiting jobs. */
+async function runSome(store: OpenStore): Promise<void> {
+  for (const { identity, concurrency, rss, busy, version } of WORKERS) {
+    const leases = await store.take({ queues: QUEUES.toReversed(), limit: busy, owner: identity });
+    const work = leases.map(({ payload, queue }, i) => {
+      const isImport = queue === "imports";
+      return {
+        task: `processor-${i + 1}`,
+        queue,
+        payload,
+        since: Date.now() - (isImport ? 61_000 : 400 + 730 * i),
+        ...(isImport && {
+          progress: "64 % of 8,120 rows",
+          lastLine: "Row 5,197: updated linen-duvet",
+          log: ["Opened catalogue-0.csv", "8,120 rows, 12 columns", "Row 5,197: updated linen-duvet"],
+        }),
+      };
+    });
+    await store.beat(
+      record(identity, { concurrency, version, rss: rss * 1024 * 1024, busy: work.length, work }),
+      60_000,
+    );
+  }
+}
