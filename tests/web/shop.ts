@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { encodeBacktrace } from "../../src/job/backtrace.ts";
+import { encodeBacktrace } from "../../src/job/failure.ts";
 import { type OpenStore, openStore } from "../../src/store/open.ts";
 import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
 import type { Outcome } from "../../src/store/port/jobs.ts";

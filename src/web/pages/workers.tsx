@@ -5,7 +5,7 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import type { WorkerInfo } from "../../store/admin/admin.ts";
-import type { RunningJob } from "../../store/port/jobs.ts";
+import type { RunningJobRecord } from "../../store/port/jobs.ts";
 import { number } from "../../text/format.ts";
 import { cut, type JobView } from "../read/job_view.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
@@ -187,7 +187,7 @@ function Processors({ view, workers }: { readonly view: View; readonly workers: 
   );
 }
 
-function runningFor({ since }: Pick<RunningJob, "since">, now: number): string {
+function runningFor({ since }: Pick<RunningJobRecord, "since">, now: number): string {
   return formatDuration(Math.max(0, now - since));
 }
 
