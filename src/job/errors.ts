@@ -1,6 +1,6 @@
 /**
- * What pushing refuses with, what handlers throw to say how a job goes on, what a job's signal aborts with, and what is
- * known of whatever else was thrown.
+ * Errors: of a refused push, those that a handler throws to decide what happens to its job, the reasons with which a job's
+ * signal aborts; and the description of any thrown value.
  *
  * @module
  */
@@ -30,33 +30,28 @@ export class InvalidPayload extends Error {
   }
 }
 
-/** Thrown by a handler: the job failed and is dropped, without a retry and without a place in `dead`. */
+/** Thrown by a handler: drops the job, without a retry and without a place in the dead set. */
 export class Discard extends Error {
-  /** Told apart by name. */
   override readonly name = "Discard";
 }
 
-/** Thrown by a handler: the job failed for good and goes to `dead`, without a retry. */
+/** Thrown by a handler: moves the job to the dead set, without a retry. */
 export class Kill extends Error {
-  /** Told apart by name. */
   override readonly name = "Kill";
 }
 
 /**
- * Thrown by a handler: the job has not failed, but is to run again later. It uses no retry. Any error with this `name` does
- * the same; its field `delayMs` says when, and where it does not, that is in a minute.
+ * Thrown by a handler: runs the job again later, without counting a failure. Any error with this `name` does the same;
+ * its field `delayMs` sets the delay, by default a minute.
  */
 export class Snooze extends Error {
-  /** Told apart by name. */
   override readonly name = "Snooze";
   /** Milliseconds until it runs again. */
   readonly delayMs: number;
 
   /**
-   * Runs the job again later.
-   *
    * @param delay seconds, or a duration such as `5m`
-   * @throws {RangeError} when it is no duration
+   * @throws {RangeError} if it is no duration
    */
   constructor(delay: number | string) {
     const delayMs = parseDuration(String(delay));
@@ -65,110 +60,87 @@ export class Snooze extends Error {
   }
 }
 
-/** What a job's signal aborts with when the server stops. The job was given back and runs again. */
+/**
+ * The reason with which a job's signal aborts when the worker's shutdown timeout is over. What the handler then returns or
+ * throws still counts: a result, `Snooze`, `Discard`, `Kill`. Any other error returns the job to its queue.
+ */
 export class Shutdown extends Error {
-  /** Told apart by name. */
   override readonly name = "Shutdown";
 }
 
 /**
- * What a job's signal aborts with when this process has lost the job: it was frozen, or cut off from the store, counted as
- * dead, and the job was given to another. What the handler still does does not count.
+ * The reason with which a job's signal aborts when this worker has lost the job: it was frozen or cut off from the store
+ * until its heartbeat lapsed, and another worker has the job. What the handler still does doesn't count.
  */
 export class LeaseLost extends Error {
-  /** Told apart by name. */
   override readonly name = "LeaseLost";
 
-  /**
-   * A loss.
-   *
-   * @param message default: how it came about
-   */
-  constructor(message = "This process was taken for dead, and the job was given back; it runs again elsewhere") {
+  constructor(message = "This worker's heartbeat lapsed, and the job was rescued: it runs again elsewhere") {
     super(message);
   }
 }
 
-/** The failure of a job that ran longer than it may; its signal aborts with it. */
+/** The failure of a job that ran for longer than its timeout; also the reason with which its signal aborts. */
 export class Timeout extends Error {
-  /** Told apart by name. */
   override readonly name = "Timeout";
 
-  /**
-   * A timeout.
-   *
-   * @param limitMs how long it was allowed to run
-   */
+  /** @param limitMs the job's timeout */
   constructor(limitMs: number) {
-    super(`Ran longer than the ${formatDuration(limitMs)} it may take`);
+    super(`Ran for longer than its timeout of ${formatDuration(limitMs)}`);
   }
 }
 
-/** The failure of a job that keeps killing the workers that run it. Passed to the hook `death`; no handler sees it. */
+/** The failure of a job that keeps killing its workers. The hook `death` receives it; no handler does. */
 export class WorkerDied extends Error {
-  /** Told apart by name. */
   override readonly name = "WorkerDied";
 
   /**
-   * The failure of a job that ran when its workers died.
-   *
-   * @param times how often that was
-   * @param ended how the last of them ended, if that is known: `killed by signal 9 (SIGKILL)`
+   * @param times how many workers died while running the job
+   * @param ended how the last of them ended, if known: `killed by signal 9 (SIGKILL)`
    */
   constructor(times: number, ended?: string) {
     super(`Worker died ${times} times while running it${ended === undefined ? "" : `: ${ended}`}`);
-    // Where the error was made says nothing about the job.
+    // The place where this error is made has nothing to do with the job.
     this.stack = `${this.name}: ${this.message}`;
   }
 }
 
-/** What a job's signal aborts with when somebody cancelled the job: it is not tried again. */
+/** The reason with which a job's signal aborts when the job is cancelled. A cancelled job isn't retried. */
 export class Cancelled extends Error {
-  /** Told apart by name. */
   override readonly name = "Cancelled";
 
-  /**
-   * A cancellation.
-   *
-   * @param message default: that it was cancelled
-   */
   constructor(message = "Cancelled on request") {
     super(message);
   }
 }
 
-/** The failure of a job whose class no loaded handler performs. */
+/** The failure of a job whose class has no handler in this worker. */
 export class HandlerMissing extends Error {
-  /** Told apart by name. */
   override readonly name = "HandlerMissing";
 
-  /**
-   * The failure of a job of this class.
-   *
-   * @param known the classes that have a handler
-   */
+  /** @param known the classes that have a handler */
   constructor(className: string, known: readonly string[]) {
-    super(`No handler for class "${className}"; this process knows ${known.length > 0 ? known.join(", ") : "none"}`);
+    super(`No handler for class "${className}"; this worker has ${known.length > 0 ? known.join(", ") : "none"}`);
   }
 }
 
-/** How a handler asked that its job goes on. */
+/** What a handler decided about its job by throwing. */
 export type Verdict =
   | { readonly kind: "discard" }
   | { readonly kind: "kill" }
   | {
     readonly kind: "snooze";
     readonly delayMs: number;
-    /** What is wrong with the delay, where the usual one stands in for it. */
+    /** Why the delay is invalid, if the default replaces it. */
     readonly problem?: string;
   };
 
-/** For a `Snooze` that does not say it. */
-const USUAL_SNOOZE_MS = 60_000;
+/** The delay of a `Snooze` without a valid one. */
+const DEFAULT_SNOOZE_MS = 60_000;
 
 /**
- * What a thrown value says about how the job goes on; undefined when it is a plain failure. It goes by the error's
- * name, not by its class: a handler may have been bundled with a copy of this library. Never throws.
+ * Returns what a thrown value decides about the job; undefined for a plain failure. Errors are told apart by name, not by
+ * class: a handler may be bundled with another copy of this library. Never throws.
  */
 export function verdictOf(thrown: unknown): Verdict | undefined {
   try {
@@ -184,11 +156,11 @@ export function verdictOf(thrown: unknown): Verdict | undefined {
         const delayMs = read(() => (thrown as { delayMs?: unknown }).delayMs);
         if (isDelay(delayMs)) return { kind: "snooze", delayMs };
         const problem = `delayMs is ${showValue(delayMs)}; expected milliseconds`;
-        return { kind: "snooze", delayMs: USUAL_SNOOZE_MS, problem };
+        return { kind: "snooze", delayMs: DEFAULT_SNOOZE_MS, problem };
       }
     }
   } catch {
-    // A getter that throws: then it says nothing.
+    // A getter that throws decides nothing.
   }
   return undefined;
 }
@@ -197,37 +169,70 @@ function isDelay(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && Number.isSafeInteger(Math.round(value));
 }
 
-/** What is known of a thrown value. */
+/** A description of a thrown value. */
 export interface Described {
   /** The error's name; `NotAnError` for anything else that was thrown. */
   readonly class: string;
   /** At most 10,000 characters. */
   readonly message: string;
-  /** The lines of the stack, without the message; then those of its causes, each after a line that names it. */
+  /**
+   * What led to it, outermost first, a line for each: `caused by TypeError: fetch failed`, and for the members of an
+   * `AggregateError` `1 of 3: Error: refused`. At most 10, of at most 500 characters. Empty if the error has neither.
+   */
+  readonly causes: readonly string[];
+  /** The lines of the stack, without the message; then those of its causes, each after the line that names it. */
   readonly stack: readonly string[];
 }
 
-/** Longer messages are cut, as Sidekiq does. */
+/** Sidekiq's limit for messages. */
 const MAX_MESSAGE = 10_000;
 const MAX_STACK = 200;
-const MAX_CAUSES = 5;
+const MAX_CAUSES = 10;
+const MAX_CAUSE_CHARS = 500;
 
-/** Describes whatever was thrown: null, a string, an object whose getters throw. Never throws itself. */
+/** Where an error that crossed the border of a process has the lines of its causes. */
+export const CAUSES: unique symbol = Symbol("causes");
+
+/** Describes any thrown value: null, a string, an object whose getters throw. Never throws. */
 export function describeError(thrown: unknown): Described {
   if (!isError(thrown)) {
-    return { class: "NotAnError", message: `${cut(showValue(thrown, MAX_MESSAGE))} was thrown`, stack: [] };
+    return { class: "NotAnError", message: `${cut(showValue(thrown, MAX_MESSAGE))} was thrown`, causes: [], stack: [] };
   }
   const stack = stackOf(thrown);
-  let cause = read(() => thrown.cause);
-  for (let i = 0; i < MAX_CAUSES && isError(cause); i++) {
-    stack.push(`Caused by ${nameOf(cause)}: ${messageOf(cause)}`, ...stackOf(cause));
-    const error = cause;
-    cause = read(() => error.cause);
+  const causes: string[] = [];
+  for (const { line, error } of causesOf(thrown)) {
+    if (causes.length === MAX_CAUSES) {
+      causes[MAX_CAUSES - 1] = "…";
+      break;
+    }
+    causes.push(line);
+    stack.push(line, ...stackOf(error));
   }
-  return { class: nameOf(thrown), message: messageOf(thrown), stack: stack.slice(0, MAX_STACK) };
+  return { class: nameOf(thrown), message: messageOf(thrown), causes, stack: stack.slice(0, MAX_STACK) };
 }
 
-/** A value for people, in one line of at most `longest` characters. Never throws. */
+/** Yields the causes of an error, depth first: its members, then its cause, each followed by its own. Each error once. */
+function* causesOf(error: object, seen = new Set<unknown>([error])): Generator<{ line: string; error: unknown }> {
+  const known: unknown = read(() => (error as { [CAUSES]?: unknown })[CAUSES]);
+  if (Array.isArray(known)) yield* known.map((line) => ({ line: String(line), error: undefined }));
+  const members: unknown = read(() => (error as AggregateError).errors);
+  const list = Array.isArray(members) ? members.slice(0, MAX_CAUSES + 1) : [];
+  const found: [label: string, cause: unknown][] = list.map((
+    member,
+    i,
+  ) => [`${i + 1} of ${(members as unknown[]).length}:`, member]);
+  const cause = read(() => (error as Error).cause);
+  if (cause !== undefined) found.push(["caused by", cause]);
+  for (const [label, inner] of found) {
+    if (seen.has(inner)) continue;
+    seen.add(inner);
+    const text = isError(inner) ? `${nameOf(inner)}: ${messageOf(inner)}` : showValue(inner, MAX_CAUSE_CHARS);
+    yield { line: `${label} ${text}`.slice(0, MAX_CAUSE_CHARS).toWellFormed(), error: inner };
+    if (isError(inner)) yield* causesOf(inner, seen);
+  }
+}
+
+/** Returns a value as one line of at most `longest` characters, for messages. Never throws. */
 export function showValue(value: unknown, longest = 100): string {
   const text = read(() => {
     switch (typeof value) {
@@ -258,7 +263,7 @@ function isError(value: unknown): value is Error {
   return read(() => value instanceof Error) ?? false;
 }
 
-/** The name; where a class did not set one, the class's. */
+/** Returns the error's name; the class's where it is the default. */
 function nameOf(error: Error): string {
   const name = read(() => error.name);
   const ofClass = read(() => error.constructor.name);
@@ -270,9 +275,9 @@ function messageOf(error: Error): string {
   return cut(read(() => String(error.message)) ?? "(its message cannot be read)");
 }
 
-/** The stack without the message, which may itself be of several lines. */
-function stackOf(error: Error): string[] {
-  const stack = read(() => error.stack);
+/** Returns the stack without the message, which may have several lines. */
+function stackOf(error: unknown): string[] {
+  const stack = read(() => (error as Error).stack);
   if (typeof stack !== "string") return [];
   return stack.split("\n", MAX_STACK * 2).map((line) => line.trim()).filter((line) => line.startsWith("at "));
 }
@@ -281,7 +286,7 @@ function cut(message: string): string {
   return message.slice(0, MAX_MESSAGE).toWellFormed();
 }
 
-/** What it returns; undefined when it throws. */
+/** Returns the value; undefined if reading it throws. */
 function read<T>(get: () => T): T | undefined {
   try {
     return get();

@@ -45,12 +45,27 @@ Deno.test("describeError gives the class, the message and the lines of the stack
   assertEquals(describeError(new TypeError("no")).class, "TypeError");
 });
 
-Deno.test("describeError follows causes, and not for ever", () => {
-  const inner = new RangeError("inner");
-  const { stack } = describeError(new Error("outer", { cause: inner }));
-  assertEquals(stack.filter((line) => !line.startsWith("at ")), ["Caused by RangeError: inner"]);
-  inner.cause = inner;
-  assertEquals(describeError(inner).stack.length <= 200, true);
+Deno.test("describeError lists the chain of causes, and the stack of each after its line", () => {
+  const inner = new RangeError("inner", { cause: "a text" });
+  const { causes, stack } = describeError(new Error("outer", { cause: new TypeError("middle", { cause: inner }) }));
+  assertEquals(causes, ["caused by TypeError: middle", "caused by RangeError: inner", 'caused by "a text"']);
+  assertEquals(stack.filter((line) => !line.startsWith("at ")), causes);
+});
+
+Deno.test("describeError lists the members of an AggregateError, each with its causes", () => {
+  const refused = new Error("refused", { cause: new Error("port closed") });
+  const { causes } = describeError(new AggregateError([refused, new TypeError("timed out")], "all failed"));
+  assertEquals(causes, ["1 of 2: Error: refused", "caused by Error: port closed", "2 of 2: TypeError: timed out"]);
+});
+
+Deno.test("describeError bounds causes in number and length, and ends where they lead back", () => {
+  const circle = new RangeError("circle");
+  circle.cause = new Error("half", { cause: circle });
+  assertEquals(describeError(circle).causes, ["caused by Error: half"]);
+  const many = new AggregateError(Array.from({ length: 50_000 }, () => new Error("x".repeat(9_000))), "many");
+  const { causes, stack } = describeError(many);
+  assertEquals([causes.length, causes.at(-1), stack.length <= 200], [10, "…", true]);
+  assertEquals(causes.every((line) => line.length <= 500), true);
 });
 
 Deno.test("describeError survives whatever is thrown", () => {
@@ -61,7 +76,12 @@ Deno.test("describeError survives whatever is thrown", () => {
     constructor: { get: broken },
     cause: { get: broken },
   });
-  assertEquals(describeError(hostile), { class: "Error", message: "(its message cannot be read)", stack: [] });
+  assertEquals(describeError(hostile), {
+    class: "Error",
+    message: "(its message cannot be read)",
+    causes: [],
+    stack: [],
+  });
   const trap = new Proxy(new Error("x"), { get: () => broken(), getPrototypeOf: () => broken() });
   assertEquals(describeError(trap).class, "NotAnError");
   for (const thrown of [null, undefined, 1, "text", Symbol("s"), {}, [], () => {}, Object.create(null)]) {

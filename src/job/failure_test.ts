@@ -7,12 +7,13 @@ import {
   failedPayload,
   type FailureFacts,
   type PastError,
+  readCauses,
   tryNumbers,
 } from "./failure.ts";
 import { parsePayload } from "./job.ts";
 
 const NOW = 1_700_000_000_123;
-const ERROR = { class: "Net::Timeout", message: "no answer", stack: ["at a (<x>:1:2)", "at b", "at c"] };
+const ERROR = { class: "Net::Timeout", message: "no answer", causes: [], stack: ["at a (<x>:1:2)", "at b", "at c"] };
 
 /** The text of the payload after a failure. */
 function failed(raw: string, more: Partial<FailureFacts> = {}): string {
@@ -44,7 +45,7 @@ Deno.test("A later failure counts on, keeps failed_at and sets retried_at", () =
 Deno.test("The last ten failures are kept, each with its own error, in their order and not too long", () => {
   let raw = `{"class":"A","args":[],"errors":[7,{"at":"x"},null]}`;
   for (let n = 1; n <= 12; n++) {
-    const error = { class: `E${n}`, message: `${n} `.padEnd(5_000, "\u{1f600}"), stack: [] };
+    const error = { class: `E${n}`, message: `${n} `.padEnd(5_000, "\u{1f600}"), causes: [], stack: [] };
     raw = failed(raw, { error, now: NOW + 1_000 * n });
   }
   const { errors } = JSON.parse(raw);
@@ -115,4 +116,19 @@ Deno.test("What is no packed stack is told by undefined, and a bomb does not go 
     assertEquals(decodeBacktrace(text), undefined);
   }
   assertEquals(decodeBacktrace(pack(`["${"x".repeat(5 * 1024 * 1024)}"]`)), undefined);
+});
+
+Deno.test("what led to a failure is kept with it and with its history, and a failure without causes leaves none", () => {
+  const causes = ["caused by Error: " + "x".repeat(400), "a", "b", "c"];
+  const first = failed('{"class":"A","args":[]}', { error: { ...ERROR, causes } });
+  const { error_causes, errors } = JSON.parse(first);
+  assertEquals(error_causes, causes);
+  assertEquals(errors[0].causes, [causes[0]!.slice(0, 200), "a", "b"]);
+  const second = JSON.parse(failed(first));
+  assertEquals([second.error_causes, second.errors[0].causes.length, second.errors[1].causes], [
+    undefined,
+    3,
+    undefined,
+  ]);
+  assertEquals([readCauses("no"), readCauses([1]), readCauses(error_causes).length], [[], [], 4]);
 });

@@ -39,6 +39,8 @@ export interface Payload {
   readonly error_class?: string;
   /** The latest failure: at most 10,000 characters. */
   readonly error_message?: string;
+  /** The latest failure: what led to it, a line for each cause or member. A field of ours. */
+  readonly error_causes?: readonly string[];
   /** The latest failure's stack, as `failure.ts` packs it. */
   readonly error_backtrace?: string;
   /** The latest failures, this one included: see `failure.ts`. */

@@ -23,7 +23,13 @@ export interface EndedJob {
   /** Why there is none, though the handler returned something. */
   readonly result_dropped?: string;
   /** What it failed with. */
-  readonly error?: { readonly class: string; readonly message: string; readonly stack?: readonly string[] };
+  readonly error?: {
+    readonly class: string;
+    readonly message: string;
+    /** What led to it, a line for each: `caused by TypeError: fetch failed`. */
+    readonly causes?: readonly string[];
+    readonly stack?: readonly string[];
+  };
   /** The try that ended it: 1 for the first. */
   readonly attempt?: number;
   /** When that try began. */

@@ -134,7 +134,7 @@ Deno.test("nothing a handler does brings the process down", async () => {
   const dead = JSON.parse((await bench.store.find(failing))[0]!.payload);
   assertEquals([dead.error_class, dead.retry_count], ["RangeError", 2]);
   const error = JSON.parse((await bench.store.find(missing))[0]!.payload);
-  assert(/this process knows .*Crash.*Fail/.test(error.error_message), "the message says which classes are known");
+  assert(/this worker has .*Crash.*Fail/.test(error.error_message), "the message says which classes are known");
   const late = await server.logged("Unhandled error", { class: "RejectLate" });
   assert(String(late.error).includes("too late"));
   await server.logged("Unhandled error", {}, 2);

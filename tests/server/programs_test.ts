@@ -77,7 +77,7 @@ Deno.test("a program that ignores TERM is killed at its timeout, with its grandc
     while :; do sleep 1000; done`;
   await using _server = await serve(bench, script, {}, { timeout: "3s" });
   const jid = await bench.push("Program", []);
-  assertEquals(await dead(bench, jid), ["Timeout", "Ran longer than the 3s it may take"]);
+  assertEquals(await dead(bench, jid), ["Timeout", "Ran for longer than its timeout of 3s"]);
   const pids = (await bench.readNotes()).map((line) => line.split(" ")[1]!);
   assertEquals(pids.length, 2);
   for (const pid of pids) {

@@ -20,7 +20,7 @@ Deno.test("an inline handler hears its timeout and fails with it; the push says 
   await using _server = await bench.server();
   const jid = await bench.push("Wait", [bench.notes], { timeout: "200ms", retry: 0 });
   const payload = await dead(bench, jid);
-  assertEquals([payload.error_class, payload.error_message], ["Timeout", "Ran longer than the 200ms it may take"]);
+  assertEquals([payload.error_class, payload.error_message], ["Timeout", "Ran for longer than its timeout of 200ms"]);
 });
 
 Deno.test("a handler that does not listen is reported and shown, keeps its lease, and fails when it ends", async () => {

@@ -2,7 +2,7 @@
 import { formatDuration } from "../../job/duration.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
-import { decodeBacktrace, readErrors, tryNumbers } from "../../job/failure.ts";
+import { decodeBacktrace, readCauses, readErrors, tryNumbers } from "../../job/failure.ts";
 import { getField } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import type { OpenStore } from "../../store/open.ts";
@@ -136,6 +136,7 @@ function describe(
     ["failed", payloadTime(payload.failed_at)],
     ["retried", payloadTime(payload.retried_at)],
     ["error", payload.error_class === undefined ? undefined : errorText(payload)],
+    ...lineRows("causes", readCauses(payload.error_causes)),
     ...lineRows("stack", decodeBacktrace(payload["error_backtrace"])),
     ...errorRows(payload.errors, payload.retry_count),
     ["rescues", payload.rescues],
@@ -160,6 +161,7 @@ function describeEnded(ended: EndedJob): string[] {
     ["progress", ended.progress],
     ["last line", ended.last_line],
     ["error", error && `${error.class}: ${error.message}`],
+    ...lineRows("causes", readCauses(error?.causes)),
     ...lineRows("stack", error?.stack),
     ...errorRows(payload?.["errors"], payload?.retry_count),
     ["result", ended.result_dropped ? `not kept: ${ended.result_dropped}` : stringifyLossless(ended.result)],
@@ -178,9 +180,9 @@ function failuresOf(retryCount: unknown, errors: unknown): string | undefined {
 function errorRows(errors: unknown, retryCount: unknown): [string, unknown][] {
   const found = readErrors(errors);
   const numbers = tryNumbers(found, typeof retryCount === "number" ? retryCount + 1 : 0);
-  return found.map(({ at, error_class, error_message }, i) => [
+  return found.map(({ at, error_class, error_message, causes }, i) => [
     i === 0 ? "tries" : "",
-    `${numbers[i]}. ${payloadTime(at)} ${error_class}: ${error_message}`,
+    [`${numbers[i]}. ${payloadTime(at)} ${error_class}: ${error_message}`, ...readCauses(causes)].join("; "),
   ]);
 }
 

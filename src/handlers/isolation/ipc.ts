@@ -16,6 +16,7 @@ export type ParentStore = Required<Pick<ClientStore, "enqueue" | "declaredClasse
 export interface ErrorFrame {
   readonly class: string;
   readonly message: string;
+  readonly causes: readonly string[];
   readonly stack: readonly string[];
   /** Of a `Snooze`. */
   readonly delayMs?: number;

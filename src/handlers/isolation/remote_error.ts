@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { describeError, verdictOf } from "../../job/errors.ts";
+import { CAUSES, describeError, verdictOf } from "../../job/errors.ts";
 import type { ErrorFrame } from "./ipc.ts";
 
 /** An error that was thrown in another process. Its name is that of the error there. */
@@ -13,11 +13,15 @@ export class RemoteError extends Error {
   /** Of a `Snooze`: milliseconds until the job runs again. */
   readonly delayMs?: number;
 
+  /** The lines of its causes, which stayed in that process. */
+  readonly [CAUSES]: readonly string[];
+
   /** The error of a frame. */
   constructor(frame: ErrorFrame) {
     super(frame.message);
     this.name = frame.class;
     this.stack = [`${frame.class}: ${frame.message}`, ...frame.stack].join("\n");
+    this[CAUSES] = frame.causes;
     if (frame.delayMs !== undefined) this.delayMs = frame.delayMs;
   }
 }

@@ -67,8 +67,9 @@ export class ResultRecorder {
     const ttlMs = this.#failureTtl(job.job);
     if (state === undefined || !(ttlMs > 0)) return outcome;
     if (state === "cancelled") return { ...outcome, ...this.#record(job, ttlMs, { state, since }) };
-    const { class: name, message, stack } = describeError(error);
-    const shown = { class: name, message, stack: stack.slice(0, MAX_STACK_LINES) };
+    const { class: name, message, causes, stack } = describeError(error);
+    const lines = stack.slice(0, MAX_STACK_LINES);
+    const shown = { class: name, message, ...(causes.length > 0 && { causes }), stack: lines };
     return { ...outcome, ...this.#record(job, ttlMs, { state, since, error: shown }) };
   }
 

@@ -106,8 +106,8 @@ export class Retrier {
       );
     }
     const failure = () => {
-      const { class: errorClass, message, stack } = describeError(error);
-      return { error: `${errorClass}: ${message}`, at: stack[0] };
+      const { class: errorClass, message, causes, stack } = describeError(error);
+      return { error: `${errorClass}: ${message}`, ...(causes.length > 0 && { causes }), at: stack[0] };
     };
     if (decision.kind === "retry") return log("warn", "Failed", () => ({ ...failure(), retryInMs: decision.delayMs }));
     // The handler discarded the job itself: no reason to alarm anyone.

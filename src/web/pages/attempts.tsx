@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readErrors, tryNumbers } from "../../job/failure.ts";
+import { readCauses, readErrors, tryNumbers } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { Time, type View } from "./view.tsx";
 
@@ -31,10 +31,10 @@ export function attemptsOf(payload: Failed, failures: number): Attempt[] {
   const errors = readErrors(payload.errors);
   if (errors.length > 0) {
     const numbers = tryNumbers(errors, failures);
-    return errors.map(({ at, error_class, error_message }, i) => ({
+    return errors.map(({ at, error_class, error_message, causes }, i) => ({
       number: numbers[i],
       at: readWireTime(at),
-      error: `${error_class}: ${error_message}`,
+      error: [`${error_class}: ${error_message}`, ...readCauses(causes)].join("; "),
     })).reverse();
   }
   if (typeof payload.error_class !== "string") return [];
@@ -97,4 +97,9 @@ export function LogTail({ lines, live = false }: { readonly lines: readonly stri
       <pre class="document" tabindex={0} aria-label="Log">{lines.join("\n")}</pre>
     </section>
   );
+}
+
+/** What led to an error, a line for each cause. */
+export function Causes({ lines }: { readonly lines: readonly string[] }) {
+  return lines.length === 0 ? null : <ul class="causes">{lines.map((line) => <li>{line}</li>)}</ul>;
 }

@@ -6,12 +6,13 @@
 import { formatDuration } from "../../job/duration.ts";
 import type { EndedJob } from "../../job/result.ts";
 import type { FinishedList } from "../read/results.ts";
+import { readCauses } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { endedState, logOf } from "../read/results.ts";
 import { argsLine, cut, document, text } from "../read/job_view.ts";
 import { Icon } from "./icons.tsx";
 import { Empty, link, Time, type View } from "./view.tsx";
-import { type Attempt, Attempts, attemptsOf, LogTail } from "./attempts.tsx";
+import { type Attempt, Attempts, attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
 import { StateDiagram } from "./states.tsx";
 
@@ -173,6 +174,7 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
             <p class="failure">
               <b>{text(job.error.class)}</b> {text(job.error.message)}
             </p>
+            <Causes lines={readCauses(job.error.causes)} />
             {job.error.stack && (
               <pre class="document" tabindex={0} aria-label="Stack">{job.error.stack.map(String).join("\n")}</pre>
             )}

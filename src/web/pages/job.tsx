@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readCauses } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
@@ -11,7 +12,7 @@ import { isoTime } from "../../text/times.ts";
 import { actionsIn } from "../read/job_sets.ts";
 import { cut, document, type JobView, text } from "../read/job_view.ts";
 import { ActionButton, Empty, Hidden, link, type View } from "./view.tsx";
-import { Attempts, attemptsOf, LogTail } from "./attempts.tsx";
+import { Attempts, attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { actionLabel, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { StateDiagram } from "./states.tsx";
@@ -79,6 +80,7 @@ function Detail({ view, detail }: { readonly view: View; readonly detail: JobDet
           <p class="failure">
             <b>{text(job.payload.error_class)}</b> {text(job.payload.error_message)}
           </p>
+          <Causes lines={readCauses(job.payload.error_causes)} />
           {backtrace.length > 0 && (
             <pre class="document" tabindex={0} aria-label="Backtrace">{backtrace.join("\n")}</pre>
           )}
@@ -187,7 +189,7 @@ function noteOf(entry: Entry, before: number | undefined, progress: string | und
 const MAX_FIELD_NAME_CHARS = 40;
 const TIMES = new Set(["created_at", "enqueued_at", "failed_at", "retried_at", "discarded_at"]);
 /** They stand elsewhere on the page. */
-const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_backtrace", "errors"]);
+const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_causes", "error_backtrace", "errors"]);
 
 function Fields({ job }: { readonly job: JobView }) {
   const rows = Object.entries(job.payload ?? {}).filter(([name]) => !ELSEWHERE.has(name)).slice(0, 200);

@@ -1,0 +1,9 @@
+import { assertEquals } from "@std/assert";
+import { describeError } from "../../job/errors.ts";
+import { errorFrame, RemoteError } from "./remote_error.ts";
+
+Deno.test("the causes of an error survive the border of a process", () => {
+  const thrown = new Error("outer", { cause: new TypeError("fetch failed") });
+  const remote = new RemoteError(JSON.parse(JSON.stringify(errorFrame(thrown))));
+  assertEquals(describeError(remote).causes, ["caused by TypeError: fetch failed"]);
+});
