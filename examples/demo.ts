@@ -3,7 +3,8 @@
  * what became of them.
  */
 import { Client } from "../src/client/client.ts";
-import { type OpenStore, openStore } from "../src/store/open.ts";
+import { openStore } from "../src/store/open.ts";
+import type { Store } from "../src/store/admin/store.ts";
 
 const say = (text: string) => console.log(`\x1b[1m${text}\x1b[0m`);
 const folder = await Deno.makeTempDir({ prefix: "jobs-demo-" });
@@ -19,7 +20,7 @@ const server = new Deno.Command(Deno.execPath(), {
 let failed = false;
 try {
   await using store = await openStore(url);
-  await until(store, async () => (await store.processes()).length === 1);
+  await until(store, async () => (await store.workers.list()).length === 1);
 
   say("Pushing: 30 quick, 5 slow, 2 that fail twice, 3 for later, 1 invoice, 1 that dies");
   const client = new Client({ store });
@@ -32,10 +33,10 @@ try {
   await client.push({ class: "Doomed", args: [], retry: 0 });
 
   await until(store, async () => {
-    const { enqueued, scheduled, retry, leased } = await store.stats();
+    const { enqueued, scheduled, retry, leased } = await store.admin.stats();
     return enqueued + scheduled + retry + leased === 0;
   });
-  const { processed, failed: failures, dead } = await store.stats();
+  const { processed, failed: failures, dead } = await store.admin.stats();
   // 42 jobs; each Flaky takes three tries.
   say(`Done: ${processed} tries, ${failures} failures, ${dead} dead job; nothing lost`);
   failed = processed !== 46 || failures !== 5 || dead !== 1;
@@ -50,9 +51,9 @@ else say("Now try it yourself: make run, and in another terminal: ./jobs push Gr
 Deno.exit(failed ? 1 : 0);
 
 /** Looks again and again, until it is so; a minute at most. */
-async function until(store: OpenStore, isSo: () => Promise<boolean>): Promise<void> {
+async function until(store: Store, isSo: () => Promise<boolean>): Promise<void> {
   for (let i = 0; !await isSo(); i++) {
-    if (i === 600) throw new Error(`Nothing happens any more: ${JSON.stringify(await store.stats())}`);
+    if (i === 600) throw new Error(`Nothing happens any more: ${JSON.stringify(await store.admin.stats())}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -11,9 +11,9 @@ Deno.test("what is pushed is in its place, under the jid that push gave", async 
   const now = await client.push("Now", [{ id: 2n ** 60n }], { queue: "low" });
   const later = await client.push("Later", [], { in: "5m" });
   const past = await client.push("Past", [], { at: "2001-02-03T04:05Z" });
-  const places = await Promise.all([now, later, past].map(async (jid) => (await store.find(jid!))[0]?.place));
+  const places = await Promise.all([now, later, past].map(async (jid) => (await store.admin.find([jid!]))[0]?.place));
   assertEquals(places, [{ in: "queue", queue: "low" }, { in: "scheduled" }, { in: "queue", queue: "default" }]);
-  const [entry] = await store.find(now!);
+  const [entry] = await store.admin.find([now!]);
   assertEquals(entry!.payload.includes(`"args":[{"id":1152921504606846976}]`), true);
 });
 
@@ -23,7 +23,7 @@ Deno.test("what is refused leaves nothing in the store", async () => {
   const client = new Client({ store });
   const refused = [{ class: "A" }, { class: "A", args: [NaN] }, { class: "A", args: [], queue: "a b" }];
   for (const job of refused) await assertRejects(() => client.push(job as unknown as JobRequest), InvalidPayload);
-  const { enqueued, scheduled, queues } = await store.stats();
+  const { enqueued, scheduled, queues } = await store.admin.stats();
   assertEquals([enqueued, scheduled, queues], [0, 0, []]);
 });
 
@@ -35,8 +35,8 @@ Deno.test("of thousands, each job has its own answer, and all that were taken ar
   const results = await client.pushBulk({ class: "A", args });
   const jids = results.flatMap((result) => result.jid ?? []);
   assertEquals([results.length, jids.length, new Set(jids).size], [2_500, 2_497, 2_497]);
-  assertEquals((await store.stats()).enqueued, 2_497);
-  const { entries } = await store.page({ in: "queue", queue: "default" }, { limit: 10 });
+  assertEquals((await store.admin.stats()).enqueued, 2_497);
+  const { entries } = await store.admin.page({ in: "queue", queue: "default" }, { limit: 10 });
   assertEquals(entries.map((entry) => JSON.parse(entry.payload).args[0]), [0, 1, 2, 3, 4, 5, 6, 8, 9, 10]);
 });
 

@@ -6,7 +6,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Place } from "../src/store/admin/admin.ts";
 import { MigrateError, type MigrateProgress, migrateStore } from "../src/store/migrate.ts";
-import { type OpenStore, openStore } from "../src/store/open.ts";
+import { openStore } from "../src/store/open.ts";
 import { openSqliteTestStore } from "./support/stores.ts";
 import { temporaryFolder } from "./support/process.ts";
 import { startRedis } from "./support/redis.ts";
@@ -22,13 +22,15 @@ import {
   register,
   takeUpTo,
 } from "./store_contract/jobs.ts";
+import type { Store } from "../src/store/admin/store.ts";
+import { interceptStore } from "./support/intercept.ts";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
 /** A store on each side, both empty, and time on the SQLite side. */
 async function openBoth(): Promise<
-  { sqlite: OpenStore; redis: OpenStore; advance(ms: number): void } & AsyncDisposable
+  { sqlite: Store; redis: Store; advance(ms: number): void } & AsyncDisposable
 > {
   await redis.cli("FLUSHALL");
   const sqlite = await openSqliteTestStore();
@@ -53,7 +55,7 @@ const PLACES: Place[] = [
 ];
 
 /** Everything a store has, place by place. */
-async function everything(store: OpenStore): Promise<unknown[]> {
+async function everything(store: Store): Promise<unknown[]> {
   return await Promise.all(PLACES.map(async (place) => {
     const all = await entries(store, place);
     return all.map(({ payload, at }) => [payload.trimEnd(), at]);
@@ -61,11 +63,11 @@ async function everything(store: OpenStore): Promise<unknown[]> {
 }
 
 /** Some of everything. */
-async function fill(store: OpenStore): Promise<void> {
+async function fill(store: Store): Promise<void> {
   const owner = await register(store);
   await inRetry(store, owner, jobs(10, 12), HOUR_MS);
   await inDead(store, owner, jobs(20, 22));
-  await store.enqueue([
+  await store.jobs.enqueue([
     ...jobs(30, 32, { delayMs: HOUR_MS }),
     ...jobs(40, 1_250),
     job(5_000, {
@@ -73,7 +75,7 @@ async function fill(store: OpenStore): Promise<void> {
       payload: '{"class":"A","args":[1.0,12345678901234567890],"queue":"mail","jid":"big"}',
     }),
   ]);
-  await store.deregister(owner);
+  await store.workers.deregister(owner);
 }
 
 for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true]] as const) {
@@ -81,12 +83,12 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
     await fill(from);
-    await from.pause("mail");
-    await from.pause("default", HOUR_MS);
+    await from.admin.pause("mail");
+    await from.admin.pause("default", HOUR_MS);
     const limit = { running: 3, starts: { count: 5, perMs: HOUR_MS } };
-    await from.limit("mail", limit);
-    await from.limit("default", limit);
-    await to.limit("default", { running: 1 });
+    await from.admin.limit("mail", limit);
+    await from.admin.limit("default", limit);
+    await to.admin.limit("default", { running: 1 });
     const before = await everything(from);
     const told: MigrateProgress[] = [];
     const result = await migrateStore(from, to, { onProgress: (progress) => told.push(progress) });
@@ -94,14 +96,14 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assertEquals(await everything(to), before);
     assertEquals((await everything(from)).flat(), []);
     assertEquals(
-      (await to.queues()).map(({ name, paused, pausedForMs }) => [name, paused, pausedForMs !== undefined]),
+      (await to.admin.stats()).queues.map(({ name, paused, pausedForMs }) => [name, paused, pausedForMs !== undefined]),
       [["default", true, true], ["mail", true, false]],
     );
-    assertEquals((await to.queues()).map((queue) => queue.limit), [
+    assertEquals((await to.admin.stats()).queues.map((queue) => queue.limit), [
       { running: 1, taken: 0, started: 0, freeInMs: 0 },
       { ...limit, taken: 0, started: 0, freeInMs: 0 },
     ]);
-    assertEquals((await from.queues()).filter((queue) => queue.limit), []);
+    assertEquals((await from.admin.stats()).queues.filter((queue) => queue.limit), []);
     assertEquals(told.at(-1), { moved: 1_221, total: 1_221 });
     assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
   });
@@ -110,9 +112,9 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
-      await from.enqueue(jobs(1, 2));
+      await from.jobs.enqueue(jobs(1, 2));
       const queues = ["*", "default", "empty"];
-      for (const queue of queues) await from.pause(queue);
+      for (const queue of queues) await from.admin.pause(queue);
       const dying = mortal(n);
       const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
         if (!(error instanceof Killed)) throw error;
@@ -121,7 +123,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       for (const queue of queues) assert(here.includes(queue) || there.includes(queue), `killed at step ${n}`);
       await migrateStore(from, to);
       assertEquals([await pausedIn(from), await pausedIn(to)], [[], queues], `killed at step ${n}`);
-      await to.resume("default");
+      await to.admin.pause("default", 0);
       await migrateStore(to, from);
       assertEquals(await pausedIn(from), ["*", "empty"]);
       if (done) break;
@@ -135,8 +137,8 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
       const owner = await register(from);
       await inRetry(from, owner, jobs(10, 11), HOUR_MS);
-      await from.enqueue([...jobs(1, 3), job(1), job(1), job(30, { delayMs: HOUR_MS })]);
-      await from.deregister(owner);
+      await from.jobs.enqueue([...jobs(1, 3), job(1), job(1), job(30, { delayMs: HOUR_MS })]);
+      await from.workers.deregister(owner);
       const before = await everything(from);
       const dying = mortal(n);
       const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
@@ -155,13 +157,13 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
-      await from.enqueue(Array.from({ length: 160 }, () => job(1, alike)));
+      await from.jobs.enqueue(Array.from({ length: 160 }, () => job(1, alike)));
       const dying = mortal(n);
       const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
         if (!(error instanceof Killed)) throw error;
       });
       await migrateStore(from, to);
-      const sizes = [(await from.stats()).enqueued, (await to.stats()).enqueued];
+      const sizes = [(await from.admin.stats()).enqueued, (await to.admin.stats()).enqueued];
       assertEquals(sizes, [0, 160], `killed at step ${n}`);
       if (done) break;
     }
@@ -170,22 +172,22 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
 
 Deno.test("move: the target may be working, and what it has finished does not come back", async () => {
   await using t = await openBoth();
-  await t.sqlite.enqueue(jobs(1, 3));
+  await t.sqlite.jobs.enqueue(jobs(1, 3));
   const dying = mortal(3); // after the first batch came in
   await assertRejects(() => migrateStore(t.sqlite, dying.wrap(t.redis)), Killed);
   const owner = await register(t.redis);
   const leases = await takeUpTo(t.redis, owner);
   assertEquals(leases.length, 3);
-  await t.redis.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+  await t.redis.jobs.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
   await migrateStore(t.sqlite, t.redis);
-  assertEquals((await t.redis.stats()).enqueued, 0);
-  assertEquals((await t.sqlite.stats()).enqueued, 0);
+  assertEquals((await t.redis.admin.stats()).enqueued, 0);
+  assertEquals((await t.sqlite.admin.stats()).enqueued, 0);
 });
 
 Deno.test("move: behind what the target has", async () => {
   await using t = await openBoth();
-  await t.redis.enqueue([job(1)]);
-  await t.sqlite.enqueue([job(2), job(3)]);
+  await t.redis.jobs.enqueue([job(1)]);
+  await t.sqlite.jobs.enqueue([job(2), job(3)]);
   await migrateStore(t.sqlite, t.redis);
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
 });
@@ -193,10 +195,10 @@ Deno.test("move: behind what the target has", async () => {
 Deno.test("move: not while somebody works on the source; what the dead had goes along", async () => {
   await using t = await openBoth();
   const owner = await register(t.sqlite);
-  await t.sqlite.enqueue(jobs(1, 3));
+  await t.sqlite.jobs.enqueue(jobs(1, 3));
   await takeUpTo(t.sqlite, owner, 2);
   await assertRejects(() => migrateStore(t.sqlite, t.redis), MigrateError, `stop ${owner} first`);
-  assertEquals((await t.redis.stats()).enqueued, 0);
+  assertEquals((await t.redis.admin.stats()).enqueued, 0);
   t.advance(LAPSE_MS);
   assertEquals((await migrateStore(t.sqlite, t.redis)).jobs, 3);
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
@@ -206,48 +208,48 @@ Deno.test("move: a unique lock goes along", async () => {
   await using t = await openBoth();
   const payload = '{"class":"A","args":[],"queue":"default","jid":"a","unique_key":"k","unique_for":3600}';
   const locked = { jid: "a", queue: "default", payload, unique: { key: "k", ttlMs: HOUR_MS } };
-  await t.sqlite.enqueue([locked]);
+  await t.sqlite.jobs.enqueue([locked]);
   await migrateStore(t.sqlite, t.redis);
-  assertEquals(await t.redis.enqueue([{ ...locked, jid: "b" }]), [{ stored: false, holder: "a" }]);
-  assertEquals(await t.sqlite.enqueue([{ ...locked, jid: "b" }]), [{ stored: true }]);
+  assertEquals(await t.redis.jobs.enqueue([{ ...locked, jid: "b" }]), [{ stored: false, holder: "a" }]);
+  assertEquals(await t.sqlite.jobs.enqueue([{ ...locked, jid: "b" }]), [{ stored: true }]);
 });
 
 Deno.test("move: the crontab goes along, with what is remembered of it, unless the target has the entry", async () => {
   await using t = await openBoth();
   const write = { version: 0, jobs: [], awaited: false };
-  await t.sqlite.cronWrite([
+  await t.sqlite.cron.write([
     { ...write, name: "a", definition: "d-a", state: "s-a", records: ["1", "2"] },
     { ...write, name: "b", definition: "d-b", state: "s-b", records: [] },
   ]);
-  await t.redis.cronWrite([{ ...write, name: "b", definition: "own", state: "own", records: [] }]);
+  await t.redis.cron.write([{ ...write, name: "b", definition: "own", state: "own", records: [] }]);
   assertEquals(await migrateStore(t.sqlite, t.redis), { jobs: 0, cron: 2 });
-  const moved = (await t.redis.cronRead()).entries;
+  const moved = (await t.redis.cron.read()).entries;
   assertEquals(moved.map(({ name, definition, state }) => [name, definition, state]), [["a", "d-a", "s-a"], [
     "b",
     "own",
     "own",
   ]]);
-  assertEquals(await t.redis.cronHistory("a", 10), ["2", "1"]);
-  assertEquals((await t.sqlite.cronRead()).entries, []);
+  assertEquals(await t.redis.cron.history("a", 10), ["2", "1"]);
+  assertEquals((await t.sqlite.cron.read()).entries, []);
 });
 
 Deno.test("move: stopped by its signal, the rest stays", async () => {
   await using t = await openBoth();
-  await t.sqlite.enqueue(jobs(1, 1_200));
+  await t.sqlite.jobs.enqueue(jobs(1, 1_200));
   const stop = new AbortController();
   await assertRejects(
     () => migrateStore(t.sqlite, t.redis, { signal: stop.signal, onProgress: () => stop.abort(new Error("enough")) }),
     Error,
     "enough",
   );
-  const [here, there] = [await t.sqlite.stats(), await t.redis.stats()];
+  const [here, there] = [await t.sqlite.admin.stats(), await t.redis.admin.stats()];
   assertEquals(here.enqueued + there.enqueued, 1_200);
   assertEquals((await migrateStore(t.sqlite, t.redis)).jobs, here.enqueued);
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), jobs(1, 1_200).map((_, i) => i + 1));
 });
 
-async function pausedIn(store: OpenStore): Promise<string[]> {
-  return (await store.queues()).filter(({ paused }) => paused).map(({ name }) => name);
+async function pausedIn(store: Store): Promise<string[]> {
+  return (await store.admin.stats()).queues.filter(({ paused }) => paused).map(({ name }) => name);
 }
 
 Deno.test("move: not from a store to itself, whatever its addresses; nothing is changed", async () => {
@@ -262,19 +264,19 @@ Deno.test("move: not from a store to itself, whatever its addresses; nothing is 
   ];
   for (const [one, other] of pairs) {
     await using from = await openStore(one!);
-    await from.enqueue([job(1)]);
+    await from.jobs.enqueue([job(1)]);
     await using to = await openStore(other!);
     await assertRejects(() => migrateStore(from, to), MigrateError, "are one and the same store; wanted: two");
     assertEquals(await numbersIn(from, { in: "queue", queue: "default" }), [1]);
-    await from.editSome({ in: "queue", queue: "default" }, "delete", 1);
+    await from.admin.editSome({ in: "queue", queue: "default" }, "delete", 1);
   }
-  assertEquals(await redis.cli("KEYS", "jobs:adopted:*"), "");
+  assertEquals(await redis.cli("KEYS", "jobs:imported:*"), "");
 });
 
 Deno.test("move: from one database of a server to another", async () => {
   await using t = await openBoth();
   await using other = await openStore(`redis://127.0.0.1:${redis.port}/1`);
-  await t.redis.enqueue(jobs(1, 3));
+  await t.redis.jobs.enqueue(jobs(1, 3));
   assertEquals((await migrateStore(t.redis, other)).jobs, 3);
 });
 
@@ -282,23 +284,20 @@ Deno.test("move: from one database of a server to another", async () => {
 class Killed extends Error {}
 
 /** Stores whose user dies at the n-th of its changes: even n right before it, odd n right after it. */
-function mortal(n: number): { wrap(store: OpenStore): OpenStore } {
+function mortal(n: number): { wrap(store: Store): Store } {
   let steps = 0;
-  const changes = ["announce", "adopt", "depart", "edit", "forget", "cronWrite", "cronRemove", "pause", "resume"];
+  const changes = [
+    ...["announce", "importJobs", "removeAnnounced", "forgetKey"].map((verb) => `migration.${verb}`),
+    ...["admin.edit", "admin.pause", "cron.write", "cron.remove"],
+  ];
   return {
     wrap: (store) =>
-      new Proxy(store, {
-        get(target, name) {
-          const value = Reflect.get(target, name);
-          if (typeof value !== "function") return value;
-          return async (...args: unknown[]) => {
-            const counts = changes.includes(String(name));
-            if (counts && steps++ === n) throw new Killed();
-            const result = await value.apply(target, args);
-            if (counts && steps++ === n) throw new Killed();
-            return result;
-          };
-        },
+      interceptStore(store, async ({ verb, pass }) => {
+        const counts = changes.includes(verb);
+        if (counts && steps++ === n) throw new Killed();
+        const result = await pass();
+        if (counts && steps++ === n) throw new Killed();
+        return result;
       }),
   };
 }

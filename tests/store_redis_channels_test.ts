@@ -14,11 +14,11 @@ Deno.test("redis: a link comes back also where it may no longer hear its channel
   await redis.cli("ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "&*", "+@all");
   await using store = await openStore(`redis://bob:s3cret@127.0.0.1:${redis.port}`, { waitMs: 2_000 });
   const stop = new AbortController();
-  const waiting = store.waitForResult("a job that never ends", stop.signal);
+  const waiting = store.results.wait("a job that never ends", stop.signal);
   await until(async () => (await redis.cli("PUBSUB", "CHANNELS")).includes("jobs:"), "it listens");
   // The permission is taken away, and with it the connection.
   await redis.cli("ACL", "SETUSER", "bob", "resetchannels");
-  await until(() => store.enqueue([job(1)]).then(() => true, () => false), "it pushes again");
+  await until(() => store.jobs.enqueue([job(1)]).then(() => true, () => false), "it pushes again");
   const connections = (await redis.cli("CLIENT", "LIST", "TYPE", "normal")).split("\n").filter((line) =>
     line.includes("user=bob")
   );

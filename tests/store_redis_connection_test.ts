@@ -20,8 +20,8 @@ import { job } from "./store_contract/jobs.ts";
 /** Opens, pushes, and closes: that all is well. */
 async function works(url: string): Promise<void> {
   await using store = await openStore(url);
-  assertEquals(await store.enqueue([job(1)]), [{ stored: true }]);
-  assertEquals((await store.stats()).enqueued, 1);
+  assertEquals(await store.jobs.enqueue([job(1)]), [{ stored: true }]);
+  assertEquals((await store.admin.stats()).enqueued, 1);
 }
 
 /** That the act fails with this code, and with every one of these in its one line. */
@@ -58,8 +58,8 @@ Deno.test("redis: a user who may not publish still pushes", async () => {
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "resetchannels", "+@all");
   await using store = await openStore(`redis://bob:s3cret@127.0.0.1:${redis.port}`);
-  assertEquals(await store.enqueue([job(1, { delayMs: 60_000 })]), [{ stored: true }]);
-  await store.resume("default");
+  assertEquals(await store.jobs.enqueue([job(1, { delayMs: 60_000 })]), [{ stored: true }]);
+  await store.admin.pause("default", 0);
 });
 
 Deno.test("redis: a database by its number", async () => {
@@ -186,10 +186,10 @@ Deno.test("redis: another program's keys, and a server that throws jobs away", a
   await redis.cli("DEL", "retry");
   await redis.cli("SET", "queue:default", "x");
   await using store = await openStore(redis.url);
-  const mixed = Promise.allSettled([store.enqueue([job(1)]), store.enqueue([job(2, { queue: "mail" })])]);
+  const mixed = Promise.allSettled([store.jobs.enqueue([job(1)]), store.jobs.enqueue([job(2, { queue: "mail" })])]);
   const [bad, good] = await mixed;
   assertEquals([bad.status, good.status], ["rejected", "fulfilled"]);
-  await fails(() => store.enqueue([job(1, { queue: "mail" }), job(2)]), "wrong", "value of another type");
+  await fails(() => store.jobs.enqueue([job(1, { queue: "mail" }), job(2)]), "wrong", "value of another type");
   assertEquals(await redis.cli("LLEN", "queue:mail"), "1");
 
   await redis.cli("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
@@ -213,13 +213,13 @@ Deno.test("redis: a version that is too old", async () => {
 Deno.test("redis: no memory left: pushes are refused whole, work goes on", async () => {
   await using redis = await startRedis();
   await using store = await openStore(redis.url);
-  await store.beat({ ...(await import("./store_contract/jobs.ts")).processRecord("h:1:a") }, 60_000);
-  await store.enqueue([job(1), job(2)]);
-  const leases = await store.take({ queues: ["default"], limit: 1, owner: "h:1:a" });
+  await store.workers.heartbeat({ ...(await import("./store_contract/jobs.ts")).processRecord("h:1:a") }, 60_000);
+  await store.jobs.enqueue([job(1), job(2)]);
+  const leases = await store.jobs.take({ queues: ["default"], limit: 1, owner: "h:1:a" });
   await redis.cli("CONFIG", "SET", "maxmemory", "1mb");
-  await fails(() => store.enqueue([job(3), job(4, { delayMs: 1_000 })]), "full", "no memory left", "maxmemory");
+  await fails(() => store.jobs.enqueue([job(3), job(4, { delayMs: 1_000 })]), "full", "no memory left", "maxmemory");
   assertEquals(
-    await store.settle("h:1:a", [{
+    await store.jobs.settle("h:1:a", [{
       kind: "retry",
       token: leases[0]!.token,
       delayMs: 1_000,
@@ -227,9 +227,9 @@ Deno.test("redis: no memory left: pushes are refused whole, work goes on", async
     }]),
     { lost: [], dropped: 0 },
   );
-  const [next] = await store.take({ queues: ["default"], limit: 1, owner: "h:1:a" });
-  await store.settle("h:1:a", [{ kind: "ack", token: next!.token }]);
-  const { enqueued, scheduled, retry, leased } = await store.stats();
+  const [next] = await store.jobs.take({ queues: ["default"], limit: 1, owner: "h:1:a" });
+  await store.jobs.settle("h:1:a", [{ kind: "ack", token: next!.token }]);
+  const { enqueued, scheduled, retry, leased } = await store.admin.stats();
   assertEquals({ enqueued, scheduled, retry, leased }, { enqueued: 0, scheduled: 0, retry: 1, leased: 0 });
 });
 
@@ -237,14 +237,14 @@ Deno.test("redis: down and up again: one line each, and calls in between wait", 
   await using redis = await startRedis({ aof: "always" });
   const { lines, log } = collectLog();
   await using store = await openStore(redis.url, { log });
-  await store.enqueue([job(1)]);
+  await store.jobs.enqueue([job(1)]);
   await redis.kill();
   await until(() => lines.length === 1);
   assertStringIncludes(lines[0]!, `warn: Connection to Redis at "${redis.url}" lost, reconnecting: `);
-  const waiting = store.enqueue([job(2)]);
+  const waiting = store.jobs.enqueue([job(2)]);
   await redis.start();
   assertEquals(await waiting, [{ stored: true }]);
-  assertEquals((await store.stats()).enqueued, 2);
+  assertEquals((await store.admin.stats()).enqueued, 2);
   assertEquals(lines.length, 2);
   assert(/^info: Connection to Redis at ".*" is back after \d+\.\d s$/.test(lines[1]!), lines[1]);
 });
@@ -253,23 +253,23 @@ Deno.test("redis: down for longer than a call waits: it fails, later ones succee
   await using redis = await startRedis({ aof: "always" });
   await using store = await openStore(redis.url, { waitMs: 2_000 });
   await redis.kill();
-  await fails(() => store.enqueue([job(1)]), "unavailable", "cannot be reached", redis.url);
-  await fails(() => store.take({ queues: ["default"], limit: 1, owner: "h:1:a" }), "unavailable");
+  await fails(() => store.jobs.enqueue([job(1)]), "unavailable", "cannot be reached", redis.url);
+  await fails(() => store.jobs.take({ queues: ["default"], limit: 1, owner: "h:1:a" }), "unavailable");
   await redis.start();
-  await until(async () => (await store.enqueue([job(2)]).catch(() => undefined)) !== undefined);
+  await until(async () => (await store.jobs.enqueue([job(2)]).catch(() => undefined)) !== undefined);
 });
 
 Deno.test("redis: still loading its data: calls wait for it", async () => {
   await using redis = await startRedis({ aof: "always", config: { "key-load-delay": "10000" } });
   await redis.cli("CONFIG", "SET", "key-load-delay", "0");
   await using store = await openStore(redis.url);
-  for (let i = 0; i < 200; i++) await store.enqueue([job(i, { queue: `q${i}` })]);
+  for (let i = 0; i < 200; i++) await store.jobs.enqueue([job(i, { queue: `q${i}` })]);
   await redis.cli("BGREWRITEAOF");
   await until(async () => (await redis.cli("INFO", "persistence")).includes("aof_rewrite_in_progress:0"));
   await redis.kill();
   await redis.start();
   assertStringIncludes(await redis.cli("PING").catch((error: Error) => error.message), "LOADING");
-  assertEquals((await store.stats()).enqueued, 200);
+  assertEquals((await store.admin.stats()).enqueued, 200);
 });
 
 Deno.test("redis: a replica after a failover: it connects anew, and finds the new master", async () => {
@@ -280,12 +280,12 @@ Deno.test("redis: a replica after a failover: it connects anew, and finds the ne
   let target = one.port;
   await using proxy = await TcpProxy.start(() => target);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}`);
-  await store.enqueue([job(1)]);
+  await store.jobs.enqueue([job(1)]);
   await until(async () => (await two.cli("LLEN", "queue:default")) === "1");
   await two.cli("REPLICAOF", "NO", "ONE");
   await one.cli("REPLICAOF", "127.0.0.1", `${two.port}`);
   target = two.port;
-  assertEquals(await store.enqueue([job(2)]), [{ stored: true }]);
+  assertEquals(await store.jobs.enqueue([job(2)]), [{ stored: true }]);
   assertEquals(await two.cli("LLEN", "queue:default"), "2");
 });
 
@@ -305,10 +305,10 @@ Deno.test("redis: Sentinel names the master, and the next one when it dies", asy
   const { lines, log } = collectLog();
   const nodes = `127.0.0.1:${freePort()},127.0.0.1:${sentinel.port}`;
   await using store = await openStore(`redis+sentinel://${nodes}/mymaster/1`, { log, waitMs: 60_000 });
-  await store.enqueue([job(1)]);
+  await store.jobs.enqueue([job(1)]);
   await until(async () => (await two.cli("-n", "1", "LLEN", "queue:default")) === "1");
   await one.kill();
-  assertEquals(await store.enqueue([job(2)]), [{ stored: true }]);
+  assertEquals(await store.jobs.enqueue([job(2)]), [{ stored: true }]);
   assertEquals(await two.cli("-n", "1", "LLEN", "queue:default"), "2");
   assertEquals(lines.length, 2);
   await fails(
@@ -373,13 +373,13 @@ Deno.test("redis: a call that is too large fails for good, and those sent with i
   const payload = `{"class":"HardJob","args":["${"x".repeat(1_000_000)}"]}`;
   const tooLarge = Array.from({ length: 600 }, (_, i) => job(i, { payload }));
   const pushes = Promise.all([
-    store.enqueue([job(1_000)]),
-    fails(() => store.enqueue(tooLarge), "large", "601 MB", "at most 537 MB", "fewer or smaller jobs"),
-    store.enqueue([job(1_001)]),
+    store.jobs.enqueue([job(1_000)]),
+    fails(() => store.jobs.enqueue(tooLarge), "large", "601 MB", "at most 537 MB", "fewer or smaller jobs"),
+    store.jobs.enqueue([job(1_001)]),
   ]);
   const [before, , after] = await pushes;
   assertEquals([before, after], [[{ stored: true }], [{ stored: true }]]);
-  assertEquals((await store.stats()).enqueued, 2);
+  assertEquals((await store.admin.stats()).enqueued, 2);
 });
 
 Deno.test("redis: a large command arrives whole, and in its order among small ones", async () => {

@@ -6,20 +6,21 @@ import { openStore } from "../src/store/open.ts";
 import { job, numbersIn } from "./store_contract/jobs.ts";
 import { startRedis } from "./support/redis.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
+import { interceptStore } from "./support/intercept.ts";
 
 Deno.test("redis: an occurrence whose answer was lost is stored once, and answered as if it had not been lost", async () => {
   await using redis = await startRedis();
   await using proxy = await TcpProxy.start(redis.port);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}/0`);
   const write = { name: "a", definition: "d", awaited: false, records: ["{}"] };
-  const [version] = await store.cronWrite([{ ...write, version: 0, state: "s0", jobs: [] }]);
+  const [version] = await store.cron.write([{ ...write, version: 0, state: "s0", jobs: [] }]);
   proxy.cutNextAnswer();
-  const again = await store.cronWrite([{ ...write, version: version!, state: "s1", jobs: [job(1)] }]);
-  const entries = (await store.cronRead()).entries;
+  const again = await store.cron.write([{ ...write, version: version!, state: "s1", jobs: [job(1)] }]);
+  const entries = (await store.cron.read()).entries;
   assertEquals(again, [entries[0]!.version]);
   assertEquals(entries.map(({ state, live }) => [state, live]), [["s1", job(1).jid]]);
   assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [1]);
-  assertEquals(await store.cronHistory("a", 10), ["{}", "{}"]);
+  assertEquals(await store.cron.history("a", 10), ["{}", "{}"]);
 });
 
 Deno.test("redis: a cron entry that is run by hand enqueues one job when the answer is lost", async () => {
@@ -29,17 +30,14 @@ Deno.test("redis: a cron entry that is run by hand enqueues one job when the ans
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({ name: "a", rule: "0 0 1 1 *", class: "HardJob" });
   let writes = 0;
-  const losing: typeof store.cronWrite = (...args) => {
+  const lossy = interceptStore(store, ({ verb, pass }) => {
     // The reading before it must be answered.
-    if (++writes === 1) proxy.cutNextAnswer();
-    return store.cronWrite(...args);
-  };
-  const lossy = new Proxy(store, {
-    get: (target, name) => name === "cronWrite" ? losing : Reflect.get(target, name).bind?.(target),
+    if (verb === "cron.write" && ++writes === 1) proxy.cutNextAnswer();
+    return pass();
   });
   const jid = await new Crontab({ store: lossy, client: new Client({ store }) }).run("a");
   assertEquals(proxy.accepted, 2);
-  const { entries } = await store.page({ in: "queue", queue: "default" });
+  const { entries } = await store.admin.page({ in: "queue", queue: "default" });
   assertEquals(entries.map(({ payload }) => JSON.parse(payload).jid), [jid]);
   assertEquals(writes, 1);
 });
@@ -49,10 +47,10 @@ Deno.test("redis: a cron entry is removed when the answer is lost", async () => 
   await using proxy = await TcpProxy.start(redis.port);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}/0`);
   const write = { name: "a", definition: "d", awaited: false, records: [], state: "s", jobs: [] };
-  const [version] = await store.cronWrite([{ ...write, version: 0 }]);
+  const [version] = await store.cron.write([{ ...write, version: 0 }]);
   // So that Redis has the script.
-  assertEquals(await store.cronRemove("a", version! + 1), false);
+  assertEquals(await store.cron.remove("a", version! + 1), false);
   proxy.cutNextAnswer();
-  assertEquals(await store.cronRemove("a", version!), true);
-  assertEquals((await store.cronRead()).entries, []);
+  assertEquals(await store.cron.remove("a", version!), true);
+  assertEquals((await store.cron.read()).entries, []);
 });

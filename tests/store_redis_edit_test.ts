@@ -8,18 +8,19 @@ import { assert, assertEquals } from "@std/assert";
 import { getField } from "../src/job/raw.ts";
 import { cancelJob } from "../src/store/ops/cancel.ts";
 import type { Place } from "../src/store/admin/admin.ts";
-import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
+import { openStore, type StoreOptions } from "../src/store/open.ts";
 import { entries, HOUR_MS, jid, job, jobs, numbers, register, takeUpTo } from "./store_contract/jobs.ts";
 import { digestOf, formatRef } from "../src/store/redis/refs.ts";
 import { startRedis } from "./support/redis.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
+import type { Store } from "../src/store/admin/store.ts";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
 const QUEUE: Place = { in: "queue", queue: "default" };
 
-async function openEmpty(options: StoreOptions = {}): Promise<OpenStore> {
+async function openEmpty(options: StoreOptions = {}): Promise<Store> {
   await redis.cli("FLUSHALL");
   return await openStore(redis.url, options);
 }
@@ -79,10 +80,10 @@ Deno.test("redis edit: deletes jobs near the front of a queue in one walk", asyn
   await fill(3_000);
   const front = refsAt(0, 99);
   const commands = await commandsDuring(async () => {
-    assertEquals(await store.edit(front, "delete"), 100);
+    assertEquals(await store.admin.edit(front, "delete"), 100);
   });
   assertEquals(walksOf(commands), [{ walks: ["-100"], marks: 100 }]);
-  assertEquals(numbers((await store.page(QUEUE, { limit: 2 })).entries), [101, 102]);
+  assertEquals(numbers((await store.admin.page(QUEUE, { limit: 2 })).entries), [101, 102]);
 });
 
 Deno.test("redis edit: deletes jobs deep in a queue with one walk for 20, from the nearer end", async () => {
@@ -90,14 +91,14 @@ Deno.test("redis edit: deletes jobs deep in a queue with one walk for 20, from t
   await fill(5_000);
   const deep = [...refsAt(2_100, 2_129), ...refsAt(4_000, 4_029)];
   const commands = await commandsDuring(async () => {
-    assertEquals(await store.edit(deep, "delete"), 60);
+    assertEquals(await store.admin.edit(deep, "delete"), 60);
   });
   assertEquals(walksOf(commands), [
     { walks: ["-20"], marks: 20 },
     { walks: ["-10", "10"], marks: 20 },
     { walks: ["20"], marks: 20 },
   ]);
-  assertEquals((await store.stats()).enqueued, 4_940);
+  assertEquals((await store.admin.stats()).enqueued, 4_940);
 });
 
 Deno.test("redis edit: a script walks through one half of a long queue", async () => {
@@ -105,10 +106,10 @@ Deno.test("redis edit: a script walks through one half of a long queue", async (
   await fill(110_000);
   const middle = [...refsAt(54_000, 54_009), ...refsAt(55_990, 55_999)];
   const commands = await commandsDuring(async () => {
-    assertEquals(await store.edit(middle, "requeue"), 20);
+    assertEquals(await store.admin.edit(middle, "requeue"), 20);
   });
   assertEquals(walksOf(commands), [{ walks: ["-10"], marks: 10 }, { walks: ["10"], marks: 10 }]);
-  const last = await store.page(QUEUE, { limit: 21, reverse: true });
+  const last = await store.admin.page(QUEUE, { limit: 21, reverse: true });
   assertEquals(numbers(last.entries).reverse(), [
     110_000,
     ...Array.from({ length: 20 }, (_, i) => (i < 10 ? 54_001 : 55_981) + i),
@@ -120,7 +121,7 @@ Deno.test("redis edit: reads a queue once for all entries that are no longer in 
   await fill(5_000);
   const gone = refsAt(5_000, 5_099);
   const commands = await commandsDuring(async () => {
-    assertEquals(await store.edit(gone, "delete"), 0);
+    assertEquals(await store.admin.edit(gone, "delete"), 0);
   });
   const reads = commands.filter(([name]) => name === "LRANGE").length;
   assert(reads <= gone.length + 20, `${reads} reads`);
@@ -130,8 +131,8 @@ Deno.test("redis edit: a ref with an absurd position is an entry that is gone", 
   await using store = await openEmpty();
   await fill(10);
   const ref = refOf("gone", Number.MAX_SAFE_INTEGER);
-  assertEquals(await store.edit([ref], "delete"), 0);
-  assertEquals(await store.get(ref), undefined);
+  assertEquals(await store.admin.edit([ref], "delete"), 0);
+  assertEquals(await store.admin.get(ref), undefined);
 });
 
 Deno.test("redis edit: while jobs are taken and given back, each is edited or taken, once", async () => {
@@ -145,7 +146,7 @@ Deno.test("redis edit: while jobs are taken and given back, each is edited or ta
   const working = (async () => {
     while (!isOver) {
       const leases = await takeUpTo(other, owner, 50);
-      await other.settle(
+      await other.jobs.settle(
         owner,
         leases.map(({ token }, i) => i < 25 ? { kind: "ack", token } : { kind: "release", token }),
       );
@@ -153,7 +154,9 @@ Deno.test("redis edit: while jobs are taken and given back, each is edited or ta
     }
   })();
   let edited = 0;
-  for (let from = 0; from < refs.length; from += 40) edited += await store.edit(refs.slice(from, from + 40), "delete");
+  for (let from = 0; from < refs.length; from += 40) {
+    edited += await store.admin.edit(refs.slice(from, from + 40), "delete");
+  }
   isOver = true;
   await working;
   const left = (await entries(store, QUEUE, { limit: 1_000 })).map(({ payload }) => String(getField(payload, "jid")));
@@ -167,7 +170,7 @@ Deno.test("redis edit: while jobs are taken and given back, each is edited or ta
 });
 
 /** Runs a case again and again, with the connection cut after each further bit of the answers. */
-async function withEachAnswerLost(run: (store: OpenStore, cut: () => void) => Promise<void>): Promise<void> {
+async function withEachAnswerLost(run: (store: Store, cut: () => void) => Promise<void>): Promise<void> {
   await using proxy = await TcpProxy.start(redis.port);
   for (let bytes = 0; bytes < 500; bytes += 20) {
     await redis.cli("FLUSHALL");
@@ -179,22 +182,22 @@ async function withEachAnswerLost(run: (store: OpenStore, cut: () => void) => Pr
 Deno.test("redis edit: sent again because its answer was lost, it edits no other job that is alike", async () => {
   await withEachAnswerLost(async (store, cut) => {
     const alike = { payload: '{"class":"A","args":[0]}' };
-    await store.enqueue([job(1, { delayMs: HOUR_MS }), job(2)]);
+    await store.jobs.enqueue([job(1, { delayMs: HOUR_MS }), job(2)]);
     await redis.cli("LPUSH", "queue:default", ...Array(3).fill(alike.payload));
-    const [, first] = (await store.page(QUEUE)).entries;
+    const [, first] = (await store.admin.page(QUEUE)).entries;
     cut();
-    assertEquals(await store.edit([first!.ref], "delete"), 1);
+    assertEquals(await store.admin.edit([first!.ref], "delete"), 1);
     assertEquals(await redis.cli("LLEN", "queue:default"), "3");
   });
 });
 
 Deno.test("redis edit: a job whose cancelling is sent again because its answer was lost is removed, not gone", async () => {
   await withEachAnswerLost(async (store, cut) => {
-    await store.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
+    await store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
     for (const n of [1, 2]) {
       cut();
       assertEquals(await cancelJob(store, jid(n), Date.now()), "removed");
-      assert((await store.result(jid(n)))?.includes('"cancelled"'));
+      assert((await store.results.get(jid(n)))?.includes('"cancelled"'));
     }
   });
 });
@@ -204,11 +207,11 @@ Deno.test("redis edit: jobs alike to the last byte go to a set with few commands
   const payload = '{"class":"A","args":[]}';
   await redis.cli("EVAL", "for _ = 1, 1000 do redis.call('LPUSH', 'queue:default', ARGV[1]) end", "0", payload);
   await redis.cli("CONFIG", "RESETSTAT");
-  assertEquals(await store.editSome(QUEUE, "kill", 1_000), 1_000);
+  assertEquals(await store.admin.editSome(QUEUE, "kill", 1_000), 1_000);
   const stats = await redis.cli("INFO", "commandstats");
   const calls = Number(/cmdstat_zscore:calls=(\d+)/.exec(stats)![1]);
   assert(calls < 25_000, `${calls} calls`);
-  const dead = (await store.page({ in: "dead" }, { limit: 2_000 })).entries;
+  const dead = (await store.admin.page({ in: "dead" }, { limit: 2_000 })).entries;
   assertEquals(dead.length, 1_000);
   assert(dead.every((entry) => entry.payload.trimEnd() === payload && entry.payload.length < payload.length + 10));
 });
@@ -220,9 +223,9 @@ Deno.test("redis edit: a lowered limit of dead jobs drops at most 1,000 of them 
   await redis.cli("EVAL", script, "0", `${Date.now() / 1_000 - 3_600}`);
   const sizes: number[] = [];
   for (const n of [1, 2, 3]) {
-    await store.enqueue([job(n)]);
-    await store.editSome(QUEUE, "kill", 1);
-    sizes.push((await store.stats()).dead);
+    await store.jobs.enqueue([job(n)]);
+    await store.admin.editSome(QUEUE, "kill", 1);
+    sizes.push((await store.admin.stats()).dead);
   }
   assertEquals(sizes, [1_501, 502, 10]);
 });

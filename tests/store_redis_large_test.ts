@@ -5,10 +5,11 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { type Clock, systemClock } from "../src/clock.ts";
-import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
+import { openStore, type StoreOptions } from "../src/store/open.ts";
 import { jid, job, lapse, processRecord, rescueAll, TTL_MS } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { type RedisServer, startRedis } from "./support/redis.ts";
+import type { Store } from "../src/store/admin/store.ts";
 
 const OWNER = "host:1:aaaaaaaaaaaa";
 
@@ -18,8 +19,8 @@ Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 /** Two stores on an empty Redis, of which the first waits for due jobs, queues and results as a worker does. */
 interface Bench extends AsyncDisposable {
   readonly redis: RedisServer;
-  readonly store: OpenStore;
-  readonly other: OpenStore;
+  readonly store: Store;
+  readonly other: Store;
   /** The lines that the first store has logged. */
   readonly lines: string[];
   advance(ms: number): void;
@@ -33,9 +34,9 @@ async function openBench(options: StoreOptions = {}): Promise<Bench> {
   const log: StoreOptions["log"] = (level, message) => lines.push(`${level}: ${message}`);
   const store = await openStore(redis.url, { clock, log, waitMs: 5_000, ...options });
   const other = await openStore(redis.url, { clock });
-  await store.beat(processRecord(OWNER), TTL_MS);
+  await store.workers.heartbeat(processRecord(OWNER), TTL_MS);
   const stop = new AbortController();
-  const waits = [store.waitForDue(stop.signal), store.waitForResult("a job that never ends", stop.signal)];
+  const waits = [store.jobs.waitForDue(stop.signal), store.results.wait("a job that never ends", stop.signal)];
   await until(async () => {
     const channels = await redis.cli("PUBSUB", "CHANNELS");
     return channels.includes("jobs:wake") && channels.includes("jobs:results");
@@ -72,7 +73,7 @@ Deno.test("redis: 1,000 jobs of 40 kB that are due at once are moved to their qu
   await using t = await openBench();
   await fill(1_000, 40_000, systemClock.now() - 1_000);
   let moved = 0;
-  for (let calls = 0; moved < 1_000 && calls < 10; calls++) moved += (await t.store.promote(1_000)).moved;
+  for (let calls = 0; moved < 1_000 && calls < 10; calls++) moved += (await t.store.jobs.promote(1_000)).moved;
   assertEquals(moved, 1_000);
   assertEquals(t.lines, []);
 });
@@ -82,7 +83,7 @@ Deno.test("redis: 45 queued jobs of 900 kB reach the worker that takes them", as
   await fill(45, 900_000);
   let taken = 0;
   for (let calls = 0; taken < 45 && calls < 45; calls++) {
-    taken += (await t.store.take({ queues: ["default"], limit: 50, owner: OWNER })).length;
+    taken += (await t.store.jobs.take({ queues: ["default"], limit: 50, owner: OWNER })).length;
   }
   assertEquals(taken, 45);
   assertEquals(t.lines, []);
@@ -91,24 +92,24 @@ Deno.test("redis: 45 queued jobs of 900 kB reach the worker that takes them", as
 Deno.test("redis: 100 leases of 400 kB are rescued", async () => {
   await using t = await openBench();
   const offline = "host:2:bbbbbbbbbbbb";
-  await t.other.beat(processRecord(offline), TTL_MS);
+  await t.other.workers.heartbeat(processRecord(offline), TTL_MS);
   await fill(100, 400_000);
   for (let taken = 0; taken < 100;) {
-    taken += (await t.other.take({ queues: ["default"], limit: 100, owner: offline })).length;
+    taken += (await t.other.jobs.take({ queues: ["default"], limit: 100, owner: offline })).length;
   }
   await lapse(t);
   assertEquals(await rescueAll(t.store), 100);
-  assertEquals((await t.store.stats()).queues.map(({ name, size }) => [name, size]), [["default", 100]]);
+  assertEquals((await t.store.admin.stats()).queues.map(({ name, size }) => [name, size]), [["default", 100]]);
   assertEquals(t.lines, []);
 });
 
 Deno.test("redis: a page of large jobs is read, and a job among them found, while the store listens", async () => {
   await using t = await openBench();
   await fill(50, 900_000);
-  await t.other.enqueue([job(1_000)]);
-  const found = await t.store.find(jid(1_000));
+  await t.other.jobs.enqueue([job(1_000)]);
+  const found = await t.store.admin.find([jid(1_000)]);
   assertEquals(found.length, 1);
-  const { entries, next } = await t.store.page({ in: "queue", queue: "default" }, { limit: 100 });
+  const { entries, next } = await t.store.admin.page({ in: "queue", queue: "default" }, { limit: 100 });
   assert(entries.length >= 1 && next !== undefined);
   assertEquals(t.lines, []);
 });

@@ -6,10 +6,11 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
 import { StoreError } from "../src/store/port/errors.ts";
-import { type OpenStore, openStore } from "../src/store/open.ts";
+import { openStore } from "../src/store/open.ts";
 import { jid, job, numbers, takeUpTo, woken } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
+import type { Store } from "../src/store/admin/store.ts";
 
 const OWNER = "host:1:aaaaaaaaaaaa";
 const MANY = Array.from({ length: 9_000 }, (_, i) => `q${i}`);
@@ -17,7 +18,7 @@ const MANY = Array.from({ length: 9_000 }, (_, i) => `q${i}`);
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
-async function openEmpty(): Promise<OpenStore> {
+async function openEmpty(): Promise<Store> {
   await redis.cli("FLUSHALL");
   return await openStore(redis.url);
 }
@@ -28,49 +29,49 @@ async function connectionsNamed(name: string): Promise<number> {
 
 Deno.test("redis: a worker takes from thousands of queues, some of them paused or limited", async () => {
   await using store = await openEmpty();
-  await store.enqueue([job(1, { queue: "q0" }), job(2, { queue: "q8500" }), job(3, { queue: "q8999" })]);
-  await store.enqueue([job(4, { queue: "q8600" }), job(5, { queue: "q8700" }), job(6, { queue: "q8700" })]);
-  await store.pause("q8600");
-  await store.limit("q8700", { running: 1 });
+  await store.jobs.enqueue([job(1, { queue: "q0" }), job(2, { queue: "q8500" }), job(3, { queue: "q8999" })]);
+  await store.jobs.enqueue([job(4, { queue: "q8600" }), job(5, { queue: "q8700" }), job(6, { queue: "q8700" })]);
+  await store.admin.pause("q8600");
+  await store.admin.limit("q8700", { running: 1 });
   assertEquals(numbers(await takeUpTo(store, OWNER, 100, MANY)), [1, 2, 5, 3]);
   assertEquals(await takeUpTo(store, OWNER, 100, MANY), []);
-  assertEquals((await store.pauses(MANY)).map(({ name }) => name), ["q8600"]);
-  assertEquals(await store.hasQueuedJobs(MANY), true);
+  assertEquals((await store.admin.pausedQueues(MANY)).map(({ name }) => name), ["q8600"]);
+  assertEquals(await store.jobs.hasQueuedJobs(MANY), true);
 });
 
 Deno.test("redis: a worker that waits for thousands of queues opens a connection for 32 of them, and wakes for each", async () => {
   await using store = await openEmpty();
   for (const queue of ["q0", "q8999"]) {
-    await woken((signal) => store.waitForWork(MANY, signal), async () => {
+    await woken((signal) => store.jobs.waitForWork(MANY, signal), async () => {
       await until(async () => await connectionsNamed("jobs:queue") === 32, "32 queues are watched");
-      await store.enqueue([job(1, { queue })]);
+      await store.jobs.enqueue([job(1, { queue })]);
     });
     assertEquals(numbers(await takeUpTo(store, OWNER, 100, MANY)), [1]);
   }
   // In another order, the same queues are watched: connections that are not used stay open for a while.
-  await woken((signal) => store.waitForWork(MANY.toReversed(), signal), async () => {
-    await store.stats();
-    await store.enqueue([job(2, { queue: "q4500" })]);
+  await woken((signal) => store.jobs.waitForWork(MANY.toReversed(), signal), async () => {
+    await store.admin.stats();
+    await store.jobs.enqueue([job(2, { queue: "q4500" })]);
   });
   assertEquals(await connectionsNamed("jobs:queue"), 32);
 });
 
 Deno.test("redis: a queue whose key another program uses hides no other queue, and is named by the health", async () => {
   await using store = await openEmpty();
-  await store.enqueue([job(1), job(2, { queue: "mail" })]);
+  await store.jobs.enqueue([job(1), job(2, { queue: "mail" })]);
   await redis.cli("SADD", "queues", "theirs");
   await redis.cli("SET", "queue:theirs", "x");
-  await store.limit("theirs", { running: 1 });
+  await store.admin.limit("theirs", { running: 1 });
   await redis.cli("SET", "jobs:running:theirs", "x");
-  const { enqueued, queues } = await store.stats();
+  const { enqueued, queues } = await store.admin.stats();
   assertEquals(enqueued, 2);
   assertEquals(queues.map(({ name, size }) => [name, size]), [["default", 1], ["mail", 1], ["theirs", 0]]);
-  assertEquals((await store.find(jid(2))).length, 1);
-  assertEquals((await store.search("HardJob", 10)).length, 2);
-  const { findings } = await store.health();
+  assertEquals((await store.admin.find([jid(2)])).length, 1);
+  assertEquals((await store.admin.search("HardJob", 10)).length, 2);
+  const { findings } = await store.admin.health();
   const [finding] = findings.filter(({ message }) => message.includes("theirs"));
   assert(finding!.message.includes('"queue:theirs" is not a list'), finding!.message);
-  const error = await assertRejects(() => store.page({ in: "queue", queue: "theirs" }), StoreError);
+  const error = await assertRejects(() => store.admin.page({ in: "queue", queue: "theirs" }), StoreError);
   assertEquals(error.code, "wrong");
 });
 
@@ -78,13 +79,13 @@ Deno.test("redis: the age of a queue's oldest job is read without its payload, a
   await using store = await openEmpty();
   const filler = "x".repeat(100_000);
   const payload = (n: number) => `{"class":"HardJob","args":[${n},"${filler}"],"jid":"${jid(n)}"}`;
-  await store.enqueue([job(1, { payload: payload(1) })]);
+  await store.jobs.enqueue([job(1, { payload: payload(1) })]);
   // Another program writes the time elsewhere.
   const hourAgo = `${(systemClock.now() - 3_600_000) / 1_000}`;
   const theirs = `{"class":"HardJob","enqueued_at":${hourAgo},"args":["${filler}",{"x":{"enqueued_at":1.5}}]}`;
   await redis.cli("EVAL", "redis.call('LPUSH', 'queue:theirs', ARGV[1])", "0", theirs);
   await redis.cli("SADD", "queues", "theirs");
-  const { queues } = await store.stats();
+  const { queues } = await store.admin.stats();
   const [ours, others] = queues.map(({ latencyMs }) => latencyMs);
   assertAlmostEquals(ours!, 0, 30_000);
   assertAlmostEquals(others!, 3_600_000, 30_000);
@@ -107,7 +108,7 @@ Deno.test("redis: reads the age of a payload of 20 MB from its ends, without tra
   await redis.cli("SADD", "queues", "back", "front", "without");
   const sent = async () => Number((await redis.cli("INFO", "stats")).match(/total_net_output_bytes:(\d+)/)![1]);
   const before = await sent();
-  const { queues } = await store.stats();
+  const { queues } = await store.admin.stats();
   const [back, front, without] = queues.map(({ latencyMs }) => latencyMs);
   assertAlmostEquals(back!, 3_600_000, 30_000);
   assertAlmostEquals(front!, 3_600_000, 30_000);

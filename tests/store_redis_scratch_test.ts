@@ -71,7 +71,7 @@ Deno.test("a store that others begin there meanwhile keeps its jobs", async () =
     await new Client({ store }).push({ class: "A", args: [], queue: "mail", unique_for: "1h" });
   }
   await using store = await openStore(redis.url.replace(/0$/, "15"));
-  assertEquals((await store.queues()).map(({ name, size }) => [name, size]), [["mail", 1]]);
+  assertEquals((await store.admin.stats()).queues.map(({ name, size }) => [name, size]), [["mail", 1]]);
   const keys = await keysIn(redis, "15");
   assert(keys.some((key) => key.startsWith("jobs:unique:")), keys.join());
   assertEquals([keys.includes(`queue:${QUEUE}`), keys.includes("jobs:scratch"), said.length], [false, false, 1]);

@@ -5,14 +5,15 @@
  */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { openScratch } from "../src/store/open_scratch.ts";
-import { type OpenStore, openStore } from "../src/store/open.ts";
+import { openStore } from "../src/store/open.ts";
 import { HOUR_MS, job, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
 import { startRedis } from "./support/redis.ts";
+import type { Store } from "../src/store/admin/store.ts";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
-async function openEmpty(): Promise<OpenStore> {
+async function openEmpty(): Promise<Store> {
   await redis.cli("FLUSHALL");
   return await openStore(redis.url);
 }
@@ -30,11 +31,11 @@ async function scriptRuns(): Promise<number> {
 Deno.test("redis scripts: stats tells of all queues, 500 with each script", async () => {
   await using store = await openEmpty();
   await fill(1_200, `redis.call('SADD', 'queues', 'q' .. n) redis.call('LPUSH', 'queue:q' .. n, '{"n":1}')`);
-  await store.pause("q1200", HOUR_MS);
-  await store.limit("limited", { running: 3 });
-  await store.stats();
+  await store.admin.pause("q1200", HOUR_MS);
+  await store.admin.limit("limited", { running: 3 });
+  await store.admin.stats();
   await redis.cli("CONFIG", "RESETSTAT");
-  const { queues, enqueued } = await store.stats();
+  const { queues, enqueued } = await store.admin.stats();
   assertEquals(await scriptRuns(), 3);
   assertEquals([queues.length, enqueued], [1_201, 1_200]);
   assertEquals(queues.filter(({ paused }) => paused).map(({ name }) => name), ["q1200"]);
@@ -48,7 +49,7 @@ Deno.test("redis scripts: stats tells the latency of a queue whose oldest job is
   await redis.cli("SADD", "queues", "large", "raw");
   await redis.cli("LPUSH", "queue:large", payload);
   await redis.cli("LPUSH", "queue:raw", "x".repeat(100_000));
-  const { queues } = await store.stats();
+  const { queues } = await store.admin.stats();
   assertAlmostEquals(queues.find(({ name }) => name === "large")!.latencyMs, HOUR_MS, 20_000);
   assertEquals(queues.find(({ name }) => name === "raw")!.latencyMs, 0);
 });
@@ -56,20 +57,20 @@ Deno.test("redis scripts: stats tells the latency of a queue whose oldest job is
 Deno.test("redis scripts: a settled job leaves the index of its limited queue", async () => {
   await using store = await openEmpty();
   const owner = await register(store);
-  await store.limit("default", { running: 100 });
-  await store.enqueue(jobs(1, 10));
+  await store.admin.limit("default", { running: 100 });
+  await store.jobs.enqueue(jobs(1, 10));
   const leases = await takeUpTo(store, owner);
   assertEquals(await redis.cli("HLEN", "jobs:running:default"), "10");
-  await store.settle(owner, leases.slice(0, 9).map(({ token }) => ({ kind: "ack", token })));
+  await store.jobs.settle(owner, leases.slice(0, 9).map(({ token }) => ({ kind: "ack", token })));
   assertEquals(await redis.cli("HLEN", "jobs:running:default"), "1");
 });
 
 Deno.test("redis scripts: of a large limit, leases that no longer exist make room by and by", async () => {
   await using store = await openEmpty();
   const owner = await register(store);
-  await store.limit("default", { running: 2_000 });
+  await store.admin.limit("default", { running: 2_000 });
   await fill(2_000, "redis.call('HSET', 'jobs:running:default', n .. ':default', 'offline')");
-  await store.enqueue(jobs(1, 1_500));
+  await store.jobs.enqueue(jobs(1, 1_500));
   await redis.cli("CONFIG", "RESETSTAT");
   let taken = 0;
   for (let calls = 1; taken < 1_500; calls++) {
@@ -84,13 +85,13 @@ Deno.test("redis scripts: 250 crontab entries are written in order, 100 with eac
   await using store = await openEmpty();
   const write = { definition: "d", state: "s", awaited: false, records: [] };
   const writes = Array.from({ length: 250 }, (_, n) => ({ ...write, name: `${n}`, version: 0, jobs: [job(n)] }));
-  await store.cronWrite(writes.slice(0, 1));
+  await store.cron.write(writes.slice(0, 1));
   await redis.cli("CONFIG", "RESETSTAT");
-  await store.cronWrite(writes.slice(1));
+  await store.cron.write(writes.slice(1));
   assertEquals(await scriptRuns(), 3);
-  const again = await store.cronWrite(writes.map((one, n) => n === 120 ? { ...one, version: 121, jobs: [] } : one));
+  const again = await store.cron.write(writes.map((one, n) => n === 120 ? { ...one, version: 121, jobs: [] } : one));
   assertEquals(again.flatMap((version, n) => version === undefined ? [] : [n]), [120]);
-  const { entries } = await store.page({ in: "queue", queue: "default" }, { limit: 1_000 });
+  const { entries } = await store.admin.page({ in: "queue", queue: "default" }, { limit: 1_000 });
   assertEquals(entries.length, 250);
 });
 

@@ -4,10 +4,11 @@
  * @module
  */
 import { type Clock, systemClock } from "../src/clock.ts";
-import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
+import { openStore, type StoreOptions } from "../src/store/open.ts";
 import type { TestOptions, TestStore } from "./store_contract/harness.ts";
 import { storeContract } from "./store_contract/mod.ts";
 import { startRedis } from "./support/redis.ts";
+import type { Store } from "../src/store/admin/store.ts";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
@@ -19,7 +20,7 @@ async function openEmpty(options: TestOptions = {}): Promise<TestStore> {
   let ahead = 0;
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead };
   const all: StoreOptions = { ...options, clock };
-  const stores: OpenStore[] = [await openStore(redis.url, all)];
+  const stores: Store[] = [await openStore(redis.url, all)];
   return {
     store: stores[0]!,
     async another() {

@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { type OpenStore, openStore } from "../src/store/open.ts";
+import { openStore } from "../src/store/open.ts";
 import { Connection } from "../src/store/redis/client/connection.ts";
 import type { Context } from "../src/store/redis/context.ts";
 import { ReconnectingClient } from "../src/store/redis/client/reconnecting_client.ts";
@@ -15,11 +15,12 @@ import { type Topic, WakeChannel } from "../src/store/redis/wait/wake_channel.ts
 import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
 import { job, processRecord, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";
+import type { Store } from "../src/store/admin/store.ts";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
-async function openEmpty(): Promise<OpenStore> {
+async function openEmpty(): Promise<Store> {
   await until(async () => (await connections()).length === 0, "the connections of the test before are closed");
   await redis.cli("FLUSHALL");
   await redis.cli("CONFIG", "RESETSTAT");
@@ -88,7 +89,7 @@ async function calls(command: string): Promise<number> {
 
 Deno.test("redis: waiting for work: a foreign push wakes it, and the job is still there to be taken", async () => {
   await using store = await openEmpty();
-  await woken((signal) => store.waitForWork(["mail", "default"], signal), async () => {
+  await woken((signal) => store.jobs.waitForWork(["mail", "default"], signal), async () => {
     await until(async () => (await connections()).length === 3);
     await redis.cli("LPUSH", "queue:mail", job(1, { queue: "mail" }).payload);
   });
@@ -99,19 +100,19 @@ Deno.test("redis: waiting for work: a foreign push wakes it, and the job is stil
 
 Deno.test("redis: waiting for work: work that is there already wakes it at once", async () => {
   await using store = await openEmpty();
-  await store.enqueue([job(1)]);
-  await woken((signal) => store.waitForWork(["default"], signal), () => Promise.resolve());
+  await store.jobs.enqueue([job(1)]);
+  await woken((signal) => store.jobs.waitForWork(["default"], signal), () => Promise.resolve());
 });
 
 Deno.test("redis: waiting for work: one connection per queue, however many wait, and none when the store is closed", async () => {
   const store = await openEmpty();
   const patience = new AbortController();
-  const waits = [["a", "b"], ["b", "a"], ["b"]].map((queues) => store.waitForWork(queues, patience.signal));
+  const waits = [["a", "b"], ["b", "a"], ["b"]].map((queues) => store.jobs.waitForWork(queues, patience.signal));
   await until(async () => (await connections()).length === 3);
   patience.abort();
   await Promise.all(waits);
   const again = new AbortController();
-  const wait = store.waitForWork(["a", "b"], again.signal);
+  const wait = store.jobs.waitForWork(["a", "b"], again.signal);
   await redis.cli("LPUSH", "queue:a", "{}");
   await wait;
   assertEquals(await connections(), ["jobs:commands", "jobs:queue", "jobs:queue"]);
@@ -123,8 +124,8 @@ Deno.test("redis: waiting for work: waits that follow one another do not block a
   await using store = await openEmpty();
   for (let i = 0; i < 20; i++) {
     const patience = new AbortController();
-    const wait = store.waitForWork(["default"], patience.signal);
-    await store.stats();
+    const wait = store.jobs.waitForWork(["default"], patience.signal);
+    await store.admin.stats();
     patience.abort();
     await wait;
   }
@@ -154,8 +155,8 @@ Deno.test("redis: waiting for work: a wait soon after another finds its connecti
 
 Deno.test("redis: waiting for work: that a job may be taken again is heard also while it is looked whether one may", async () => {
   await using store = await openEmpty();
-  await store.enqueue([job(1)]);
-  await store.pause("default");
+  await store.jobs.enqueue([job(1)]);
+  await store.admin.pause("default");
   const link = newLink("commands");
   /** Of which nothing is seen because time has passed. */
   const channel = new class extends WakeChannel {
@@ -168,7 +169,7 @@ Deno.test("redis: waiting for work: that a job may be taken again is heard also 
   await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "it listens");
   await using watched = openWatch(60, channel, async (answer) => {
     const heard = channel.heard("queues");
-    await store.resume("default");
+    await store.admin.pause("default", 0);
     await until(() => channel.heard("queues") > heard);
     return answer;
   });
@@ -191,53 +192,53 @@ Deno.test("redis: a connection given up while it is made leaves nothing behind",
 
 Deno.test("redis: waiting for work: a paused queue with jobs does not wake it, its release does", async () => {
   await using store = await openEmpty();
-  await store.enqueue([job(1)]);
-  await store.pause("default");
+  await store.jobs.enqueue([job(1)]);
+  await store.admin.pause("default");
   const begun = performance.now();
-  await woken((signal) => store.waitForWork(["default"], signal), async () => {
+  await woken((signal) => store.jobs.waitForWork(["default"], signal), async () => {
     for (let i = 0; i < 20; i++) await redis.cli("PING");
     assertEquals(await calls("blmove"), 0);
     assert(await calls("smismember") <= 2 + (performance.now() - begun) / 1_000);
-    await store.resume("default");
+    await store.admin.pause("default", 0);
   });
 });
 
 Deno.test("redis: waiting for work: beside a paused queue another one wakes it", async () => {
   await using store = await openEmpty();
-  await store.enqueue([job(1)]);
-  await store.pause("default");
-  await woken((signal) => store.waitForWork(["default", "mail"], signal), async () => {
+  await store.jobs.enqueue([job(1)]);
+  await store.admin.pause("default");
+  await woken((signal) => store.jobs.waitForWork(["default", "mail"], signal), async () => {
     await until(async () => (await connections()).includes("jobs:queue"));
-    await store.enqueue([job(2, { queue: "mail" })]);
+    await store.jobs.enqueue([job(2, { queue: "mail" })]);
   });
 });
 
 Deno.test("redis: waiting for a due time: our earlier one wakes it, a later one does not", async () => {
   await using store = await openEmpty();
   const other = await openStore(redis.url);
-  await store.enqueue([job(1, { delayMs: 3_600_000 })]);
-  await store.promote(10);
+  await store.jobs.enqueue([job(1, { delayMs: 3_600_000 })]);
+  await store.jobs.promote(10);
   let over = false;
-  await woken((signal) => store.waitForDue(signal).then(() => over = true), async () => {
-    await other.enqueue([job(2, { delayMs: 7_200_000 })]);
-    await other.stats();
+  await woken((signal) => store.jobs.waitForDue(signal).then(() => over = true), async () => {
+    await other.jobs.enqueue([job(2, { delayMs: 7_200_000 })]);
+    await other.admin.stats();
     assertEquals(over, false);
-    await other.enqueue([job(3, { delayMs: 60_000 })]);
+    await other.jobs.enqueue([job(3, { delayMs: 60_000 })]);
   });
   await other[Symbol.asyncDispose]();
 });
 
 Deno.test("redis: waiting for a due time: one that came in between is not missed", async () => {
   await using store = await openEmpty();
-  await store.promote(10);
-  await store.enqueue([job(1, { delayMs: 60_000 })]);
-  await woken((signal) => store.waitForDue(signal), () => Promise.resolve());
+  await store.jobs.promote(10);
+  await store.jobs.enqueue([job(1, { delayMs: 60_000 })]);
+  await woken((signal) => store.jobs.waitForDue(signal), () => Promise.resolve());
 });
 
 Deno.test("redis: waiting for a due time: one that Ruby put in wakes it", async () => {
   await using store = await openEmpty();
-  await store.promote(10);
-  await woken((signal) => store.waitForDue(signal), async () => {
+  await store.jobs.promote(10);
+  await woken((signal) => store.jobs.waitForDue(signal), async () => {
     await redis.cli("ZADD", "schedule", "1700000000.5", job(1).payload);
   });
 });
@@ -246,7 +247,7 @@ Deno.test("redis: waiting for a due time: idle, it looks at most once a second",
   await using store = await openEmpty();
   const patience = new AbortController();
   const begun = performance.now();
-  const wait = store.waitForDue(patience.signal);
+  const wait = store.jobs.waitForDue(patience.signal);
   for (let i = 0; i < 20; i++) await redis.cli("PING");
   patience.abort();
   await wait;
@@ -266,12 +267,17 @@ Deno.test("redis: waiting for a due time: it is told when one is earlier than al
   const listener = await Connection.dial(options, new AbortController().signal);
   const told: string[] = [];
   await listener.subscribe("jobs:wake", (message) => told.push(message));
-  await store.beat(processRecord("host:1:aaaaaaaaaaaa"), TTL_MS);
-  await store.enqueue([job(1, { delayMs: 60_000 }), job(9)]);
-  await store.enqueue([job(2, { delayMs: 90_000 })]);
+  await store.workers.heartbeat(processRecord("host:1:aaaaaaaaaaaa"), TTL_MS);
+  await store.jobs.enqueue([job(1, { delayMs: 60_000 }), job(9)]);
+  await store.jobs.enqueue([job(2, { delayMs: 90_000 })]);
   const [lease] = await takeUpTo(store, "host:1:aaaaaaaaaaaa", 1);
-  await store.settle("host:1:aaaaaaaaaaaa", [{ kind: "snooze", delayMs: 1_000, token: lease!.token, payload: "{}" }]);
-  await store.resume("default");
+  await store.jobs.settle("host:1:aaaaaaaaaaaa", [{
+    kind: "snooze",
+    delayMs: 1_000,
+    token: lease!.token,
+    payload: "{}",
+  }]);
+  await store.admin.pause("default", 0);
   await until(() => told.includes("resume"));
   assertEquals(told, ["due", "due", "resume"]);
   listener.destroy();
@@ -281,17 +287,17 @@ Deno.test("redis: waiting: jobs of a limited queue that end make nobody look who
   await using store = await openEmpty();
   const other = await openStore(redis.url);
   const owner = "host:1:aaaaaaaaaaaa";
-  await other.beat(processRecord(owner), TTL_MS);
-  await other.limit("default", { running: 100 });
-  await other.enqueue(Array.from({ length: 50 }, (_, i) => job(i + 1)));
+  await other.workers.heartbeat(processRecord(owner), TTL_MS);
+  await other.admin.limit("default", { running: 100 });
+  await other.jobs.enqueue(Array.from({ length: 50 }, (_, i) => job(i + 1)));
   const leases = await takeUpTo(other, owner, 50);
   const patience = new AbortController();
-  await store.cronRead();
+  await store.cron.read();
   const begun = performance.now();
   const before = await calls("zrange") + await calls("get");
-  const waits = [store.waitForDue(patience.signal), store.waitForCron(patience.signal)];
+  const waits = [store.jobs.waitForDue(patience.signal), store.cron.wait(patience.signal)];
   await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "it listens");
-  for (const { token } of leases) await other.settle(owner, [{ kind: "ack", token }]);
+  for (const { token } of leases) await other.jobs.settle(owner, [{ kind: "ack", token }]);
   const looks = await calls("zrange") + await calls("get") - before;
   assert(looks <= 5 + 3 * (performance.now() - begun) / 1_000, `${looks}`);
   patience.abort();
@@ -302,14 +308,14 @@ Deno.test("redis: waiting: jobs of a limited queue that end make nobody look who
 Deno.test("redis: commands: Sidekiq's signals and ours arrive at once, on one connection", async () => {
   await using store = await openEmpty();
   const identity = "host:1:aaaaaaaaaaaa";
-  await store.beat(processRecord(identity), TTL_MS);
-  const signal = await woken((signal) => store.receive(identity, signal), async () => {
+  await store.workers.heartbeat(processRecord(identity), TTL_MS);
+  const signal = await woken((signal) => store.workers.receive(identity, signal), async () => {
     await until(async () => (await connections()).length === 2);
     await redis.cli("LPUSH", `${identity}-signals`, "TSTP");
   });
   assertEquals(signal, [{ verb: "quiet" }]);
-  const ours = await woken((signal) => store.receive(identity, signal), async () => {
-    assertEquals(await store.send(identity, { id: "1", verb: "cancel", jid: "abc" }), true);
+  const ours = await woken((signal) => store.workers.receive(identity, signal), async () => {
+    assertEquals(await store.workers.send(identity, { id: "1", verb: "cancel", jid: "abc" }), true);
   });
   assertEquals(ours, [{ id: "1", verb: "cancel", jid: "abc" }]);
   await until(async () => (await connections()).length === 1);
@@ -319,10 +325,10 @@ Deno.test("redis: commands: a process of Sidekiq's is asked by signal", async ()
   await using store = await openEmpty();
   await redis.cli("SADD", "processes", "ruby:7:cccccccccccc");
   await redis.cli("HSET", "ruby:7:cccccccccccc", "info", "{}");
-  assertEquals(await store.send("ruby:7:cccccccccccc", { verb: "stop" }), true);
+  assertEquals(await store.workers.send("ruby:7:cccccccccccc", { verb: "stop" }), true);
   assertEquals(await redis.cli("LRANGE", "ruby:7:cccccccccccc-signals", "0", "-1"), "TERM");
-  assertEquals(await store.send("ruby:7:cccccccccccc", { verb: "cancel", jid: "x" }), false);
-  assertEquals(await store.send("ruby:8:dddddddddddd", { verb: "stop" }), false);
+  assertEquals(await store.workers.send("ruby:7:cccccccccccc", { verb: "cancel", jid: "x" }), false);
+  assertEquals(await store.workers.send("ruby:8:dddddddddddd", { verb: "stop" }), false);
 });
 
 Deno.test("redis: a worker opens five connections and one per queue", async () => {
@@ -330,12 +336,12 @@ Deno.test("redis: a worker opens five connections and one per queue", async () =
   // The heartbeat has a store of its own, in a thread of its own.
   await using beating = await openStore(redis.url);
   const identity = "host:1:aaaaaaaaaaaa";
-  await beating.beat(processRecord(identity), TTL_MS);
+  await beating.workers.heartbeat(processRecord(identity), TTL_MS);
   const patience = new AbortController();
   const waits = [
-    main.waitForWork(["a", "b", "c"], patience.signal),
-    main.waitForDue(patience.signal),
-    main.receive(identity, patience.signal),
+    main.jobs.waitForWork(["a", "b", "c"], patience.signal),
+    main.jobs.waitForDue(patience.signal),
+    main.workers.receive(identity, patience.signal),
   ];
   await until(async () => (await connections()).length === 7);
   assertEquals(await connections(), [

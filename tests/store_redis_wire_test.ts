@@ -6,16 +6,17 @@
 import { assert, assertAlmostEquals, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
 import { StoreError } from "../src/store/port/errors.ts";
-import { type OpenStore, openStore, type StoreOptions } from "../src/store/open.ts";
+import { openStore, type StoreOptions } from "../src/store/open.ts";
 import { startRedis } from "./support/redis.ts";
 import { job, processRecord, register, rescueFor, RESCUER, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";
+import type { Store } from "../src/store/admin/store.ts";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
 const OWNER = "host:1:aaaaaaaaaaaa";
 
-async function openEmpty(options: StoreOptions = {}): Promise<OpenStore> {
+async function openEmpty(options: StoreOptions = {}): Promise<Store> {
   await redis.cli("FLUSHALL");
   return await openStore(redis.url, options);
 }
@@ -27,7 +28,7 @@ async function lines(...command: string[]): Promise<string[]> {
 
 Deno.test("redis wire: a push is on the left, and its queue is known", async () => {
   await using store = await openEmpty();
-  await store.enqueue([job(1), job(2, { queue: "mail" }), job(3)]);
+  await store.jobs.enqueue([job(1), job(2, { queue: "mail" }), job(3)]);
   assertEquals((await lines("SMEMBERS", "queues")).sort(), ["default", "mail"]);
   const [newest, oldest] = await lines("LRANGE", "queue:default", "0", "-1");
   assert(newest!.includes('"args":[3]') && oldest!.includes('"args":[1]'));
@@ -37,28 +38,28 @@ Deno.test("redis wire: times always have a fraction, which every Sidekiq reads a
   // A whole second: where a fraction is lost most easily.
   const clock = wholeSecond();
   await using store = await openEmpty({ clock });
-  await store.enqueue([job(1)]);
+  await store.jobs.enqueue([job(1)]);
   assertMatch(await redis.cli("LINDEX", "queue:default", "0"), /"enqueued_at":\d{10}\.\d{3}}$/);
-  await store.beat(processRecord(OWNER, { startedAt: 1_700_000_000_000 }), TTL_MS);
+  await store.workers.heartbeat(processRecord(OWNER, { startedAt: 1_700_000_000_000 }), TTL_MS);
   assertMatch(await redis.cli("HGET", OWNER, "info"), /"started_at":1700000000\.000,/);
   assertMatch(await redis.cli("HGET", OWNER, "beat"), /^\d{10}\.\d{3}$/);
 });
 
 Deno.test("redis wire: as Sidekiq 8 writes them, times are whole milliseconds", async () => {
   await using store = await openEmpty({ sidekiqWire: 8 });
-  await store.enqueue([job(1), job(2, { delayMs: 1 })]);
+  await store.jobs.enqueue([job(1), job(2, { delayMs: 1 })]);
   assertMatch(await redis.cli("LINDEX", "queue:default", "0"), /"enqueued_at":\d{13}}$/);
   await redis.cli("ZADD", "schedule", "XX", "1700000000.0", job(2).payload);
-  await store.promote(10);
+  await store.jobs.promote(10);
   assertMatch(await redis.cli("LINDEX", "queue:default", "0"), /"enqueued_at":\d{13}}$/);
   // Scores stay seconds, in every version.
-  await store.enqueue([job(3, { at: 4_000_000_000_125 })]);
+  await store.jobs.enqueue([job(3, { at: 4_000_000_000_125 })]);
   assertEquals(await lines("ZRANGE", "schedule", "0", "-1", "WITHSCORES"), [job(3).payload, "4000000000.125"]);
 });
 
 Deno.test("redis wire: a scheduled member has no enqueued_at and no at; its score is seconds", async () => {
   await using store = await openEmpty();
-  await store.enqueue([job(1, { at: 4_000_000_000_000 })]);
+  await store.jobs.enqueue([job(1, { at: 4_000_000_000_000 })]);
   assertEquals(await lines("ZRANGE", "schedule", "0", "-1", "WITHSCORES"), [job(1).payload, "4000000000"]);
 });
 
@@ -67,7 +68,7 @@ Deno.test("redis wire: promoted from Ruby's older format, enqueued_at is set ane
   const old =
     '{"class":"A","args":[1.0,12345678901234567890],"queue":"mail","jid":"a","enqueued_at":1600000000.5,"at":1}';
   await redis.cli("ZADD", "schedule", "1600000000.1234567", old);
-  assertEquals(await store.promote(10), { moved: 1, buried: 0, nextInMs: undefined });
+  assertEquals(await store.jobs.promote(10), { moved: 1, buried: 0, nextInMs: undefined });
   assertMatch(
     await redis.cli("LINDEX", "queue:mail", "0"),
     /^{"class":"A","args":\[1\.0,12345678901234567890\],"queue":"mail","jid":"a","enqueued_at":\d{10}\.\d{3}}$/,
@@ -78,10 +79,10 @@ Deno.test("redis wire: promoted from Ruby's older format, enqueued_at is set ane
 Deno.test("redis wire: a retry keeps the payload as given, with its score in seconds", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
-  await store.enqueue([job(1)]);
+  await store.jobs.enqueue([job(1)]);
   const [lease] = await takeUpTo(store, OWNER);
   const payload = '{"class":"A","args":[1.0],"jid":"a","queue":"default","retry_count":0,"failed_at":1700000000.000}';
-  await store.settle(OWNER, [{ kind: "retry", token: lease!.token, delayMs: 60_000, payload }]);
+  await store.jobs.settle(OWNER, [{ kind: "retry", token: lease!.token, delayMs: 60_000, payload }]);
   const [member, score] = await lines("ZRANGE", "retry", "0", "-1", "WITHSCORES");
   assertEquals(member, payload);
   assertAlmostEquals(Number(score), Date.now() / 1000 + 60, 20);
@@ -91,37 +92,37 @@ Deno.test("redis wire: jobs alike to the last byte stay two, in a queue and in e
   await using store = await openEmpty();
   await register(store, OWNER);
   const { payload } = job(1);
-  await store.enqueue([job(1, { at: 4_000_000_000_000 }), job(1, { at: 4_000_000_000_000 })]);
-  assertEquals((await store.stats()).scheduled, 2);
+  await store.jobs.enqueue([job(1, { at: 4_000_000_000_000 }), job(1, { at: 4_000_000_000_000 })]);
+  assertEquals((await store.admin.stats()).scheduled, 2);
   await redis.cli("LPUSH", "queue:default", payload, payload, payload, payload);
   const tokens = (await takeUpTo(store, OWNER)).map((lease) => lease.token);
-  await store.settle(OWNER, [
+  await store.jobs.settle(OWNER, [
     { kind: "retry", token: tokens[0]!, delayMs: 60_000, payload },
     { kind: "retry", token: tokens[1]!, delayMs: 60_000, payload },
     { kind: "bury", token: tokens[2]!, payload },
     { kind: "bury", token: tokens[3]!, payload },
   ]);
-  const { retry, dead } = await store.stats();
+  const { retry, dead } = await store.admin.stats();
   assertEquals([retry, dead], [2, 2]);
   for (const set of ["scheduled", "retry", "dead"] as const) {
-    for (const entry of (await store.page({ in: set })).entries) {
+    for (const entry of (await store.admin.page({ in: set })).entries) {
       assertEquals(JSON.parse(entry.payload), JSON.parse(payload));
     }
   }
   await redis.cli("LPUSH", "queue:default", payload, payload);
-  const [first] = (await store.page({ in: "queue", queue: "default" })).entries;
-  assertEquals(await store.edit([first!.ref], "delete"), 1);
+  const [first] = (await store.admin.page({ in: "queue", queue: "default" })).entries;
+  assertEquals(await store.admin.edit([first!.ref], "delete"), 1);
   assertEquals(await redis.cli("LLEN", "queue:default"), "1");
 });
 
 Deno.test("redis wire: given back, a job is on the right, where it is taken next, and its queue is known again", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
-  await store.enqueue([job(1), job(2)]);
+  await store.jobs.enqueue([job(1), job(2)]);
   const [first] = await takeUpTo(store, OWNER, 1);
   // Ruby's Queue#clear.
   await redis.cli("SREM", "queues", "default");
-  await store.settle(OWNER, [{ kind: "release", token: first!.token }]);
+  await store.jobs.settle(OWNER, [{ kind: "release", token: first!.token }]);
   assertEquals((await lines("LRANGE", "queue:default", "-1", "-1"))[0], first!.payload);
   assertEquals(await redis.cli("SMEMBERS", "queues"), "default");
 });
@@ -133,13 +134,13 @@ Deno.test("redis wire: bytes that are no UTF-8 are buried as they are, wherever 
   const evaluate = (...command: string[]) =>
     redis.cli("EVAL", `return redis.call(${command.map((one) => `"${one}"`).join(",")})`, "0");
   await evaluate("ZADD", "schedule", "1600000000", bad);
-  assertEquals(await store.promote(10), { moved: 0, buried: 1, nextInMs: undefined });
+  assertEquals(await store.jobs.promote(10), { moved: 0, buried: 1, nextInMs: undefined });
   await evaluate("LPUSH", "queue:default", bad + "2");
   const [lease] = await takeUpTo(store, OWNER);
-  await store.settle(OWNER, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
+  await store.jobs.settle(OWNER, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
   await evaluate("LPUSH", "queue:default", bad + "3");
-  const [queued] = (await store.page({ in: "queue", queue: "default" })).entries;
-  assertEquals(await store.edit([queued!.ref], "kill"), 1);
+  const [queued] = (await store.admin.page({ in: "queue", queue: "default" })).entries;
+  assertEquals(await store.admin.edit([queued!.ref], "kill"), 1);
   const dead = await redis.cli(
     "EVAL",
     "local t = {} for i, m in ipairs(redis.call('ZRANGE', 'dead', 0, -1)) do t[i] = redis.sha1hex(m) end table.sort(t) return t",
@@ -161,24 +162,24 @@ Deno.test("redis wire: the age of a queue, from seconds and from milliseconds", 
     await redis.cli("LPUSH", `queue:${queue}`, `{"class":"A","args":[],"enqueued_at":${time}}`);
     await redis.cli("SADD", "queues", queue);
   }
-  for (const { latencyMs } of await store.queues()) assertAlmostEquals(latencyMs, 60_000, 20_000);
+  for (const { latencyMs } of (await store.admin.stats()).queues) assertAlmostEquals(latencyMs, 60_000, 20_000);
 });
 
 Deno.test("redis wire: an entry is found by its ref though others were given back before it", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
-  await store.enqueue([job(1), job(2), job(3)]);
+  await store.jobs.enqueue([job(1), job(2), job(3)]);
   const leases = await takeUpTo(store, OWNER, 2);
-  const [third] = (await store.page({ in: "queue", queue: "default" })).entries;
-  await store.settle(OWNER, leases.map(({ token }) => ({ kind: "release", token })));
-  assertEquals(await store.edit([third!.ref], "delete"), 1);
+  const [third] = (await store.admin.page({ in: "queue", queue: "default" })).entries;
+  await store.jobs.settle(OWNER, leases.map(({ token }) => ({ kind: "release", token })));
+  assertEquals(await store.admin.edit([third!.ref], "delete"), 1);
   assertEquals((await takeUpTo(store, OWNER)).map(({ payload }) => payload), leases.map(({ payload }) => payload));
 });
 
 Deno.test("redis wire: of several outcomes, just those of leases that were taken away are lost", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
-  await store.enqueue([job(1), job(2), job(3)]);
+  await store.jobs.enqueue([job(1), job(2), job(3)]);
   const [a, b, c] = (await takeUpTo(store, OWNER)).map(({ token }) => token);
   // The youngest goes first.
   await redis.cli("ZADD", "jobs:owners", "1", OWNER);
@@ -187,13 +188,13 @@ Deno.test("redis wire: of several outcomes, just those of leases that were taken
   assertEquals((await rescueFor(store, 1)).rescued, 1);
   await register(store, OWNER);
   const outcomes = [c!, a!, b!].map((token) => ({ kind: "ack", token } as const));
-  assertEquals(await store.settle(OWNER, outcomes), { lost: [c!], dropped: 0 });
+  assertEquals(await store.jobs.settle(OWNER, outcomes), { lost: [c!], dropped: 0 });
 });
 
 Deno.test("redis wire: a process is what Sidekiq 6.4 to 8.1 read, for a minute", async () => {
   await using store = await openEmpty();
   const work = [{ task: "processor-3", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];
-  await store.beat(
+  await store.workers.heartbeat(
     processRecord(OWNER, {
       concurrency: 7,
       busy: 1,
@@ -230,9 +231,9 @@ Deno.test("redis wire: a process is what Sidekiq 6.4 to 8.1 read, for a minute",
     assertAlmostEquals(Number(await redis.cli("TTL", key)), 60, 20);
   }
   assertAlmostEquals(Number(await redis.cli("TTL", OWNER)), 60, 20);
-  await store.beat(processRecord(OWNER), TTL_MS);
+  await store.workers.heartbeat(processRecord(OWNER), TTL_MS);
   assertEquals(await redis.cli("EXISTS", `${OWNER}:work`, `${OWNER}:workers`), "0");
-  await store.deregister(OWNER);
+  await store.workers.deregister(OWNER);
   assertEquals(await redis.cli("KEYS", "*"), "");
 });
 
@@ -248,11 +249,11 @@ Deno.test("redis wire: totals, and those of the day (UTC), kept for five years",
     const start = systemClock.now();
     await using store = await openEmpty({ clock: { ...systemClock, now: () => at + systemClock.now() - start } });
     await register(store, OWNER);
-    await store.enqueue([job(1), job(2), job(3)]);
+    await store.jobs.enqueue([job(1), job(2), job(3)]);
     const tokens = (await takeUpTo(store, OWNER)).map((lease) => lease.token);
-    await store.settle(OWNER, [{ kind: "ack", token: tokens[0]! }]);
+    await store.jobs.settle(OWNER, [{ kind: "ack", token: tokens[0]! }]);
     assertEquals(await redis.cli("EXISTS", "stat:failed"), "0");
-    await store.settle(OWNER, [{ kind: "discard", token: tokens[1]! }, { kind: "ack", token: tokens[2]! }]);
+    await store.jobs.settle(OWNER, [{ kind: "discard", token: tokens[1]! }, { kind: "ack", token: tokens[2]! }]);
     assertEquals(
       await lines("MGET", "stat:processed", "stat:failed", `stat:processed:${day}`, `stat:failed:${day}`),
       ["3", "1", "3", "1"],
@@ -265,9 +266,9 @@ Deno.test("redis wire: totals, and those of the day (UTC), kept for five years",
 Deno.test("redis wire: what Sidekiq pauses is passed over, what we pause is in its set", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
-  await store.enqueue([job(1), job(2, { queue: "mail" })]);
+  await store.jobs.enqueue([job(1), job(2, { queue: "mail" })]);
   await redis.cli("SADD", "paused", "default");
-  await store.pause("mail");
+  await store.admin.pause("mail");
   assertEquals((await lines("SMEMBERS", "paused")).sort(), ["default", "mail"]);
   assertEquals(await takeUpTo(store, OWNER, 10, ["default", "mail"]), []);
 });
@@ -275,10 +276,10 @@ Deno.test("redis wire: what Sidekiq pauses is passed over, what we pause is in i
 Deno.test("redis wire: an entry stands under its exact score, as Sidekiq's pages find it", async () => {
   await using store = await openEmpty();
   await redis.cli("ZADD", "retry", "1700000000.1234567", job(1).payload);
-  const [entry] = (await store.page({ in: "retry" })).entries;
+  const [entry] = (await store.admin.page({ in: "retry" })).entries;
   assertEquals(entry!.at, 1_700_000_000_123);
-  assertEquals((await store.get(entry!.ref))?.payload, job(1).payload);
-  assertEquals(await store.edit([entry!.ref], "requeue"), 1);
+  assertEquals((await store.admin.get(entry!.ref))?.payload, job(1).payload);
+  assertEquals(await store.admin.edit([entry!.ref], "requeue"), 1);
   assertEquals(await redis.cli("ZCARD", "retry"), "0");
 });
 
@@ -317,7 +318,7 @@ Deno.test("redis wire: a process of Sidekiq's is shown as it describes itself", 
     "ouz",
     JSON.stringify({ queue: "a", payload: { jid: "x" }, run_at: 1_700_000_001 }),
   );
-  assertEquals(await store.processes(), [{
+  assertEquals(await store.workers.list(), [{
     identity,
     hostname: "ruby",
     pid: 7,
@@ -335,17 +336,17 @@ Deno.test("redis wire: a process of Sidekiq's is shown as it describes itself", 
     beatAt: 1_700_000_001_250,
     alive: true,
   }]);
-  assertEquals((await store.stats()).processes, 1);
+  assertEquals((await store.admin.stats()).processes, 1);
 });
 
 Deno.test("redis wire: all other keys begin with jobs:", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
-  await store.enqueue([job(1), job(2, { delayMs: 60_000 }), job(3, { unique: { key: "k", ttlMs: 60_000 } })]);
+  await store.jobs.enqueue([job(1), job(2, { delayMs: 60_000 }), job(3, { unique: { key: "k", ttlMs: 60_000 } })]);
   await takeUpTo(store, OWNER, 1);
-  await store.claim("c", OWNER, 60_000);
-  await store.reply("1", "x");
-  await store.send(OWNER, { verb: "quiet" });
+  await store.workers.claimName("c", OWNER, 60_000);
+  await store.workers.reply("1", "x");
+  await store.workers.send(OWNER, { verb: "quiet" });
   const sidekiqs = ["queues", "queue:default", "schedule", "processes", OWNER];
   const others = (await lines("KEYS", "*")).filter((key) => !sidekiqs.includes(key));
   assertEquals(others.filter((key) => !key.startsWith("jobs:")), []);
@@ -368,7 +369,7 @@ Deno.test("redis wire: a foreign key named as Sidekiq 7 names a histogram stays,
   const key = "Foo-21-23:3";
   await redis.cli("LPUSH", key, "another's");
   const said = { processed: 1, failed: 0, workedMs: 1, histogram: [1, ...new Array(25).fill(0)] };
-  await store.measure([{ class: "Foo", ...said }, { class: "Bar", ...said }]);
+  await store.metrics.record([{ class: "Foo", ...said }, { class: "Bar", ...said }]);
   assertEquals([await redis.cli("LRANGE", key, "0", "-1"), await redis.cli("TTL", key)], ["another's", "-1"]);
   assertAlmostEquals(Number(await redis.cli("TTL", "Bar-21-23:3")), 8 * 3_600, 60);
 });
@@ -380,12 +381,12 @@ Deno.test("redis wire: what is no limit limits nothing, and stops nobody", async
   const texts = ["", "abc", "5", "5 0", "5 0 0 0", "1e3 0 0", "-1 0 0", `${huge} 0 0`, `0 5 ${huge}`, `0 ${huge} 1000`];
   for (const text of [...texts, "0 0 0", "0 5 0"]) {
     await redis.cli("HSET", "jobs:limits", "mail", text);
-    await store.enqueue([job(1), job(2, { queue: "mail" })]);
+    await store.jobs.enqueue([job(1), job(2, { queue: "mail" })]);
     const leases = await takeUpTo(store, owner, 10, ["default", "mail"]);
     assertEquals(leases.map(({ queue }) => queue), ["default", "mail"], text);
-    await store.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
-    assertEquals((await store.queues()).map(({ limit }) => limit), [undefined, undefined], text);
-    assertEquals(await store.hasQueuedJobs(["default", "mail"]), false, text);
+    await store.jobs.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+    assertEquals((await store.admin.stats()).queues.map(({ limit }) => limit), [undefined, undefined], text);
+    assertEquals(await store.jobs.hasQueuedJobs(["default", "mail"]), false, text);
   }
 });
 
@@ -393,11 +394,11 @@ Deno.test("redis wire: starts are remembered for as long as the limit now says",
   await using store = await openEmpty();
   const owner = await register(store, OWNER);
   const remembered = async () => Number(await redis.cli("PTTL", "jobs:starts:default"));
-  await store.limit("default", { starts: { count: 5, perMs: 60_000 } });
-  await store.enqueue([job(1)]);
+  await store.admin.limit("default", { starts: { count: 5, perMs: 60_000 } });
+  await store.jobs.enqueue([job(1)]);
   await takeUpTo(store, owner);
   assert(await remembered() <= 60_000);
-  await store.limit("default", { starts: { count: 5, perMs: 3_600_000 } });
+  await store.admin.limit("default", { starts: { count: 5, perMs: 3_600_000 } });
   assert(await remembered() > 60_000);
 });
 
@@ -405,12 +406,12 @@ Deno.test("redis wire: what is taken from one queue does not get lost by another
   for (const key of ["queue:mail", "jobs:running:mail", "jobs:starts:mail"]) {
     await using store = await openEmpty();
     const owner = await register(store, OWNER);
-    await store.limit("mail", { running: 5, starts: { count: 5, perMs: 60_000 } });
-    await store.enqueue([job(1), job(2, { queue: "mail" }), job(3, { queue: "last" })]);
+    await store.admin.limit("mail", { running: 5, starts: { count: 5, perMs: 60_000 } });
+    await store.jobs.enqueue([job(1), job(2, { queue: "mail" }), job(3, { queue: "last" })]);
     await redis.cli("DEL", key);
     await redis.cli("SET", key, "of another type");
     const queues = ["default", "mail", "last"];
-    await woken((signal) => store.waitForWork(queues, signal), () => Promise.resolve());
+    await woken((signal) => store.jobs.waitForWork(queues, signal), () => Promise.resolve());
     const leases = await takeUpTo(store, owner, 10, queues);
     assertEquals(leases.map(({ queue }) => queue), ["default", "last"], key);
     // When there is nothing else, it is told.

@@ -20,7 +20,7 @@ Deno.test("SQLite: what it makes is for its user alone: the folder, the file and
   const dir = join(folder.dir, "a", "b");
   const store = await openSqlite(`sqlite:${dir}/jobs.db`, {});
   try {
-    await store.enqueue([job(1)]);
+    await store.jobs.enqueue([job(1)]);
     const mode = (path: string) => (Deno.statSync(path).mode! & 0o777).toString(8);
     assertEquals([mode(join(folder.dir, "a")), mode(dir)], ["700", "700"]);
     for (const name of ["jobs.db", "jobs.db-wal", "jobs.db-shm"]) assertEquals(mode(join(dir, name)), "600", name);
@@ -68,13 +68,13 @@ Deno.test("SQLite: a file of an older version is brought forward, with what is i
   );
   const store = await folder.open();
   assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [7]);
-  assertEquals((await store.cronRead()).entries, []);
+  assertEquals((await store.cron.read()).entries, []);
 });
 
 Deno.test("SQLite: a damaged file is an error that says so, when it is opened or when it is read", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
-  await store.enqueue(jobs(1, 500));
+  await store.jobs.enqueue(jobs(1, 500));
   await store[Symbol.asyncDispose]();
   const file = await Deno.open(folder.file, { write: true });
   const { size } = await file.stat();
@@ -84,8 +84,8 @@ Deno.test("SQLite: a damaged file is an error that says so, when it is opened or
   const error = await refused(
     async () => {
       const damaged = await folder.open();
-      await damaged.enqueue(jobs(501, 1_500));
-      await damaged.stats();
+      await damaged.jobs.enqueue(jobs(501, 1_500));
+      await damaged.admin.stats();
     },
     "corrupt",
     folder.file,
@@ -111,7 +111,7 @@ Deno.test("SQLite: a file that another program holds locked is waited for withou
   using other = new DatabaseSync(folder.file);
   other.exec("BEGIN IMMEDIATE");
   let waits = true;
-  const push = store.enqueue([job(1)]).finally(() => waits = false);
+  const push = store.jobs.enqueue([job(1)]).finally(() => waits = false);
   // The loop turns all the while, and it has tried more than once: the lock is let go of from here.
   for (let turns = 0; turns < 100; turns++) await systemClock.turn();
   assertEquals(waits, true);
@@ -125,11 +125,11 @@ Deno.test("SQLite: a file that stays locked is an error in the end, once for all
   using other = new DatabaseSync(folder.file);
   other.exec("BEGIN EXCLUSIVE");
   const pushes = jobs(1, 20).map((one) =>
-    refused(() => store.enqueue([one]), "locked", "held locked by another program")
+    refused(() => store.jobs.enqueue([one]), "locked", "held locked by another program")
   );
   for (const error of await Promise.all(pushes)) assert(error.transient);
   other.exec("ROLLBACK");
-  await store.enqueue([job(21)]);
+  await store.jobs.enqueue([job(21)]);
   assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [21]);
 });
 
@@ -138,22 +138,22 @@ Deno.test("SQLite: a store that was closed says so", async () => {
   const store = await folder.open();
   await store[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
-  await refused(() => store.enqueue([job(1)]), "unavailable", "has been closed");
-  await refused(() => store.stats(), "unavailable", "has been closed");
+  await refused(() => store.jobs.enqueue([job(1)]), "unavailable", "has been closed");
+  await refused(() => store.admin.stats(), "unavailable", "has been closed");
 });
 
 Deno.test("SQLite: in memory it is a store of its own", async () => {
   await using first = await openSqlite("sqlite::memory:", {});
   await using second = await openSqlite("sqlite::memory:", {});
-  await first.enqueue([job(1)]);
-  assertEquals([(await first.stats()).enqueued, (await second.stats()).enqueued], [1, 0]);
+  await first.jobs.enqueue([job(1)]);
+  assertEquals([(await first.admin.stats()).enqueued, (await second.admin.stats()).enqueued], [1, 0]);
 });
 
 Deno.test("SQLite: durability by option or by address", async () => {
   for (const open of [{ durability: "normal" }, { parameters: "?durability=normal" }] as const) {
     await using folder = await sqliteFolder();
     const store = await folder.open(open);
-    assertEquals(await store.enqueue([job(1)]), [{ stored: true }]);
+    assertEquals(await store.jobs.enqueue([job(1)]), [{ stored: true }]);
   }
 });
 
@@ -166,13 +166,13 @@ Deno.test("SQLite: measures are dropped when their time is over", async () => {
     using database = new DatabaseSync(folder.file);
     return Number(database.prepare("SELECT count(*) AS n FROM measure").get()!.n);
   };
-  await store.measure([one]);
+  await store.metrics.record([one]);
   assertEquals(rows(), 2);
   clock.advance(9 * HOUR_MS);
-  await store.measure([one]);
+  await store.metrics.record([one]);
   assertEquals(rows(), 3, "the first minute is gone, its ten minutes are not");
   clock.advance(73 * HOUR_MS);
-  await store.measure([one]);
+  await store.metrics.record([one]);
   assertEquals(rows(), 2);
 });
 
@@ -196,11 +196,11 @@ Deno.test("SQLite: a day's counts are dropped after five years, not before; the 
   for (const years of [0, 4.9, 5.1]) {
     clock.set(first + years * year);
     const owner = await register(store);
-    await store.enqueue([job(1)]);
+    await store.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(store, owner);
-    await store.settle(owner, [{ kind: "discard", token: lease!.token }]);
-    const [{ processed, failed }] = await store.history(first, first) as [DayCount];
+    await store.jobs.settle(owner, [{ kind: "discard", token: lease!.token }]);
+    const [{ processed, failed }] = await store.admin.history(first, first) as [DayCount];
     assertEquals([processed, failed], years > 5 ? [0, 0] : [1, 1]);
   }
-  assertEquals((await store.stats()).processed, 3);
+  assertEquals((await store.admin.stats()).processed, 3);
 });

@@ -32,17 +32,17 @@ Deno.test("SQLite: whoever is killed, whenever: every acknowledged push is there
   const numbers = pushed.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, i) => first + i));
   assert(numbers.length > 2_000);
   const lost: number[] = [];
-  for (const n of numbers) if ((await store.find(jid(n))).length !== 1) lost.push(n);
+  for (const n of numbers) if ((await store.admin.find([jid(n)])).length !== 1) lost.push(n);
   assertEquals(lost, []);
 
-  assert((await store.stats()).leased > 0, "The workers died with jobs in their hands");
+  assert((await store.admin.stats()).leased > 0, "The workers died with jobs in their hands");
   const owner = "host:0:ffffffffffff";
   for (let passed = 0; passed < HOUR_MS; passed += HOUR_MS / 4) {
-    await store.beat(processRecord(owner), HOUR_MS);
+    await store.workers.heartbeat(processRecord(owner), HOUR_MS);
     clock.advance(HOUR_MS / 4);
   }
-  await store.beat(processRecord(owner), HOUR_MS);
-  while ((await store.rescue({ owner, limit: 100, maxRescues: 3 })).rescued > 0);
-  assertEquals((await store.stats()).leased, 0);
+  await store.workers.heartbeat(processRecord(owner), HOUR_MS);
+  while ((await store.jobs.rescue({ owner, limit: 100, maxRescues: 3 })).rescued > 0);
+  assertEquals((await store.admin.stats()).leased, 0);
   checkPlaces(folder.file);
 });

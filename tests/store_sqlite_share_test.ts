@@ -15,15 +15,15 @@ Deno.test("SQLite: processes that open a new file at the same moment all get it,
   const children = Array.from({ length: 6 }, (_, i) => new Child("sqlite_child.ts", ["some", url, `${i + 1}`]));
   assertEquals(await Promise.all(children.map((child) => child.ended())), children.map(() => true));
   const store = await folder.open();
-  assertEquals((await store.stats()).enqueued, 6 * 25);
+  assertEquals((await store.admin.stats()).enqueued, 6 * 25);
   checkPlaces(folder.file);
 });
 
 Deno.test("SQLite: connections that open a new file at the same moment all get it", async () => {
   await using folder = await sqliteFolder();
   const stores = await Promise.all(Array.from({ length: 12 }, () => folder.open()));
-  await Promise.all(stores.map((store, i) => store.enqueue(jobs(10 * i, 10 * i + 9))));
-  assertEquals((await stores[0]!.stats()).enqueued, 120);
+  await Promise.all(stores.map((store, i) => store.jobs.enqueue(jobs(10 * i, 10 * i + 9))));
+  assertEquals((await stores[0]!.admin.stats()).enqueued, 120);
 });
 
 Deno.test("SQLite: a rescue that waited for the file decides when it has it, and not before", async () => {
@@ -31,7 +31,7 @@ Deno.test("SQLite: a rescue that waited for the file decides when it has it, and
   const clock = new ShiftedClock();
   const store = await folder.open({ clock });
   const owner = await register(store);
-  await store.enqueue([job(1)]);
+  await store.jobs.enqueue([job(1)]);
   await takeUpTo(store, owner);
   await lapse({ store, advance: (ms) => clock.advance(ms) });
   using other = new DatabaseSync(folder.file);
@@ -49,19 +49,19 @@ Deno.test("SQLite: a rescue that waited for the file decides when it has it, and
 Deno.test("SQLite: what does not concern a waiter does not wake it", async () => {
   await using folder = await sqliteFolder();
   const [store, other] = [await folder.open(), await folder.open()];
-  await other.pause("paused");
+  await other.admin.pause("paused");
   const stop = new AbortController();
   const woke: string[] = [];
   const waits = [
-    store.waitForWork(["mail"], stop.signal).then(() => woke.push("mail")),
-    store.waitForWork(["paused"], stop.signal).then(() => woke.push("paused")),
-    store.waitForDue(stop.signal).then(() => woke.push("due")),
-    store.waitForCron(stop.signal).then(() => woke.push("cron")),
+    store.jobs.waitForWork(["mail"], stop.signal).then(() => woke.push("mail")),
+    store.jobs.waitForWork(["paused"], stop.signal).then(() => woke.push("paused")),
+    store.jobs.waitForDue(stop.signal).then(() => woke.push("due")),
+    store.cron.wait(stop.signal).then(() => woke.push("cron")),
   ];
   await register(other, "host:1:aaaaaaaaaaaa");
-  await other.enqueue([job(1, { queue: "paused" })]);
+  await other.jobs.enqueue([job(1, { queue: "paused" })]);
   // Whoever sees this one has seen all that was before it.
-  await woken((signal) => store.waitForWork(["default"], signal), () => other.enqueue([job(2)]));
+  await woken((signal) => store.jobs.waitForWork(["default"], signal), () => other.jobs.enqueue([job(2)]));
   assertEquals(woke.filter((name) => name !== "cron"), []);
   stop.abort();
   await Promise.all(waits);
@@ -70,13 +70,13 @@ Deno.test("SQLite: what does not concern a waiter does not wake it", async () =>
 Deno.test("SQLite: a later job does not wake the poller, an earlier one does", async () => {
   await using folder = await sqliteFolder();
   const [store, other] = [await folder.open(), await folder.open()];
-  await other.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
-  await store.promote(1);
+  await other.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
+  await store.jobs.promote(1);
   let isWoken = false;
-  const due = store.waitForDue(new AbortController().signal).then(() => isWoken = true);
-  await other.enqueue([job(2, { delayMs: 3 * HOUR_MS })]);
-  await woken((signal) => store.waitForWork(["default"], signal), () => other.enqueue([job(3)]));
+  const due = store.jobs.waitForDue(new AbortController().signal).then(() => isWoken = true);
+  await other.jobs.enqueue([job(2, { delayMs: 3 * HOUR_MS })]);
+  await woken((signal) => store.jobs.waitForWork(["default"], signal), () => other.jobs.enqueue([job(3)]));
   assertEquals(isWoken, false);
-  await other.enqueue([job(4, { delayMs: HOUR_MS })]);
+  await other.jobs.enqueue([job(4, { delayMs: HOUR_MS })]);
   await due;
 });

@@ -5,7 +5,7 @@
  */
 import { describeError, InvalidPayload } from "../job/errors.ts";
 import { MAX_BATCH_BYTES } from "../store/port/batch_bytes.ts";
-import type { EnqueueResult, NewJob, Store } from "../store/port/jobs.ts";
+import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 
 /** What became of one job of many. */
 export type PushResult =
@@ -32,7 +32,7 @@ export const BATCH = 1_000;
  */
 export async function* inBatches<T>(
   items: Iterable<T> | AsyncIterable<T>,
-  store: Pick<Store, "enqueue">,
+  store: { readonly jobs: Pick<JobStore, "enqueue"> },
   build: (item: T) => NewJob | Promise<NewJob>,
 ): AsyncGenerator<PushResult[]> {
   let done = 0;
@@ -81,11 +81,11 @@ class Batch {
     this.#weight++;
   }
 
-  async store(store: Pick<Store, "enqueue">, done: number): Promise<PushResult[]> {
+  async store(store: { readonly jobs: Pick<JobStore, "enqueue"> }, done: number): Promise<PushResult[]> {
     if (this.#jobs.length === 0) return this.results;
     let answers: EnqueueResult[];
     try {
-      answers = await store.enqueue(this.#jobs);
+      answers = await store.jobs.enqueue(this.#jobs);
     } catch (error) {
       throw new BulkInterrupted(error, done);
     }

@@ -20,7 +20,7 @@ export interface ClassOptionsSources {
   /** Returns the options of a class that this program registers. These win. */
   readonly own: (className: string) => ClassOptions | undefined;
   /** Has those that workers have registered. An isolated job has no store to ask: then no class counts as unregistered. */
-  readonly store: Partial<Pick<ClassStore, "declaredClasses">>;
+  readonly store: { readonly classes?: Pick<ClassStore, "read"> };
   readonly clock: Clock;
   /** Refuses a class that nothing has registered. */
   readonly strict: boolean;
@@ -46,7 +46,7 @@ export class ClassOptionsKnown {
    */
   ofPush(name: string): ClassOptions | undefined {
     const options = this.get(name);
-    if (options !== undefined || this.#sources.store.declaredClasses === undefined) return options;
+    if (options !== undefined || this.#sources.store.classes === undefined) return options;
     if (this.#sources.strict) {
       throw new InvalidPayload("class", name, "a class that this client or a worker has registered");
     }
@@ -69,7 +69,7 @@ export class ClassOptionsKnown {
    */
   learn(name: unknown): Promise<void> | undefined {
     const { own, store, clock } = this.#sources;
-    if (store.declaredClasses === undefined || typeof name !== "string" || own(name) !== undefined) return undefined;
+    if (store.classes === undefined || typeof name !== "string" || own(name) !== undefined) return undefined;
     if ((this.#told.get(name)?.until ?? -Infinity) > clock.monotonic()) return undefined;
     let asking = this.#asking.get(name);
     if (asking === undefined) {
@@ -80,7 +80,7 @@ export class ClassOptionsKnown {
   }
 
   async #ask(name: string): Promise<void> {
-    const [declared] = await this.#sources.store.declaredClasses!([name]);
+    const [declared] = await this.#sources.store.classes!.read([name]);
     if (this.#told.size >= MAX_NAMES) this.#told.clear();
     this.#told.set(name, {
       options: declared && readOptions(declared),

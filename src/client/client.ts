@@ -13,20 +13,25 @@ import { type EndedJob, readEnded } from "../job/result.ts";
 import { describeError, InvalidPayload } from "../job/errors.ts";
 import type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
 import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware.ts";
-import type { EnqueueResult, NewJob, Store } from "../store/port/jobs.ts";
+import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 import { JobBuilder } from "./builder.ts";
 import { BATCH, BulkInterrupted, type BulkOptions, heldBy, inBatches, type PushResult, spreader } from "./bulk.ts";
 import { ClassOptionsKnown } from "./class_options.ts";
 import { Gather } from "./gather.ts";
+import type { ResultStore } from "../store/port/results.ts";
+import type { ClassStore } from "../store/port/classes.ts";
 
 export { BulkInterrupted, type BulkOptions, type PushResult } from "./bulk.ts";
 export type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
 
-/**
- * The part of a store that a client uses: `enqueue`; `waitForResult` to wait for results; `declaredClasses` for the options
- * of classes that workers have registered.
- */
-export type ClientStore = Pick<Store, "enqueue"> & Partial<Pick<Store, "waitForResult" | "declaredClasses">>;
+/** What a client requires of a store. */
+export interface ClientStore {
+  readonly jobs: Pick<JobStore, "enqueue">;
+  /** Absent in an isolated process: there, results cannot be awaited. */
+  readonly results?: Pick<ResultStore, "wait">;
+  /** Without it, the client applies only the class options of its own program. */
+  readonly classes?: Pick<ClassStore, "read">;
+}
 
 /** A job as the builder makes it; a promise while the key of its lock is computed. */
 type Building = NewJob | Promise<NewJob>;
@@ -139,10 +144,10 @@ export class Client {
    * @throws {Error} in an isolated job, which has no store
    */
   async result(jid: string, options: { readonly signal?: AbortSignal } = {}): Promise<EndedJob | undefined> {
-    if (this.#store.waitForResult === undefined) {
+    if (this.#store.results === undefined) {
       throw new Error("Cannot wait for a result here: an isolated job has no store");
     }
-    const record = await this.#store.waitForResult(jid, options.signal ?? new AbortController().signal);
+    const record = await this.#store.results.wait(jid, options.signal ?? new AbortController().signal);
     return record === undefined ? undefined : readEnded(record);
   }
 
@@ -179,7 +184,7 @@ export class Client {
     args?: readonly unknown[],
     options?: JobOptions,
   ): Promise<string | undefined> {
-    const enqueue = async (job: Building) => (await this.#store.enqueue([await job]))[0]!;
+    const enqueue = async (job: Building) => (await this.#store.jobs.enqueue([await job]))[0]!;
     if (typeof what === "object" || what === undefined) return await this.#pushOne(this.#named(what), enqueue);
     return await this.#pushOne(
       { ...options, class: this.#nameOf(what), args: args as readonly unknown[] },

@@ -16,15 +16,17 @@ class Recorder {
   failAfter = Infinity;
   readonly #locks = new Map<string, string>();
 
-  get jobs(): NewJob[] {
+  get stored(): NewJob[] {
     return this.batches.flat();
   }
 
   get payloads(): Record<string, unknown>[] {
-    return this.jobs.map((job) => JSON.parse(job.payload));
+    return this.stored.map((job) => JSON.parse(job.payload));
   }
 
-  enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+  readonly jobs = { enqueue: (jobs: readonly NewJob[]) => this.#enqueue(jobs) };
+
+  #enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     if (this.batches.length >= this.failAfter) return Promise.reject(new Error("disk full"));
     const results = jobs.map((job): EnqueueResult => {
       const holder = job.unique && this.#locks.get(job.unique.key);
@@ -63,7 +65,7 @@ Deno.test("A push stores one job, and gives its jid", async () => {
   assertEquals(store.payloads, [
     { class: "HardJob", args: ["bob", 5], jid, queue: "low", retry: true, created_at: 1700000000.123 },
   ]);
-  assertEquals(store.jobs[0], { jid: jid!, queue: "low", payload: store.jobs[0]!.payload });
+  assertEquals(store.stored[0], { jid: jid!, queue: "low", payload: store.stored[0]!.payload });
 });
 
 Deno.test("A class and its arguments, or a definition, are pushed the same way", async () => {
@@ -75,7 +77,7 @@ Deno.test("A class and its arguments, or a definition, are pushed the same way",
   await client.push("HardJob", ["bob"], { in: "5m", jid: "mine" });
   await client.push(Greet, ["bob", 2], { retry: 3 });
   await client.push("Known", []);
-  assertEquals(store.jobs.map(({ queue, delayMs }) => [queue, delayMs]), [["default", 300_000], ["hi", undefined], [
+  assertEquals(store.stored.map(({ queue, delayMs }) => [queue, delayMs]), [["default", 300_000], ["hi", undefined], [
     "known",
     undefined,
   ]]);
@@ -105,8 +107,8 @@ Deno.test("What is refused stores nothing", async () => {
 Deno.test("The size of a payload is counted in bytes, to the byte", async () => {
   const { store, client } = recorded();
   await client.push("A", ["€"]);
-  const bytes = new TextEncoder().encode(store.jobs[0]!.payload).length;
-  assertEquals(bytes, store.jobs[0]!.payload.length + 2);
+  const bytes = new TextEncoder().encode(store.stored[0]!.payload).length;
+  assertEquals(bytes, store.stored[0]!.payload.length + 2);
   await recorded({ maxPayloadBytes: bytes }).client.push("A", ["€"]);
   await assertRejects(
     () => recorded({ maxPayloadBytes: bytes - 1 }).client.push("A", ["€"]),
@@ -119,7 +121,7 @@ Deno.test("The size of a payload is counted in bytes, to the byte", async () => 
 Deno.test("Times are written for the wire that is set", async () => {
   const { store, client } = recorded({ sidekiqWire: 8 });
   await client.push("A", []);
-  assertMatch(store.jobs[0]!.payload, /"created_at":1700000000123\}$/);
+  assertMatch(store.stored[0]!.payload, /"created_at":1700000000123\}$/);
 });
 
 Deno.test("A unique job carries its lock, and a second one like it is not stored", async () => {
@@ -130,7 +132,7 @@ Deno.test("A unique job carries its lock, and a second one like it is not stored
   for (const args of [[1, { a: 2 }], ["1", { a: 1 }], []]) assertEquals(typeof await push(args), "string");
   assertEquals(typeof await push([1, { a: 1 }], { queue: "other" }), "string");
   assertEquals(typeof await push([1, { a: 1 }], { unique_for: false }), "string");
-  const [job] = store.jobs;
+  const [job] = store.stored;
   assertEquals([job!.jid, job!.unique!.ttlMs, job!.unique!.key.length], [first!, 3_600_000, 43]);
   assertEquals([store.payloads[0]!.unique_for, store.payloads[0]!.unique_key], [3_600, job!.unique!.key]);
 });
@@ -140,7 +142,7 @@ Deno.test("A unique lock holds for the time until the job is due as well", async
   await client.push("A", [1], { unique_for: 10, in: 60 });
   await client.push("A", [2], { unique_for: 10, at: new Date(NOW + 5_000) });
   await client.push("A", [3], { unique_for: 10, at: new Date(NOW - 5_000) });
-  assertEquals(store.jobs.map((job) => job.unique!.ttlMs), [70_000, 15_000, 10_000]);
+  assertEquals(store.stored.map((job) => job.unique!.ttlMs), [70_000, 15_000, 10_000]);
 });
 
 Deno.test("pushBulk stores batches of 1,000, and tells for each job what became of it", async () => {
@@ -153,9 +155,9 @@ Deno.test("pushBulk stores batches of 1,000, and tells for each job what became 
   assertEquals(results.length, 2_500);
   assertEquals(results[3], { refused: `args is "no array"; expected an array of the handler's arguments` });
   assertEquals(results[1_500]?.refused?.startsWith("args[0] is undefined"), true);
-  assertEquals(results.flatMap((result) => result.jid ?? []), store.jobs.map((job) => job.jid));
+  assertEquals(results.flatMap((result) => result.jid ?? []), store.stored.map((job) => job.jid));
   assertEquals(store.payloads.map((payload) => (payload.args as number[])[0]).slice(0, 5), [0, 1, 2, 4, 5]);
-  assertEquals(new Set(store.jobs.map((job) => `${job.queue} ${job.at}`)), new Set([`low ${NOW + 1_000}`]));
+  assertEquals(new Set(store.stored.map((job) => `${job.queue} ${job.at}`)), new Set([`low ${NOW + 1_000}`]));
 });
 
 Deno.test("pushBulk refuses what is wrong with all of them, before anything is stored", async () => {
@@ -179,8 +181,8 @@ Deno.test("pushMany reads no more than a batch ahead", async () => {
   await results.next();
   assertEquals([store.batches.length, read < 1_001], [1, true]);
   const rest = await all(results);
-  assertEquals([rest.length, store.jobs.length], [2_999, 3_000]);
-  assertEquals(store.jobs.map((job) => job.queue).slice(0, 3), ["even", "odd", "even"]);
+  assertEquals([rest.length, store.stored.length], [2_999, 3_000]);
+  assertEquals(store.stored.map((job) => job.queue).slice(0, 3), ["even", "odd", "even"]);
 });
 
 Deno.test("A batch of large jobs is cut sooner", async () => {
@@ -218,7 +220,7 @@ Deno.test("Jobs are spread over the interval, from the time at which they would 
   const { store, client } = recorded();
   const args = Array.from({ length: 1_000 }, () => []);
   await client.pushBulk({ class: "A", args, spreadMs: 60_000 });
-  const delays = store.jobs.map((job) => job.delayMs ?? 0);
+  const delays = store.stored.map((job) => job.delayMs ?? 0);
   assertEquals(delays.every((ms) => ms >= 0 && ms < 60_000), true);
   for (const third of [0, 20_000, 40_000]) {
     assertEquals(delays.filter((ms) => ms >= third && ms < third + 20_000).length > 200, true);
@@ -226,7 +228,7 @@ Deno.test("Jobs are spread over the interval, from the time at which they would 
   const due = NOW + 1e6;
   const jobs = args.map((_args, i) => ({ class: "A", args: [i], at: new Date(due), unique_for: 1 }));
   await all(client.pushMany(jobs, { spreadMs: 10 }));
-  const spread = store.jobs.slice(1_000);
+  const spread = store.stored.slice(1_000);
   assertEquals([...new Set(spread.map((job) => job.at! - due))].sort(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   assertEquals(spread.every((job) => job.unique!.ttlMs === 1_000 + job.at! - NOW), true);
 });
@@ -241,13 +243,13 @@ Deno.test("When the store fails on the way, the error tells what was done before
     "after 2000 jobs: disk full",
   );
   assertEquals([error.done, error.results.length, error.results[5]?.jid], [2_000, 2_000, undefined]);
-  assertEquals(error.results.flatMap((result) => result.jid ?? []), store.jobs.map((job) => job.jid));
+  assertEquals(error.results.flatMap((result) => result.jid ?? []), store.stored.map((job) => job.jid));
   store.failAfter = 3;
   const seen: PushResult[] = [];
   const interrupted = await assertRejects(async () => {
     for await (const result of client.pushMany(args.map((one) => ({ class: "A", args: one })))) seen.push(result);
   }, BulkInterrupted);
-  assertEquals([interrupted.done, seen.length, store.jobs.length], [1_000, 1_000, 2_998]);
+  assertEquals([interrupted.done, seen.length, store.stored.length], [1_000, 1_000, 2_998]);
 });
 
 Deno.test("A single push rejects with the store's own error", async () => {
@@ -269,7 +271,7 @@ Deno.test("Middleware sees the whole job, may change it, and gets the jid", asyn
     classOptions: () => ({ retry: 2, retryIn: () => 1 }),
   });
   assertEquals(await client.push("A", [1]), "another");
-  const { jid } = store.jobs[0]!;
+  const { jid } = store.stored[0]!;
   assertEquals(seen, [{ class: "A", args: [1], queue: "default", retry: 2, jid }, jid]);
   const { queue, trace, retry } = store.payloads[0]!;
   assertEquals([queue, trace, retry], ["changed", "t", 2]);
@@ -307,8 +309,8 @@ Deno.test("Many jobs through middleware still share one call of the store, and k
   const results = await client.pushBulk({ class: "A", args, queue: "low" });
   assertEquals(store.batches.map((batch) => batch.length), [998, 200]);
   assertEquals(results.slice(1, 3), [{ refused: "stopped by middleware" }, { refused: "TypeError: not this one" }]);
-  assertEquals(results.flatMap((result) => result.jid ?? []), store.jobs.map((job) => job.jid));
-  assertEquals(store.jobs.every((job) => job.queue === "low"), true);
+  assertEquals(results.flatMap((result) => result.jid ?? []), store.stored.map((job) => job.jid));
+  assertEquals(store.stored.every((job) => job.queue === "low"), true);
 });
 
 Deno.test("Through middleware too, of two jobs that are the same one is told who holds the lock", async () => {
@@ -336,7 +338,7 @@ Deno.test("Through middleware too, a store that fails is told", async () => {
   store.failAfter = 1;
   const args = Array.from({ length: 1_500 }, (_, i) => [i]);
   const error = await assertRejects(() => client.pushBulk({ class: "A", args }), BulkInterrupted, "disk full");
-  assertEquals([error.done, error.results.length, store.jobs.length], [1_000, 1_000, 1_000]);
+  assertEquals([error.done, error.results.length, store.stored.length], [1_000, 1_000, 1_000]);
   store.failAfter = 2;
   const jobs = args.map((one) => ({ class: "A", args: one }));
   assertEquals((await assertRejects(() => all(client.pushMany(jobs)), BulkInterrupted)).done, 1_000);
@@ -347,10 +349,12 @@ class Telling extends Recorder {
   options = '{"queue":"told","retry":2,"unique_for":60,"big":12345678901234567890}';
   asked: string[] = [];
 
-  declaredClasses(names: readonly string[] = []): Promise<{ name: string; options: string }[]> {
-    this.asked.push(...names);
-    return Promise.resolve(names.includes("Told") ? [{ name: "Told", options: this.options }] : []);
-  }
+  readonly classes = {
+    read: (names: readonly string[] = []) => {
+      this.asked.push(...names);
+      return Promise.resolve(names.includes("Told") ? [{ name: "Told", options: this.options }] : []);
+    },
+  };
 }
 
 Deno.test("What servers told the store of a class holds for every way of pushing, unless the push says otherwise", async () => {
@@ -369,8 +373,8 @@ Deno.test("What servers told the store of a class holds for every way of pushing
     ["default", true],
     ["told", 2],
   ]);
-  assertEquals(store.jobs.map(({ unique }) => unique !== undefined), [true, true, true, true, false, true]);
-  assertMatch(store.jobs[0]!.payload, /"big":12345678901234567890/);
+  assertEquals(store.stored.map(({ unique }) => unique !== undefined), [true, true, true, true, false, true]);
+  assertMatch(store.stored[0]!.payload, /"big":12345678901234567890/);
   assertEquals([await client.optionsOf("Told"), await client.optionsOf("Else")].map((told) => told["queue"]), [
     "told",
     undefined,
@@ -388,11 +392,11 @@ Deno.test("Through middleware too, jobs of a class that the store is asked about
   });
   const jobs = Array.from({ length: 6 }, (_, i) => ({ class: i % 2 === 0 ? "Told" : "Known", args: [i] }));
   // The answer takes a turn of the event loop, as a real store's does.
-  const asked = store.declaredClasses.bind(store);
-  store.declaredClasses = (names) => systemClock.turn().then(() => systemClock.turn()).then(() => asked(names));
+  const asked = store.classes.read;
+  store.classes.read = (names) => systemClock.turn().then(() => systemClock.turn()).then(() => asked(names));
   await all(client.pushMany(jobs));
   assertEquals(store.payloads.map(({ args }) => (args as unknown[])[0]), [0, 1, 2, 3, 4, 5]);
-  store.declaredClasses = () => Promise.reject(new Error("gone"));
+  store.classes.read = () => Promise.reject(new Error("gone"));
   const unknown = [{ class: "Other", args: [] }];
   assertEquals((await assertRejects(() => all(client.pushMany(unknown)), BulkInterrupted, "gone")).done, 0);
 });
@@ -418,11 +422,11 @@ Deno.test("What a store says of a class that no server can have said is nothing;
     await new Client({ store, clock }).push("Told", [options]);
   }
   assertEquals(store.payloads.map(({ queue }) => queue), useless.map(() => "default"));
-  const away = Object.assign(new Recorder(), { declaredClasses: () => Promise.reject(new Error("away")) });
+  const away = Object.assign(new Recorder(), { classes: { read: () => Promise.reject(new Error("away")) } });
   await assertRejects(() => new Client({ store: away, clock }).push("Told", []), Error, "away");
   const interrupted = all(new Client({ store: away, clock }).pushMany([{ class: "Told", args: [] }]));
   await assertRejects(() => interrupted, BulkInterrupted, "after 0 jobs: away");
-  assertEquals(away.jobs, []);
+  assertEquals(away.stored, []);
 });
 
 /** A store that also knows the classes that workers have registered. */
@@ -432,15 +436,17 @@ class Registering extends Recorder {
     super();
   }
 
-  declaredClasses(names: readonly string[]): Promise<DeclaredClass[]> {
-    this.asked.push(...names);
-    return Promise.resolve(
-      names.flatMap((name) => {
-        const options = this.declared[name];
-        return options === undefined ? [] : [{ name, options } as DeclaredClass];
-      }),
-    );
-  }
+  readonly classes = {
+    read: (names: readonly string[] = []) => {
+      this.asked.push(...names);
+      return Promise.resolve(
+        names.flatMap((name) => {
+          const options = this.declared[name];
+          return options === undefined ? [] : [{ name, options } as DeclaredClass];
+        }),
+      );
+    },
+  };
 }
 
 Deno.test("a definition's options apply to every push of it: single, bulk, many, and by name after that", async () => {
@@ -486,7 +492,7 @@ Deno.test("a strict client refuses a class that nothing has registered, and only
   await assertRejects(() => client.pushBulk({ class: "Nobody", args: [[]] }), InvalidPayload, refusal);
   const many = await all(client.pushMany([{ class: "Known", args: [] }, { class: "Nobody", args: [] }]));
   assertEquals([typeof many[0]!.jid, many[1]!.refused], ["string", refusal]);
-  assertEquals(store.jobs.length, 1);
+  assertEquals(store.stored.length, 1);
 });
 
 Deno.test("types: arguments that JSON would change do not compile", () => {

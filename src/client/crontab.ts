@@ -19,9 +19,10 @@ import { type CronRecord, decideManualRun } from "../cron/occurrence.ts";
 import { type CronState, pause, plan, resume } from "../cron/plan.ts";
 import { openSchedule } from "../cron/schedule_spec.ts";
 import { JidMaker } from "../job/jid.ts";
-import type { CronStore, CronWrite, StoredCron } from "../store/port/cron.ts";
+import type { CronWrite, StoredCron } from "../store/port/cron.ts";
 import type { Client } from "./client.ts";
 import { buildOccurrences } from "./occurrence_jobs.ts";
+import type { ServerStore } from "../store/port/store.ts";
 
 /** An entry in force, or that was. */
 export interface CrontabEntry {
@@ -49,7 +50,7 @@ type Edit = (stored: StoredCron | undefined, now: number) => Omit<CronWrite, "na
 
 /** Shows and changes the crontab. */
 export class Crontab {
-  readonly #store: CronStore;
+  readonly #store: Pick<ServerStore, "cron">;
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #jids = new JidMaker();
@@ -59,7 +60,7 @@ export class Crontab {
    *
    * @param options what keeps it, and what builds the jobs that are enqueued by hand
    */
-  constructor(options: { store: CronStore; client: Client; clock?: Clock }) {
+  constructor(options: { store: Pick<ServerStore, "cron">; client: Client; clock?: Clock }) {
     this.#store = options.store;
     this.#client = options.client;
     this.#clock = options.clock ?? systemClock;
@@ -67,19 +68,19 @@ export class Crontab {
 
   /** All entries, by name. */
   async list(): Promise<CrontabEntry[]> {
-    const { now, entries } = await this.#store.cronRead();
+    const { now, entries } = await this.#store.cron.read();
     return await Promise.all(entries.map((stored) => this.#show(stored, now)));
   }
 
   /** One entry. */
   async get(name: string): Promise<CrontabEntry | undefined> {
-    const { now, entries: [stored] } = await this.#store.cronRead({ names: [name] });
+    const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
     return stored && await this.#show(stored, now);
   }
 
   /** What became of an entry's occurrences, latest first; the store keeps 100. */
   async history(name: string, limit: number): Promise<CronRecord[]> {
-    return (await this.#store.cronHistory(name, limit)).map((text) => JSON.parse(text) as CronRecord);
+    return (await this.#store.cron.history(name, limit)).map((text) => JSON.parse(text) as CronRecord);
   }
 
   /**
@@ -88,7 +89,7 @@ export class Crontab {
    * @throws {CrontabError} when there is no such entry
    */
   async next(name: string, count: number): Promise<number[]> {
-    const { now, entries: [stored] } = await this.#store.cronRead({ names: [name] });
+    const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
     const schedule = openSchedule(definitionOf(name, stored).schedule);
     const times: number[] = [];
     for (let at = schedule.next(now); at !== undefined && times.length < count; at = schedule.next(at)) times.push(at);
@@ -130,7 +131,7 @@ export class Crontab {
    */
   async remove(name: string): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const { now, entries: [stored] } = await this.#store.cronRead({ names: [name] });
+      const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
       if (stored === undefined) throw unknown(name);
       const definition = readDefinition(stored.definition);
       if (definition?.source === "config" && isCarried(definition, stored, now)) {
@@ -138,7 +139,7 @@ export class Crontab {
           `Cron entry "${name}" is in the configuration of a process that runs; remove it there, or pause it`,
         );
       }
-      if (await this.#store.cronRemove(name, stored.version)) return;
+      if (await this.#store.cron.remove(name, stored.version)) return;
     }
     throw busy(name);
   }
@@ -150,7 +151,7 @@ export class Crontab {
    * @throws {CrontabError} when there is no such entry, or its job cannot be built
    */
   async run(name: string): Promise<string> {
-    const { now, entries: [stored] } = await this.#store.cronRead({ names: [name] });
+    const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
     const definition = definitionOf(name, stored);
     if (definition.everyProcess) {
       throw new CrontabError(`Cron entry "${name}" is performed by each process itself; push its class instead`);
@@ -194,8 +195,8 @@ export class Crontab {
 
   async #edit(name: string, edit: Edit): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const { now, entries: [stored] } = await this.#store.cronRead({ names: [name] });
-      const [version] = await this.#store.cronWrite([{ name, version: stored?.version ?? 0, ...edit(stored, now) }]);
+      const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
+      const [version] = await this.#store.cron.write([{ name, version: stored?.version ?? 0, ...edit(stored, now) }]);
       if (version !== undefined) return;
     }
     throw busy(name);

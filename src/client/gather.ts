@@ -5,7 +5,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import type { EnqueueResult, NewJob, Store } from "../store/port/jobs.ts";
+import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 
 interface Waiting {
   readonly job: NewJob | Promise<NewJob>;
@@ -14,13 +14,13 @@ interface Waiting {
 
 /** Where jobs are gathered. */
 export class Gather {
-  readonly #store: Pick<Store, "enqueue">;
+  readonly #store: { readonly jobs: Pick<JobStore, "enqueue"> };
   readonly #clock: Clock;
   #waiting: Waiting[] = [];
   #flushing = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(store: Pick<Store, "enqueue">, clock: Clock) {
+  constructor(store: { readonly jobs: Pick<JobStore, "enqueue"> }, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }
@@ -51,7 +51,7 @@ export class Gather {
 
   async #send(batch: readonly Waiting[]): Promise<void> {
     try {
-      const results = await this.#store.enqueue(await Promise.all(batch.map(({ job }) => job)));
+      const results = await this.#store.jobs.enqueue(await Promise.all(batch.map(({ job }) => job)));
       batch.forEach(({ told }, i) => told.resolve(results[i]!));
     } catch (error) {
       this.#failure ??= { error };

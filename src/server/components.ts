@@ -11,7 +11,6 @@ import type { Registry } from "../handlers/registry.ts";
 import { chooseExecutionModes } from "../handlers/execution_modes.ts";
 import { logger } from "../log/log.ts";
 import type { StoreError } from "../store/port/errors.ts";
-import type { WorkerRecord } from "../store/port/jobs.ts";
 import { AutoStop } from "./control/auto_stop.ts";
 import { Burial } from "./work/burial.ts";
 import { ClassSync, declaredWithin } from "./stats/class_sync.ts";
@@ -45,6 +44,7 @@ import { Counters } from "./stats/counters.ts";
 import { Tasks } from "./control/tasks.ts";
 import { UnstartedJobs } from "./work/unstarted.ts";
 import { ClassCounters } from "./stats/class_counters.ts";
+import type { WorkerRecord } from "../store/port/workers.ts";
 
 /** What the parts need of the launcher. */
 export interface LauncherHooks {
@@ -282,7 +282,7 @@ function newHorses(
 ): HorsePool {
   return new HorsePool({
     modules,
-    store: { enqueue: (jobs) => store.enqueue(jobs), declaredClasses: declaredWithin(registry, store) },
+    store: { jobs: store.jobs, classes: { read: declaredWithin(registry, store) } },
     killAfterMs: settings.killAfterMs,
     maxMemoryBytes: settings.maxMemoryBytes,
     maxJobs: settings.maxJobsPerIsolatedProcess,

@@ -13,7 +13,6 @@ import type { Settings } from "../config/settings.ts";
 import type { QueueWeight } from "../config/kinds.ts";
 import { type Log, logger } from "../log/log.ts";
 import { StoreError } from "../store/port/errors.ts";
-import type { WorkerRecord } from "../store/port/jobs.ts";
 import { control, type Controls } from "./control/control.ts";
 import { readCrontab } from "./schedule/cron_sources.ts";
 import { callHook, type Hooks } from "./hooks.ts";
@@ -28,6 +27,7 @@ import { Inbox } from "./control/signals.ts";
 import { StartEnded, StartupSteps } from "./startup_steps.ts";
 import { Status } from "./control/status.ts";
 import type { ServerCounts } from "./stats/counters.ts";
+import type { WorkerRecord } from "../store/port/workers.ts";
 
 /** Without jobs there is little to tell a store, and a start hangs where it does not answer: so long a stop waits then. */
 const STARTUP_ABORT_BUDGET_MS = 1_000;
@@ -243,7 +243,7 @@ export class Launcher implements Controls {
   async #noteDeath(): Promise<void> {
     const { store, predecessor, predecessorEnded } = this.#options;
     if (predecessor === undefined || predecessorEnded === undefined) return;
-    await store.noteDeath(predecessor, predecessorEnded).catch((error) =>
+    await store.workers.noteDeath(predecessor, predecessorEnded).catch((error) =>
       this.#log.debug("Could not note how the predecessor ended", { error: error.message })
     );
   }
@@ -310,7 +310,7 @@ export class Launcher implements Controls {
       ["reaper", async () => (await this.#parts.reaping?.stop(), this.#parts.reaper?.close())],
       [
         "deregister",
-        async () => deregistered = await budget.within(this.#options.store.deregister(this.identity)),
+        async () => deregistered = await budget.within(this.#options.store.workers.deregister(this.identity)),
       ],
       ["unhandled-errors", async () => await this.#parts.unhandledErrors.stop()],
     ];

@@ -11,14 +11,14 @@ import type { Registry } from "../handlers/registry.ts";
 import type { BatchMiddleware, PushMiddleware } from "../client/middleware.ts";
 import type { StoreError } from "../store/port/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
-import type { Store } from "../store/port/jobs.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Inbox } from "./control/signals.ts";
+import type { ServerStore } from "../store/port/store.ts";
 
 /** What a server is made of. */
 export interface LauncherOptions {
   /** Opened by the caller, and closed by the caller after `Launcher.finished`. */
-  readonly store: Store;
+  readonly store: ServerStore;
   /** The address the store was opened with, and how: the heartbeat opens it once more. */
   readonly storeUrl: string;
   readonly storeOptions?: StoreOptions;

@@ -15,7 +15,7 @@ import { misspelledOptions } from "../handlers/option_typos.ts";
 import { Registry } from "../handlers/registry.ts";
 import { isLoggingConfigured, LogError, logger, type LogOptions, openLog } from "../log/log.ts";
 import type { PushMiddleware } from "../client/middleware.ts";
-import { type OpenStore, openStore, type StoreOptions } from "../store/open.ts";
+import { openStore, type StoreOptions } from "../store/open.ts";
 import type { Hooks } from "./hooks.ts";
 import { Launcher } from "./launcher.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
@@ -26,7 +26,8 @@ import { openServerTracing, traced } from "./tracing.ts";
 /** A server that is about to start. */
 export interface Launching {
   readonly launcher: Launcher;
-  readonly store: OpenStore;
+  /** With every part, for what runs next to the launcher. The launcher itself has a `ServerStore`. */
+  readonly store: Awaited<ReturnType<typeof openStore>>;
   /** Runs a step that may take long: a stop request ends it, and the log names it if it hangs. */
   readonly startup: StartupSteps;
   /** Closes what it holds after the launcher has stopped, before the store is closed. */

@@ -17,10 +17,10 @@
  */
 import { getField } from "../job/raw.ts";
 import type { Entry } from "./admin/admin.ts";
-import type { Departure, ImportedJob } from "./admin/import.ts";
 import { ByteBudget } from "./port/batch_bytes.ts";
 import { MAX_CRON_RECORDS } from "./port/cron.ts";
-import type { OpenStore } from "./open.ts";
+import type { ImportedJob, MigrationBatch } from "./admin/migration.ts";
+import type { Store } from "./admin/store.ts";
 
 /** Why a move cannot be, or cannot go on. */
 export class MigrateError extends Error {
@@ -65,13 +65,13 @@ type JobPlace = ImportedJob["place"];
  * @throws the signal's reason when it aborts
  */
 export async function migrateStore(
-  from: OpenStore,
-  to: OpenStore,
+  from: Store,
+  to: Store,
   options: MigrateOptions = {},
 ): Promise<MigrateResult> {
   await refuseSame(from, to);
   await refuseWhileBusy(from);
-  const { enqueued, scheduled, retry, dead } = await from.stats();
+  const { enqueued, scheduled, retry, dead } = await from.admin.stats();
   let total = enqueued + scheduled + retry + dead;
   let jobs = 0;
   const onMoved = (count: number) => {
@@ -83,23 +83,23 @@ export async function migrateStore(
   for (let before = -1; before < jobs;) {
     before = jobs;
     const places = await placesOf(from, to, done);
-    const announced = await from.departure();
+    const announced = await from.migration.announced();
     if (announced !== undefined) onMoved(await moveAnnounced(from, to, announced));
     for (const place of places) {
       await movePlace(from, to, { place, onMoved, signal: options.signal });
     }
   }
-  for (const queue of done.paused) await from.resume(queue);
-  for (const queue of done.limited) await from.limit(queue, {});
+  for (const queue of done.paused) await from.admin.pause(queue, 0);
+  for (const queue of done.limited) await from.admin.limit(queue, {});
   return { jobs, cron: await moveCron(from, to, options.signal) };
 }
 
 /** @throws {MigrateError} when both are one store, whatever their addresses: its jobs would be moved to itself for ever */
-async function refuseSame(from: OpenStore, to: OpenStore): Promise<void> {
+async function refuseSame(from: Store, to: Store): Promise<void> {
   const key = `same-${crypto.randomUUID()}`;
-  await to.remember(key);
-  const isSame = await from.remembers(key);
-  await to.forget(key);
+  await to.migration.rememberKey(key);
+  const isSame = await from.migration.hasKey(key);
+  await to.migration.forgetKey(key);
   if (isSame) throw sameStore(from.url, to.url);
 }
 
@@ -118,20 +118,20 @@ interface Closed {
  * Where jobs can be. What is paused or limited there is so here first, once: it may be resumed here while the move goes
  * on. A queue that is limited here already stays as it is.
  */
-async function placesOf(from: OpenStore, to: OpenStore, done: Closed): Promise<JobPlace[]> {
+async function placesOf(from: Store, to: Store, done: Closed): Promise<JobPlace[]> {
   const places: JobPlace[] = [{ in: "scheduled" }, { in: "retry" }, { in: "dead" }];
-  for (const { name, paused, pausedForMs, limit } of await from.queues()) {
-    if (paused && !done.paused.has(name)) await to.pause(name, pausedForMs);
+  for (const { name, paused, pausedForMs, limit } of (await from.admin.stats()).queues) {
+    if (paused && !done.paused.has(name)) await to.admin.pause(name, pausedForMs);
     if (paused) done.paused.add(name);
-    if (limit && !done.limited.has(name) && !await isLimited(to, name)) await to.limit(name, limit);
+    if (limit && !done.limited.has(name) && !await isLimited(to, name)) await to.admin.limit(name, limit);
     if (limit) done.limited.add(name);
     places.push({ in: "queue", queue: name });
   }
   return places;
 }
 
-async function isLimited(store: OpenStore, queue: string): Promise<boolean> {
-  return (await store.queues()).some(({ name, limit }) => name === queue && limit !== undefined);
+async function isLimited(store: Store, queue: string): Promise<boolean> {
+  return (await store.admin.stats()).queues.some(({ name, limit }) => name === queue && limit !== undefined);
 }
 
 interface PlaceMove {
@@ -140,14 +140,14 @@ interface PlaceMove {
   readonly signal: AbortSignal | undefined;
 }
 
-async function movePlace(from: OpenStore, to: OpenStore, { place, onMoved, signal }: PlaceMove): Promise<void> {
+async function movePlace(from: Store, to: Store, { place, onMoved, signal }: PlaceMove): Promise<void> {
   for (let limit = FIRST_BATCH;;) {
     signal?.throwIfAborted();
-    const { entries } = await from.page(place, { limit });
+    const { entries } = await from.admin.page(place, { limit });
     if (entries.length === 0) return;
     await refuseWhileBusy(from);
     const some = entries.slice(0, countFitting(entries));
-    const batch = await from.announce(some.map((entry) => entry.ref));
+    const batch = await from.migration.announce(some.map((entry) => entry.ref));
     // Another move of this store has announced a batch since: it is moved with it.
     const isOurs = batch.refs.length === some.length && some.every((entry, i) => entry.ref === batch.refs[i]);
     const gone = isOurs ? await moveBatch(from, to, { batch, entries: some }) : await moveAnnounced(from, to, batch);
@@ -165,24 +165,24 @@ async function movePlace(from: OpenStore, to: OpenStore, { place, onMoved, signa
 }
 
 interface BatchMove {
-  readonly batch: Departure;
+  readonly batch: MigrationBatch;
   /** What it consists of. */
   readonly entries: readonly Entry[];
 }
 
 /** Moves an announced batch. Returns how many of its entries the source had. */
-async function moveBatch(from: OpenStore, to: OpenStore, { batch, entries }: BatchMove): Promise<number> {
-  await to.adopt(batch.id, entries.map(toAdopt));
-  const gone = await from.depart(batch);
-  await to.forget(batch.id);
+async function moveBatch(from: Store, to: Store, { batch, entries }: BatchMove): Promise<number> {
+  await to.migration.importJobs(batch.id, entries.map(toAdopt));
+  const gone = await from.migration.removeAnnounced(batch);
+  await to.migration.forgetKey(batch.id);
   return gone;
 }
 
 /** Moves a batch that a move announced and did not finish. */
-async function moveAnnounced(from: OpenStore, to: OpenStore, batch: Departure): Promise<number> {
+async function moveAnnounced(from: Store, to: Store, batch: MigrationBatch): Promise<number> {
   const entries: Entry[] = [];
   for (const ref of batch.refs) {
-    const entry = await from.get(ref);
+    const entry = await from.admin.get(ref);
     if (entry !== undefined) entries.push(entry);
   }
   return await moveBatch(from, to, { batch, entries });
@@ -209,15 +209,15 @@ function lockOf(payload: string): ImportedJob["unique"] {
   return { key, jid, ttlMs: seconds * 1_000 };
 }
 
-async function moveCron(from: OpenStore, to: OpenStore, signal: AbortSignal | undefined): Promise<number> {
+async function moveCron(from: Store, to: Store, signal: AbortSignal | undefined): Promise<number> {
   let count = 0;
-  for (const { name, version, definition, state } of (await from.cronRead()).entries) {
+  for (const { name, version, definition, state } of (await from.cron.read()).entries) {
     signal?.throwIfAborted();
-    if ((await to.cronRead({ names: [name] })).entries.length === 0) {
-      const records = (await from.cronHistory(name, MAX_CRON_RECORDS)).reverse();
-      await to.cronWrite([{ name, version: 0, definition, state, jobs: [], awaited: false, records }]);
+    if ((await to.cron.read({ names: [name] })).entries.length === 0) {
+      const records = (await from.cron.history(name, MAX_CRON_RECORDS)).reverse();
+      await to.cron.write([{ name, version: 0, definition, state, jobs: [], awaited: false, records }]);
     }
-    if (!await from.cronRemove(name, version)) {
+    if (!await from.cron.remove(name, version)) {
       throw new MigrateError(
         `Cannot move the crontab entry "${name}": it changed meanwhile; stop whoever uses "${from.url}", then run this again`,
       );
@@ -228,10 +228,10 @@ async function moveCron(from: OpenStore, to: OpenStore, signal: AbortSignal | un
 }
 
 /** @throws {MigrateError} when somebody performs jobs of this store, or has some that would be missing */
-async function refuseWhileBusy(store: OpenStore): Promise<void> {
-  const { processes, leased } = await store.stats();
+async function refuseWhileBusy(store: Store): Promise<void> {
+  const { processes, leased } = await store.admin.stats();
   if (processes > 0) {
-    const names = (await store.processes()).filter((process) => process.alive).map((process) => process.identity);
+    const names = (await store.workers.list()).filter((process) => process.alive).map((process) => process.identity);
     throw new MigrateError(
       `Cannot move from "${store.url}" while processes work there: stop ${names.join(", ")} first`,
     );
@@ -240,12 +240,12 @@ async function refuseWhileBusy(store: OpenStore): Promise<void> {
   // All workers are offline here: their jobs go back to the queues first.
   const owners = new Set<string>();
   for (let cursor: string | undefined;;) {
-    const { entries, next } = await store.page({ in: "leased" }, { limit: BATCH, ...(cursor && { cursor }) });
+    const { entries, next } = await store.admin.page({ in: "leased" }, { limit: BATCH, ...(cursor && { cursor }) });
     for (const { owner } of entries) owners.add(owner!);
     if ((cursor = next) === undefined) break;
   }
-  for (const owner of owners) await store.deregister(owner);
-  const left = (await store.stats()).leased;
+  for (const owner of owners) await store.workers.deregister(owner);
+  const left = (await store.admin.stats()).leased;
   if (left > 0) {
     throw new MigrateError(`Cannot move from "${store.url}": ${left} jobs are running there, wait for their end`);
   }

@@ -5,9 +5,8 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import type { StoreAdmin } from "./admin/admin.ts";
+import type { Store } from "./admin/store.ts";
 import { StoreError } from "./port/errors.ts";
-import type { Store } from "./port/jobs.ts";
 
 /** How to open a store. Everything but `clock` and `log` can be sent to a Worker. */
 export interface StoreOptions {
@@ -31,15 +30,12 @@ export interface StoreOptions {
   readonly log?: (level: "info" | "warn" | "error", message: string) => void;
 }
 
-/** A store with both of its faces. */
-export type OpenStore = Store & StoreAdmin;
-
 /**
  * Opens the store at `url`: `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`.
  *
  * @throws {StoreError} when the address is of no known kind, or the store cannot be opened
  */
-export async function openStore(url: string, options: StoreOptions = {}): Promise<OpenStore> {
+export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
   const scheme = url.slice(0, url.indexOf(":"));
   switch (scheme) {
     case "sqlite": {

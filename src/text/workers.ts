@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { WorkerInfo } from "../store/admin/admin.ts";
+import type { WorkerInfo } from "../store/port/workers.ts";
 
 /** Whether it is a process of Sidekiq's: it says nothing of what it has done, and answers nobody here. */
 export function isSidekiqWorker({ totals }: Pick<WorkerInfo, "totals">): boolean {

@@ -108,7 +108,7 @@ async function storeProblem({ store, clock, notReady }: Services): Promise<strin
   const over = new AbortController();
   const late = clock.sleep(READY_MS, over.signal).then(() => "The store does not answer");
   try {
-    const look = store.queues().then((queues) =>
+    const look = store.admin.stats().then(({ queues }) =>
       notReady && isSuspended(queues) ? "Suspended: all queues are paused; jobs resume ends it" : undefined
     );
     return await Promise.race([look, late]);

@@ -7,7 +7,6 @@ import type { Client } from "../client/client.ts";
 import type { Crontab } from "../client/crontab.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log/log.ts";
-import type { OpenStore } from "../store/open.ts";
 import type { Gate, Visitor } from "./auth/gate.ts";
 import type { BodyBudget } from "./http/body.ts";
 import type { LiveStats } from "./read/live_stats.ts";
@@ -17,6 +16,7 @@ import type { Operations } from "./actions/operations.ts";
 import type { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
 import type { CooperativeQueue } from "./http/cooperative_queue.ts";
+import type { Store } from "../store/admin/store.ts";
 
 /** One setting as it was loaded. */
 export interface SettingRow {
@@ -29,7 +29,7 @@ export interface SettingRow {
 
 /** What there is to work with. */
 export interface Services {
-  readonly store: OpenStore;
+  readonly store: Store;
   readonly client: Client;
   readonly crontab: Crontab;
   readonly clock: Clock;

@@ -8,7 +8,6 @@ import { Client, type ClientOptions } from "../client/client.ts";
 import { Crontab } from "../client/crontab.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { logger } from "../log/log.ts";
-import type { OpenStore } from "../store/open.ts";
 import { newApp } from "./app.tsx";
 import { Gate } from "./auth/gate.ts";
 import { BodyBudget } from "./http/body.ts";
@@ -20,11 +19,12 @@ import { Operations } from "./actions/operations.ts";
 import { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
 import { CooperativeQueue } from "./http/cooperative_queue.ts";
+import type { Store } from "../store/admin/store.ts";
 
 /** How the web is set up. */
 export interface WebOptions {
   /** Opened and closed by the caller. */
-  readonly store: OpenStore;
+  readonly store: Store;
   readonly clock?: Clock;
   /** Accounts, `NAME:ROLE:SECRET` each; none: anybody may do anything, so listen on the loopback only. */
   readonly users?: readonly string[];

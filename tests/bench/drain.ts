@@ -40,7 +40,7 @@ await server.stop();
 const drainMs = performance.now() - start;
 
 await using store = await openStore(url!);
-const { processed, leased, enqueued } = await store.stats();
+const { processed, leased, enqueued } = await store.admin.stats();
 console.log(JSON.stringify({
   total,
   pushPerSecond: Math.round(total / pushMs * 1000),

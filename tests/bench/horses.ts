@@ -19,7 +19,7 @@ await new Client({ store }).pushBulk({ class: "Noop", args: Array.from({ length:
 
 const registry = new Registry();
 await loadHandlers([new URL("../support/handlers.js", import.meta.url).pathname], registry);
-const before = (await store.stats()).processed;
+const before = (await store.admin.stats()).processed;
 const start = performance.now();
 const server = await startServer({
   log: false,
@@ -30,7 +30,7 @@ const server = await startServer({
 let done = 0;
 while (done < total) {
   await new Promise((resolve) => setTimeout(resolve, 20));
-  done = (await store.stats()).processed - before;
+  done = (await store.admin.stats()).processed - before;
 }
 const drainMs = performance.now() - start;
 await server.stop();

@@ -23,7 +23,7 @@ const server = new Deno.Command(`${ROOT}jobs`, {
 try {
   await using store = await openStore(url!);
   const client = new Client({ store });
-  while ((await store.processes()).length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  while ((await store.workers.list()).length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
   await new Promise((resolve) => setTimeout(resolve, 500));
   for (let i = 0; i < Number(count); i++) {
     await client.push({ class: "Stamp", args: [out, performance.timeOrigin + performance.now()] });

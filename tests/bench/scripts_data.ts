@@ -3,16 +3,17 @@
  *
  * @module
  */
-import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import type { SCRIPTS } from "../../src/store/redis/client/scripts.ts";
 import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
 import { HOUR_MS, processRecord } from "../store_contract/jobs.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 /** What the cases work with. */
 export interface Redis extends AsyncDisposable {
   readonly server: RedisServer;
-  readonly store: OpenStore;
+  readonly store: Store;
   /** Jobs in the queue `deep` and in each set. */
   readonly jobs: number;
 }
@@ -89,7 +90,7 @@ export function newJobs(count: number, change: (n: number) => Partial<NewJob> = 
 
 /** Registers a worker. */
 export async function register({ store }: Pick<Redis, "store">, identity: string): Promise<string> {
-  await store.beat(processRecord(identity), TTL_MS);
+  await store.workers.heartbeat(processRecord(identity), TTL_MS);
   return identity;
 }
 
@@ -98,7 +99,7 @@ export async function take(redis: Redis, count: number): Promise<{ owner: string
   const owner = await register(redis, `host:1:${crypto.randomUUID().slice(0, 12)}`);
   const leases: Lease[] = [];
   while (leases.length < count) {
-    leases.push(...await redis.store.take({ queues: [DEEP], limit: count - leases.length, owner }));
+    leases.push(...await redis.store.jobs.take({ queues: [DEEP], limit: count - leases.length, owner }));
   }
   return { owner, leases };
 }
@@ -112,7 +113,7 @@ export function queues(count: number): string[] {
 export async function limitTen({ server, store }: Redis): Promise<void> {
   if (await server.cli("HEXISTS", "jobs:limits", "queue-0") === "1") return;
   for (const queue of queues(10)) {
-    await store.limit(queue, { running: 10_000, starts: { count: 10_000, perMs: HOUR_MS } });
+    await store.admin.limit(queue, { running: 10_000, starts: { count: 10_000, perMs: HOUR_MS } });
     await fill(
       server,
       9_999,

@@ -32,13 +32,14 @@ export const JOB_CASES: readonly Case[] = [
   {
     script: "enqueue",
     what: "1,000 jobs with unique locks",
-    run: ({ store }) => store.enqueue(newJobs(1_000, () => ({ unique: { key: crypto.randomUUID(), ttlMs: HOUR_MS } }))),
+    run: ({ store }) =>
+      store.jobs.enqueue(newJobs(1_000, () => ({ unique: { key: crypto.randomUUID(), ttlMs: HOUR_MS } }))),
   },
   {
     script: "enqueue",
     what: "500 jobs to scheduled, with unique locks",
     run: ({ store }) =>
-      store.enqueue(newJobs(500, (n) => ({
+      store.jobs.enqueue(newJobs(500, (n) => ({
         delayMs: 1_000 * HOUR_MS * (1_000 - n),
         unique: { key: crypto.randomUUID(), ttlMs: HOUR_MS },
       }))),
@@ -46,28 +47,28 @@ export const JOB_CASES: readonly Case[] = [
   {
     script: "enqueue",
     what: "4 MB of large jobs",
-    run: ({ store }) => store.enqueue(newJobs(4, largeJob)),
+    run: ({ store }) => store.jobs.enqueue(newJobs(4, largeJob)),
   },
   {
     script: "take",
     what: "1,000 jobs",
     prepare: (redis) => register(redis, "host:1:taker"),
-    run: ({ store }) => store.take({ queues: [DEEP], limit: 1_000, owner: "host:1:taker" }),
+    run: ({ store }) => store.jobs.take({ queues: [DEEP], limit: 1_000, owner: "host:1:taker" }),
   },
   {
     script: "take",
     what: "4 MB of large jobs",
     prepare: async ({ store }) => {
       await register({ store }, "host:1:taker");
-      await store.enqueue(newJobs(4, largeJob));
+      await store.jobs.enqueue(newJobs(4, largeJob));
     },
-    run: ({ store }) => store.take({ queues: ["large"], limit: 1_000, owner: "host:1:taker" }),
+    run: ({ store }) => store.jobs.take({ queues: ["large"], limit: 1_000, owner: "host:1:taker" }),
   },
   {
     script: "take",
     what: "1 job from the last of 1,000 queues, 10 of them limited",
     prepare: limitTen,
-    run: ({ store }) => store.take({ queues: [...queues(999), DEEP], limit: 1, owner: "host:1:taker" }),
+    run: ({ store }) => store.jobs.take({ queues: [...queues(999), DEEP], limit: 1, owner: "host:1:taker" }),
   },
   {
     script: "settle",
@@ -116,35 +117,35 @@ export const JOB_CASES: readonly Case[] = [
     script: "due",
     what: "1,000 due jobs of a million",
     prepare: ({ server }) => fill(server, 1_000, `redis.call('ZADD', 'schedule', n, payload(2000000 + n))`),
-    run: ({ store }) => store.promote(1_000),
+    run: ({ store }) => store.jobs.promote(1_000),
   },
   {
     script: "move",
     what: "1,000 due jobs of a million to their queue",
     prepare: ({ server }) => fill(server, 1_000, `redis.call('ZADD', 'retry', n, payload(3000000 + n))`),
-    run: ({ store }) => store.promote(1_000),
+    run: ({ store }) => store.jobs.promote(1_000),
   },
   {
     script: "move",
     what: "1,000 jobs from the front of the queue to dead",
-    run: ({ store }) => store.editSome(DEEP_PLACE, "kill", 1_000),
+    run: ({ store }) => store.admin.editSome(DEEP_PLACE, "kill", 1_000),
   },
   {
     script: "move",
     what: "1,000 dead jobs deleted",
-    run: ({ store }) => store.editSome({ in: "dead" }, "delete", 1_000),
+    run: ({ store }) => store.admin.editSome({ in: "dead" }, "delete", 1_000),
   },
   {
     script: "move",
     what: "20 jobs 10,000 from the front of the queue",
     prepare: async (redis) => refs = await refsAt(redis, 10_000, 20),
-    run: ({ store }) => store.edit(refs, "delete"),
+    run: ({ store }) => store.admin.edit(refs, "delete"),
   },
   {
     script: "move",
     what: "20 jobs from the middle of the queue",
     prepare: async (redis) => refs = await refsAt(redis, redis.jobs / 2 - 20_000, 20),
-    run: ({ store }) => store.edit(refs, "delete"),
+    run: ({ store }) => store.admin.edit(refs, "delete"),
   },
   {
     script: "move",
@@ -153,12 +154,12 @@ export const JOB_CASES: readonly Case[] = [
       const steps = Array.from({ length: 200 }, (_, i) => Math.floor((redis.jobs - 50_000) / 200) * i);
       refs = (await Promise.all(steps.map((position) => refsAt(redis, position, 1)))).flat();
     },
-    run: ({ store }) => store.edit(refs, "requeue"),
+    run: ({ store }) => store.admin.edit(refs, "requeue"),
   },
   {
     script: "move",
     what: "250 jobs cancelled, each with its record",
-    prepare: async ({ store }) => entries = (await store.page(DEEP_PLACE, { limit: 250 })).entries,
+    prepare: async ({ store }) => entries = (await store.admin.page(DEEP_PLACE, { limit: 250 })).entries,
     run: ({ store }) => cancelEntries(store, entries, Date.now()),
   },
   {
@@ -169,64 +170,64 @@ export const JOB_CASES: readonly Case[] = [
       if (await server.cli("ZSCORE", "dead", '{"class":"A"}') !== "") return;
       await fill(server, 10_000, `redis.call('LPUSH', 'queue:alike', '{"class":"A"}')`);
     },
-    run: ({ store }) => store.editSome({ in: "queue", queue: "alike" }, "kill", 11_000),
+    run: ({ store }) => store.admin.editSome({ in: "queue", queue: "alike" }, "kill", 11_000),
   },
   {
     script: "move",
     what: "4 MB of large jobs to dead",
-    prepare: ({ store }) => store.enqueue(newJobs(4, largeJob)),
-    run: ({ store }) => store.editSome({ in: "queue", queue: "large" }, "kill", 100),
+    prepare: ({ store }) => store.jobs.enqueue(newJobs(4, largeJob)),
+    run: ({ store }) => store.admin.editSome({ in: "queue", queue: "large" }, "kill", 100),
   },
   {
     script: "window",
     what: "a page of 1,000 from the middle of the queue",
     prepare: async (redis) => refs = await refsAt(redis, redis.jobs / 2 - 50_000, 1),
-    run: ({ store }) => store.page(DEEP_PLACE, { cursor: refs[0]!, limit: 1_000 }),
+    run: ({ store }) => store.admin.page(DEEP_PLACE, { cursor: refs[0]!, limit: 1_000 }),
   },
   {
     script: "leased",
     what: "1,000 leases",
     prepare: takeThousand,
-    run: ({ store }) => store.page({ in: "leased" }, { limit: 1_000 }),
+    run: ({ store }) => store.admin.page({ in: "leased" }, { limit: 1_000 }),
   },
   {
     script: "records",
     what: "a page of 1,000 records",
-    run: ({ store }) => store.results({ limit: 1_000 }),
+    run: ({ store }) => store.results.page({ limit: 1_000 }),
   },
   {
     script: "record",
     what: "a record, with 100,000 kept",
-    run: ({ store }) => store.keepResult({ jid: crypto.randomUUID(), ttlMs: HOUR_MS, body: "{}" }),
+    run: ({ store }) => store.results.keep({ jid: crypto.randomUUID(), ttlMs: HOUR_MS, body: "{}" }),
   },
   {
     script: "announce",
     what: "a batch of 500",
     prepare: async (redis) => refs = await refsAt(redis, 0, 500),
-    run: ({ store }) => store.announce(refs),
+    run: ({ store }) => store.migration.announce(refs),
   },
   {
-    script: "depart",
+    script: "migrateOut",
     what: "a batch of 500 from the front of the queue",
     run: async (redis) => {
-      const batch = await redis.store.announce(await refsAt(redis, 0, 500));
-      await redis.store.depart(batch);
+      const batch = await redis.store.migration.announce(await refsAt(redis, 0, 500));
+      await redis.store.migration.removeAnnounced(batch);
     },
   },
   {
-    script: "adopt",
+    script: "importJobs",
     what: "a batch of 500 to dead",
     run: ({ store }) =>
-      store.adopt(
+      store.migration.importJobs(
         crypto.randomUUID(),
         newJobs(500).map(({ payload }) => ({ place: { in: "dead" }, payload, at: 1e12 })),
       ),
   },
   {
-    script: "adopt",
+    script: "importJobs",
     what: "a batch of 500 with unique locks to a queue",
     run: ({ store }) =>
-      store.adopt(
+      store.migration.importJobs(
         crypto.randomUUID(),
         newJobs(500).map(({ payload, jid }) => ({
           place: { in: "queue", queue: "adopted" },
@@ -242,7 +243,7 @@ async function takeThousand(redis: Redis): Promise<void> {
 }
 
 async function settle({ store }: Redis, outcome: (token: string, i: number) => Outcome): Promise<void> {
-  await store.settle(taken.owner, taken.leases.map(({ token }, i) => outcome(token, i)));
+  await store.jobs.settle(taken.owner, taken.leases.map(({ token }, i) => outcome(token, i)));
 }
 
 /** Refs of consecutive jobs of the deep queue, from a position on. */

@@ -4,7 +4,6 @@
  * @module
  */
 import { openScratch } from "../../src/store/open_scratch.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { HOUR_MS, processRecord } from "../store_contract/jobs.ts";
 import {
   type Case,
@@ -18,6 +17,7 @@ import {
   register,
   take,
 } from "./scripts_data.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 let taken: Awaited<ReturnType<typeof take>>;
 
@@ -26,27 +26,31 @@ export const WORKER_CASES: readonly Case[] = [
     script: "orphans",
     what: "100 leases of 1,000 of an offline worker",
     prepare: lapse,
-    run: ({ store }) => store.rescue({ owner: "host:1:rescuer", limit: 100, maxRescues: 3 }),
+    run: ({ store }) => store.jobs.rescue({ owner: "host:1:rescuer", limit: 100, maxRescues: 3 }),
   },
   {
     script: "rescue",
     what: "100 leases to the front of the queue",
     prepare: lapse,
-    run: ({ store }) => store.rescue({ owner: "host:1:rescuer", limit: 100, maxRescues: 3 }),
+    run: ({ store }) => store.jobs.rescue({ owner: "host:1:rescuer", limit: 100, maxRescues: 3 }),
   },
   {
     script: "suspects",
     what: "1,000 suspects",
     prepare: takeThousand,
     run: ({ store }) =>
-      store.noteSuspects(taken.owner, { tokens: taken.leases.map(({ token }) => token), alone: false }),
+      store.workers.noteSuspects(taken.owner, { tokens: taken.leases.map(({ token }) => token), alone: false }),
   },
-  { script: "death", what: "a worker", run: ({ store }) => store.noteDeath("host:1:taker", "killed by signal 9") },
+  {
+    script: "death",
+    what: "a worker",
+    run: ({ store }) => store.workers.noteDeath("host:1:taker", "killed by signal 9"),
+  },
   {
     script: "deregister",
     what: "a worker with 1,000 leases",
     prepare: takeThousand,
-    run: ({ store }) => store.deregister(taken.owner),
+    run: ({ store }) => store.workers.deregister(taken.owner),
   },
   {
     script: "reconcile",
@@ -54,21 +58,21 @@ export const WORKER_CASES: readonly Case[] = [
     prepare: takeThousand,
     run: async ({ server, store }) => {
       await server.cli("CLIENT", "KILL", "TYPE", "normal");
-      await store.stats();
-      await store.take({ queues: [DEEP], limit: 1, owner: taken.owner });
+      await store.admin.stats();
+      await store.jobs.take({ queues: [DEEP], limit: 1, owner: taken.owner });
     },
   },
   {
-    script: "held",
+    script: "stillLeased",
     what: "1,000 leases",
     prepare: takeThousand,
-    run: ({ store }) => store.held(taken.owner, taken.leases.map(({ token }) => token)),
+    run: ({ store }) => store.jobs.stillLeased(taken.owner, taken.leases.map(({ token }) => token)),
   },
   {
-    script: "beat",
+    script: "heartbeat",
     what: "a worker with 1,000 running jobs",
     run: ({ store }) =>
-      store.beat(
+      store.workers.heartbeat(
         processRecord("host:1:busy", {
           work: newJobs(1_000).map(({ queue, payload }, i) => ({
             task: `processor-${i}`,
@@ -93,47 +97,47 @@ export const WORKER_CASES: readonly Case[] = [
       );
       for (let i = 0; i < 100; i++) await register(redis, `host:${i}:worker`);
     },
-    run: ({ store }) => store.stats(),
+    run: ({ store }) => store.admin.stats(),
   },
   {
     script: "queues",
     what: "500 of 10,000 queues, 10 of them limited",
     prepare: limitTen,
-    run: ({ store }) => store.stats(),
+    run: ({ store }) => store.admin.stats(),
   },
   {
-    script: "closed",
+    script: "blockedQueues",
     what: "11 queues, 10 of them limited",
     prepare: limitTen,
     run: async ({ store }) => {
-      await store.enqueue([newJob(1, { queue: "queue-999" })]);
-      await store.waitForWork([...queues(10), "queue-999"], AbortSignal.timeout(5_000));
+      await store.jobs.enqueue([newJob(1, { queue: "queue-999" })]);
+      await store.jobs.waitForWork([...queues(10), "queue-999"], AbortSignal.timeout(5_000));
     },
   },
   {
     script: "limit",
     what: "a queue, with 10,000 leases of 100 workers",
     prepare: (redis) => lease(redis, 10_000),
-    run: ({ store }) => store.limit("limited", { running: 10 }),
+    run: ({ store }) => store.admin.limit("limited", { running: 10 }),
   },
   {
     script: "limit",
     what: "a queue, with 100,000 leases of 100 workers",
     prepare: (redis) => lease(redis, 100_000),
-    run: ({ store }) => store.limit("limited", { running: 10 }),
+    run: ({ store }) => store.admin.limit("limited", { running: 10 }),
   },
   {
     script: "hasQueuedJobs",
     what: "1,000 queues",
-    run: ({ store }) => store.hasQueuedJobs(queues(1_000)),
+    run: ({ store }) => store.jobs.hasQueuedJobs(queues(1_000)),
   },
   {
     script: "cronRead",
     what: "1,000 entries, all carried",
     prepare: ({ store }) => writeCron(store, 1_000),
     run: async ({ store }) => {
-      const { entries } = await store.cronRead();
-      await store.cronRead({ carried: entries.map(({ name }) => name) });
+      const { entries } = await store.cron.read();
+      await store.cron.read({ carried: entries.map(({ name }) => name) });
     },
   },
   {
@@ -146,21 +150,21 @@ export const WORKER_CASES: readonly Case[] = [
     what: "an entry",
     prepare: ({ store }) => writeCron(store, 1),
     run: async ({ store }) => {
-      const [entry] = (await store.cronRead({ names: ["entry-0"] })).entries;
-      await store.cronRemove("entry-0", entry!.version);
+      const [entry] = (await store.cron.read({ names: ["entry-0"] })).entries;
+      await store.cron.remove("entry-0", entry!.version);
     },
   },
   {
     script: "declare",
     what: "1,000 classes, 5,000 known",
-    prepare: ({ store }) => store.declareClasses(classes(5_000)),
-    run: ({ store }) => store.declareClasses(classes(1_000)),
+    prepare: ({ store }) => store.classes.declare(classes(5_000)),
+    run: ({ store }) => store.classes.declare(classes(1_000)),
   },
   {
-    script: "measure",
+    script: "recordMetrics",
     what: "1,000 classes",
     run: ({ store }) =>
-      store.measure(
+      store.metrics.record(
         classes(1_000).map(({ name }) => ({
           class: name,
           processed: 5,
@@ -170,11 +174,15 @@ export const WORKER_CASES: readonly Case[] = [
         })),
       ),
   },
-  { script: "claim", what: "a lease", run: ({ store }) => store.claim("name", "host:1:taker", HOUR_MS) },
-  { script: "holder", what: "a lease", run: ({ store }) => store.holder("name") },
-  { script: "release", what: "a lease", run: ({ store }) => store.release("name", "host:1:taker") },
-  { script: "send", what: "a command", run: ({ store }) => store.send("host:1:taker", { verb: "dump" }) },
-  { script: "reply", what: "a dump of 1 MB", run: ({ store }) => store.reply("id", "x".repeat(1e6)) },
+  {
+    script: "claimName",
+    what: "a lease",
+    run: ({ store }) => store.workers.claimName("name", "host:1:taker", HOUR_MS),
+  },
+  { script: "nameHolder", what: "a lease", run: ({ store }) => store.workers.nameHolder("name") },
+  { script: "releaseName", what: "a lease", run: ({ store }) => store.workers.releaseName("name", "host:1:taker") },
+  { script: "send", what: "a command", run: ({ store }) => store.workers.send("host:1:taker", { verb: "dump" }) },
+  { script: "reply", what: "a dump of 1 MB", run: ({ store }) => store.workers.reply("id", "x".repeat(1e6)) },
   {
     script: "scratch",
     what: "a database with 100,000 records of a bench",
@@ -188,9 +196,9 @@ export const WORKER_CASES: readonly Case[] = [
       await server.cli("SLOWLOG", "RESET");
     },
   },
-  { script: "pause", what: "a queue", run: ({ store }) => store.pause("paused", HOUR_MS) },
-  { script: "pauses", what: "1,000 queues", run: ({ store }) => store.pauses(queues(1_000)) },
-  { script: "forget", what: "a queue", run: ({ store }) => store.forgetQueue("forgotten") },
+  { script: "pause", what: "a queue", run: ({ store }) => store.admin.pause("paused", HOUR_MS) },
+  { script: "pausedQueues", what: "1,000 queues", run: ({ store }) => store.admin.pausedQueues(queues(1_000)) },
+  { script: "forget", what: "a queue", run: ({ store }) => store.admin.forgetQueue("forgotten") },
 ];
 
 async function takeThousand(redis: Redis): Promise<void> {
@@ -221,10 +229,10 @@ function classes(count: number): { name: string; options: string }[] {
   return Array.from({ length: count }, (_, i) => ({ name: `Class${i}`, options: '{"queue":"default","retry":5}' }));
 }
 
-async function writeCron(store: OpenStore, count: number): Promise<void> {
-  const { entries } = await store.cronRead();
+async function writeCron(store: Store, count: number): Promise<void> {
+  const { entries } = await store.cron.read();
   const versions = new Map(entries.map(({ name, version }) => [name, version]));
-  await store.cronWrite(Array.from({ length: count }, (_, i) => ({
+  await store.cron.write(Array.from({ length: count }, (_, i) => ({
     name: `entry-${i}`,
     version: versions.get(`entry-${i}`) ?? 0,
     definition: '{"cron":"* * * * *","class":"HardJob"}',

@@ -4,8 +4,8 @@
  *   deno run -A tests/bench/web.ts [JOBS]
  */
 import { systemClock } from "../../src/clock.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { openSite } from "../web/site.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const JOBS = Number(Deno.args[0] ?? 1_000_000);
 const BATCH = 5_000;
@@ -13,9 +13,9 @@ const BATCH = 5_000;
 for (const kind of ["sqlite", "redis"] as const) {
   await using site = await openSite(kind, { deadMaxJobs: 2 * JOBS, clock: systemClock });
   await fill(site.store);
-  console.log(`\n${kind}: ${(await site.store.stats()).dead} dead jobs, MB used here: ${memory()}`);
+  console.log(`\n${kind}: ${(await site.store.admin.stats()).dead} dead jobs, MB used here: ${memory()}`);
   const someone = site.visitor();
-  const [last] = (await site.store.page({ in: "dead" }, { limit: 1, reverse: true })).entries;
+  const [last] = (await site.store.admin.page({ in: "dead" }, { limit: 1, reverse: true })).entries;
   const paths = {
     "overview": "/",
     "first page": "/dead",
@@ -47,7 +47,7 @@ for (const kind of ["sqlite", "redis"] as const) {
   console.log(
     `  ${"delete all: answer".padEnd(30)} ${(performance.now() - begin).toFixed(1).padStart(8)} ms, ${answer.status}`,
   );
-  while ((await site.store.stats()).dead > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+  while ((await site.store.admin.stats()).dead > 0) await new Promise((resolve) => setTimeout(resolve, 100));
   console.log(
     `  ${"delete all: done".padEnd(30)} ${
       (performance.now() - begin).toFixed(0).padStart(8)
@@ -56,9 +56,9 @@ for (const kind of ["sqlite", "redis"] as const) {
 }
 
 /** Dead jobs, as operators know them: pushed for later, then killed. */
-async function fill(store: OpenStore): Promise<void> {
+async function fill(store: Store): Promise<void> {
   for (let from = 0; from < JOBS; from += BATCH) {
-    await store.enqueue(Array.from({ length: Math.min(BATCH, JOBS - from) }, (_, i) => {
+    await store.jobs.enqueue(Array.from({ length: Math.min(BATCH, JOBS - from) }, (_, i) => {
       const number = from + i;
       const jid = String(number).padStart(24, "0");
       const payload = JSON.stringify({
@@ -73,15 +73,15 @@ async function fill(store: OpenStore): Promise<void> {
       });
       return { jid, queue: "default", payload };
     }));
-    while (await store.editSome({ in: "queue", queue: "default" }, "kill", BATCH) > 0);
+    while (await store.admin.editSome({ in: "queue", queue: "default" }, "kill", BATCH) > 0);
   }
 }
 
 /** A cursor so many pages of a thousand further. */
-async function jumpTo(store: OpenStore, pages: number): Promise<string> {
+async function jumpTo(store: Store, pages: number): Promise<string> {
   let cursor: string | undefined;
   for (let i = 0; i < pages; i++) {
-    const page = await store.page({ in: "dead" }, {
+    const page = await store.admin.page({ in: "dead" }, {
       limit: 1_000,
       reverse: true,
       ...(cursor === undefined ? {} : { cursor }),

@@ -40,14 +40,14 @@ async function survive(
   await bench.until(async () => (await areAlive(bench)).every(Boolean), "both beat again");
   await bench.go();
   for (const jid of jids) await bench.noted(`end ${jid}`);
-  await bench.until(async () => (await bench.store.stats()).processed === 2, "both jobs are acknowledged");
+  await bench.until(async () => (await bench.store.admin.stats()).processed === 2, "both jobs are acknowledged");
   assertEquals((await bench.readNotes()).sort(), jids.flatMap((jid) => [`end ${jid}`, `start ${jid}`]).sort());
   const said = workers.flatMap(({ lines }) => lines).filter(({ msg }) => /Rescued|Leases lost/.test(msg));
   assertEquals(said, []);
 }
 
 async function areAlive(bench: Bench): Promise<boolean[]> {
-  return (await bench.store.processes()).map(({ alive }) => alive);
+  return (await bench.store.workers.list()).map(({ alive }) => alive);
 }
 
 /** Freezes a worker, but not while it holds the lock of the SQLite file: no other worker could beat then. */
@@ -131,15 +131,15 @@ Deno.test("the first worker after a restart of Redis gives all others their time
   const [before, after] = ["host:1:aaaaaaaaaaaa", "host:2:bbbbbbbbbbbb"];
   {
     await using store = await openStore(redis.url);
-    await store.beat(processRecord(before), 1);
-    await store.enqueue([job(1)]);
+    await store.workers.heartbeat(processRecord(before), 1);
+    await store.jobs.enqueue([job(1)]);
     await takeUpTo(store, before);
   }
   await redis.kill();
   await redis.start();
   await using store = await openStore(redis.url);
-  const beat = () => store.beat(processRecord(after), 600);
-  const rescue = () => store.rescue({ owner: after, limit: 10, maxRescues: 3 });
+  const beat = () => store.workers.heartbeat(processRecord(after), 600);
+  const rescue = () => store.jobs.rescue({ owner: after, limit: 10, maxRescues: 3 });
   const began = performance.now();
   await beat();
   assertEquals(await rescue(), { rescued: 0, doomed: [], owners: [], more: false, waits: true });

@@ -52,7 +52,7 @@ for (const aof of ["always", "everysec"] as const) {
     pushing = false;
     await Promise.all(pushers);
     await bench.until(async () => {
-      const { enqueued, leased } = await bench.store.stats();
+      const { enqueued, leased } = await bench.store.admin.stats();
       return enqueued + leased === 0;
     }, "all is done");
 

@@ -41,18 +41,18 @@ for (const hours of [1, -1]) {
     await jobs(["push", "Note", bench.notes, "-q", "later", "--in", "1h", "--store", redis.url], { env });
     await jobs(["push", "Note", bench.notes, "-q", "later", "--store", redis.url], { env });
     useCommand(RIGHT);
-    const [scheduled] = (await bench.store.page({ in: "scheduled" })).entries;
+    const [scheduled] = (await bench.store.admin.page({ in: "scheduled" })).entries;
     assertAlmostEquals(scheduled!.at!, Date.now() + HOUR_MS, SLACK_MS);
-    const [queued] = (await bench.store.page({ in: "queue", queue: "later" })).entries;
+    const [queued] = (await bench.store.admin.page({ in: "queue", queue: "later" })).entries;
     assertAlmostEquals(readWireTime(JSON.parse(queued!.payload).enqueued_at)!, Date.now(), SLACK_MS);
 
     // Both live, and neither takes the other for dead.
     const beats = async () =>
-      (await bench.store.processes()).map((process) => [process.alive, process.beatAt] as const);
+      (await bench.store.workers.list()).map((process) => [process.alive, process.beatAt] as const);
     const first = (await beats()).map(([, at]) => at);
     await bench.until(async () => (await beats()).every(([, at]) => at > Math.max(...first) + 1_500), "beats go on");
     assertEquals((await beats()).map(([alive]) => alive), [true, true]);
-    const [lease] = (await bench.store.page({ in: "leased" })).entries;
+    const [lease] = (await bench.store.admin.page({ in: "leased" })).entries;
     assertEquals([JSON.parse(lease!.payload).jid, JSON.parse(lease!.payload).rescues], [long, undefined]);
     assertEquals(lease!.owner?.includes(`:${right.pid}:`), true);
   });

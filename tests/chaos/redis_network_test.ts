@@ -5,13 +5,14 @@
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "../../src/store/port/errors.ts";
-import { type OpenStore, openStore, type StoreOptions } from "../../src/store/open.ts";
+import { openStore, type StoreOptions } from "../../src/store/open.ts";
 import { Connection } from "../../src/store/redis/client/connection.ts";
 import { ConnectionLost } from "../../src/store/redis/client/errors.ts";
 import { job, jobs, processRecord, takeUpTo, TTL_MS } from "../store_contract/jobs.ts";
 import { until } from "../support/eventually.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const OWNER = "host:1:aaaaaaaaaaaa";
 
@@ -19,9 +20,9 @@ const OWNER = "host:1:aaaaaaaaaaaa";
 interface Bench extends AsyncDisposable {
   readonly redis: RedisServer;
   readonly proxy: TcpProxy;
-  readonly store: OpenStore;
+  readonly store: Store;
   /** Another store on the same Redis, with no proxy between. */
-  readonly direct: OpenStore;
+  readonly direct: Store;
 }
 
 async function openBench(options: StoreOptions = {}): Promise<Bench> {
@@ -41,8 +42,8 @@ async function openBench(options: StoreOptions = {}): Promise<Bench> {
 }
 
 /** The jids in a queue. */
-async function jidsIn(store: OpenStore, queue = "default"): Promise<string[]> {
-  const { entries } = await store.page({ in: "queue", queue }, { limit: 100_000 });
+async function jidsIn(store: Store, queue = "default"): Promise<string[]> {
+  const { entries } = await store.admin.page({ in: "queue", queue }, { limit: 100_000 });
   return entries.map((entry) => JSON.parse(entry.payload).jid);
 }
 
@@ -61,7 +62,7 @@ Deno.test("redis chaos: pushes over a connection that breaks all the time are th
     const jids: string[] = [];
     for (let i = 0; i < 60; i++) {
       const batch = jobs(lane * 10_000 + i * 10, lane * 10_000 + i * 10 + 4);
-      const results = await t.store.enqueue(batch);
+      const results = await t.store.jobs.enqueue(batch);
       assert(results.every((result) => result.stored));
       jids.push(...batch.map((job) => job.jid));
     }
@@ -74,21 +75,21 @@ Deno.test("redis chaos: pushes over a connection that breaks all the time are th
 Deno.test("redis chaos: jobs taken over a connection that breaks all the time are settled, each once, none is stuck", async () => {
   await using t = await openBench();
   const total = 2_000;
-  await t.direct.enqueue(jobs(1, total));
-  await t.direct.beat(processRecord(OWNER), TTL_MS);
+  await t.direct.jobs.enqueue(jobs(1, total));
+  await t.direct.workers.heartbeat(processRecord(OWNER), TTL_MS);
   cutAfter(t.proxy, [500, 4_000, 9_000, 3_300, 20_000, 163]);
   const taken: string[] = [];
   let lost = 0;
   while (taken.length < total) {
-    const leases = await t.store.take({ queues: ["default"], limit: 17, owner: OWNER });
+    const leases = await t.store.jobs.take({ queues: ["default"], limit: 17, owner: OWNER });
     assert(leases.length <= 17);
     taken.push(...leases.map((lease) => JSON.parse(lease.payload).jid));
-    lost += (await t.store.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost.length;
+    lost += (await t.store.jobs.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost.length;
     if (leases.length === 0) break;
   }
   assert(t.proxy.accepted > 10, `It was cut, ${t.proxy.accepted} connections`);
   assertEquals([taken.length, new Set(taken).size, lost], [total, total, 0]);
-  const { enqueued, leased, processed } = await t.direct.stats();
+  const { enqueued, leased, processed } = await t.direct.admin.stats();
   assertEquals([enqueued, leased], [0, 0]);
   // Finished jobs are counted in the step that ends them.
   assertEquals(processed, total);
@@ -96,23 +97,23 @@ Deno.test("redis chaos: jobs taken over a connection that breaks all the time ar
 
 Deno.test("redis chaos: what was taken when the answer was lost, and does not fit the next taking, goes back", async () => {
   await using t = await openBench({ waitMs: 2_000 });
-  await t.direct.beat(processRecord(OWNER), TTL_MS);
+  await t.direct.workers.heartbeat(processRecord(OWNER), TTL_MS);
   // So that Redis has the script.
   assertEquals(await takeUpTo(t.store, OWNER), []);
-  await t.direct.enqueue(jobs(1, 10));
+  await t.direct.jobs.enqueue(jobs(1, 10));
   t.proxy.cutNextAnswer();
   t.proxy.weather = "closed";
   await assertRejects(
-    () => t.store.take({ queues: ["default"], limit: 8, owner: OWNER }),
+    () => t.store.jobs.take({ queues: ["default"], limit: 8, owner: OWNER }),
     StoreError,
     "cannot be reached",
   );
-  assertEquals((await t.direct.stats()).leased, 8);
+  assertEquals((await t.direct.admin.stats()).leased, 8);
   t.proxy.weather = "fair";
-  await until(async () => (await t.store.stats().catch(() => undefined)) !== undefined);
+  await until(async () => (await t.store.admin.stats().catch(() => undefined)) !== undefined);
   const leases = await takeUpTo(t.store, OWNER, 3);
   assertEquals(leases.map((lease) => JSON.parse(lease.payload).args[0]), [1, 2, 3]);
-  assertEquals((await t.direct.stats()).leased, 3);
+  assertEquals((await t.direct.admin.stats()).leased, 3);
   assertEquals((await takeUpTo(t.store, OWNER, 100)).map((lease) => JSON.parse(lease.payload).args[0]), [
     4,
     5,
@@ -127,50 +128,50 @@ Deno.test("redis chaos: what was taken when the answer was lost, and does not fi
 Deno.test("redis chaos: a duplicate whose answer was lost stays refused when the lock is released before it is resent", async () => {
   await using t = await openBench();
   const unique = { key: "HardJob:bob", ttlMs: 3_600_000 };
-  await t.direct.beat(processRecord(OWNER), TTL_MS);
-  await t.direct.enqueue([job(1, { unique })]);
+  await t.direct.workers.heartbeat(processRecord(OWNER), TTL_MS);
+  await t.direct.jobs.enqueue([job(1, { unique })]);
   // So that Redis has the script.
-  await t.store.enqueue([job(2)]);
+  await t.store.jobs.enqueue([job(2)]);
   t.proxy.cutNextAnswer();
   const accepted = t.proxy.accepted;
   t.proxy.weather = "closed";
-  const pushing = t.store.enqueue([job(3, { unique }), job(4)]);
+  const pushing = t.store.jobs.enqueue([job(3, { unique }), job(4)]);
   await until(() => t.proxy.accepted > accepted);
   const [holder] = await takeUpTo(t.direct, OWNER, 1);
-  await t.direct.settle(OWNER, [{ kind: "ack", token: holder!.token, unlock: unique.key, jid: job(1).jid }]);
+  await t.direct.jobs.settle(OWNER, [{ kind: "ack", token: holder!.token, unlock: unique.key, jid: job(1).jid }]);
   t.proxy.weather = "fair";
   assertEquals(await pushing, [{ stored: false, holder: job(1).jid }, { stored: true }]);
   assertEquals(await jidsIn(t.direct), [job(2).jid, job(4).jid]);
   // The lock is free: the number of the refused batch is remembered, not the lock.
-  assertEquals(await t.store.enqueue([job(5, { unique })]), [{ stored: true }]);
+  assertEquals(await t.store.jobs.enqueue([job(5, { unique })]), [{ stored: true }]);
 });
 
 Deno.test("redis chaos: a command whose reply cuts the connection each time fails after waitMs, and others succeed", async () => {
   await using t = await openBench({ waitMs: 1_000 });
-  await t.direct.enqueue(jobs(1, 100));
+  await t.direct.jobs.enqueue(jobs(1, 100));
   // Connecting takes some 150 bytes, a push four, and this page 15,000.
   t.proxy.bytesToLive = () => 2_000;
   t.proxy.cut();
   await assertRejects(() => jidsIn(t.store), StoreError, "it closed the connection");
-  assertEquals(await t.store.enqueue(jobs(101, 101)), [{ stored: true }]);
+  assertEquals(await t.store.jobs.enqueue(jobs(101, 101)), [{ stored: true }]);
   assert(t.proxy.accepted < 30, `${t.proxy.accepted} connections`);
 });
 
 Deno.test("redis chaos: a slow network slows, and nothing more", async () => {
   await using t = await openBench();
   t.proxy.delayMs = 40;
-  await t.store.enqueue(jobs(1, 100));
-  await t.store.beat(processRecord(OWNER), TTL_MS);
+  await t.store.jobs.enqueue(jobs(1, 100));
+  await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
   const leases = await takeUpTo(t.store, OWNER, 100);
-  assertEquals((await t.store.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
+  assertEquals((await t.store.jobs.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
   assertEquals(t.proxy.accepted, 1);
 });
 
 Deno.test("redis chaos: a connection closed by half is made anew", async () => {
   await using t = await openBench();
-  await t.store.enqueue(jobs(1, 1));
+  await t.store.jobs.enqueue(jobs(1, 1));
   t.proxy.halfClose();
-  await t.store.enqueue(jobs(2, 2));
+  await t.store.jobs.enqueue(jobs(2, 2));
   assertEquals((await jidsIn(t.direct)).length, 2);
   assertEquals(t.proxy.accepted, 2);
 });
@@ -178,10 +179,10 @@ Deno.test("redis chaos: a connection closed by half is made anew", async () => {
 Deno.test("redis chaos: where bytes vanish without a word, the connection is given up, and with it those that block", async () => {
   await using t = await openBench({ waitMs: 8_000 });
   const patience = new AbortController();
-  const waiting = t.store.waitForWork(["default"], patience.signal);
+  const waiting = t.store.jobs.waitForWork(["default"], patience.signal);
   await until(() => t.proxy.accepted === 2);
   t.proxy.freeze();
-  assertEquals(await t.store.enqueue(jobs(1, 1)), [{ stored: true }]);
+  assertEquals(await t.store.jobs.enqueue(jobs(1, 1)), [{ stored: true }]);
   let isOver = false;
   void waiting.then(() => isOver = true);
   // The one that blocks would notice by itself too, but much later.
@@ -192,15 +193,15 @@ Deno.test("redis chaos: where bytes vanish without a word, the connection is giv
 
 Deno.test("redis chaos: outcomes whose answer was lost were stored, and are not called lost", async () => {
   await using t = await openBench();
-  await t.store.beat(processRecord(OWNER), TTL_MS);
-  await t.store.enqueue(jobs(1, 4));
+  await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
+  await t.store.jobs.enqueue(jobs(1, 4));
   const [first, ...rest] = await takeUpTo(t.store, OWNER);
   // So that Redis has the script.
-  await t.store.settle(OWNER, [{ kind: "ack", token: first!.token }]);
+  await t.store.jobs.settle(OWNER, [{ kind: "ack", token: first!.token }]);
   t.proxy.cutNextAnswer();
   const outcomes = rest.map(({ token }) => ({ kind: "ack", token } as const));
-  assertEquals(await t.store.settle(OWNER, outcomes), { lost: [], dropped: 0 });
-  assertEquals((await t.direct.stats()).processed, 4);
+  assertEquals(await t.store.jobs.settle(OWNER, outcomes), { lost: [], dropped: 0 });
+  assertEquals((await t.direct.admin.stats()).processed, 4);
   assertEquals(t.proxy.accepted, 2);
 });
 
@@ -223,9 +224,9 @@ Deno.test("redis chaos: where nothing is answered from the start, opening fails 
 Deno.test("redis chaos: a frozen server is waited for, and what it then does is not done twice", async () => {
   await using t = await openBench({ waitMs: 8_000 });
   // So that Redis has the script.
-  await t.store.enqueue(jobs(0, 0));
+  await t.store.jobs.enqueue(jobs(0, 0));
   t.redis.signal("SIGSTOP");
-  const pushing = t.store.enqueue(jobs(1, 3));
+  const pushing = t.store.jobs.enqueue(jobs(1, 3));
   await until(() => t.proxy.accepted > 1);
   t.redis.signal("SIGCONT");
   assertEquals(await pushing, jobs(1, 3).map(() => ({ stored: true })));
@@ -234,24 +235,24 @@ Deno.test("redis chaos: a frozen server is waited for, and what it then does is 
 
 Deno.test("redis chaos: SCRIPT FLUSH in the middle of everything", async () => {
   await using t = await openBench();
-  await t.store.beat(processRecord(OWNER), TTL_MS);
+  await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
   const flushing = new AbortController();
   const flushes = (async () => {
     while (!flushing.signal.aborted) await t.redis.cli("SCRIPT", "FLUSH");
   })();
   for (let i = 0; i < 100; i++) {
     await Promise.all([
-      t.store.enqueue(jobs(i, i)),
-      t.store.promote(10),
-      t.store.rescue({ owner: OWNER, limit: 10, maxRescues: 3 }),
-      t.store.stats(),
+      t.store.jobs.enqueue(jobs(i, i)),
+      t.store.jobs.promote(10),
+      t.store.jobs.rescue({ owner: OWNER, limit: 10, maxRescues: 3 }),
+      t.store.admin.stats(),
     ]);
     const leases = await takeUpTo(t.store, OWNER, 10);
-    assertEquals((await t.store.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
+    assertEquals((await t.store.jobs.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
   }
   flushing.abort();
   await flushes;
-  const { enqueued, leased, processed } = await t.direct.stats();
+  const { enqueued, leased, processed } = await t.direct.admin.stats();
   assertEquals([enqueued, leased, processed], [0, 0, 100]);
 });
 
@@ -274,32 +275,32 @@ Deno.test("redis chaos: a rescue that had to wait for the connection decides ane
   await using t = await openBench({ log: (_level, message) => said.push(message) });
   const ttlMs = 1_000;
   const [a, b] = ["host:1:aaaaaaaaaaaa", "host:2:bbbbbbbbbbbb"];
-  await t.store.beat(processRecord(a), ttlMs);
+  await t.store.workers.heartbeat(processRecord(a), ttlMs);
   await t.redis.cli("HSET", `jobs:owner:${a}`, "since", "1");
-  await t.store.beat(processRecord(b), ttlMs);
-  await t.store.enqueue(jobs(1, 1));
+  await t.store.workers.heartbeat(processRecord(b), ttlMs);
+  await t.store.jobs.enqueue(jobs(1, 1));
   await takeUpTo(t.store, b);
   t.proxy.weather = "closed";
   t.proxy.cut();
   await until(() => said.some((line) => line.includes("lost, reconnecting")));
-  const rescuing = t.store.rescue({ owner: a, limit: 10, maxRescues: 3 });
-  await until(async () => (await t.direct.processes()).every(({ alive }) => !alive));
+  const rescuing = t.store.jobs.rescue({ owner: a, limit: 10, maxRescues: 3 });
+  await until(async () => (await t.direct.workers.list()).every(({ alive }) => !alive));
   t.proxy.weather = "fair";
   assertEquals(await rescuing, { rescued: 0, doomed: [], owners: [], more: false, waits: true });
 });
 
 Deno.test("redis chaos: what was settled, and a server that lost its last moments knows nothing of, runs again", async () => {
   await using t = await openBench();
-  await t.store.beat(processRecord(OWNER), TTL_MS);
-  await t.store.enqueue(jobs(1, 4));
+  await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
+  await t.store.jobs.enqueue(jobs(1, 4));
   const leases = await takeUpTo(t.store, OWNER, 3);
   const before = JSON.parse(await t.redis.cli("--json", "HGETALL", `jobs:leases:${OWNER}`));
-  await t.store.settle(OWNER, leases.slice(0, 2).map(({ token }) => ({ kind: "ack", token })));
+  await t.store.jobs.settle(OWNER, leases.slice(0, 2).map(({ token }) => ({ kind: "ack", token })));
   for (const [token, payload] of Object.entries<string>(before)) {
     await t.redis.cli("HSET", `jobs:leases:${OWNER}`, token, payload);
   }
   t.proxy.cut();
   const numbers = (await takeUpTo(t.store, OWNER, 10)).map((lease) => JSON.parse(lease.payload).args[0]);
   assertEquals(numbers, [1, 2, 4]);
-  assertEquals((await t.store.settle(OWNER, [{ kind: "ack", token: leases[2]!.token }])).lost, []);
+  assertEquals((await t.store.jobs.settle(OWNER, [{ kind: "ack", token: leases[2]!.token }])).lost, []);
 });

@@ -25,10 +25,10 @@ Deno.test("Redis away while jobs run: they run to their end, once, and are settl
   await bench.until(() => server.lines.some((line) => line.msg.includes("lost, reconnecting")), "it is said");
   await redis.start();
   await bench.noted(later);
-  await bench.until(async () => (await bench.store.stats()).processed === 4, "all are settled");
+  await bench.until(async () => (await bench.store.admin.stats()).processed === 4, "all are settled");
   const notes = await bench.readNotes();
   assertEquals(notes.length, 7, "each ran once");
-  const { leased, retry, dead } = await bench.store.stats();
+  const { leased, retry, dead } = await bench.store.admin.stats();
   assertEquals([leased, retry, dead], [0, 0, 0]);
   const said = server.lines.map((line) => line.msg).filter((msg) => msg.includes("Connection to Redis"));
   assertEquals(said.length, 2, said.join("\n"));
@@ -64,6 +64,6 @@ Deno.test("Redis away for good: a process that is told to stop ends, and its job
   await server.status();
   await redis.start();
   // Its registration is over when its heartbeat lapses; what it had runs again.
-  const left = [...(await bench.store.find(running)), ...(await bench.store.find(waiting))];
+  const left = [...(await bench.store.admin.find([running])), ...(await bench.store.admin.find([waiting]))];
   assertEquals(left.length, 2);
 });

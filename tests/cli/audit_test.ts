@@ -30,7 +30,7 @@ for (const kind of ["sqlite", "redis"] as const) {
     await run("cron run", "nothing");
     await run("clear", "default", "--yes");
     await using store = await openStore(url);
-    const { acts } = await store.acts();
+    const { acts } = await store.audit.page();
     assertEquals(acts.map(({ action, target, count, outcome }) => [action, target, count, outcome]).reverse(), [
       ["retry", one, 1, undefined],
       ["kill", "all in queue:default", 2, "begun"],

@@ -9,7 +9,10 @@ Deno.test("push and doctor say alike that a queue is paused, its processes quiet
   await using bench = await Bench.open();
   const { store } = bench;
   const beat = (more: Parameters<typeof processRecord>[1]) =>
-    store.beat(processRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Now"], ...more }), 600_000);
+    store.workers.heartbeat(
+      processRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Now"], ...more }),
+      600_000,
+    );
   const env = { JOBS_STORE: bench.url };
   const push = async (name: string) => (await jobs(["push", name], { env, cwd: bench.folder })).stderr.trim();
   const doctor = async () => {
@@ -17,7 +20,7 @@ Deno.test("push and doctor say alike that a queue is paused, its processes quiet
     const found: { readonly check: string; readonly message: string }[] = JSON.parse(stdout).findings;
     return found.filter(({ check }) => check === "queues" || check === "jobs").map(({ message }) => message);
   };
-  await store.declareClasses([{ name: "Now", options: "{}" }, { name: "Once", options: "{}" }]);
+  await store.classes.declare([{ name: "Now", options: "{}" }, { name: "Once", options: "{}" }]);
 
   await beat({});
   assertEquals(await push("Now"), "");
@@ -37,7 +40,7 @@ Deno.test("push and doctor say alike that a queue is paused, its processes quiet
   );
   assertEquals(await doctor(), ['"default" has 3 jobs and all processes that take it are quiet']);
 
-  await store.pause("default");
+  await store.admin.pause("default");
   assertEquals(await push("Now"), 'jobs: stored, and waits: queue "default" is paused (jobs resume default)');
   assertEquals((await doctor())[0], "default paused");
 });
@@ -55,7 +58,7 @@ Deno.test("doctor tells of a queue whose jobs wait because it is at its limit, a
       .map(({ state, message }) => `${state}: ${message.replace(/\S+ old,/, "3s old,")}`);
   };
   const owner = await register(store);
-  await store.limit("default", { running: 1 });
+  await store.admin.limit("default", { running: 1 });
   for (let i = 0; i < 3; i++) await bench.push("Now", []);
   assertEquals(await queues(), []);
   await takeUpTo(store, owner, 1);

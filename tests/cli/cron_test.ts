@@ -12,7 +12,7 @@ async function cron(bench: Bench, args: string[], wanted = 0): Promise<string> {
 
 /** The job that waits, parsed. */
 async function onlyJob(bench: Bench): Promise<Record<string, unknown>> {
-  const { entries } = await bench.store.page({ in: "queue", queue: "low" });
+  const { entries } = await bench.store.admin.page({ in: "queue", queue: "low" });
   assertEquals(entries.length, 1);
   return JSON.parse(entries[0]!.payload);
 }

@@ -33,12 +33,12 @@ Deno.test("doctor names what waits in vain: paused, taken by nobody, performed b
   await using bench = await Bench.open();
   await using server = await bench.server([], MORTAL);
   await bench.push("Hang", [bench.notes, "x"]);
-  await bench.until(async () => (await bench.store.stats()).leased === 1);
+  await bench.until(async () => (await bench.store.admin.stats()).leased === 1);
   await bench.push("Nobodys", [], { queue: "low" });
-  await bench.store.pause("low", 10 * 24 * 3_600_000);
+  await bench.store.admin.pause("low", 10 * 24 * 3_600_000);
   server.kill("SIGKILL");
   await server.status();
-  await bench.until(async () => !(await bench.store.processes()).some(({ alive }) => alive));
+  await bench.until(async () => !(await bench.store.workers.list()).some(({ alive }) => alive));
   const found = await findings(bench);
   assertEquals(one(found, "none is live").state, "warning");
   assertStringIncludes(one(found, '"low" has 1 job and no process takes it').cure!, "jobs run -q low");

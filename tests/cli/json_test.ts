@@ -123,7 +123,9 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
       JOBS_RETENTION_SUCCEEDED: "1h",
     });
     const held = await push("JsonHold", "1");
-    await bench.until(async () => (await bench.store.processes()).some(({ work }) => work[0]?.lastLine !== undefined));
+    await bench.until(async () =>
+      (await bench.store.workers.list()).some(({ work }) => work[0]?.lastLine !== undefined)
+    );
     await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "busy"]);
     await check(bench, "jobs show JID", ["show", held]);
     await check(bench, "jobs ps", ["ps"]);

@@ -4,13 +4,15 @@ import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes 
 import { editAll } from "../../src/cli/shared/edit_jobs.ts";
 import { cancelSteps } from "../../src/store/ops/cancel.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { until } from "../support/eventually.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import type { AdminStore } from "../../src/store/admin/admin.ts";
+import { interceptStore } from "../support/intercept.ts";
 
 const sqlite = (folder: string) => `sqlite:${folder}/jobs.db`;
 
@@ -44,8 +46,8 @@ async function inTerminal(bench: Bench, args: readonly string[], keys = "", colu
   return text;
 }
 
-async function sizes(store: OpenStore): Promise<Record<string, number>> {
-  return Object.fromEntries((await store.queues()).map(({ name, size }) => [name, size]));
+async function sizes(store: Store): Promise<Record<string, number>> {
+  return Object.fromEntries((await store.admin.stats()).queues.map(({ name, size }) => [name, size]));
 }
 
 for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] as const) {
@@ -68,7 +70,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     const cleared = await on(bench, ["clear", "low", "--yes"]);
     assertEquals(cleared, { code: 0, stdout: "2,500 jobs deleted from queue low, which is forgotten\n", stderr: "" });
     assertEquals((await sizes(bench.store))["high"], 1);
-    assertEquals((await bench.store.stats()).scheduled, 1);
+    assertEquals((await bench.store.admin.stats()).scheduled, 1);
   });
 
   Deno.test(`find looks everywhere, at jobs that have ended too (${name})`, async () => {
@@ -78,7 +80,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     const queued = await bench.push("Invoice", [{ customer: "Müller" }]);
     const scheduled = await bench.push("Invoice", ["müller"], { in: "1h" });
     await bench.push("Invoice", ["other"]);
-    await bench.store.keepResult({
+    await bench.store.results.keep({
       jid: "ended1",
       ttlMs: 60_000,
       body: JSON.stringify({
@@ -134,10 +136,10 @@ Deno.test("kill --all says how many dead keeps, before and after", async () => {
   const asked = await jobs(["kill", "--all", "queue:low"], { env });
   assertEquals(asked.code, 2);
   assertStringIncludes(asked.stderr, "Kill 50 jobs in queue:low (dead keeps the latest 20: 30 are gone for good)?");
-  assertEquals((await bench.store.stats()).enqueued, 50);
+  assertEquals((await bench.store.admin.stats()).enqueued, 50);
   const killed = await jobs(["kill", "--all", "queue:low", "--yes"], { env });
   assertEquals([killed.code, killed.stdout], [0, "50 jobs moved to dead, which keeps the latest 20\n"]);
-  assertEquals((await bench.store.stats()).dead, 20);
+  assertEquals((await bench.store.admin.stats()).dead, 20);
 });
 
 Deno.test("--all does it to those that are there when it begins, not to those that come meanwhile", async () => {
@@ -146,18 +148,15 @@ Deno.test("--all does it to those that are there when it begins, not to those th
   for (let i = 0; i < 3; i++) await bench.push("A", [i]);
   let late = 0;
   const place = { in: "queue", queue: "default" } as const;
-  const busy = {
-    stats: () => bench.store.stats(),
-    audit: (act: Parameters<OpenStore["audit"]>[0]) => bench.store.audit(act),
-    async editSome(...request: Parameters<OpenStore["editSome"]>) {
-      const [where, edit, limit] = request;
-      const count = await bench.store.editSome(where, edit, Math.min(limit, 2));
-      if (++late < 10) await bench.push("Late", []);
-      return count;
-    },
-  } as unknown as OpenStore;
+  const busy = interceptStore(bench.store, async ({ verb, args, pass }) => {
+    if (verb !== "admin.editSome") return await pass();
+    const [where, edit, limit] = args as Parameters<AdminStore["editSome"]>;
+    const count = await bench.store.admin.editSome(where, edit, Math.min(limit, 2));
+    if (++late < 10) await bench.push("Late", []);
+    return count;
+  });
   const edited = await editAll(busy, place, { name: "delete", edit: "delete", doing: "Deleting", done: "deleted" });
-  const { entries } = await bench.store.page(place);
+  const { entries } = await bench.store.admin.page(place);
   assertEquals([edited, entries.map(({ payload }) => JSON.parse(payload).class)], [3, ["Late", "Late"]]);
 });
 
@@ -168,7 +167,7 @@ Deno.test("cancel --all removes what waits in one place, and aborts what runs", 
   const kept = await bench.push("A", [], { queue: "high" });
   assertEquals((await on(bench, ["cancel", "--all", "queue:low", "--yes"])).stdout, "1,200 jobs cancelled\n");
   assertEquals(await sizes(bench.store), { high: 1, low: 0 });
-  assertEquals((await bench.store.find(kept)).length, 1);
+  assertEquals((await bench.store.admin.find([kept])).length, 1);
   assertEquals((await on(bench, ["cancel", "--all", "dead"])).code, 2);
 });
 
@@ -193,15 +192,13 @@ Deno.test("cancel --all finds a job that moves while it is at it", async () => {
   await using bench = await Bench.open();
   const [moved] = [await bench.push("A", []), await bench.push("A", [])];
   const place = { in: "queue", queue: "default" } as const;
-  const busy = new Proxy(bench.store, {
-    get(store, name: keyof OpenStore) {
-      if (name !== "page") return typeof store[name] === "function" ? store[name].bind(store) : store[name];
-      return async (...request: Parameters<OpenStore["page"]>) => {
-        const page = await store.page(...request);
-        await store.edit((await store.find(moved)).map(({ ref }) => ref), "requeue", "other");
-        return page;
-      };
-    },
+  const { admin } = bench.store;
+  const busy = interceptStore(bench.store, async ({ verb, pass }) => {
+    const answer = await pass();
+    if (verb === "admin.page") {
+      await admin.edit((await admin.find([moved])).map(({ ref }) => ref), "requeue", "other");
+    }
+    return answer;
   });
   assertEquals(await Array.fromAsync(cancelSteps(busy, { place, total: 2, now: Date.now })), [2]);
   assertEquals(await sizes(bench.store), { default: 0, other: 0 });
@@ -239,15 +236,14 @@ Deno.test("when the store fails on the way, it is written down how far it came",
   await using bench = await Bench.open();
   for (let i = 0; i < 3; i++) await bench.push("A", [i]);
   let steps = 0;
-  const failing = {
-    stats: () => bench.store.stats(),
-    audit: (act: Parameters<OpenStore["audit"]>[0]) => bench.store.audit(act),
-    editSome: (...[place, edit]: Parameters<OpenStore["editSome"]>) =>
-      ++steps < 3 ? bench.store.editSome(place, edit, 1) : Promise.reject(new StoreError("full", "No room")),
-  } as unknown as OpenStore;
+  const failing = interceptStore(bench.store, ({ verb, args, pass }) => {
+    if (verb !== "admin.editSome") return pass();
+    const [place, edit] = args as Parameters<AdminStore["editSome"]>;
+    return ++steps < 3 ? bench.store.admin.editSome(place, edit, 1) : Promise.reject(new StoreError("full", "No room"));
+  });
   const words = { name: "delete", edit: "delete", doing: "Deleting", done: "deleted" } as const;
   await assertRejects(() => editAll(failing, { in: "queue", queue: "default" }, words), StoreError, "No room");
-  const { acts } = await bench.store.acts();
+  const { acts } = await bench.store.audit.page();
   assertEquals(acts.map(({ count, outcome }) => [count, outcome]), [[2, "ended early: No room"], [3, "begun"]]);
 });
 
@@ -260,7 +256,7 @@ Deno.test("in bulk, refused lines are named, the others are stored, and it is sa
   assertEquals(stderr.match(/^jobs: line \d+ refused: args is/gm)?.length, 20);
   assertStringIncludes(stderr, "jobs: line 2 refused: args is 1;");
   assertStringIncludes(stderr, "jobs: 30 lines are refused (the first 20 are named above); 30 lines are stored");
-  assertEquals((await bench.store.stats()).enqueued, 30);
+  assertEquals((await bench.store.admin.stats()).enqueued, 30);
 });
 
 Deno.test("Ctrl-C in a bulk push: what is told is stored, and it says from which line on nothing is", async () => {
@@ -277,7 +273,7 @@ Deno.test("Ctrl-C in a bulk push: what is told is stored, and it says from which
   const writer = child.stdin.getWriter();
   await writer.write(new TextEncoder().encode(Array.from({ length: 1_500 }, (_, i) => `[${i}]\n`).join("")));
   // The first batch is stored; the rest waits for more lines that never come.
-  await bench.until(async () => (await bench.store.stats()).enqueued >= 1_000);
+  await bench.until(async () => (await bench.store.admin.stats()).enqueued >= 1_000);
   child.kill("SIGINT");
   const [{ code }, stdout, stderr] = await Promise.all([
     child.status,
@@ -289,7 +285,7 @@ Deno.test("Ctrl-C in a bulk push: what is told is stored, and it says from which
   assertEquals(code, 130);
   const [, stored, from] = /Stopped: ([\d,]+) lines are stored, none from line (\d+) on/.exec(stderr) ?? [];
   assertEquals([stored?.replace(",", ""), Number(from)], [String(told), told + 1], stderr);
-  assertEquals((await bench.store.stats()).enqueued, told);
+  assertEquals((await bench.store.admin.stats()).enqueued, told);
 });
 
 /** Waits until a process's main thread has slept and woken up this many times. */
@@ -316,7 +312,7 @@ Deno.test("Ctrl-C in a deletion: it says how many are deleted and how many are l
   // Held where it is, so that it cannot be through before the signal is there.
   using other = new DatabaseSync(`${bench.folder}/jobs.db`, { timeout: 10_000 });
   other.exec("BEGIN IMMEDIATE");
-  while ((await bench.store.stats()).enqueued === total) other.exec("COMMIT; BEGIN IMMEDIATE");
+  while ((await bench.store.admin.stats()).enqueued === total) other.exec("COMMIT; BEGIN IMMEDIATE");
   child.kill("SIGINT");
   await turns(child.pid, 20); // it polls for the lock, and handles the signal in between
   other.exec("COMMIT");
@@ -327,7 +323,7 @@ Deno.test("Ctrl-C in a deletion: it says how many are deleted and how many are l
   assert(left !== undefined, text);
   const count = Number(left.replaceAll(",", ""));
   assertEquals(count, total - Number(deleted!.replaceAll(",", "")));
-  assertEquals((await bench.store.stats()).enqueued, count);
+  assertEquals((await bench.store.admin.stats()).enqueued, count);
 });
 
 Deno.test("on a terminal long work is drawn with a rate; elsewhere nothing is", async () => {
@@ -345,7 +341,7 @@ Deno.test("tables fit the terminal, and have colours only there", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const jid = await bench.push("HardJob", ["日本語".repeat(40)], { queue: "low" });
-  await bench.store.pause("low");
+  await bench.store.admin.pause("low");
   for (const columns of [60, 80, 200]) {
     const text = await inTerminal(bench, ["list", "queue", "low"], "", columns);
     assertStringIncludes(text, jid);
@@ -365,7 +361,7 @@ Deno.test("bench leaves the store as it was, and what others put beside it, also
     await using bench = await Bench.open();
     await bench.push("A", [], { queue: "jobs-bench" });
     const counts = async () => {
-      const { queues, ...stats } = await bench.store.stats();
+      const { queues, ...stats } = await bench.store.admin.stats();
       return JSON.stringify([stats, queues.map(({ name, size }) => [name, size])]);
     };
     const before = await counts();

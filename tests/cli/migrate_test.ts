@@ -14,7 +14,7 @@ Deno.test("jobs move takes everything from SQLite to Redis and back", async () =
     const client = new Client({ store });
     for (let i = 0; i < 3; i++) await client.push("Noop", [i], { queue: "low" });
     await client.push("Noop", ["later"], { in: "1h" });
-    await store.pause("low");
+    await store.admin.pause("low");
   }
   const there = await jobs(["move", "--from", file, "--to", redis.url]);
   assertEquals([there.code, there.stderr], [0, ""]);
@@ -22,9 +22,9 @@ Deno.test("jobs move takes everything from SQLite to Redis and back", async () =
   const back = await jobs(["move", "--from", redis.url, "--to", file, "--json"]);
   assertEquals(JSON.parse(back.stdout), { jobs: 4, cron: 0 });
   await using store = await openStore(file);
-  const { entries } = await store.page({ in: "queue", queue: "low" });
+  const { entries } = await store.admin.page({ in: "queue", queue: "low" });
   assertEquals(entries.map((entry) => JSON.parse(entry.payload).args[0]), [0, 1, 2]);
-  const { scheduled, queues } = await store.stats();
+  const { scheduled, queues } = await store.admin.stats();
   assertEquals([scheduled, queues.find((queue) => queue.name === "low")?.paused], [1, true]);
 });
 

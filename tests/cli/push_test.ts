@@ -48,7 +48,7 @@ Deno.test("a wrong option of push is refused by the name that it has at the comm
     const { code, stdout, stderr } = await on(bench, ["push", ...args]);
     assertEquals([code, stdout, stderr.slice(0, 6 + said.length)], [2, "", `jobs: ${said}`], stderr);
   }
-  assertEquals((await bench.store.stats()).enqueued, 0);
+  assertEquals((await bench.store.admin.stats()).enqueued, 0);
 });
 
 Deno.test("a result that cannot be written is one line and exit 1; push says that the job is stored, and its jid", async () => {
@@ -61,21 +61,21 @@ Deno.test("a result that cannot be written is one line and exit 1; push says tha
   }
   const pushed = await onFullDisk(bench, ["push", "A"]);
   const [, jid] = /The output cannot be written: .*; the job is stored: (\w+)\n$/.exec(pushed.stderr) ?? [];
-  assertEquals([pushed.code, (await bench.store.find(jid!)).length], [1, 1], pushed.stderr);
+  assertEquals([pushed.code, (await bench.store.admin.find([jid!])).length], [1, 1], pushed.stderr);
   const bulk = await onFullDisk(bench, ["push", "A", "--bulk", "bulk"]);
   assertEquals(bulk.code, 1);
   assertStringIncludes(bulk.stderr, "; 3 lines are stored, and the jids of the last 3 untold");
-  assertEquals((await bench.store.stats()).enqueued, 4);
+  assertEquals((await bench.store.admin.stats()).enqueued, 4);
 });
 
 Deno.test("--wait makes nothing forgotten earlier than usual, and longer where the class says so", async () => {
   await using bench = await Bench.open();
-  await bench.store.declareClasses([{ name: "Long", options: '{"result_ttl":"2h","failure_ttl":-1}' }]);
+  await bench.store.classes.declare([{ name: "Long", options: '{"result_ttl":"2h","failure_ttl":-1}' }]);
   const pushed = async (name: string, ...more: string[]) => {
     const { code, stderr } = await on(bench, ["push", name, "--wait", "--wait-timeout", "10ms", ...more]);
     assertEquals(code, 1);
     const [, jid] = /jobs: (\w+) is still (?:queued|scheduled) after --wait-timeout/.exec(stderr) ?? [];
-    const { result_ttl, failure_ttl } = JSON.parse((await bench.store.find(jid!))[0]!.payload);
+    const { result_ttl, failure_ttl } = JSON.parse((await bench.store.admin.find([jid!]))[0]!.payload);
     return [result_ttl, failure_ttl];
   };
   assertEquals(await pushed("Short", "--in", "1h"), [500, 86_400]);
@@ -173,5 +173,5 @@ Deno.test("a class that no worker has registered is named once; --strict refuses
     strict.stderr,
     'class is "Nobody"; expected a class that this client or a worker has registered',
   );
-  assertEquals((await bench.store.stats()).enqueued, 3);
+  assertEquals((await bench.store.admin.stats()).enqueued, 3);
 });

@@ -17,14 +17,14 @@ Deno.test("pausing a queue that nobody knows says so, and clear takes its name a
   assertEquals((await on(bench, "clear", "mails")).stdout, "0 jobs deleted from queue mails\n", "it is paused still");
   assertEquals((await on(bench, "resume", "mails")).stderr, "");
   assertEquals((await on(bench, "clear", "mails")).stdout, "0 jobs deleted from queue mails, which is forgotten\n");
-  assertEquals((await bench.store.queues()).map(({ name }) => name), ["mail"]);
+  assertEquals((await bench.store.admin.stats()).queues.map(({ name }) => name), ["mail"]);
 });
 
 Deno.test("resuming what is not paused says so, and what is", async () => {
   await using bench = await Bench.open();
   const nothing = await on(bench, "resume");
   assertEquals([nothing.code, nothing.stderr], [0, "jobs: all queues together were not paused\n"]);
-  await bench.store.pause("mail");
+  await bench.store.admin.pause("mail");
   assertMatch((await on(bench, "resume")).stderr, /were not paused; paused: mail\n$/);
   assertEquals((await on(bench, "resume", "low")).stderr, "jobs: queue low was not paused; paused: mail\n");
 });
@@ -39,7 +39,7 @@ Deno.test("quiet --end lets a process take jobs again; a queue that it takes is 
   assertMatch(ended.stdout, /asked to take jobs again\n$/);
   await server.logged("Resumed: taking jobs");
   const jid = await bench.push("Note", [bench.notes, "again"]);
-  await bench.until(async () => (await bench.store.find(jid)).length === 0);
+  await bench.until(async () => (await bench.store.admin.find([jid])).length === 0);
   assertEquals((await on(bench, "clear", "default")).stdout, "0 jobs deleted from queue default\n");
 });
 

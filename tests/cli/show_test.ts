@@ -16,7 +16,7 @@ Deno.test("the stack of a failure is shown line by line, and is a list in JSON",
   await using server = await bench.server([handlers]);
   const jid = await bench.push("FailDeep", [], { backtrace: true });
   await server.logged("Failed", { jid });
-  await bench.until(async () => (await bench.store.stats()).retry === 1);
+  await bench.until(async () => (await bench.store.admin.stats()).retry === 1);
   const env = { JOBS_STORE: bench.url };
   const { stdout } = await jobs(["show", jid], { env });
   assertMatch(stdout, /\nstack +.*where.*fail\.js:2:\d+\)?\n +.*FailDeep/);
@@ -41,8 +41,8 @@ Deno.test("jobs that others wrote are listed and shown, whatever stands in their
     const more = Object.entries(fields).map(([name, json]) => `,"${name}":${json}`).join("");
     return { jid: `odd${i}`, queue: "default", payload: `{"class":"A","jid":"odd${i}","args":${args}${more}}` };
   });
-  await bench.store.enqueue(payloads);
-  await bench.store.enqueue([{ ...payloads[0]!, jid: "odd0", at: 9e15 }]);
+  await bench.store.jobs.enqueue(payloads);
+  await bench.store.jobs.enqueue([{ ...payloads[0]!, jid: "odd0", at: 9e15 }]);
   const env = { JOBS_STORE: bench.url };
   for (const { jid } of payloads.slice(0, 3)) {
     for (const args of [["show", jid], ["show", jid, "--json"], ["find", jid], ["find", jid, "--json"]]) {
@@ -82,14 +82,14 @@ Deno.test("why a job is not running is shown, as the dashboard says it, and is a
   assertEquals(await why(first), ["Nothing stands in its way: its turn comes."]);
   assertMatch((await why(later)).join(), /^It waits for its time, in (1h|59m.*)\.$/);
 
-  await store.limit("default", { running: 1 });
+  await store.admin.limit("default", { running: 1 });
   const [lease] = await takeUpTo(store, owner, 1);
   assertEquals(await why(first), []);
   assertEquals(await why(second), ["Queue default is at its limit: 1 of 1 run."]);
-  await store.pause("default");
+  await store.admin.pause("default");
   assertEquals((await why(second))[0], "Queue default is paused, until somebody resumes it.");
 
-  await store.settle(owner, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
+  await store.jobs.settle(owner, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
   assertEquals(await why(first), ["It failed for good: retrying it puts it back into its queue."]);
 });
 
@@ -114,7 +114,7 @@ Deno.test("cancelling what has ended says how it ended", async () => {
     state: "done",
     ended_at: Date.now() - 300 * 86_400_000,
   });
-  await bench.store.keepResult({ jid: "ended1", ttlMs: 60_000, body });
+  await bench.store.results.keep({ jid: "ended1", ttlMs: 60_000, body });
   const { code, stderr } = await jobs(["cancel", "ended1"], { env: { JOBS_STORE: bench.url } });
   assertEquals([code, stderr], [1, 'jobs: "ended1" has ended: done 300d ago\n']);
 });

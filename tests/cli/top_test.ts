@@ -42,9 +42,9 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await using server = await bench.server(["-q", "default", "-q", "mail", "--tag", "blue"]);
     const waits = await bench.push("Wait", [bench.notes]);
     await bench.noted(`start ${waits}`);
-    await bench.store.pause("later");
+    await bench.store.admin.pause("later");
     const doomed = await bench.push("Fail", ["\x1b[2Jhostile \u202e 漢字 🙂"], { retry: 0 });
-    await bench.until(async () => (await bench.store.stats()).dead === 1);
+    await bench.until(async () => (await bench.store.admin.stats()).dead === 1);
     for (let i = 0; i < 3; i++) await bench.push("Noop", [i], { queue: "later" });
     await using terminal = await open(bench);
 
@@ -60,11 +60,11 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await terminal.press("p");
     await terminal.sees(/default paused/);
     await terminal.sees(/^› default .*paused$/m); // what is pressed goes by what is shown
-    assertEquals((await bench.store.queues()).find(({ name }) => name === "default")?.paused, true);
+    assertEquals((await bench.store.admin.stats()).queues.find(({ name }) => name === "default")?.paused, true);
     await terminal.press("p");
     await terminal.sees(/default resumed/);
-    assertEquals((await bench.store.queues()).find(({ name }) => name === "default")?.paused, false);
-    assertEquals((await bench.store.acts()).acts.map(({ by, action, target }) => `${by}: ${action} ${target}`), [
+    assertEquals((await bench.store.admin.stats()).queues.find(({ name }) => name === "default")?.paused, false);
+    assertEquals((await bench.store.audit.page()).acts.map(({ by, action, target }) => `${by}: ${action} ${target}`), [
       "jobs top: resume queue:default",
       "jobs top: pause queue:default",
     ]);
@@ -89,7 +89,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await terminal.sees(new RegExp(`› ${doomed} .*Fail\\("`));
     await terminal.press("r");
     await terminal.sees(new RegExp(`${doomed} put into its queue`));
-    await bench.until(async () => (await bench.store.stats()).failed >= 2);
+    await bench.until(async () => (await bench.store.admin.stats()).failed >= 2);
     await terminal.press("q", "Tab", "Q");
     await terminal.sees(/asked to be quiet/);
     await server.logged("Quiet: taking no more jobs");

@@ -75,7 +75,7 @@ for (const wire of [7, 8] as const) {
     ) {
       await using redis = await startRedis();
       await using store = await openStore(redis.url, { clock: clockFrom(at), sidekiqWire: wire });
-      await store.measure([{ ...SAID, histogram }, {
+      await store.metrics.record([{ ...SAID, histogram }, {
         ...SAID,
         class: "All::Failed",
         workedMs: 0,
@@ -108,16 +108,16 @@ Deno.test("What Sidekiq keeps beside it stays: a class may be called anything, a
   await using store = await openStore(redis.url, { clock: clockFrom(at) });
   await redis.cli("LPUSH", "h|Odd-1-1:1", "a list");
   const names = ["queue:default", "a|p", "Odd", "é", "x\ny"];
-  await store.measure(names.map((name) => ({ ...SAID, class: name, histogram: histogramOf(10) })));
+  await store.metrics.record(names.map((name) => ({ ...SAID, class: name, histogram: histogramOf(10) })));
   const keys = (await redis.cli("KEYS", "*")).split("\n").filter((key) => key.startsWith("queue:"));
   assertEquals(keys, [], "no key of another's name");
   const many = { ...SAID, processed: 60_000, failed: 0, histogram: [60_000, ...histogramOf().slice(1)] };
-  await store.measure([many]);
-  await store.measure([many]);
+  await store.metrics.record([many]);
+  await store.metrics.record([many]);
   const seen = await ruby<Seen>(redis.url, READER, 8, SAID.class, at / 1_000);
   assertEquals(seen.totals.é!.p, 5);
   assertEquals(seen.histogram[0], 65_535);
-  assertEquals((await store.measured("8h"))[0]!.histogram[0], 120_000);
+  assertEquals((await store.metrics.read("8h"))[0]!.histogram[0], 120_000);
 });
 
 Deno.test("A server's jobs, and the failed ones among them, are on Sidekiq's page when it has ended", async () => {

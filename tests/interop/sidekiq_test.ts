@@ -48,7 +48,7 @@ Deno.test("Ruby pushes now, later and in bulk, and jobs runs it", async () => {
   const all = [jids.now, jids.later, ...jids.bulk];
   await bench.until(async () => (await bench.readNotes()).length >= all.length, "all are done");
   assertEquals((await bench.readNotes()).sort(), all.sort());
-  await bench.until(async () => (await bench.store.stats()).processed === all.length);
+  await bench.until(async () => (await bench.store.admin.stats()).processed === all.length);
 });
 
 Deno.test("jobs pushes now, later and in bulk, and Ruby runs it, arguments unchanged", async () => {
@@ -57,7 +57,7 @@ Deno.test("jobs pushes now, later and in bulk, and Ruby runs it, arguments uncha
   const args = [1, 1.5, true, null, "é\n\u2028<", [1, [2]], { a: { b: "c" } }];
   await bench.push("Echo", [bench.notes, ...args]);
   const raw = '{"class":"Echo","args":["FILE",1.0,12345678901234567890],"queue":"default","jid":"a"}';
-  await bench.store.enqueue([{ jid: "a", queue: "default", payload: raw.replace("FILE", bench.notes) }]);
+  await bench.store.jobs.enqueue([{ jid: "a", queue: "default", payload: raw.replace("FILE", bench.notes) }]);
   const now = await bench.push("Note", [bench.notes]);
   const later = await bench.push("Note", [bench.notes], { in: 0.4 });
   const bulk = await bench.client.pushBulk({ class: "Note", args: Array.from({ length: 50 }, () => [bench.notes]) });
@@ -80,17 +80,17 @@ Deno.test("Ruby's API reads our processes, running jobs, counts, queues, retries
   const failing = await bench.push("Fail", ["<b>no</b> luck"], { retry: 25 });
   const doomed = await bench.push("Fail", ["really not"], { retry: 0 });
   const scheduled = await bench.push("Note", [bench.notes], { in: 3_600, queue: "low" });
-  await bench.store.enqueue([{
+  await bench.store.jobs.enqueue([{
     jid: "q1",
     queue: "other",
     payload: '{"class":"Note","args":[1],"queue":"other","jid":"q1","created_at":1700000000.5}',
   }]);
   await bench.until(async () => {
-    const { retry, dead, processed } = await bench.store.stats();
+    const { retry, dead, processed } = await bench.store.admin.stats();
     return retry === 1 && dead === 1 && processed === 3;
   });
   // One heartbeat later.
-  await bench.until(async () => (await bench.store.processes())[0]?.busy === 1);
+  await bench.until(async () => (await bench.store.workers.list())[0]?.busy === 1);
   const seen = await ruby<Record<string, unknown>>(
     redis.url,
     `stats = Sidekiq::Stats.new
@@ -161,8 +161,8 @@ Deno.test("Ruby retries, kills, adds to the queue, deletes and clears what is ou
   const schedule = (n: number) => bench.push("Note", [bench.notes, `n${n}`], { in: 3_600 });
   const jids = [];
   for (let n = 0; n < 4; n++) jids.push(await schedule(n));
-  const entries = (await bench.store.page({ in: "scheduled" })).entries;
-  await bench.store.edit([entries[2]!.ref, entries[3]!.ref], "kill");
+  const entries = (await bench.store.admin.page({ in: "scheduled" })).entries;
+  await bench.store.admin.edit([entries[2]!.ref, entries[3]!.ref], "kill");
   for (let n = 10; n < 13; n++) await bench.push("Note", [bench.notes, `n${n}`], { queue: "other" });
   const done = await ruby(
     redis.url,
@@ -192,15 +192,15 @@ Deno.test("what failed in Ruby is retried by jobs, and what failed in jobs by Ru
   const jid = await ruby<string>(redis.url, `Fail.set(retry: 3).perform_async("from Ruby")`);
   {
     await using _sidekiq = await Sidekiq.start(redis.url, ["default"]);
-    await bench.until(async () => (await bench.store.stats()).retry === 1, "it has failed in Ruby");
+    await bench.until(async () => (await bench.store.admin.stats()).retry === 1, "it has failed in Ruby");
   }
-  const [inRuby] = (await bench.store.page({ in: "retry" })).entries;
+  const [inRuby] = (await bench.store.admin.page({ in: "retry" })).entries;
   assertEquals(JSON.parse(inRuby!.payload).retry_count, 0);
-  await bench.store.edit([inRuby!.ref], "requeue");
+  await bench.store.admin.edit([inRuby!.ref], "requeue");
   {
     await using _server = await startJobs(bench, ["-c", "1"]);
     await bench.until(async () => {
-      const [entry] = (await bench.store.page({ in: "retry" })).entries;
+      const [entry] = (await bench.store.admin.page({ in: "retry" })).entries;
       return entry !== undefined && JSON.parse(entry.payload).failed_at > JSON.parse(inRuby!.payload).failed_at;
     }, "it has failed in jobs");
   }
@@ -212,7 +212,9 @@ Deno.test("what failed in Ruby is retried by jobs, and what failed in jobs by Ru
   assertEquals(fields, [jid, 0, "RangeError", "from Ruby", "Float"]);
   await ruby(redis.url, `Sidekiq::RetrySet.new.retry_all`);
   await using _sidekiq = await Sidekiq.start(redis.url, ["default"]);
-  await bench.until(async () => (await bench.store.stats()).retry === 1 && (await bench.store.stats()).enqueued === 0);
+  await bench.until(async () =>
+    (await bench.store.admin.stats()).retry === 1 && (await bench.store.admin.stats()).enqueued === 0
+  );
 });
 
 Deno.test("Ruby quiets, dumps and stops one of our processes", async () => {
@@ -221,7 +223,7 @@ Deno.test("Ruby quiets, dumps and stops one of our processes", async () => {
   const server = await startJobs(bench, ["-c", "1"]);
   await using _server = server;
   await ruby(redis.url, `Sidekiq::ProcessSet.new.first.quiet!`);
-  await bench.until(async () => (await bench.store.processes())[0]?.quiet === true, "it is quiet");
+  await bench.until(async () => (await bench.store.workers.list())[0]?.quiet === true, "it is quiet");
   assertEquals(await ruby(redis.url, `Sidekiq::ProcessSet.new.first.stopping?`), true);
   await bench.push("Note", [bench.notes]);
   await ruby(redis.url, `Sidekiq::ProcessSet.new.first.stop!`);
@@ -234,10 +236,10 @@ Deno.test("jobs quiets and stops a Sidekiq process", async () => {
   await using t = await openBench();
   const { bench, redis } = t;
   await using _sidekiq = await Sidekiq.start(redis.url, ["default"]);
-  await bench.until(async () => (await bench.store.processes()).length === 1, "it is registered");
-  const [process] = await bench.store.processes();
+  await bench.until(async () => (await bench.store.workers.list()).length === 1, "it is registered");
+  const [process] = await bench.store.workers.list();
   assertEquals([process!.alive, process!.concurrency, process!.queues], [true, 2, ["default"]]);
-  assertEquals(await bench.store.send(process!.identity, { verb: "quiet" }), true);
+  assertEquals(await bench.store.workers.send(process!.identity, { verb: "quiet" }), true);
   assertEquals(await redis.cli("LRANGE", `${process!.identity}-signals`, "0", "-1"), "TSTP");
 });
 
@@ -248,8 +250,8 @@ Deno.test("what a Sidekiq process performs, dumps and has done is told of as far
   await using _sidekiq = await Sidekiq.start(redis.url, ["default"]);
   const jid = await bench.push("Listen", [bench.notes]);
   await bench.noted(`start ${jid}`);
-  await bench.until(async () => (await bench.store.processes())[0]?.busy === 1, "it has said what it performs");
-  const [process] = await bench.store.processes();
+  await bench.until(async () => (await bench.store.workers.list())[0]?.busy === 1, "it has said what it performs");
+  const [process] = await bench.store.workers.list();
 
   const busy = await run("list", "busy");
   assertEquals([busy.code, busy.stdout], [0, "No jobs are running\n"]);

@@ -25,17 +25,17 @@ for (const kind of ["SQLite", "Redis", "Redis away meanwhile"] as const) {
     const module = `${bench.folder}/spin.js`;
     await Deno.writeTextFile(module, SPIN);
     await using blocked = await bench.server([module, "-c", "10"]);
-    await bench.store.pause("default");
+    await bench.store.admin.pause("default");
     const spin = await bench.push("Spin", [bench.notes]);
     for (let i = 1; i <= 9; i++) await bench.push("Note", [bench.notes, `${i}`]);
-    await bench.store.resume("default");
+    await bench.store.admin.pause("default", 0);
     await bench.noted(`start ${spin}`);
     if (kind === "Redis away meanwhile") {
       await redis!.kill();
       await redis!.start();
     }
     await bench.push("Note", [bench.notes, "10"]);
-    await bench.until(async () => (await bench.store.stats()).leased === 1, "the others are given back");
+    await bench.until(async () => (await bench.store.admin.stats()).leased === 1, "the others are given back");
 
     await using other = await bench.server(["-c", "1"]);
     await bench.noted("10");
@@ -51,7 +51,7 @@ for (const kind of ["SQLite", "Redis", "Redis away meanwhile"] as const) {
     assertEquals(await bench.readNotes(), [`start ${spin}`, ..."123456789".split(""), "10", `end ${spin}`, "11"]);
     blocked.kill("SIGTERM");
     assertEquals((await blocked.status()).code, 0);
-    const { processed, enqueued, leased } = await bench.store.stats();
+    const { processed, enqueued, leased } = await bench.store.admin.stats();
     assertEquals({ processed, enqueued, leased }, { processed: 12, enqueued: 0, leased: 0 });
   });
 }

@@ -2,23 +2,23 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Client, startServer, WorkerDied } from "../../src/mod.ts";
 import { readWireTime } from "../../src/job/raw.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { processRecord, takeUpTo } from "../store_contract/jobs.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const DEAD_WORKER = "host:1:aaaaaaaaaaaa";
 /** A worker that soon knows who is offline. */
 const SETTINGS = { heartbeatMs: 50, heartbeatTimeoutMs: 400, logFormat: "json", logLevel: "info" } as const;
 
 /** A worker has died while it ran a job that had been to blame twice; returns the jid. */
-async function blame(store: OpenStore, fields: Record<string, unknown> = {}): Promise<string> {
-  await store.beat(processRecord(DEAD_WORKER), 1);
+async function blame(store: Store, fields: Record<string, unknown> = {}): Promise<string> {
+  await store.workers.heartbeat(processRecord(DEAD_WORKER), 1);
   const jid = await new Client({ store }).push({ class: "Crash", args: [1], suspected: 1, rescues: 2, ...fields });
   const [lease] = await takeUpTo(store, DEAD_WORKER);
-  await store.noteSuspects(DEAD_WORKER, { tokens: [lease!.token], alone: true });
-  await store.noteDeath(DEAD_WORKER, "killed by signal 9 (SIGKILL)");
+  await store.workers.noteSuspects(DEAD_WORKER, { tokens: [lease!.token], alone: true });
+  await store.workers.noteDeath(DEAD_WORKER, "killed by signal 9 (SIGKILL)");
   return jid!;
 }
 
@@ -42,13 +42,13 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals(ended!.error, { class: "WorkerDied", message });
     assertEquals(ended!.started_at, undefined);
 
-    const [entry] = (await bench.store.page({ in: "dead" })).entries;
+    const [entry] = (await bench.store.admin.page({ in: "dead" })).entries;
     const payload = JSON.parse(entry!.payload);
     assertEquals([payload.jid, payload.queue, payload.args], [jid, "default", [1]]);
     assertEquals([payload.error_class, payload.error_message, payload.retry_count], ["WorkerDied", message, 0]);
     assert(readWireTime(payload.failed_at) !== undefined);
     assertEquals([payload.rescues, payload.enqueued_at], [3, undefined]);
-    const { failed, leased, processes } = await bench.store.stats();
+    const { failed, leased, processes } = await bench.store.admin.stats();
     assertEquals({ failed, leased, processes }, { failed: 1, leased: 0, processes: 0 });
 
     assertEquals(told[0], jid);
@@ -71,7 +71,7 @@ Deno.test("a doomed job is dropped if it asks not to be kept in dead", async () 
   const server = await startServer({ store: bench.url, settings: { ...SETTINGS, logFile: `${bench.folder}/log` } });
   assertEquals((await bench.client.result(jid))!.state, "failed");
   await server.stop();
-  assertEquals((await bench.store.page({ in: "dead" })).entries, []);
+  assertEquals((await bench.store.admin.page({ in: "dead" })).entries, []);
 });
 
 Deno.test("--processes says how the worker was killed", async () => {
@@ -87,7 +87,7 @@ Deno.test("--processes says how the worker was killed", async () => {
 
 Deno.test("a burst worker waits for jobs that are about to be rescued", async () => {
   await using bench = await Bench.open();
-  await bench.store.beat(processRecord(DEAD_WORKER), 1);
+  await bench.store.workers.heartbeat(processRecord(DEAD_WORKER), 1);
   const jid = await bench.push("Note", [bench.notes]);
   await takeUpTo(bench.store, DEAD_WORKER);
   const env = { JOBS_HEARTBEAT_TIMEOUT: "600ms", JOBS_HEARTBEAT: "100ms" };

@@ -22,12 +22,12 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const handlers = `${bench.folder}/careful.js`;
     await Deno.writeTextFile(handlers, HANDLERS);
     const push = (...args: string[]) => jobs(["push", ...args, "--store", bench.url]);
-    const pushed = async (jid: string) => JSON.parse((await bench.store.find(jid.trim()))[0]!.payload);
+    const pushed = async (jid: string) => JSON.parse((await bench.store.admin.find([jid.trim()]))[0]!.payload);
 
     const early = await pushed((await push("Careful", "0")).stdout);
     assertEquals([early.queue, early.retry], ["default", true]);
     const server = await bench.server([handlers, "-q", "other"]);
-    await bench.store.declareClasses([{ name: "Elsewhere", options: '{"queue":"far"}' }]);
+    await bench.store.classes.declare([{ name: "Elsewhere", options: '{"queue":"far"}' }]);
 
     const first = await push("Careful", "1");
     assertMatch(first.stderr, /no process takes queue "slow"/);
@@ -39,10 +39,12 @@ for (const kind of ["SQLite", "Redis"] as const) {
 
     // A handler in a process of its own knows what its server knows, and what others have told.
     await push("Apart");
-    await bench.until(async () => (await bench.store.queues()).some(({ name, size }) => name === "far" && size === 1));
-    const [far] = (await bench.store.page({ in: "queue", queue: "far" })).entries;
+    await bench.until(async () =>
+      (await bench.store.admin.stats()).queues.some(({ name, size }) => name === "far" && size === 1)
+    );
+    const [far] = (await bench.store.admin.page({ in: "queue", queue: "far" })).entries;
     assertEquals(JSON.parse(far!.payload).class, "Elsewhere");
-    const slow = (await bench.store.page({ in: "queue", queue: "slow" })).entries.map(({ payload }) => payload);
+    const slow = (await bench.store.admin.page({ in: "queue", queue: "slow" })).entries.map(({ payload }) => payload);
     assertEquals(slow.filter((payload) => payload.includes('"apart"')).length, 1);
 
     server.kill("SIGTERM");

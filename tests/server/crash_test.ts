@@ -19,14 +19,14 @@ Deno.test("kill -9 amid 5,000 jobs loses none, and repeats only those that were 
   await server.status();
   const leased = new Set<string>();
   for (let cursor: string | undefined;;) {
-    const page = await bench.store.page({ in: "leased" }, { limit: 1_000, ...(cursor && { cursor }) });
+    const page = await bench.store.admin.page({ in: "leased" }, { limit: 1_000, ...(cursor && { cursor }) });
     for (const entry of page.entries) leased.add(JSON.parse(entry.payload).jid);
     if ((cursor = page.next) === undefined) break;
   }
 
   await using _second = await bench.server(["-c", "10"], MORTAL);
   await bench.until(async () => {
-    const { enqueued, leased } = await bench.store.stats();
+    const { enqueued, leased } = await bench.store.admin.stats();
     return enqueued + leased === 0;
   }, "all jobs are done");
   const runs = new Map<string, number>();
@@ -52,7 +52,7 @@ Deno.test("two servers and four pushers on one file: 20,000 jobs, each exactly o
     }).output());
   const outputs = await Promise.all(pushers);
   assert(outputs.every((output) => output.success), new TextDecoder().decode(outputs.find((o) => !o.success)?.stderr));
-  await bench.until(async () => (await bench.store.stats()).processed >= total, "all jobs are done");
+  await bench.until(async () => (await bench.store.admin.stats()).processed >= total, "all jobs are done");
   const notes = await bench.readNotes();
   assertEquals(notes.length, total);
   assertEquals(new Set(notes).size, total);
@@ -75,8 +75,8 @@ Deno.test("a job that kills its worker within milliseconds goes to dead after 3 
   await using _worker = await bench.server(["-c", "10"], env);
   const { state, error } = (await bench.client.result(jid))!;
   assertEquals([state, error!.message], ["dead", "Worker died 3 times while running it"]);
-  await bench.until(async () => (await bench.store.stats()).processed === 10, "all others have run");
-  assertEquals((await bench.store.stats()).dead, 1);
+  await bench.until(async () => (await bench.store.admin.stats()).processed === 10, "all others have run");
+  assertEquals((await bench.store.admin.stats()).dead, 1);
   const notes = await bench.readNotes();
   assertEquals(notes.filter((line) => line === `start ${jid}`).length, 4);
   for (const { jid } of neighbours) assert(notes.includes(jid!));
@@ -101,7 +101,7 @@ Deno.test("a process that was frozen past its heartbeat cannot settle what it no
     server.kill("SIGTERM");
     await server.status();
   }
-  const { processed, enqueued, leased } = await bench.store.stats();
+  const { processed, enqueued, leased } = await bench.store.admin.stats();
   assertEquals({ processed, enqueued, leased }, { processed: 1, enqueued: 0, leased: 0 }, "it was settled once");
 });
 
@@ -128,12 +128,18 @@ Deno.test("nothing a handler does brings the process down", async () => {
   await bench.push("Shout", []);
   const missing = await bench.push("NoSuchClass", []);
   const failing = await bench.push("Fail", ["\u0000 \x1b[31m oops"]);
-  await bench.until(async () => (await bench.store.find(thrown))[0]?.place.in === "dead", "null was thrown");
-  await bench.until(async () => (await bench.store.find(failing))[0]?.place.in === "dead", "it failed three times");
-  await bench.until(async () => (await bench.store.find(missing))[0]?.place.in === "retry", "it is tried again");
-  const dead = JSON.parse((await bench.store.find(failing))[0]!.payload);
+  await bench.until(async () => (await bench.store.admin.find([thrown]))[0]?.place.in === "dead", "null was thrown");
+  await bench.until(
+    async () => (await bench.store.admin.find([failing]))[0]?.place.in === "dead",
+    "it failed three times",
+  );
+  await bench.until(
+    async () => (await bench.store.admin.find([missing]))[0]?.place.in === "retry",
+    "it is tried again",
+  );
+  const dead = JSON.parse((await bench.store.admin.find([failing]))[0]!.payload);
   assertEquals([dead.error_class, dead.retry_count], ["RangeError", 2]);
-  const error = JSON.parse((await bench.store.find(missing))[0]!.payload);
+  const error = JSON.parse((await bench.store.admin.find([missing]))[0]!.payload);
   assert(/this worker has .*Crash.*Fail/.test(error.error_message), "the message says which classes are known");
   const late = await server.logged("Unhandled error", { class: "RejectLate" });
   assert(String(late.error).includes("too late"));

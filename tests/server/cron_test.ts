@@ -60,7 +60,7 @@ async function assertEachSecondOnce(bench: Bench, end: number): Promise<void> {
   };
   for (const line of await bench.readNotes()) note(...line.split(" ") as [string, string]);
   // A job whose worker died three times is here.
-  for (const { payload } of (await bench.store.page({ in: "dead" }, { limit: 1_000 })).entries) {
+  for (const { payload } of (await bench.store.admin.page({ in: "dead" }, { limit: 1_000 })).entries) {
     const { jid, occurrence } = JSON.parse(payload);
     note(occurrence.scheduledAt, jid);
   }
@@ -85,7 +85,7 @@ async function everySecondOnce(bench: Bench, count: number): Promise<void> {
   // The first look enqueues everything that is overdue.
   await _last.logged("Done");
   await bench.until(async () => {
-    const { enqueued, leased, retry } = await bench.store.stats();
+    const { enqueued, leased, retry } = await bench.store.admin.stats();
     return enqueued + leased + retry === 0;
   }, "all jobs are done");
   await assertEachSecondOnce(bench, end);
@@ -138,7 +138,7 @@ async function singleton(bench: Bench): Promise<void> {
     assertEquals([again.length, again[0], again[1] !== pid], [2, pid, true]);
     await bench.until(async () => (await notes("end")).length >= 3, "later occurrences run");
     assertOneAtATime(await bench.readNotes());
-    const records = (await bench.store.cronHistory("one", 100)).map((text) => JSON.parse(text));
+    const records = (await bench.store.cron.history("one", 100)).map((text) => JSON.parse(text));
     const skipped = records.filter(({ outcome }) => outcome === "skipped");
     assert(skipped.some((record) => record.jid === jid), "what came meanwhile was skipped because of it");
   } finally {
@@ -155,9 +155,9 @@ async function replace(bench: Bench): Promise<void> {
   await using server = serve(bench, crontab);
   await server.logged("Ready");
   await bench.until(async () => (await bench.readNotes()).length >= 3, "a third one runs");
-  const records = (await bench.store.cronHistory("latest", 100)).map((text) => JSON.parse(text).outcome);
+  const records = (await bench.store.cron.history("latest", 100)).map((text) => JSON.parse(text).outcome);
   assert(records.includes("waiting") && records.includes("enqueued"), records.join());
-  const { dead, retry } = await bench.store.stats();
+  const { dead, retry } = await bench.store.admin.stats();
   assertEquals({ dead, retry }, { dead: 0, retry: 0 }, "to be replaced is no failure");
 }
 
@@ -184,7 +184,7 @@ Deno.test("a configuration that is read again changes, adds and removes entries;
   server.kill("SIGHUP");
   const { error } = await server.logged("Could not do what was asked");
   assert(String(error).includes('Cron entry "c"'), String(error));
-  assertEquals((await bench.store.cronRead()).entries.map(({ name }) => name), ["b", "c"]);
+  assertEquals((await bench.store.cron.read()).entries.map(({ name }) => name), ["b", "c"]);
 });
 
 Deno.test("a server does not start with a crontab that is wrong, and says everything that is", async () => {
@@ -209,7 +209,7 @@ Deno.test("an entry for every process is performed by each, past the store", asy
   await using other = serve(bench, crontab);
   const ran = async ({ pid }: JobsProcess) => (await bench.readNotes()).some((line) => line.endsWith(`${pid}`));
   await bench.until(async () => await ran(one) && await ran(other), "both performed it");
-  assertEquals((await bench.store.stats()).processed, 0);
+  assertEquals((await bench.store.admin.stats()).processed, 0);
 });
 
 Deno.test("one that every process performs is given the time of a stop, and is then aborted", async () => {

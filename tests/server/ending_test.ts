@@ -2,9 +2,9 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { PidfileError, writePidfile } from "../../src/server/host/pidfile.ts";
 import { Bench } from "../support/bench.ts";
-import type { WorkerInfo } from "../../src/store/admin/admin.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import type { WorkerInfo } from "../../src/store/port/workers.ts";
 
 for (const kind of ["SQLite", "Redis"] as const) {
   Deno.test(`--burst performs what there is, and what that pushes, and ends, on ${kind}`, async () => {
@@ -22,10 +22,10 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const later = await bench.push("Chain", [0], { in: "1h" });
     await using server = await bench.server([module, "--burst"]);
     assertEquals((await server.status()).code, 0);
-    assertEquals((await bench.store.stats()).processed, 11);
-    assertEquals((await bench.store.find(later)).map((entry) => entry.place.in), ["scheduled"]);
+    assertEquals((await bench.store.admin.stats()).processed, 11);
+    assertEquals((await bench.store.admin.find([later])).map((entry) => entry.place.in), ["scheduled"]);
     await server.logged("Stopping", { by: "burst" });
-    assertEquals(await bench.store.processes(), []);
+    assertEquals(await bench.store.workers.list(), []);
   });
 }
 
@@ -40,7 +40,7 @@ Deno.test("--max-jobs performs so many, takes no more, and ends", async () => {
   await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 500 }, () => []) });
   await using server = await bench.server(["--max-jobs", "123"]);
   assertEquals((await server.status()).code, 0);
-  const { processed, enqueued, leased } = await bench.store.stats();
+  const { processed, enqueued, leased } = await bench.store.admin.stats();
   assertEquals({ processed, enqueued, leased }, { processed: 123, enqueued: 377, leased: 0 });
 });
 
@@ -62,13 +62,13 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await using bench = await Bench.open(redis?.url);
     // Long enough for the third worker to start on a busy machine before the first one's heartbeat lapses.
     await using first = await bench.server(["--name", "mail"], { JOBS_HEARTBEAT_TIMEOUT: "8s" });
-    const [{ identity, tag }] = await bench.store.processes() as [WorkerInfo];
+    const [{ identity, tag }] = await bench.store.workers.list() as [WorkerInfo];
     assertEquals(tag, "mail");
     const second = await jobs(["run", bench.handlers, "--name", "mail", "--store", bench.url], {
       env: { JOBS_LOG_LEVEL: "error" },
     });
     assertEquals([second.code, second.stderr], [1, `${TAKEN}\n`]);
-    assertEquals((await bench.store.processes()).length, 1);
+    assertEquals((await bench.store.workers.list()).length, 1);
     first.kill("SIGKILL");
     await first.status();
     await using third = await bench.server(["--name", "mail"]);
@@ -88,7 +88,7 @@ Deno.test("a process that only stood still keeps its name: whoever waits for it 
   first.kill("SIGCONT");
   await second.logged(TAKEN);
   assertEquals((await second.status()).code, 1);
-  assertEquals((await bench.store.processes()).length, 1);
+  assertEquals((await bench.store.workers.list()).length, 1);
 });
 
 Deno.test("a stop ends the waiting for a name at once", async () => {

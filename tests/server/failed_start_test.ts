@@ -57,9 +57,13 @@ for (const { what, args, code, says } of CASES) {
       );
       assertEquals(result.code, code, result.stderr);
       assertMatch(result.stderr, says);
-      assertEquals(await bench.store.processes(), []);
+      assertEquals(await bench.store.workers.list(), []);
       for (const name of ["mail", "mail.1"]) {
-        assertNotEquals(await bench.store.claim(`name:${name}`, "another", 1_000), undefined, "the name is free");
+        assertNotEquals(
+          await bench.store.workers.claimName(`name:${name}`, "another", 1_000),
+          undefined,
+          "the name is free",
+        );
       }
       const files = (await Array.fromAsync(Deno.readDir(bench.folder))).map(({ name }) => name).sort();
       assertEquals(files, ["jobs.db", "jobs.db-shm", "jobs.db-wal"]);

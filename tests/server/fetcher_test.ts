@@ -5,10 +5,11 @@ import { Client } from "../../src/client/client.ts";
 import { Fetcher } from "../../src/server/work/fetcher.ts";
 import { Settler } from "../../src/server/work/settler.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
-import type { Store, TakeRequest } from "../../src/store/port/jobs.ts";
+import type { TakeRequest } from "../../src/store/port/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 import { KeptLog } from "../support/log.ts";
 import { sqliteFolder } from "../support/stores.ts";
+import type { ServerStore } from "../../src/store/port/store.ts";
 
 /** No lease can have been lost. */
 const SURE = { isSure: true, confirm: () => Promise.resolve() };
@@ -25,9 +26,9 @@ Deno.test("a request for more jobs goes out before those at hand are done, howev
     async take(request: TakeRequest) {
       await systemClock.turn();
       doneAtRequests.push(done);
-      return await store.take(request);
+      return await store.jobs.take(request);
     },
-  } as unknown as Store;
+  } as unknown as ServerStore;
   const owner = "host:1:a";
   const settler = new Settler({ store, owner, clock, log: new KeptLog(), counters: new Counters() });
   const fetcher = new Fetcher({ store: distant, owner, clock, settler, leaseGuard: SURE, order: () => ["default"] });
@@ -56,7 +57,7 @@ Deno.test("what waits here and is lost is named by its jid, or as unreadable whe
   const clock = new FakeClock();
   const payloads = [`{"class":"A","args":[],"jid":"a"}`, `{"class":"A","args":[],"jid":{"toString":1}}`, "no JSON"];
   const leases = payloads.map((payload, i) => ({ token: `${i}`, queue: "default", payload }));
-  const store = { take: () => Promise.resolve(leases) } as unknown as Store;
+  const store = { take: () => Promise.resolve(leases) } as unknown as ServerStore;
   const owner = "host:1:a";
   const settler = new Settler({ store, owner, clock, log: new KeptLog(), counters: new Counters() });
   const fetcher = new Fetcher({ store, owner, clock, settler, leaseGuard: SURE, order: () => ["default"] });

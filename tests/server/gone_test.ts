@@ -11,8 +11,8 @@ const path = (bench: Bench) => bench.url.slice("sqlite:".length);
 
 /** Waits for a beat of the server's thread, which then has the file open, too. */
 async function beaten(bench: Bench): Promise<void> {
-  const [registered] = await bench.store.processes();
-  await bench.until(async () => (await bench.store.processes())[0]!.beatAt > registered!.beatAt, "it beats on");
+  const [registered] = await bench.store.workers.list();
+  await bench.until(async () => (await bench.store.workers.list())[0]!.beatAt > registered!.beatAt, "it beats on");
 }
 
 async function takeAway(bench: Bench, ends = ["", "-wal", "-shm"]): Promise<void> {
@@ -58,7 +58,7 @@ Deno.test("a push into a file that was deleted is refused, not lost", async () =
   await takeAway(bench);
   let refused: unknown;
   await bench.until(async () => {
-    refused = await bench.store.enqueue([job(1)]).then(() => undefined, (error) => error);
+    refused = await bench.store.jobs.enqueue([job(1)]).then(() => undefined, (error) => error);
     return refused !== undefined;
   }, "the push is refused");
   assertEquals(refused instanceof StoreError && refused.code, "gone");

@@ -19,7 +19,7 @@ Deno.test("a job given to a process that died while it was idle runs in another 
   const notes = `${folder.path}/notes`;
   const horses = new HorsePool({
     modules: [HORSES],
-    store: { enqueue: () => Promise.reject(new Error()), declaredClasses: () => Promise.resolve([]) },
+    store: { jobs: { enqueue: () => Promise.reject(new Error()) }, classes: { read: () => Promise.resolve([]) } },
     killAfterMs: 1_000,
     maxMemoryBytes: 0,
     maxJobs: 0,

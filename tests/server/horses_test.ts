@@ -28,8 +28,8 @@ async function noted(bench: Bench, word: string): Promise<number> {
 }
 
 async function dead(bench: Bench, jid: string): Promise<Record<string, unknown>> {
-  await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "dead", `${jid} is dead`);
-  return JSON.parse((await bench.store.find(jid))[0]!.payload);
+  await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "dead", `${jid} is dead`);
+  return JSON.parse((await bench.store.admin.find([jid]))[0]!.payload);
 }
 
 Deno.test("isolated jobs run in another process, the same one after the other", async () => {
@@ -158,7 +158,7 @@ Deno.test("a horse that crashes, exits or eats too much fails its own job only, 
   assert(Number(used) >= 300, String(devoured.error_message));
   await bench.push("Note", [bench.notes, "still there"]);
   await bench.noted("still there");
-  assertEquals((await bench.store.find(neighbour)).map((entry) => entry.place.in), ["leased"]);
+  assertEquals((await bench.store.admin.find([neighbour])).map((entry) => entry.place.in), ["leased"]);
   await server.logged("Failed for good, moved to dead", {}, 3);
 });
 
@@ -185,8 +185,8 @@ Deno.test("a verdict is heard from a horse as from anywhere", async () => {
   const discarded = await bench.push("Verdict", ["Discard"]);
   const killed = await bench.push("Verdict", ["Kill"]);
   assertEquals((await dead(bench, killed)).error_class, "Kill");
-  await bench.until(async () => (await bench.store.find(snoozed))[0]?.place.in === "scheduled");
-  await bench.until(async () => (await bench.store.find(discarded)).length === 0);
+  await bench.until(async () => (await bench.store.admin.find([snoozed]))[0]?.place.in === "scheduled");
+  await bench.until(async () => (await bench.store.admin.find([discarded])).length === 0);
 });
 
 Deno.test("no horse outlives its parent, though its handler spins and the parent was killed", async () => {
@@ -206,7 +206,7 @@ Deno.test("at a stop, isolated jobs go back to their queue and their horses end"
   const pid = await noted(bench, "spin");
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
-  assertEquals((await bench.store.find(jid)).map((entry) => entry.place.in), ["queue"]);
+  assertEquals((await bench.store.admin.find([jid])).map((entry) => entry.place.in), ["queue"]);
   assert(!await isRunning(pid));
   assertEquals(server.lines.filter((line) => line.msg.startsWith("Failed")), []);
 });

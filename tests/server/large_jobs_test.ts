@@ -15,14 +15,14 @@ Deno.test("a worker performs 45 queued jobs of 900 kB at once, and its heartbeat
   await using server = await bench.server(["--concurrency", "50"], { JOBS_HEARTBEAT: "1" });
   const started = async () => (await bench.readNotes()).filter((line) => line.startsWith("start ")).length;
   await bench.until(async () => await started() === 45, "all jobs have started");
-  const work = async () => (await bench.store.processes()).flatMap((process) => process.work);
+  const work = async () => (await bench.store.workers.list()).flatMap((process) => process.work);
   await bench.until(async () => (await work()).length === 45, "a heartbeat lists all jobs");
   for (const { payload } of await work()) {
     assert(payload.length < 1_000, `${payload.length} characters`);
     assertEquals(JSON.parse(payload).class, "Listen");
   }
-  assertEquals((await bench.store.stats()).queues.map(({ size }) => size), [0]);
+  assertEquals((await bench.store.admin.stats()).queues.map(({ size }) => size), [0]);
   await bench.go();
-  await bench.until(async () => (await bench.store.stats()).processed === 45, "all jobs have ended");
+  await bench.until(async () => (await bench.store.admin.stats()).processed === 45, "all jobs have ended");
   assertEquals(server.complaints, []);
 });

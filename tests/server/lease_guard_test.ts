@@ -6,12 +6,13 @@ import { Registry } from "../../src/handlers/registry.ts";
 import { Launcher } from "../../src/server/launcher.ts";
 import { LeaseGuard, momentOf } from "../../src/server/work/lease_guard.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
-import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { jobs, processRecord, takeUpTo } from "../store_contract/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const OTHER = "host:2:b";
 
@@ -22,7 +23,7 @@ const AHEAD = 20;
 interface Lab {
   readonly launcher: Launcher;
   readonly clock: FakeClock;
-  readonly other: OpenStore;
+  readonly other: Store;
   /** The numbers of the jobs that it has started, after the first 50. */
   readonly started: number[];
   /** Lets the running job end. */
@@ -58,16 +59,16 @@ async function lab(url: string, stack: AsyncDisposableStack): Promise<Lab> {
   const settings = { ...defaultSettings(), concurrency: 1 };
   const launcher = new Launcher({ store, storeUrl: "sqlite::memory:", registry, settings, clock });
   await launcher.start();
-  await store.enqueue(jobs(1, 50));
+  await store.jobs.enqueue(jobs(1, 50));
   await last.promise;
-  await store.enqueue(jobs(51, 51 + AHEAD));
+  await store.jobs.enqueue(jobs(51, 51 + AHEAD));
   // At 50 jobs in 10 ms, the next taking brings up to 100 ahead.
   await clock.advance(10);
   go.resolve();
   await running.promise;
   await until(async () => {
     await clock.advance(1);
-    return (await other.stats()).leased === 1 + AHEAD;
+    return (await other.admin.stats()).leased === 1 + AHEAD;
   }, "jobs are taken ahead");
   stack.defer(async () => {
     ended.resolve();
@@ -79,7 +80,7 @@ async function lab(url: string, stack: AsyncDisposableStack): Promise<Lab> {
     for (let step = 0; step < 12; step++) {
       slept += 5_000;
       clock.set(clock.now() + 5_000);
-      await other.beat(processRecord(OTHER), 20_000);
+      await other.workers.heartbeat(processRecord(OTHER), 20_000);
     }
   };
   return { launcher, clock, other, started, end: ended.resolve, sleep };
@@ -95,12 +96,12 @@ for (const [name, open] of Object.entries(STORES)) {
     await using stack = new AsyncDisposableStack();
     const t = await lab(await open(stack), stack);
     await t.sleep();
-    assertEquals((await t.other.rescue({ owner: OTHER, limit: 1_000, maxRescues: 3 })).rescued, 1 + AHEAD);
+    assertEquals((await t.other.jobs.rescue({ owner: OTHER, limit: 1_000, maxRescues: 3 })).rescued, 1 + AHEAD);
     assertEquals((await takeUpTo(t.other, OTHER, 10)).length, 10);
     t.end();
     await until(async () => {
       await t.clock.advance(100);
-      return (await t.other.stats()).processed === 50 + 11;
+      return (await t.other.admin.stats()).processed === 50 + 11;
     }, "the other jobs are performed");
     assertEquals(t.started.filter((n) => n !== 51), Array.from({ length: 11 }, (_, i) => 61 + i));
     assertEquals(t.launcher.counts().leasesLost, 1 + AHEAD);
@@ -113,7 +114,7 @@ for (const [name, open] of Object.entries(STORES)) {
     t.end();
     await until(async () => {
       await t.clock.advance(100);
-      return (await t.other.stats()).processed === 51 + AHEAD;
+      return (await t.other.admin.stats()).processed === 51 + AHEAD;
     }, "all jobs are performed");
     assertEquals(t.started, Array.from({ length: 1 + AHEAD }, (_, i) => 51 + i));
     assertEquals(t.launcher.counts().leasesLost, 0);

@@ -25,7 +25,7 @@ Deno.test("a job that says so leaves no line below its level, a horse's neither;
     await bench.push("Apart", []),
     await bench.push("Loud", [], { log_level: "warn" }),
   ];
-  await bench.until(async () => (await bench.store.stats()).processed === 4);
+  await bench.until(async () => (await bench.store.admin.stats()).processed === 4);
   server.kill("SIGTERM");
   await server.status();
   const said = (jid: string) => server.lines.filter((line) => line["jid"] === jid).map(({ msg }) => msg);
@@ -77,7 +77,7 @@ Deno.test("what the server says about a job is dropped below the job's level, to
   await server.logged(DEAF, { jid: deaf[0]! });
   await bench.push("Release", []);
   await bench.until(async () => {
-    const { retry, scheduled, dead } = await bench.store.stats();
+    const { retry, scheduled, dead } = await bench.store.admin.stats();
     return retry === 6 && scheduled === 3 && dead === 3;
   });
   server.kill("SIGTERM");

@@ -30,10 +30,10 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   await Deno.writeTextFile(`${bench.notes}.go`, "");
   await other.logged("Done", { jid });
   assertEquals(await bench.readNotes(), [`start ${jid}`, `start ${jid}`, `LeaseLost ${jid}`, `end ${jid}`]);
-  await bench.until(async () => (await bench.store.stats()).processed === 1, "it is settled");
-  const { failed, leased, retry, dead } = await bench.store.stats();
+  await bench.until(async () => (await bench.store.admin.stats()).processed === 1, "it is settled");
+  const { failed, leased, retry, dead } = await bench.store.admin.stats();
   assertEquals({ failed, leased, retry, dead }, { failed: 0, leased: 0, retry: 0, dead: 0 });
-  const { records } = await bench.store.results();
+  const { records } = await bench.store.results.page();
   assertEquals(records.length, 1, "one record");
 
   // It goes on with what it takes from now on.
@@ -77,10 +77,12 @@ function lab(...tokens: string[]) {
   const answers: (string[] | Error)[] = [];
   let asked = 0;
   const store = {
-    held: (): Promise<string[]> => {
-      asked++;
-      const answer = answers.shift() ?? [...tokens];
-      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    jobs: {
+      stillLeased: (): Promise<string[]> => {
+        asked++;
+        const answer = answers.shift() ?? [...tokens];
+        return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+      },
     },
   };
   const log = new KeptLog();

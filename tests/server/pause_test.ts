@@ -24,7 +24,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
       (await second.logged("Paused: no jobs are taken from there until jobs resume")).queues,
       "all queues, mail",
     );
-    assertEquals((await bench.store.find(waiting)).map((entry) => entry.place.in), ["queue"]);
+    assertEquals((await bench.store.admin.find([waiting])).map((entry) => entry.place.in), ["queue"]);
 
     await command("resume");
     await bench.noted("later");

@@ -36,7 +36,7 @@ onBothStores(
     assertEquals([...lab.dead], [[poison, 3]]);
     // At the first death nothing says which job it was.
     assertEquals([lab.deaths, lab.starts.get(poison!)!.length], [4, 4]);
-    const { leased, retry, scheduled, enqueued } = await lab.store.stats();
+    const { leased, retry, scheduled, enqueued } = await lab.store.admin.stats();
     assertEquals({ leased, retry, scheduled, enqueued }, { leased: 0, retry: 0, scheduled: 0, enqueued: 0 });
   },
 );

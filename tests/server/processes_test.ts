@@ -12,7 +12,7 @@ async function isRunning(pid: number): Promise<boolean> {
 
 /** The numbers of the live processes that take jobs. */
 async function pids(bench: Bench): Promise<number[]> {
-  return (await bench.store.processes()).filter((process) => process.alive && !process.quiet).map(({ pid }) => pid);
+  return (await bench.store.workers.list()).filter((process) => process.alive && !process.quiet).map(({ pid }) => pid);
 }
 
 async function serve(bench: Bench, args: readonly string[] = [], env = {}): Promise<JobsProcess> {
@@ -26,14 +26,14 @@ Deno.test("--processes keeps so many running, with one pidfile and numbered name
   const path = `${bench.folder}/pid`;
   await using server = await serve(bench, ["--pid-file", path, "--name", "mail"]);
   assertEquals(await Deno.readTextFile(path), `${server.pid}\n`);
-  const processes = await bench.store.processes();
+  const processes = await bench.store.workers.list();
   assertEquals(processes.map((process) => process.tag).sort(), ["mail.1", "mail.2"]);
   const running = await bench.push("Sleep", [bench.notes, 300]);
   await bench.noted(`start ${running}`);
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
   await bench.noted(`end ${running}`);
-  assertEquals(await bench.store.processes(), []);
+  assertEquals(await bench.store.workers.list(), []);
   for (const { pid } of processes) assert(!await isRunning(pid));
 });
 
@@ -43,7 +43,7 @@ Deno.test("a process that dies is started again, and its job runs again", async 
   const before = await pids(bench);
   const jid = await bench.push("Listen", [bench.notes]);
   await bench.noted(`start ${jid}`);
-  const victim = (await bench.store.find(jid))[0]!.owner!.split(":")[1]!;
+  const victim = (await bench.store.admin.find([jid]))[0]!.owner!.split(":")[1]!;
   Deno.kill(Number(victim), "SIGKILL");
   await server.logged("Process was killed by SIGKILL, starting another");
   await bench.until(async () => (await pids(bench)).length === 2 && !(await pids(bench)).includes(Number(victim)));
@@ -58,7 +58,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await using bench = await Bench.open(redis?.url);
     // With it, the dead one counts as alive for longer than any test takes.
     await using server = await serve(bench, ["--name", "mail"]);
-    const before = await bench.store.processes();
+    const before = await bench.store.workers.list();
     for (const name of ["mail.1", "mail.2"]) {
       const { pid } = before.find(({ tag }) => tag === name)!;
       Deno.kill(pid, "SIGKILL");
@@ -67,7 +67,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const readyAgain = () =>
       server.lines.filter(({ msg, identity }) => msg === "Ready" && !before.some((old) => old.identity === identity));
     await bench.until(() => readyAgain().length === 2, "both are ready again");
-    const after = (await bench.store.processes()).filter(({ pid }) => !before.some((old) => old.pid === pid));
+    const after = (await bench.store.workers.list()).filter(({ pid }) => !before.some((old) => old.pid === pid));
     assertEquals(after.map(({ tag }) => tag).sort(), ["mail.1", "mail.2"]);
     assertEquals(server.complaints.filter(({ msg }) => !msg.startsWith("Process was killed")), []);
   });
@@ -86,8 +86,8 @@ Deno.test("HUP replaces the processes one at a time, and there is always one tha
     return now.length === 2 && !now.some((pid) => before.includes(pid));
   });
   assert(fewest >= 1, `${fewest}`);
-  await bench.until(async () => (await bench.store.stats()).enqueued === 0);
-  assertEquals((await bench.store.stats()).failed, 0);
+  await bench.until(async () => (await bench.store.admin.stats()).enqueued === 0);
+  assertEquals((await bench.store.admin.stats()).failed, 0);
 });
 
 Deno.test("signals are passed on: TSTP makes all quiet, CONT lets them take again", async () => {
@@ -108,7 +108,7 @@ Deno.test("no process outlives its parent: killed with kill -9, the others stop 
   server.kill("SIGKILL");
   for (const pid of children) await bench.until(async () => !await isRunning(pid));
   await bench.noted(`end ${running}`);
-  assertEquals(await bench.store.processes(), []);
+  assertEquals(await bench.store.workers.list(), []);
 });
 
 Deno.test("no process outlives its parent while it waits for its name", async () => {
@@ -117,7 +117,7 @@ Deno.test("no process outlives its parent while it waits for its name", async ()
   dead.kill("SIGKILL");
   await using server = await bench.server(["--processes", "2", "--name", "mail"], {}, false);
   await server.logged("Waiting until the process that has the name counts as dead");
-  const { pid } = (await bench.store.processes()).find((process) => process.pid !== dead.pid)!;
+  const { pid } = (await bench.store.workers.list()).find((process) => process.pid !== dead.pid)!;
   server.kill("SIGKILL");
   try {
     await bench.until(async () => !await isRunning(pid));
@@ -132,7 +132,7 @@ Deno.test("a process that blocks its event loop doesn't outlive a parent killed 
   const children = await pids(bench);
   const jid = await bench.push("Block", [bench.notes, 3_600_000]);
   await bench.noted(`start ${jid}`);
-  const spinning = Number((await bench.store.find(jid))[0]!.owner!.split(":")[1]);
+  const spinning = Number((await bench.store.admin.find([jid]))[0]!.owner!.split(":")[1]);
   server.kill("SIGKILL");
   try {
     for (const pid of children) await bench.until(async () => !await isRunning(pid), `${pid} ends`);
@@ -140,7 +140,7 @@ Deno.test("a process that blocks its event loop doesn't outlive a parent killed 
     if (await isRunning(spinning)) Deno.kill(spinning, "SIGKILL");
   }
   // What a kill leaves behind is rescued later, as after any crash.
-  assertEquals((await bench.store.processes()).map(({ pid }) => pid), [spinning]);
+  assertEquals((await bench.store.workers.list()).map(({ pid }) => pid), [spinning]);
 });
 
 Deno.test("the parent listens on no socket while its processes run, and leaves no file behind", async () => {
@@ -182,7 +182,7 @@ Deno.test("one that uses too much memory is replaced when its jobs have ended", 
   await server.logged("Process uses too much memory, replacing it");
   await bench.until(async () => (await pids(bench)).filter((pid) => before.includes(pid)).length === 1);
   await bench.until(async () => (await pids(bench)).length === 2);
-  assertEquals((await bench.store.stats()).failed, 0);
+  assertEquals((await bench.store.admin.stats()).failed, 0);
 });
 
 Deno.test("--processes with --burst ends when all have ended", async () => {
@@ -190,7 +190,7 @@ Deno.test("--processes with --burst ends when all have ended", async () => {
   await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 2_000 }, () => []) });
   await using server = await bench.server(["--processes", "2", "--burst"]);
   assertEquals((await server.status()).code, 0);
-  assertEquals((await bench.store.stats()).processed, 2_000);
+  assertEquals((await bench.store.admin.stats()).processed, 2_000);
 });
 
 Deno.test("the exit code of a worker that could not stop well is that of its parent", async () => {

@@ -19,8 +19,8 @@ function serveExec(bench: Bench, exec: string[], env: Record<string, string> = {
 }
 
 async function dead(bench: Bench, jid: string): Promise<[unknown, unknown]> {
-  await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "dead", `${jid} is dead`);
-  const payload = JSON.parse((await bench.store.find(jid))[0]!.payload);
+  await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "dead", `${jid} is dead`);
+  const payload = JSON.parse((await bench.store.admin.find([jid]))[0]!.payload);
   return [payload.error_class, payload.error_message];
 }
 
@@ -53,8 +53,8 @@ for (
     await using server = await serve(bench, `echo "the reason" >&2; exit ${code}`);
     const jid = await bench.push("Program", []);
     await server.logged("the reason", { jid });
-    await bench.until(async () => (await bench.store.stats()).processed === 1);
-    const [entry] = await bench.store.find(jid);
+    await bench.until(async () => (await bench.store.admin.stats()).processed === 1);
+    const [entry] = await bench.store.admin.find([jid]);
     assertEquals(entry?.place.in, place);
     if (error === undefined) return;
     const payload = JSON.parse(entry!.payload);
@@ -67,7 +67,7 @@ Deno.test("a failed program is tried again as its entry says", async () => {
   await using bench = await Bench.open();
   await using _server = await serve(bench, "exit 75", {}, { retry: 3, queue: "default" });
   const jid = await bench.push("Program", []);
-  await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "retry");
+  await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "retry");
 });
 
 Deno.test("a program that ignores TERM is killed at its timeout, with its grandchildren", async () => {

@@ -24,7 +24,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
 
     first.kill("SIGKILL");
     await bench.until(async () => await starts() === 4, "the other takes over");
-    assertEquals((await bench.store.queues()).find(({ name }) => name === "reports")?.limit?.taken, 2);
+    assertEquals((await bench.store.admin.stats()).queues.find(({ name }) => name === "reports")?.limit?.taken, 2);
     await Deno.writeTextFile(`${bench.notes}.go`, "");
     await bench.until(async () => (await bench.readNotes()).filter((line) => line.startsWith("end")).length === 4);
     assertEquals((await command("limit", "reports", "--off")).stdout, "reports: not limited\n");
@@ -35,12 +35,12 @@ for (const kind of ["SQLite", "Redis"] as const) {
   Deno.test(`a burst performs what its limits hold back, and then ends, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
-    await bench.store.limit("default", { running: 2, starts: { count: 3, perMs: 200 } });
+    await bench.store.admin.limit("default", { running: 2, starts: { count: 3, perMs: 200 } });
     for (let i = 0; i < 10; i++) await bench.push("Note", [bench.notes]);
     await using server = await bench.server(["--burst"], {}, false);
     assertEquals((await server.status()).code, 0);
     assertEquals((await bench.readNotes()).length, 10);
-    assertEquals((await bench.store.stats()).processed, 10);
+    assertEquals((await bench.store.admin.stats()).processed, 10);
   });
 }
 
@@ -70,10 +70,13 @@ Deno.test("jobs limit changes what is named, keeps the rest, and tells of it; wh
   assertMatch((await command("mail", "--running", "none")).stdout, /^mail: 100\/1m \(/);
   await command("mail", "--off");
   assertEquals((await command("mail")).stdout, "mail: not limited\n");
-  assertEquals((await bench.store.acts()).acts.map(({ action, target, details }) => `${action} ${target} ${details}`), [
-    "limit queue:mail off",
-    "limit queue:mail 100/1m",
-    "limit queue:mail 5 at once, 100/1m",
-    "limit queue:mail 100/1m",
-  ]);
+  assertEquals(
+    (await bench.store.audit.page()).acts.map(({ action, target, details }) => `${action} ${target} ${details}`),
+    [
+      "limit queue:mail off",
+      "limit queue:mail 100/1m",
+      "limit queue:mail 5 at once, 100/1m",
+      "limit queue:mail 100/1m",
+    ],
+  );
 });

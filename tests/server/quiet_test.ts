@@ -3,21 +3,22 @@ import { assertEquals } from "@std/assert";
 import { defaultSettings } from "../../src/config/settings.ts";
 import { Registry } from "../../src/handlers/registry.ts";
 import { Launcher } from "../../src/server/launcher.ts";
-import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { jobs } from "../store_contract/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 /** A worker whose taking succeeded on Redis, and whose fetcher backs off because the answer was lost. */
 class Lab implements AsyncDisposable {
   readonly launcher: Launcher;
-  readonly store: OpenStore;
+  readonly store: Store;
   readonly clock: FakeClock;
   readonly #stack: AsyncDisposableStack;
 
-  private constructor(launcher: Launcher, parts: { store: OpenStore; clock: FakeClock; stack: AsyncDisposableStack }) {
+  private constructor(launcher: Launcher, parts: { store: Store; clock: FakeClock; stack: AsyncDisposableStack }) {
     this.launcher = launcher;
     this.store = parts.store;
     this.clock = parts.clock;
@@ -28,13 +29,13 @@ class Lab implements AsyncDisposable {
     const stack = new AsyncDisposableStack();
     const store = stack.use(await openStore(redis.url));
     // Redis has the script afterwards, and the next answer is that of the taking itself.
-    await store.take({ queues: ["default"], limit: 1, owner: "host:9:z" });
-    await store.enqueue(jobs(1, 3));
+    await store.jobs.take({ queues: ["default"], limit: 1, owner: "host:9:z" });
+    await store.jobs.enqueue(jobs(1, 3));
     const proxy = stack.use(await TcpProxy.start(redis.port));
     const distant = stack.use(await openStore(`redis://127.0.0.1:${proxy.port}/0`, { waitMs: 200 }));
-    const take = distant.take.bind(distant);
+    const take = distant.jobs.take.bind(distant);
     const failed = Promise.withResolvers<void>();
-    distant.take = async (request) => {
+    distant.jobs.take = async (request) => {
       proxy.cutNextAnswer();
       proxy.weather = "closed";
       try {
@@ -43,7 +44,7 @@ class Lab implements AsyncDisposable {
         failed.resolve();
         throw error;
       } finally {
-        distant.take = take;
+        distant.jobs.take = take;
         proxy.weather = "fair";
       }
     };
@@ -58,7 +59,7 @@ class Lab implements AsyncDisposable {
     });
     await launcher.start();
     await failed.promise;
-    assertEquals((await store.stats()).leased, 2);
+    assertEquals((await store.admin.stats()).leased, 2);
     return new Lab(launcher, { store, clock, stack });
   }
 
@@ -77,11 +78,11 @@ Deno.test("quiet gives back the jobs of a taking whose answer was lost, in their
   await until(async () => {
     // An attempt that a busy machine fails is repeated.
     await lab.clock.advance(100);
-    return (await lab.store.stats()).leased === 0;
+    return (await lab.store.admin.stats()).leased === 0;
   }, "the jobs are given back");
-  const { entries } = await lab.store.page({ in: "queue", queue: "default" });
+  const { entries } = await lab.store.admin.page({ in: "queue", queue: "default" });
   assertEquals(entries.map(({ payload }) => JSON.parse(payload).args[0]).sort(), [1, 2, 3]);
-  const [next] = await lab.store.take({ queues: ["default"], limit: 1, owner: "host:2:b" });
+  const [next] = await lab.store.jobs.take({ queues: ["default"], limit: 1, owner: "host:2:b" });
   assertEquals(JSON.parse(next!.payload).args, [1]);
 });
 
@@ -92,6 +93,6 @@ Deno.test("resume after such a quiet performs those jobs", async () => {
   lab.launcher.inbox.put({ verb: "resume", by: "SIGCONT" });
   await until(async () => {
     await lab.clock.advance(10);
-    return (await lab.store.stats()).processed === 3;
+    return (await lab.store.admin.stats()).processed === 3;
   }, "all jobs are performed");
 });

@@ -91,7 +91,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
 
     await using _server = await bench.server();
     await bench.noted(`start ${running}`);
-    await bench.until(async () => (await bench.store.processes())[0]?.work[0]?.log !== undefined);
+    await bench.until(async () => (await bench.store.workers.list())[0]?.work[0]?.log !== undefined);
     const { log, position } = await show(running);
     assertEquals([log, position], [["Waiting for the end"], undefined]);
     await jobs(["cancel", running, "--store", bench.url]);
@@ -110,7 +110,7 @@ Deno.test("cancelled and expired jobs are known as such", async () => {
   const running = await bench.push("Wait", [bench.notes]);
   await bench.noted(`start ${running}`);
   await bench.until(async () => {
-    return (await bench.store.processes())[0]?.work[0]?.lastLine === "Waiting for the end";
+    return (await bench.store.workers.list())[0]?.work[0]?.lastLine === "Waiting for the end";
   });
   const shown = await jobs(["show", running, "--store", bench.url]);
   assertMatch(shown.stdout, /progress +40 percent\nlast line +Waiting for the end/);
@@ -144,7 +144,7 @@ Deno.test("how long is as the push, the class or the configuration says", async 
   const last = await bench.push("Add", [1, 1]);
   await bench.client.result(last);
   const known = await Promise.all(
-    [kept, brief, classSays, pushSays, nothing].map(async (jid) => (await bench.store.result(jid)) !== undefined),
+    [kept, brief, classSays, pushSays, nothing].map(async (jid) => (await bench.store.results.get(jid)) !== undefined),
   );
   assertEquals(known, [true, false, false, true, false]);
 });

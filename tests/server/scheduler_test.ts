@@ -92,11 +92,11 @@ Deno.test("scheduler: the job is told of its occurrence, and is what a push make
   await scheduler.step();
   await lab.clock.advance(MINUTE + 7);
   await scheduler.step();
-  const { payload } = (await store.page({ in: "queue", queue: "default" })).entries[0]!;
+  const { payload } = (await store.admin.page({ in: "queue", queue: "default" })).entries[0]!;
   const { class: name, args, retry, tenant, mark: marked, occurrence, jid } = JSON.parse(payload);
   assertEquals({ name, args, retry, tenant, marked }, { name: "Act", args: [1], retry: 3, tenant: "x", marked: 1 });
   assertEquals(occurrence, { name: "a", scheduledAt: "2026-06-15T12:01:00.000Z", lateMs: 7 });
-  assertEquals((await store.cronRead()).entries[0]?.live, jid);
+  assertEquals((await store.cron.read()).entries[0]?.live, jid);
 });
 
 Deno.test("scheduler: what middleware stops is skipped with the reason, and is in nobody's way", async () => {
@@ -113,7 +113,7 @@ Deno.test("scheduler: what middleware stops is skipped with the reason, and is i
     ["skipped", "stopped by middleware", undefined],
     ["skipped", "stopped by middleware", undefined],
   ]);
-  assertEquals((await store.cronRead()).entries[0]?.live, undefined);
+  assertEquals((await store.cron.read()).entries[0]?.live, undefined);
 });
 
 Deno.test("scheduler: an entry that fails is tried again and keeps none of the others", async () => {
@@ -187,7 +187,7 @@ Deno.test("scheduler: what the process that started last says is in force, until
   const store = await lab.open();
   const old = lab.process(store, [minutely()]);
   await old.scheduler.step();
-  const definition = async () => JSON.parse((await store.cronRead()).entries[0]!.definition);
+  const definition = async () => JSON.parse((await store.cron.read()).entries[0]!.definition);
   const fresh = lab.process(store, [minutely({ class: "Fresh" })]);
   await fresh.scheduler.step();
   assertEquals(fresh.said, ["Crontab entry changed"]);
@@ -212,16 +212,16 @@ Deno.test("scheduler: a new definition is written though an occurrence is decide
   await old.scheduler.step();
   await lab.clock.advance(MINUTE);
   const other = await lab.open();
-  const write = other.cronWrite.bind(other);
+  const write = other.cron.write.bind(other);
   let isFirst = true;
-  other.cronWrite = async (writes: readonly CronWrite[]) => {
+  other.cron.write = async (writes: readonly CronWrite[]) => {
     if (isFirst) await old.scheduler.step();
     isFirst = false;
     return await write(writes);
   };
   const fresh = lab.process(other, [minutely({ class: "Fresh" })]);
   await fresh.scheduler.step();
-  assertEquals(JSON.parse((await store.cronRead()).entries[0]!.definition).class, "Fresh");
+  assertEquals(JSON.parse((await store.cron.read()).entries[0]!.definition).class, "Fresh");
   assertEquals(await queued(store), [1]);
 });
 
@@ -247,7 +247,7 @@ Deno.test("scheduler: an entry that is switched off or carried no longer goes, w
   await new Crontab({ store, client: new Client({ store }) }).add(minutely({ name: "by hand" }));
   carry(scheduler, [minutely({ enable: false })]);
   await scheduler.step();
-  assertEquals((await store.cronRead()).entries.map(({ name }) => name), ["by hand"]);
+  assertEquals((await store.cron.read()).entries.map(({ name }) => name), ["by hand"]);
   await lab.clock.advance(MINUTE);
   await scheduler.step();
   assertEquals((await queued(store)).length, 1);
@@ -274,11 +274,11 @@ Deno.test("scheduler: an entry of others is left alone, and goes when nobody has
   await stranger.scheduler.step();
   await lab.clock.advance(7 * 24 * HOUR);
   await stranger.scheduler.step();
-  assertEquals((await store.cronRead()).entries.length, 1);
+  assertEquals((await store.cron.read()).entries.length, 1);
   assertEquals(await queued(store), []);
   await lab.clock.advance(MINUTE);
   await stranger.scheduler.step();
-  assertEquals((await store.cronRead()).entries, []);
+  assertEquals((await store.cron.read()).entries, []);
 });
 
 Deno.test("scheduler: entries come back to a store that has lost them, but not at once", async () => {
@@ -286,16 +286,16 @@ Deno.test("scheduler: entries come back to a store that has lost them, but not a
   const store = await lab.open();
   const { scheduler } = lab.process(store, [minutely()]);
   await scheduler.step();
-  const { version } = (await store.cronRead()).entries[0]!;
-  await store.cronRemove("a", version);
+  const { version } = (await store.cron.read()).entries[0]!;
+  await store.cron.remove("a", version);
   for (let i = 0; i < 6; i++) {
     await lab.clock.advance(15 * SECOND);
     await scheduler.step();
   }
-  assertEquals((await store.cronRead()).entries, []);
+  assertEquals((await store.cron.read()).entries, []);
   await lab.clock.advance(15 * SECOND);
   await scheduler.step();
-  assertEquals((await store.cronRead()).entries.length, 1);
+  assertEquals((await store.cron.read()).entries.length, 1);
 });
 
 Deno.test("scheduler: one for every process is performed by each; paused, by none", async () => {

@@ -7,13 +7,13 @@ import {
   type Hooks,
   type JobContext,
   Kill,
-  type OpenStore,
   openStore,
   type PerformMiddleware,
   Registry,
   type Server,
   Snooze,
   startServer,
+  type Store,
 } from "../../src/mod.ts";
 import { until } from "../support/eventually.ts";
 import { temporaryFolder } from "../support/process.ts";
@@ -23,7 +23,7 @@ import { ShiftedClock } from "../support/stores.ts";
 async function open(
   perform: (ctx: JobContext, ...args: never[]) => unknown,
   more: { options?: Record<string, unknown>; hooks?: Hooks; middleware?: PerformMiddleware[] } = {},
-): Promise<{ server: Server; store: OpenStore; clock: ShiftedClock } & AsyncDisposable> {
+): Promise<{ server: Server; store: Store; clock: ShiftedClock } & AsyncDisposable> {
   const folder = await temporaryFolder();
   const url = `sqlite:${folder.path}/jobs.db`;
   const clock = new ShiftedClock();
@@ -50,8 +50,8 @@ async function open(
 }
 
 /** Waits until the store's counts are so. */
-async function counted(store: OpenStore, isSo: (stats: Awaited<ReturnType<OpenStore["stats"]>>) => boolean) {
-  await until(async () => isSo(await store.stats()), async () => JSON.stringify(await store.stats()));
+async function counted(store: Store, isSo: (stats: Awaited<ReturnType<Store["admin"]["stats"]>>) => boolean) {
+  await until(async () => isSo(await store.admin.stats()), async () => JSON.stringify(await store.admin.stats()));
 }
 
 Deno.test("at the deadline a job is back in its queue before its signal aborts", async () => {
@@ -62,7 +62,7 @@ Deno.test("at the deadline a job is back in its queue before its signal aborts",
     await new Promise((_, reject) =>
       ctx.signal.addEventListener("abort", () => {
         // What the store says at this very moment.
-        found.resolve(t.store.find(ctx.jid).then((entries) => entries.map((entry) => entry.place.in)));
+        found.resolve(t.store.admin.find([ctx.jid]).then((entries) => entries.map((entry) => entry.place.in)));
         reject(ctx.signal.reason);
       })
     );
@@ -71,7 +71,7 @@ Deno.test("at the deadline a job is back in its queue before its signal aborts",
   await started.promise;
   await t.server.stop();
   assertEquals(await found.promise, ["queue"]);
-  const { failed, retry } = await t.store.stats();
+  const { failed, retry } = await t.store.admin.stats();
   assertEquals([failed, retry], [0, 0], "being stopped is no failure");
 });
 
@@ -106,7 +106,7 @@ Deno.test("an error in the startup hook stops the start, and nothing stays behin
   const hooks = { startup: () => Promise.reject(new Error("no database")) };
   await assertRejects(() => startServer({ store: url, hooks, log: false }), Error, "no database");
   await using store = await openStore(url);
-  assertEquals(await store.processes(), []);
+  assertEquals(await store.workers.list(), []);
 });
 
 Deno.test("what is no setting is refused, and a registry is left as it was: several servers may use it", async () => {
@@ -134,10 +134,10 @@ Deno.test("Discard, Kill, Snooze and retry: false", async () => {
   const snoozed = await client.push("Act", ["snooze"]);
   await client.push("Act", ["fail"], { retry: false });
   await counted(t.store, ({ processed, scheduled }) => processed === 3 && scheduled === 1);
-  assertEquals((await t.store.find(killed!)).map((entry) => entry.place.in), ["dead"]);
-  const [entry] = await t.store.find(snoozed!);
+  assertEquals((await t.store.admin.find([killed!])).map((entry) => entry.place.in), ["dead"]);
+  const [entry] = await t.store.admin.find([snoozed!]);
   assertEquals([entry!.place.in, "retry_count" in JSON.parse(entry!.payload)], ["scheduled", false]);
-  const { retry, dead, enqueued, leased } = await t.store.stats();
+  const { retry, dead, enqueued, leased } = await t.store.admin.stats();
   assertEquals({ retry, dead, enqueued, leased }, { retry: 0, dead: 1, enqueued: 0, leased: 0 });
 });
 
@@ -147,9 +147,9 @@ Deno.test("what we did not write is kept, byte for byte, through failure, retry 
   }, { options: { retryIn: () => 0.001 } });
   const odd = '{ "class":"Act","args":[1.0, 12345678901234567890, {"b": 1e2}],"jid":"aaaaaaaaaaaaaaaaaaaaaaaa",' +
     '"queue":"default" , "unknown": {"x" : [ ]}, "retry": 2}';
-  await t.store.enqueue([{ jid: "aaaaaaaaaaaaaaaaaaaaaaaa", queue: "default", payload: odd }]);
+  await t.store.jobs.enqueue([{ jid: "aaaaaaaaaaaaaaaaaaaaaaaa", queue: "default", payload: odd }]);
   await counted(t.store, ({ dead }) => dead === 1);
-  const [entry] = await t.store.find("aaaaaaaaaaaaaaaaaaaaaaaa");
+  const [entry] = await t.store.admin.find(["aaaaaaaaaaaaaaaaaaaaaaaa"]);
   assert(entry!.payload.startsWith(odd.slice(0, -1)), entry!.payload);
   assertEquals(JSON.parse(entry!.payload).retry_count, 2);
 });
@@ -164,10 +164,10 @@ Deno.test("the handler gets large integers as they were pushed", async () => {
 Deno.test("what cannot be read goes to dead as it is", async () => {
   await using t = await open(() => {});
   for (const payload of ["{not json}", '{"class":5,"args":[]}', '"text"']) {
-    await t.store.enqueue([{ jid: "x", queue: "default", payload }]);
+    await t.store.jobs.enqueue([{ jid: "x", queue: "default", payload }]);
   }
   await counted(t.store, ({ dead }) => dead === 3);
-  const { entries } = await t.store.page({ in: "dead" });
+  const { entries } = await t.store.admin.page({ in: "dead" });
   assert(entries.some((entry) => entry.payload.startsWith("{not json")));
 });
 
@@ -203,14 +203,14 @@ Deno.test("a scheduled job runs when its time has come, and an earlier one that 
     await counted(t.store, ({ processed }) => processed === i + 1);
   }
   assertEquals(ran, ["first", "second"]);
-  assertEquals((await t.store.find(last!)).map((entry) => entry.place.in), ["scheduled"]);
+  assertEquals((await t.store.admin.find([last!])).map((entry) => entry.place.in), ["scheduled"]);
 });
 
 Deno.test("quiet takes nothing, resume takes again", async () => {
   await using t = await open(() => {});
   await t.server.quiet();
   await t.server.client.push("Act", []);
-  assertEquals((await t.store.stats()).enqueued, 1);
+  assertEquals((await t.store.admin.stats()).enqueued, 1);
   t.server.resume();
   await counted(t.store, ({ processed }) => processed === 1);
 });
@@ -221,6 +221,6 @@ Deno.test("dead keeps so many, and retry_queue and tags are honoured", async () 
   }, { options: { retry_queue: "again", tags: ["slow"], queue: "first" } });
   const jid = await t.server.client.push("Act", []);
   await counted(t.store, ({ retry }) => retry === 1);
-  const payload = JSON.parse((await t.store.find(jid!))[0]!.payload);
+  const payload = JSON.parse((await t.store.admin.find([jid!]))[0]!.payload);
   assertEquals([payload.queue, payload.tags, payload.error_class], ["again", ["slow"], "Error"]);
 });

@@ -4,22 +4,30 @@ import { Settler } from "../../src/server/work/settler.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { Outcome, Store } from "../../src/store/port/jobs.ts";
+import type { JobStore, Outcome } from "../../src/store/port/jobs.ts";
 import { job, processRecord } from "../store_contract/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";
 import { KeptLog } from "../support/log.ts";
 import { startRedis } from "../support/redis.ts";
+import type { ServerStore } from "../../src/store/port/store.ts";
 
 const OWNER = "host:1:a";
 
 /** A settler on a clock that stands still. */
-function lab(store: Pick<Store, "settle">) {
+function lab(store: { readonly jobs: Pick<JobStore, "settle"> }) {
   const clock = new FakeClock();
   const log = new KeptLog();
   const counters = new Counters();
   let lost = 0;
-  const settler = new Settler({ store: store as Store, owner: OWNER, clock, log, counters, onLost: () => lost++ });
+  const settler = new Settler({
+    store: store as ServerStore,
+    owner: OWNER,
+    clock,
+    log,
+    counters,
+    onLost: () => lost++,
+  });
   return { settler, clock, log, counters, lost: () => lost };
 }
 
@@ -33,12 +41,14 @@ function refusing(tokens: Set<string>) {
     stored.push(...outcomes.map(({ token }) => token));
     return Promise.resolve({ lost: [], dropped: 0 });
   };
-  return { store: { settle }, calls, stored };
+  return { store: { jobs: { settle } }, calls, stored };
 }
 
 Deno.test("outcomes that came too late are told once with the jids that can be told, whatever others wrote as a jid", async () => {
   const t = lab({
-    settle: (_owner, outcomes) => Promise.resolve({ lost: outcomes.map(({ token }) => token), dropped: 0 }),
+    jobs: {
+      settle: (_owner, outcomes) => Promise.resolve({ lost: outcomes.map(({ token }) => token), dropped: 0 }),
+    },
   });
   const jids = [`"a"`, `{"toString":1,"join":2}`, `["x","y"]`, "7"];
   for (const [i, jid] of jids.entries()) {
@@ -120,9 +130,9 @@ Deno.test("a user of Redis who loses EVAL and gets it back: every outcome is sto
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all");
   await using store = await openStore(`redis://worker:secret@127.0.0.1:${redis.port}/0`);
-  await store.beat(processRecord(OWNER), 300_000);
-  await store.enqueue([job(1), job(2), job(3)]);
-  const leases = await store.take({ queues: ["default"], limit: 3, owner: OWNER });
+  await store.workers.heartbeat(processRecord(OWNER), 300_000);
+  await store.jobs.enqueue([job(1), job(2), job(3)]);
+  const leases = await store.jobs.take({ queues: ["default"], limit: 3, owner: OWNER });
   const t = lab(store);
   await redis.cli("ACL", "SETUSER", "worker", "-eval", "-evalsha");
   for (const { token } of leases) t.settler.add({ kind: "ack", token });
@@ -136,6 +146,6 @@ Deno.test("a user of Redis who loses EVAL and gets it back: every outcome is sto
     await t.clock.advance(500);
     return t.settler.unsettled === 0;
   }, "the outcomes are stored");
-  const { processed, leased } = await store.stats();
+  const { processed, leased } = await store.admin.stats();
   assertEquals({ processed, leased }, { processed: 3, leased: 0 });
 });

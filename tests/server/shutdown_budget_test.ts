@@ -5,27 +5,23 @@ import { defaultSettings } from "../../src/config/settings.ts";
 import { Registry } from "../../src/handlers/registry.ts";
 import { Launcher } from "../../src/server/launcher.ts";
 import { SHUTDOWN_BUDGET_MS } from "../../src/server/shutdown_budget.ts";
-import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { Bench } from "../support/bench.ts";
 import { FakeClock } from "../support/clock.ts";
 import { JobsProcess } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { interceptStore } from "../support/intercept.ts";
 
 const UNSTORED = "Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired";
 /** So long real processes wait for the store here; by default it is {@linkcode SHUTDOWN_BUDGET_MS}. */
 const TIMEOUT_MS = 300;
 
 /** A store that can stop answering. */
-function mutable(store: OpenStore): { store: OpenStore; mute: () => void } {
+function mutable(store: Store): { store: Store; mute: () => void } {
   let isMute = false;
-  const proxy = new Proxy(store, {
-    get(target, name) {
-      const verb = Reflect.get(target, name, target);
-      if (typeof verb !== "function") return verb;
-      return (...args: unknown[]) => isMute ? new Promise(() => {}) : verb.apply(target, args);
-    },
-  });
-  return { store: proxy, mute: () => isMute = true };
+  const muted = interceptStore(store, ({ pass }) => isMute ? new Promise(() => {}) : pass());
+  return { store: muted, mute: () => isMute = true };
 }
 
 Deno.test("a store that never answers holds up a stop by one bound beyond the deadline, whatever waits for it", async () => {
@@ -64,7 +60,7 @@ async function performing(bench: Bench): Promise<{ server: JobsProcess; jid: str
   const command = [...deno, program, bench.url, String(TIMEOUT_MS), bench.handlers];
   const server = new JobsProcess({ store: bench.url, command });
   await server.logged("Done", { jid: await bench.push("Note", [bench.notes]) });
-  await bench.until(async () => (await bench.store.stats()).processed === 1, "it is settled");
+  await bench.until(async () => (await bench.store.admin.stats()).processed === 1, "it is settled");
   const jid = await bench.push("Wait", [bench.notes]);
   await bench.noted(`start ${jid}`);
   return { server, jid };
@@ -102,7 +98,7 @@ Deno.test("on SQLite, a worker whose file is locked by another program logs what
   // While the file is still locked.
   await assertUnstored(server);
   other.exec("ROLLBACK");
-  const [entry] = await bench.store.find(jid);
+  const [entry] = await bench.store.admin.find([jid]);
   assertEquals(entry?.place.in, "leased", "left to the rescuer");
 });
 

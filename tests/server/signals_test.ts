@@ -17,8 +17,8 @@ Deno.test("TERM stops: takes no more, lets the running job end, deregisters, exi
   await bench.go();
   assertEquals((await server.status()).code, 0);
   assertEquals(await bench.readNotes(), [`start ${first}`, `end ${first}`]);
-  assertEquals(await bench.store.processes(), []);
-  const { processed, enqueued, leased } = await bench.store.stats();
+  assertEquals(await bench.store.workers.list(), []);
+  const { processed, enqueued, leased } = await bench.store.admin.stats();
   assertEquals({ processed, enqueued, leased }, { processed: 1, enqueued: 1, leased: 0 });
 });
 
@@ -33,9 +33,9 @@ Deno.test("INT stops; at the deadline unfinished jobs are back at the front of t
   server.kill("SIGINT");
   // The hanging handler keeps no one from ending.
   assertEquals((await server.status()).code, 0);
-  const { entries } = await bench.store.page({ in: "queue", queue: "default" });
+  const { entries } = await bench.store.admin.page({ in: "queue", queue: "default" });
   assertEquals(entries.map((entry) => JSON.parse(entry.payload).jid), [hanging, waiting, behind]);
-  assertEquals((await bench.store.stats()).failed, 0, "a job that was given back has not failed");
+  assertEquals((await bench.store.admin.stats()).failed, 0, "a job that was given back has not failed");
 });
 
 Deno.test("a second TERM while stopping is a cold stop: at once, and jobs still go back", async () => {
@@ -47,7 +47,7 @@ Deno.test("a second TERM while stopping is a cold stop: at once, and jobs still 
   await server.logged("Stopping");
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
-  assertEquals((await bench.store.find(jid)).map((entry) => entry.place.in), ["queue"]);
+  assertEquals((await bench.store.admin.find([jid])).map((entry) => entry.place.in), ["queue"]);
 });
 
 for (const signal of ["SIGTSTP", "SIGUSR1"] as const) {
@@ -62,9 +62,9 @@ for (const signal of ["SIGTSTP", "SIGUSR1"] as const) {
     const scheduled = await bench.push("Note", [bench.notes, "scheduled"], { in: 0.01 });
     await bench.go();
     await bench.noted(`end ${running}`);
-    assertEquals((await bench.store.find(later)).map((entry) => entry.place.in), ["queue"]);
-    assertEquals((await bench.store.find(scheduled)).map((entry) => entry.place.in), ["scheduled"]);
-    await bench.until(async () => (await bench.store.processes())[0]?.quiet === true);
+    assertEquals((await bench.store.admin.find([later])).map((entry) => entry.place.in), ["queue"]);
+    assertEquals((await bench.store.admin.find([scheduled])).map((entry) => entry.place.in), ["scheduled"]);
+    await bench.until(async () => (await bench.store.workers.list())[0]?.quiet === true);
     server.kill("SIGCONT");
     await bench.noted("later");
     await bench.noted("scheduled");
@@ -77,18 +77,18 @@ Deno.test("USR2 reopens the log file: not one line is lost", async () => {
   const server = new JobsProcess({ store: bench.url, args: [bench.handlers, "--log-file", log, "-c", "1"] });
   await using _server = server;
   const total = 300;
-  await bench.until(async () => (await bench.store.processes()).length === 1);
+  await bench.until(async () => (await bench.store.workers.list()).length === 1);
   for (let i = 0; i < total; i++) {
     await bench.push("Noop", []);
     if (i === 100 || i === 200) {
       // Some lines are written, and more are being written.
-      await bench.until(async () => (await bench.store.stats()).processed > i - 50);
+      await bench.until(async () => (await bench.store.admin.stats()).processed > i - 50);
       await Deno.rename(log, `${log}.${i}`);
       server.kill("SIGUSR2");
       await bench.until(() => exists(log));
     }
   }
-  await bench.until(async () => (await bench.store.stats()).processed === total);
+  await bench.until(async () => (await bench.store.admin.stats()).processed === total);
   server.kill("SIGTERM");
   await server.status();
   const texts = await Promise.all([`${log}.100`, `${log}.200`, log].map((file) => Deno.readTextFile(file)));
@@ -108,7 +108,7 @@ Deno.test("HUP reads the configuration again; a broken file changes nothing and 
   await write({ queues: ["a", "b"], concurrency: 3, log: { level: "debug" } });
   server.kill("SIGHUP");
   await bench.noted("from b");
-  await bench.until(async () => (await bench.store.processes())[0]?.concurrency === 3);
+  await bench.until(async () => (await bench.store.workers.list())[0]?.concurrency === 3);
 
   await write({ queues: ["c"], concurrency: "many" });
   server.kill("SIGHUP");
@@ -189,7 +189,7 @@ Deno.test("as PID 1 it stops on TERM, and reaps the orphans of its jobs", async 
   }).spawn();
   const bench = await Bench.on(store, folder.path);
   await bench.push("Orphan", [`${folder.path}/orphan`]);
-  await bench.until(async () => (await store.stats()).processed === 1);
+  await bench.until(async () => (await store.admin.stats()).processed === 1);
   // Process 1 in there, and its children, as seen from out here.
   const [inside] = await childrenOf(server.pid);
   await bench.until(async () => {
@@ -198,7 +198,7 @@ Deno.test("as PID 1 it stops on TERM, and reaps the orphans of its jobs", async 
   });
   Deno.kill(inside!, "SIGTERM");
   assertEquals((await server.status).code, 0);
-  assertEquals(await store.processes(), []);
+  assertEquals(await store.workers.list(), []);
 });
 
 async function childrenOf(pid: number): Promise<number[]> {

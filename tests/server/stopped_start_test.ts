@@ -10,6 +10,7 @@ import { FakeClock } from "../support/clock.ts";
 import { jobsCommand } from "../support/command.ts";
 import { until } from "../support/eventually.ts";
 import { JobsProcess } from "../support/process.ts";
+import { interceptStore } from "../support/intercept.ts";
 
 /** A module whose loading notes the process, and never ends. */
 async function hangingModule(bench: Bench): Promise<string> {
@@ -112,8 +113,8 @@ Deno.test("a server that is asked to stop within its start deregisters, and star
   const inbox = new Inbox();
   const registered = Promise.withResolvers<void>();
   let taken = 0;
-  const take = store.take.bind(store);
-  store.take = (...args) => (taken++, take(...args));
+  const take = store.jobs.take.bind(store);
+  store.jobs.take = (...args) => (taken++, take(...args));
   const launcher = new Launcher({
     store,
     inbox,
@@ -124,14 +125,14 @@ Deno.test("a server that is asked to stop within its start deregisters, and star
   });
   const start = launcher.start();
   await registered.promise;
-  assertEquals((await store.processes()).length, 1);
+  assertEquals((await store.workers.list()).length, 1);
   inbox.put({ verb: "quiet", by: "SIGTSTP" });
   inbox.put({ verb: "resume", by: "SIGCONT" });
   inbox.put({ verb: "stop", by: "SIGTERM" });
   assertEquals(await start, false);
   await launcher.finished;
-  assertEquals([await store.processes(), taken], [[], 0]);
-  assert(await store.claim("name:mail", "another", 1_000) !== undefined, "its name is free");
+  assertEquals([await store.workers.list(), taken], [[], 0]);
+  assert(await store.workers.claimName("name:mail", "another", 1_000) !== undefined, "its name is free");
 });
 
 Deno.test("a store that does not answer the first beat holds up such a stop by a second, and no beat follows it", async () => {
@@ -141,17 +142,13 @@ Deno.test("a store that does not answer the first beat holds up such a stop by a
   const inbox = new Inbox();
   const asked = Promise.withResolvers<void>();
   const beat = Promise.withResolvers<void>();
-  const store = new Proxy(real, {
-    get(target, name) {
-      if (name === "beat") {
-        return async (
-          ...args: Parameters<typeof real.beat>
-        ) => (asked.resolve(), await beat.promise, await real.beat(...args));
-      }
-      if (name === "deregister") return () => new Promise(() => {});
-      const verb = Reflect.get(target, name, target);
-      return typeof verb === "function" ? verb.bind(target) : verb;
-    },
+  const store = interceptStore(real, async ({ verb, pass }) => {
+    if (verb === "workers.deregister") return await new Promise(() => {});
+    if (verb === "workers.heartbeat") {
+      asked.resolve();
+      await beat.promise;
+    }
+    return await pass();
   });
   const settings = { ...defaultSettings() };
   const launcher = new Launcher({
@@ -170,7 +167,7 @@ Deno.test("a store that does not answer the first beat holds up such a stop by a
   await clock.advance(1_050);
   assertEquals(await start, false);
   beat.resolve();
-  await until(async () => (await real.processes()).length === 1, "the first beat arrives after all");
+  await until(async () => (await real.workers.list()).length === 1, "the first beat arrives after all");
   await clock.turn();
   assert(!launcher.dump().some((line) => line.includes("heartbeat")), "nothing goes on beating");
 });

@@ -84,7 +84,7 @@ Deno.test("an event loop that is stuck is not said to live", async () => {
   await systemd.has("WATCHDOG=1");
   const jid = await bench.push("Block", [bench.notes, 1_500]);
   await bench.noted(`start ${jid}`);
-  await bench.until(async () => (await bench.store.stats()).leased === 1);
+  await bench.until(async () => (await bench.store.admin.stats()).leased === 1);
   const before = systemd.heard.length;
   await bench.noted(`end ${jid}`);
   const end = (await Deno.stat(bench.notes)).mtime!.getTime();
@@ -103,7 +103,7 @@ Deno.test("the watchdog is another process's: it is left alone", async () => {
   const env = { NOTIFY_SOCKET: address, WATCHDOG_USEC: "1000", WATCHDOG_PID: "1" };
   await using server = await bench.server(["-c", "1"], env);
   await bench.push("Sleep", [bench.notes, 100]);
-  await bench.until(async () => (await bench.store.stats()).processed === 1);
+  await bench.until(async () => (await bench.store.admin.stats()).processed === 1);
   server.kill("SIGTERM");
   await server.status();
   await systemd.has("STOPPING=1");

@@ -7,12 +7,12 @@ import { startRedis } from "../support/redis.ts";
 const HORSES = new URL("../support/horse_handlers.js", import.meta.url).pathname;
 
 async function dead(bench: Bench, jid: string): Promise<Record<string, unknown>> {
-  await bench.until(async () => (await bench.store.find(jid))[0]?.place.in === "dead", `${jid} is dead`);
-  return JSON.parse((await bench.store.find(jid))[0]!.payload);
+  await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "dead", `${jid} is dead`);
+  return JSON.parse((await bench.store.admin.find([jid]))[0]!.payload);
 }
 
 async function gone(bench: Bench, jid: string): Promise<void> {
-  await bench.until(async () => (await bench.store.find(jid)).length === 0, `${jid} is gone`);
+  await bench.until(async () => (await bench.store.admin.find([jid])).length === 0, `${jid} is gone`);
 }
 
 Deno.test("an inline handler hears its timeout and fails with it; the push says how long", async () => {
@@ -28,7 +28,7 @@ Deno.test("a handler that does not listen is reported and shown, keeps its lease
   await using server = await bench.server([], { JOBS_KILL_AFTER: "100ms" });
   const jid = await bench.push("Ignore", [bench.notes], { timeout: "100ms", retry: 0 });
   await server.logged("Handler ignores its signal and keeps running: only isolate: true can end it", { jid });
-  assertEquals((await bench.store.find(jid)).map((entry) => entry.place.in), ["leased"]);
+  assertEquals((await bench.store.admin.find([jid])).map((entry) => entry.place.in), ["leased"]);
   const dump = await jobs(["dump", "--all", "--store", bench.url]);
   assertMatch(dump.stdout, new RegExp(`performing .* Ignore ${jid} .* aborted Timeout`));
   await bench.go();
@@ -60,9 +60,9 @@ Deno.test("a job that has not started in time is dropped, and counted", async ()
   await server.logged("Expired", { jid: late.stdout.trim() });
   await bench.noted("in time");
   assertEquals(await bench.readNotes(), ["in time"]);
-  await bench.until(async () => (await bench.store.stats()).processed === 2);
-  assertEquals((await bench.store.stats()).failed, 0);
-  await bench.until(async () => (await bench.store.processes())[0]?.totals?.Note?.expired === 1);
+  await bench.until(async () => (await bench.store.admin.stats()).processed === 2);
+  assertEquals((await bench.store.admin.stats()).failed, 0);
+  await bench.until(async () => (await bench.store.workers.list())[0]?.totals?.Note?.expired === 1);
 });
 
 for (const kind of ["SQLite", "Redis"] as const) {
@@ -79,7 +79,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
 
     await using server = await bench.server([HORSES, "-c", "4"], { JOBS_KILL_AFTER: "200ms" });
     const failing = await bench.push("Fail", [], { retry: 5, retry_for: 1e6, class: "Missing" });
-    await bench.until(async () => (await bench.store.find(failing))[0]?.place.in === "retry");
+    await bench.until(async () => (await bench.store.admin.find([failing]))[0]?.place.in === "retry");
     assertEquals((await cancel(failing)).stdout, `${failing} removed\n`);
 
     const inline = await bench.push("Wait", [bench.notes]);
@@ -91,8 +91,8 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await cancel(spinning);
     await gone(bench, spinning);
     for (const jid of [inline, spinning]) await server.logged("Cancelled", { jid });
-    assertEquals((await bench.store.stats()).dead, 0);
-    assertEquals((await bench.store.stats()).retry, 0);
+    assertEquals((await bench.store.admin.stats()).dead, 0);
+    assertEquals((await bench.store.admin.stats()).retry, 0);
 
     const unknown = await cancel("nobody");
     assertEquals([unknown.code, unknown.stderr.includes(`no job "nobody" here`)], [1, true]);
@@ -117,9 +117,9 @@ Deno.test("a job that was cancelled and does not listen is cancelled for good wh
   server.kill("SIGTERM");
   await server.logged("Gave unfinished jobs back", { count: 1 });
   assertEquals((await server.status()).code, 0);
-  assertEquals(await bench.store.find(cancelled), []);
+  assertEquals(await bench.store.admin.find([cancelled]), []);
   assertEquals((await bench.client.result(cancelled))?.state, "cancelled");
-  assertEquals((await bench.store.find(other)).map((entry) => entry.place.in), ["queue"]);
+  assertEquals((await bench.store.admin.find([other])).map((entry) => entry.place.in), ["queue"]);
 });
 
 Deno.test("a job whose time is over and that does not listen has failed when the server stops, and does not run again for free", async () => {
@@ -133,9 +133,9 @@ Deno.test("a job whose time is over and that does not listen has failed when the
   }
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
-  const places = async (jid: string) => (await bench.store.find(jid)).map((entry) => entry.place.in);
+  const places = async (jid: string) => (await bench.store.admin.find([jid])).map((entry) => entry.place.in);
   assertEquals([await places(last!), await places(again!)], [["dead"], ["retry"]]);
-  assertEquals((await bench.store.stats()).failed, 2);
+  assertEquals((await bench.store.admin.stats()).failed, 2);
 });
 
 Deno.test("a job that was taken ahead and waits for a processor is cancelled before it starts", async () => {
@@ -149,7 +149,7 @@ Deno.test("a job that was taken ahead and waits for a processor is cancelled bef
   await jobs(["cancel", waiting, "--store", bench.url]);
   await gone(bench, waiting);
   await bench.go();
-  await bench.until(async () => (await bench.store.stats()).leased === 0);
+  await bench.until(async () => (await bench.store.admin.stats()).leased === 0);
   assertEquals((await bench.readNotes()).length, 2);
   server.kill("SIGTERM");
   await server.status();

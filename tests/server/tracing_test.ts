@@ -237,8 +237,8 @@ Deno.test("the span of a job that was lost says so and has no error; that of its
   const jid = await bench.push("Listen", [bench.notes]);
   await bench.noted(`start ${jid}`);
   // As if it had counted as dead: what it held goes back.
-  const [process] = await bench.store.processes();
-  await bench.store.deregister(process!.identity);
+  const [process] = await bench.store.workers.list();
+  await bench.store.workers.deregister(process!.identity);
   await server.logged("Finished after losing its lease: result ignored, it runs again elsewhere", { jid });
   await Deno.writeTextFile(`${bench.notes}.go`, "");
   const ended = (outcome: string) =>
@@ -277,7 +277,7 @@ Deno.test("off, a payload has nothing of it, and no package of OpenTelemetry is 
   await using bench = await Bench.open();
   for (const env of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_SDK_DISABLED: "true" }]) {
     const { stdout } = await jobs(["push", "Sleep", "--store", bench.url], { env });
-    const { payload } = (await bench.store.find(stdout.trim()))[0]!;
+    const { payload } = (await bench.store.admin.find([stdout.trim()]))[0]!;
     assert(!/trace|baggage/.test(payload), payload);
   }
   const graph = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", "src/mod.ts"] }).output();
@@ -306,7 +306,7 @@ Deno.test("always_off samples nothing, and says so to whoever performs the job",
   await using bench = await Bench.open();
   await using collector = new Collector();
   const jid = await push(bench, collector, ["Noop"], { OTEL_TRACES_SAMPLER: "always_off" });
-  const payload = JSON.parse((await bench.store.find(jid))[0]!.payload);
+  const payload = JSON.parse((await bench.store.admin.find([jid]))[0]!.payload);
   assertMatch(payload.traceparent, /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
   assertEquals(collector.spans, []);
 });

@@ -79,7 +79,7 @@ export class Cast {
       this.targets.push({ program, line, kind });
     }
     const count = started.reduce((sum, { count }) => sum + count, 0);
-    await until(async () => (await ground.store.processes()).length >= count, `${count} workers register`);
+    await until(async () => (await ground.store.workers.list()).length >= count, `${count} workers register`);
   }
 
   /** Starts the pushers. */

@@ -100,7 +100,7 @@ async function quiet({ target, forMs }: Scene): Promise<void> {
 /** Cancels a job that is queued or running, if one is. */
 async function cancelOne({ store, random, cancel }: Scene): Promise<void> {
   const place: Place = random.chance(0.5) ? { in: "leased" } : { in: "queue", queue: "default" };
-  const { entries } = await insist(() => store.page(place));
+  const { entries } = await insist(() => store.admin.page(place));
   const job = JSON.parse(entries[random.between(0, entries.length - 1)]?.payload ?? "{}");
   // A cancelled occurrence would look like one that the crontab has missed.
   if (job.jid !== undefined && job.occurrence === undefined) await cancel(String(job.jid));
@@ -108,7 +108,7 @@ async function cancelOne({ store, random, cancel }: Scene): Promise<void> {
 
 async function pauseQueue({ store, random, forMs }: Scene): Promise<void> {
   const queue = QUEUES[random.between(0, QUEUES.length - 1)]!;
-  await insist(() => store.pause(queue));
+  await insist(() => store.admin.pause(queue));
   await pause(forMs);
-  await insist(() => store.resume(queue));
+  await insist(() => store.admin.pause(queue, 0));
 }

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { OpenStore } from "../../src/store/open.ts";
 import type { Line } from "./ground.ts";
 import type { Incidents } from "./incidents.ts";
 import type { Program } from "./program.ts";
 import type { Random } from "./random.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 /** A program and its line. */
 export interface Target {
@@ -24,7 +24,7 @@ export interface Scene {
   /** Choices that the plan leaves open, such as one of several child processes. */
   readonly random: Random;
   readonly incidents: Incidents;
-  readonly store: OpenStore;
+  readonly store: Store;
   /** Pushes a job, and writes the answer to a ledger. */
   readonly push: (className: string) => Promise<void>;
   /** Cancels a job, and writes the answer to a ledger. */

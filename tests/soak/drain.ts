@@ -4,9 +4,9 @@
  * @module
  */
 import type { Place } from "../../src/store/admin/admin.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { insist } from "./insist.ts";
 import { pause, uptime } from "./uptime.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 /** Jobs that have not become fewer for this long are stuck. */
 const STUCK_MS = 45_000;
@@ -21,13 +21,13 @@ export interface Drain {
 }
 
 /** Waits until no job is queued, scheduled, retrying or running, or until nothing moves any more. */
-export async function drain(store: OpenStore): Promise<Drain> {
+export async function drain(store: Store): Promise<Drain> {
   const start = uptime();
   let jobs: number | undefined;
   let least = Infinity;
   let since = start;
   while (uptime() - since < STUCK_MS) {
-    const { enqueued, scheduled, retry, leased } = await insist(() => store.stats());
+    const { enqueued, scheduled, retry, leased } = await insist(() => store.admin.stats());
     const left = enqueued + scheduled + retry + leased;
     jobs ??= left;
     if (left === 0) break;
@@ -38,8 +38,8 @@ export async function drain(store: OpenStore): Promise<Drain> {
 }
 
 /** Returns the jids of the jobs that are in the store: those in `dead`, and all others. */
-export async function jidsIn(store: OpenStore): Promise<{ readonly dead: string[]; readonly left: string[] }> {
-  const queues = (await store.queues()).map(({ name }): Place => ({ in: "queue", queue: name }));
+export async function jidsIn(store: Store): Promise<{ readonly dead: string[]; readonly left: string[] }> {
+  const queues = (await store.admin.stats()).queues.map(({ name }): Place => ({ in: "queue", queue: name }));
   const left: string[] = [];
   for (const place of [...queues, { in: "scheduled" }, { in: "retry" }, { in: "leased" }] as const) {
     left.push(...await jidsAt(store, place));
@@ -47,11 +47,11 @@ export async function jidsIn(store: OpenStore): Promise<{ readonly dead: string[
   return { dead: await jidsAt(store, { in: "dead" }), left };
 }
 
-async function jidsAt(store: OpenStore, place: Place): Promise<string[]> {
+async function jidsAt(store: Store, place: Place): Promise<string[]> {
   const jids: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = await store.page(place, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    const page = await store.admin.page(place, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
     jids.push(...page.entries.map(({ payload }) => String(JSON.parse(payload).jid)));
     cursor = page.next;
   } while (cursor !== undefined);

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { OpenStore } from "../../src/store/open.ts";
 import type { Disturbance } from "./disturbance.ts";
 import type { Incidents } from "./incidents.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 /** A program's way to the store. */
 export interface Line {
@@ -19,7 +19,7 @@ export interface Line {
 export interface Ground extends AsyncDisposable {
   readonly kind: "sqlite" | "redis";
   /** The store, for the soak itself: nothing disturbs this way to it. */
-  readonly store: OpenStore;
+  readonly store: Store;
   /** For each program's environment. */
   readonly env: Readonly<Record<string, string>>;
   /** What can be done to this store, and to the lines to it. */

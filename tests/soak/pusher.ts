@@ -6,11 +6,12 @@
  */
 import { Client } from "../../src/client/client.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
-import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { filler, KINDS } from "./kinds.ts";
 import { Random } from "./random.ts";
 import type { Push } from "./records.ts";
 import { pause, uptime } from "./uptime.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const LANES = 8;
 const BULK_PROBABILITY = 0.005;
@@ -30,7 +31,7 @@ if (client) await Promise.all(Array.from({ length: LANES }, () => pushUntilStopp
 await inputCloses;
 
 /** Opens the store, again and again while it is down; undefined when this program is to stop. */
-async function open(): Promise<OpenStore | undefined> {
+async function open(): Promise<Store | undefined> {
   while (!stop.signal.aborted) {
     try {
       return await openStore(url);

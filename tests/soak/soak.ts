@@ -142,8 +142,8 @@ async function processesLeft(id: string): Promise<string[]> {
 
 /** Limits queues, and adds cron entries. */
 async function prepare({ store }: Ground): Promise<void> {
-  await store.limit("narrow", { running: NARROW });
-  await store.limit("rated", { starts: { count: 20, perMs: 1_000 } });
+  await store.admin.limit("narrow", { running: NARROW });
+  await store.admin.limit("rated", { starts: { count: 20, perMs: 1_000 } });
   const crontab = new Crontab({ store, client: new Client({ store }) });
   for (const name of CRON_ENTRIES) {
     await crontab.add({ name, every: "1s", class: "Tick", queue: "cron", catchUp: "all" });

@@ -4,15 +4,15 @@
  *
  * @module
  */
-import type { OpenStore } from "../../src/store/open.ts";
 import { pause, uptime } from "./uptime.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const POLL_INTERVAL_MS = 250;
 /** A heartbeat this old, or a look this late, is written down. */
 const LATE_MS = 1_200;
 
 /** Writes down what is late until `signal` aborts. */
-export async function watch(store: OpenStore, file: string, signal: AbortSignal): Promise<void> {
+export async function watch(store: Store, file: string, signal: AbortSignal): Promise<void> {
   using log = await Deno.open(file, { append: true, create: true });
   const note = (line: string) => void log.writeSync(new TextEncoder().encode(`${uptime()} ${line}\n`));
   const silent = new Map<string, number>();
@@ -20,7 +20,7 @@ export async function watch(store: OpenStore, file: string, signal: AbortSignal)
     await pause(POLL_INTERVAL_MS, signal);
     const now = uptime();
     if (now - last > LATE_MS) note(`the soak itself stood still for ${now - last} ms`);
-    const processes = await store.processes().catch(() => []);
+    const processes = await store.workers.list().catch(() => []);
     // The store's time is that of the latest heartbeat, more or less.
     const latest = Math.max(...processes.map(({ beatAt }) => beatAt));
     for (const { identity, beatAt } of processes) {

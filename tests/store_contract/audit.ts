@@ -14,19 +14,19 @@ export const audit: Cases = {
   "acts are kept with their time, and read page by page, the latest first": async (open) => {
     await using t = await open();
     const other = await t.another();
-    assertEquals(await t.store.acts(), { acts: [] });
+    assertEquals(await t.store.audit.page(), { acts: [] });
     const times: number[] = [];
     for (let i = 1; i <= 5; i++) {
       times.unshift(t.now());
-      await (i % 2 ? t.store : other).audit({ ...ACT, target: `job ${i}`, count: i });
+      await (i % 2 ? t.store : other).audit.record({ ...ACT, target: `job ${i}`, count: i });
       t.advance(HOUR_MS);
     }
-    const first = await other.acts({ limit: 2 });
+    const first = await other.audit.page({ limit: 2 });
     assertEquals(first.acts.map(({ target }) => target), ["job 5", "job 4"]);
-    await t.store.audit({ ...ACT, target: "meanwhile" });
-    const second = await other.acts({ limit: 2, cursor: first.next! });
+    await t.store.audit.record({ ...ACT, target: "meanwhile" });
+    const second = await other.audit.page({ limit: 2, cursor: first.next! });
     assertEquals(second.acts.map(({ target, count }) => [target, count]), [["job 3", 3], ["job 2", 2]]);
-    const third = await other.acts({ limit: 2, cursor: second.next! });
+    const third = await other.audit.page({ limit: 2, cursor: second.next! });
     assertEquals([third.acts.length, third.next], [1, undefined]);
     for (const [i, { at }] of [...first.acts, ...second.acts, ...third.acts].entries()) {
       assertAlmostEquals(at, times[i]!, SLACK_MS);
@@ -38,8 +38,8 @@ export const audit: Cases = {
   "whatever an act says is kept as it is, within bounds": async (open) => {
     await using t = await open();
     const hostile = `'"); DROP TABLE act; --\u0000\u2028\ud800<x>`;
-    await t.store.audit({ ...ACT, user: hostile, target: "x".repeat(1_000_000), outcome: "refused: \n why" });
-    const [act] = (await t.store.acts()).acts;
+    await t.store.audit.record({ ...ACT, user: hostile, target: "x".repeat(1_000_000), outcome: "refused: \n why" });
+    const [act] = (await t.store.audit.page()).acts;
     assertEquals([act!.user, act!.target!.length, act!.outcome], [hostile.toWellFormed(), 1_000, "refused: \n why"]);
   },
 
@@ -48,9 +48,9 @@ export const audit: Cases = {
     const more = 20;
     for (let i = 0; i < MAX_ACTS + more;) {
       const batch = Math.min(500, MAX_ACTS + more - i);
-      await Promise.all(Array.from({ length: batch }, () => t.store.audit({ ...ACT, count: i++ })));
+      await Promise.all(Array.from({ length: batch }, () => t.store.audit.record({ ...ACT, count: i++ })));
     }
-    const { acts, next } = await t.store.acts({ limit: MAX_ACTS + more });
+    const { acts, next } = await t.store.audit.page({ limit: MAX_ACTS + more });
     assertEquals([acts.length, next], [MAX_ACTS, undefined]);
     assertEquals(Math.min(...acts.map(({ count }) => count!)), more);
   },

@@ -21,15 +21,15 @@ export const bytes: Cases = {
   "through enqueue, take, retry, promote, take, rescue, take, bury": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([{ jid: jid(1), queue: "default", payload: ODD }]);
+    await t.store.jobs.enqueue([{ jid: jid(1), queue: "default", payload: ODD }]);
     let [lease] = await takeUpTo(t.store, owner);
     assertSamePayload(lease!.payload, ODD);
 
     const failed = setFields(lease!.payload, { enqueued_at: undefined, retry_count: "0" });
-    await t.store.settle(owner, [{ kind: "retry", token: lease!.token, delayMs: TICK_MS, payload: failed }]);
+    await t.store.jobs.settle(owner, [{ kind: "retry", token: lease!.token, delayMs: TICK_MS, payload: failed }]);
     assertEquals((await entries(t.store, { in: "retry" }))[0]!.payload, failed);
     t.advance(2 * TICK_MS);
-    assertEquals((await t.store.promote(10)).moved, 1);
+    assertEquals((await t.store.jobs.promote(10)).moved, 1);
     [lease] = await takeUpTo(t.store, owner);
     assertSamePayload(lease!.payload, failed);
     assertSamePayload(lease!.payload, ODD, ["enqueued_at", "retry_count"]);
@@ -40,16 +40,16 @@ export const bytes: Cases = {
     [lease] = await takeUpTo(t.store, owner);
     assertSamePayload(lease!.payload, ODD, ["enqueued_at", "retry_count", "suspected"]);
 
-    await t.store.settle(owner, [{ kind: "bury", token: lease!.token, payload: ODD }]);
+    await t.store.jobs.settle(owner, [{ kind: "bury", token: lease!.token, payload: ODD }]);
     assertEquals((await entries(t.store, { in: "dead" }))[0]!.payload, ODD);
   },
 
   "through scheduled": async (open) => {
     await using t = await open();
-    await t.store.enqueue([{ jid: jid(1), queue: "default", payload: ODD, delayMs: HOUR_MS }]);
+    await t.store.jobs.enqueue([{ jid: jid(1), queue: "default", payload: ODD, delayMs: HOUR_MS }]);
     assertEquals((await entries(t.store, { in: "scheduled" }))[0]!.payload, ODD);
     t.advance(2 * HOUR_MS);
-    await t.store.promote(10);
+    await t.store.jobs.promote(10);
     const [lease] = await takeUpTo(t.store, await register(t.store));
     assertSamePayload(lease!.payload, ODD);
   },
@@ -63,11 +63,11 @@ export const bytes: Cases = {
     const leases = await takeUpTo(t.store, owner);
     assertEquals(leases.map((lease) => lease.payload), texts);
 
-    await t.store.settle(owner, leases.map(({ token }) => ({ kind: "release", token })));
+    await t.store.jobs.settle(owner, leases.map(({ token }) => ({ kind: "release", token })));
     const again = await takeUpTo(t.store, owner);
     assertEquals(again.map((lease) => lease.payload), texts);
 
-    await t.store.settle(owner, again.map(({ token, payload }) => ({ kind: "bury", token, payload })));
+    await t.store.jobs.settle(owner, again.map(({ token, payload }) => ({ kind: "bury", token, payload })));
     const dead = await entries(t.store, { in: "dead" });
     assertEquals(dead.map((entry) => entry.payload).sort(), [...texts].sort());
   },
@@ -76,7 +76,7 @@ export const bytes: Cases = {
     await using t = await open();
     const owner = await register(t.store);
     const payload = `{"class":"HardJob","args":["${"é".repeat(500_000)}"],"jid":"${jid(1)}"}`;
-    await t.store.enqueue([{ jid: jid(1), queue: "default", payload }]);
+    await t.store.jobs.enqueue([{ jid: jid(1), queue: "default", payload }]);
     const [lease] = await takeUpTo(t.store, owner);
     assertSamePayload(lease!.payload, payload);
   },

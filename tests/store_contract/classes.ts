@@ -17,31 +17,31 @@ function sorted(classes: readonly DeclaredClass[]): DeclaredClass[] {
 export const classes: Cases = {
   "what was declared is known, by name and all together": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.declaredClasses(), []);
-    assertEquals(await t.store.declaredClasses(["Low"]), []);
-    await t.store.declareClasses([LOW, ODD]);
-    assertEquals(sorted(await t.store.declaredClasses()), [LOW, ODD]);
-    assertEquals(await t.store.declaredClasses(["Low"]), [LOW]);
-    assertEquals(sorted(await t.store.declaredClasses(["Nobody", "__proto__", "Low"])), [LOW, ODD]);
-    assertEquals(await t.store.declaredClasses([]), []);
+    assertEquals(await t.store.classes.read(), []);
+    assertEquals(await t.store.classes.read(["Low"]), []);
+    await t.store.classes.declare([LOW, ODD]);
+    assertEquals(sorted(await t.store.classes.read()), [LOW, ODD]);
+    assertEquals(await t.store.classes.read(["Low"]), [LOW]);
+    assertEquals(sorted(await t.store.classes.read(["Nobody", "__proto__", "Low"])), [LOW, ODD]);
+    assertEquals(await t.store.classes.read([]), []);
   },
 
   "what nobody has said for long is forgotten; what is said again is not": async (open) => {
     await using t = await open();
-    await t.store.declareClasses([LOW, ODD]);
+    await t.store.classes.declare([LOW, ODD]);
     t.advance(FORGOTTEN_AFTER_MS - 60_000);
-    await t.store.declareClasses([LOW]);
-    assertEquals(sorted(await t.store.declaredClasses()), [LOW, ODD]);
+    await t.store.classes.declare([LOW]);
+    assertEquals(sorted(await t.store.classes.read()), [LOW, ODD]);
     t.advance(120_000);
-    await t.store.declareClasses([]);
-    assertEquals(await t.store.declaredClasses(), [LOW]);
+    await t.store.classes.declare([]);
+    assertEquals(await t.store.classes.read(), [LOW]);
   },
 
   "the last to declare a class is right, and says nothing of the others": async (open) => {
     await using t = await open();
-    await t.store.declareClasses([LOW, ODD]);
-    await t.store.declareClasses([{ ...LOW, options: '{"queue":"lower"}' }]);
-    await t.store.declareClasses([]);
-    assertEquals(sorted(await t.store.declaredClasses()), [{ ...LOW, options: '{"queue":"lower"}' }, ODD]);
+    await t.store.classes.declare([LOW, ODD]);
+    await t.store.classes.declare([{ ...LOW, options: '{"queue":"lower"}' }]);
+    await t.store.classes.declare([]);
+    assertEquals(sorted(await t.store.classes.read()), [{ ...LOW, options: '{"queue":"lower"}' }, ODD]);
   },
 };

@@ -12,7 +12,7 @@ import { HOUR_MS, inDead, inRetry, job, jobs, register, takeUpTo } from "./jobs.
 export const counts: Cases = {
   "of an empty store": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.stats(), {
+    assertEquals(await t.store.admin.stats(), {
       processed: 0,
       failed: 0,
       enqueued: 0,
@@ -23,7 +23,7 @@ export const counts: Cases = {
       processes: 0,
       queues: [],
     });
-    assertEquals(await t.store.queues(), []);
+    assertEquals((await t.store.admin.stats()).queues, []);
   },
 
   "of every place": async (open) => {
@@ -31,9 +31,9 @@ export const counts: Cases = {
     const owner = await register(t.store);
     await inRetry(t.store, owner, jobs(10, 12), HOUR_MS);
     await inDead(t.store, owner, jobs(20, 21));
-    await t.store.enqueue([...jobs(30, 33, { delayMs: HOUR_MS }), ...jobs(40, 46), job(50, { queue: "mail" })]);
+    await t.store.jobs.enqueue([...jobs(30, 33, { delayMs: HOUR_MS }), ...jobs(40, 46), job(50, { queue: "mail" })]);
     await takeUpTo(t.store, owner, 2);
-    const { queues, processed: _, failed: __, ...rest } = await t.store.stats();
+    const { queues, processed: _, failed: __, ...rest } = await t.store.admin.stats();
     assertEquals(rest, { enqueued: 6, scheduled: 4, retry: 3, dead: 2, leased: 2, processes: 1 });
     assertEquals(queues.map(({ name, size, paused }) => [name, size, paused]), [["default", 5, false], [
       "mail",
@@ -45,7 +45,7 @@ export const counts: Cases = {
   "of finished and failed jobs, as they are settled": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 7));
+    await t.store.jobs.enqueue(jobs(1, 7));
     const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
     const payload = job(9).payload;
     const kinds = [
@@ -57,8 +57,8 @@ export const counts: Cases = {
       { kind: "release" },
       { kind: "snooze", delayMs: HOUR_MS, payload: job(8).payload },
     ] as const;
-    await t.store.settle(owner, kinds.map((kind, i): Outcome => ({ ...kind, token: tokens[i]! })));
-    const { processed, failed } = await t.store.stats();
+    await t.store.jobs.settle(owner, kinds.map((kind, i): Outcome => ({ ...kind, token: tokens[i]! })));
+    const { processed, failed } = await t.store.admin.stats();
     assertEquals([processed, failed], [5, 3]);
   },
 
@@ -67,12 +67,12 @@ export const counts: Cases = {
     const other = await t.another();
     for (const [i, store] of [t.store, other, t.store].entries()) {
       const owner = await register(store);
-      await store.enqueue([job(i)]);
+      await store.jobs.enqueue([job(i)]);
       const [lease] = await takeUpTo(store, owner);
-      await store.settle(owner, [{ kind: i === 1 ? "discard" : "ack", token: lease!.token }]);
+      await store.jobs.settle(owner, [{ kind: i === 1 ? "discard" : "ack", token: lease!.token }]);
       t.advance(48 * HOUR_MS);
     }
-    const { processed, failed } = await other.stats();
+    const { processed, failed } = await other.admin.stats();
     assertEquals([processed, failed], [3, 1]);
   },
 
@@ -82,32 +82,32 @@ export const counts: Cases = {
     const first = t.now();
     const settle = async (...kinds: ("ack" | "discard")[]) => {
       const owner = await register(t.store);
-      await t.store.enqueue(jobs(1, kinds.length));
+      await t.store.jobs.enqueue(jobs(1, kinds.length));
       const leases = await takeUpTo(t.store, owner);
-      await t.store.settle(owner, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
+      await t.store.jobs.settle(owner, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
     };
-    assertEquals(await t.store.history(first, first + HOUR_MS * 24), [
+    assertEquals(await t.store.admin.history(first, first + HOUR_MS * 24), [
       { day: dayOf(first), processed: 0, failed: 0 },
       { day: dayOf(first + 24 * HOUR_MS), processed: 0, failed: 0 },
     ]);
     await settle("ack", "discard", "ack");
     t.advance(48 * HOUR_MS);
     await settle("discard");
-    const days = await (await t.another()).history(first - 24 * HOUR_MS, first + 48 * HOUR_MS);
+    const days = await (await t.another()).admin.history(first - 24 * HOUR_MS, first + 48 * HOUR_MS);
     assertEquals(days.map(({ day }) => day), [-24, 0, 24, 48].map((hours) => dayOf(first + hours * HOUR_MS)));
     assertEquals(days.map(({ processed, failed }) => [processed, failed]), [[0, 0], [3, 1], [0, 0], [1, 1]]);
-    assertEquals((await t.store.history(first, first)).map(({ processed }) => processed), [3]);
-    assertEquals(await t.store.history(first, first - 24 * HOUR_MS), []);
+    assertEquals((await t.store.admin.history(first, first)).map(({ processed }) => processed), [3]);
+    assertEquals(await t.store.admin.history(first, first - 24 * HOUR_MS), []);
   },
 
   "of every queue that is or was, by name, with the age of its oldest job": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1, { queue: "b" }), job(2, { queue: "a" }), job(3, { queue: "c" })]);
+    await t.store.jobs.enqueue([job(1, { queue: "b" }), job(2, { queue: "a" }), job(3, { queue: "c" })]);
     await takeUpTo(t.store, owner, 1, ["a"]);
     t.advance(HOUR_MS);
-    await t.store.enqueue([job(4, { queue: "b" })]);
-    const queues = await t.store.queues();
+    await t.store.jobs.enqueue([job(4, { queue: "b" })]);
+    const queues = (await t.store.admin.stats()).queues;
     assertEquals(queues.map(({ name, size }) => [name, size]), [["a", 0], ["b", 2], ["c", 1]]);
     assertEquals(queues[0]!.latencyMs, 0);
     assertAlmostEquals(queues[1]!.latencyMs, HOUR_MS, SLACK_MS);
@@ -119,7 +119,7 @@ export const counts: Cases = {
     for (const [queue, text] of [["a", "{not json"], ["b", '{"enqueued_at":"soon"}']] as const) {
       await t.pushRaw(queue, text);
     }
-    assertEquals((await t.store.queues()).map(({ name, size, latencyMs }) => [name, size, latencyMs]), [
+    assertEquals((await t.store.admin.stats()).queues.map(({ name, size, latencyMs }) => [name, size, latencyMs]), [
       ["a", 1, 0],
       ["b", 1, 0],
     ]);

@@ -7,9 +7,10 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/
 import { getField, readWireTime } from "../../src/job/raw.ts";
 import type { Place } from "../../src/store/admin/admin.ts";
 import { type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../../src/store/port/cron.ts";
-import type { Outcome, Store } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/jobs.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { doom, entries, HOUR_MS, jid, job, numbersIn, processRecord, register, takeUpTo, woken } from "./jobs.ts";
+import type { ServerStore } from "../../src/store/port/store.ts";
 
 const NIGHTLY = "nightly report";
 const DEFAULT: Place = { in: "queue", queue: "default" };
@@ -21,34 +22,34 @@ function change(more: Partial<CronWrite> = {}): CronWrite {
 }
 
 /** Writes one change, and returns the version that it came to. */
-async function write(store: Store, more: Partial<CronWrite> = {}): Promise<number> {
-  const [version] = await store.cronWrite([change(more)]);
+async function write(store: ServerStore, more: Partial<CronWrite> = {}): Promise<number> {
+  const [version] = await store.cron.write([change(more)]);
   assert(version !== undefined, "it had moved on");
   return version;
 }
 
 /** The entry as it is stored. */
-async function read(store: Store, name = NIGHTLY): Promise<StoredCron | undefined> {
-  return (await store.cronRead({ names: [name] })).entries[0];
+async function read(store: ServerStore, name = NIGHTLY): Promise<StoredCron | undefined> {
+  return (await store.cron.read({ names: [name] })).entries[0];
 }
 
 /** An entry whose live job is the first one. */
-async function withLive(store: Store, awaited = false): Promise<void> {
+async function withLive(store: ServerStore, awaited = false): Promise<void> {
   await write(store, { jobs: [job(1)], awaited });
 }
 
 /** Ends the only job there is. */
-async function settle(store: Store, make: (token: string) => Outcome): Promise<void> {
+async function settle(store: ServerStore, make: (token: string) => Outcome): Promise<void> {
   const owner = await register(store);
   const [lease] = await takeUpTo(store, owner, 1);
-  assertEquals((await store.settle(owner, [make(lease!.token)])).lost, []);
+  assertEquals((await store.jobs.settle(owner, [make(lease!.token)])).lost, []);
 }
 
 export const cron: Cases = {
   "an entry is there as it was written, seen now": async (open) => {
     await using t = await open();
     const version = await write(t.store, { definition: '{"é":1}', state: "{}" });
-    const { now, entries } = await (await t.another()).cronRead();
+    const { now, entries } = await (await t.another()).cron.read();
     assertAlmostEquals(now, t.now(), SLACK_MS);
     const [{ seenAt, ...entry }] = entries as [StoredCron];
     assertEquals(entry, { name: NIGHTLY, version, definition: '{"é":1}', state: "{}", live: undefined });
@@ -59,7 +60,7 @@ export const cron: Cases = {
     await using t = await open();
     for (const name of ["b", "a", "c"]) await write(t.store, { name });
     const names = async (some?: string[]) =>
-      (await t.store.cronRead(some && { names: some })).entries.map((entry) => entry.name);
+      (await t.store.cron.read(some && { names: some })).entries.map((entry) => entry.name);
     assertEquals(await names(), ["a", "b", "c"]);
     assertEquals(await names(["c", "none", "a"]), ["c", "a"]);
     assertEquals(await names([]), []);
@@ -80,7 +81,7 @@ export const cron: Cases = {
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [2]);
     const [entry] = await entries(t.store, DEFAULT);
     assertAlmostEquals(readWireTime(getField(entry!.payload, "enqueued_at"))!, t.now(), SLACK_MS);
-    assertEquals((await t.store.queues()).map((queue) => queue.name), ["default", "mail"]);
+    assertEquals((await t.store.admin.stats()).queues.map((queue) => queue.name), ["default", "mail"]);
   },
 
   "what has moved on changes nothing, and others of the batch are written": async (open) => {
@@ -88,7 +89,7 @@ export const cron: Cases = {
     const old = await write(t.store);
     const now = await write(t.store, { version: old, state: "s1" });
     const records = ["{}"];
-    const results = await t.store.cronWrite([
+    const results = await t.store.cron.write([
       change({ version: old, state: "late", jobs: [job(1)], records }),
       change({ version: 0, state: "new", jobs: [job(2)], records }),
       change({ name: "other", version: 7, jobs: [job(3)], records }),
@@ -98,7 +99,7 @@ export const cron: Cases = {
     assertEquals((await read(t.store))!.state, "s1");
     assertEquals((await read(t.store))!.version, now);
     assertEquals(await numbersIn(t.store, DEFAULT), [4]);
-    assertEquals(await t.store.cronHistory(NIGHTLY, 10), []);
+    assertEquals(await t.store.cron.history(NIGHTLY, 10), []);
   },
 
   "of many who write from the same reading, one does": async (open) => {
@@ -107,7 +108,7 @@ export const cron: Cases = {
     const others = [t.store, await t.another(), await t.another()];
     const writes = Array.from(
       { length: 12 },
-      (_, i) => others[i % others.length]!.cronWrite([change({ version, state: `by ${i}`, jobs: [job(i)] })]),
+      (_, i) => others[i % others.length]!.cron.write([change({ version, state: `by ${i}`, jobs: [job(i)] })]),
     );
     const results = (await Promise.all(writes)).map(([result]) => result);
     const winner = results.findIndex((result) => result !== undefined);
@@ -134,7 +135,7 @@ export const cron: Cases = {
       const after = (await read(t.store))!;
       assertEquals(after.live, undefined, kind);
       assertNotEquals(after.version, before.version);
-      assertEquals(await t.store.cronWrite([change({ version: before.version })]), [undefined]);
+      assertEquals(await t.store.cron.write([change({ version: before.version })]), [undefined]);
     }
   },
 
@@ -152,7 +153,7 @@ export const cron: Cases = {
     await withLive(t.store);
     const { owner, token, payload } = await doom(t);
     assertEquals((await read(t.store))!.live, jid(1));
-    await t.store.settle(owner, [{ kind: "bury", token, payload, jid: jid(1), occurrence: NIGHTLY }]);
+    await t.store.jobs.settle(owner, [{ kind: "bury", token, payload, jid: jid(1), occurrence: NIGHTLY }]);
     assertEquals((await read(t.store))!.live, undefined);
   },
 
@@ -161,7 +162,7 @@ export const cron: Cases = {
       await using t = await open();
       await withLive(t.store);
       const [entry] = await entries(t.store, DEFAULT);
-      assertEquals(await t.store.edit([entry!.ref], edit), 1);
+      assertEquals(await t.store.admin.edit([entry!.ref], edit), 1);
       assertEquals((await read(t.store))!.live, undefined, edit);
     }
   },
@@ -172,10 +173,10 @@ export const cron: Cases = {
     const owner = await register(t.store);
     const [lease] = await takeUpTo(t.store, owner, 1);
     const end = { kind: "ack", jid: jid(1), occurrence: NIGHTLY } as const;
-    await t.store.settle(owner, [{ ...end, token: "nonsense" }]);
+    await t.store.jobs.settle(owner, [{ ...end, token: "nonsense" }]);
     assertEquals((await read(t.store))!.live, jid(1));
     await write(t.store, { version: (await read(t.store))!.version, jobs: [job(2)] });
-    await t.store.settle(owner, [{ ...end, token: lease!.token }]);
+    await t.store.jobs.settle(owner, [{ ...end, token: lease!.token }]);
     assertEquals((await read(t.store))!.live, jid(2));
   },
 
@@ -185,23 +186,23 @@ export const cron: Cases = {
     const version = await write(t.store, { records });
     await write(t.store, { version, records: ["new", "newest"] });
     await write(t.store, { name: "other", records: ["of another"] });
-    assertEquals(await t.store.cronHistory(NIGHTLY, 3), ["newest", "new", `${MAX_CRON_RECORDS - 1}`]);
-    const all = await t.store.cronHistory(NIGHTLY, 1_000);
+    assertEquals(await t.store.cron.history(NIGHTLY, 3), ["newest", "new", `${MAX_CRON_RECORDS - 1}`]);
+    const all = await t.store.cron.history(NIGHTLY, 1_000);
     assertEquals([all.length, all.at(-1)], [MAX_CRON_RECORDS, "2"]);
-    assertEquals(await t.store.cronHistory("none", 10), []);
+    assertEquals(await t.store.cron.history("none", 10), []);
   },
 
   "removed as it was read, with its history; a later one of the name is another": async (open) => {
     await using t = await open();
     const version = await write(t.store, { records: ["{}"], jobs: [job(1)] });
-    assertEquals(await t.store.cronRemove(NIGHTLY, version + 1), false);
-    assertEquals(await t.store.cronRemove(NIGHTLY, version), true);
-    assertEquals(await t.store.cronRemove(NIGHTLY, version), false);
-    assertEquals((await t.store.cronRead()).entries, []);
+    assertEquals(await t.store.cron.remove(NIGHTLY, version + 1), false);
+    assertEquals(await t.store.cron.remove(NIGHTLY, version), true);
+    assertEquals(await t.store.cron.remove(NIGHTLY, version), false);
+    assertEquals((await t.store.cron.read()).entries, []);
     assertEquals(await numbersIn(t.store, DEFAULT), [1]);
     const again = await write(t.store);
     assert(again > version);
-    assertEquals(await t.store.cronHistory(NIGHTLY, 10), []);
+    assertEquals(await t.store.cron.history(NIGHTLY, 10), []);
     assertEquals((await read(t.store))!.live, undefined);
     await settle(t.store, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY }));
     assertEquals((await read(t.store))!.version, again, "the job of the one before is not its own");
@@ -213,7 +214,7 @@ export const cron: Cases = {
     t.advance(HOUR_MS);
     const second = await write(t.store, { version: first, state: "s1" });
     assertAlmostEquals((await read(t.store))!.seenAt, t.now() - HOUR_MS, SLACK_MS);
-    const { entries } = await t.store.cronRead({ carried: [NIGHTLY, "none"] });
+    const { entries } = await t.store.cron.read({ carried: [NIGHTLY, "none"] });
     assertEquals(entries.map(({ name, version }) => [name, version]), [[NIGHTLY, second]]);
     assertAlmostEquals(entries[0]!.seenAt, t.now(), SLACK_MS);
     t.advance(HOUR_MS);
@@ -224,23 +225,23 @@ export const cron: Cases = {
   "wait: for a definition of our own or another's, and for a removal": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await t.store.cronRead();
-    await woken((signal) => t.store.waitForCron(signal), () => write(other));
-    await t.store.cronRead();
+    await t.store.cron.read();
+    await woken((signal) => t.store.cron.wait(signal), () => write(other));
+    await t.store.cron.read();
     const { version } = (await read(t.store))!;
-    await woken((signal) => t.store.waitForCron(signal), () => write(t.store, { version, definition: "d1" }));
-    await t.store.cronRead();
+    await woken((signal) => t.store.cron.wait(signal), () => write(t.store, { version, definition: "d1" }));
+    await t.store.cron.read();
     const entry = (await read(t.store))!;
-    await woken((signal) => t.store.waitForCron(signal), () => other.cronRemove(NIGHTLY, entry.version));
+    await woken((signal) => t.store.cron.wait(signal), () => other.cron.remove(NIGHTLY, entry.version));
   },
 
   "wait: for the end of a job that is awaited": async (open) => {
     await using t = await open();
     await withLive(t.store, true);
-    await t.store.cronRead();
+    await t.store.cron.read();
     const other = await t.another();
     await woken(
-      (signal) => t.store.waitForCron(signal),
+      (signal) => t.store.cron.wait(signal),
       () => settle(other, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY })),
     );
   },
@@ -248,13 +249,13 @@ export const cron: Cases = {
   "wait: not for what changes nothing for others, nor when told to end": async (open) => {
     await using t = await open();
     await withLive(t.store);
-    await t.store.cronRead();
+    await t.store.cron.read();
     const enough = new AbortController();
     let isOver = false;
-    const waiting = t.store.waitForCron(enough.signal).then(() => isOver = true);
+    const waiting = t.store.cron.wait(enough.signal).then(() => isOver = true);
     await write(t.store, { version: (await read(t.store))!.version, state: "s1", records: ["{}"] });
     await settle(t.store, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY }));
-    await t.store.cronHistory(NIGHTLY, 1);
+    await t.store.cron.history(NIGHTLY, 1);
     assertEquals(isOver, false);
     enough.abort();
     await waiting;
@@ -262,27 +263,27 @@ export const cron: Cases = {
 
   "wait: for what was told between the reading and the wait": async (open) => {
     await using t = await open();
-    await t.store.cronRead();
+    await t.store.cron.read();
     await write(await t.another());
-    await woken((signal) => t.store.waitForCron(signal), () => Promise.resolve());
+    await woken((signal) => t.store.cron.wait(signal), () => Promise.resolve());
   },
 
   "cancel: a job that waits is removed, which is told; one that is performed is its process's to end": async (open) => {
     await using t = await open();
     await withLive(t.store);
-    await t.store.cronCancel(jid(1));
+    await t.store.jobs.cancel(jid(1));
     assertEquals(await entries(t.store, DEFAULT), []);
     const { version, live } = (await read(t.store))!;
     assertEquals(live, undefined);
-    const ended = JSON.parse((await t.store.result(jid(1)))!);
+    const ended = JSON.parse((await t.store.results.get(jid(1)))!);
     assertEquals([ended.state, ended.class, ended.payload.jid], ["cancelled", "HardJob", jid(1)]);
     assertAlmostEquals(ended.ended_at, t.now(), SLACK_MS);
 
     await write(t.store, { version, jobs: [job(2)] });
     const owner = "host:1:aaaaaaaaaaaa";
-    await t.store.beat(processRecord(owner), 60_000);
+    await t.store.workers.heartbeat(processRecord(owner), 60_000);
     await takeUpTo(t.store, owner);
-    const commands = await woken((signal) => t.store.receive(owner, signal), () => t.store.cronCancel(jid(2)));
+    const commands = await woken((signal) => t.store.workers.receive(owner, signal), () => t.store.jobs.cancel(jid(2)));
     assertEquals(commands.map(({ verb, jid }) => [verb, jid]), [["cancel", jid(2)]]);
     assertEquals((await read(t.store))!.live, jid(2));
   },

@@ -28,14 +28,14 @@ export const edit: Cases = {
   "requeue: to the back of the queue that the payload names, with the time": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1, { delayMs: HOUR_MS }), job(2, { delayMs: 2 * HOUR_MS, queue: "mail" })]);
+    await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS }), job(2, { delayMs: 2 * HOUR_MS, queue: "mail" })]);
     await inRetry(t.store, owner, [job(3)], HOUR_MS);
     await inDead(t.store, owner, [job(4)]);
-    await t.store.enqueue([job(9)]);
+    await t.store.jobs.enqueue([job(9)]);
     for (const n of [1, 2, 3, 4]) assertEquals(await editNumber(t, n, "requeue"), 1);
     assertEquals(await numbersIn(t.store, QUEUE), [9, 1, 3, 4]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [2]);
-    const { scheduled, retry, dead } = await t.store.stats();
+    const { scheduled, retry, dead } = await t.store.admin.stats();
     assertEquals([scheduled, retry, dead], [0, 0, 0]);
     const entry = (await entries(t.store, QUEUE))[1]!;
     assertSamePayload(entry.payload, job(1).payload);
@@ -60,16 +60,16 @@ export const edit: Cases = {
     const owner = await register(t.store);
     await t.pushRaw("default", "{not json");
     const [lease] = await takeUpTo(t.store, owner);
-    await t.store.settle(owner, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
+    await t.store.jobs.settle(owner, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
     t.advance(1_000);
     await inDead(t.store, owner, jobs(1, 2));
     const [unreadable] = await entries(t.store, { in: "dead" });
-    assertEquals(await t.store.edit([unreadable!.ref], "requeue"), 0);
+    assertEquals(await t.store.admin.edit([unreadable!.ref], "requeue"), 0);
     let moved = 0;
-    for (let more = 1; more > 0; moved += more) more = await t.store.editSome({ in: "dead" }, "requeue", 1);
+    for (let more = 1; more > 0; moved += more) more = await t.store.admin.editSome({ in: "dead" }, "requeue", 1);
     assertEquals(moved, 2);
     assertEquals((await entries(t.store, { in: "dead" })).map((entry) => entry.payload), ["{not json"]);
-    assertEquals(await t.store.edit([unreadable!.ref], "delete"), 1);
+    assertEquals(await t.store.admin.edit([unreadable!.ref], "delete"), 1);
   },
 
   "requeue: to a queue of the operator's choice, which the payload then names, from every place": async (open) => {
@@ -77,10 +77,10 @@ export const edit: Cases = {
     const owner = await register(t.store);
     await inDead(t.store, owner, [job(3)]);
     await inRetry(t.store, owner, [job(4, { payload: setFields(job(4).payload, { retry_count: "2" }) })], HOUR_MS);
-    await t.store.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
+    await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
     for (const n of [1, 2, 3, 4]) {
-      const found = await t.store.find(job(n).jid);
-      assertEquals(await t.store.edit(found.map((entry) => entry.ref), "requeue", "slow"), 1);
+      const found = await t.store.admin.find([job(n).jid]);
+      assertEquals(await t.store.admin.edit(found.map((entry) => entry.ref), "requeue", "slow"), 1);
     }
     const queued = await entries(t.store, { in: "queue", queue: "slow" });
     assertEquals(numbers(queued), [1, 2, 3, 4]);
@@ -97,30 +97,32 @@ export const edit: Cases = {
 
   "requeue: to another queue moves what is readable, once, and wakes who waits there": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     await t.pushRaw("default", "{not json");
     const [first, raw] = await entries(t.store, QUEUE);
     await woken(
-      (signal) => t.store.waitForWork(["slow"], signal),
-      async () => assertEquals(await t.store.edit([first!.ref, raw!.ref, first!.ref], "requeue", "slow"), 1),
+      (signal) => t.store.jobs.waitForWork(["slow"], signal),
+      async () => assertEquals(await t.store.admin.edit([first!.ref, raw!.ref, first!.ref], "requeue", "slow"), 1),
     );
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "slow" }), [1]);
     assertEquals((await entries(t.store, QUEUE)).map((entry) => entry.payload), ["{not json"]);
-    assertEquals(await t.store.edit([first!.ref], "requeue", "slow"), 0);
+    assertEquals(await t.store.admin.edit([first!.ref], "requeue", "slow"), 0);
     const [moved] = await entries(t.store, { in: "queue", queue: "slow" });
-    assertEquals(await t.store.edit([moved!.ref], "requeue", "slow"), 1);
-    const sizes = (await t.store.queues()).filter(({ size }) => size > 0).map(({ name, size }) => [name, size]);
+    assertEquals(await t.store.admin.edit([moved!.ref], "requeue", "slow"), 1);
+    const sizes = (await t.store.admin.stats()).queues.filter(({ size }) => size > 0).map((
+      { name, size },
+    ) => [name, size]);
     assertEquals(sizes, [["default", 1], ["slow", 1]]);
   },
 
   "requeue: one that waits in a queue goes to its back": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(1, 3));
     assertEquals(await editNumber(t, 1, "requeue"), 1);
     assertEquals(await editNumber(t, 1, "requeue"), 1);
     assertEquals(await numbersIn(t.store, QUEUE), [2, 3, 1]);
-    assertEquals(await t.store.editSome(QUEUE, "requeue", 10), 0);
-    await t.store.enqueue([job(4, { queue: "mail", payload: job(4, { queue: "default" }).payload })]);
+    assertEquals(await t.store.admin.editSome(QUEUE, "requeue", 10), 0);
+    await t.store.jobs.enqueue([job(4, { queue: "mail", payload: job(4, { queue: "default" }).payload })]);
     assertEquals(await editNumber(t, 4, "requeue"), 1);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), []);
     assertEquals(await numbersIn(t.store, QUEUE), [2, 3, 1, 4]);
@@ -129,7 +131,7 @@ export const edit: Cases = {
   "kill: to dead, since now, unchanged": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1, { delayMs: HOUR_MS }), job(2)]);
+    await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS }), job(2)]);
     await inRetry(t.store, owner, [job(3, { queue: "mail" })], HOUR_MS);
     const [queued] = await entries(t.store, QUEUE);
     for (const n of [1, 2, 3]) assertEquals(await editNumber(t, n, "kill"), 1);
@@ -138,13 +140,13 @@ export const edit: Cases = {
     assertEquals(dead.find((entry) => getField(entry.payload, "jid") === job(1).jid)!.payload, job(1).payload);
     assertEquals(dead.find((entry) => getField(entry.payload, "jid") === job(2).jid)!.payload, queued!.payload);
     for (const entry of dead) assertAlmostEquals(entry.at!, t.now(), SLACK_MS);
-    const { enqueued, scheduled, retry } = await t.store.stats();
+    const { enqueued, scheduled, retry } = await t.store.admin.stats();
     assertEquals([enqueued, scheduled, retry], [0, 0, 0]);
   },
 
   "kill: the limit of dead jobs holds": async (open) => {
     await using t = await open({ deadMaxJobs: 2 });
-    await t.store.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(1, 3));
     for (const n of [1, 2, 3]) {
       await editNumber(t, n, "kill");
       t.advance(1_000);
@@ -157,8 +159,8 @@ export const edit: Cases = {
     await inDead(t.store, await register(t.store), [job(1)]);
     const [before] = await entries(t.store, { in: "dead" });
     t.advance(1_000);
-    assertEquals(await t.store.edit([before!.ref], "kill"), 0);
-    assertEquals(await t.store.editSome({ in: "dead" }, "kill", 10), 0);
+    assertEquals(await t.store.admin.edit([before!.ref], "kill"), 0);
+    assertEquals(await t.store.admin.editSome({ in: "dead" }, "kill", 10), 0);
     assertEquals(await entries(t.store, { in: "dead" }), [before!]);
   },
 
@@ -167,9 +169,9 @@ export const edit: Cases = {
     const owner = await register(t.store);
     await inRetry(t.store, owner, [job(1)], HOUR_MS);
     await inDead(t.store, owner, [job(2)]);
-    await t.store.enqueue([job(3, { delayMs: HOUR_MS }), job(4), job(5), job(6)]);
+    await t.store.jobs.enqueue([job(3, { delayMs: HOUR_MS }), job(4), job(5), job(6)]);
     for (const n of [1, 2, 3, 5]) assertEquals(await editNumber(t, n, "delete"), 1);
-    const { enqueued, scheduled, retry, dead } = await t.store.stats();
+    const { enqueued, scheduled, retry, dead } = await t.store.admin.stats();
     assertEquals([enqueued, scheduled, retry, dead], [2, 0, 0, 0]);
     assertEquals(await numbersIn(t.store, QUEUE), [4, 6]);
   },
@@ -179,21 +181,21 @@ export const edit: Cases = {
     const owner = await register(t.store);
     await inRetry(t.store, owner, [job(1)], HOUR_MS);
     await inDead(t.store, owner, [job(2)]);
-    await t.store.enqueue([job(3), job(4), job(4, { queue: "mail" }), job(5, { delayMs: HOUR_MS })]);
+    await t.store.jobs.enqueue([job(3), job(4), job(4, { queue: "mail" }), job(5, { delayMs: HOUR_MS })]);
     await takeUpTo(t.store, owner, 1);
     const places = [QUEUE, { in: "leased" }, { in: "scheduled" }, { in: "retry" }, { in: "dead" }] as const;
     for (const [i, n] of [4, 3, 5, 1, 2].entries()) {
       const [entry] = await entries(t.store, places[i]!);
       assertEquals(numbers([entry!]), [n]);
-      assertEquals(await t.store.get(entry!.ref), entry);
-      assertEquals(await (await t.another()).get(entry!.ref), entry, "for every connection");
+      assertEquals(await t.store.admin.get(entry!.ref), entry);
+      assertEquals(await (await t.another()).admin.get(entry!.ref), entry, "for every connection");
     }
   },
 
   "one entry is read by its ref only as long as it is where the ref says": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
+    await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
     await inRetry(t.store, owner, [job(3)], HOUR_MS);
     await inDead(t.store, owner, [job(4)]);
     const refs: string[] = [];
@@ -202,77 +204,77 @@ export const edit: Cases = {
     }
     const [lease] = await takeUpTo(t.store, owner, 1);
     const leased = (await entries(t.store, { in: "leased" }))[0]!.ref;
-    await t.store.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
     t.advance(2 * HOUR_MS);
-    await t.store.promote(10);
-    assertEquals(await t.store.edit([refs[3]!], "requeue"), 1);
-    for (const ref of [...refs, leased]) assertEquals(await t.store.get(ref), undefined, ref);
+    await t.store.jobs.promote(10);
+    assertEquals(await t.store.admin.edit([refs[3]!], "requeue"), 1);
+    for (const ref of [...refs, leased]) assertEquals(await t.store.admin.get(ref), undefined, ref);
     for (const ref of ["", "nonsense", "q:1", "9".repeat(30), "\0", "*"]) {
-      assertEquals(await t.store.get(ref), undefined);
+      assertEquals(await t.store.admin.get(ref), undefined);
     }
   },
 
   "only what is still where its ref says": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1), job(2, { delayMs: HOUR_MS }), job(3)]);
+    await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS }), job(3)]);
     const refs = [...await entries(t.store, QUEUE), ...await entries(t.store, { in: "scheduled" })].map((e) => e.ref);
     const [first] = await takeUpTo(t.store, owner, 1);
-    await t.store.settle(owner, [{ kind: "ack", token: first!.token }]);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: first!.token }]);
     t.advance(2 * HOUR_MS);
-    await t.store.promote(10);
-    assertEquals(await t.store.edit(refs, "delete"), 1);
+    await t.store.jobs.promote(10);
+    assertEquals(await t.store.admin.edit(refs, "delete"), 1);
     assertEquals(numbers(await entries(t.store, QUEUE)), [2]);
-    assertEquals(await t.store.edit(refs, "delete"), 0);
-    assertEquals(await t.store.edit(["", "nonsense", "q:1", "9".repeat(30)], "delete"), 0);
+    assertEquals(await t.store.admin.edit(refs, "delete"), 0);
+    assertEquals(await t.store.admin.edit(["", "nonsense", "q:1", "9".repeat(30)], "delete"), 0);
   },
 
   "the same ref twice is one entry": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1), job(2)]);
+    await t.store.jobs.enqueue([job(1), job(2)]);
     const [entry] = await entries(t.store, QUEUE);
-    assertEquals(await t.store.edit([entry!.ref, entry!.ref], "kill"), 1);
-    assertEquals((await t.store.stats()).dead, 1);
+    assertEquals(await t.store.admin.edit([entry!.ref, entry!.ref], "kill"), 1);
+    assertEquals((await t.store.admin.stats()).dead, 1);
   },
 
   "leased ones cannot be edited": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [queued] = await entries(t.store, QUEUE);
     const [lease] = await takeUpTo(t.store, owner);
     const [leased] = await entries(t.store, { in: "leased" });
     for (const action of ["requeue", "kill", "delete"] as const) {
-      assertEquals(await t.store.edit([queued!.ref, leased!.ref], action), 0);
-      assertEquals(await t.store.editSome({ in: "leased" }, action, 10), 0);
+      assertEquals(await t.store.admin.edit([queued!.ref, leased!.ref], action), 0);
+      assertEquals(await t.store.admin.editSome({ in: "leased" }, action, 10), 0);
     }
-    assertEquals((await t.store.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
+    assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 
   "many at once, earliest first, until there are none": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 5).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
-    assertEquals(await t.store.editSome({ in: "scheduled" }, "requeue", 2), 2);
+    await t.store.jobs.enqueue(jobs(1, 5).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
+    assertEquals(await t.store.admin.editSome({ in: "scheduled" }, "requeue", 2), 2);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2]);
-    assertEquals(await t.store.editSome({ in: "scheduled" }, "kill", 2), 2);
+    assertEquals(await t.store.admin.editSome({ in: "scheduled" }, "kill", 2), 2);
     assertEquals((await numbersIn(t.store, { in: "dead" })).sort(), [3, 4]);
-    assertEquals(await t.store.editSome({ in: "scheduled" }, "delete", 2), 1);
-    assertEquals(await t.store.editSome({ in: "scheduled" }, "delete", 2), 0);
-    assertEquals(await t.store.editSome(QUEUE, "delete", 100), 2);
-    assertEquals(await t.store.editSome({ in: "queue", queue: "never" }, "delete", 100), 0);
-    assertEquals((await t.store.stats()).enqueued, 0);
+    assertEquals(await t.store.admin.editSome({ in: "scheduled" }, "delete", 2), 1);
+    assertEquals(await t.store.admin.editSome({ in: "scheduled" }, "delete", 2), 0);
+    assertEquals(await t.store.admin.editSome(QUEUE, "delete", 100), 2);
+    assertEquals(await t.store.admin.editSome({ in: "queue", queue: "never" }, "delete", 100), 0);
+    assertEquals((await t.store.admin.stats()).enqueued, 0);
   },
 
   "many at once from a long queue, oldest first": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 100));
-    assertEquals(await t.store.editSome(QUEUE, "delete", 60), 60);
+    await t.store.jobs.enqueue(jobs(1, 100));
+    assertEquals(await t.store.admin.editSome(QUEUE, "delete", 60), 60);
     assertEquals(await numbersIn(t.store, QUEUE), jobs(61, 100).map((_, i) => 61 + i));
   },
 };
 
 /** Edits the n-th job, wherever it is. */
 async function editNumber(t: TestStore, n: number, action: "requeue" | "kill" | "delete"): Promise<number> {
-  const found = await t.store.find(job(n).jid);
-  return await t.store.edit(found.map((entry) => entry.ref), action);
+  const found = await t.store.admin.find([job(n).jid]);
+  return await t.store.admin.edit(found.map((entry) => entry.ref), action);
 }

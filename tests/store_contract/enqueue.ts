@@ -11,7 +11,7 @@ import { assertSamePayload, entries, HOUR_MS, job, jobs, numbersIn, register, ta
 export const enqueue: Cases = {
   "one that is to run at once is in its queue, with the time": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.enqueue([job(1, { queue: "mail" })]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([job(1, { queue: "mail" })]), [{ stored: true }]);
     const [entry] = await entries(t.store, { in: "queue", queue: "mail" });
     assertSamePayload(entry!.payload, job(1, { queue: "mail" }).payload);
     assertAlmostEquals(readWireTime(getField(entry!.payload, "enqueued_at"))!, t.now(), SLACK_MS);
@@ -20,7 +20,7 @@ export const enqueue: Cases = {
   "the time is written as the wire setting says": async (open) => {
     for (const [sidekiqWire, pattern] of [[7, /"enqueued_at":\d{10}\.\d+/], [8, /"enqueued_at":\d{13}[,}]/]] as const) {
       await using t = await open({ sidekiqWire });
-      await t.store.enqueue([job(1)]);
+      await t.store.jobs.enqueue([job(1)]);
       const [entry] = await entries(t.store, { in: "queue", queue: "default" });
       assertEquals(pattern.test(entry!.payload), true, entry!.payload);
     }
@@ -29,28 +29,28 @@ export const enqueue: Cases = {
   "one whose time is to come is in scheduled, unchanged": async (open) => {
     await using t = await open();
     const at = Math.round(t.now()) + HOUR_MS;
-    await t.store.enqueue([job(1, { at }), job(2, { delayMs: 2 * HOUR_MS })]);
+    await t.store.jobs.enqueue([job(1, { at }), job(2, { delayMs: 2 * HOUR_MS })]);
     const [first, second] = await entries(t.store, { in: "scheduled" });
     assertEquals(first!.payload, job(1).payload);
     assertAlmostEquals(first!.at!, at, 1);
     assertEquals(second!.payload, job(2).payload);
     assertAlmostEquals(second!.at!, t.now() + 2 * HOUR_MS, SLACK_MS);
-    assertEquals((await t.store.stats()).enqueued, 0);
+    assertEquals((await t.store.admin.stats()).enqueued, 0);
   },
 
   "one whose time is past runs at once": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1, { at: t.now() - HOUR_MS }), job(2, { delayMs: 0 }), job(3, { delayMs: -5 })]);
+    await t.store.jobs.enqueue([job(1, { at: t.now() - HOUR_MS }), job(2, { delayMs: 0 }), job(3, { delayMs: -5 })]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2, 3]);
-    assertEquals((await t.store.stats()).scheduled, 0);
+    assertEquals((await t.store.admin.stats()).scheduled, 0);
   },
 
   "time is the store's": async (open) => {
     await using t = await open();
     const at = t.now() + HOUR_MS;
     t.advance(2 * HOUR_MS);
-    await t.store.enqueue([job(1, { at })]);
-    assertEquals((await t.store.stats()).enqueued, 1);
+    await t.store.jobs.enqueue([job(1, { at })]);
+    assertEquals((await t.store.admin.stats()).enqueued, 1);
   },
 
   "a batch goes to many queues and to scheduled, with one answer for each, in order": async (open) => {
@@ -64,7 +64,7 @@ export const enqueue: Cases = {
       job(6, { queue: "b", unique: { key: "k", ttlMs: HOUR_MS } }),
       job(7, { queue: "b" }),
     ];
-    const results = await t.store.enqueue(batch);
+    const results = await t.store.jobs.enqueue(batch);
     assertEquals(results.map((result) => result.stored), [true, true, true, true, true, false, true]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "a" }), [1, 4]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "b" }), [3, 5, 7]);
@@ -73,12 +73,12 @@ export const enqueue: Cases = {
 
   "nothing is a batch too": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.enqueue([]), []);
+    assertEquals(await t.store.jobs.enqueue([]), []);
   },
 
   "a large batch keeps its order": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 2_500));
+    await t.store.jobs.enqueue(jobs(1, 2_500));
     const owner = await register(t.store);
     const leases = await takeUpTo(t.store, owner, 2_500);
     assertEquals(leases.map((lease) => getField(lease.payload, "args")), jobs(1, 2_500).map((_, i) => [i + 1]));
@@ -87,13 +87,13 @@ export const enqueue: Cases = {
   "other connections see it as soon as it is acknowledged": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     assertEquals(await numbersIn(other, { in: "queue", queue: "default" }), [1]);
   },
 
   "it is there after every connection was closed": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
+    await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
     await t.store[Symbol.asyncDispose]();
     const later = await t.another();
     assertEquals(await numbersIn(later, { in: "queue", queue: "default" }), [1]);

@@ -4,9 +4,9 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import type { OpenStore } from "../../src/store/open.ts";
 import type { Cases } from "./harness.ts";
 import { HOUR_MS, job, jobs, numbers, register, takeUpTo } from "./jobs.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const JOBS = 600;
 
@@ -15,12 +15,12 @@ export const exactlyOnce: Cases = {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, JOBS));
+    await t.store.jobs.enqueue(jobs(1, JOBS));
     const done = await Promise.all(
       [t.store, other, t.store, other, t.store, other].map((store) => drain(store, owner)),
     );
     assertSame(done.flat(), JOBS);
-    const { enqueued, leased, processed } = await t.store.stats();
+    const { enqueued, leased, processed } = await t.store.admin.stats();
     assertEquals([enqueued, leased, processed], [0, 0, JOBS]);
   },
 
@@ -29,13 +29,13 @@ export const exactlyOnce: Cases = {
     const other = await t.another();
     const stores = [t.store, other];
     const owners = await Promise.all(stores.map((store, i) => register(store, `host:${i}:aaaaaaaaaaaa`)));
-    const pushes = Array.from({ length: JOBS }, (_, i) => stores[i % 2]!.enqueue([job(i + 1)]));
+    const pushes = Array.from({ length: JOBS }, (_, i) => stores[i % 2]!.jobs.enqueue([job(i + 1)]));
     const done: number[] = [];
     const failed = new Set<number>();
-    const work = async (store: OpenStore, owner: string) => {
+    const work = async (store: Store, owner: string) => {
       while (done.length < JOBS) {
         const leases = await takeUpTo(store, owner, 7);
-        await store.settle(
+        await store.jobs.settle(
           owner,
           leases.map((lease) => {
             const { token } = lease;
@@ -49,12 +49,12 @@ export const exactlyOnce: Cases = {
             return { kind: "retry", token, delayMs: 0, payload: job(n).payload } as const;
           }),
         );
-        await store.promote(10);
+        await store.jobs.promote(10);
       }
     };
     await Promise.all([...pushes, ...[0, 1, 0, 1].map((i) => work(stores[i]!, owners[i]!))]);
     assertSame(done, JOBS);
-    const { enqueued, leased, retry, processed, failed: failures } = await t.store.stats();
+    const { enqueued, leased, retry, processed, failed: failures } = await t.store.admin.stats();
     assertEquals([enqueued, leased, retry], [0, 0, 0]);
     assertEquals([processed, failures], [JOBS + JOBS / 3, JOBS / 3]);
   },
@@ -64,21 +64,21 @@ export const exactlyOnce: Cases = {
     const other = await t.another();
     const unique = { key: "one", ttlMs: HOUR_MS };
     const results = await Promise.all(
-      jobs(1, 40, { unique }).map((one, i) => (i % 2 === 0 ? t.store : other).enqueue([one])),
+      jobs(1, 40, { unique }).map((one, i) => (i % 2 === 0 ? t.store : other).jobs.enqueue([one])),
     );
     assertEquals(results.flat().filter((result) => result.stored).length, 1);
-    assertEquals((await t.store.stats()).enqueued, 1);
+    assertEquals((await t.store.admin.stats()).enqueued, 1);
   },
 };
 
 /** Takes and acknowledges until there is nothing left; returns what it did. */
-async function drain(store: OpenStore, owner: string): Promise<number[]> {
+async function drain(store: Store, owner: string): Promise<number[]> {
   const done: number[] = [];
   for (;;) {
     const leases = await takeUpTo(store, owner, 9);
     if (leases.length === 0) return done;
     done.push(...numbers(leases) as number[]);
-    await store.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+    await store.jobs.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
   }
 }
 

@@ -7,7 +7,8 @@
  *
  * @module
  */
-import type { OpenStore, StoreOptions } from "../../src/store/open.ts";
+import type { StoreOptions } from "../../src/store/open.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 /** By so much a store's clock may run on while a case is running. */
 export const SLACK_MS = 20_000;
@@ -17,9 +18,9 @@ export type TestOptions = Pick<StoreOptions, "deadMaxJobs" | "deadMaxAgeMs" | "s
 
 /** A store that nobody else uses, empty at first. */
 export interface TestStore extends AsyncDisposable {
-  readonly store: OpenStore;
+  readonly store: Store;
   /** A second connection to the same store, as another process has it. Closed with the rest. */
-  another(): Promise<OpenStore>;
+  another(): Promise<Store>;
   /** What the store's clock says, to within {@linkcode SLACK_MS}. */
   now(): number;
   /** Moves the clock of all connections forward. */

@@ -10,7 +10,7 @@ import { HOUR_MS, jobs } from "./jobs.ts";
 export const health: Cases = {
   "says what it runs on, what survives a power cut, and what there is to do": async (open) => {
     await using t = await open();
-    const { version, durability, findings } = await t.store.health();
+    const { version, durability, findings } = await t.store.admin.health();
     assertMatch(version, /^(SQLite|Redis) \d+\.\d+(\.\d+)?$/);
     assert([undefined, "full", "normal", "none"].includes(durability), durability);
     for (const { message, cure } of findings) {
@@ -20,21 +20,21 @@ export const health: Cases = {
 
   "says what time it has, which is its own": async (open) => {
     await using t = await open();
-    const { now } = await t.store.health();
+    const { now } = await t.store.admin.health();
     assertAlmostEquals(now, t.now(), SLACK_MS);
     t.advance(HOUR_MS);
-    const later = await (await t.another()).health();
+    const later = await (await t.another()).admin.health();
     assertAlmostEquals(later.now - now, HOUR_MS, SLACK_MS);
   },
 
   "is asked of a store at work, and changes nothing": async (open) => {
     await using t = await open();
     const [, , ...answers] = await Promise.all([
-      t.store.enqueue(jobs(1, 3)),
-      t.store.enqueue(jobs(4, 6)),
-      ...Array.from({ length: 5 }, () => t.store.health()),
+      t.store.jobs.enqueue(jobs(1, 3)),
+      t.store.jobs.enqueue(jobs(4, 6)),
+      ...Array.from({ length: 5 }, () => t.store.admin.health()),
     ]);
     assertEquals(new Set(answers.map(({ version }) => version)).size, 1);
-    assertEquals((await t.store.stats()).enqueued, 6);
+    assertEquals((await t.store.admin.stats()).enqueued, 6);
   },
 };

@@ -6,17 +6,12 @@
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { getField, setFields } from "../../src/job/raw.ts";
-import type { Entry, PageRequest, Place, StoreAdmin } from "../../src/store/admin/admin.ts";
-import type {
-  DoomedJob,
-  Lease,
-  NewJob,
-  Outcome,
-  RescueResult,
-  Store,
-  WorkerRecord,
-} from "../../src/store/port/jobs.ts";
+import type { Entry, PageRequest, Place } from "../../src/store/admin/admin.ts";
+import type { DoomedJob, Lease, NewJob, Outcome, RescueResult } from "../../src/store/port/jobs.ts";
 import type { TestStore } from "./harness.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import type { ServerStore } from "../../src/store/port/store.ts";
+import type { WorkerRecord } from "../../src/store/port/workers.ts";
 
 /** Long enough for a beat that no case lets lapse by chance. */
 export const TTL_MS = 60_000;
@@ -65,8 +60,8 @@ export function processRecord(identity: string, change: Partial<WorkerRecord> = 
 }
 
 /** Registers a process, and returns its identity. */
-export async function register(store: Store, identity = "host:1:aaaaaaaaaaaa"): Promise<string> {
-  await store.beat(processRecord(identity), TTL_MS);
+export async function register(store: ServerStore, identity = "host:1:aaaaaaaaaaaa"): Promise<string> {
+  await store.workers.heartbeat(processRecord(identity), TTL_MS);
   return identity;
 }
 
@@ -83,12 +78,12 @@ export async function lapse(t: Pick<TestStore, "store" | "advance">): Promise<vo
 }
 
 /** Rescues as {@linkcode RESCUER}. */
-export function rescueFor(store: Store, limit = 100, maxRescues = 3): Promise<RescueResult> {
-  return store.rescue({ owner: RESCUER, limit, maxRescues });
+export function rescueFor(store: ServerStore, limit = 100, maxRescues = 3): Promise<RescueResult> {
+  return store.jobs.rescue({ owner: RESCUER, limit, maxRescues });
 }
 
 /** Rescues as {@linkcode RESCUER} until no offline worker has leases left, but for doomed jobs. Returns how many leases. */
-export async function rescueAll(store: Store): Promise<number> {
+export async function rescueAll(store: ServerStore): Promise<number> {
   for (let rescued = 0;;) {
     const step = await rescueFor(store);
     rescued += step.rescued;
@@ -101,7 +96,7 @@ export async function doom(t: TestStore): Promise<DoomedJob> {
   for (;;) {
     const owner = await register(t.store);
     const [lease] = await takeUpTo(t.store, owner, 1);
-    await t.store.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    await t.store.workers.noteSuspects(owner, { tokens: [lease!.token], alone: true });
     await lapse(t);
     const [doomed] = (await rescueFor(t.store, 100, 2)).doomed;
     if (doomed !== undefined) return doomed;
@@ -110,34 +105,39 @@ export async function doom(t: TestStore): Promise<DoomedJob> {
 
 /** Takes up to `limit` jobs. */
 export function takeUpTo(
-  store: Store,
+  store: ServerStore,
   owner: string,
   limit = 100,
   queues: readonly string[] = ["default"],
 ): Promise<Lease[]> {
-  return store.take({ queues, limit, owner });
+  return store.jobs.take({ queues, limit, owner });
 }
 
 /** Puts jobs into `retry`, due after `delayMs`, by way of a queue and a lease. */
-export async function inRetry(store: Store, owner: string, batch: readonly NewJob[], delayMs: number): Promise<void> {
+export async function inRetry(
+  store: ServerStore,
+  owner: string,
+  batch: readonly NewJob[],
+  delayMs: number,
+): Promise<void> {
   await passThrough(store, owner, batch, (token, payload) => ({ kind: "retry", token, payload, delayMs }));
 }
 
 /** Puts jobs into `dead`, by way of a queue and a lease. */
-export async function inDead(store: Store, owner: string, batch: readonly NewJob[]): Promise<void> {
+export async function inDead(store: ServerStore, owner: string, batch: readonly NewJob[]): Promise<void> {
   await passThrough(store, owner, batch, (token, payload) => ({ kind: "bury", token, payload }));
 }
 
 async function passThrough(
-  store: Store,
+  store: ServerStore,
   owner: string,
   batch: readonly NewJob[],
   settle: (token: string, payload: string) => Outcome,
 ): Promise<void> {
-  await store.enqueue(batch);
+  await store.jobs.enqueue(batch);
   const leases = await takeUpTo(store, owner, batch.length, [...new Set(batch.map((one) => one.queue))]);
   const payloads = new Map(batch.map((one) => [one.jid, one.payload]));
-  await store.settle(
+  await store.jobs.settle(
     owner,
     leases.map((lease) => {
       return settle(lease.token, payloads.get(String(getField(lease.payload, "jid"))) ?? lease.payload);
@@ -154,11 +154,11 @@ export function numbers(things: readonly { readonly payload: string }[]): unknow
 }
 
 /** All entries of a place, by as many pages as it takes. */
-export async function entries(store: StoreAdmin, place: Place, request: PageRequest = {}): Promise<Entry[]> {
+export async function entries(store: Store, place: Place, request: PageRequest = {}): Promise<Entry[]> {
   const all: Entry[] = [];
   let cursor: string | undefined;
   for (;;) {
-    const page = await store.page(place, cursor === undefined ? request : { ...request, cursor });
+    const page = await store.admin.page(place, cursor === undefined ? request : { ...request, cursor });
     all.push(...page.entries);
     if (page.next === undefined) return all;
     cursor = page.next;
@@ -166,7 +166,7 @@ export async function entries(store: StoreAdmin, place: Place, request: PageRequ
 }
 
 /** Which jobs a place has, in its order. */
-export async function numbersIn(store: StoreAdmin, place: Place): Promise<unknown[]> {
+export async function numbersIn(store: Store, place: Place): Promise<unknown[]> {
   return numbers(await entries(store, place));
 }
 

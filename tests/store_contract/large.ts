@@ -29,23 +29,23 @@ export const large: Cases = {
   "take returns at most 4 MiB, in order, and the rest with the next calls": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(largeJobs(1, 10, MB));
+    await t.store.jobs.enqueue(largeJobs(1, 10, MB));
     const taken: Lease[] = [];
     for (let calls = 0; taken.length < 10; calls++) {
       assert(calls < 10, `${taken.length} taken by ${calls} calls`);
       const leases = await takeUpTo(t.store, owner);
       assert(bytesOf(leases) <= MAX_BATCH_BYTES, `${bytesOf(leases)} bytes`);
       taken.push(...leases);
-      assertEquals((await t.store.stats()).leased, taken.length);
+      assertEquals((await t.store.admin.stats()).leased, taken.length);
     }
     assertEquals(numbers(taken), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    assertEquals((await t.store.settle(owner, taken.map(({ token }) => ({ kind: "ack", token })))).lost, []);
+    assertEquals((await t.store.jobs.settle(owner, taken.map(({ token }) => ({ kind: "ack", token })))).lost, []);
   },
 
   "take returns a job that is larger than the bound alone": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1), largeJob(2, MAX_BATCH_BYTES + MB), job(3)]);
+    await t.store.jobs.enqueue([job(1), largeJob(2, MAX_BATCH_BYTES + MB), job(3)]);
     assertEquals(numbers(await takeUpTo(t.store, owner)), [1]);
     assertEquals(numbers(await takeUpTo(t.store, owner)), [2]);
     assertEquals(numbers(await takeUpTo(t.store, owner)), [3]);
@@ -55,7 +55,7 @@ export const large: Cases = {
     await using t = await open();
     const owner = await register(t.store);
     const small = Array.from({ length: 300 }, (_, i) => job(i + 1));
-    await t.store.enqueue([...small, ...largeJobs(301, 306, MB), job(307, { queue: "low" })]);
+    await t.store.jobs.enqueue([...small, ...largeJobs(301, 306, MB), job(307, { queue: "low" })]);
     const taken: Lease[] = [];
     for (let calls = 0; calls < 3; calls++) taken.push(...await takeUpTo(t.store, owner, 1_000, ["default", "low"]));
     assertEquals(numbers(taken), Array.from({ length: 307 }, (_, i) => i + 1));
@@ -63,13 +63,13 @@ export const large: Cases = {
 
   "promote moves large due jobs, earliest first, until none is left": async (open) => {
     await using t = await open();
-    await t.store.enqueue(largeJobs(1, 6, MB).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
-    await t.store.enqueue([largeJob(7, MAX_BATCH_BYTES + MB, { delayMs: HOUR_MS + 60_000 })]);
+    await t.store.jobs.enqueue(largeJobs(1, 6, MB).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
+    await t.store.jobs.enqueue([largeJob(7, MAX_BATCH_BYTES + MB, { delayMs: HOUR_MS + 60_000 })]);
     t.advance(2 * HOUR_MS);
     let moved = 0;
     for (let calls = 0;; calls++) {
       assert(calls < 10, `${moved} moved by ${calls} calls`);
-      const result = await t.store.promote(1_000);
+      const result = await t.store.jobs.promote(1_000);
       moved += result.moved;
       if (result.nextInMs === undefined) break;
       assertEquals(result.nextInMs, 0);
@@ -82,26 +82,26 @@ export const large: Cases = {
     await using t = await open();
     const owner = await register(t.store);
     const all = [...largeJobs(1, 9, MB), largeJob(10, MAX_BATCH_BYTES + MB)];
-    await t.store.enqueue(all);
+    await t.store.jobs.enqueue(all);
     for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, owner)).length;
-    await t.store.enqueue([job(11)]);
+    await t.store.jobs.enqueue([job(11)]);
     await lapse(t);
     assertEquals(await rescueAll(t.store), 10);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    assertEquals((await t.store.stats()).leased, 0);
+    assertEquals((await t.store.admin.stats()).leased, 0);
   },
 
   "a page of large jobs ends early, and the next one continues": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const all = [...largeJobs(1, 6, MB), largeJob(7, MAX_BATCH_BYTES + MB), ...largeJobs(8, 9, MB)];
-    await t.store.enqueue([...all, ...all.map((one) => ({ ...one, delayMs: HOUR_MS }))]);
+    await t.store.jobs.enqueue([...all, ...all.map((one) => ({ ...one, delayMs: HOUR_MS }))]);
     const expected = [1, 2, 3, 4, 5, 6, 7, 8, 9];
     for (const place of [{ in: "queue", queue: "default" }, { in: "scheduled" }, { in: "leased" }] as const) {
       if (place.in === "leased") {
         for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, owner)).length;
       }
-      const first = await t.store.page(place, { limit: 100 });
+      const first = await t.store.admin.page(place, { limit: 100 });
       assert(bytesOf(first.entries) <= MAX_BATCH_BYTES, `${place.in}: ${bytesOf(first.entries)} bytes`);
       const forward = await entries(t.store, place, { limit: 100 });
       const backward = await entries(t.store, place, { limit: 100, reverse: true });
@@ -118,41 +118,41 @@ export const large: Cases = {
 
   "large jobs are edited to the last one": async (open) => {
     await using t = await open();
-    await t.store.enqueue([...largeJobs(1, 9, MB), ...largeJobs(10, 18, MB, { delayMs: HOUR_MS })]);
+    await t.store.jobs.enqueue([...largeJobs(1, 9, MB), ...largeJobs(10, 18, MB, { delayMs: HOUR_MS })]);
     const editAll = async (edit: () => Promise<number>) => {
       let changed = 0;
       for (let step = await edit(); step > 0; step = await edit()) changed += step;
       return changed;
     };
-    assertEquals(await editAll(() => t.store.editSome({ in: "scheduled" }, "requeue", 100)), 9);
-    assertEquals(await editAll(() => t.store.editSome({ in: "queue", queue: "default" }, "kill", 100)), 18);
-    assertEquals(await editAll(() => t.store.editSome({ in: "dead" }, "delete", 100)), 18);
+    assertEquals(await editAll(() => t.store.admin.editSome({ in: "scheduled" }, "requeue", 100)), 9);
+    assertEquals(await editAll(() => t.store.admin.editSome({ in: "queue", queue: "default" }, "kill", 100)), 18);
+    assertEquals(await editAll(() => t.store.admin.editSome({ in: "dead" }, "delete", 100)), 18);
   },
 
   "large jobs are edited by their refs, whatever they come to": async (open) => {
     await using t = await open();
-    await t.store.enqueue([...largeJobs(1, 9, MB), ...largeJobs(10, 18, MB, { delayMs: HOUR_MS })]);
+    await t.store.jobs.enqueue([...largeJobs(1, 9, MB), ...largeJobs(10, 18, MB, { delayMs: HOUR_MS })]);
     const refs = [
       ...await entries(t.store, { in: "queue", queue: "default" }),
       ...await entries(t.store, { in: "scheduled" }),
     ].map(({ ref }) => ref);
-    assertEquals(await t.store.edit(["nonsense", ...refs, ...refs], "kill"), 18);
-    assertEquals((await t.store.stats()).dead, 18);
+    assertEquals(await t.store.admin.edit(["nonsense", ...refs, ...refs], "kill"), 18);
+    assertEquals((await t.store.admin.stats()).dead, 18);
   },
 
   "large records are read to the last one": async (open) => {
     await using t = await open();
     const body = (n: number) => JSON.stringify({ jid: jid(n), text: "x".repeat(MB) });
-    for (let n = 1; n <= 9; n++) await t.store.keepResult({ jid: jid(n), ttlMs: HOUR_MS, body: body(n) });
+    for (let n = 1; n <= 9; n++) await t.store.results.keep({ jid: jid(n), ttlMs: HOUR_MS, body: body(n) });
     const all: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await t.store.results({ limit: 100, ...(cursor !== undefined && { cursor }) });
+      const page = await t.store.results.page({ limit: 100, ...(cursor !== undefined && { cursor }) });
       assert(bytesOf(page.records.map((payload) => ({ payload }))) <= MAX_BATCH_BYTES);
       all.push(...page.records);
       cursor = page.next;
     } while (cursor !== undefined);
     assertEquals(all.map((text) => JSON.parse(text).jid), [9, 8, 7, 6, 5, 4, 3, 2, 1].map(jid));
-    assertEquals((await t.store.searchResults(jid(1), 10)).length, 1);
+    assertEquals((await t.store.results.search(jid(1), 10)).length, 1);
   },
 };

@@ -28,18 +28,18 @@ const ALL = Object.keys(WINDOWS) as MetricsWindow[];
 export const measures: Cases = {
   "nothing at first, and nothing from nothing": async (open) => {
     await using t = await open();
-    await t.store.measure([]);
-    for (const window of ALL) assertEquals(await t.store.measured(window), []);
+    await t.store.metrics.record([]);
+    for (const window of ALL) assertEquals(await t.store.metrics.read(window), []);
   },
 
   "are added up over calls and connections, the class with most jobs first, whatever it is called": async (open) => {
     await using t = await open();
     const other = await t.another();
     const odd = "h|A::B|p-1-2:3 é";
-    await t.store.measure([measurement("Hard", [5, 25, 400_000], 1), measurement(odd, [120])]);
-    await other.measure([measurement("Hard", [19.9, 20]), measurement("Never", [], 2)]);
+    await t.store.metrics.record([measurement("Hard", [5, 25, 400_000], 1), measurement(odd, [120])]);
+    await other.metrics.record([measurement("Hard", [19.9, 20]), measurement("Never", [], 2)]);
     for (const window of ALL) {
-      const [first, second, third, ...more] = await other.measured(window);
+      const [first, second, third, ...more] = await other.metrics.read(window);
       const { series, histogram, ...sums } = first!;
       assertEquals(sums, { class: "Hard", processed: 6, failed: 1, workedMs: 400_070 });
       assertEquals(histogram.flatMap((count, i) => count > 0 ? [[i, count]] : []), [[0, 2], [1, 2], [25, 1]]);
@@ -54,7 +54,7 @@ export const measures: Cases = {
     await using t = await open();
     const names = Array.from({ length: 500 }, (_, i) => `Job${String(i).padStart(3, "0")}`);
     for (let step = 0; step < 10; step++) {
-      await t.store.measure(names.map((name) => measurement(name, [25])));
+      await t.store.metrics.record(names.map((name) => measurement(name, [25])));
       t.advance(HOUR_MS / 6);
     }
     let [turns, isDone] = [0, false];
@@ -64,7 +64,7 @@ export const measures: Cases = {
         turns++;
       }
     })();
-    const all = await t.store.measured("72h");
+    const all = await t.store.metrics.read("72h");
     isDone = true;
     await counting;
     assert(turns >= 3, `${turns} turns`);
@@ -77,14 +77,14 @@ export const measures: Cases = {
 
   "stand in their step of time, and leave each window in turn": async (open) => {
     await using t = await open();
-    await t.store.measure([measurement("Hard", [1])]);
+    await t.store.metrics.record([measurement("Hard", [1])]);
     t.advance(HOUR_MS / 2);
-    await t.store.measure([measurement("Hard", [1, 1])]);
-    const [halfHour] = await t.store.measured("1h");
+    await t.store.metrics.record([measurement("Hard", [1, 1])]);
+    const [halfHour] = await t.store.metrics.read("1h");
     const [earlier, later] = [halfHour!.series.indexOf(1), halfHour!.series.indexOf(2)];
     assert(later >= 58 && later - earlier >= 29 && later - earlier <= 31, `${earlier} ${later}`);
     const seen = async () => {
-      const all = await Promise.all(ALL.map(async (window) => (await t.store.measured(window))[0]?.processed ?? 0));
+      const all = await Promise.all(ALL.map(async (window) => (await t.store.metrics.read(window))[0]?.processed ?? 0));
       return all.join(" ");
     };
     assertEquals(await seen(), "3 3 3");
@@ -99,9 +99,9 @@ export const measures: Cases = {
   "a histogram's number has no end": async (open) => {
     await using t = await open();
     const many = { ...measurement("Hard", [1]), processed: 100_000, histogram: [100_000, ...new Array(25).fill(0)] };
-    await t.store.measure([many]);
-    await t.store.measure([many]);
-    const [{ processed, histogram } = { processed: 0, histogram: [] }] = await t.store.measured("8h");
+    await t.store.metrics.record([many]);
+    await t.store.metrics.record([many]);
+    const [{ processed, histogram } = { processed: 0, histogram: [] }] = await t.store.metrics.read("8h");
     assertEquals([processed, histogram[0]], [200_000, 200_000]);
   },
 };

@@ -13,8 +13,8 @@ const OTHER = "host:1:aaaaaaaaaaaa";
 
 /** A worker that runs a job. */
 async function withJob(t: TestStore, ttlMs = TTL_MS): Promise<void> {
-  await t.store.beat(processRecord(OTHER), ttlMs);
-  await t.store.enqueue([job(1)]);
+  await t.store.workers.heartbeat(processRecord(OTHER), ttlMs);
+  await t.store.jobs.enqueue([job(1)]);
   await takeUpTo(t.store, OTHER);
 }
 
@@ -50,12 +50,12 @@ export const offline: Cases = {
     await register(t.store, RESCUER);
     assertEquals(await rescueFor(t.store), WAITS);
     const fresh = await register(t.store, "host:2:bbbbbbbbbbbb");
-    assertEquals(await t.store.rescue({ owner: fresh, limit: 100, maxRescues: 3 }), WAITS);
+    assertEquals(await t.store.jobs.rescue({ owner: fresh, limit: 100, maxRescues: 3 }), WAITS);
     await pass(t, TTL_MS / 2, RESCUER, fresh);
     await register(t.store, OTHER);
     await pass(t, LAPSE_MS, RESCUER, fresh, OTHER);
     assertEquals(await rescueFor(t.store), NOTHING);
-    assertEquals((await t.store.stats()).leased, 1);
+    assertEquals((await t.store.admin.stats()).leased, 1);
   },
 
   "an outage counts that ends just before the rescuer's own heartbeat lapses": async (open) => {
@@ -78,13 +78,13 @@ export const offline: Cases = {
     t.advance(HOUR_MS);
     const other = await t.another();
     assertEquals(await rescueFor(t.store), WAITS);
-    assertEquals(await other.rescue({ owner: OTHER, limit: 100, maxRescues: 3 }), WAITS);
+    assertEquals(await other.jobs.rescue({ owner: OTHER, limit: 100, maxRescues: 3 }), WAITS);
     await register(t.store, RESCUER);
     assertEquals(await rescueFor(t.store), WAITS);
     await register(t.store, OTHER);
     await pass(t, LAPSE_MS, RESCUER, OTHER);
     assertEquals(await rescueFor(t.store), NOTHING);
-    assertEquals((await t.store.processes()).map(({ alive }) => alive), [true, true]);
+    assertEquals((await t.store.workers.list()).map(({ alive }) => alive), [true, true]);
   },
 
   "a clock that goes back keeps no offline worker alive": async (open) => {
@@ -95,7 +95,7 @@ export const offline: Cases = {
       t.advance(-5 * HOUR_MS);
       await register(t.store, starts);
       await pass(t, LAPSE_MS, starts);
-      assertEquals((await t.store.rescue({ owner: starts, limit: 100, maxRescues: 3 })).rescued, 1, starts);
+      assertEquals((await t.store.jobs.rescue({ owner: starts, limit: 100, maxRescues: 3 })).rescued, 1, starts);
     }
   },
 
@@ -128,7 +128,7 @@ export const offline: Cases = {
 
   "a rescuer with a longer timeout gives others that long": async (open) => {
     await using t = await open();
-    const patient = () => t.store.beat(processRecord(RESCUER), HOUR_MS);
+    const patient = () => t.store.workers.heartbeat(processRecord(RESCUER), HOUR_MS);
     for (let i = 0; i < 5; i++) {
       await patient();
       t.advance(HOUR_MS / 4);

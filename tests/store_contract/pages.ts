@@ -15,7 +15,7 @@ const PLACES: readonly Place[] = [QUEUE, { in: "scheduled" }, { in: "retry" }, {
 export const pages: Cases = {
   "of nothing": async (open) => {
     await using t = await open();
-    for (const place of PLACES) assertEquals(await t.store.page(place), { entries: [] });
+    for (const place of PLACES) assertEquals(await t.store.admin.page(place), { entries: [] });
   },
 
   "queues oldest first, sets earliest first, or the other way round": async (open) => {
@@ -32,9 +32,9 @@ export const pages: Cases = {
     await fill(t, 4);
     for (const place of PLACES.slice(0, 4)) {
       for (const reverse of [false, true]) {
-        const first = await t.store.page(place, { limit: 2, reverse });
+        const first = await t.store.admin.page(place, { limit: 2, reverse });
         assertEquals(numbers(first.entries), reverse ? [4, 3] : [1, 2], place.in);
-        const second = await t.store.page(place, { limit: 2, reverse, cursor: first.next! });
+        const second = await t.store.admin.page(place, { limit: 2, reverse, cursor: first.next! });
         assertEquals(numbers(second.entries), reverse ? [2, 1] : [3, 4], place.in);
         assertEquals(second.next, undefined);
         assertEquals(
@@ -49,7 +49,7 @@ export const pages: Cases = {
     await using t = await open();
     const first = await register(t.store, "host:1:aaaaaaaaaaaa");
     const second = await register(t.store, "host:2:bbbbbbbbbbbb");
-    await t.store.enqueue(jobs(1, 7));
+    await t.store.jobs.enqueue(jobs(1, 7));
     await takeUpTo(t.store, first, 4);
     await takeUpTo(t.store, second, 3);
     const all = await entries(t.store, { in: "leased" }, { limit: 2 });
@@ -59,16 +59,16 @@ export const pages: Cases = {
 
   "25 unless said otherwise": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 30));
-    const page = await t.store.page(QUEUE);
+    await t.store.jobs.enqueue(jobs(1, 30));
+    const page = await t.store.admin.page(QUEUE);
     assertEquals(page.entries.length, 25);
-    assertEquals((await t.store.page(QUEUE, { cursor: page.next! })).entries.length, 5);
+    assertEquals((await t.store.admin.page(QUEUE, { cursor: page.next! })).entries.length, 5);
   },
 
   "those that came with the same due time are all listed": async (open) => {
     await using t = await open();
     const at = Math.round(t.now()) + HOUR_MS;
-    await t.store.enqueue(jobs(1, 10, { at }));
+    await t.store.jobs.enqueue(jobs(1, 10, { at }));
     assertEquals(new Set(await pageByPage(t, { in: "scheduled" }, 3)).size, 10);
   },
 
@@ -76,9 +76,9 @@ export const pages: Cases = {
     await using t = await open();
     await fill(t, 6);
     for (const place of PLACES.slice(0, 4)) {
-      const first = await t.store.page(place, { limit: 3 });
-      await t.store.edit([first.entries[0]!.ref, first.entries[1]!.ref], "delete");
-      const second = await t.store.page(place, { limit: 3, cursor: first.next! });
+      const first = await t.store.admin.page(place, { limit: 3 });
+      await t.store.admin.edit([first.entries[0]!.ref, first.entries[1]!.ref], "delete");
+      const second = await t.store.admin.page(place, { limit: 3, cursor: first.next! });
       // An adapter that counts from the front passes over as many as have gone; it never shows one twice.
       const seen = numbers(second.entries);
       assert(seen.every((n) => [4, 5, 6].includes(n as number)), `${place.in}: ${seen}`);
@@ -103,9 +103,9 @@ export const pages: Cases = {
     for (const cursor of NO_CURSORS) {
       const refused = (page: Promise<unknown>) =>
         assertRejects(() => page, CursorError, `Cursor ${JSON.stringify(cursor)} is none of this list; wanted: `);
-      for (const place of PLACES) await refused(t.store.page(place, { cursor }));
-      await refused(t.store.results({ cursor }));
-      await refused(t.store.acts({ cursor }));
+      for (const place of PLACES) await refused(t.store.admin.page(place, { cursor }));
+      await refused(t.store.results.page({ cursor }));
+      await refused(t.store.audit.page({ cursor }));
     }
   },
 };
@@ -120,14 +120,14 @@ async function fill(t: TestStore, n: number): Promise<void> {
   for (const one of each) {
     await inDead(t.store, owner, [{ ...one, at: 0 }]);
     t.advance(1);
-    await t.store.enqueue([{ ...one, at: 0 }]);
+    await t.store.jobs.enqueue([{ ...one, at: 0 }]);
     const [lease] = await takeUpTo(t.store, owner, 1, ["fill"]);
     const delayMs = one.at - t.now();
-    await t.store.settle(owner, [{ kind: "retry", token: lease!.token, delayMs, payload: one.payload }]);
+    await t.store.jobs.settle(owner, [{ kind: "retry", token: lease!.token, delayMs, payload: one.payload }]);
   }
-  await t.store.enqueue(each);
-  await t.store.enqueue(jobs(1, n));
-  await t.store.enqueue(jobs(1, n, { queue: "leased" }));
+  await t.store.jobs.enqueue(each);
+  await t.store.jobs.enqueue(jobs(1, n));
+  await t.store.jobs.enqueue(jobs(1, n, { queue: "leased" }));
   await takeUpTo(t.store, owner, n, ["leased"]);
 }
 

@@ -22,13 +22,13 @@ import {
 export const promote: Cases = {
   "what is due goes to its queue, with the time; what is not stays": async (open) => {
     await using t = await open();
-    await t.store.enqueue([
+    await t.store.jobs.enqueue([
       job(1, { delayMs: HOUR_MS, queue: "mail" }),
       job(2, { delayMs: 2 * HOUR_MS }),
       job(3, { delayMs: 4 * HOUR_MS }),
     ]);
     t.advance(3 * HOUR_MS);
-    const { moved, buried, nextInMs } = await t.store.promote(10);
+    const { moved, buried, nextInMs } = await t.store.jobs.promote(10);
     assertEquals([moved, buried], [2, 0]);
     assertAlmostEquals(nextInMs!, HOUR_MS, SLACK_MS);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [2]);
@@ -40,24 +40,24 @@ export const promote: Cases = {
 
   "nothing due: nothing moves, and it says when": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.promote(10), { moved: 0, buried: 0, nextInMs: undefined });
-    await t.store.enqueue([job(1, { delayMs: HOUR_MS })]);
-    const { moved, nextInMs } = await t.store.promote(10);
+    assertEquals(await t.store.jobs.promote(10), { moved: 0, buried: 0, nextInMs: undefined });
+    await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS })]);
+    const { moved, nextInMs } = await t.store.jobs.promote(10);
     assertEquals(moved, 0);
     assertAlmostEquals(nextInMs!, HOUR_MS, SLACK_MS);
     t.advance(nextInMs!);
-    assertEquals(await t.store.promote(10), { moved: 1, buried: 0, nextInMs: undefined });
+    assertEquals(await t.store.jobs.promote(10), { moved: 1, buried: 0, nextInMs: undefined });
   },
 
   "retry and scheduled together, earliest first, to the back of the queue": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await inRetry(t.store, owner, [job(2), job(4)], 2 * HOUR_MS);
-    await t.store.enqueue([job(3, { delayMs: 2.5 * HOUR_MS }), job(1, { delayMs: HOUR_MS })]);
+    await t.store.jobs.enqueue([job(3, { delayMs: 2.5 * HOUR_MS }), job(1, { delayMs: HOUR_MS })]);
     t.advance(4 * HOUR_MS);
-    await t.store.enqueue([job(0)]);
-    assertEquals((await t.store.promote(1)).moved, 1);
-    assertEquals((await t.store.promote(10)).moved, 3);
+    await t.store.jobs.enqueue([job(0)]);
+    assertEquals((await t.store.jobs.promote(1)).moved, 1);
+    assertEquals((await t.store.jobs.promote(10)).moved, 3);
     const [first, second, ...rest] = await numbersIn(t.store, { in: "queue", queue: "default" });
     assertEquals([first, second], [0, 1]);
     // 2 and 4 were due at the same moment.
@@ -69,35 +69,35 @@ export const promote: Cases = {
     const owner = await register(t.store);
     await inRetry(t.store, owner, [job(1)], HOUR_MS);
     await inRetry(t.store, owner, [job(4)], 4 * HOUR_MS);
-    await t.store.enqueue([job(3, { delayMs: 3 * HOUR_MS }), job(2, { delayMs: 2 * HOUR_MS })]);
+    await t.store.jobs.enqueue([job(3, { delayMs: 3 * HOUR_MS }), job(2, { delayMs: 2 * HOUR_MS })]);
     t.advance(5 * HOUR_MS);
     for (const n of [1, 2, 3, 4]) {
-      await t.store.promote(1);
+      await t.store.jobs.promote(1);
       assertEquals((await numbersIn(t.store, { in: "queue", queue: "default" })).at(-1), n);
     }
   },
 
   "at most so many in one step, and 0 as long as some are due": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 5).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
-    await t.store.enqueue([job(6, { delayMs: 48 * HOUR_MS })]);
+    await t.store.jobs.enqueue(jobs(1, 5).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
+    await t.store.jobs.enqueue([job(6, { delayMs: 48 * HOUR_MS })]);
     t.advance(24 * HOUR_MS);
-    assertEquals(await t.store.promote(2), { moved: 2, buried: 0, nextInMs: 0 });
-    assertEquals(await t.store.promote(2), { moved: 2, buried: 0, nextInMs: 0 });
-    assertEquals((await t.store.promote(2)).moved, 1);
+    assertEquals(await t.store.jobs.promote(2), { moved: 2, buried: 0, nextInMs: 0 });
+    assertEquals(await t.store.jobs.promote(2), { moved: 2, buried: 0, nextInMs: 0 });
+    assertEquals((await t.store.jobs.promote(2)).moved, 1);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2, 3, 4, 5]);
   },
 
   "a retried job goes to the queue that its payload names": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1), job(2)]);
+    await t.store.jobs.enqueue([job(1), job(2)]);
     const [a, b] = await takeUpTo(t.store, owner);
-    await t.store.settle(owner, [
+    await t.store.jobs.settle(owner, [
       { kind: "retry", token: a!.token, delayMs: 0, payload: setFields(job(1).payload, { queue: '"slow"' }) },
       { kind: "retry", token: b!.token, delayMs: 0, payload: setFields(job(2).payload, { queue: undefined }) },
     ]);
-    assertEquals((await t.store.promote(10)).moved, 2);
+    assertEquals((await t.store.jobs.promote(10)).moved, 2);
     assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["slow"])), [1]);
     assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["default"])), [2]);
   },
@@ -105,25 +105,25 @@ export const promote: Cases = {
   "however many promote at once, each job moves once": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await t.store.enqueue(jobs(1, 200).map((one, i) => ({ ...one, delayMs: HOUR_MS + i })));
+    await t.store.jobs.enqueue(jobs(1, 200).map((one, i) => ({ ...one, delayMs: HOUR_MS + i })));
     t.advance(2 * HOUR_MS);
-    const results = await Promise.all([t.store, other, t.store, other].map((store) => store.promote(100)));
+    const results = await Promise.all([t.store, other, t.store, other].map((store) => store.jobs.promote(100)));
     assertEquals(results.reduce((sum, { moved }) => sum + moved, 0), 200);
     assertEquals((await numbersIn(t.store, { in: "queue", queue: "default" })).length, 200);
-    assertEquals((await t.store.stats()).scheduled, 0);
+    assertEquals((await t.store.admin.stats()).scheduled, 0);
   },
 
   "one that is not readable goes to dead, as it is": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const texts = ["{not json", "[1]", '"x"'];
-    await t.store.enqueue(jobs(1, 4));
+    await t.store.jobs.enqueue(jobs(1, 4));
     const leases = await takeUpTo(t.store, owner);
-    await t.store.settle(
+    await t.store.jobs.settle(
       owner,
       leases.map(({ token, payload }, i) => ({ kind: "retry", token, delayMs: 0, payload: texts[i] ?? payload })),
     );
-    assertEquals(await t.store.promote(10), { moved: 1, buried: 3, nextInMs: undefined });
+    assertEquals(await t.store.jobs.promote(10), { moved: 1, buried: 3, nextInMs: undefined });
     assertEquals((await entries(t.store, { in: "dead" })).map((entry) => entry.payload).sort(), [...texts].sort());
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [4]);
   },

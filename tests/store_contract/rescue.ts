@@ -5,7 +5,6 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { getField, setFields } from "../../src/job/raw.ts";
-import type { StoreAdmin } from "../../src/store/admin/admin.ts";
 import type { RunningSuspects } from "../../src/job/suspicion.ts";
 import type { RescueResult } from "../../src/store/port/jobs.ts";
 import type { Cases, TestStore } from "./harness.ts";
@@ -24,6 +23,7 @@ import {
   takeUpTo,
   TTL_MS,
 } from "./jobs.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const NOTHING = { rescued: 0, doomed: [], owners: [], more: false, waits: false };
 const QUEUE = { in: "queue", queue: "default" } as const;
@@ -32,7 +32,7 @@ export const rescue: Cases = {
   "leases of a process that did not beat in time are at the front of their queues, in their order": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([...jobs(1, 6), job(10, { queue: "mail" }), job(11, { queue: "mail" })]);
+    await t.store.jobs.enqueue([...jobs(1, 6), job(10, { queue: "mail" }), job(11, { queue: "mail" })]);
     await takeUpTo(t.store, owner, 2);
     await takeUpTo(t.store, owner, 2);
     await takeUpTo(t.store, owner, 1, ["mail"]);
@@ -40,7 +40,7 @@ export const rescue: Cases = {
     assertEquals(await rescueFor(t.store), { ...NOTHING, rescued: 5, owners: [owner] });
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2, 3, 4, 5, 6]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [10, 11]);
-    const { leased, processes } = await t.store.stats();
+    const { leased, processes } = await t.store.admin.stats();
     assertEquals([leased, processes], [0, 1]);
     assertEquals(await workers(t.store), [RESCUER]);
   },
@@ -48,7 +48,7 @@ export const rescue: Cases = {
   "each is a suspect from then on, and nothing else is touched": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1), job(2, { payload: setFields(job(2).payload, { suspected: "1" }) })]);
+    await t.store.jobs.enqueue([job(1), job(2, { payload: setFields(job(2).payload, { suspected: "1" }) })]);
     const stored = await takeUpTo(t.store, owner);
     await lapse(t);
     await rescueFor(t.store);
@@ -62,7 +62,7 @@ export const rescue: Cases = {
   "a live process keeps its leases": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     await takeUpTo(t.store, owner);
     await lapse(t);
     await register(t.store, owner);
@@ -72,7 +72,7 @@ export const rescue: Cases = {
 
   "the job that a worker ran alone is to blame, and its neighbours are not": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(1, 3));
     await dieWith(t, () => undefined);
     for (const counts of [1, 2]) {
       await dieWith(t, ([, poison]) => ({ tokens: [poison!], alone: true }));
@@ -89,7 +89,7 @@ export const rescue: Cases = {
 
   "suspects that ran together, or beside others, are all suspected more": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(1, 3));
     await dieWith(t, () => undefined);
     await dieWith(t, ([a, b]) => ({ tokens: [a!, b!], alone: true }));
     assertEquals(await countsIn(t.store), [[2, undefined], [2, undefined], [1, undefined]]);
@@ -99,13 +99,13 @@ export const rescue: Cases = {
 
   "a suspect that had ended is not to blame, nor what was noted before": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(1, 3));
     await dieWith(t, () => undefined);
     const owner = await register(t.store);
     const [a, b] = (await takeUpTo(t.store, owner)).map(({ token }) => token);
-    await t.store.noteSuspects(owner, { tokens: [a!], alone: false });
-    await t.store.noteSuspects(owner, { tokens: [a!, b!], alone: true });
-    await t.store.settle(owner, [{ kind: "ack", token: a! }]);
+    await t.store.workers.noteSuspects(owner, { tokens: [a!], alone: false });
+    await t.store.workers.noteSuspects(owner, { tokens: [a!, b!], alone: true });
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: a! }]);
     await lapse(t);
     await rescueFor(t.store);
     assertEquals(await countsIn(t.store), [[1, 1], [1, undefined]]);
@@ -113,12 +113,12 @@ export const rescue: Cases = {
 
   "who is to blame is the same in every step of a rescue": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 6));
+    await t.store.jobs.enqueue(jobs(1, 6));
     await dieWith(t, () => undefined);
     const owner = await register(t.store);
     const tokens = (await takeUpTo(t.store, owner)).map(({ token }) => token);
     // One of them is in the first step, on any store, and one in the last.
-    await t.store.noteSuspects(owner, { tokens: [tokens[0]!, tokens[5]!], alone: true });
+    await t.store.workers.noteSuspects(owner, { tokens: [tokens[0]!, tokens[5]!], alone: true });
     await lapse(t);
     for (let steps = 1; (await rescueFor(t.store, 2)).more; steps++) assert(steps < 4);
     assertEquals((await countsIn(t.store)).map(([suspected]) => suspected), [2, 1, 1, 1, 1, 2]);
@@ -126,19 +126,19 @@ export const rescue: Cases = {
 
   "a worker that beats again is judged anew when it dies": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 2));
+    await t.store.jobs.enqueue(jobs(1, 2));
     await dieWith(t, () => undefined);
     const owner = await register(t.store);
     const tokens = (await takeUpTo(t.store, owner)).map(({ token }) => token);
-    await t.store.noteSuspects(owner, { tokens, alone: true });
+    await t.store.workers.noteSuspects(owner, { tokens, alone: true });
     await lapse(t);
     await rescueFor(t.store, 1);
     await register(t.store, owner);
-    const kept = await t.store.held(owner, tokens);
+    const kept = await t.store.jobs.stillLeased(owner, tokens);
     assertEquals(kept.length, 1);
-    await t.store.settle(owner, [{ kind: "ack", token: kept[0]! }]);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: kept[0]! }]);
     const [again] = await takeUpTo(t.store, owner);
-    await t.store.noteSuspects(owner, { tokens: [kept[0]!, again!.token], alone: true });
+    await t.store.workers.noteSuspects(owner, { tokens: [kept[0]!, again!.token], alone: true });
     await lapse(t);
     await rescueFor(t.store);
     assertEquals(await countsIn(t.store), [[2, 1]]);
@@ -146,12 +146,12 @@ export const rescue: Cases = {
 
   "a doomed job stays a lease until it is settled for its worker, and is named until then": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     await dieWith(t, () => undefined);
     const owner = await register(t.store);
     const [lease] = await takeUpTo(t.store, owner);
-    await t.store.noteSuspects(owner, { tokens: [lease!.token], alone: true });
-    await t.store.noteDeath(owner, "killed by signal 9 (SIGKILL)");
+    await t.store.workers.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    await t.store.workers.noteDeath(owner, "killed by signal 9 (SIGKILL)");
     await lapse(t);
     for (let i = 0; i < 2; i++) {
       const { doomed, more } = await rescueFor(t.store, 100, 1);
@@ -159,39 +159,39 @@ export const rescue: Cases = {
       assertEquals(more, false);
     }
     const outcome = { kind: "bury", token: lease!.token, payload: '{"class":"HardJob","args":[1]}' } as const;
-    const settled = [await t.store.settle(owner, [outcome]), await t.store.settle(owner, [outcome])];
+    const settled = [await t.store.jobs.settle(owner, [outcome]), await t.store.jobs.settle(owner, [outcome])];
     assertEquals(settled.map(({ lost }) => lost), [[], [lease!.token]]);
     assertEquals((await entries(t.store, { in: "dead" })).map(({ payload }) => payload), [outcome.payload]);
     assertEquals((await rescueFor(t.store)).owners, [owner]);
     assertEquals(await workers(t.store), [RESCUER]);
-    const { failed, leased } = await t.store.stats();
+    const { failed, leased } = await t.store.admin.stats();
     assertEquals([failed, leased], [1, 0]);
   },
 
   "a worker that lives after all is told that a doomed job may be lost": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     await dieWith(t, () => undefined);
     const owner = await register(t.store);
     const [lease] = await takeUpTo(t.store, owner);
-    await t.store.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    await t.store.workers.noteSuspects(owner, { tokens: [lease!.token], alone: true });
     await lapse(t);
     assertEquals((await rescueFor(t.store, 100, 1)).doomed.length, 1);
-    assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, true);
-    assertEquals(await t.store.held(owner, [lease!.token]), [lease!.token]);
+    assertEquals((await t.store.workers.heartbeat(processRecord(owner), TTL_MS)).lapsed, true);
+    assertEquals(await t.store.jobs.stillLeased(owner, [lease!.token]), [lease!.token]);
     assertEquals((await rescueFor(t.store, 100, 1)).doomed, []);
-    assertEquals((await t.store.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
+    assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 
   "how a worker ended is no longer true when it beats; of one that is forgotten nothing is noted": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.noteDeath(owner, "exited with code 1");
+    await t.store.workers.noteDeath(owner, "exited with code 1");
     await register(t.store, owner);
-    await t.store.enqueue([job(1, { payload: setFields(job(1).payload, { suspected: "1" }) })]);
+    await t.store.jobs.enqueue([job(1, { payload: setFields(job(1).payload, { suspected: "1" }) })]);
     const [lease] = await takeUpTo(t.store, owner);
-    await t.store.noteSuspects(owner, { tokens: [lease!.token], alone: true });
-    await t.store.noteDeath("host:9:dddddddddddd", "exited with code 1");
+    await t.store.workers.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    await t.store.workers.noteDeath("host:9:dddddddddddd", "exited with code 1");
     await lapse(t);
     const { doomed } = await rescueFor(t.store, 100, 1);
     assertEquals(doomed.map(({ ended }) => ended), [undefined]);
@@ -207,14 +207,14 @@ export const rescue: Cases = {
     const { rescued, doomed } = await rescueFor(t.store);
     assertEquals([rescued, doomed.map(({ deaths }) => deaths)], [0, [0, 0]]);
     assertEquals(doomed.map(({ payload }) => payload).sort(), ["[]", "{not json"]);
-    await t.store.settle(owner, doomed.map(({ token, payload }) => ({ kind: "bury", token, payload })));
+    await t.store.jobs.settle(owner, doomed.map(({ token, payload }) => ({ kind: "bury", token, payload })));
     assertEquals((await entries(t.store, { in: "dead" })).map((entry) => entry.payload).sort(), ["[]", "{not json"]);
   },
 
   "in many steps the order is the same": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 8));
+    await t.store.jobs.enqueue(jobs(1, 8));
     await takeUpTo(t.store, owner, 7);
     await lapse(t);
     let rescued = 0;
@@ -228,7 +228,7 @@ export const rescue: Cases = {
     await rescueFor(t.store, 3, 3);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2, 3, 4, 5, 6, 7, 8]);
     assertEquals([...owners], [owner]);
-    assertEquals((await t.store.stats()).leased, 0);
+    assertEquals((await t.store.admin.stats()).leased, 0);
   },
 
   "the leases of several dead processes": async (open) => {
@@ -236,7 +236,7 @@ export const rescue: Cases = {
     const first = await register(t.store, "host:1:aaaaaaaaaaaa");
     const second = await register(t.store, "host:2:bbbbbbbbbbbb");
     const idle = await register(t.store, "host:3:cccccccccccc");
-    await t.store.enqueue(jobs(1, 4));
+    await t.store.jobs.enqueue(jobs(1, 4));
     await takeUpTo(t.store, first, 2);
     await takeUpTo(t.store, second, 2);
     await lapse(t);
@@ -251,7 +251,7 @@ export const rescue: Cases = {
   "a process that took after it had been forgotten is no one's blind spot": async (open) => {
     await using t = await open();
     const frozen = await register(t.store);
-    await t.store.enqueue(jobs(1, 2));
+    await t.store.jobs.enqueue(jobs(1, 2));
     await lapse(t);
     assertEquals((await rescueFor(t.store)).owners, [frozen]);
     await takeUpTo(t.store, frozen);
@@ -265,7 +265,7 @@ export const rescue: Cases = {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 50));
+    await t.store.jobs.enqueue(jobs(1, 50));
     await takeUpTo(t.store, owner);
     await lapse(t);
     const steps = await Promise.all([rescueFor(t.store), rescueFor(other)]);
@@ -277,33 +277,35 @@ export const rescue: Cases = {
   "deregister gives back to the front, in order, and counts no rescue": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 4));
+    await t.store.jobs.enqueue(jobs(1, 4));
     const leases = await takeUpTo(t.store, owner, 3);
-    await t.store.settle(owner, [{ kind: "ack", token: leases[1]!.token }]);
-    await t.store.deregister(owner);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: leases[1]!.token }]);
+    await t.store.workers.deregister(owner);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 3, 4]);
     assertEquals((await entries(t.store, QUEUE))[0]!.payload, leases[0]!.payload);
-    assertEquals(await t.store.processes(), []);
-    assertEquals((await t.store.settle(owner, [{ kind: "ack", token: leases[0]!.token }])).lost, [leases[0]!.token]);
+    assertEquals(await t.store.workers.list(), []);
+    assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: leases[0]!.token }])).lost, [
+      leases[0]!.token,
+    ]);
   },
 
   "deregister leaves the leases of others alone": async (open) => {
     await using t = await open();
     const owner = await register(t.store, "host:1:aaaaaaaaaaaa");
     const other = await register(t.store, "host:2:bbbbbbbbbbbb");
-    await t.store.enqueue(jobs(1, 2));
+    await t.store.jobs.enqueue(jobs(1, 2));
     await takeUpTo(t.store, owner, 1);
     const [lease] = await takeUpTo(t.store, other, 1);
-    await t.store.deregister(owner);
-    await t.store.deregister("host:9:never0was0000");
+    await t.store.workers.deregister(owner);
+    await t.store.workers.deregister("host:9:never0was0000");
     assertEquals(numbers(await entries(t.store, { in: "leased" })), [2]);
-    assertEquals((await t.store.settle(other, [{ kind: "ack", token: lease!.token }])).lost, []);
+    assertEquals((await t.store.jobs.settle(other, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 };
 
 /** The workers that the store knows. */
-async function workers(store: StoreAdmin): Promise<string[]> {
-  return (await store.processes()).map(({ identity }) => identity);
+async function workers(store: Store): Promise<string[]> {
+  return (await store.workers.list()).map(({ identity }) => identity);
 }
 
 /** A worker takes everything, notes which suspects it runs, and dies; what the rescue then says. */
@@ -313,7 +315,7 @@ async function dieWith(
 ): Promise<RescueResult> {
   const owner = await register(t.store, `host:1:${crypto.randomUUID().slice(-12)}`);
   const running = runs((await takeUpTo(t.store, owner)).map(({ token }) => token));
-  if (running) await t.store.noteSuspects(owner, running);
+  if (running) await t.store.workers.noteSuspects(owner, running);
   await lapse(t);
   const result = await rescueFor(t.store);
   assertEquals(result.owners, [owner]);
@@ -321,7 +323,7 @@ async function dieWith(
 }
 
 /** How often each queued job was suspected and blamed. */
-async function countsIn(store: StoreAdmin): Promise<[suspected: unknown, rescues: unknown][]> {
+async function countsIn(store: Store): Promise<[suspected: unknown, rescues: unknown][]> {
   const queued = await entries(store, QUEUE);
   return queued.map(({ payload }) => [getField(payload, "suspected"), getField(payload, "rescues")]);
 }

@@ -5,19 +5,19 @@
  */
 import { assertEquals } from "@std/assert";
 import type { NewRecord } from "../../src/store/port/results.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS, job, register, takeUpTo } from "./jobs.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 function record(n: number, ttlMs = HOUR_MS): NewRecord {
   return { jid: job(n).jid, ttlMs, body: `{"n":${n},"state":"done"}` };
 }
 
-async function settleWith(store: OpenStore, ...records: NewRecord[]): Promise<void> {
+async function settleWith(store: Store, ...records: NewRecord[]): Promise<void> {
   const owner = await register(store);
-  await store.enqueue(records.map((_, i) => job(1_000 + i)));
+  await store.jobs.enqueue(records.map((_, i) => job(1_000 + i)));
   const leases = await takeUpTo(store, owner);
-  await store.settle(owner, records.map((record, i) => ({ kind: "ack", token: leases[i]!.token, record })));
+  await store.jobs.settle(owner, records.map((record, i) => ({ kind: "ack", token: leases[i]!.token, record })));
 }
 
 /** A wait that nothing ends but its result. */
@@ -27,49 +27,49 @@ export const results: Cases = {
   "a record is there when its lease has ended, and a job without one leaves none": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1));
-    assertEquals(await t.store.result(job(1).jid), record(1).body);
-    assertEquals(await t.store.result(job(2).jid), undefined);
+    assertEquals(await t.store.results.get(job(1).jid), record(1).body);
+    assertEquals(await t.store.results.get(job(2).jid), undefined);
   },
 
   "discard and bury leave records, too": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1), job(2)]);
+    await t.store.jobs.enqueue([job(1), job(2)]);
     const [first, second] = await takeUpTo(t.store, owner);
-    await t.store.settle(owner, [
+    await t.store.jobs.settle(owner, [
       { kind: "discard", token: first!.token, record: record(1) },
       { kind: "bury", token: second!.token, payload: job(2).payload, record: record(2) },
     ]);
-    assertEquals(await t.store.result(job(1).jid), record(1).body);
-    assertEquals(await t.store.result(job(2).jid), record(2).body);
-    assertEquals((await t.store.stats()).dead, 1);
+    assertEquals(await t.store.results.get(job(1).jid), record(1).body);
+    assertEquals(await t.store.results.get(job(2).jid), record(2).body);
+    assertEquals((await t.store.admin.stats()).dead, 1);
   },
 
   "an outcome whose token is lost leaves no record": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(t.store, owner);
-    await t.store.settle(owner, [{ kind: "release", token: lease!.token }]);
-    await t.store.settle(owner, [{ kind: "ack", token: lease!.token, record: record(1) }]);
-    assertEquals(await t.store.result(job(1).jid), undefined);
+    await t.store.jobs.settle(owner, [{ kind: "release", token: lease!.token }]);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token, record: record(1) }]);
+    assertEquals(await t.store.results.get(job(1).jid), undefined);
   },
 
   "records go when their time is over; one without a time stays": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1), record(2, Infinity));
     t.advance(HOUR_MS + SLACK_MS);
-    assertEquals(await t.store.result(job(1).jid), undefined);
-    assertEquals(await t.store.result(job(2).jid), record(2).body);
-    assertEquals((await t.store.results()).records, [record(2).body]);
+    assertEquals(await t.store.results.get(job(1).jid), undefined);
+    assertEquals(await t.store.results.get(job(2).jid), record(2).body);
+    assertEquals((await t.store.results.page()).records, [record(2).body]);
   },
 
   "a job's later record takes the place of its earlier one": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1), record(2));
-    await t.store.keepResult({ ...record(1), body: '{"again":true}' });
-    assertEquals(await t.store.result(job(1).jid), '{"again":true}');
-    assertEquals((await t.store.results()).records, ['{"again":true}', record(2).body]);
+    await t.store.results.keep({ ...record(1), body: '{"again":true}' });
+    assertEquals(await t.store.results.get(job(1).jid), '{"again":true}');
+    assertEquals((await t.store.results.page()).records, ['{"again":true}', record(2).body]);
   },
 
   "pages show every record once, the latest first": async (open) => {
@@ -79,7 +79,7 @@ export const results: Cases = {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await t.store.results({ limit: 10, ...(cursor !== undefined && { cursor }) });
+      const page = await t.store.results.page({ limit: 10, ...(cursor !== undefined && { cursor }) });
       seen.push(...page.records);
       cursor = page.next;
     } while (cursor !== undefined);
@@ -92,60 +92,60 @@ export const results: Cases = {
       t.store,
       ...[1, 2, 3].map((n) => ({ ...record(n), body: `{"class":"${n === 2 ? "Red" : "BLUE"}"}` })),
     );
-    assertEquals(await t.store.searchResults("red", 10), ['{"class":"Red"}']);
-    assertEquals((await t.store.searchResults("blue", 1)).length, 1);
-    assertEquals((await t.store.searchResults("blue", 10)).length, 2);
+    assertEquals(await t.store.results.search("red", 10), ['{"class":"Red"}']);
+    assertEquals((await t.store.results.search("blue", 1)).length, 1);
+    assertEquals((await t.store.results.search("blue", 10)).length, 2);
   },
 
   "a wait ends with the record: one there before, one to come, one from another connection": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1));
-    assertEquals(await t.store.waitForResult(job(1).jid, NEVER), record(1).body);
+    assertEquals(await t.store.results.wait(job(1).jid, NEVER), record(1).body);
     const other = await t.another();
-    const waits = [t.store, other].map((store) => store.waitForResult(job(2).jid, NEVER));
-    await other.keepResult(record(3));
-    await other.keepResult(record(2));
+    const waits = [t.store, other].map((store) => store.results.wait(job(2).jid, NEVER));
+    await other.results.keep(record(3));
+    await other.results.keep(record(2));
     assertEquals(await Promise.all(waits), [record(2).body, record(2).body]);
   },
 
   "the record of one that waits is kept in the step that deletes it, or not at all": async (open) => {
     await using t = await open();
     const unique = { unique: { key: "k", ttlMs: HOUR_MS } };
-    await t.store.enqueue([job(1, unique), job(2, { delayMs: HOUR_MS }), job(3)]);
+    await t.store.jobs.enqueue([job(1, unique), job(2, { delayMs: HOUR_MS }), job(3)]);
     for (const n of [1, 2]) {
-      const [entry] = await t.store.find(job(n).jid);
-      assertEquals(await t.store.keepResult(record(n), entry!.ref), true);
-      assertEquals(await t.store.find(job(n).jid), []);
-      assertEquals(await t.store.result(job(n).jid), record(n).body);
-      assertEquals(await t.store.keepResult({ ...record(n), body: "{}" }, entry!.ref), false);
-      assertEquals(await t.store.result(job(n).jid), record(n).body);
+      const [entry] = await t.store.admin.find([job(n).jid]);
+      assertEquals(await t.store.results.keep(record(n), entry!.ref), true);
+      assertEquals(await t.store.admin.find([job(n).jid]), []);
+      assertEquals(await t.store.results.get(job(n).jid), record(n).body);
+      assertEquals(await t.store.results.keep({ ...record(n), body: "{}" }, entry!.ref), false);
+      assertEquals(await t.store.results.get(job(n).jid), record(n).body);
     }
-    const [again] = await t.store.enqueue([job(4, unique)]);
+    const [again] = await t.store.jobs.enqueue([job(4, unique)]);
     assertEquals(again, { stored: true }, "its unique lock is let go");
     // One that was taken meanwhile is not where its ref says.
-    const [entry] = await t.store.find(job(3).jid);
+    const [entry] = await t.store.admin.find([job(3).jid]);
     const owner = await register(t.store);
     await takeUpTo(t.store, owner);
-    assertEquals(await t.store.keepResult(record(3), entry!.ref), false);
-    assertEquals(await t.store.keepResult(record(3), (await t.store.find(job(3).jid))[0]!.ref), false);
-    assertEquals(await t.store.keepResult(record(3), "no ref"), false);
-    assertEquals(await t.store.result(job(3).jid), undefined);
+    assertEquals(await t.store.results.keep(record(3), entry!.ref), false);
+    assertEquals(await t.store.results.keep(record(3), (await t.store.admin.find([job(3).jid]))[0]!.ref), false);
+    assertEquals(await t.store.results.keep(record(3), "no ref"), false);
+    assertEquals(await t.store.results.get(job(3).jid), undefined);
   },
 
   "of two who cancel one that waits at once, one keeps the record": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1)]);
-    const [entry] = await t.store.find(job(1).jid);
+    await t.store.jobs.enqueue([job(1)]);
+    const [entry] = await t.store.admin.find([job(1).jid]);
     const bodies = ['{"by":1}', '{"by":2}'];
-    const kept = await Promise.all(bodies.map((body) => t.store.keepResult({ ...record(1), body }, entry!.ref)));
+    const kept = await Promise.all(bodies.map((body) => t.store.results.keep({ ...record(1), body }, entry!.ref)));
     assertEquals(kept.filter(Boolean).length, 1);
-    assertEquals(await t.store.result(job(1).jid), bodies[kept.indexOf(true)]);
+    assertEquals(await t.store.results.get(job(1).jid), bodies[kept.indexOf(true)]);
   },
 
   "a wait that is aborted ends with nothing": async (open) => {
     await using t = await open();
     const abort = new AbortController();
-    const wait = t.store.waitForResult(job(1).jid, abort.signal);
+    const wait = t.store.results.wait(job(1).jid, abort.signal);
     abort.abort();
     assertEquals(await wait, undefined);
   },

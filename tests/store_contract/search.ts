@@ -14,50 +14,50 @@ export const search: Cases = {
     await using t = await open();
     await everywhere(t, (n) => job(n));
     for (const [n, where] of ["leased", "retry", "dead", "scheduled", "queue"].entries()) {
-      const found = await t.store.find(jid(n));
+      const found = await t.store.admin.find([jid(n)]);
       assertEquals(numbers(found), [n]);
       assertEquals(found[0]!.place.in, where);
     }
-    assertEquals(await t.store.find(jid(77)), []);
+    assertEquals(await t.store.admin.find([jid(77)]), []);
   },
 
   "how many of its queue are taken before one, up to a bound": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(100, { queue: "other" }), ...jobs(1, 5), job(6, { delayMs: HOUR_MS })]);
-    const refs = await Promise.all([1, 4, 6].map(async (n) => (await t.store.find(jid(n)))[0]!.ref));
-    const before = (most: number) => Promise.all(refs.map((ref) => t.store.before(ref, most)));
+    await t.store.jobs.enqueue([job(100, { queue: "other" }), ...jobs(1, 5), job(6, { delayMs: HOUR_MS })]);
+    const refs = await Promise.all([1, 4, 6].map(async (n) => (await t.store.admin.find([jid(n)]))[0]!.ref));
+    const before = (most: number) => Promise.all(refs.map((ref) => t.store.admin.position(ref, most)));
     assertEquals(await before(10), [0, 3, undefined]);
     assertEquals(await before(2), [0, 2, undefined]);
     await takeUpTo(t.store, owner, 2);
     assertEquals(await before(10), [undefined, 1, undefined]);
-    assertEquals(await t.store.before("nonsense", 10), undefined);
+    assertEquals(await t.store.admin.position("nonsense", 10), undefined);
   },
 
   "by jid, no longer when the job is done": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(t.store, owner);
-    await t.store.settle(owner, [{ kind: "ack", token: lease!.token }]);
-    assertEquals(await t.store.find(jid(1)), []);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    assertEquals(await t.store.admin.find([jid(1)]), []);
   },
 
   "by jid, all that have it": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1), job(1, { queue: "other" })]);
-    assertEquals((await t.store.find(jid(1))).length, 2);
+    await t.store.jobs.enqueue([job(1), job(1, { queue: "other" })]);
+    assertEquals((await t.store.admin.find([jid(1)])).length, 2);
   },
 
   "by jid, several at once, few or many, each once": async (open) => {
     await using t = await open();
     await everywhere(t, (n) => job(n));
-    await t.store.enqueue([job(50), job(51)]);
+    await t.store.jobs.enqueue([job(50), job(51)]);
     await t.pushRaw("default", `{"class":"HardJob","args":[60],"jid":"__pr\\u006fto__"}`);
     const few = [jid(0), jid(2), jid(77), "__proto__", jid(0)];
-    assertEquals(numbers(await t.store.findAll(few)).sort(), [0, 2, 60]);
+    assertEquals(numbers(await t.store.admin.find(few)).sort(), [0, 2, 60]);
     const many = [...Array.from({ length: 60 }, (_, n) => jid(n)), "__proto__"];
-    assertEquals(numbers(await t.store.findAll(many)).sort((a, b) => Number(a) - Number(b)), [
+    assertEquals(numbers(await t.store.admin.find(many)).sort((a, b) => Number(a) - Number(b)), [
       0,
       1,
       2,
@@ -67,13 +67,13 @@ export const search: Cases = {
       51,
       60,
     ]);
-    assertEquals(await t.store.findAll([]), []);
+    assertEquals(await t.store.admin.find([]), []);
   },
 
   "by jid, what a foreign producer pushed": async (open) => {
     await using t = await open();
     await t.pushRaw("default", `{"jid": "my-own", "class":"HardJob","args":[1]}`);
-    assertEquals(numbers(await t.store.find("my-own")), [1]);
+    assertEquals(numbers(await t.store.admin.find(["my-own"])), [1]);
   },
 
   "by jid, whatever characters it has": async (open) => {
@@ -102,11 +102,13 @@ export const search: Cases = {
     const make = (n: number, jid: string) =>
       job(n, { jid, payload: setFields(job(n).payload, { jid: JSON.stringify(jid) }) });
     await inDead(t.store, owner, jids.map((jid, n) => make(n, jid)));
-    await t.store.enqueue(jids.map((jid, n) => make(100 + n, jid)));
+    await t.store.jobs.enqueue(jids.map((jid, n) => make(100 + n, jid)));
     for (const [n, jid] of jids.entries()) {
-      assertEquals(numbers(await t.store.find(jid)).sort(), [n, 100 + n].sort(), jid);
+      assertEquals(numbers(await t.store.admin.find([jid])).sort(), [n, 100 + n].sort(), jid);
     }
-    for (const jid of ["a", "a*", "?", "a[xb]b", "a%", "a\\nb", ""]) assertEquals(await t.store.find(jid), [], jid);
+    for (const jid of ["a", "a*", "?", "a[xb]b", "a%", "a\\nb", ""]) {
+      assertEquals(await t.store.admin.find([jid]), [], jid);
+    }
   },
 
   "by jid, however a foreign producer escapes it, beside what is not readable": async (open) => {
@@ -119,8 +121,8 @@ export const search: Cases = {
       String.raw`{"jid":"other","args":["my/own","\u006a\/"]}`,
     ];
     for (const payload of payloads) await t.pushRaw("default", payload);
-    assertEquals(numbers(await t.store.find("my/own")).sort(), [1, 2, 3]);
-    assertEquals(numbers(await t.store.find("other")), ["my/own"]);
+    assertEquals(numbers(await t.store.admin.find(["my/own"])).sort(), [1, 2, 3]);
+    assertEquals(numbers(await t.store.admin.find(["other"])), ["my/own"]);
   },
 
   "in a long set, each once": async (open) => {
@@ -128,16 +130,16 @@ export const search: Cases = {
     const owner = await register(t.store);
     const all = jobs(1, 2_100);
     await inDead(t.store, owner, all);
-    await t.store.enqueue(all.map((one) => ({ ...one, delayMs: HOUR_MS })));
-    const found = await t.store.search("HardJob", 10_000);
+    await t.store.jobs.enqueue(all.map((one) => ({ ...one, delayMs: HOUR_MS })));
+    const found = await t.store.admin.search("HardJob", 10_000);
     const of = (set: string) => numbers(found.filter(({ place }) => place.in === set)).map(Number);
     for (const set of ["dead", "scheduled"]) {
       assertEquals(of(set).toSorted((a, b) => a - b), all.map((_, i) => i + 1), set);
     }
     for (const n of [1, 1_000, 1_001, 2_100]) {
-      const entries = await t.store.find(jid(n));
+      const entries = await t.store.admin.find([jid(n)]);
       assertEquals(entries.map(({ place }) => place.in).sort(), ["dead", "scheduled"]);
-      assertEquals(await t.store.edit(entries.map(({ ref }) => ref), "delete"), 2);
+      assertEquals(await t.store.admin.edit(entries.map(({ ref }) => ref), "delete"), 2);
     }
   },
 
@@ -145,7 +147,7 @@ export const search: Cases = {
     await using t = await open();
     await everywhere(t, (n) => job(n, { payload: setFields(job(n).payload, { tags: '["Quarterly_Report 100%"]' }) }));
     for (const text of ["quarterly_report", "QUARTERLY", "100%", "rly_rep"]) {
-      const found = await t.store.search(text, 100);
+      const found = await t.store.admin.search(text, 100);
       assertEquals(
         found.map((entry) => entry.place.in).sort(),
         ["dead", "leased", "queue", "retry", "scheduled"],
@@ -153,7 +155,7 @@ export const search: Cases = {
       );
     }
     for (const text of ["quarterly-report", "1000%", "quart%report", "quarterl__report", "\\%"]) {
-      assertEquals(await t.store.search(text, 100), [], text);
+      assertEquals(await t.store.admin.search(text, 100), [], text);
     }
   },
 
@@ -163,59 +165,59 @@ export const search: Cases = {
     const stacked = (n: number, args: string) =>
       `{"class":"A","args":${args},"jid":"${jid(n)}","error_backtrace": "eJyQzzZ\\nq+/Q=="}`;
     for (let n = 0; n < 8; n++) await t.pushRaw("default", stacked(n, `[${n}]`));
-    assertEquals(await t.store.search("QZZz", 3), []);
+    assertEquals(await t.store.admin.search("QZZz", 3), []);
     await t.pushRaw("default", stacked(8, '["qzzz",8]'));
     await t.pushRaw("default", `{"class":"A","args":[9],"jid":"${jid(9)}","error_message":"a qzzz"}`);
-    const found = await t.store.search("QZZz", 3);
+    const found = await t.store.admin.search("QZZz", 3);
     assertEquals(found.map(({ payload }) => JSON.parse(payload).jid).sort(), [jid(8), jid(9)]);
     for (const n of [1, 8]) {
       const body = `{"jid":"${jid(n)}","payload":${stacked(n, n === 8 ? '["qzzz"]' : "[]")}}`;
-      await t.store.keepResult({ jid: jid(n), ttlMs: HOUR_MS, body });
+      await t.store.results.keep({ jid: jid(n), ttlMs: HOUR_MS, body });
     }
-    assertEquals((await t.store.searchResults("QZZz", 3)).map((body) => JSON.parse(body).jid), [jid(8)]);
+    assertEquals((await t.store.results.search("QZZz", 3)).map((body) => JSON.parse(body).jid), [jid(8)]);
   },
 
   "in many queues, and in a long one": async (open) => {
     await using t = await open();
     const queues = (n: number) => n <= 1_050 ? `q${n}` : "long";
-    await t.store.enqueue(Array.from({ length: 3_300 }, (_, i) => job(i + 1, { queue: queues(i + 1) })));
-    const found = await t.store.search("HardJob", 10_000);
+    await t.store.jobs.enqueue(Array.from({ length: 3_300 }, (_, i) => job(i + 1, { queue: queues(i + 1) })));
+    const found = await t.store.admin.search("HardJob", 10_000);
     assertEquals(numbers(found).map(Number).toSorted((a, b) => a - b), Array.from({ length: 3_300 }, (_, i) => i + 1));
     for (const n of [1, 1_050, 1_051, 3_300]) {
-      const [one] = await t.store.find(jid(n));
+      const [one] = await t.store.admin.find([jid(n)]);
       assertEquals(one?.place, { in: "queue", queue: queues(n) });
-      assertEquals(await t.store.edit([one!.ref], "delete"), 1);
+      assertEquals(await t.store.admin.edit([one!.ref], "delete"), 1);
     }
   },
 
   "by text, in what is not readable": async (open) => {
     await using t = await open();
     await t.pushRaw("default", "{not json");
-    assertEquals((await t.store.search("NOT j", 10)).map((entry) => entry.payload), ["{not json"]);
+    assertEquals((await t.store.admin.search("NOT j", 10)).map((entry) => entry.payload), ["{not json"]);
   },
 
   "by text, no more than asked for": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 30));
-    assertEquals((await t.store.search("HardJob", 7)).length, 7);
-    assertEquals((await t.store.search("HardJob", 100)).length, 30);
+    await t.store.jobs.enqueue(jobs(1, 30));
+    assertEquals((await t.store.admin.search("HardJob", 7)).length, 7);
+    assertEquals((await t.store.admin.search("HardJob", 100)).length, 30);
   },
 
   "what was found can be edited": async (open) => {
     await using t = await open();
-    await t.store.enqueue(jobs(1, 2));
-    const found = [...await t.store.find(jid(1)), ...await t.store.search(jid(2), 10)];
-    assertEquals(await t.store.edit(found.map((entry) => entry.ref), "delete"), 2);
-    assertEquals((await t.store.stats()).enqueued, 0);
+    await t.store.jobs.enqueue(jobs(1, 2));
+    const found = [...await t.store.admin.find([jid(1)]), ...await t.store.admin.search(jid(2), 10)];
+    assertEquals(await t.store.admin.edit(found.map((entry) => entry.ref), "delete"), 2);
+    assertEquals((await t.store.admin.stats()).enqueued, 0);
   },
 };
 
 /** Puts the jobs 0 … 4 into a lease, `retry`, `dead`, `scheduled` and a queue. */
 async function everywhere(t: TestStore, make: (n: number) => NewJob): Promise<void> {
   const owner = await register(t.store);
-  await t.store.enqueue([make(0)]);
+  await t.store.jobs.enqueue([make(0)]);
   await takeUpTo(t.store, owner);
   await inRetry(t.store, owner, [make(1)], HOUR_MS);
   await inDead(t.store, owner, [make(2)]);
-  await t.store.enqueue([{ ...make(3), delayMs: HOUR_MS }, make(4)]);
+  await t.store.jobs.enqueue([{ ...make(3), delayMs: HOUR_MS }, make(4)]);
 }

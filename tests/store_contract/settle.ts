@@ -13,68 +13,68 @@ export const settle: Cases = {
   "ack: the job has left the store": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1), job(2)]);
+    await t.store.jobs.enqueue([job(1), job(2)]);
     const [first] = await takeUpTo(t.store, owner);
-    assertEquals(await t.store.settle(owner, [{ kind: "ack", token: first!.token }]), { lost: [], dropped: 0 });
+    assertEquals(await t.store.jobs.settle(owner, [{ kind: "ack", token: first!.token }]), { lost: [], dropped: 0 });
     assertEquals(numbers(await entries(t.store, { in: "leased" })), [2]);
-    assertEquals((await t.store.stats()).enqueued, 0);
+    assertEquals((await t.store.admin.stats()).enqueued, 0);
   },
 
   "discard: the job has left the store": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [first] = await takeUpTo(t.store, owner);
-    await t.store.settle(owner, [{ kind: "discard", token: first!.token }]);
-    const { enqueued, leased, scheduled, retry, dead } = await t.store.stats();
+    await t.store.jobs.settle(owner, [{ kind: "discard", token: first!.token }]);
+    const { enqueued, leased, scheduled, retry, dead } = await t.store.admin.stats();
     assertEquals([enqueued, leased, scheduled, retry, dead], [0, 0, 0, 0, 0]);
   },
 
   "retry: the given payload is in retry, due after the delay": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [first] = await takeUpTo(t.store, owner);
     const payload = setFields(job(1).payload, { retry_count: "0", error_class: '"Boom"' });
-    await t.store.settle(owner, [{ kind: "retry", token: first!.token, delayMs: HOUR_MS, payload }]);
+    await t.store.jobs.settle(owner, [{ kind: "retry", token: first!.token, delayMs: HOUR_MS, payload }]);
     const [entry] = await entries(t.store, { in: "retry" });
     assertEquals(entry!.payload, payload);
     assertAlmostEquals(entry!.at!, t.now() + HOUR_MS, SLACK_MS);
-    assertEquals((await t.store.stats()).leased, 0);
+    assertEquals((await t.store.admin.stats()).leased, 0);
   },
 
   "snooze: the given payload is in scheduled, due after the delay": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [first] = await takeUpTo(t.store, owner);
     const { payload } = job(1);
-    await t.store.settle(owner, [{ kind: "snooze", token: first!.token, delayMs: HOUR_MS, payload }]);
+    await t.store.jobs.settle(owner, [{ kind: "snooze", token: first!.token, delayMs: HOUR_MS, payload }]);
     const [entry] = await entries(t.store, { in: "scheduled" });
     assertEquals(entry!.payload, payload);
     assertAlmostEquals(entry!.at!, t.now() + HOUR_MS, SLACK_MS);
-    assertEquals((await t.store.stats()).leased, 0);
+    assertEquals((await t.store.admin.stats()).leased, 0);
   },
 
   "bury: the given payload is in dead, since now": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [first] = await takeUpTo(t.store, owner);
     const payload = setFields(job(1).payload, { error_message: '"no use"' });
-    await t.store.settle(owner, [{ kind: "bury", token: first!.token, payload }]);
+    await t.store.jobs.settle(owner, [{ kind: "bury", token: first!.token, payload }]);
     const [entry] = await entries(t.store, { in: "dead" });
     assertEquals(entry!.payload, payload);
     assertAlmostEquals(entry!.at!, t.now(), SLACK_MS);
-    assertEquals((await t.store.stats()).leased, 0);
+    assertEquals((await t.store.admin.stats()).leased, 0);
   },
 
   "release: the job is at the front of its queue, unchanged": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 5));
+    await t.store.jobs.enqueue(jobs(1, 5));
     const leases = await takeUpTo(t.store, owner, 3);
-    await t.store.settle(owner, leases.slice(1).map(({ token }) => ({ kind: "release", token })));
+    await t.store.jobs.settle(owner, leases.slice(1).map(({ token }) => ({ kind: "release", token })));
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [2, 3, 4, 5]);
     assertEquals(
       (await takeUpTo(t.store, owner, 2)).map((lease) => lease.payload),
@@ -85,16 +85,16 @@ export const settle: Cases = {
   "release: to the queue it was taken from, whatever the payload says": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1, { queue: "mail", payload: job(1, { queue: "default" }).payload })]);
+    await t.store.jobs.enqueue([job(1, { queue: "mail", payload: job(1, { queue: "default" }).payload })]);
     const [first] = await takeUpTo(t.store, owner, 1, ["mail"]);
-    await t.store.settle(owner, [{ kind: "release", token: first!.token }]);
+    await t.store.jobs.settle(owner, [{ kind: "release", token: first!.token }]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [1]);
   },
 
   "a batch of every kind is one step": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 6));
+    await t.store.jobs.enqueue(jobs(1, 6));
     const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
     const outcomes: Outcome[] = [
       { kind: "ack", token: tokens[0]! },
@@ -104,7 +104,7 @@ export const settle: Cases = {
       { kind: "snooze", token: tokens[4]!, delayMs: HOUR_MS, payload: job(5).payload },
       { kind: "discard", token: tokens[5]! },
     ];
-    assertEquals(await t.store.settle(owner, outcomes), { lost: [], dropped: 0 });
+    assertEquals(await t.store.jobs.settle(owner, outcomes), { lost: [], dropped: 0 });
     assertEquals(await numbersIn(t.store, { in: "retry" }), [2]);
     assertEquals(await numbersIn(t.store, { in: "dead" }), [3]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [4]);
@@ -115,24 +115,24 @@ export const settle: Cases = {
   "a retry after no time at all is due": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [first] = await takeUpTo(t.store, owner);
-    await t.store.settle(owner, [{ kind: "retry", token: first!.token, delayMs: 0, payload: job(1).payload }]);
-    assertEquals((await t.store.promote(10)).moved, 1);
+    await t.store.jobs.settle(owner, [{ kind: "retry", token: first!.token, delayMs: 0, payload: job(1).payload }]);
+    assertEquals((await t.store.jobs.promote(10)).moved, 1);
   },
 
   "a token is good for one outcome": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(t.store, owner);
     const { token } = lease!;
     assertEquals(
-      await t.store.settle(owner, [{ kind: "ack", token }, { kind: "bury", token, payload: job(1).payload }]),
+      await t.store.jobs.settle(owner, [{ kind: "ack", token }, { kind: "bury", token, payload: job(1).payload }]),
       { lost: [token], dropped: 0 },
     );
-    assertEquals((await t.store.settle(owner, [{ kind: "release", token }])).lost, [token]);
-    const { enqueued, dead } = await t.store.stats();
+    assertEquals((await t.store.jobs.settle(owner, [{ kind: "release", token }])).lost, [token]);
+    const { enqueued, dead } = await t.store.admin.stats();
     assertEquals([enqueued, dead], [0, 0]);
   },
 
@@ -140,26 +140,26 @@ export const settle: Cases = {
     await using t = await open();
     const owner = await register(t.store, "host:1:aaaaaaaaaaaa");
     const stranger = await register(t.store, "host:2:bbbbbbbbbbbb");
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(t.store, owner);
     const { token } = lease!;
-    assertEquals((await t.store.settle(stranger, [{ kind: "ack", token }])).lost, [token]);
+    assertEquals((await t.store.jobs.settle(stranger, [{ kind: "ack", token }])).lost, [token]);
     assertEquals(await numbersIn(t.store, { in: "leased" }), [1]);
-    assertEquals((await t.store.settle(owner, [{ kind: "ack", token }])).lost, []);
+    assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token }])).lost, []);
   },
 
   "a token that never was is lost": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     for (const token of ["", "nonsense", "1", "1:1", "9".repeat(40)]) {
-      assertEquals(await t.store.settle(owner, [{ kind: "ack", token }]), { lost: [token], dropped: 0 });
+      assertEquals(await t.store.jobs.settle(owner, [{ kind: "ack", token }]), { lost: [token], dropped: 0 });
     }
   },
 
   "a process that was frozen until it was rescued settles nothing of what it had": async (open) => {
     await using t = await open();
     const frozen = await register(t.store, "host:1:aaaaaaaaaaaa");
-    await t.store.enqueue(jobs(1, 4));
+    await t.store.jobs.enqueue(jobs(1, 4));
     const leases = await takeUpTo(t.store, frozen);
     await lapse(t);
     const other = await register(t.store, "host:2:bbbbbbbbbbbb");
@@ -169,14 +169,14 @@ export const settle: Cases = {
 
     await register(t.store, frozen);
     const [a, b, c, d] = leases.map((lease) => lease.token) as [string, string, string, string];
-    const { lost } = await t.store.settle(frozen, [
+    const { lost } = await t.store.jobs.settle(frozen, [
       { kind: "ack", token: a },
       { kind: "retry", token: b, delayMs: HOUR_MS, payload: job(2).payload },
       { kind: "bury", token: c, payload: job(3).payload },
       { kind: "release", token: d },
     ]);
     assertEquals(lost, [a, b, c, d]);
-    const { retry, dead, enqueued, leased, processed, failed } = await t.store.stats();
+    const { retry, dead, enqueued, leased, processed, failed } = await t.store.admin.stats();
     assertEquals({ retry, dead, enqueued, leased, processed, failed }, {
       retry: 0,
       dead: 0,
@@ -185,28 +185,28 @@ export const settle: Cases = {
       processed: 0,
       failed: 0,
     });
-    assertEquals((await t.store.settle(other, again.map(({ token }) => ({ kind: "ack", token })))).lost, []);
+    assertEquals((await t.store.jobs.settle(other, again.map(({ token }) => ({ kind: "ack", token })))).lost, []);
   },
 
   "a job taken again by the same process has another token": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [first] = await takeUpTo(t.store, owner);
-    await t.store.settle(owner, [{ kind: "release", token: first!.token }]);
+    await t.store.jobs.settle(owner, [{ kind: "release", token: first!.token }]);
     const [second] = await takeUpTo(t.store, owner);
-    assertEquals((await t.store.settle(owner, [{ kind: "ack", token: first!.token }])).lost, [first!.token]);
-    assertEquals((await t.store.settle(owner, [{ kind: "ack", token: second!.token }])).lost, []);
+    assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: first!.token }])).lost, [first!.token]);
+    assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: second!.token }])).lost, []);
   },
 
   "an old token of a job is lost, and the new one beside it is good": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [first] = await takeUpTo(t.store, owner);
-    await t.store.settle(owner, [{ kind: "release", token: first!.token }]);
+    await t.store.jobs.settle(owner, [{ kind: "release", token: first!.token }]);
     const [second] = await takeUpTo(t.store, owner);
-    const { lost } = await t.store.settle(owner, [
+    const { lost } = await t.store.jobs.settle(owner, [
       { kind: "ack", token: first!.token },
       { kind: "bury", token: second!.token, payload: job(1).payload },
     ]);
@@ -217,11 +217,11 @@ export const settle: Cases = {
   "dead keeps the latest so many, and says how many it dropped": async (open) => {
     await using t = await open({ deadMaxJobs: 3 });
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 5));
+    await t.store.jobs.enqueue(jobs(1, 5));
     for (const dropped of [0, 0, 0, 1, 1]) {
       const [lease] = await takeUpTo(t.store, owner, 1);
       const outcome: Outcome = { kind: "bury", token: lease!.token, payload: lease!.payload };
-      assertEquals((await t.store.settle(owner, [outcome])).dropped, dropped);
+      assertEquals((await t.store.jobs.settle(owner, [outcome])).dropped, dropped);
       t.advance(1_000);
     }
     assertEquals(await numbersIn(t.store, { in: "dead" }), [3, 4, 5]);
@@ -230,18 +230,18 @@ export const settle: Cases = {
   "dead keeps jobs for so long, and says how many it dropped": async (open) => {
     await using t = await open({ deadMaxAgeMs: 24 * HOUR_MS });
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(1, 3));
     for (const dropped of [0, 0, 2]) {
       const [lease] = await takeUpTo(t.store, owner, 1);
       const outcome: Outcome = { kind: "bury", token: lease!.token, payload: lease!.payload };
-      assertEquals((await t.store.settle(owner, [outcome])).dropped, dropped);
-      t.advance(dropped === 0 && (await t.store.stats()).dead === 1 ? HOUR_MS : 25 * HOUR_MS);
+      assertEquals((await t.store.jobs.settle(owner, [outcome])).dropped, dropped);
+      t.advance(dropped === 0 && (await t.store.admin.stats()).dead === 1 ? HOUR_MS : 25 * HOUR_MS);
     }
     assertEquals(await numbersIn(t.store, { in: "dead" }), [3]);
   },
 
   "nothing is a batch too": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.settle(await register(t.store), []), { lost: [], dropped: 0 });
+    assertEquals(await t.store.jobs.settle(await register(t.store), []), { lost: [], dropped: 0 });
   },
 };

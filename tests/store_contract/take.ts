@@ -12,8 +12,8 @@ export const take: Cases = {
   "oldest first": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 3));
-    await t.store.enqueue(jobs(4, 5));
+    await t.store.jobs.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(4, 5));
     assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [1, 2]);
     assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [3, 4]);
     assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [5]);
@@ -23,17 +23,17 @@ export const take: Cases = {
   "returnUnanswered leaves the jobs of every answered taking leased": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 2));
+    await t.store.jobs.enqueue(jobs(1, 2));
     const [{ token }] = await takeUpTo(t.store, owner, 1) as [Lease];
-    await t.store.returnUnanswered(owner);
-    assertEquals(await t.store.held(owner, [token]), [token]);
+    await t.store.jobs.returnUnanswered(owner);
+    assertEquals(await t.store.jobs.stillLeased(owner, [token]), [token]);
     assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [2]);
   },
 
   "a lease has the payload as stored, its queue, and a token of its own": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 3, { queue: "mail" }));
+    await t.store.jobs.enqueue(jobs(1, 3, { queue: "mail" }));
     const stored = await entries(t.store, { in: "queue", queue: "mail" });
     const leases = await takeUpTo(t.store, owner, 10, ["mail"]);
     assertEquals(leases.map((lease) => lease.payload), stored.map((entry) => entry.payload));
@@ -45,7 +45,7 @@ export const take: Cases = {
   "a queue is emptied before the next one is looked at": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1, { queue: "low" }), job(2, { queue: "high" }), job(3, { queue: "high" })]);
+    await t.store.jobs.enqueue([job(1, { queue: "low" }), job(2, { queue: "high" }), job(3, { queue: "high" })]);
     assertEquals(numbers(await takeUpTo(t.store, owner, 2, ["high", "low"])), [2, 3]);
     assertEquals(numbers(await takeUpTo(t.store, owner, 2, ["high", "low"])), [1]);
   },
@@ -53,7 +53,7 @@ export const take: Cases = {
   "one call may empty several queues": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1, { queue: "low" }), job(2, { queue: "high" }), job(3, { queue: "low" })]);
+    await t.store.jobs.enqueue([job(1, { queue: "low" }), job(2, { queue: "high" }), job(3, { queue: "low" })]);
     const leases = await takeUpTo(t.store, owner, 10, ["high", "none", "low", "high"]);
     assertEquals(numbers(leases), [2, 1, 3]);
     assertEquals(leases.map((lease) => lease.queue), ["high", "low", "low"]);
@@ -62,7 +62,7 @@ export const take: Cases = {
   "other queues are left alone": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1, { queue: "other" })]);
+    await t.store.jobs.enqueue([job(1, { queue: "other" })]);
     assertEquals(await takeUpTo(t.store, owner), []);
     assertEquals(await takeUpTo(t.store, owner, 10, []), []);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "other" }), [1]);
@@ -71,15 +71,15 @@ export const take: Cases = {
   "a limit of nothing takes nothing": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     assertEquals(await takeUpTo(t.store, owner, 0), []);
-    assertEquals((await t.store.stats()).enqueued, 1);
+    assertEquals((await t.store.admin.stats()).enqueued, 1);
   },
 
   "what is taken is in one place: a lease": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(1, 3));
     await takeUpTo(t.store, owner, 2);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [3]);
     const leased = await entries(t.store, { in: "leased" });
@@ -88,7 +88,7 @@ export const take: Cases = {
       assertEquals(entry.owner, owner);
       assertAlmostEquals(entry.at!, t.now(), SLACK_MS);
     }
-    const { enqueued, leased: count } = await t.store.stats();
+    const { enqueued, leased: count } = await t.store.admin.stats();
     assertEquals([enqueued, count], [1, 2]);
   },
 
@@ -96,7 +96,7 @@ export const take: Cases = {
     await using t = await open();
     const owner = await register(t.store);
     const names = ["a:b", "A:B", "ä", "x.y-z_0", "*"];
-    await t.store.enqueue(names.map((queue, i) => job(i, { queue })));
+    await t.store.jobs.enqueue(names.map((queue, i) => job(i, { queue })));
     for (const [i, queue] of names.entries()) {
       assertEquals(numbers(await takeUpTo(t.store, owner, 10, [queue])), [i]);
     }

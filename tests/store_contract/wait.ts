@@ -4,25 +4,25 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import type { OpenStore } from "../../src/store/open.ts";
 import type { Cases } from "./harness.ts";
 import { entries, HOUR_MS, inDead, job, jobs, lapse, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 export const wait: Cases = {
   "for work that is there already": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1)]);
-    await woken((signal) => t.store.waitForWork(["other", "default"], signal), nothing);
+    await t.store.jobs.enqueue([job(1)]);
+    await woken((signal) => t.store.jobs.waitForWork(["other", "default"], signal), nothing);
   },
 
   "for work that is there already, while others wait for something else": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     await woken(
       (signal) =>
         Promise.race([
-          t.store.waitForWork(["other"], signal),
-          t.store.receive("nobody", signal),
+          t.store.jobs.waitForWork(["other"], signal),
+          t.store.workers.receive("nobody", signal),
           forWork(t.store, signal),
         ]),
       nothing,
@@ -31,21 +31,21 @@ export const wait: Cases = {
 
   "for a push of our own": async (open) => {
     await using t = await open();
-    await woken((signal) => forWork(t.store, signal), () => t.store.enqueue([job(1)]));
+    await woken((signal) => forWork(t.store, signal), () => t.store.jobs.enqueue([job(1)]));
   },
 
   "for a push of another": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await woken((signal) => forWork(t.store, signal), () => other.enqueue([job(1)]));
+    await woken((signal) => forWork(t.store, signal), () => other.jobs.enqueue([job(1)]));
   },
 
   "for a push to any of the queues": async (open) => {
     await using t = await open();
     const other = await t.another();
     await woken(
-      (signal) => t.store.waitForWork(["a", "b", "c"], signal),
-      () => other.enqueue([job(1, { queue: "c" })]),
+      (signal) => t.store.jobs.waitForWork(["a", "b", "c"], signal),
+      () => other.jobs.enqueue([job(1, { queue: "c" })]),
     );
   },
 
@@ -58,36 +58,36 @@ export const wait: Cases = {
     await using t = await open();
     const other = await t.another();
     assertEquals(await takeUpTo(t.store, await register(t.store)), []);
-    await other.enqueue([job(1)]);
+    await other.jobs.enqueue([job(1)]);
     await woken((signal) => forWork(t.store, signal), nothing);
   },
 
   "for a promotion": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await t.store.enqueue([job(1, { delayMs: HOUR_MS })]);
+    await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS })]);
     t.advance(2 * HOUR_MS);
-    await woken((signal) => forWork(t.store, signal), () => other.promote(10));
+    await woken((signal) => forWork(t.store, signal), () => other.jobs.promote(10));
   },
 
   "for what others give back": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(other);
-    await other.enqueue([job(1)]);
+    await other.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(other, owner);
     await woken(
       (signal) => forWork(t.store, signal),
-      () => other.settle(owner, [{ kind: "release", token: lease!.token }]),
+      () => other.jobs.settle(owner, [{ kind: "release", token: lease!.token }]),
     );
     await takeUpTo(other, owner);
-    await woken((signal) => forWork(t.store, signal), () => other.deregister(owner));
+    await woken((signal) => forWork(t.store, signal), () => other.workers.deregister(owner));
   },
 
   "for a rescue": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await other.enqueue([job(1)]);
+    await other.jobs.enqueue([job(1)]);
     await takeUpTo(other, await register(other));
     await lapse(t);
     await woken((signal) => forWork(t.store, signal), () => rescueFor(other, 10, 3));
@@ -98,15 +98,15 @@ export const wait: Cases = {
     const other = await t.another();
     await inDead(other, await register(other), [job(1)]);
     const [entry] = await entries(other, { in: "dead" });
-    await woken((signal) => forWork(t.store, signal), () => other.edit([entry!.ref], "requeue"));
+    await woken((signal) => forWork(t.store, signal), () => other.admin.edit([entry!.ref], "requeue"));
   },
 
   "for a paused queue's resumption": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await other.pause("default");
-    await other.enqueue([job(1)]);
-    await woken((signal) => forWork(t.store, signal), () => other.resume("default"));
+    await other.admin.pause("default");
+    await other.jobs.enqueue([job(1)]);
+    await woken((signal) => forWork(t.store, signal), () => other.admin.pause("default", 0));
   },
 
   "all who wait are woken": async (open) => {
@@ -115,7 +115,7 @@ export const wait: Cases = {
     const stores = [t.store, t.store, other];
     await woken(
       (signal) => Promise.all(stores.map((store) => forWork(store, signal))),
-      async () => void await other.enqueue(jobs(1, 3)),
+      async () => void await other.jobs.enqueue(jobs(1, 3)),
     );
   },
 
@@ -123,10 +123,10 @@ export const wait: Cases = {
     await using t = await open();
     const stop = new AbortController();
     const waits = [
-      t.store.waitForWork(["default"], stop.signal),
-      t.store.waitForDue(stop.signal),
-      t.store.receive("host:1:aaaaaaaaaaaa", stop.signal),
-      t.store.awaitReply("none", stop.signal),
+      t.store.jobs.waitForWork(["default"], stop.signal),
+      t.store.jobs.waitForDue(stop.signal),
+      t.store.workers.receive("host:1:aaaaaaaaaaaa", stop.signal),
+      t.store.workers.awaitReply("none", stop.signal),
     ];
     stop.abort();
     assertEquals(await Promise.all(waits), [undefined, undefined, [], undefined]);
@@ -135,10 +135,10 @@ export const wait: Cases = {
   "ends when it was told to before it began": async (open) => {
     await using t = await open();
     const stop = AbortSignal.abort();
-    await t.store.waitForWork(["default"], stop);
-    await t.store.waitForDue(stop);
-    assertEquals(await t.store.receive("host:1:aaaaaaaaaaaa", stop), []);
-    assertEquals(await t.store.awaitReply("none", stop), undefined);
+    await t.store.jobs.waitForWork(["default"], stop);
+    await t.store.jobs.waitForDue(stop);
+    assertEquals(await t.store.workers.receive("host:1:aaaaaaaaaaaa", stop), []);
+    assertEquals(await t.store.workers.awaitReply("none", stop), undefined);
   },
 
   "ends when the store is closed": async (open) => {
@@ -148,9 +148,9 @@ export const wait: Cases = {
       (signal) =>
         Promise.all([
           forWork(other, signal),
-          other.waitForDue(signal),
-          other.receive("host:1:aaaaaaaaaaaa", signal),
-          other.awaitReply("none", signal),
+          other.jobs.waitForDue(signal),
+          other.workers.receive("host:1:aaaaaaaaaaaa", signal),
+          other.workers.awaitReply("none", signal),
         ]),
       async () => await other[Symbol.asyncDispose](),
     );
@@ -159,51 +159,54 @@ export const wait: Cases = {
   "for a due time, when the first job is scheduled": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await t.store.promote(10);
-    await woken((signal) => t.store.waitForDue(signal), () => other.enqueue([job(1, { delayMs: HOUR_MS })]));
+    await t.store.jobs.promote(10);
+    await woken((signal) => t.store.jobs.waitForDue(signal), () => other.jobs.enqueue([job(1, { delayMs: HOUR_MS })]));
   },
 
   "for an earlier due time than promote told": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await t.store.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
-    await t.store.promote(10);
-    await woken((signal) => t.store.waitForDue(signal), () => other.enqueue([job(2, { delayMs: HOUR_MS })]));
+    await t.store.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
+    await t.store.jobs.promote(10);
+    await woken((signal) => t.store.jobs.waitForDue(signal), () => other.jobs.enqueue([job(2, { delayMs: HOUR_MS })]));
   },
 
   "for an earlier due time of our own": async (open) => {
     await using t = await open();
-    await t.store.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
-    await t.store.promote(10);
-    await woken((signal) => t.store.waitForDue(signal), () => t.store.enqueue([job(2, { delayMs: HOUR_MS })]));
+    await t.store.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
+    await t.store.jobs.promote(10);
+    await woken(
+      (signal) => t.store.jobs.waitForDue(signal),
+      () => t.store.jobs.enqueue([job(2, { delayMs: HOUR_MS })]),
+    );
   },
 
   "for a job that was scheduled between promote and the wait": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await t.store.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
-    await t.store.promote(10);
-    await other.enqueue([job(2, { delayMs: HOUR_MS })]);
-    await woken((signal) => t.store.waitForDue(signal), nothing);
+    await t.store.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
+    await t.store.jobs.promote(10);
+    await other.jobs.enqueue([job(2, { delayMs: HOUR_MS })]);
+    await woken((signal) => t.store.jobs.waitForDue(signal), nothing);
   },
 
   "for a retry's due time": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(t.store, owner);
-    await other.promote(10);
+    await other.jobs.promote(10);
     const { payload } = job(1);
     await woken(
-      (signal) => other.waitForDue(signal),
-      () => t.store.settle(owner, [{ kind: "retry", token: lease!.token, delayMs: HOUR_MS, payload }]),
+      (signal) => other.jobs.waitForDue(signal),
+      () => t.store.jobs.settle(owner, [{ kind: "retry", token: lease!.token, delayMs: HOUR_MS, payload }]),
     );
   },
 };
 
-function forWork(store: OpenStore, signal: AbortSignal): Promise<void> {
-  return store.waitForWork(["default"], signal);
+function forWork(store: Store, signal: AbortSignal): Promise<void> {
+  return store.jobs.waitForWork(["default"], signal);
 }
 
 async function nothing(): Promise<void> {}

@@ -18,9 +18,9 @@ export const processes: Cases = {
       busy: 1,
       work: [{ task: "processor-3", queue: "high", payload: job(1).payload, since: 1_700_000_000_000 }],
     });
-    assertEquals((await t.store.beat(record, TTL_MS)).commands, []);
+    assertEquals((await t.store.workers.heartbeat(record, TTL_MS)).commands, []);
     const other = await t.another();
-    const seen = await other.processes();
+    const seen = await other.workers.list();
     assertEquals(seen.length, 1);
     const { beatAt, alive, ...said } = seen[0]!;
     assertEquals(said, record);
@@ -31,9 +31,9 @@ export const processes: Cases = {
   "the latest beat counts": async (open) => {
     await using t = await open();
     const work = [{ task: "processor-1", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];
-    await t.store.beat(processRecord("host:1:aaaaaaaaaaaa", { busy: 1, work }), TTL_MS);
-    await t.store.beat(processRecord("host:1:aaaaaaaaaaaa", { quiet: true }), TTL_MS);
-    const all = await t.store.processes();
+    await t.store.workers.heartbeat(processRecord("host:1:aaaaaaaaaaaa", { busy: 1, work }), TTL_MS);
+    await t.store.workers.heartbeat(processRecord("host:1:aaaaaaaaaaaa", { quiet: true }), TTL_MS);
+    const all = await t.store.workers.list();
     assertEquals(all.map(({ busy, work, quiet }) => ({ busy, work, quiet })), [{ busy: 0, work: [], quiet: true }]);
   },
 
@@ -42,54 +42,54 @@ export const processes: Cases = {
     await register(t.store, "host:1:aaaaaaaaaaaa");
     t.advance(LAPSE_MS);
     await register(t.store, "host:2:bbbbbbbbbbbb");
-    const seen = (await t.store.processes()).filter((one) => one.alive).map((one) => one.identity);
+    const seen = (await t.store.workers.list()).filter((one) => one.alive).map((one) => one.identity);
     assertEquals(seen, ["host:2:bbbbbbbbbbbb"]);
-    assertEquals((await t.store.stats()).processes, 1);
+    assertEquals((await t.store.admin.stats()).processes, 1);
   },
 
   "a beat in time has not lapsed, and the process holds what it took": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(1, 3));
     const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
     await rescueFor(await t.another(), 100, 3);
-    assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, false);
-    assertEquals(await t.store.held(owner, tokens), tokens);
+    assertEquals((await t.store.workers.heartbeat(processRecord(owner), TTL_MS)).lapsed, false);
+    assertEquals(await t.store.jobs.stillLeased(owner, tokens), tokens);
   },
 
   "the first beat after leases were given to others tells so, once; held tells which are left": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
-    await t.store.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(1, 3));
     const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
     await lapse(t);
     const other = await t.another();
     assertEquals((await rescueFor(other, 2, 3)).rescued, 2);
-    assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, true);
-    const held = await t.store.held(owner, tokens);
+    assertEquals((await t.store.workers.heartbeat(processRecord(owner), TTL_MS)).lapsed, true);
+    const held = await t.store.jobs.stillLeased(owner, tokens);
     assertEquals(held.length, 1, "of three");
     assertEquals((await rescueFor(other)).rescued, 0, "after its beat it keeps what it has");
-    assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, false);
-    assertEquals(await t.store.held(owner, tokens), held);
+    assertEquals((await t.store.workers.heartbeat(processRecord(owner), TTL_MS)).lapsed, false);
+    assertEquals(await t.store.jobs.stillLeased(owner, tokens), held);
     const another = await register(other, "host:2:bbbbbbbbbbbb");
     await takeUpTo(other, another);
-    assertEquals(await t.store.held(owner, tokens), held, "what another has taken again is not held here");
+    assertEquals(await t.store.jobs.stillLeased(owner, tokens), held, "what another has taken again is not held here");
   },
 
   "the second time leases are given away it is told again": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const other = await t.another();
-    await t.store.enqueue([job(1)]);
+    await t.store.jobs.enqueue([job(1)]);
     const past: string[] = [];
     for (let i = 0; i < 2; i++) {
       const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
-      assertEquals(await t.store.held(owner, past), [], "the job's new lease is not its old one");
+      assertEquals(await t.store.jobs.stillLeased(owner, past), [], "the job's new lease is not its old one");
       past.push(...tokens);
       await lapse(t);
       await rescueFor(other, 100, 9);
-      assertEquals((await t.store.beat(processRecord(owner), TTL_MS)).lapsed, true);
-      assertEquals(await t.store.held(owner, tokens), []);
+      assertEquals((await t.store.workers.heartbeat(processRecord(owner), TTL_MS)).lapsed, true);
+      assertEquals(await t.store.jobs.stillLeased(owner, tokens), []);
     }
   },
 
@@ -97,13 +97,13 @@ export const processes: Cases = {
     await using t = await open();
     const owner = await register(t.store);
     const other = await register(t.store, "host:2:bbbbbbbbbbbb");
-    await t.store.enqueue(jobs(1, 3));
+    await t.store.jobs.enqueue(jobs(1, 3));
     const [settled, kept] = await takeUpTo(t.store, owner, 2);
     const [foreign] = await takeUpTo(t.store, other, 1);
-    await t.store.settle(owner, [{ kind: "ack", token: settled!.token }]);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: settled!.token }]);
     const asked = [settled!.token, kept!.token, foreign!.token, "", "no token"];
-    assertEquals(await t.store.held(owner, asked), [kept!.token]);
-    assertEquals(await t.store.held(owner, []), []);
+    assertEquals(await t.store.jobs.stillLeased(owner, asked), [kept!.token]);
+    assertEquals(await t.store.jobs.stillLeased(owner, []), []);
   },
 
   "one that was forgotten is back with its next beat": async (open) => {
@@ -111,7 +111,7 @@ export const processes: Cases = {
     const identity = await register(t.store);
     await lapse(t);
     await rescueFor(t.store);
-    const known = async () => (await t.store.processes()).map((one) => [one.identity, one.alive]);
+    const known = async () => (await t.store.workers.list()).map((one) => [one.identity, one.alive]);
     assertEquals(await known(), [[RESCUER, true]]);
     await register(t.store, identity);
     assertEquals(await known(), [[RESCUER, true], [identity, true]]);

@@ -6,9 +6,10 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { Client, type JobRequest } from "../../src/client/client.ts";
-import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { until } from "./eventually.ts";
 import { JobsProcess } from "./process.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 /** The address of a new, empty store. */
 let newStoreUrl = (folder: string): string => `sqlite:${folder}/jobs.db`;
@@ -22,7 +23,7 @@ export function benchOn(url: (folder: string) => string): void {
 export class Bench implements AsyncDisposable {
   readonly folder: string;
   readonly url: string;
-  readonly store: OpenStore;
+  readonly store: Store;
   readonly client: Client;
   /** The file in which handlers note. */
   readonly notes: string;
@@ -30,7 +31,7 @@ export class Bench implements AsyncDisposable {
   readonly handlers: string = new URL("./handlers.js", import.meta.url).pathname;
   readonly #own: boolean;
 
-  private constructor(folder: string, url: string, store: OpenStore, own: boolean) {
+  private constructor(folder: string, url: string, store: Store, own: boolean) {
     this.folder = folder;
     this.url = url;
     this.store = store;
@@ -47,7 +48,7 @@ export class Bench implements AsyncDisposable {
   }
 
   /** A workbench on a store that is open already. */
-  static on(store: OpenStore, folder: string): Promise<Bench> {
+  static on(store: Store, folder: string): Promise<Bench> {
     return Promise.resolve(new Bench(folder, store.url, store, false));
   }
 
@@ -104,7 +105,7 @@ export class Bench implements AsyncDisposable {
 
   /** Waits until it is so; says what is in the store when it is not. */
   until(isSo: () => boolean | Promise<boolean>, what = "it is so"): Promise<void> {
-    return until(isSo, async () => `${what}; ${JSON.stringify(await this.store.stats())}`);
+    return until(isSo, async () => `${what}; ${JSON.stringify(await this.store.admin.stats())}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

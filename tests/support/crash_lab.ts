@@ -12,10 +12,12 @@ import { Settler } from "../../src/server/work/settler.ts";
 import { Suspects } from "../../src/server/work/suspects.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
-import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import { processRecord } from "../store_contract/jobs.ts";
 import { FakeClock } from "./clock.ts";
 import { KeptLog } from "./log.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { interceptStore } from "./intercept.ts";
 
 /** The lab moves its clock to whatever comes next, and no further than this. */
 const MAX_TICK_MS = 1_000;
@@ -35,7 +37,7 @@ export interface Behaviour {
 /** Workers on one store. */
 export class CrashLab implements AsyncDisposable {
   readonly clock = new FakeClock();
-  readonly store: OpenStore;
+  readonly store: Store;
   /** jid → when it started, in milliseconds since the lab began. */
   readonly starts = new Map<string, number[]>();
   /** The jids that were acknowledged. */
@@ -51,7 +53,7 @@ export class CrashLab implements AsyncDisposable {
   #started = 0;
   #inFlight = 0;
 
-  private constructor(store: OpenStore, clock: FakeClock, options: LabOptions) {
+  private constructor(store: Store, clock: FakeClock, options: LabOptions) {
     this.store = this.#counting(store);
     this.clock = clock;
     this.behaviours = options.behaviours;
@@ -66,7 +68,7 @@ export class CrashLab implements AsyncDisposable {
   /** Pushes jobs of a class; returns their jids. */
   async push(className: string, count = 1): Promise<string[]> {
     const jids = Array.from({ length: count }, () => crypto.randomUUID());
-    await this.store.enqueue(jids.map((jid) => ({
+    await this.store.jobs.enqueue(jids.map((jid) => ({
       jid,
       queue: "default",
       payload: JSON.stringify({ class: className, args: [], jid, queue: "default" }),
@@ -131,7 +133,7 @@ export class CrashLab implements AsyncDisposable {
       if (isBeat) await this.#rescue(worker.identity);
       await worker.step();
     }
-    const { nextInMs = MAX_TICK_MS } = await this.store.promote(100);
+    const { nextInMs = MAX_TICK_MS } = await this.store.jobs.promote(100);
     await this.#settled();
     const next = [MAX_TICK_MS, nextInMs, HEARTBEAT_MS - now % HEARTBEAT_MS];
     next.push(...this.clock.sleeping.slice(0, 1), ...this.#restarts.map(({ at }) => at - now));
@@ -141,9 +143,9 @@ export class CrashLab implements AsyncDisposable {
 
   async #rescue(owner: string): Promise<void> {
     for (let more = true; more;) {
-      const result = await this.store.rescue({ owner, limit: 100, maxRescues: MAX_RESCUES });
+      const result = await this.store.jobs.rescue({ owner, limit: 100, maxRescues: MAX_RESCUES });
       for (const { owner, token, payload, deaths } of result.doomed) {
-        const { lost } = await this.store.settle(owner, [{ kind: "bury", token, payload }]);
+        const { lost } = await this.store.jobs.settle(owner, [{ kind: "bury", token, payload }]);
         if (lost.length === 0) this.dead.set(String(getField(payload, "jid")), deaths);
       }
       more = result.more;
@@ -158,20 +160,14 @@ export class CrashLab implements AsyncDisposable {
     }
   }
 
-  #counting(store: OpenStore): OpenStore {
-    return new Proxy(store, {
-      get: (_, name) => {
-        const member = Reflect.get(store, name);
-        if (typeof member !== "function") return member;
-        return async (...args: unknown[]) => {
-          this.#inFlight++;
-          try {
-            return await member.apply(store, args);
-          } finally {
-            this.#inFlight--;
-          }
-        };
-      },
+  #counting(store: Store): Store {
+    return interceptStore(store, async ({ pass }) => {
+      this.#inFlight++;
+      try {
+        return await pass();
+      } finally {
+        this.#inFlight--;
+      }
     });
   }
 }
@@ -217,7 +213,10 @@ export class LabWorker {
   }
 
   async beat(): Promise<void> {
-    await this.#lab.store.beat(processRecord(this.identity, { concurrency: this.concurrency }), TIMEOUT_MS);
+    await this.#lab.store.workers.heartbeat(
+      processRecord(this.identity, { concurrency: this.concurrency }),
+      TIMEOUT_MS,
+    );
   }
 
   async step(): Promise<void> {
@@ -254,15 +253,10 @@ export class LabWorker {
   }
 
   /** A dead worker asks nothing of the store. */
-  #untilDeath(store: OpenStore): OpenStore {
-    return new Proxy(store, {
-      get: (_, name) => {
-        const member = Reflect.get(store, name);
-        return typeof member !== "function"
-          ? member
-          : (...args: unknown[]) =>
-            this.#dead.signal.aborted ? Promise.reject(new StoreError("unavailable", "dead")) : member(...args);
-      },
-    });
+  #untilDeath(store: Store): Store {
+    return interceptStore(
+      store,
+      ({ pass }) => this.#dead.signal.aborted ? Promise.reject(new StoreError("unavailable", "dead")) : pass(),
+    );
   }
 }

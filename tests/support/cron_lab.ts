@@ -14,11 +14,10 @@ import { CronDecider } from "../../src/server/schedule/cron_decider.ts";
 import { CronReporter } from "../../src/server/schedule/cron_reporter.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
 import { Scheduler } from "../../src/server/schedule/scheduler.ts";
-import type { CronStore } from "../../src/store/port/cron.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import type { NewJob } from "../../src/store/port/jobs.ts";
 import { FakeClock } from "./clock.ts";
 import { sqliteFolder } from "./stores.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
@@ -40,12 +39,12 @@ export class Lab implements AsyncDisposable {
   readonly #folder = sqliteFolder();
 
   /** A connection of its own. */
-  async open(): Promise<OpenStore> {
+  async open(): Promise<Store> {
     return await (await this.#folder).open({ clock: this.clock });
   }
 
   /** A process with this crontab. */
-  process(store: OpenStore & CronStore, crontab: CronEntryInput[], middleware: PushMiddleware[] = []): Process {
+  process(store: Store, crontab: CronEntryInput[], middleware: PushMiddleware[] = []): Process {
     const said: string[] = [];
     const local: NewJob[] = [];
     const log = recorder(said);
@@ -81,24 +80,24 @@ export function minutely(more: Partial<CronEntryInput> = {}): CronEntryInput {
 }
 
 /** The scheduled times of all jobs that wait, in minutes from noon. */
-export async function queued(store: OpenStore): Promise<number[]> {
-  const { entries } = await store.page({ in: "queue", queue: "default" }, { limit: 10_000 });
+export async function queued(store: Store): Promise<number[]> {
+  const { entries } = await store.admin.page({ in: "queue", queue: "default" }, { limit: 10_000 });
   return entries.map(({ payload }) => (Date.parse(JSON.parse(payload).occurrence.scheduledAt) - NOON) / MINUTE);
 }
 
 /** What became of its occurrences, latest first. */
-export async function history(store: OpenStore, name = "a"): Promise<CronRecord[]> {
-  return (await store.cronHistory(name, 100)).map((text) => JSON.parse(text));
+export async function history(store: Store, name = "a"): Promise<CronRecord[]> {
+  return (await store.cron.history(name, 100)).map((text) => JSON.parse(text));
 }
 
 /** The same in a word each. */
-export async function outcomes(store: OpenStore): Promise<string[]> {
+export async function outcomes(store: Store): Promise<string[]> {
   return (await history(store)).map(({ outcome }) => outcome);
 }
 
 /** Takes and finishes the oldest job. */
-export async function finish(store: OpenStore): Promise<void> {
-  const [lease] = await store.take({ queues: ["default"], limit: 1, owner: "test" });
+export async function finish(store: Store): Promise<void> {
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner: "test" });
   const { jid, occurrence } = JSON.parse(lease!.payload);
-  await store.settle("test", [{ kind: "ack", token: lease!.token, jid, occurrence: occurrence.name }]);
+  await store.jobs.settle("test", [{ kind: "ack", token: lease!.token, jid, occurrence: occurrence.name }]);
 }

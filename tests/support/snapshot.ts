@@ -7,7 +7,8 @@ import { History } from "../../src/cli/top/history.ts";
 import { FIRST_STATE } from "../../src/cli/top/state.ts";
 import type { Shown } from "../../src/cli/top/frame.ts";
 import type { Snapshot } from "../../src/cli/top/snapshot.ts";
-import type { QueueInfo, Stats, WorkerInfo } from "../../src/store/admin/admin.ts";
+import type { QueueInfo, Stats } from "../../src/store/admin/admin.ts";
+import type { WorkerInfo } from "../../src/store/port/workers.ts";
 
 /** The moment of all that is made here. */
 export const NOW: number = Date.UTC(2026, 0, 1, 12);

@@ -10,22 +10,24 @@
  * @module
  */
 import { StoreError } from "../../src/store/port/errors.ts";
-import { type OpenStore, openStore } from "../../src/store/open.ts";
-import type { Outcome, Store } from "../../src/store/port/jobs.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Outcome } from "../../src/store/port/jobs.ts";
 import { job, jobs, register, takeUpTo } from "../store_contract/jobs.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import type { ServerStore } from "../../src/store/port/store.ts";
 
 const [what, url, name] = Deno.args as [string, string, string];
 /** Numbers that no other process uses. */
 const FIRST = Number(name) * 1_000_000;
 
-async function push(store: Store): Promise<never> {
+async function push(store: ServerStore): Promise<never> {
   for (let n = FIRST;; n += 50) {
-    await store.enqueue([...jobs(n, n + 39), ...jobs(n + 40, n + 49, { delayMs: n % 200 })]);
+    await store.jobs.enqueue([...jobs(n, n + 39), ...jobs(n + 40, n + 49, { delayMs: n % 200 })]);
     say(`${n} ${n + 49}`);
   }
 }
 
-async function work(store: Store): Promise<never> {
+async function work(store: ServerStore): Promise<never> {
   const owner = await register(store, `host:${name}:aaaaaaaaaaaa`);
   for (let round = 0;; round++) {
     const leases = await takeUpTo(store, owner, 30);
@@ -39,21 +41,21 @@ async function work(store: Store): Promise<never> {
       return { token, ...kinds[(i + round) % kinds.length]! };
     });
     // The next ones are taken while these are settled: some leases are held at every moment.
-    await Promise.all([store.settle(owner, outcomes.slice(0, 20)), store.promote(20)]);
+    await Promise.all([store.jobs.settle(owner, outcomes.slice(0, 20)), store.jobs.promote(20)]);
     say(`${round}`);
   }
 }
 
-async function some(store: Store): Promise<void> {
-  for (let n = FIRST; n < FIRST + 25; n++) await store.enqueue([job(n)]);
+async function some(store: ServerStore): Promise<void> {
+  for (let n = FIRST; n < FIRST + 25; n++) await store.jobs.enqueue([job(n)]);
 }
 
-async function fill(store: OpenStore): Promise<void> {
+async function fill(store: Store): Promise<void> {
   const large = (n: number) => job(n, { payload: `{"class":"A","args":["${"x".repeat(20_000)}"],"jid":"${n}"}` });
   let stored = 0;
   const pushOn = async (most: number): Promise<string> => {
     try {
-      for (let i = 0; i < most; i++, stored++) await store.enqueue([large(FIRST + stored)]);
+      for (let i = 0; i < most; i++, stored++) await store.jobs.enqueue([large(FIRST + stored)]);
       return "stored";
     } catch (error) {
       return error instanceof StoreError ? error.code : String(error);
@@ -61,7 +63,7 @@ async function fill(store: OpenStore): Promise<void> {
   };
   say(await pushOn(10_000));
   for await (const _line of Deno.stdin.readable) {
-    say(`${await pushOn(3)} ${stored} ${(await store.stats()).enqueued}`);
+    say(`${await pushOn(3)} ${stored} ${(await store.admin.stats()).enqueued}`);
   }
 }
 

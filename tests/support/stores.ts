@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { getField } from "../../src/job/raw.ts";
-import type { OpenStore, StoreOptions } from "../../src/store/open.ts";
+import type { StoreOptions } from "../../src/store/open.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import type { TestOptions, TestStore } from "../store_contract/harness.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 /** The system's clock, moved: it runs on by itself, as a server's does, and a test moves it further. */
 export class ShiftedClock implements Clock {
@@ -42,14 +43,14 @@ export interface TestFolder extends AsyncDisposable {
   readonly dir: string;
   readonly file: string;
   /** Opens a store there; closed with the folder. */
-  open(options?: StoreOptions & { readonly parameters?: string }): Promise<OpenStore>;
+  open(options?: StoreOptions & { readonly parameters?: string }): Promise<Store>;
 }
 
 /** Makes a folder for SQLite stores. */
 export async function sqliteFolder(): Promise<TestFolder> {
   const dir = await Deno.makeTempDir({ prefix: "jobs-sqlite-" });
   const file = join(dir, "jobs.db");
-  const opened: OpenStore[] = [];
+  const opened: Store[] = [];
   return {
     dir,
     file,

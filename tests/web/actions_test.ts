@@ -36,7 +36,7 @@ onBothStores("Jobs that wait are cancelled, which their records tell; dead and u
   const { store, visitor } = site;
   const someone = visitor();
   const stateOf = async (jid: string) => {
-    const record = await store.result(jid);
+    const record = await store.results.get(jid);
     return record === undefined ? undefined : JSON.parse(record).state;
   };
   for (let i = 0; i < 6; i++) await push(store, `s${i}`, { class: i % 3 ? "Mail" : "Report" }, 60_000);
@@ -60,37 +60,37 @@ onBothStores("Jobs that wait are cancelled, which their records tell; dead and u
     "cancelled",
   ]);
   assertStringIncludes((await act({ do: "cancel", scope: "all", confirmed: "yes" })).text, "2 jobs cancelled.");
-  assertEquals([(await store.stats()).scheduled, await stateOf("s0")], [0, "cancelled"]);
+  assertEquals([(await store.admin.stats()).scheduled, await stateOf("s0")], [0, "cancelled"]);
   assertStringIncludes((await someone.visit("/finished")).text, "cancelled");
 
   await bury(store, "gone");
   const dead = await refsOf(store, "gone");
   await someone.submit("/jobs/act", { in: "dead", do: "cancel", ref: dead, confirmed: "yes" }, "/dead");
   assertEquals([await placeOf(store, "gone"), await stateOf("gone")], ["dead", undefined]);
-  await store.enqueue([{ jid: "odd", queue: "default", payload: "[1]" }]);
-  const [odd] = (await store.page({ in: "queue", queue: "default" })).entries;
+  await store.jobs.enqueue([{ jid: "odd", queue: "default", payload: "[1]" }]);
+  const [odd] = (await store.admin.page({ in: "queue", queue: "default" })).entries;
   const form = { in: "queue:default", do: "cancel", ref: odd!.ref, confirmed: "yes" };
   const left = await someone.submit("/jobs/act", form, "/queues/default");
   assertStringIncludes(left.text, "0 jobs cancelled. 1 job had moved or cannot be read.");
-  assertEquals((await store.stats()).enqueued, 1);
+  assertEquals((await store.admin.stats()).enqueued, 1);
 });
 
 onBothStores("The API cancels a job wherever it is: one that waits, one that runs, not a dead one", async (site) => {
   const { store, visitor } = site;
   const someone = visitor();
   const owner = "web1:7:abc";
-  await store.beat(processRecord(owner), 60_000);
+  await store.workers.heartbeat(processRecord(owner), 60_000);
   await push(store, "runs");
-  await store.take({ queues: ["default"], limit: 1, owner });
+  await store.jobs.take({ queues: ["default"], limit: 1, owner });
   await push(store, "waits");
   await bury(store, "dead", { queue: "default" });
   assertEquals(await someone.api("POST", "/jobs/waits/cancel"), { status: 200, value: { changed: 1 } });
-  assertEquals([await placeOf(store, "waits"), JSON.parse((await store.result("waits"))!).state], [
+  assertEquals([await placeOf(store, "waits"), JSON.parse((await store.results.get("waits"))!).state], [
     undefined,
     "cancelled",
   ]);
   assertEquals(await someone.api("POST", "/jobs/runs/cancel"), { status: 200, value: { asked: 1 } });
-  const [command] = await store.receive(owner, new AbortController().signal);
+  const [command] = await store.workers.receive(owner, new AbortController().signal);
   assertEquals([command!.verb, command!.jid], ["cancel", "runs"]);
   const refused = await someone.api("POST", "/jobs/dead/cancel");
   assertEquals([refused.status, await placeOf(store, "dead")], [404, "dead"]);
@@ -99,8 +99,8 @@ onBothStores("The API cancels a job wherever it is: one that waits, one that run
   for (let i = 0; i < 3; i++) await push(store, `all${i}`);
   const all = { action: "cancel", all: { in: "queue:default" } };
   assertEquals(await someone.api("POST", "/actions", all), { status: 200, value: { changed: 3 } });
-  assertEquals(JSON.parse((await store.result("all2"))!).state, "cancelled");
-  const { acts } = await store.acts();
+  assertEquals(JSON.parse((await store.results.get("all2"))!).state, "cancelled");
+  const { acts } = await store.audit.page();
   assertEquals(acts.filter(({ action }) => action === "cancel").length, 4);
 });
 
@@ -115,14 +115,14 @@ onBothStores("All matching are changed, after the count was confirmed, and no ot
     "/scheduled",
   );
   assertStringIncludes(asked.text, "Run 4 jobs now in scheduled with class &quot;Report&quot;?");
-  assertEquals((await store.stats()).scheduled, 12);
+  assertEquals((await store.admin.stats()).scheduled, 12);
   const done = await someone.submit(
     "/jobs/act",
     { in: "scheduled", do: "retry", scope: "all", class: "Report", confirmed: "yes" },
     "/scheduled",
   );
   assertStringIncludes(done.text, "4 jobs queued.");
-  const { scheduled, enqueued } = await store.stats();
+  const { scheduled, enqueued } = await store.admin.stats();
   assertEquals([scheduled, enqueued], [8, 4]);
 
   await someone.submit(
@@ -130,9 +130,9 @@ onBothStores("All matching are changed, after the count was confirmed, and no ot
     { in: "scheduled", do: "kill", scope: "all", q: "USER-1", confirmed: "yes" },
     "/scheduled",
   );
-  assertEquals((await store.stats()).dead, 3); // 1, 10 and 11
+  assertEquals((await store.admin.stats()).dead, 3); // 1, 10 and 11
   await someone.submit("/jobs/act", { in: "scheduled", do: "delete", scope: "all", confirmed: "yes" }, "/scheduled");
-  assertEquals((await store.stats()).scheduled, 0);
+  assertEquals((await store.admin.stats()).scheduled, 0);
   await someone.submit("/jobs/act", {
     in: "queue:default",
     do: "move",
@@ -140,7 +140,7 @@ onBothStores("All matching are changed, after the count was confirmed, and no ot
     queue_to: "low",
     confirmed: "yes",
   });
-  assertEquals((await store.queues()).map(({ name, size }) => [name, size]), [["default", 0], ["low", 4]]);
+  assertEquals((await store.admin.stats()).queues.map(({ name, size }) => [name, size]), [["default", 0], ["low", 4]]);
 });
 
 onBothStores("A queue is paused, resumed and cleared", async ({ store, visitor }) => {
@@ -148,13 +148,13 @@ onBothStores("A queue is paused, resumed and cleared", async ({ store, visitor }
   for (let i = 0; i < 3; i++) await push(store, `q${i}`);
   const paused = await someone.submit("/queues/default/pause", {}, "/queues");
   assertStringIncludes(paused.text, "Queue default paused.");
-  assertEquals((await store.queues())[0]!.paused, true);
+  assertEquals((await store.admin.stats()).queues[0]!.paused, true);
   await someone.submit("/queues/default/resume", {}, "/queues");
-  assertEquals((await store.queues())[0]!.paused, false);
+  assertEquals((await store.admin.stats()).queues[0]!.paused, false);
   const asked = await someone.submit("/jobs/act", { in: "queue:default", do: "delete", scope: "all" }, "/queues");
   assertStringIncludes(asked.text, "Delete 3 jobs in queue:default?");
   await someone.submit("/jobs/act", { in: "queue:default", do: "delete", scope: "all", confirmed: "yes" }, "/queues");
-  assertEquals((await store.stats()).enqueued, 0);
+  assertEquals((await store.admin.stats()).enqueued, 0);
 });
 
 onBothStores(
@@ -163,8 +163,9 @@ onBothStores(
     const { store, visitor } = site;
     const someone = visitor();
     const limited = async () => {
-      const { taken: _taken, started: _started, freeInMs: _freeInMs, ...limit } = (await store.queues())[0]!.limit ??
-        {};
+      const { taken: _taken, started: _started, freeInMs: _freeInMs, ...limit } =
+        (await store.admin.stats()).queues[0]!.limit ??
+          {};
       return limit;
     };
     await push(store, "q1");
@@ -210,11 +211,11 @@ onBothStores(
       });
       assertEquals(broken.status, 400);
     }
-    assertEquals((await store.queues()).some(({ paused }) => paused), false);
+    assertEquals((await store.admin.stats()).queues.some(({ paused }) => paused), false);
 
     assertEquals((await someone.api("POST", "/queues/default/pause", { for: "10m" })).status, 200);
     assertEquals((await someone.api("POST", "/pause", { for: 3_600 })).status, 200);
-    const left = new Map((await store.queues()).map(({ name, pausedForMs }) => [name, pausedForMs!]));
+    const left = new Map((await store.admin.stats()).queues.map(({ name, pausedForMs }) => [name, pausedForMs!]));
     assert(left.get("default")! > 0 && left.get("default")! <= 600_000);
     assert(left.get("*")! > 600_000 && left.get("*")! <= 3_600_000);
     assertEquals((await someone.api("POST", "/resume", { for: "10m" })).status, 422);
@@ -224,7 +225,7 @@ onBothStores(
         200,
       );
     }
-    assertEquals((await store.queues()).some(({ paused }) => paused), false);
+    assertEquals((await store.admin.stats()).queues.some(({ paused }) => paused), false);
   },
 );
 
@@ -273,9 +274,9 @@ onBothStores(
       queue: "mail",
     });
     const jid = /Pushed as (\w+)\./.exec(pushed.text)![1]!;
-    assertMatch((await store.find(jid))[0]!.payload, /"args":\["bob",12345678901234567890\]/);
+    assertMatch((await store.admin.find([jid]))[0]!.payload, /"args":\["bob",12345678901234567890\]/);
     await someone.submit("/push", { class: "Greet", args: "[]", when: "in 5m", retry: "3" });
-    assertEquals((await store.stats()).scheduled, 1);
+    assertEquals((await store.admin.stats()).scheduled, 1);
   },
 );
 
@@ -292,7 +293,7 @@ onBothStores("A job is changed and pushed again; what was masked stays as it was
     args: '[{"name":"ann","password":"••••••"}]',
   });
   assertEquals(await placeOf(store, "old"), undefined);
-  const [entry] = (await store.page({ in: "queue", queue: "low" })).entries;
+  const [entry] = (await store.admin.page({ in: "queue", queue: "low" })).entries;
   const { jid, args, tags, error_class } = JSON.parse(entry!.payload);
   assertEquals({ args, tags, error_class }, {
     args: [{ name: "ann", password: "hunter2" }],
@@ -304,10 +305,10 @@ onBothStores("A job is changed and pushed again; what was masked stays as it was
 
 onBothStores("After a running job is cancelled on its page, what runs is shown", async ({ store, visitor }) => {
   const { identity: owner } = processRecord("web1:7:a");
-  await store.beat(processRecord(owner), 60_000);
+  await store.workers.heartbeat(processRecord(owner), 60_000);
   await push(store, "busy");
-  await store.take({ queues: ["default"], limit: 1, owner });
-  const { ref } = (await store.page({ in: "leased" })).entries[0]!;
+  await store.jobs.take({ queues: ["default"], limit: 1, owner });
+  const { ref } = (await store.admin.page({ in: "leased" })).entries[0]!;
   const act = { in: "running", do: "cancel", ref, confirmed: "yes" };
   const answer = await visitor().submit("/jobs/act", act, "/jobs/busy");
   assertEquals(answer.status, 200);
@@ -330,7 +331,7 @@ onBothStores(
     await bury(store, "old", { ...past, ...own });
     const [ref] = await refsOf(store, "old");
     await visitor().submit("/jobs/old/edit", { ref: ref!, class: "Hard", queue: "low", args: "[1]" });
-    const [entry] = (await store.page({ in: "queue", queue: "low" })).entries;
+    const [entry] = (await store.admin.page({ in: "queue", queue: "low" })).entries;
     const { jid, created_at, enqueued_at, ...rest } = JSON.parse(entry!.payload);
     assert(jid !== "old" && created_at > 1.7e9 && enqueued_at > 1.7e9);
     assertEquals(rest, { class: "Hard", args: [1], queue: "low", retry: true, ...own });
@@ -340,8 +341,9 @@ onBothStores(
 onBothStores("A process is asked to be quiet, to resume, to stop, and for its dump", async ({ store, visitor }) => {
   const someone = visitor();
   const identity = "web1:7:abc";
-  await store.beat(processRecord(identity), 60_000);
-  const received = async () => (await store.receive(identity, AbortSignal.timeout(30_000))).map(({ verb }) => verb);
+  await store.workers.heartbeat(processRecord(identity), 60_000);
+  const received = async () =>
+    (await store.workers.receive(identity, AbortSignal.timeout(30_000))).map(({ verb }) => verb);
   for (const verb of ["quiet", "resume", "stop"] as const) {
     if (verb === "stop") {
       const asked = await someone.submit(`/workers/${identity}/stop`, {}, "/workers");
@@ -351,11 +353,11 @@ onBothStores("A process is asked to be quiet, to resume, to stop, and for its du
     assertEquals(await received(), [verb]);
   }
   const page = someone.submit(`/workers/${identity}/dump`, {}, "/workers");
-  const [command] = await store.receive(identity, AbortSignal.timeout(30_000));
-  await store.reply(command!.id!, "task 1 <idle>");
+  const [command] = await store.workers.receive(identity, AbortSignal.timeout(30_000));
+  await store.workers.reply(command!.id!, "task 1 <idle>");
   assertStringIncludes((await page).text, "task 1 &lt;idle&gt;");
   const { totals: _ours, ...sidekiqs } = processRecord("web2:8:def");
-  await store.beat(sidekiqs, 60_000);
+  await store.workers.heartbeat(sidekiqs, 60_000);
   const elsewhere = await someone.submit("/workers/web2:8:def/dump", {}, "/workers");
   assertStringIncludes(elsewhere.text, "prints what its threads do in its own log");
   const gone = await someone.submit("/workers/nobody:1:x/quiet", {}, "/workers");

@@ -17,7 +17,7 @@ onBothStores("Every action is in the audit log: who, from where, what, how many,
   await someone.submit("/queues/pause", {}, "/queues");
   await someone.submit("/workers/nobody:1:x/quiet", {}, "/workers");
   await someone.api("POST", "/cron/nothing/run");
-  const { acts } = await store.acts();
+  const { acts } = await store.audit.page();
   assertEquals(
     acts.map(({ action, target, count, outcome }) => [action, target, count, outcome?.split(":")[0]]),
     [
@@ -44,7 +44,7 @@ onBothStores("Every action is in the audit log: who, from where, what, how many,
 
 onBothStores("The audit log has pages, the latest first", async ({ store, visitor }) => {
   for (let i = 0; i < 120; i++) {
-    await store.audit({ user: "ann", by: "cookie", from: "here", action: "retry", target: `target-${i}.` });
+    await store.audit.record({ user: "ann", by: "cookie", from: "here", action: "retry", target: `target-${i}.` });
   }
   const someone = visitor();
   const seen: string[] = [];
@@ -76,14 +76,14 @@ Deno.test("Readers see the audit log; what programs push by token is not kept in
 
 onBothStores("An action stands though it cannot be written down", async ({ store, visitor }) => {
   await push(store, "q1");
-  const real = store.audit;
-  store.audit = () => Promise.reject(new Error("disk full"));
+  const real = store.audit.record;
+  store.audit.record = () => Promise.reject(new Error("disk full"));
   try {
     const { text } = await visitor().submit("/queues/default/pause", {}, "/queues");
     assertStringIncludes(text, "Queue default paused.");
   } finally {
-    store.audit = real;
+    store.audit.record = real;
   }
-  assertEquals((await store.queues()).map(({ paused }) => paused), [true]);
-  assertEquals((await store.acts()).acts, []);
+  assertEquals((await store.admin.stats()).queues.map(({ paused }) => paused), [true]);
+  assertEquals((await store.audit.page()).acts, []);
 });

@@ -13,7 +13,7 @@ onBothStores("Classes that leave no records are shown with throughput, failures 
   const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
   histogram[runBucket(120)] = 1_200;
   const hostile = '<script>alert("1")</script>';
-  await store.measure([
+  await store.metrics.record([
     { class: "Thumb::Nail", processed: 1_500, failed: 300, workedMs: 144_000, histogram },
     { class: "Quick", processed: 2, failed: 0, workedMs: 1, histogram: histogram.map((_, i) => i === 0 ? 2 : 0) },
     { class: hostile, processed: 1, failed: 1, workedMs: 0, histogram: histogram.map(() => 0) },

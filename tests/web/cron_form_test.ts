@@ -60,7 +60,7 @@ onBothStores(
     const input = entryInput(entry!.definition!);
     assertEquals([input.every, input.rule, input.queue, input.args], ["1m30s", undefined, undefined, ["a"]]);
     assertEquals(
-      (await store.acts()).acts.map(({ action, target, outcome }) => [action, target, outcome?.split(":")[0]]),
+      (await store.audit.page()).acts.map(({ action, target, outcome }) => [action, target, outcome?.split(":")[0]]),
       [
         ["cron edit", "nightly", undefined],
         ["cron add", "nightly", "refused"],
@@ -143,7 +143,7 @@ onBothStores(
       everyProcess: false,
       source: "config",
     });
-    await store.cronWrite([{
+    await store.cron.write([{
       name: "fixed",
       version: 0,
       definition,

@@ -80,16 +80,19 @@ async function act({ store, visitor }: Site, place: string, action: JobAction, s
   assertEquals([page.status, page.message], [200, `${jobs} ${MESSAGES[action]}.`], what);
   for (const jid of jids) {
     assertEquals(await placeOf(store, jid), meant.includes(jid) ? LEADS_TO[action] : place, `${what}: ${jid}`);
-    const record = await store.result(jid);
+    const record = await store.results.get(jid);
     const state = record === undefined ? undefined : JSON.parse(record).state;
     assertEquals(state, action === "cancel" && meant.includes(jid) ? "cancelled" : undefined, `${what}: ${jid}`);
   }
-  for (const { name: queue } of await store.queues()) await store.editSome({ in: "queue", queue }, "delete", 100);
-  for (const set of ["scheduled", "retry", "dead"] as const) await store.editSome({ in: set }, "delete", 100);
+  for (const { name: queue } of (await store.admin.stats()).queues) {
+    await store.admin.editSome({ in: "queue", queue }, "delete", 100);
+  }
+  for (const set of ["scheduled", "retry", "dead"] as const) await store.admin.editSome({ in: set }, "delete", 100);
 }
 
 onBothStores("a queue is paused, resumed and cleared from each page that shows it", async ({ store, visitor }) => {
-  const isPaused = async (name: string) => (await store.queues()).find((queue) => queue.name === name)?.paused ?? false;
+  const isPaused = async (name: string) =>
+    (await store.admin.stats()).queues.find((queue) => queue.name === name)?.paused ?? false;
   for (const path of ["/", "/queues", "/queues/default"]) {
     await push(store, `q-${path}`);
     await push(store, `l-${path}`, { queue: "low" });
@@ -108,7 +111,7 @@ onBothStores("a queue is paused, resumed and cleared from each page that shows i
 onBothStores("a queue is limited in the form on its page, until the form is emptied", async ({ store, visitor }) => {
   await push(store, "q1");
   const limit = async () => {
-    const { running, starts } = (await store.queues()).find(({ name }) => name === "default")?.limit ?? {};
+    const { running, starts } = (await store.admin.stats()).queues.find(({ name }) => name === "default")?.limit ?? {};
     return { running, starts };
   };
   let page = await visitor().open("/queues/default");
@@ -124,8 +127,8 @@ onBothStores("a queue is limited in the form on its page, until the form is empt
 onBothStores("pausing all queues includes queues that a later push makes", async ({ store, visitor }) => {
   await push(store, "q1");
   const owner = "web1:7:abc";
-  await store.beat(processRecord(owner, { queues: ["default", "new"] }), 60_000);
-  const take = () => store.take({ queues: ["default", "new"], limit: 9, owner });
+  await store.workers.heartbeat(processRecord(owner, { queues: ["default", "new"] }), 60_000);
+  const take = () => store.jobs.take({ queues: ["default", "new"], limit: 9, owner });
   const page = await (await visitor().open("/queues")).press("Pause all");
   await push(store, "n1", { queue: "new" });
   assertEquals((await take()).length, 0);
@@ -136,9 +139,9 @@ onBothStores("pausing all queues includes queues that a later push makes", async
 onBothStores("a process is asked to quiet, resume, dump and stop from each page that shows it", async (site) => {
   const { store, visitor } = site;
   const identity = "web1:7:abc";
-  const command = async () => (await store.receive(identity, AbortSignal.timeout(30_000)))[0]!;
+  const command = async () => (await store.workers.receive(identity, AbortSignal.timeout(30_000)))[0]!;
   for (const path of ["/", "/workers"]) {
-    await store.beat(processRecord(identity), 60_000);
+    await store.workers.heartbeat(processRecord(identity), 60_000);
     const asks = async (page: Promise<HtmlPage>, verb: string) => {
       assertEquals((await page).message, `Sent ${verb} to ${identity}.`, path);
       assertEquals((await command()).verb, verb, path);
@@ -146,26 +149,28 @@ onBothStores("a process is asked to quiet, resume, dump and stop from each page 
     let page = await visitor().open(path);
     await asks(page.press("Quiet web1:7"), "quiet");
     await asks(page.press("Stop web1:7").then((question) => question.press("Stop the worker")), "stop");
-    await store.beat(processRecord(identity, { quiet: true }), 60_000);
+    await store.workers.heartbeat(processRecord(identity, { quiet: true }), 60_000);
     page = await visitor().open(path);
     assertStringIncludes(page.html, ">quiet</span>");
     await asks(page.press("Resume web1:7"), "resume");
     const dump = page.press("Dump web1:7");
-    await store.reply((await command()).id!, `task <1> of ${path}`);
+    await store.workers.reply((await command()).id!, `task <1> of ${path}`);
     assertStringIncludes((await dump).html, `task &lt;1&gt; of ${path}`);
   }
 });
 
 onBothStores("all processes are asked to quiet, resume and stop at once", async ({ store, visitor }) => {
   const identities = ["web1:7:abc", "web1:8:abc"];
-  for (const identity of identities) await store.beat(processRecord(identity), 60_000);
+  for (const identity of identities) await store.workers.heartbeat(processRecord(identity), 60_000);
   for (
     const [button, verb] of [["Quiet all", "quiet"], ["Resume all", "resume"]] as const
   ) {
     const page = await (await visitor().open("/workers")).press(button);
     assertEquals(page.message, `Sent ${verb} to 2 workers.`);
     for (const identity of identities) {
-      assertEquals((await store.receive(identity, AbortSignal.timeout(30_000))).map(({ verb }) => verb), [verb]);
+      assertEquals((await store.workers.receive(identity, AbortSignal.timeout(30_000))).map(({ verb }) => verb), [
+        verb,
+      ]);
     }
   }
   const question = await (await visitor().open("/workers")).press("Stop all");
@@ -175,7 +180,7 @@ onBothStores("all processes are asked to quiet, resume and stop at once", async 
 onBothStores("a reader sees no button that acts, on any page", async ({ store, visitor }) => {
   await bury(store, "d1");
   await push(store, "q1");
-  await store.beat(processRecord("web1:7:abc"), 60_000);
+  await store.workers.heartbeat(processRecord("web1:7:abc"), 60_000);
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({ name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
   const paths = [
@@ -210,7 +215,7 @@ onBothStores("a cron entry is run, paused and resumed from its list and its page
     page = await page.press("Resume nightly report");
     assertEquals([page.message, await isPaused()], ["Cron entry nightly report is resumed.", false]);
   }
-  assertEquals((await store.stats()).enqueued, 2);
+  assertEquals((await store.admin.stats()).enqueued, 2);
   page = await page!.press("Remove");
   assertEquals([page.message, await crontab.list()], ["Cron entry nightly report is removed.", []]);
 });
@@ -226,9 +231,9 @@ onBothStores("a job is changed and pushed again from every place where it waits"
     const fill = { Arguments: '["ann", {"password": "••••••"}]', Queue: "elsewhere" };
     assertStringIncludes((await wrong.press("Push", { fill })).message, "Pushed as ");
     assertEquals(await placeOf(store, jid), undefined, place);
-    const { entries: [entry] } = await store.page({ in: "queue", queue: "elsewhere" });
+    const { entries: [entry] } = await store.admin.page({ in: "queue", queue: "elsewhere" });
     assertEquals(JSON.parse(entry!.payload).args, ["ann", { password: "hunter2" }], place);
-    await store.edit([entry!.ref], "delete");
+    await store.admin.edit([entry!.ref], "delete");
   }
 });
 
@@ -241,20 +246,22 @@ onBothStores("a new job of a known class is pushed, now and for later", async ({
   const wrong = await form.press("Push", { fill });
   assertStringIncludes(wrong.message, 'Invalid retries "maybe"');
   assertStringIncludes((await wrong.press("Push", { fill: { Retries: "3" } })).message, "Pushed as ");
-  const { entries: [now] } = await store.page({ in: "queue", queue: "mail" });
+  const { entries: [now] } = await store.admin.page({ in: "queue", queue: "mail" });
   assertStringIncludes(now!.payload, '"args":["bob",12345678901234567890]');
   assertEquals(JSON.parse(now!.payload).retry, 3);
   for (const When of ["in 5m", "at 2099-01-31T08:00Z"]) {
     const page = await (await visitor().open("/push?class=Later")).press("Push", { fill: { When } });
     assertStringIncludes(page.html, "It waits for its time");
   }
-  assertEquals((await store.stats()).scheduled, 2);
+  assertEquals((await store.admin.stats()).scheduled, 2);
 });
 
 onBothStores("a list is filtered, reversed, paged through and searched", async ({ store, visitor }) => {
   const payload = (i: number) =>
     JSON.stringify({ class: i % 50 ? "Many" : "Few", args: [`<${i}>`], jid: `j${i}`, queue: "default" });
-  await store.enqueue(Array.from({ length: 55 }, (_, i) => ({ jid: `j${i}`, queue: "default", payload: payload(i) })));
+  await store.jobs.enqueue(
+    Array.from({ length: 55 }, (_, i) => ({ jid: `j${i}`, queue: "default", payload: payload(i) })),
+  );
   const jobs = (page: HtmlPage) => [...page.html.matchAll(/&lt;(\d+)&gt;/g)].map(([, i]) => Number(i));
   let page = await visitor().open("/queues/default");
   assertEquals([jobs(page)[0], jobs(page).length], [0, 50]);

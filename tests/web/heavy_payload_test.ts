@@ -1,8 +1,8 @@
 /** Payloads that are costly to show, as anyone who writes to the store can leave them. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { openSite, push, type Site } from "./site.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const MIB = 1024 * 1024;
 
@@ -17,10 +17,10 @@ const HEAVY: Readonly<Record<string, string>> = {
   markup: `["${"<&".repeat(MIB / 2)}"]`,
 };
 
-async function fill(store: OpenStore): Promise<void> {
+async function fill(store: Store): Promise<void> {
   for (const [jid, args] of Object.entries(HEAVY)) {
     const payload = `{"class":"Heavy","jid":"${jid}","queue":"default","args":${args},"password":"hunter2"}`;
-    await store.enqueue([{ jid, queue: "default", payload }]);
+    await store.jobs.enqueue([{ jid, queue: "default", payload }]);
   }
 }
 
@@ -73,12 +73,12 @@ Deno.test("Arguments too large to be shown whole are not edited on a page, and p
   const args = [Array.from({ length: 30_000 }, (_, i) => i)];
   await push(site.store, "large", { args });
   const someone = site.visitor();
-  const [entry] = await site.store.find("large");
+  const [entry] = await site.store.admin.find(["large"]);
   const page = await someone.visit(`/jobs/large/edit?ref=${encodeURIComponent(entry!.ref)}`);
   assertEquals(page.status, 422);
   assertStringIncludes(page.text, "too large to be edited here");
   const { status, value } = await someone.api("POST", "/jobs/large/push-again", { queue: "other" });
   assertEquals(status, 201);
-  const [again] = await site.store.find(value.jid);
+  const [again] = await site.store.admin.find([value.jid]);
   assertEquals(JSON.parse(again!.payload).args, args);
 });

@@ -1,18 +1,18 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Outcome } from "../../src/store/port/jobs.ts";
 import { createWeb } from "../../src/web/web.ts";
 import { FakeClock } from "../support/clock.ts";
 import { register, takeUpTo } from "../store_contract/jobs.ts";
 import { onBothStores, push, Visitor } from "./site.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
-async function finish(store: OpenStore, ...kinds: ("ack" | "discard")[]): Promise<void> {
+async function finish(store: Store, ...kinds: ("ack" | "discard")[]): Promise<void> {
   const owner = await register(store);
   for (const i of kinds.keys()) await push(store, `j${i}`);
   const leases = await takeUpTo(store, owner);
-  await store.settle(owner, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
+  await store.jobs.settle(owner, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
 }
 
 /** It is noon, far from another day. */

@@ -5,8 +5,8 @@
  */
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { bury, fail, push } from "./site.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 /** Ends whatever it stands in, and is an element and a handler there. */
 export const XSS = `"'><x-attack onfocus=alert(1)>\${1}</title></script><x-attack>&lt;\u2028`;
@@ -16,7 +16,7 @@ export const LIVE_XSS =
   `<svg onload=alert(3)><a href="javascript:alert(4)" autofocus onfocus=alert(5)>`;
 
 /** Fills the store with it; returns the name of the cron entry. */
-export async function fillHostile(store: OpenStore, text: string): Promise<string> {
+export async function fillHostile(store: Store, text: string): Promise<string> {
   const hostile = {
     class: text,
     args: [text, { [text]: [text] }],
@@ -43,8 +43,8 @@ export async function fillHostile(store: OpenStore, text: string): Promise<strin
   await push(store, "q1", hostile);
   await push(store, "q2", { ...hostile, class: "Plain", tags: text, error_class: { [text]: 1 } });
   await push(store, "s1", hostile, 60_000);
-  await store.enqueue([{ jid: "r1", queue: "default", payload: `${text} no JSON` }]).catch(() => {});
-  await store.beat({
+  await store.jobs.enqueue([{ jid: "r1", queue: "default", payload: `${text} no JSON` }]).catch(() => {});
+  await store.workers.heartbeat({
     identity: `${text}:1:x`,
     hostname: text,
     pid: 1,
@@ -85,8 +85,8 @@ export async function fillHostile(store: OpenStore, text: string): Promise<strin
     log: [text, 1],
     payload: hostile,
   });
-  await store.keepResult({ jid: text, ttlMs: 60_000, body });
-  await store.keepResult({ jid: "ended", ttlMs: 60_000, body });
+  await store.results.keep({ jid: text, ttlMs: 60_000, body });
+  await store.results.keep({ jid: "ended", ttlMs: 60_000, body });
   await fail(store, "f1", { ...hostile, queue: "default" });
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({
@@ -99,7 +99,7 @@ export async function fillHostile(store: OpenStore, text: string): Promise<strin
     .catch(() =>
       crontab.add({ name: "plain", class: text, args: [text], rule: "0 3 * * *", timezone: "UTC", memo: text })
     );
-  await store.audit({
+  await store.audit.record({
     user: text,
     by: text,
     from: text,

@@ -40,7 +40,7 @@ function attacks(title: string, rows: () => Readonly<Record<string, string>>, ex
       assert(!/^(location|set-cookie):/im.test(answer.split("\r\n\r\n")[0]!), `${what} leads elsewhere`);
       assert(!answer.includes("<x-attack>"), `${what} is markup`);
       assertEquals([await placeOf(site.store, "d1"), await placeOf(site.store, "q1")], ["dead", "queue:default"], what);
-      assertEquals((await site.store.queues()).some((queue) => queue.paused), false, what);
+      assertEquals((await site.store.admin.stats()).queues.some((queue) => queue.paused), false, what);
     }
   });
 }
@@ -237,7 +237,7 @@ test("a field that names an object's prototype changes no object", async () => {
 });
 
 test("a job with a very deep payload is shown by every page that has it", async () => {
-  await site.store.enqueue([{ jid: "bomb", queue: "deep", payload: `{"class":"A","jid":"bomb","args":${BOMB}}` }]);
+  await site.store.jobs.enqueue([{ jid: "bomb", queue: "deep", payload: `{"class":"A","jid":"bomb","args":${BOMB}}` }]);
   const paths = ["/queues/deep", "/jobs/bomb", "/search?q=a", "/api/v1/jobs?in=queue:deep", "/queues/deep?q=x"];
   for (const path of paths) assertMatch(await ask(port, get(path)), /^HTTP\/1\.1 200 /, path);
 });

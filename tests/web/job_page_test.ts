@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { RunningJobRecord } from "../../src/store/port/jobs.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { bury, onBothStores, processRecord, push } from "./site.ts";
+import type { RunningJobRecord } from "../../src/store/port/workers.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -15,8 +15,8 @@ function states(text: string): Record<string, string> {
   );
 }
 
-async function beat(store: OpenStore, busy: number, work: readonly RunningJobRecord[] = []): Promise<void> {
-  await store.beat(processRecord("web1:7:abc", { concurrency: 1, busy, work }), MINUTE_MS);
+async function beat(store: Store, busy: number, work: readonly RunningJobRecord[] = []): Promise<void> {
+  await store.workers.heartbeat(processRecord("web1:7:abc", { concurrency: 1, busy, work }), MINUTE_MS);
 }
 
 onBothStores("A failed job shows each try with its error, its states with their times, and its log", async (site) => {
@@ -37,7 +37,7 @@ onBothStores("A failed job shows each try with its error, its states with their 
       error_message: `no luck, token=abc Bearer abcdefghijklmnop ${i + 3}`,
     })),
   });
-  await store.keepResult({
+  await store.results.keep({
     jid: "d1",
     ttlMs: MINUTE_MS,
     body: JSON.stringify({ jid: "d1", log: ["line 1", "line 2"] }),
@@ -85,13 +85,13 @@ onBothStores("A waiting job shows its position, and everything that holds it up"
   assertEquals(await why("q1"), ["All processors of the processes that take its queue are busy."]);
   await beat(store, 0);
   assertEquals(await why("q1"), ["Nothing stands in its way: its turn comes."]);
-  await store.limit("default", { starts: { count: 1, perMs: MINUTE_MS } });
-  const [lease] = await store.take({ queues: ["default"], limit: 1, owner: "web1:7:abc" });
+  await store.admin.limit("default", { starts: { count: 1, perMs: MINUTE_MS } });
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner: "web1:7:abc" });
   assertMatch((await why("q2"))[0]!, /^Queue default is at its limit: 1 of 1 started in the last 1m, the next in \d+/);
-  await store.limit("default", {});
-  await store.settle("web1:7:abc", [{ kind: "release", token: lease!.token }]);
-  await store.pause("*", 10 * MINUTE_MS);
-  await store.pause("default");
+  await store.admin.limit("default", {});
+  await store.jobs.settle("web1:7:abc", [{ kind: "release", token: lease!.token }]);
+  await store.admin.pause("*", 10 * MINUTE_MS);
+  await store.admin.pause("default");
   const [all, own, ...more] = await why("q2");
   assertMatch(all!, /^All queues are paused until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in (10m|9m)/);
   assertEquals([own, more], ["Queue default is paused, until somebody resumes it.", []]);
@@ -102,14 +102,14 @@ onBothStores("A waiting job shows its position, and everything that holds it up"
   assertEquals(await why("q2"), ["Nothing stands in its way: its turn comes."]);
   const paused = async (verb: string) => (await someone.api("POST", `/${verb}`)).value;
   assertEquals([await paused("pause"), await paused("resume")], [{ paused: true }, { paused: false }]);
-  assert((await store.queues()).every((queue) => !queue.paused));
+  assert((await store.admin.stats()).queues.every((queue) => !queue.paused));
 });
 
 onBothStores("A running job shows how far it is and what it logs, on its page and among the busy", async (site) => {
   const { store, visitor } = site;
   await push(store, "r1");
   await beat(store, 1);
-  const [lease] = await store.take({ queues: ["default"], limit: 1, owner: "web1:7:abc" });
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner: "web1:7:abc" });
   const log = ["At row 1", "Using Bearer abcdefghijklmnop", "At row 3"];
   const job = { task: "processor-1", queue: "default", payload: lease!.payload, since: Date.now(), progress: "3 of 9" };
   await beat(store, 1, [{ ...job, lastLine: "At row 3", log }]);
@@ -135,7 +135,7 @@ onBothStores("An ended job shows its states, every try and what it logged", asyn
       started_at: Date.now() - 1_234,
       ...more,
     };
-    return store.keepResult({ jid, ttlMs: MINUTE_MS, body: JSON.stringify(body) });
+    return store.results.keep({ jid, ttlMs: MINUTE_MS, body: JSON.stringify(body) });
   };
   const errors = [{ at: 1.7e9, error_class: "FirstError", error_message: "no luck" }];
   const payload = { class: "Report", args: [], retry_count: 0, errors };

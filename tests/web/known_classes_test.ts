@@ -1,12 +1,12 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { OpenStore } from "../../src/store/open.ts";
 import { onBothStores, processRecord, push } from "./site.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const MINUTE_MS = 60_000;
 
 /** A live process that takes queue `default`, with these classes; one of Sidekiq's says none. */
-async function beat(store: OpenStore, identity: string, classes?: readonly string[]): Promise<void> {
-  await store.beat(processRecord(identity, classes && { classes }), MINUTE_MS);
+async function beat(store: Store, identity: string, classes?: readonly string[]): Promise<void> {
+  await store.workers.heartbeat(processRecord(identity, classes && { classes }), MINUTE_MS);
 }
 
 onBothStores(
@@ -20,7 +20,7 @@ onBothStores(
     assertEquals(await why(), ["No process that takes queue default has a handler for Hard: it would fail."]);
     await beat(site.store, "web1:8:abc", ["Hard"]);
     assertEquals(await why(), ["Nothing stands in its way: its turn comes."]);
-    await site.store.deregister("web1:8:abc");
+    await site.store.workers.deregister("web1:8:abc");
     await beat(site.store, "ruby1:9:abc");
     assertEquals(await why(), ["Nothing stands in its way: its turn comes."]);
   },
@@ -29,11 +29,11 @@ onBothStores(
 onBothStores(
   "A new job may be of any class that servers have told of, and what they said of it holds",
   async (site) => {
-    await site.store.declareClasses([{ name: "Told", options: '{"queue":"slow","retry":3}' }]);
+    await site.store.classes.declare([{ name: "Told", options: '{"queue":"slow","retry":3}' }]);
     const someone = site.visitor();
     assertStringIncludes((await someone.visit("/push")).text, '<option value="Told"');
     const { value } = await someone.api("POST", "/jobs", { class: "Told", args: [] });
-    const [entry] = await site.store.find((value as { jid: string }).jid);
+    const [entry] = await site.store.admin.find([(value as { jid: string }).jid]);
     const { queue, retry } = JSON.parse(entry!.payload);
     assertEquals([queue, retry], ["slow", 3]);
   },

@@ -1,33 +1,29 @@
 /** The dashboard while more is asked of it than it makes at a time. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { OpenStore } from "../../src/store/open.ts";
 import { serve } from "../../src/web/http/serve.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import { until } from "../support/eventually.ts";
 import { onBothStores, openSite, push, pushAll } from "./site.ts";
 import { Wire } from "./wire.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { interceptStore } from "../support/intercept.ts";
 
 /** As the limiter has it: answered at once of one address, and waiting. */
 const AT_ONCE = 4;
 const WAITING = 50;
 
 /** A store whose pages come only once they are let go, and how many were asked for. */
-function holding(store: OpenStore) {
+function holding(store: Store) {
   const opened = Promise.withResolvers<void>();
   const held = { pages: 0, letGo: () => opened.resolve() };
-  const page: OpenStore["page"] = async (...request) => {
-    held.pages++;
-    await opened.promise;
-    return await store.page(...request);
-  };
-  const proxy = new Proxy(store, {
-    get(target, name) {
-      if (name === "page") return page;
-      const value = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
+  const slow = interceptStore(store, async ({ verb, pass }) => {
+    if (verb === "admin.page") {
+      held.pages++;
+      await opened.promise;
+    }
+    return await pass();
   });
-  return { held, store: proxy };
+  return { held, store: slow };
 }
 
 Deno.test("Whatever one address asks for: probes, metrics, assets, actions and other visitors are answered", async () => {

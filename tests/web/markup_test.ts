@@ -6,7 +6,7 @@ import { onBothStores, PAGES } from "./site.ts";
 onBothStores("no text of a payload, a process or an address is markup on any page", async ({ store, visitor }) => {
   const cronName = await fillHostile(store, XSS);
   const someone = visitor();
-  const [entry] = (await store.page({ in: "dead" })).entries;
+  const [entry] = (await store.admin.page({ in: "dead" })).entries;
   const query = encodeURIComponent(XSS);
   const addresses = [
     ...PAGES.filter((path) => path !== "/events"),

@@ -174,19 +174,19 @@ onBothStores("Who performs jobs is not ready while all queues are paused", async
     const { status, text } = await visitor().visit("/readyz");
     return [status, text];
   };
-  await store.pause("mail");
+  await store.admin.pause("mail");
   assertEquals(await ready(), [200, "ready\n"]);
-  await store.pause(ALL_QUEUES);
+  await store.admin.pause(ALL_QUEUES);
   assertEquals(await ready(), [503, "Suspended: all queues are paused; jobs resume ends it\n"]);
   assertStringIncludes((await visitor().visit("/metrics")).text, "jobs_suspended 1\n");
-  await store.resume(ALL_QUEUES);
+  await store.admin.pause(ALL_QUEUES, 0);
   assertEquals(await ready(), [200, "ready\n"]);
 }, { notReady: () => undefined });
 
 onBothStores(
   "The dashboard alone stays ready while all queues are paused: it is how they are resumed",
   async (site) => {
-    await site.store.pause(ALL_QUEUES);
+    await site.store.admin.pause(ALL_QUEUES);
     assertEquals((await site.visitor().visit("/readyz")).status, 200);
   },
 );
@@ -199,6 +199,6 @@ Deno.test("jobs doctor --ready says that all queues are paused", async () => {
     return [code, stdout, stderr];
   };
   assertEquals(await ready(), [0, "ready\n", ""]);
-  await bench.store.pause(ALL_QUEUES);
+  await bench.store.admin.pause(ALL_QUEUES);
   assertEquals(await ready(), [1, "", "jobs: not ready: all queues are paused; jobs resume ends it\n"]);
 });

@@ -88,7 +88,7 @@ onBothStores("The API does what the pages do", async ({ store, visitor }) => {
   assertEquals((await program.api("GET", `/jobs/${jid}`)).value.jobs[0].place, "queue:low");
   const again = (await program.api("POST", `/jobs/${jid}/push-again`, { args: [{ token: "••••••" }] })).value;
   assertEquals((await program.api("GET", `/jobs/${jid}`)).value.jobs, []);
-  assertEquals(JSON.parse((await store.find(again.jid))[0]!.payload).args, [{ token: "••••••" }]);
+  assertEquals(JSON.parse((await store.admin.find([again.jid]))[0]!.payload).args, [{ token: "••••••" }]);
   assertEquals((await program.api("POST", "/queues/low/pause")).value, { queue: "low", paused: true });
   assertEquals((await program.api("POST", "/queues/low/resume")).value, { queue: "low", paused: false });
   assertEquals((await program.api("POST", "/queues/low/clear")).value, { changed: 1 });
@@ -170,7 +170,7 @@ Deno.test("Health: alive as long as it answers, ready only when jobs are taken a
 
 onBothStores("A finished job shows how it ended and what it came to, masked", async ({ store, visitor }) => {
   const record = (jid: string, more: Record<string, unknown>) =>
-    store.keepResult({
+    store.results.keep({
       jid,
       ttlMs: 60_000,
       body: JSON.stringify({
@@ -188,7 +188,7 @@ onBothStores("A finished job shows how it ended and what it came to, masked", as
     payload: { class: "Report", args: ["may"] },
   });
   await record("e2", { state: "failed", error: { class: "TypeError", message: "<b>no luck</b>" } });
-  await store.keepResult({ jid: "e3", ttlMs: 60_000, body: "{}" });
+  await store.results.keep({ jid: "e3", ttlMs: 60_000, body: "{}" });
   const someone = visitor();
   const list = (await someone.visit("/finished")).text;
   for (const text of ["succeeded", "failed", "1.2s", "&quot;may&quot;", "TypeError: &lt;b&gt;no luck"]) {
@@ -256,12 +256,12 @@ onBothStores("A running job shows what it says, and is asked to end", async ({ s
     progress: "40 percent",
     lastLine: "At row 7",
   }];
-  await store.beat(processRecord(identity, { busy: 1, work }), 60_000);
+  await store.workers.heartbeat(processRecord(identity, { busy: 1, work }), 60_000);
   const someone = visitor();
   const { text } = await someone.visit("/running");
   assertStringIncludes(text, "40 percent");
   assertStringIncludes(text, "At row 7");
   await someone.submit("/jobs/cancel", { jid: "r1", process: identity }, "/running");
-  const [command] = await store.receive(identity, AbortSignal.timeout(30_000));
+  const [command] = await store.workers.receive(identity, AbortSignal.timeout(30_000));
   assertEquals([command!.verb, command!.jid], ["cancel", "r1"]);
 });

@@ -9,10 +9,11 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
-import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/open.ts";
 import type { Lease } from "../../src/store/port/jobs.ts";
 import { serve } from "../../src/web/http/serve.ts";
 import { openSite } from "./site.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const FOLDER = Deno.args[0] ?? new URL("../../docs/pictures", import.meta.url).pathname;
 const CLASSES = ["ImportFile", "Mailer::Welcome", "Billing::InvoiceJob", "Thumbnail", "SearchIndex"];
@@ -86,7 +87,7 @@ async function past(url: string): Promise<void> {
       turn: () => systemClock.turn(),
     };
     await using store = await openStore(url, { clock });
-    await store.measure(CLASSES.map((name, i) => {
+    await store.metrics.record(CLASSES.map((name, i) => {
       const processed = Math.round((8 + 5 * Math.sin(ago / 6 + i)) * (5 - i) + 2);
       const failed = i === 2 && ago % 9 === 0 ? 3 : 0;
       const histogram = RUN_BOUNDS_MS.map((bound) => {
@@ -98,7 +99,7 @@ async function past(url: string): Promise<void> {
   }
 }
 
-async function fill(store: OpenStore, client: Client): Promise<void> {
+async function fill(store: Store, client: Client): Promise<void> {
   for (let i = 0; i < 420; i++) {
     await client.push(CLASSES[i % 5]!, [`/srv/import/customers-${i}.csv`, { rows: i * 31, api_key: "k" }], {
       queue: ["default", "mail", "low"][i % 3]!,
@@ -112,9 +113,15 @@ async function fill(store: OpenStore, client: Client): Promise<void> {
   await crontab.pause("invoices");
   await crontab.run("sync stock");
   const ann = { user: "ann", by: "cookie", from: "10.0.3.17" };
-  await store.audit({ ...ann, action: "retry", target: "all in dead", details: 'with class "ImportFile"', count: 212 });
-  await store.audit({ ...ann, action: "pause", target: "queue:mail" });
-  await store.audit({
+  await store.audit.record({
+    ...ann,
+    action: "retry",
+    target: "all in dead",
+    details: 'with class "ImportFile"',
+    count: 212,
+  });
+  await store.audit.record({ ...ann, action: "pause", target: "queue:mail" });
+  await store.audit.record({
     user: "deploy",
     by: "token",
     from: "10.0.0.4",
@@ -122,21 +129,21 @@ async function fill(store: OpenStore, client: Client): Promise<void> {
     target: "all processes",
     count: 3,
   });
-  await store.audit({
+  await store.audit.record({
     ...ann,
     action: "cancel",
     target: "1a200560633749ddc0f007ba",
     details: "at web1:4711:8c5a",
     count: 1,
   });
-  await store.pause("mail");
+  await store.admin.pause("mail");
 }
 
 /** A process's work: most jobs end well, some are tried again, some have failed for good. */
-async function work(store: OpenStore, client: Client, count = 150): Promise<void> {
+async function work(store: Store, client: Client, count = 150): Promise<void> {
   const identity = "web1:4711:8c5a";
   const beat = (payloads: readonly string[]) =>
-    store.beat({
+    store.workers.heartbeat({
       identity,
       hostname: "web1",
       pid: 4711,
@@ -165,11 +172,11 @@ async function work(store: OpenStore, client: Client, count = 150): Promise<void
     args: Array.from({ length: count }, (_, i) => [`cat-${i}.png`]),
     queue: "critical",
   });
-  const taken = await store.take({ queues: ["critical", "default"], limit: count, owner: identity });
+  const taken = await store.jobs.take({ queues: ["critical", "default"], limit: count, owner: identity });
   const leases = [...running, ...taken.slice(3)];
   running = taken.slice(0, 3);
   const error = { error_class: "TypeError", error_message: "No such account: 4711" };
-  await store.settle(
+  await store.jobs.settle(
     identity,
     leases.map(({ token, payload }, i) => {
       const job = JSON.parse(payload);
@@ -203,7 +210,7 @@ async function work(store: OpenStore, client: Client, count = 150): Promise<void
     const outcome = i % 13 === 5
       ? { error: { class: "TypeError", message: "No such account: 4711" } }
       : { result: { rows: i * 7 } };
-    await store.keepResult({ jid, ttlMs: 3_600_000, body: JSON.stringify({ ...body, ...times, ...outcome }) });
+    await store.results.keep({ jid, ttlMs: 3_600_000, body: JSON.stringify({ ...body, ...times, ...outcome }) });
   }
   await beat(running.map(({ payload }) => payload));
 }

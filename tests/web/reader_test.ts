@@ -4,10 +4,10 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { serve } from "../../src/web/http/serve.ts";
 import { bury, openSite, processRecord, push, type Site } from "./site.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const READER = newToken();
 const OPERATOR = newToken();
@@ -47,7 +47,7 @@ async function openGuarded(): Promise<Site> {
   const site = await openSite("sqlite", { users: USERS });
   await bury(site.store, "d1", { args: [{ password: SECRET }] });
   await push(site.store, "q1");
-  await site.store.beat(processRecord("web1:7:x"), 60_000);
+  await site.store.workers.heartbeat(processRecord("web1:7:x"), 60_000);
   await new Crontab({ store: site.store, client: new Client({ store: site.store }) }).add({
     name: "nightly",
     class: "Report",
@@ -59,12 +59,17 @@ async function openGuarded(): Promise<Site> {
 }
 
 /** All that an action could change. */
-async function stateOf(store: OpenStore): Promise<string> {
-  const { enqueued, dead, scheduled, retry, processed } = await store.stats();
-  const queues = (await store.queues()).map(({ name, size, paused, limit }) => ({ name, size, paused, limit }));
+async function stateOf(store: Store): Promise<string> {
+  const { enqueued, dead, scheduled, retry, processed } = await store.admin.stats();
+  const queues = (await store.admin.stats()).queues.map(({ name, size, paused, limit }) => ({
+    name,
+    size,
+    paused,
+    limit,
+  }));
   const crontab = await new Crontab({ store, client: new Client({ store }) }).list();
   const cron = crontab.map(({ name, definition, state }) => ({ name, definition, state }));
-  const { acts } = await store.acts({ limit: 10 });
+  const { acts } = await store.audit.page({ limit: 10 });
   return JSON.stringify({ enqueued, dead, scheduled, retry, processed, queues, cron, acts });
 }
 
@@ -89,7 +94,7 @@ Deno.test("A reader's forms and bodies change nothing, the cron forms neither", 
 
 Deno.test("A reader gets no form that acts", async () => {
   await using site = await openGuarded();
-  const [entry] = await site.store.find("d1");
+  const [entry] = await site.store.admin.find(["d1"]);
   const forms = ["/push", `/jobs/d1/edit?ref=${encodeURIComponent(entry!.ref)}`, "/cron-new", "/cron/nightly/edit"];
   for (const path of forms) {
     assertEquals([path, (await site.visitor().send(path, { headers: bearer(READER.token) })).status], [path, 403]);

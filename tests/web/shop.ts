@@ -9,7 +9,8 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { encodeBacktrace } from "../../src/job/failure.ts";
-import { type OpenStore, openStore } from "../../src/store/open.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
 import type { Outcome } from "../../src/store/port/jobs.ts";
 import { processRecord } from "./site.ts";
@@ -111,7 +112,7 @@ const WORKERS = [
 const QUEUES = [...new Set(SHOP.map(({ queue }) => queue))];
 
 /** Fills an empty store with the shop's present; with `url` of an SQLite store also with its past. */
-export async function fillShop(store: OpenStore, url?: string): Promise<void> {
+export async function fillShop(store: Store, url?: string): Promise<void> {
   if (url !== undefined) await past(url);
   const client = new Client({ store });
   await heartbeats(store);
@@ -144,7 +145,7 @@ async function past_(url: string, ago: number, minutes: number): Promise<void> {
   const clock: Clock = { ...systemClock, now: () => now };
   await using store = await openStore(url, { clock });
   const load = 1 + 0.5 * Math.sin((now / DAY_MS) * 2 * Math.PI - 2) + 0.12 * Math.sin(ago / 7);
-  await store.measure(SHOP.map((one, i) => {
+  await store.metrics.record(SHOP.map((one, i) => {
     const isIncident = one.name === "Webhooks::Deliver" && ago < 75;
     const processed = Math.max(0, Math.round(one.perMinute * minutes * load * (1 + 0.1 * Math.sin(ago + i))));
     const failed = Math.min(processed, Math.round(processed * (isIncident ? 0.31 : one.failing / 1_000)));
@@ -157,9 +158,9 @@ async function past_(url: string, ago: number, minutes: number): Promise<void> {
   }));
 }
 
-async function heartbeats(store: OpenStore): Promise<void> {
+async function heartbeats(store: Store): Promise<void> {
   for (const { identity, concurrency, rss, version } of WORKERS) {
-    await store.beat(
+    await store.workers.heartbeat(
       record(identity, { concurrency, version, rss: rss * 1024 * 1024 }),
       60_000,
     );
@@ -181,13 +182,13 @@ function record(identity: string, more: Parameters<typeof processRecord>[1]) {
 }
 
 /** Jobs that failed: most wait for a retry, some are dead. */
-async function failures(store: OpenStore, client: Client): Promise<void> {
+async function failures(store: Store, client: Client): Promise<void> {
   const owner = WORKERS[0].identity;
   const failing = [[2, 46, 21], [1, 9, 6], [0, 7, 0], [3, 5, 9], [4, 2, 3]] as const;
   for (const [which, retrying, dead] of failing) {
     const one = SHOP[which]!;
     for (let i = 0; i < retrying + dead; i++) await client.push(one.name, one.args(i), { queue: one.queue });
-    const leases = await store.take({ queues: [one.queue], limit: retrying + dead, owner });
+    const leases = await store.jobs.take({ queues: [one.queue], limit: retrying + dead, owner });
     const now = Date.now();
     const outcomes = leases.map(({ token, payload }, i): Outcome => {
       const [error_class, error_message] = one.error(i);
@@ -221,12 +222,12 @@ async function failures(store: OpenStore, client: Client): Promise<void> {
         ? { token, kind: "bury", payload: failed }
         : { token, kind: "retry", delayMs: 15_000 + 23_000 * i, payload: failed };
     });
-    await store.settle(owner, outcomes);
+    await store.jobs.settle(owner, outcomes);
   }
 }
 
 /** Records of jobs that have ended. */
-async function finished(store: OpenStore): Promise<void> {
+async function finished(store: Store): Promise<void> {
   const records = Array.from({ length: 90 }, (_, n) => {
     const i = 89 - n;
     const one = pick(SHOP, i * 5 + Math.floor(i / 7));
@@ -268,10 +269,10 @@ async function finished(store: OpenStore): Promise<void> {
       }),
     };
   });
-  for (const record of records) await store.keepResult(record);
+  for (const record of records) await store.results.keep(record);
 }
 
-async function waiting(store: OpenStore, client: Client): Promise<void> {
+async function waiting(store: Store, client: Client): Promise<void> {
   const sizes = [14, 212, 31, 3, 2, 8];
   for (const [which, size] of sizes.entries()) {
     const { name, queue, args } = SHOP[which]!;
@@ -283,10 +284,10 @@ async function waiting(store: OpenStore, client: Client): Promise<void> {
       queue: "mail",
     });
   }
-  await store.limit("webhooks", { running: 8 });
+  await store.admin.limit("webhooks", { running: 8 });
 }
 
-async function schedules(store: OpenStore, client: Client): Promise<void> {
+async function schedules(store: Store, client: Client): Promise<void> {
   const crontab = new Crontab({ store, client });
   await crontab.add({ name: "daily report", class: "Reports::Daily", rule: "0 6 * * *", timezone: "Europe/Zurich" });
   await crontab.add({ name: "sync stock", class: "Imports::Products", every: "5m", queue: "imports" });
@@ -297,9 +298,9 @@ async function schedules(store: OpenStore, client: Client): Promise<void> {
   await crontab.run("sync stock");
 }
 
-async function people(store: OpenStore): Promise<void> {
+async function people(store: Store): Promise<void> {
   const mara = { user: "mara", by: "cookie", from: "10.0.3.17" };
-  await store.audit({
+  await store.audit.record({
     user: "deploy",
     by: "token",
     from: "10.0.0.4",
@@ -307,7 +308,7 @@ async function people(store: OpenStore): Promise<void> {
     target: "all workers",
     count: 3,
   });
-  await store.audit({
+  await store.audit.record({
     user: "deploy",
     by: "token",
     from: "10.0.0.4",
@@ -315,17 +316,23 @@ async function people(store: OpenStore): Promise<void> {
     target: "all workers",
     count: 3,
   });
-  await store.audit({ ...mara, action: "pause", target: "queue:webhooks", details: "for 10m" });
-  await store.audit({ ...mara, action: "limit", target: "queue:webhooks", details: "8 at once" });
-  await store.audit({
+  await store.audit.record({ ...mara, action: "pause", target: "queue:webhooks", details: "for 10m" });
+  await store.audit.record({ ...mara, action: "limit", target: "queue:webhooks", details: "8 at once" });
+  await store.audit.record({
     ...mara,
     action: "retry",
     target: "all in dead",
     details: 'with class "Invoices::Create" and error "TaxRateMissing: *"',
     count: 212,
   });
-  await store.audit({ ...mara, action: "cancel", target: "1a200560633749ddc0f007ba", details: "at jobs-1", count: 1 });
-  await store.audit({
+  await store.audit.record({
+    ...mara,
+    action: "cancel",
+    target: "1a200560633749ddc0f007ba",
+    details: "at jobs-1",
+    count: 1,
+  });
+  await store.audit.record({
     user: "jonas",
     by: "command line",
     from: "ops-1",
@@ -336,9 +343,9 @@ async function people(store: OpenStore): Promise<void> {
 }
 
 /** Each worker performs some of the waiting jobs. */
-async function runSome(store: OpenStore): Promise<void> {
+async function runSome(store: Store): Promise<void> {
   for (const { identity, concurrency, rss, busy, version } of WORKERS) {
-    const leases = await store.take({ queues: QUEUES.toReversed(), limit: busy, owner: identity });
+    const leases = await store.jobs.take({ queues: QUEUES.toReversed(), limit: busy, owner: identity });
     const work = leases.map(({ payload, queue }, i) => {
       const isImport = queue === "imports";
       return {
@@ -353,7 +360,7 @@ async function runSome(store: OpenStore): Promise<void> {
         }),
       };
     });
-    await store.beat(
+    await store.workers.heartbeat(
       record(identity, { concurrency, version, rss: rss * 1024 * 1024, busy: work.length, work }),
       60_000,
     );

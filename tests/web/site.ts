@@ -5,18 +5,18 @@
  */
 import { randomBytes, scryptSync } from "node:crypto";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import type { OpenStore } from "../../src/store/open.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { WorkerRecord } from "../../src/store/port/jobs.ts";
 import { TIMEOUT_MS } from "../../src/web/actions/jobs.ts";
 import { createWeb, type Web, type WebOptions } from "../../src/web/web.ts";
 import { startRedis } from "../support/redis.ts";
 import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
 import { HtmlPage } from "./html_page.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import type { WorkerRecord } from "../../src/store/port/workers.ts";
 
 /** A dashboard, and what is behind it. */
 export interface Site extends AsyncDisposable {
-  readonly store: OpenStore;
+  readonly store: Store;
   /** The store's address. */
   readonly url: string;
   readonly web: Web;
@@ -186,29 +186,29 @@ export function quickSecret(password: string): string {
 
 /** Puts a job into a queue. */
 export async function push(
-  store: OpenStore,
+  store: Store,
   jid: string,
   fields?: Readonly<Record<string, unknown>>,
   delayMs?: number,
 ): Promise<void> {
   const payload = { class: "Hard", args: [], jid, queue: "default", ...fields };
   const job = { jid, queue: payload.queue, payload: JSON.stringify(payload) };
-  await store.enqueue([delayMs === undefined ? job : { ...job, delayMs }]);
+  await store.jobs.enqueue([delayMs === undefined ? job : { ...job, delayMs }]);
 }
 
 /** Puts jobs into their queues in one step: one by one, hundreds of them take seconds. */
 export async function pushAll(
-  store: OpenStore,
+  store: Store,
   jobs: readonly { readonly jid: string; readonly queue?: string; readonly args?: readonly unknown[] }[],
 ): Promise<void> {
-  await store.enqueue(jobs.map(({ jid, queue = "default", args = [] }) => {
+  await store.jobs.enqueue(jobs.map(({ jid, queue = "default", args = [] }) => {
     return { jid, queue, payload: JSON.stringify({ class: "Hard", args, jid, queue }) };
   }));
 }
 
 /** Puts a job into `dead`. */
 export async function bury(
-  store: OpenStore,
+  store: Store,
   jid: string,
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
@@ -219,8 +219,8 @@ export async function bury(
     failed_at: 1.7e9,
     ...fields,
   });
-  const [entry] = await store.find(jid);
-  await store.edit([entry!.ref], "kill");
+  const [entry] = await store.admin.find([jid]);
+  await store.admin.edit([entry!.ref], "kill");
 }
 
 /** A process as it registers itself. */
@@ -247,23 +247,23 @@ export function processRecord(identity: string, more: Partial<WorkerRecord> = {}
 
 /** Puts a job into `retry`, due in an hour: a process has taken it and failed. */
 export async function fail(
-  store: OpenStore,
+  store: Store,
   jid: string,
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   const owner = `web1:7:${jid}`;
   const failed = { error_class: "RangeError", error_message: "no luck", retry_count: 0, failed_at: 1.7e9, ...fields };
   await push(store, jid, { ...failed, queue: "failing" });
-  await store.beat(processRecord(owner), 60_000);
-  const [lease] = await store.take({ queues: ["failing"], limit: 1, owner });
+  await store.workers.heartbeat(processRecord(owner), 60_000);
+  const [lease] = await store.jobs.take({ queues: ["failing"], limit: 1, owner });
   const payload = JSON.stringify({ class: "Hard", args: [], jid, queue: "default", ...failed });
-  await store.settle(owner, [{ kind: "retry", token: lease!.token, delayMs: 3_600_000, payload }]);
-  await store.deregister(owner);
+  await store.jobs.settle(owner, [{ kind: "retry", token: lease!.token, delayMs: 3_600_000, payload }]);
+  await store.workers.deregister(owner);
 }
 
 /** How to put a job into each place. */
 export const PUT: Readonly<
-  Record<string, (store: OpenStore, jid: string, fields: Record<string, unknown>) => Promise<void>>
+  Record<string, (store: Store, jid: string, fields: Record<string, unknown>) => Promise<void>>
 > = {
   "queue:default": push,
   "scheduled": (store, jid, fields) => push(store, jid, fields, 3_600_000),
@@ -272,12 +272,12 @@ export const PUT: Readonly<
 };
 
 /** Where a job is: `dead`, `queue:default`, … or nothing. */
-export async function placeOf(store: OpenStore, jid: string): Promise<string | undefined> {
-  const [entry] = await store.find(jid);
+export async function placeOf(store: Store, jid: string): Promise<string | undefined> {
+  const [entry] = await store.admin.find([jid]);
   return entry && (entry.place.in === "queue" ? `queue:${entry.place.queue}` : entry.place.in);
 }
 
 /** The refs of the jobs with these ids. */
-export async function refsOf(store: OpenStore, ...jids: string[]): Promise<string[]> {
-  return await Promise.all(jids.map(async (jid) => (await store.find(jid))[0]!.ref));
+export async function refsOf(store: Store, ...jids: string[]): Promise<string[]> {
+  return await Promise.all(jids.map(async (jid) => (await store.admin.find([jid]))[0]!.ref));
 }

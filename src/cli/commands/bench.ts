@@ -69,7 +69,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const perform = await bench.allPerformed(jobs, server);
   const start = await bench.startSingles();
   work.clear();
-  const { version } = await store.health();
+  const { version } = await store.admin.health();
   const measured = {
     store: version,
     cores: navigator.hardwareConcurrency,

@@ -2,7 +2,6 @@
 import { systemClock } from "../../clock.ts";
 import { readEnded } from "../../job/result.ts";
 import { cancelJobs, type CancelResult, isCancelled } from "../../store/ops/cancel.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { fewOf } from "../../text/format.ts";
 import { relative } from "../../text/times.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
@@ -10,6 +9,7 @@ import { recordAudit } from "../shared/audit.ts";
 import { YES } from "../terminal/confirm.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -48,8 +48,8 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 /** How a job that is no longer there ended, where that is known. */
-async function endedText(store: OpenStore, jid: string, result: CancelResult): Promise<string | undefined> {
-  const record = result === "absent" ? await store.result(jid) : undefined;
+async function endedText(store: Store, jid: string, result: CancelResult): Promise<string | undefined> {
+  const record = result === "absent" ? await store.results.get(jid) : undefined;
   if (record === undefined) return undefined;
   const { state, ended_at } = readEnded(record);
   return `"${jid}" has ended: ${state} ${relative(ended_at, systemClock.now())}`;

@@ -21,7 +21,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args: [queue, ...more] } = parseCommand("clear", argv, { ...COMMON_FLAGS, ...YES });
   if (queue === undefined || more.length > 0) throw new UsageError("One QUEUE is wanted: jobs clear QUEUE");
   return await withStore(flags, async (store) => {
-    const queues = await store.queues();
+    const queues = (await store.admin.stats()).queues;
     const place = { in: "queue", queue } as const;
     const missing = missingQueue(place, queues);
     if (missing !== undefined) {
@@ -34,8 +34,8 @@ export async function run(argv: readonly string[]): Promise<number> {
       return 1;
     }
     const cleared = await editAll(store, place, { name: "clear", ...DELETING }, size);
-    const taken = (await store.processes()).some((process) => process.alive && process.queues.includes(queue));
-    const forgotten = !taken && await store.forgetQueue(queue);
+    const taken = (await store.workers.list()).some((process) => process.alive && process.queues.includes(queue));
+    const forgotten = !taken && await store.admin.forgetQueue(queue);
     if (flags.json) printJson({ queue, cleared, forgotten });
     else print(`${jobCount(cleared)} deleted from queue ${queue}${forgotten ? ", which is forgotten" : ""}`);
     return 0;

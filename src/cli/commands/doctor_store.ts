@@ -7,14 +7,16 @@ import { systemClock } from "../../clock.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { parsePayload } from "../../job/job.ts";
-import type { QueueInfo, WorkerInfo } from "../../store/admin/admin.ts";
+import type { QueueInfo } from "../../store/admin/admin.ts";
 import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import { hidePassword, type OpenStore, openStore } from "../../store/open.ts";
+import { hidePassword, openStore } from "../../store/open.ts";
 import { limitUse } from "../../text/limits.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { shownQueue } from "../shared/pause_queues.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** A clock that is off by more is worth a word: times that are shown, and those of `--at`, are off by as much. */
 const MAX_SKEW_MS = 2_000;
@@ -54,9 +56,9 @@ export async function checkStore({ settings }: LoadedConfig, classes: readonly s
   }
 }
 
-async function checkHealth(store: OpenStore, wanted: "full" | "normal"): Promise<Finding[]> {
+async function checkHealth(store: Store, wanted: "full" | "normal"): Promise<Finding[]> {
   const asked = systemClock.now();
-  const { version, durability, now, findings } = await store.health();
+  const { version, durability, now, findings } = await store.admin.health();
   const skew = now - (asked + systemClock.now()) / 2;
   const kept = durability === undefined ? "" : `, ${KEPT[durability]}`;
   return [
@@ -100,8 +102,8 @@ function durabilityFindings(url: string, is: keyof typeof KEPT | undefined, want
   }];
 }
 
-async function checkProcesses(store: OpenStore): Promise<Finding[]> {
-  const processes = await store.processes();
+async function checkProcesses(store: Store): Promise<Finding[]> {
+  const processes = await store.workers.list();
   const live = processes.filter((process) => process.alive);
   const stuck = await stuckLeases(store, live);
   return [
@@ -131,20 +133,20 @@ async function checkProcesses(store: OpenStore): Promise<Finding[]> {
 }
 
 /** How many jobs the dead hold. */
-async function stuckLeases(store: OpenStore, live: readonly WorkerInfo[]): Promise<number> {
+async function stuckLeases(store: Store, live: readonly WorkerInfo[]): Promise<number> {
   const alive = new Set(live.map(({ identity }) => identity));
   let stuck = 0;
   let cursor: string | undefined;
   do {
-    const page = await store.page({ in: "leased" }, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    const page = await store.admin.page({ in: "leased" }, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
     stuck += page.entries.filter(({ owner }) => owner === undefined || !alive.has(owner)).length;
     cursor = page.next;
   } while (cursor !== undefined);
   return stuck;
 }
 
-async function checkQueues(store: OpenStore): Promise<Finding[]> {
-  const [queues, processes] = await Promise.all([store.queues(), store.processes()]);
+async function checkQueues(store: Store): Promise<Finding[]> {
+  const [{ queues }, processes] = await Promise.all([store.admin.stats(), store.workers.list()]);
   return [
     ...queues.filter((queue) => queue.paused).map(({ name, pausedForMs }): Finding => ({
       check: "queues",
@@ -186,14 +188,18 @@ function jobsIn(size: number): string {
  * Classes of jobs that wait and that nobody performs: no live process that takes their queue has a handler; or, where none
  * takes it, nobody has said that it has one, nor have the handlers at hand.
  */
-async function checkClasses(store: OpenStore, classes: readonly string[]): Promise<Finding[]> {
-  const [declared, queues, processes] = await Promise.all([store.declaredClasses(), store.queues(), store.processes()]);
+async function checkClasses(store: Store, classes: readonly string[]): Promise<Finding[]> {
+  const [declared, { queues }, processes] = await Promise.all([
+    store.classes.read(),
+    store.admin.stats(),
+    store.workers.list(),
+  ]);
   const known = new Set([...classes, ...declared.map(({ name }) => name)]);
   /** By class, of the queue where it was seen last. */
   const found = new Map<string, string>();
   for (const { name: queue, size } of queues) {
     if (size === 0) continue;
-    const { entries } = await store.page({ in: "queue", queue }, { limit: LOOKED_AT });
+    const { entries } = await store.admin.page({ in: "queue", queue }, { limit: LOOKED_AT });
     for (const name of new Set(entries.flatMap(({ payload }) => parsePayload(payload)?.class ?? []))) {
       const obstacles = blockersOf({ queue, class: name }, { processes, queues }).map(({ is }) => is);
       if (obstacles.includes("no-handler")) {

@@ -1,11 +1,12 @@
 /** `jobs dump IDENTITY | --here | --all`. @module */
 import { systemClock } from "../../clock.ts";
 import { randomId } from "../../server/host/identity.ts";
-import type { StoreAdmin, WorkerInfo } from "../../store/admin/admin.ts";
 import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
 import { chooseWorkers, parseAsk } from "../shared/ask_worker.ts";
 import { blankControls, print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
+import type { Store } from "../../store/admin/store.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -41,15 +42,15 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 /** The dump of a process; undefined when it does not answer within 10 seconds, and of one of Sidekiq's. */
-export async function dumpOf(store: StoreAdmin, process: WorkerInfo): Promise<string | undefined> {
+export async function dumpOf(store: Store, process: WorkerInfo): Promise<string | undefined> {
   const id = randomId();
-  await store.send(process.identity, { verb: "dump", id });
+  await store.workers.send(process.identity, { verb: "dump", id });
   if (isSidekiqWorker(process)) return undefined;
   const patience = new AbortController();
   const over = new AbortController();
   void systemClock.sleep(TIMEOUT_MS, over.signal).then(() => patience.abort());
   try {
-    return await store.awaitReply(id, patience.signal);
+    return await store.workers.awaitReply(id, patience.signal);
   } finally {
     over.abort();
   }

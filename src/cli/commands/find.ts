@@ -2,7 +2,6 @@
 import { systemClock } from "../../clock.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import type { Entry } from "../../store/admin/admin.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { relative } from "../../text/times.ts";
 import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "../terminal/args.ts";
 import { entryJson, stateOf } from "../shared/job_rows.ts";
@@ -11,6 +10,7 @@ import { cameTo } from "./list_finished.ts";
 import { faint, print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { type Column, printTable, STATE_COLOURS } from "../terminal/table.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -62,10 +62,10 @@ interface Found {
 }
 
 /** What is there, then what has ended; a job that is dead is both, and there once. */
-async function search(store: OpenStore, text: string, limit: number): Promise<Found> {
-  const entries = await store.search(text, limit + 1);
+async function search(store: Store, text: string, limit: number): Promise<Found> {
+  const entries = await store.admin.search(text, limit + 1);
   const here = new Set(entries.map((entry) => glance(entry).jid));
-  const records = await store.searchResults(text, limit + here.size + 1);
+  const records = await store.results.search(text, limit + here.size + 1);
   const ended = records.map(readEnded).filter(({ jid }) => !here.has(jid));
   return {
     entries: entries.slice(0, limit),

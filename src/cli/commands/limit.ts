@@ -46,15 +46,17 @@ export async function run(argv: readonly string[]): Promise<number> {
   const starts = optionOf("starts", flags.starts, parseStarts);
   return await withStore(flags, async (store) => {
     if (changes) {
-      const before = (await store.queues()).find(({ name }) => name === queue)?.limit;
+      const before = (await store.admin.stats()).queues.find(({ name }) => name === queue)?.limit;
       const limit: QueueLimit = flags.off ? {} : {
         ...kept("running", running, before?.running),
         ...kept("starts", starts, before?.starts),
       };
-      await store.limit(queue!, limit);
+      await store.admin.limit(queue!, limit);
       await recordAudit(store, { action: "limit", target: `queue:${queue}`, details: limitText(limit) || "off" });
     }
-    const limited = (await store.queues()).filter((info) => info.limit && (queue === undefined || info.name === queue));
+    const limited = (await store.admin.stats()).queues.filter((info) =>
+      info.limit && (queue === undefined || info.name === queue)
+    );
     if (flags.json) printJson(limited.map(({ name, limit }) => ({ queue: name, ...limit })));
     else if (queue !== undefined) print(`${queue}: ${describe(limited[0])}`);
     else printLimits(limited);

@@ -1,7 +1,7 @@
 /** `jobs list WHAT`. @module */
 import { systemClock } from "../../clock.ts";
 import { closestWord } from "../../text/suggest.ts";
-import type { Entry, Place, SetName, StoreAdmin, WorkerInfo } from "../../store/admin/admin.ts";
+import type { Entry, Place, SetName } from "../../store/admin/admin.ts";
 import { relative } from "../../text/times.ts";
 import { isSidekiqWorker } from "../../text/workers.ts";
 import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "../terminal/args.ts";
@@ -12,6 +12,8 @@ import { faint, print, printError, printJson } from "../terminal/output.ts";
 import { QUEUE_COLUMNS, queueRows } from "../shared/pause_queues.ts";
 import { withStore } from "../shared/store.ts";
 import { type Column, printTable } from "../terminal/table.ts";
+import type { Store } from "../../store/admin/store.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -54,7 +56,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   return await withStore(flags, async (store) => {
     if (what === "queues") return await listQueues(store, flags.json);
     if (what === "done") return await listFinished(store, { ...flags, limit });
-    const page = await store.page(place(what as string, name), {
+    const page = await store.admin.page(place(what as string, name), {
       limit,
       reverse: flags.reverse,
       ...(flags.cursor !== undefined && { cursor: flags.cursor }),
@@ -62,7 +64,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (flags.json) printJson({ entries: page.entries.map(entryJson), next: page.next });
     else {
       printEntries(what as string, page.entries, page.next);
-      if (what === "busy") remarkSidekiqs(await store.processes());
+      if (what === "busy") remarkSidekiqs(await store.workers.list());
     }
     return 0;
   });
@@ -73,8 +75,8 @@ function place(what: string, name: string | undefined): Place {
   return what === "busy" ? { in: "leased" } : { in: what as SetName };
 }
 
-async function listQueues(store: StoreAdmin, json: boolean): Promise<number> {
-  const queues = await store.queues();
+async function listQueues(store: Store, json: boolean): Promise<number> {
+  const queues = (await store.admin.stats()).queues;
   if (json) printJson(queues);
   else {
     printTable(

@@ -7,10 +7,10 @@ import { systemClock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { relative } from "../../text/times.ts";
 import { faint, print, printJson } from "../terminal/output.ts";
 import { type Column, printTable, STATE_COLOURS } from "../terminal/table.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 const COLUMNS: readonly Column[] = [
   { heading: "ended", is: "whole" },
@@ -23,7 +23,7 @@ const COLUMNS: readonly Column[] = [
 
 /** A page of the history, or what is found in it. */
 export async function listFinished(
-  store: OpenStore,
+  store: Store,
   request: {
     readonly search: string | undefined;
     readonly cursor: string | undefined;
@@ -33,8 +33,8 @@ export async function listFinished(
 ): Promise<number> {
   const { search, cursor, limit, json } = request;
   const page = search === undefined
-    ? await store.results({ limit, ...(cursor !== undefined && { cursor }) })
-    : { records: await store.searchResults(search, limit) };
+    ? await store.results.page({ limit, ...(cursor !== undefined && { cursor }) })
+    : { records: await store.results.search(search, limit) };
   const ended = page.records.map(readEnded);
   if (json) {
     printJson({ entries: ended, next: page.next });

@@ -16,7 +16,7 @@ over restarts. Pausing again replaces the time.`;
 export function run(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("pause", argv, { ...COMMON_FLAGS, for: { takes: "text" } });
   const forMs = flags.for === undefined ? undefined : pauseTime(flags.for);
-  return changePauses("pause", flags, args, (store, queue) => store.pause(queue, forMs));
+  return changePauses("pause", flags, args, (store, queue) => store.admin.pause(queue, forMs));
 }
 
 function pauseTime(text: string): number {

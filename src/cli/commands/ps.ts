@@ -1,13 +1,12 @@
 /** `jobs ps`. @module */
 import { systemClock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
-import type { WorkerInfo } from "../../store/admin/admin.ts";
-import type { ClassTotals } from "../../store/port/jobs.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { printError, printJson } from "../terminal/output.ts";
 import { pausedQueues } from "../shared/pause_queues.ts";
 import { withStore } from "../shared/store.ts";
 import { type Column, printTable, STATE_COLOURS } from "../terminal/table.ts";
+import type { ClassTotals, WorkerInfo } from "../../store/port/workers.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -35,8 +34,8 @@ const COLUMNS: readonly Column[] = [
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags } = parseCommand("ps", argv, COMMON_FLAGS);
   const { processes, paused } = await withStore(flags, async (store) => ({
-    processes: await store.processes(),
-    paused: pausedQueues(await store.queues()),
+    processes: await store.workers.list(),
+    paused: pausedQueues((await store.admin.stats()).queues),
   }));
   if (flags.json) {
     printJson(processes);

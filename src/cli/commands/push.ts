@@ -5,12 +5,12 @@ import { parseLossless } from "../../job/json.ts";
 import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
 import { blankControls, OutputFailed, print, printError, printJson } from "../terminal/output.ts";
 import { OPTION_FLAGS, optionFlagsHelp, requestOf } from "./push_flags.ts";
 import { withStore } from "../shared/store.ts";
 import { type ClientTracing, traced } from "../shared/tracing.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -96,7 +96,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
   }, { make: "always" });
 }
 
-function clientOf(store: OpenStore, settings: Settings, tracing: ClientTracing, strict: boolean): Client {
+function clientOf(store: Store, settings: Settings, tracing: ClientTracing, strict: boolean): Client {
   return new Client({
     store,
     strict,
@@ -123,9 +123,9 @@ async function afterStoring(tell: () => Promise<void>): Promise<void> {
 }
 
 /** Says so when nobody would perform the job; of many jobs, when nobody performs any. */
-async function remarkIfIdle(store: OpenStore, job?: { readonly class: string; readonly queue: string }): Promise<void> {
-  const paused = store.pauses(job === undefined ? [ALL_QUEUES] : [ALL_QUEUES, job.queue]);
-  const [processes, queues] = await Promise.all([store.processes(), paused]);
+async function remarkIfIdle(store: Store, job?: { readonly class: string; readonly queue: string }): Promise<void> {
+  const paused = store.admin.pausedQueues(job === undefined ? [ALL_QUEUES] : [ALL_QUEUES, job.queue]);
+  const [processes, queues] = await Promise.all([store.workers.list(), paused]);
   const obstacles = blockersOf(job ?? { queue: "" }, { processes, queues });
   const nearest = obstacles.find(({ is }) =>
     is !== "busy" && (job !== undefined || is === "no-process" || is === "all-paused")

@@ -12,10 +12,10 @@ import { stringifyLossless } from "../../job/json.ts";
 import { retentionMs } from "../../job/time.ts";
 import { untilStopped } from "../../server/control/signals.ts";
 import { asText } from "../../log/value.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { UsageError } from "../terminal/args.ts";
 import { blankControls, escapeJson, print, printError, printJson } from "../terminal/output.ts";
 import { Interrupted } from "../terminal/progress.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** Whatever becomes of a job must be known for at least so long, for whoever waits to hear of it. */
 const MIN_DURATION_MS = 60_000;
@@ -64,7 +64,7 @@ export function waitTime(text: string | undefined): number | undefined {
 export async function waitFor(
   jid: string,
   { store, client, begin, limitMs, json }: {
-    readonly store: OpenStore;
+    readonly store: Store;
     readonly client: Client;
     readonly begin: () => Promise<void>;
     readonly limitMs: number | undefined;
@@ -80,7 +80,7 @@ export async function waitFor(
   over.abort();
   if (ended !== undefined) return printEnded(ended, json);
   if (stopped.signal.aborted) throw new Interrupted(`No longer waiting; ${jid} goes on (jobs show ${jid})`);
-  const [entry] = await store.find(jid);
+  const [entry] = await store.admin.find([jid]);
   printError(
     entry === undefined
       ? `jobs: ${jid} is gone, and nobody said how it ended: it was deleted, or a process of Sidekiq's has it`

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { WorkerInfo } from "../../store/admin/admin.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { isSuspended } from "../../store/port/paused_queues.ts";
+import type { WorkerInfo, WorkerStore } from "../../store/port/workers.ts";
+import type { AdminStore } from "../../store/admin/admin.ts";
 
 /**
  * Why this machine is not ready; undefined when it is: the store answers, and a process on this machine (in this
@@ -14,12 +14,12 @@ import { isSuspended } from "../../store/port/paused_queues.ts";
  * Whoever is quiet is on the way out: not ready, and that is all. What a failed check leads to is for the one who asks.
  */
 export async function whyNotReady(
-  store: Pick<OpenStore, "processes" | "queues">,
+  store: { readonly workers: Pick<WorkerStore, "list">; readonly admin: Pick<AdminStore, "stats"> },
   hostname: string,
 ): Promise<string | undefined> {
-  const here = (await store.processes()).filter((process) => process.hostname === hostname);
+  const here = (await store.workers.list()).filter((process) => process.hostname === hostname);
   if (here.some((process) => process.alive && !process.quiet)) {
-    return isSuspended(await store.queues()) ? "all queues are paused; jobs resume ends it" : undefined;
+    return isSuspended((await store.admin.stats()).queues) ? "all queues are paused; jobs resume ends it" : undefined;
   }
   return here.some((process) => process.alive)
     ? `${names(here, true)} on "${hostname}" is quiet: it takes no more jobs`

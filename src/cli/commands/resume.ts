@@ -13,5 +13,5 @@ that was paused by name too stays paused.`;
 /** Resumes queues. */
 export function run(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("resume", argv, COMMON_FLAGS);
-  return changePauses("resume", flags, args, (store, queue) => store.resume(queue));
+  return changePauses("resume", flags, args, (store, queue) => store.admin.pause(queue, 0));
 }

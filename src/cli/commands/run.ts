@@ -168,7 +168,7 @@ async function serve(
     const opened = web?.openBeside(config, { launcher, classes: registry.classes(), member, peers });
     const dashboard = await startup.step("dashboard", opened);
     if (dashboard) dashboardUrl = stack.use(dashboard).url;
-    const paused = pausedQueues(await startup.step("queues", store.queues()));
+    const paused = pausedQueues((await startup.step("queues", store.admin.stats())).queues);
     if (paused !== undefined) say.warn("Paused: no jobs are taken from there until jobs resume", { queues: paused });
   };
   const { launcher, isReady, closed } = await launch({

@@ -5,8 +5,6 @@ import { stringifyLossless } from "../../job/json.ts";
 import { decodeBacktrace, readCauses, readErrors, tryNumbers } from "../../job/failure.ts";
 import { getField } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
-import type { OpenStore } from "../../store/open.ts";
-import type { RunningJobRecord } from "../../store/port/jobs.ts";
 import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
 import { asText } from "../../log/value.ts";
 import { entryJson, errorText, payloadTime, readable, shownClass, stateOf } from "../shared/job_rows.ts";
@@ -15,6 +13,8 @@ import { withStore } from "../shared/store.ts";
 import { systemClock } from "../../clock.ts";
 import { isoTime, relative } from "../../text/times.ts";
 import { whyNotRunning } from "../../text/why_waiting.ts";
+import type { Store } from "../../store/admin/store.ts";
+import type { RunningJobRecord } from "../../store/port/workers.ts";
 
 /** What `--help` prints. */
 export const help = `
@@ -45,10 +45,10 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 /** A job for programs; undefined when the store does not know it. */
-async function jobJson(store: OpenStore, jid: string): Promise<{ json: unknown } | undefined> {
-  const entries = await store.find(jid);
+async function jobJson(store: Store, jid: string): Promise<{ json: unknown } | undefined> {
+  const entries = await store.admin.find([jid]);
   if (entries.length === 0) {
-    const record = await store.result(jid);
+    const record = await store.results.get(jid);
     return record === undefined ? undefined : { json: readEnded(record) };
   }
   const said = await whatEntriesSay(store, jid, entries);
@@ -59,10 +59,10 @@ async function jobJson(store: OpenStore, jid: string): Promise<{ json: unknown }
 }
 
 /** A job for people, line by line, wherever it is or however it ended; undefined when the store does not know it. */
-export async function jobLines(store: OpenStore, jid: string): Promise<string[] | undefined> {
-  const entries = await store.find(jid);
+export async function jobLines(store: Store, jid: string): Promise<string[] | undefined> {
+  const entries = await store.admin.find([jid]);
   if (entries.length === 0) {
-    const record = await store.result(jid);
+    const record = await store.results.get(jid);
     return record === undefined ? undefined : describeEnded(readEnded(record));
   }
   const said = await whatEntriesSay(store, jid, entries);
@@ -80,13 +80,13 @@ export function unknownText(jid: string): string {
 
 type Said = Pick<RunningJobRecord, "progress" | "lastLine" | "log">;
 
-async function whatEntriesSay(store: OpenStore, jid: string, entries: readonly Entry[]): Promise<Said | undefined> {
+async function whatEntriesSay(store: Store, jid: string, entries: readonly Entry[]): Promise<Said | undefined> {
   return entries.some((entry) => entry.owner !== undefined) ? await whatItSays(store, jid) : undefined;
 }
 
 /** What a running job last said; as old as its process's last heartbeat. */
-async function whatItSays(store: OpenStore, jid: string): Promise<Said | undefined> {
-  const work = (await store.processes()).flatMap((process) => process.work);
+async function whatItSays(store: Store, jid: string): Promise<Said | undefined> {
+  const work = (await store.workers.list()).flatMap((process) => process.work);
   const { progress, lastLine, log } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
   return {
     ...(progress !== undefined && { progress }),
@@ -96,14 +96,14 @@ async function whatItSays(store: OpenStore, jid: string): Promise<Said | undefin
 }
 
 /** Of each, why it is not running. */
-async function reasonsOf(store: OpenStore, entries: readonly Entry[]): Promise<(readonly string[])[]> {
-  const [queues, processes] = await Promise.all([store.queues(), store.processes()]);
+async function reasonsOf(store: Store, entries: readonly Entry[]): Promise<(readonly string[])[]> {
+  const [{ queues }, processes] = await Promise.all([store.admin.stats(), store.workers.list()]);
   return entries.map((entry) => whyNotRunning(entry, { queues, processes, now: systemClock.now() }));
 }
 
 /** 1 for the job that is taken next; where it is far from that, only that it is; undefined when it is in no queue. */
-async function positionOf(store: OpenStore, ref: string): Promise<number | string | undefined> {
-  const before = await store.before(ref, FAR);
+async function positionOf(store: Store, ref: string): Promise<number | string | undefined> {
+  const before = await store.admin.position(ref, FAR);
   if (before === undefined) return undefined;
   return before < FAR ? before + 1 : `more than ${FAR}`;
 }

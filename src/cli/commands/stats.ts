@@ -25,8 +25,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   const [stats, history] = await withStore(flags, async (store) => {
     const now = systemClock.now();
     return await Promise.all([
-      store.stats(),
-      days === undefined ? undefined : store.history(now - (days - 1) * DAY_MS, now),
+      store.admin.stats(),
+      days === undefined ? undefined : store.admin.history(now - (days - 1) * DAY_MS, now),
     ]);
   });
   if (flags.json) {

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { WorkerInfo } from "../../store/admin/admin.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { fewOf } from "../../text/format.ts";
 import { COMMON_FLAGS, type Flag, parseCommand, UsageError } from "../terminal/args.ts";
 import { recordAudit } from "./audit.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** What was asked for. */
 export interface AskArguments {
@@ -51,8 +51,8 @@ export function parseAsk(
  *
  * @throws {UsageError} when a name fits none, or several
  */
-export async function chooseWorkers(store: OpenStore, { flags, names }: AskArguments): Promise<WorkerInfo[]> {
-  const live = (await store.processes()).filter((process) => process.alive);
+export async function chooseWorkers(store: Store, { flags, names }: AskArguments): Promise<WorkerInfo[]> {
+  const live = (await store.workers.list()).filter((process) => process.alive);
   if (flags.all) return live;
   if (flags.here) return live.filter((process) => process.hostname === Deno.hostname());
   return names.map((name) => {
@@ -80,7 +80,7 @@ export async function runAsk(verb: "quiet" | "resume" | "stop", asked: AskArgume
   return await withStore(asked.flags, async (store) => {
     const identities: string[] = [];
     for (const { identity } of await chooseWorkers(store, asked)) {
-      if (await store.send(identity, { verb })) identities.push(identity);
+      if (await store.workers.send(identity, { verb })) identities.push(identity);
     }
     const count = identities.length;
     const met = count === 0 ? { outcome: "no live process" } : { target: fewOf(identities) };

@@ -4,8 +4,9 @@
  * @module
  */
 import { userInfo } from "node:os";
-import type { AuditEvent, Auditor } from "../../store/admin/audit.ts";
+import type { AuditEvent } from "../../store/admin/audit.ts";
 import { printError } from "../terminal/output.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /**
  * Writes an act down. What is done is done: that it cannot be written down is said, and no more.
@@ -14,13 +15,13 @@ import { printError } from "../terminal/output.ts";
  * @param say where it is said
  */
 export async function recordAudit(
-  store: Auditor,
+  store: Pick<Store, "audit">,
   act: Omit<AuditEvent, "user" | "by" | "from">,
   by = "command line",
   say = (why: string): void => printError(`jobs: ${why}`),
 ): Promise<void> {
   try {
-    await store.audit({ user: userName(), by, from: Deno.hostname(), ...act });
+    await store.audit.record({ user: userName(), by, from: Deno.hostname(), ...act });
   } catch (error) {
     say(`this is not in the audit log: ${(error as Error).message}`);
   }

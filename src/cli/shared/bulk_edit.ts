@@ -4,13 +4,14 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
-import type { Place, StoreAdmin } from "../../store/admin/admin.ts";
+import type { Place } from "../../store/admin/admin.ts";
 import { changeAll } from "../../store/ops/bulk_edit.ts";
 import { placeName, readPlace } from "../../store/ops/job_sets.ts";
 import { number } from "../../text/format.ts";
 import { UsageError } from "../terminal/args.ts";
 import { recordAudit } from "./audit.ts";
 import { Interrupted, LongWork } from "../terminal/progress.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /**
  * The place that `--all` names.
@@ -44,7 +45,7 @@ export interface JobChange {
  * @returns how many jobs were changed
  * @throws {Interrupted} when it is asked to stop; what is done by then stays done
  */
-export async function bulkEdit(store: StoreAdmin, { name, doing, done, place, total, steps }: JobChange) {
+export async function bulkEdit(store: Store, { name, doing, done, place, total, steps }: JobChange) {
   using work = new LongWork(doing);
   let changed = 0;
   const { interrupted } = await changeAll({

@@ -6,10 +6,10 @@
 import { systemClock } from "../../clock.ts";
 import { cancelSteps } from "../../store/ops/cancel.ts";
 import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { bulkEdit, parseAll } from "./bulk_edit.ts";
 import { confirmed, jobCount, missingQueue } from "../terminal/confirm.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 const PLACES = ["scheduled", "retry", "busy", "queue:NAME"];
 
@@ -22,12 +22,12 @@ const PLACES = ["scheduled", "retry", "busy", "queue:NAME"];
  * @throws {Interrupted} when it is asked to stop; what is cancelled by then stays so
  */
 export async function cancelAll(
-  store: OpenStore,
+  store: Store,
   all: string,
   { json, yes }: { readonly json: boolean; readonly yes: boolean },
 ): Promise<number> {
   const place = parseAll(all, PLACES);
-  const stats = await store.stats();
+  const stats = await store.admin.stats();
   const missing = missingQueue(place, stats.queues);
   if (missing !== undefined) {
     printError(`jobs: ${missing}`);

@@ -5,15 +5,15 @@
  */
 import { Client } from "../../client/client.ts";
 import { Crontab } from "../../client/crontab.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { UsageError } from "../terminal/args.ts";
 import { type ConfigFlags, type MissingStore, withStore } from "./store.ts";
 import { traced } from "./tracing.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** Opens the command's store for its crontab. */
 export async function withCrontab<Result>(
   flags: ConfigFlags,
-  use: (crontab: Crontab, store: OpenStore) => Promise<Result>,
+  use: (crontab: Crontab, store: Store) => Promise<Result>,
   missing?: MissingStore,
 ): Promise<Result> {
   return await traced((tracing) =>

@@ -4,7 +4,7 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
-import type { Edit, Place, StoreAdmin } from "../../store/admin/admin.ts";
+import type { Edit, Place } from "../../store/admin/admin.ts";
 import { editSteps } from "../../store/ops/bulk_edit.ts";
 import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
 import { fewOf, number } from "../../text/format.ts";
@@ -15,6 +15,7 @@ import { confirmed, jobCount, missingQueue, YES } from "../terminal/confirm.ts";
 import { stateOf } from "./job_rows.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "./store.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** Jobs that are edited at the same time. */
 const AT_ONCE = 100;
@@ -64,9 +65,9 @@ interface EditPlaceOptions {
 }
 
 /** Asks where it takes something away, and does it. Exit 1 when there is no such queue, or the answer is no. */
-async function editPlace(store: StoreAdmin, command: EditCommand, options: EditPlaceOptions): Promise<number> {
+async function editPlace(store: Store, command: EditCommand, options: EditPlaceOptions): Promise<number> {
   const { place, deadMaxJobs, json } = options;
-  const stats = await store.stats();
+  const stats = await store.admin.stats();
   const missing = missingQueue(place, stats.queues);
   if (missing !== undefined) {
     printError(`jobs: ${missing}`);
@@ -95,16 +96,16 @@ interface Missed {
   readonly why: string;
 }
 
-async function editByJid(store: StoreAdmin, { name, edit }: EditCommand, jids: readonly string[]) {
+async function editByJid(store: Store, { name, edit }: EditCommand, jids: readonly string[]) {
   const missed: Missed[] = [];
   let edited = 0;
-  const found = Map.groupBy(await store.findAll(jids), ({ payload }) => getField(payload, "jid"));
+  const found = Map.groupBy(await store.admin.find(jids), ({ payload }) => getField(payload, "jid"));
   const editOne = async (jid: string) => {
     const entries = found.get(jid) ?? [];
     const idle = entries.filter((entry) => entry.place.in !== "leased");
     if (entries.length === 0) return "is not here: done, deleted, or in another store";
     if (idle.length === 0) return `is ${stateOf(entries[0]!)} at ${entries[0]!.owner}`;
-    const count = await store.edit(idle.map((entry) => entry.ref), edit);
+    const count = await store.admin.edit(idle.map((entry) => entry.ref), edit);
     edited += count;
     return count === 0 ? "moved meanwhile; try again" : undefined;
   };
@@ -127,12 +128,12 @@ async function editByJid(store: StoreAdmin, { name, edit }: EditCommand, jids: r
  * @throws {Interrupted} when it is asked to stop; what is done by then stays done
  */
 export async function editAll(
-  store: StoreAdmin,
+  store: Store,
   place: Place,
   { name, edit, doing, done }: Pick<EditCommand, "name" | "edit" | "doing" | "done">,
   most?: number,
 ): Promise<number> {
-  const total = most ?? sizeOf(place, await store.stats());
+  const total = most ?? sizeOf(place, await store.admin.stats());
   const steps = editSteps(store, { place, edit, total });
   return await bulkEdit(store, { name, doing, done, place, total, steps });
 }

@@ -6,7 +6,7 @@
 import { formatDuration } from "../../job/duration.ts";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
 import { closestWord } from "../../text/suggest.ts";
-import type { QueueInfo, StoreAdmin, WorkerInfo } from "../../store/admin/admin.ts";
+import type { QueueInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
 import { limitUse } from "../../text/limits.ts";
 import { UsageError } from "../terminal/args.ts";
@@ -14,13 +14,15 @@ import { recordAudit } from "./audit.ts";
 import type { Column } from "../terminal/table.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
+import type { Store } from "../../store/admin/store.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 
 /** Does it to the queues named, else to all. */
 export async function changePauses(
   verb: "pause" | "resume",
   flags: ConfigFlags & { readonly json: boolean },
   names: readonly string[],
-  change: (store: StoreAdmin, queue: string) => Promise<void>,
+  change: (store: Store, queue: string) => Promise<void>,
 ): Promise<number> {
   const wrong = names.find((name) => !QUEUE_NAME.test(name));
   if (wrong !== undefined) {
@@ -28,7 +30,10 @@ export async function changePauses(
   }
   const queues = names.length > 0 ? names : [ALL_QUEUES];
   return await withStore(flags, async (store) => {
-    const [before, processes] = await Promise.all([store.queues(), verb === "pause" ? store.processes() : []]);
+    const [{ queues: before }, processes] = await Promise.all([
+      store.admin.stats(),
+      verb === "pause" ? store.workers.list() : [],
+    ]);
     for (const queue of queues) {
       await change(store, queue);
       await recordAudit(store, { action: verb, target: pauseTarget(queue) });

@@ -6,8 +6,9 @@
 import { loadConfig, type LoadedConfig } from "../../config/load.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import { type OpenStore, openStore, type StoreOptions } from "../../store/open.ts";
+import { openStore, type StoreOptions } from "../../store/open.ts";
 import { printError } from "../terminal/output.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** Flags that say where settings come from. */
 export interface ConfigFlags {
@@ -69,7 +70,7 @@ export interface MissingStore {
  */
 export async function withStore<Result>(
   flags: ConfigFlags,
-  use: (store: OpenStore, settings: Settings) => Promise<Result>,
+  use: (store: Store, settings: Settings) => Promise<Result>,
   { make = "never" }: MissingStore = {},
 ): Promise<Result> {
   const { settings } = await loadSettings(flags);

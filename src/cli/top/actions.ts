@@ -4,9 +4,8 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
-import type { Edit, StoreAdmin } from "../../store/admin/admin.ts";
+import type { Edit } from "../../store/admin/admin.ts";
 import { cancelJob, isCancelled } from "../../store/ops/cancel.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { pauseTarget } from "../../store/port/paused_queues.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { cancelledText } from "../commands/cancel.ts";
@@ -14,6 +13,7 @@ import { dumpOf, silentText } from "../commands/dump.ts";
 import { shownQueue } from "../shared/pause_queues.ts";
 import { jobLines, unknownText } from "../commands/show.ts";
 import { boundLines } from "./text.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** One thing to do. */
 export type Act =
@@ -41,7 +41,7 @@ const TOLD = { quiet: "asked to be quiet", resume: "asked to take jobs again", s
  *
  * @throws {StoreError}
  */
-export async function perform(store: OpenStore, act: Act): Promise<Report> {
+export async function perform(store: Store, act: Act): Promise<Report> {
   const report = await carryOut(store, act);
   if (report.bad) return report;
   let unwritten = "";
@@ -63,18 +63,18 @@ function writtenDown(act: Act): Parameters<typeof recordAudit>[1] {
   }
 }
 
-async function carryOut(store: OpenStore, act: Act): Promise<Report> {
+async function carryOut(store: Store, act: Act): Promise<Report> {
   switch (act.do) {
     case "pause":
     case "resume":
-      await store[act.do](act.queue);
+      await store.admin.pause(act.queue, act.do === "pause" ? undefined : 0);
       return good(`${shownQueue(act.queue)} ${act.do}d`);
     case "cancel": {
       const became = await cancelJob(store, act.jid, systemClock.now());
       return { text: cancelledText(act.jid, became), bad: !isCancelled(became) };
     }
     case "tell":
-      return await store.send(act.identity, { verb: act.verb })
+      return await store.workers.send(act.identity, { verb: act.verb })
         ? good(`${act.identity} ${TOLD[act.verb]}`)
         : bad(`${act.identity} is no longer alive`);
     default:
@@ -83,21 +83,21 @@ async function carryOut(store: OpenStore, act: Act): Promise<Report> {
 }
 
 /** By the entry itself rather than by its jid: an unreadable job has none, and several may have the same. */
-async function edit(store: StoreAdmin, edit: Edit, ref: string, jid: string): Promise<Report> {
-  return await store.edit([ref], edit) > 0
+async function edit(store: Store, edit: Edit, ref: string, jid: string): Promise<Report> {
+  return await store.admin.edit([ref], edit) > 0
     ? good(`${jid} ${EDITED[edit]}`)
     : bad(`${jid} moved meanwhile, or is running`);
 }
 
 /** A job for people, as `jobs show` tells of it. */
-export async function readJob(store: OpenStore, jid: string): Promise<string[]> {
+export async function readJob(store: Store, jid: string): Promise<string[]> {
   const lines = await jobLines(store, jid);
   return boundLines(lines ?? [unknownText(jid)]);
 }
 
 /** What every task of a process is doing, as `jobs dump` tells of it. */
-export async function readDump(store: OpenStore, identity: string): Promise<string[]> {
-  const process = (await store.processes()).find((one) => one.identity === identity);
+export async function readDump(store: Store, identity: string): Promise<string[]> {
+  const process = (await store.workers.list()).find((one) => one.identity === identity);
   if (process === undefined) return [`${identity} has ended`];
   return boundLines((await dumpOf(store, process) ?? silentText(process)).split("\n"));
 }

@@ -5,7 +5,6 @@
  */
 import type { Clock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
-import type { OpenStore } from "../../store/open.ts";
 import { perform, readDump, readJob } from "./actions.ts";
 import { frame, roomIn } from "./frame.ts";
 import { History } from "./history.ts";
@@ -16,6 +15,7 @@ import { Screen } from "./screen.ts";
 import { isSameList, readSnapshot, type Snapshot } from "./snapshot.ts";
 import { FIRST_STATE, type State, type TextView } from "./state.ts";
 import { boundLines, type Palette } from "./text.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** A store that has not answered for so many intervals, and at least for so long, is said to be silent. */
 const SILENT_INTERVALS = 3;
@@ -24,12 +24,12 @@ const SILENT_MS = 3_000;
 const QUICK_MS = 50;
 
 /** Shows the store until somebody quits. */
-export async function watch(store: OpenStore, clock: Clock, intervalMs: number, palette: Palette): Promise<void> {
+export async function watch(store: Store, clock: Clock, intervalMs: number, palette: Palette): Promise<void> {
   await new Live(store, clock, intervalMs).run(palette);
 }
 
 class Live {
-  readonly #store: OpenStore;
+  readonly #store: Store;
   readonly #clock: Clock;
   readonly #intervalMs: number;
   readonly #history = new History();
@@ -46,7 +46,7 @@ class Live {
   /** Why it ended, when it was not asked to. */
   #broken: unknown;
 
-  constructor(store: OpenStore, clock: Clock, intervalMs: number) {
+  constructor(store: Store, clock: Clock, intervalMs: number) {
     this.#store = store;
     this.#clock = clock;
     this.#intervalMs = intervalMs;

@@ -6,7 +6,6 @@
 import { formatDuration } from "../../job/duration.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
-import type { ClassTotals } from "../../store/port/jobs.ts";
 import { relative } from "../../text/times.ts";
 import { number } from "../../text/format.ts";
 import { glance } from "./job_summary.ts";
@@ -15,6 +14,7 @@ import type { History } from "./history.ts";
 import type { ListName, Thing } from "./rows.ts";
 import { meter, sparkline } from "./spark.ts";
 import type { Span } from "./text.ts";
+import type { ClassTotals } from "../../store/port/workers.ts";
 
 /** What cells may look at besides their thing. */
 export interface Surroundings {

@@ -4,10 +4,10 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { WorkerInfo } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
 import { isoTime, relative } from "../../text/times.ts";
 import { glance } from "./job_summary.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 
 /** What is known of it, as of `now`. */
 export function processLines(process: WorkerInfo, now: number): string[] {

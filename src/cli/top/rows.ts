@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { Entry, QueueInfo, SetName, WorkerInfo } from "../../store/admin/admin.ts";
-import type { RunningJobRecord } from "../../store/port/jobs.ts";
+import type { Entry, QueueInfo, SetName } from "../../store/admin/admin.ts";
 import { glance } from "./job_summary.ts";
 import { shownQueue } from "../shared/pause_queues.ts";
 import type { Snapshot } from "./snapshot.ts";
+import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 
 /** The panes of the main screen, from top to bottom. */
 export const PANES = ["processes", "queues", "running", "sets"] as const;

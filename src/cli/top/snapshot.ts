@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Page, Place, Stats, StoreAdmin, WorkerInfo } from "../../store/admin/admin.ts";
+import type { AdminStore, Page, Place, Stats } from "../../store/admin/admin.ts";
+import type { WorkerInfo, WorkerStore } from "../../store/port/workers.ts";
 
 /** Jobs of a list that are read at once. */
 const PAGE_SIZE = 200;
@@ -29,14 +30,16 @@ export interface Snapshot {
 
 /** Reads everything that is shown. */
 export async function readSnapshot(
-  store: Pick<StoreAdmin, "stats" | "processes" | "page"> & { readonly url: string },
+  store: { readonly admin: Pick<AdminStore, "stats" | "page">; readonly workers: Pick<WorkerStore, "list"> } & {
+    readonly url: string;
+  },
   now: () => number,
   open: OpenList | undefined,
 ): Promise<Snapshot> {
   const [stats, processes, page] = await Promise.all([
-    store.stats(),
-    store.processes(),
-    open && store.page(open.place, {
+    store.admin.stats(),
+    store.workers.list(),
+    open && store.admin.page(open.place, {
       limit: PAGE_SIZE,
       reverse: open.place.in === "dead", // the latest dead first, what is due or taken next first
       ...(open.cursors.length > 0 && { cursor: open.cursors.at(-1)! }),

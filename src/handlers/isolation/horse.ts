@@ -234,7 +234,8 @@ export class Horse {
     const { store } = this.#options;
     const { id } = call;
     try {
-      const value = await (call.verb === "enqueue" ? store.enqueue(...call.args) : store.declaredClasses(...call.args));
+      const value =
+        await (call.verb === "enqueue" ? store.jobs.enqueue(...call.args) : store.classes.read(...call.args));
       this.#connection?.send({ kind: "answer", id, value });
     } catch (error) {
       this.#connection?.send({ kind: "answer", id, error: errorFrame(error) });

@@ -50,15 +50,17 @@ export async function runHorse(openTracing: OpenTracing): Promise<boolean> {
 
 type Answer = Extract<ToHorse, { kind: "answer" }>;
 
+type Enqueue = ParentStore["jobs"]["enqueue"];
+type ReadClasses = ParentStore["classes"]["read"];
+
 class HorseMain implements AsyncDisposable {
   readonly #parent: FrameConnection<ToHorse, FromHorse>;
   readonly #registry = new Registry();
   #client: Client;
   /** The parent's. */
   readonly #store: ParentStore = {
-    enqueue: (...args) => this.#call({ verb: "enqueue", args }) as ReturnType<ParentStore["enqueue"]>,
-    declaredClasses: (...args) =>
-      this.#call({ verb: "declaredClasses", args }) as ReturnType<ParentStore["declaredClasses"]>,
+    jobs: { enqueue: (...args) => this.#call({ verb: "enqueue", args }) as ReturnType<Enqueue> },
+    classes: { read: (...args) => this.#call({ verb: "readClasses", args }) as ReturnType<ReadClasses> },
   };
   readonly #asked = new Map<number, (answer: Answer) => void>();
   #lastAsked = 0;

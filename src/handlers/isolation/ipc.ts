@@ -10,7 +10,7 @@ import type { ClientStore } from "../../client/client.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
 
 /** What the client in a horse needs of a store; the parent has one. */
-export type ParentStore = Required<Pick<ClientStore, "enqueue" | "declaredClasses">>;
+export type ParentStore = Required<Pick<ClientStore, "jobs" | "classes">>;
 
 /** An error as it travels; see `remote_error.ts`. */
 export interface ErrorFrame {
@@ -54,14 +54,12 @@ export type FromHorse =
   | StoreCall;
 
 /** One call of the parent's store. */
-export type StoreCall = {
-  readonly [Verb in keyof ParentStore]: {
-    readonly kind: "call";
-    readonly id: number;
-    readonly verb: Verb;
-    readonly args: Parameters<ParentStore[Verb]>;
-  };
-}[keyof ParentStore];
+export type StoreCall =
+  & { readonly kind: "call"; readonly id: number }
+  & (
+    | { readonly verb: "enqueue"; readonly args: Parameters<ParentStore["jobs"]["enqueue"]> }
+    | { readonly verb: "readClasses"; readonly args: Parameters<ParentStore["classes"]["read"]> }
+  );
 
 /** One end of the socket. */
 export class FrameConnection<In, Out> implements Disposable {

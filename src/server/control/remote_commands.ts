@@ -5,9 +5,10 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import type { Command, Store } from "../../store/port/jobs.ts";
 import type { LoopBody } from "../service.ts";
 import type { Inbox, Verb } from "./signals.ts";
+import type { Command } from "../../store/port/workers.ts";
+import type { ServerStore } from "../../store/port/store.ts";
 
 const VERBS: Readonly<Partial<Record<Command["verb"], Verb>>> = {
   quiet: "quiet",
@@ -21,7 +22,7 @@ const RETRY_MS = 1_000;
 /** Its loop's task is `remote-commands`. */
 export class RemoteCommands implements LoopBody<number> {
   readonly name = "remote-commands";
-  readonly #store: Store;
+  readonly #store: ServerStore;
   readonly #identity: string;
   readonly #inbox: Inbox;
   readonly #clock: Clock;
@@ -29,7 +30,7 @@ export class RemoteCommands implements LoopBody<number> {
   readonly #stop = new AbortController();
 
   constructor(
-    options: { store: Store; clock: Clock; identity: string; inbox: Inbox; onCancel: (jid: string) => void },
+    options: { store: ServerStore; clock: Clock; identity: string; inbox: Inbox; onCancel: (jid: string) => void },
   ) {
     this.#store = options.store;
     this.#clock = options.clock;
@@ -40,7 +41,7 @@ export class RemoteCommands implements LoopBody<number> {
 
   /** Waits for commands and hands them on. Returns how many. */
   async step(): Promise<number> {
-    const commands = await this.#store.receive(this.#identity, this.#stop.signal);
+    const commands = await this.#store.workers.receive(this.#identity, this.#stop.signal);
     this.hear(commands);
     return commands.length;
   }
@@ -52,7 +53,11 @@ export class RemoteCommands implements LoopBody<number> {
       if (verb === "cancel" && jid !== undefined) this.#onCancel(jid);
       const known = VERBS[verb];
       if (known === undefined) continue;
-      this.#inbox.put({ verb: known, by: "command", ...(id && { reply: (text) => this.#store.reply(id, text) }) });
+      this.#inbox.put({
+        verb: known,
+        by: "command",
+        ...(id && { reply: (text) => this.#store.workers.reply(id, text) }),
+      });
     }
   }
 

@@ -7,11 +7,11 @@
 import type { Clock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { QueueWeight } from "../../config/kinds.ts";
-import type { WorkerRecord } from "../../store/port/jobs.ts";
 import { VERSION } from "../../version.ts";
 import { dumpTasks, formatDump } from "./dump.ts";
 import type { Components } from "../components.ts";
 import type { ServerCounts } from "../stats/counters.ts";
+import type { WorkerRecord } from "../../store/port/workers.ts";
 
 /** With more classes than this a process does not list them in every beat. */
 const MAX_CLASSES = 1_000;

@@ -14,7 +14,6 @@ import { checkDescriptors } from "../../handlers/isolation/spawn_self.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { StoreOptions } from "../../store/open.ts";
-import type { Command, HeartbeatReply, Store, WorkerRecord } from "../../store/port/jobs.ts";
 import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
 import type { OrphanGuardOptions } from "./orphan_guard.ts";
 import type { OutageLog } from "../outage_log.ts";
@@ -22,6 +21,8 @@ import { type Moment, momentOf } from "../work/lease_guard.ts";
 import type { Service } from "../service.ts";
 import type { Tasks } from "../control/tasks.ts";
 import type { UnstartedJobs } from "../work/unstarted.ts";
+import type { Command, HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
+import type { ServerStore } from "../../store/port/store.ts";
 
 /**
  * Maximum pause between two attempts to connect. After an outage every worker has a heartbeat timeout to beat again: with a
@@ -31,7 +32,7 @@ const MAX_BACKOFF_MS = 2_000;
 
 /** What the heartbeat is made with. */
 export interface HeartbeatOptions {
-  readonly store: Store;
+  readonly store: ServerStore;
   /** The address with its password, for the Worker's own connection. */
   readonly storeUrl: string;
   readonly storeOptions: StoreOptions;
@@ -108,7 +109,7 @@ export class Heartbeat implements Service {
   async step(): Promise<void> {
     const { store, describe, ttlMs, onCommands, onBeat, clock } = this.#options;
     const sentAt = momentOf(clock);
-    const beat = await store.beat(describe(), ttlMs);
+    const beat = await store.workers.heartbeat(describe(), ttlMs);
     this.#options.outage.beat();
     if (beat.commands.length > 0) onCommands(beat.commands);
     onBeat({ ...beat, sentAt });

@@ -6,11 +6,12 @@
 import { systemClock } from "../../clock.ts";
 import { isGone } from "../../store/port/errors.ts";
 import { openStore, type StoreOptions } from "../../store/open.ts";
-import type { HeartbeatReply, Store, WorkerRecord } from "../../store/port/jobs.ts";
 import { OrphanGuard, type OrphanGuardOptions } from "./orphan_guard.ts";
 import type { Moment } from "../work/lease_guard.ts";
 import { UnstartedMemory } from "../work/unstarted_memory.ts";
 import { UnstartedWatch } from "../work/unstarted_watch.ts";
+import type { HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
+import type { ServerStore } from "../../store/port/store.ts";
 
 /** To the Worker. */
 export type ToHeartbeat =
@@ -62,7 +63,7 @@ const scope = self as unknown as {
 };
 
 const stopping = new AbortController();
-let store: Store | undefined;
+let store: ServerStore | undefined;
 let known: WorkerRecord;
 let knownAt: Moment;
 let answered: (() => void) | undefined;
@@ -114,7 +115,7 @@ async function beatOn(
     try {
       store ??= await openStore(storeUrl, storeOptions);
       const sentAt = knownAt;
-      scope.postMessage({ kind: "beat", ...await store.beat(known, ttlMs), sentAt, loopDelayMs });
+      scope.postMessage({ kind: "beat", ...await store.workers.heartbeat(known, ttlMs), sentAt, loopDelayMs });
     } catch (error) {
       scope.postMessage({ kind: isGone(error) ? "gone" : "failed", error: (error as Error).message });
     }
@@ -137,7 +138,7 @@ async function release(tokens: readonly string[]): Promise<number | undefined> {
   while (!stopping.signal.aborted) {
     try {
       const outcomes = tokens.map((token) => ({ kind: "release" as const, token }));
-      const result = await store?.settle(known.identity, outcomes);
+      const result = await store?.jobs.settle(known.identity, outcomes);
       if (result) return result.lost.length;
     } catch (error) {
       // The next heartbeat reports it.

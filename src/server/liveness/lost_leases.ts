@@ -12,8 +12,8 @@
 import { LeaseLost } from "../../job/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import type { Store } from "../../store/port/jobs.ts";
 import type { Counters } from "../stats/counters.ts";
+import type { JobStore } from "../../store/port/jobs.ts";
 
 /** Whoever holds leases: processors and fetcher. */
 export interface Holder {
@@ -25,7 +25,7 @@ export interface Holder {
 
 /** Finds out what was lost. */
 export class LostLeases {
-  readonly #store: Pick<Store, "held">;
+  readonly #store: { readonly jobs: Pick<JobStore, "stillLeased"> };
   readonly #owner: string;
   readonly #holders: readonly Holder[];
   readonly #log: Log;
@@ -35,7 +35,13 @@ export class LostLeases {
   #looking: Promise<void> | undefined;
 
   constructor(
-    options: { store: Pick<Store, "held">; owner: string; holders: readonly Holder[]; log: Log; counters: Counters },
+    options: {
+      store: { readonly jobs: Pick<JobStore, "stillLeased"> };
+      owner: string;
+      holders: readonly Holder[];
+      log: Log;
+      counters: Counters;
+    },
   ) {
     this.#store = options.store;
     this.#owner = options.owner;
@@ -68,7 +74,7 @@ export class LostLeases {
    */
   async dropLost(): Promise<void> {
     const tokens = this.#tokens();
-    const held = new Set(tokens.length > 0 ? await this.#store.held(this.#owner, tokens) : []);
+    const held = new Set(tokens.length > 0 ? await this.#store.jobs.stillLeased(this.#owner, tokens) : []);
     // What was settled or given back while the store was asked is not held either, and no loss.
     const current = new Set(this.#tokens());
     this.#drop(tokens.filter((token) => !held.has(token) && current.has(token)));

@@ -7,7 +7,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
-import type { RescueResult, Store } from "../../store/port/jobs.ts";
+import type { JobStore, RescueResult } from "../../store/port/jobs.ts";
 import type { Burial } from "../work/burial.ts";
 import type { LoopBody } from "../service.ts";
 import type { Counters } from "../stats/counters.ts";
@@ -18,7 +18,7 @@ const BATCH = 100;
 /** Its loop's task is `rescuer`. */
 export class Rescuer implements LoopBody<RescueResult> {
   readonly name = "rescuer";
-  readonly #store: Pick<Store, "rescue">;
+  readonly #store: { readonly jobs: Pick<JobStore, "rescue"> };
   readonly #burial: Pick<Burial, "bury">;
   readonly #owner: string;
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class Rescuer implements LoopBody<RescueResult> {
   #hasWork = true;
 
   constructor(options: {
-    readonly store: Pick<Store, "rescue">;
+    readonly store: { readonly jobs: Pick<JobStore, "rescue"> };
     readonly burial: Pick<Burial, "bury">;
     /** The identity of this worker. */
     readonly owner: string;
@@ -61,7 +61,7 @@ export class Rescuer implements LoopBody<RescueResult> {
   /** Rescues one batch of leases at most, and buries those of them that are doomed. */
   async step(): Promise<RescueResult> {
     try {
-      const result = await this.#store.rescue({ owner: this.#owner, limit: BATCH, maxRescues: this.#maxRescues });
+      const result = await this.#store.jobs.rescue({ owner: this.#owner, limit: BATCH, maxRescues: this.#maxRescues });
       this.#hasWork = result.waits || result.rescued > 0;
       this.#counters.rescued += result.rescued;
       let buried = 0;

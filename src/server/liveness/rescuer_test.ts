@@ -15,7 +15,7 @@ Deno.test("logs what a rescue did, and once that it waits", async () => {
   ];
   const log = new KeptLog();
   const rescuer = new Rescuer({
-    store: { rescue: () => Promise.resolve(results.shift()!) },
+    store: { jobs: { rescue: () => Promise.resolve(results.shift()!) } },
     // Another worker was faster with the second.
     burial: { bury: (job) => Promise.resolve(job === one) },
     owner: "me",

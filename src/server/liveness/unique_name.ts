@@ -9,7 +9,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
-import type { Store } from "../../store/port/jobs.ts";
+import type { ServerStore } from "../../store/port/store.ts";
 
 /** A live process has the name already. The message is one line for people. */
 export class NameTaken extends Error {
@@ -43,20 +43,25 @@ const POLL_INTERVAL_MS = 250;
  *
  * @throws {NameTaken} when the holder has beaten meanwhile, or another was first
  */
-export async function claimName(store: Store, name: string | undefined, options: NameOptions): Promise<void> {
+export async function claimName(store: ServerStore, name: string | undefined, options: NameOptions): Promise<void> {
   if (name === undefined) return;
   const { identity, predecessor, signal } = options;
   const key = `name:${name}`;
-  if (predecessor !== undefined) await store.release(key, predecessor);
-  const claim = async () => await store.claim(key, identity, LONG_MS) !== undefined;
+  if (predecessor !== undefined) await store.workers.releaseName(key, predecessor);
+  const claim = () => store.workers.claimName(key, identity, LONG_MS);
   if (await claim()) return;
   await outlive(store, name, key, options);
   if (!signal.aborted && !await claim()) throw new NameTaken(name);
 }
 
 /** Resolves when no live process has the name. */
-async function outlive(store: Store, name: string, key: string, { clock, log, signal }: NameOptions): Promise<void> {
-  const first = await store.holder(key);
+async function outlive(
+  store: ServerStore,
+  name: string,
+  key: string,
+  { clock, log, signal }: NameOptions,
+): Promise<void> {
+  const first = await store.workers.nameHolder(key);
   if (first === undefined) return;
   log.warn("Waiting until the process that has the name counts as dead", {
     wanted: name,
@@ -66,9 +71,9 @@ async function outlive(store: Store, name: string, key: string, { clock, log, si
   for (let left = first.freeInMs;;) {
     await clock.sleep(Math.min(POLL_INTERVAL_MS, left), signal);
     if (signal.aborted) return;
-    const holder = await store.holder(key);
+    const holder = await store.workers.nameHolder(key);
     if (holder === undefined) return;
-    if (holder.owner !== first.owner || holder.beatUntil !== first.beatUntil) throw new NameTaken(name);
+    if (holder.owner !== first.owner || holder.heartbeatUntil !== first.heartbeatUntil) throw new NameTaken(name);
     left = holder.freeInMs;
   }
 }

@@ -7,8 +7,9 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
-import type { PromoteResult, Store } from "../../store/port/jobs.ts";
+import type { PromoteResult } from "../../store/port/jobs.ts";
 import type { LoopBody } from "../service.ts";
+import type { ServerStore } from "../../store/port/store.ts";
 
 /** It looks again after so long at most: a clock that was set, or a machine that slept, must not make jobs late. */
 const MAX_SLEEP_MS = 15_000;
@@ -18,11 +19,11 @@ const BATCH = 1_000;
 /** Its loop's task is `poller`. */
 export class Poller implements LoopBody<PromoteResult> {
   readonly name = "poller";
-  readonly #store: Store;
+  readonly #store: ServerStore;
   readonly #clock: Clock;
   readonly #log: Log;
 
-  constructor(options: { store: Store; clock: Clock; log: Log }) {
+  constructor(options: { store: ServerStore; clock: Clock; log: Log }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#log = options.log;
@@ -30,7 +31,7 @@ export class Poller implements LoopBody<PromoteResult> {
 
   /** Moves what is due now, a batch at most. */
   async step(): Promise<PromoteResult> {
-    const result = await this.#store.promote(BATCH);
+    const result = await this.#store.jobs.promote(BATCH);
     if (result.moved > 0) this.#log.debug("Promoted", { count: result.moved });
     if (result.buried > 0) this.#log.error("Unreadable jobs moved to dead", { count: result.buried });
     return result;
@@ -42,7 +43,7 @@ export class Poller implements LoopBody<PromoteResult> {
     const either = new AbortController();
     const end = () => either.abort();
     signal.addEventListener("abort", end, { once: true });
-    const waits = [this.#store.waitForDue(either.signal)];
+    const waits = [this.#store.jobs.waitForDue(either.signal)];
     if (nextInMs !== undefined) waits.push(this.#clock.sleep(Math.min(nextInMs, MAX_SLEEP_MS), either.signal));
     await Promise.race(waits);
     either.abort();

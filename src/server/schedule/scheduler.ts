@@ -22,6 +22,7 @@ import { StoreError } from "../../store/port/errors.ts";
 import { type CronDecider, type EntryDecision, type EntrySnapshot, RECHECK_MS } from "./cron_decider.ts";
 import type { CronReporter } from "./cron_reporter.ts";
 import type { LoopBody } from "../service.ts";
+import type { ServerStore } from "../../store/port/store.ts";
 
 /** All entries are read so often. */
 const POLL_INTERVAL_MS = 15_000;
@@ -41,7 +42,7 @@ interface Own {
 /** Its loop's task is `scheduler`. */
 export class Scheduler implements LoopBody<number> {
   readonly name = "scheduler";
-  readonly #store: CronStore;
+  readonly #store: Pick<ServerStore, "cron" | "jobs">;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #decider: CronDecider;
@@ -64,7 +65,15 @@ export class Scheduler implements LoopBody<number> {
   /** The store's time minus the monotonic clock's. */
   #offset = 0;
 
-  constructor(options: { store: CronStore; clock: Clock; log: Log; decider: CronDecider; report: CronReporter }) {
+  constructor(
+    options: {
+      store: Pick<ServerStore, "cron" | "jobs">;
+      clock: Clock;
+      log: Log;
+      decider: CronDecider;
+      report: CronReporter;
+    },
+  ) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#log = options.log;
@@ -100,7 +109,7 @@ export class Scheduler implements LoopBody<number> {
     if (ms === 0 || this.#lookAt === -Infinity) return;
     const over = this.#resting = new AbortController();
     const end = AbortSignal.any([signal, over.signal]);
-    const told = this.#store.waitForCron(end).then(() => {
+    const told = this.#store.cron.wait(end).then(() => {
       if (!end.aborted) this.#lookAt = -Infinity;
     });
     const slept = this.#clock.sleep(ms, end);
@@ -119,8 +128,8 @@ export class Scheduler implements LoopBody<number> {
     return [...this.#next].filter(([, next]) => next <= now).map(([name]) => name);
   }
 
-  async #read(request: Parameters<CronStore["cronRead"]>[0]): Promise<CronReading> {
-    const reading = await this.#store.cronRead(request);
+  async #read(request: Parameters<CronStore["read"]>[0]): Promise<CronReading> {
+    const reading = await this.#store.cron.read(request);
     this.#offset = reading.now - this.#clock.monotonic();
     const there = new Set(reading.entries.map(({ name }) => name));
     for (const name of request?.names ?? []) if (!there.has(name)) this.#next.delete(name);
@@ -176,7 +185,7 @@ export class Scheduler implements LoopBody<number> {
   }
 
   async #remove({ name, version }: StoredCron): Promise<boolean> {
-    if (!await this.#store.cronRemove(name, version)) return false;
+    if (!await this.#store.cron.remove(name, version)) return false;
     this.#next.delete(name);
     this.#carried.delete(name);
     this.#decider.forget(name);
@@ -259,7 +268,7 @@ export class Scheduler implements LoopBody<number> {
     const late: string[] = [];
     for (const batch of inBatches(decisions)) {
       const writes = batch.flatMap(({ write }) => write ?? []);
-      const versions = writes.length === 0 ? [] : await this.#store.cronWrite(writes);
+      const versions = writes.length === 0 ? [] : await this.#store.cron.write(writes);
       const moved = new Set(writes.filter((_, i) => versions[i] === undefined).map(({ name }) => name));
       for (const decision of batch) {
         if (moved.has(decision.name)) late.push(decision.name);
@@ -280,7 +289,7 @@ export class Scheduler implements LoopBody<number> {
     this.#report.records(name, records);
     if (cancel === undefined) return;
     try {
-      await this.#store.cronCancel(cancel);
+      await this.#store.jobs.cancel(cancel);
     } catch (error) {
       // It is asked again.
       if (!(error instanceof StoreError)) throw error;

@@ -7,7 +7,7 @@
  */
 import { type Durations, Histogram } from "../../job/histogram.ts";
 import { type ClassMetrics, RUN_BOUNDS_MS, runBucket } from "../../store/port/metrics.ts";
-import type { ClassTotals } from "../../store/port/jobs.ts";
+import type { ClassTotals } from "../../store/port/workers.ts";
 
 /** How a try ended: well, or for the time being, or for good; with or without a failure. */
 export type Ending = "done" | "retried" | "dead" | "discarded" | "cancelled" | "snoozed";

@@ -9,18 +9,19 @@ import type { Registry } from "../../handlers/registry.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import type { ClassStore, DeclaredClass } from "../../store/port/classes.ts";
 import type { LoopBody } from "../service.ts";
+import type { ServerStore } from "../../store/port/store.ts";
 
 const RECHECK_MS = 86_400_000;
 
 /** Its loop's task is `class-sync`. */
 export class ClassSync implements LoopBody<void> {
   readonly name = "class-sync";
-  readonly #store: ClassStore;
+  readonly #store: Pick<ServerStore, "classes">;
   readonly #registry: Registry;
   readonly #clock: Clock;
   readonly #attempted = Promise.withResolvers<void>();
 
-  constructor({ store, registry, clock }: { store: ClassStore; registry: Registry; clock: Clock }) {
+  constructor({ store, registry, clock }: { store: Pick<ServerStore, "classes">; registry: Registry; clock: Clock }) {
     this.#store = store;
     this.#registry = registry;
     this.#clock = clock;
@@ -36,7 +37,7 @@ export class ClassSync implements LoopBody<void> {
 
   async step(): Promise<void> {
     try {
-      await this.#store.declareClasses(declarationsOf(this.#registry));
+      await this.#store.classes.declare(declarationsOf(this.#registry));
     } finally {
       this.#attempted.resolve();
     }
@@ -53,12 +54,12 @@ function declarationsOf(registry: Registry): DeclaredClass[] {
 }
 
 /** What is known of classes in a server: what its own say, and of others what the store was told. */
-export function declaredWithin(registry: Registry, store: ClassStore): ClassStore["declaredClasses"] {
+export function declaredWithin(registry: Registry, store: Pick<ServerStore, "classes">): ClassStore["read"] {
   return async (names) => {
     const own = declarationsOf(registry).filter(({ name }) => names === undefined || names.includes(name));
     const others = names?.filter((name) => registry.get(name) === undefined);
     if (others?.length === 0) return own;
-    const told = await store.declaredClasses(others);
+    const told = await store.classes.read(others);
     return [...own, ...told.filter(({ name }) => registry.get(name) === undefined)];
   };
 }

@@ -7,10 +7,10 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import type { MetricsStore } from "../../store/port/metrics.ts";
 import type { LoopBody } from "../service.ts";
 import { OutageLog } from "../outage_log.ts";
 import type { ClassCounters } from "./class_counters.ts";
+import type { ServerStore } from "../../store/port/store.ts";
 
 const MINUTE_MS = 60_000;
 /** It writes in the last seconds of a minute, so that what it writes belongs to it; not all processes in the same one. */
@@ -20,7 +20,7 @@ const LATEST_MS = 59_000;
 /** Its loop's task is `metrics-recorder`. */
 export class MetricsRecorder implements LoopBody<void> {
   readonly name = "metrics-recorder";
-  readonly #store: MetricsStore;
+  readonly #store: Pick<ServerStore, "metrics">;
   readonly #classCounters: Pick<ClassCounters, "drain">;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -30,7 +30,7 @@ export class MetricsRecorder implements LoopBody<void> {
 
   constructor(
     options: {
-      store: MetricsStore;
+      store: Pick<ServerStore, "metrics">;
       classCounters: Pick<ClassCounters, "drain">;
       clock: Clock;
       log: Log;
@@ -50,7 +50,7 @@ export class MetricsRecorder implements LoopBody<void> {
     if (measurements.length === 0) return;
     this.#isWriting = true;
     try {
-      await this.#store.measure(measurements);
+      await this.#store.metrics.record(measurements);
       const level = this.#outage.over("measures");
       if (level !== undefined) this.#log[level]("Measures of classes are written again");
     } catch (error) {

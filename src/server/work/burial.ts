@@ -10,16 +10,16 @@
 import { RunningJob } from "../../handlers/running_job.ts";
 import { WorkerDied } from "../../job/errors.ts";
 import { type Job, parsePayload } from "../../job/job.ts";
-import type { DoomedJob, Outcome, Store } from "../../store/port/jobs.ts";
+import type { DoomedJob, JobStore, Outcome } from "../../store/port/jobs.ts";
 import type { ProcessorServices } from "./processor.ts";
 
 /** Buries jobs. */
 export class Burial {
-  readonly #store: Pick<Store, "settle">;
+  readonly #store: { readonly jobs: Pick<JobStore, "settle"> };
   readonly #services: ProcessorServices;
 
   /** @param services those of the processors: a doomed job ends as it would end there */
-  constructor(store: Pick<Store, "settle">, services: ProcessorServices) {
+  constructor(store: { readonly jobs: Pick<JobStore, "settle"> }, services: ProcessorServices) {
     this.#store = store;
     this.#services = services;
   }
@@ -33,7 +33,7 @@ export class Burial {
   async bury(doomed: DoomedJob): Promise<boolean> {
     const job = parsePayload(doomed.payload);
     const outcome = job === undefined ? this.#buryUnreadable(doomed) : await this.#outcome(doomed, job);
-    const { lost } = await this.#store.settle(doomed.owner, [outcome]);
+    const { lost } = await this.#store.jobs.settle(doomed.owner, [outcome]);
     if (lost.length > 0) return false;
     if (job) this.#services.classCounters.addDied(job.class, outcome.kind === "discard" ? "discarded" : "dead");
     return true;

@@ -15,7 +15,7 @@ import type { Clock } from "../../clock.ts";
 import { parsePayload } from "../../job/job.ts";
 import { setFields } from "../../job/raw.ts";
 import { isGone } from "../../store/port/errors.ts";
-import type { Lease, Outcome, Store } from "../../store/port/jobs.ts";
+import type { Lease, Outcome } from "../../store/port/jobs.ts";
 import { IdleProcessors } from "./idle_processors.ts";
 import type { LeaseGuard } from "./lease_guard.ts";
 import type { QueueOrder } from "./queue_order.ts";
@@ -25,6 +25,7 @@ import type { Suspects } from "./suspects.ts";
 import { TakeAhead } from "./take_ahead.ts";
 import { type Unstarted, UnstartedJobs } from "./unstarted.ts";
 import { Wakeup } from "./wakeup.ts";
+import type { ServerStore } from "../../store/port/store.ts";
 
 /** Jobs that have waited here for this long are given back. */
 const STALE_MS = 1_000;
@@ -33,7 +34,7 @@ const RETRY_MS = 500;
 
 /** What the fetcher is made with. */
 export interface FetcherOptions {
-  readonly store: Store;
+  readonly store: ServerStore;
   readonly owner: string;
   readonly clock: Clock;
   readonly settler: Settler;
@@ -50,7 +51,7 @@ export interface FetcherOptions {
 /** Takes leases ahead of need. Its loop's task is `fetcher`. */
 export class Fetcher implements LoopBody<boolean> {
   readonly name = "fetcher";
-  readonly #store: Store;
+  readonly #store: ServerStore;
   readonly #owner: string;
   readonly #clock: Clock;
   readonly #settler: Settler;
@@ -109,7 +110,7 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Returns whether its queues have jobs that it will take now, or as soon as a limit allows. */
   hasQueuedJobs(): Promise<boolean> {
-    return this.#quiet ? Promise.resolve(false) : this.#store.hasQueuedJobs(this.#order());
+    return this.#quiet ? Promise.resolve(false) : this.#store.jobs.hasQueuedJobs(this.#order());
   }
 
   /** A job that was handed out has ended, however it did. */
@@ -171,7 +172,7 @@ export class Fetcher implements LoopBody<boolean> {
     this.#ahead.stop();
     this.#wake.ring();
     // This connection still counts them as its own until it has asked.
-    this.#store.held(this.#owner, tokens).catch(() => {});
+    this.#store.jobs.stillLeased(this.#owner, tokens).catch(() => {});
   }
 
   /** Gives jobs back that are no longer among those that wait. */
@@ -194,7 +195,7 @@ export class Fetcher implements LoopBody<boolean> {
   async returnUnanswered(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        return await this.#store.returnUnanswered(this.#owner);
+        return await this.#store.jobs.returnUnanswered(this.#owner);
       } catch (error) {
         if (isGone(error)) return;
         await this.#clock.sleep(RETRY_MS * (0.5 + Math.random()), signal);
@@ -226,7 +227,7 @@ export class Fetcher implements LoopBody<boolean> {
     const limit = this.#wanted();
     if (limit === 0) return false;
     const [leases] = await Promise.all([
-      this.#store.take({ queues: this.#order(), limit, owner: this.#owner }),
+      this.#store.jobs.take({ queues: this.#order(), limit, owner: this.#owner }),
       this.#letItGo(),
     ]);
     this.#left -= leases.length;
@@ -243,7 +244,7 @@ export class Fetcher implements LoopBody<boolean> {
       else await this.#wake.wait(signal);
     } else if (empty) {
       this.#queuesEmpty = true;
-      await this.#wake.until(signal, (either) => this.#store.waitForWork(this.#order(), either));
+      await this.#wake.until(signal, (either) => this.#store.jobs.waitForWork(this.#order(), either));
       this.#queuesEmpty = false;
     }
   }

@@ -13,10 +13,11 @@ import { Cancelled, Shutdown } from "../../job/errors.ts";
 import { abridged } from "../../job/abridged.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { Log } from "../../log/log.ts";
-import type { Lease, RunningJobRecord } from "../../store/port/jobs.ts";
+import type { Lease } from "../../store/port/jobs.ts";
 import { OUTCOMES_SHARE, ShutdownBudget } from "../shutdown_budget.ts";
 import { Processor, type ProcessorServices } from "./processor.ts";
 import type { Settler } from "./settler.ts";
+import type { RunningJobRecord } from "../../store/port/workers.ts";
 
 /** After its signal has aborted, a handler gets this long to clean up. */
 const CLEAN_UP_MS = 3_000;

@@ -15,10 +15,11 @@ import { parsePayload } from "../../job/job.ts";
 import type { Log } from "../../log/log.ts";
 import { ByteBudget } from "../../store/port/batch_bytes.ts";
 import { isGone, StoreError } from "../../store/port/errors.ts";
-import type { Outcome, Store } from "../../store/port/jobs.ts";
+import type { Outcome } from "../../store/port/jobs.ts";
 import { OutageLog } from "../outage_log.ts";
 import type { Counters } from "../stats/counters.ts";
 import { Wakeup } from "./wakeup.ts";
+import type { ServerStore } from "../../store/port/store.ts";
 
 /** In one call, which is bounded by bytes as well: a step of the store must be short. */
 const MAX_BATCH_OUTCOMES = 1_000;
@@ -34,7 +35,7 @@ const ENOUGH = 100;
 
 /** Collects outcomes and stores them. */
 export class Settler {
-  readonly #store: Store;
+  readonly #store: ServerStore;
   readonly #owner: string;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -61,7 +62,7 @@ export class Settler {
    */
   constructor(
     options: {
-      store: Store;
+      store: ServerStore;
       owner: string;
       clock: Clock;
       log: Log;
@@ -188,7 +189,7 @@ export class Settler {
   async #call(outcomes: readonly Outcome[]): Promise<"stored" | Error | undefined> {
     for (let failures = 0; !this.#abandoned; failures++) {
       try {
-        const result = await this.#store.settle(this.#owner, outcomes);
+        const result = await this.#store.jobs.settle(this.#owner, outcomes);
         const level = this.#outage.over("settler");
         if (level !== undefined) this.#log[level]("Outcomes are stored again");
         this.#report(outcomes, result);

@@ -16,8 +16,9 @@ import type { Clock } from "../../clock.ts";
 import { parsePayload } from "../../job/job.ts";
 import { suspicionLevel } from "../../job/suspicion.ts";
 import type { Log } from "../../log/log.ts";
-import type { Lease, Store } from "../../store/port/jobs.ts";
+import type { Lease } from "../../store/port/jobs.ts";
 import type { OutageLog } from "../outage_log.ts";
+import type { WorkerStore } from "../../store/port/workers.ts";
 
 const NAME = "suspects";
 /** For this long nothing else starts, before a suspect and after. */
@@ -29,7 +30,7 @@ const RETRY_MS = 500;
 
 /** What {@linkcode Suspects} is made with. */
 export interface SuspectsOptions {
-  readonly store: Pick<Store, "noteSuspects">;
+  readonly store: { readonly workers: Pick<WorkerStore, "noteSuspects"> };
   readonly owner: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -144,7 +145,7 @@ export class Suspects {
     const { clock, log, owner, store } = this.#options;
     if (this.#mingled) await clock.sleep(ALONE_MS);
     this.#mingled = false;
-    await store.noteSuspects(owner, { tokens: [...this.#running.keys(), token], alone: true });
+    await store.workers.noteSuspects(owner, { tokens: [...this.#running.keys(), token], alone: true });
     this.#notedAlone = true;
     const job = parsePayload(payload)!;
     const { rescues, suspected } = job.payload;
@@ -158,7 +159,7 @@ export class Suspects {
 
   async #noteCompany(): Promise<void> {
     const { owner, store } = this.#options;
-    await store.noteSuspects(owner, { tokens: [...this.#running.keys()], alone: false });
+    await store.workers.noteSuspects(owner, { tokens: [...this.#running.keys()], alone: false });
     this.#notedAlone = false;
     this.#open();
   }

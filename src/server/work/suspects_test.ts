@@ -29,7 +29,7 @@ function lab(isIsolated = false) {
     return Promise.resolve();
   };
   const suspects = new Suspects({
-    store: { noteSuspects },
+    store: { workers: { noteSuspects } },
     owner: "me",
     clock,
     log,

@@ -6,14 +6,9 @@
  *
  * @module
  */
-import type { JobImport } from "./import.ts";
-import type { HealthReader } from "./health.ts";
-import type { Auditor } from "./audit.ts";
-import type { HistoryReader } from "./history.ts";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
-import type { MetricsReader } from "../port/metrics.ts";
-import type { ResultReader } from "../port/results.ts";
-import type { Command, WorkerRecord } from "../port/jobs.ts";
+import type { Health } from "./health.ts";
+import type { DayCount } from "./history.ts";
 
 /** The sets, by name. */
 export type SetName = "scheduled" | "retry" | "dead";
@@ -94,82 +89,82 @@ export interface Stats {
   readonly queues: readonly QueueInfo[];
 }
 
-/** A registered process with what only the store knows of it. */
-export interface WorkerInfo extends WorkerRecord {
-  /** When it last said that it is alive. */
-  readonly beatAt: number;
-  /** False when its time is over and nobody has cleared it away yet. */
-  readonly alive: boolean;
-}
-
 /** A queue that is paused, or what stands for all of them. */
 export type QueuePause = Pick<QueueInfo, "name" | "paused" | "pausedForMs">;
 
 /** What an edit does to an entry. */
 export type Edit = "requeue" | "kill" | "delete";
 
-/** The store, to people. */
-export interface StoreAdmin extends ResultReader, JobImport, Auditor, HistoryReader, MetricsReader, HealthReader {
-  /** The counts of everything. */
+/** Counts, lists and edits what is in the store. */
+export interface AdminStore {
+  /** Returns the counts of everything, with every queue that has jobs, is paused, is limited, or was not forgotten. */
   stats(): Promise<Stats>;
-  /** Every queue that has jobs, had some and was not forgotten, is paused or limited; by name. */
-  queues(): Promise<QueueInfo[]>;
-  /** Those of these queues that are paused; costs nothing for the others that there are. */
-  pauses(queues: readonly string[]): Promise<QueuePause[]>;
-  /** The registered processes. */
-  processes(): Promise<WorkerInfo[]>;
+
+  /** Returns those of these queues that are paused. The number of other queues doesn't affect its cost. */
+  pausedQueues(queues: readonly string[]): Promise<QueuePause[]>;
+
+  /** Returns how many jobs finished on each day (UTC) from `from` to `to`, both epoch milliseconds. Kept for five years. */
+  history(from: number, to: number): Promise<DayCount[]>;
+
+  /** Returns the state of the store itself. Takes a round trip or two. */
+  health(): Promise<Health>;
+
   /**
-   * One page of a place.
+   * Returns one page of a place.
    *
-   * @throws {CursorError} when the cursor is none of this place's; so for every list
+   * @throws {CursorError} if the cursor doesn't belong to this place; so for every list
    */
   page(place: Place, request?: PageRequest): Promise<Page>;
-  /** The entry, if it is still where its ref says. */
+
+  /** Returns the entry, if it is still where its ref says. */
   get(ref: string): Promise<Entry | undefined>;
+
   /**
-   * How many jobs of its queue are taken before this entry, counted up to `most`; undefined when it is in no queue, or no
-   * longer.
+   * Returns how many jobs of its queue are taken before this entry, counted up to `most`; undefined if it is not in a
+   * queue, or no longer.
    */
-  before(ref: string, most: number): Promise<number | undefined>;
-  /** Every entry whose payload has this jid. Usually one; none when the job is done or unknown. */
-  find(jid: string): Promise<Entry[]>;
-  /** The same for several at once, which on Redis costs as much as one: all is looked through once. */
-  findAll(jids: readonly string[]): Promise<Entry[]>;
-  /** Entries anywhere whose payload contains the text (case counts not), but in its packed stack; at most `limit`. */
+  position(ref: string, most: number): Promise<number | undefined>;
+
+  /**
+   * Returns every entry whose payload has one of these jids: usually one for each, none for a job that has ended or is
+   * unknown. On Redis, looking for many costs as much as looking for one.
+   */
+  find(jids: readonly string[]): Promise<Entry[]>;
+
+  /** Returns entries whose payload contains the text (ignoring case), except in its packed stack; at most `limit`. */
   search(text: string, limit: number): Promise<Entry[]>;
+
   /**
    * Edits entries, each in one step and only if it is still where its ref says. Leased ones cannot be edited.
    *
-   * - `requeue`: to the back of the queue that its payload names, now. From `retry` and `dead`, the attempt to come is
-   *   not counted: `retry_count` is one lower. One that is not readable stays where it is.
-   * - `kill`: to `dead`, and its unique lock is let go. A dead one stays as it is.
-   * - `delete`: away, with its unique lock.
+   * - `requeue`: to the back of `queue`, or of the queue that its payload names. From `retry` and `dead`, the next attempt
+   *   is not counted: `retry_count` is one lower. An unreadable one stays where it is.
+   * - `kill`: to `dead`, and its unique lock is released. A dead one stays as it is.
+   * - `delete`: removed, with its unique lock.
    *
-   * @returns how many were edited
+   * @returns the number of edited entries
    */
   edit(refs: readonly string[], edit: Edit, queue?: string): Promise<number>;
-  /** The same for up to `limit` entries of a place, earliest first. Call again until it returns 0. */
+
+  /** Does the same to up to `limit` entries of a place, earliest first. Call it again until it returns 0. */
   editSome(place: Place, edit: Edit, limit: number): Promise<number>;
+
   /**
-   * Lets none of a queue's jobs be taken: for so many milliseconds by the store's clock, or until it is resumed. The last
-   * call counts. Those who wait for work notice within a second that the time is over.
+   * Pauses a queue: for this many milliseconds by the store's clock, or until it is resumed. 0 resumes it. The last call
+   * counts. Workers that wait for work notice the end of a pause within a second.
    */
   pause(queue: string, forMs?: number): Promise<void>;
-  /** Lets a queue's jobs be taken again. */
-  resume(queue: string): Promise<void>;
+
   /**
-   * Limits a queue, in place of any limit that it had; with neither part it is limited no more. Jobs that run already are
-   * not ended: as long as there are more than it may have, none is taken. Those who wait for work notice within a second.
+   * Limits a queue, in place of its previous limit; with neither part it has none. Running jobs are not ended: while there
+   * are more than the limit allows, none is taken. Workers that wait for work notice a new limit within a second.
    */
   limit(queue: string, limit: QueueLimit): Promise<void>;
+
   /**
-   * Takes an empty queue off the list of queues; the next job that is pushed there, or comes back there, puts it on again.
+   * Removes an empty queue from the list of queues. The next job that is pushed or returned to it lists it again.
    *
-   * @returns false where it has jobs, is paused or limited, or is not on the list; on SQLite also while one of its jobs runs
+   * @returns false if it has jobs, is paused or limited, or is not listed; on SQLite also while one of its jobs runs
    */
   forgetQueue(queue: string): Promise<boolean>;
-  /** Asks something of a process. False when there is no such live process. */
-  send(identity: string, command: Command): Promise<boolean>;
-  /** Resolves with the answer to a command, or undefined when `signal` aborts. */
-  awaitReply(id: string, signal: AbortSignal): Promise<string | undefined>;
 }

@@ -42,12 +42,13 @@ export interface AuditPage {
   readonly next?: string;
 }
 
-/** Keeps what was done. */
-export interface Auditor {
-  /** Writes an act down. */
-  audit(act: AuditEvent): Promise<void>;
-  /** What was done, the latest first; at most `limit`, default 25. */
-  acts(request?: { readonly cursor?: string; readonly limit?: number }): Promise<AuditPage>;
+/** Keeps the audit log. */
+export interface AuditStore {
+  /** Adds an event. */
+  record(event: AuditEvent): Promise<void>;
+
+  /** Returns a page of events, latest first; at most `limit`, default 25. */
+  page(request?: { readonly cursor?: string; readonly limit?: number }): Promise<AuditPage>;
 }
 
 /** So many acts are kept. */

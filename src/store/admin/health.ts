@@ -27,9 +27,3 @@ export interface HealthFinding {
   /** What to do about it. */
   readonly cure: string;
 }
-
-/** The side of people. */
-export interface HealthReader {
-  /** How the store is. Asked now and then: it may cost a round trip or two. */
-  health(): Promise<Health>;
-}

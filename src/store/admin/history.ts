@@ -14,15 +14,6 @@ export interface DayCount {
   readonly failed: number;
 }
 
-/** Tells of the past. */
-export interface HistoryReader {
-  /**
-   * The days (UTC) from the one of `from` to the one of `to`, both epoch milliseconds, the earliest first; a day on which
-   * nothing was done has zeros. Days are kept for five years, as Sidekiq keeps them.
-   */
-  history(from: number, to: number): Promise<DayCount[]>;
-}
-
 /** A day. */
 export const DAY_MS = 24 * 3_600_000;
 /** Days are kept so long. */

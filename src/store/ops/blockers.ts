@@ -4,9 +4,10 @@
  *
  * @module
  */
-import type { QueueInfo, WorkerInfo } from "../admin/admin.ts";
+import type { QueueInfo } from "../admin/admin.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
+import type { WorkerInfo } from "../port/workers.ts";
 
 /**
  * One thing in the way:

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Edit, Place, StoreAdmin } from "../admin/admin.ts";
+import type { AdminStore, Edit, Place } from "../admin/admin.ts";
 import type { AuditEvent } from "../admin/audit.ts";
 
 /** So many are changed in one step of the store. */
@@ -66,11 +66,11 @@ export async function changeAll({ total, steps, writeDown, progress, signal }: C
  * meanwhile is left alone, and what fails again meanwhile, and comes back behind, makes no end of it.
  */
 export async function* editSteps(
-  store: Pick<StoreAdmin, "editSome">,
+  store: { readonly admin: Pick<AdminStore, "editSome"> },
   { place, edit, total }: { readonly place: Place; readonly edit: Edit; readonly total: number },
 ): AsyncGenerator<number> {
   for (let left = total; left > 0;) {
-    const changed = await store.editSome(place, edit, Math.min(BATCH, left));
+    const changed = await store.admin.editSome(place, edit, Math.min(BATCH, left));
     if (changed === 0) return;
     left -= changed;
     yield changed;

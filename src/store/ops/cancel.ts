@@ -7,13 +7,19 @@
 import { endedText } from "../../job/result.ts";
 import { parsePayload } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
-import type { Entry, Page, Place, StoreAdmin } from "../admin/admin.ts";
+import type { AdminStore, Entry, Page, Place } from "../admin/admin.ts";
+import type { WorkerStore } from "../port/workers.ts";
+import type { ResultStore } from "../port/results.ts";
 
 /** What became of one job. */
 export type CancelResult = "removed" | "aborted" | "dead" | "absent";
 
 /** What it needs of a store. */
-export type CancelStore = Pick<StoreAdmin, "findAll" | "edit" | "send" | "keepResult">;
+export type CancelStore = {
+  readonly admin: Pick<AdminStore, "find" | "edit">;
+  readonly workers: Pick<WorkerStore, "send">;
+  readonly results: Pick<ResultStore, "keep">;
+};
 
 /** A job may move on between looking and acting: then look again. */
 const TRIES = 5;
@@ -51,7 +57,7 @@ export async function cancelJobs(
   for (let i = 0; i < TRIES; i++) {
     const left = [...became].flatMap(([jid, one]) => one === undefined ? [jid] : []);
     if (left.length === 0) break;
-    const found = Map.groupBy(await store.findAll(left), ({ payload }) => getField(payload, "jid"));
+    const found = Map.groupBy(await store.admin.find(left), ({ payload }) => getField(payload, "jid"));
     await Promise.all(left.map(async (jid) => became.set(jid, await cancelFound(store, found.get(jid), jid, now))));
   }
   return new Map([...became].map(([jid, one]) => [jid, one ?? "absent"]));
@@ -96,12 +102,12 @@ export async function cancelEntries(store: CancelStore, entries: readonly Entry[
  * @param now epoch milliseconds, by the caller's clock
  */
 export async function* cancelSteps(
-  store: CancelStore & Pick<StoreAdmin, "page">,
+  store: CancelStore & { readonly admin: Pick<AdminStore, "page"> },
   { place, total, now }: { readonly place: Place; readonly total: number; readonly now: () => number },
 ): AsyncGenerator<number> {
   let cursor: string | undefined;
   for (let left = total; left > 0;) {
-    const { entries, next }: Page = await store.page(place, {
+    const { entries, next }: Page = await store.admin.page(place, {
       limit: Math.min(PAGE, left),
       ...(cursor !== undefined && { cursor }),
     });
@@ -120,14 +126,14 @@ async function cancelThere(
   now: number,
 ): Promise<"removed" | "aborted" | undefined> {
   if (entry.place.in === "leased") {
-    const asked = entry.owner !== undefined && await store.send(entry.owner, { verb: "cancel", jid });
+    const asked = entry.owner !== undefined && await store.workers.send(entry.owner, { verb: "cancel", jid });
     return asked ? "aborted" : undefined;
   }
   // One by one, as for each that is removed there is to be a record; together they are a few round trips.
   const body = recordOf(entry, jid, now);
   const isRemoved = body === undefined
-    ? await store.edit([entry.ref], "delete") > 0
-    : await store.keepResult({ jid, ttlMs: KEPT_MS, body }, entry.ref);
+    ? await store.admin.edit([entry.ref], "delete") > 0
+    : await store.results.keep({ jid, ttlMs: KEPT_MS, body }, entry.ref);
   return isRemoved ? "removed" : undefined;
 }
 

@@ -12,10 +12,12 @@ Deno.test("one that waits is deleted in the step that keeps its record, and look
   ];
   const kept: [NewRecord, string | undefined][] = [];
   const store: CancelStore = {
-    findAll: () => Promise.resolve([places[kept.length]!]),
-    edit: () => Promise.reject(new Error("a step of its own")),
-    send: () => Promise.reject(new Error("it does not run")),
-    keepResult: (record, ref) => Promise.resolve(kept.push([record, ref]) === 2),
+    admin: {
+      find: () => Promise.resolve([places[kept.length]!]),
+      edit: () => Promise.reject(new Error("not in a step by itself")),
+    },
+    workers: { send: () => Promise.reject(new Error("it does not run")) },
+    results: { keep: (record, ref) => Promise.resolve(kept.push([record, ref]) === 2) },
   };
   assertEquals(await cancelJob(store, "a", 1_000), "removed");
   assertEquals(kept.map(([{ jid, ttlMs }, ref]) => [jid, ttlMs, ref]), [

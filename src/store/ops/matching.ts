@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Entry, Place, StoreAdmin } from "../admin/admin.ts";
+import type { AdminStore, Entry, Place } from "../admin/admin.ts";
 import { compileEntryFilter, isEmptyFilter, type JobFilter } from "./filter.ts";
 
 /** Entries read at once. A page of the store ends earlier once its payloads exceed 4 MiB. */
@@ -31,14 +31,18 @@ export interface MatchRequest {
 
 /** Yields windows until the end of the place. A window's entries may leave the place before the next one is read. */
 export async function* matchingWindows(
-  store: Pick<StoreAdmin, "page">,
+  store: { readonly admin: Pick<AdminStore, "page"> },
   { place, filter, cursor: from, reverse = false, most = Infinity }: MatchRequest,
 ): AsyncGenerator<MatchWindow> {
   const matches = isEmptyFilter(filter) ? undefined : compileEntryFilter(filter);
   let cursor = from;
   for (let left = most; left > 0;) {
     const limit = Math.min(WINDOW, left);
-    const { entries, next } = await store.page(place, { limit, reverse, ...(cursor !== undefined && { cursor }) });
+    const { entries, next } = await store.admin.page(place, {
+      limit,
+      reverse,
+      ...(cursor !== undefined && { cursor }),
+    });
     yield {
       entries: matches === undefined ? entries : entries.filter(matches),
       looked: entries.length,
@@ -59,7 +63,7 @@ export interface MatchPage {
 
 /** Reads up to `limit` matching entries, however far apart they are. */
 export async function matchingPage(
-  store: Pick<StoreAdmin, "page">,
+  store: { readonly admin: Pick<AdminStore, "page"> },
   request: Omit<MatchRequest, "most"> & { readonly limit: number },
 ): Promise<MatchPage> {
   const found: Entry[] = [];
@@ -82,14 +86,14 @@ export async function matchingPage(
 }
 
 async function cursorAfter(
-  store: Pick<StoreAdmin, "page">,
+  store: { readonly admin: Pick<AdminStore, "page"> },
   { place, filter, reverse = false }: Omit<MatchRequest, "most">,
   cursor: string | undefined,
   window: MatchWindow,
   missing: number,
 ): Promise<string | undefined> {
   const matches = compileEntryFilter(filter);
-  const { entries } = await store.page(place, {
+  const { entries } = await store.admin.page(place, {
     limit: window.looked,
     reverse,
     ...(cursor !== undefined && { cursor }),
@@ -97,7 +101,11 @@ async function cursorAfter(
   let matched = 0;
   const index = entries.findIndex((entry) => matches(entry) && ++matched === missing);
   if (index < 0) return window.next;
-  const { next } = await store.page(place, { limit: index + 1, reverse, ...(cursor !== undefined && { cursor }) });
+  const { next } = await store.admin.page(place, {
+    limit: index + 1,
+    reverse,
+    ...(cursor !== undefined && { cursor }),
+  });
   return next;
 }
 

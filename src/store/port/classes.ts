@@ -1,29 +1,29 @@
 /**
- * The classes part of the store port: what servers say about the jobs of the classes that they perform. Who pushes
- * without knowing the code (`jobs push`, the dashboard, another program) honours it: the queue, the retries, the lock.
+ * The classes part of the store port: the options that workers declare for the job classes they perform. A push without
+ * the code at hand (`jobs push`, the dashboard, another program) applies them: queue, retries, unique lock.
  *
  * @module
  */
 
-/** What a class says about its jobs. */
+/** The options of a job class. */
 export interface DeclaredClass {
   /** The class. */
   readonly name: string;
-  /** A JSON object's text; the store does not look into it. */
+  /** A JSON object's text. The store does not parse it. */
   readonly options: string;
 }
 
-/** A class that is gone from the code is forgotten after so long. */
+/** The store forgets a class that no worker has declared for this long. */
 export const FORGOTTEN_AFTER_MS: number = 90 * 86_400_000;
 
-/** What the store does for classes. */
+/** Keeps the options of job classes. */
 export interface ClassStore {
   /**
-   * Remembers classes, each instead of what was said of it before: the last one to say something is right. What nobody has
-   * said for {@linkcode FORGOTTEN_AFTER_MS} is forgotten.
+   * Stores the options of classes in place of those declared before: the last declaration counts. Forgets classes not
+   * declared for {@linkcode FORGOTTEN_AFTER_MS}.
    */
-  declareClasses(classes: readonly DeclaredClass[]): Promise<void>;
+  declare(classes: readonly DeclaredClass[]): Promise<void>;
 
-  /** What is known of these classes, in no order; of all of them when no names are given. */
-  declaredClasses(names?: readonly string[]): Promise<DeclaredClass[]>;
+  /** Returns the declarations of these classes, in no order; all of them without `names`. */
+  read(names?: readonly string[]): Promise<DeclaredClass[]>;
 }

@@ -51,39 +51,33 @@ export interface CronReading {
 /** So many records are kept of each entry. */
 export const MAX_CRON_RECORDS = 100;
 
-/** What the store does for cron. */
+/** Keeps the cron entries. */
 export interface CronStore {
   /**
-   * Reads entries: all, or those of these names that there are.
+   * Reads entries: all, or those of the given names that exist.
    *
-   * @param request.carried entries that this process carries just as they are stored: they are seen now
+   * @param request.carried entries that this process carries just as they are stored: they are marked as seen now
    */
-  cronRead(
+  read(
     request?: { readonly names?: readonly string[]; readonly carried?: readonly string[] },
   ): Promise<CronReading>;
 
   /**
    * Changes entries, each whole or not at all.
    *
-   * @returns for each its new version; undefined: it had moved on, and nothing happened
+   * @returns the new version of each; undefined for one that has changed since it was read, which stays as it is
    */
-  cronWrite(writes: readonly CronWrite[]): Promise<(number | undefined)[]>;
+  write(writes: readonly CronWrite[]): Promise<(number | undefined)[]>;
 
   /** Removes an entry with its history, if it is as it was read. Its job stays where it is. */
-  cronRemove(name: string, version: number): Promise<boolean>;
+  remove(name: string, version: number): Promise<boolean>;
 
-  /** The records of an entry, newest first; at most `limit`. */
-  cronHistory(name: string, limit: number): Promise<string[]>;
-
-  /**
-   * Ends a job: one that nobody performs yet is removed, and leaves a record that it was cancelled; of one that is
-   * performed, its process is asked to cancel it. A dead one stays.
-   */
-  cronCancel(jid: string): Promise<void>;
+  /** Returns the records of an entry, newest first; at most `limit`. */
+  history(name: string, limit: number): Promise<string[]>;
 
   /**
    * Resolves when a definition was written or removed, or an awaited job has ended, since the last reading of all
-   * entries by this connection; or when `signal` aborts. Never rejects; may wake for nothing.
+   * entries by this connection; or when `signal` aborts. Never rejects; may resolve for no reason.
    */
-  waitForCron(signal: AbortSignal): Promise<void>;
+  wait(signal: AbortSignal): Promise<void>;
 }

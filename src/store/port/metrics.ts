@@ -1,6 +1,6 @@
 /**
  * Measures: how many jobs of each class were performed when, how many of them failed, and how long they ran. Sums, never
- * single jobs: a class that leaves no records has them too. A part of both ports.
+ * single jobs: a class that leaves no records has them too.
  *
  * They are what Sidekiq's Metrics page shows, bound by bound: kept by the minute for 8 hours, by ten minutes for 72.
  * Numbers for people: a process that dies takes those of its last minute with it, and nothing depends on them.
@@ -58,16 +58,13 @@ export interface ClassMetricsSeries extends ClassMetrics {
   readonly series: readonly number[];
 }
 
-/** The side of those who perform jobs. */
+/** Keeps sums of what was performed. */
 export interface MetricsStore {
-  /** Adds to what was measured, as of now. */
-  measure(measurements: readonly ClassMetrics[]): Promise<void>;
-}
+  /** Adds to the sums of the current minute. */
+  record(measurements: readonly ClassMetrics[]): Promise<void>;
 
-/** The side of people. */
-export interface MetricsReader {
-  /** What was measured over a window, the class with the most jobs first. */
-  measured(window: MetricsWindow): Promise<ClassMetricsSeries[]>;
+  /** Returns the sums over a window, the class with the most jobs first. */
+  read(window: MetricsWindow): Promise<ClassMetricsSeries[]>;
 }
 
 /** Where a run time is counted: at the first bound that is greater. */

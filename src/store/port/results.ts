@@ -1,13 +1,13 @@
 /**
- * What is kept of jobs that have ended: how, when, with what result. A part of both ports.
+ * The results part of the store port: what is kept of ended jobs: how and when they ended, and their result.
  *
- * A record is written in the same step that ends the lease, and is kept for its own time, but never are there more than
- * {@linkcode MAX_RECORDS}: then the oldest go.
+ * A record is written in the step that ends the lease, and is kept for its own TTL. Beyond {@linkcode MAX_RECORDS}, the
+ * oldest go first.
  *
  * @module
  */
 
-/** So many records are kept at most. */
+/** Maximum number of records. */
 export const MAX_RECORDS = 100_000;
 
 /** A record on its way in. */
@@ -28,25 +28,26 @@ export interface RecordPage {
   readonly next?: string;
 }
 
-/** The side of those who wait for jobs. */
-export interface ResultWaiter {
-  /** Resolves with the record of a job as soon as there is one; undefined when `signal` aborts first. */
-  waitForResult(jid: string, signal: AbortSignal): Promise<string | undefined>;
-}
+/** Keeps the records of ended jobs. `settle` writes most of them, in the step that ends the lease. */
+export interface ResultStore {
+  /** Resolves with the record of a job as soon as it exists; undefined when `signal` aborts first. */
+  wait(jid: string, signal: AbortSignal): Promise<string | undefined>;
 
-/** The side of people. */
-export interface ResultReader {
-  /** The record of a job, if there is one. */
-  result(jid: string): Promise<string | undefined>;
-  /** The records, the latest first. */
-  results(request?: { readonly cursor?: string; readonly limit?: number }): Promise<RecordPage>;
-  /** Records that contain the text (case counts not), the latest first; at most `limit`. */
-  searchResults(text: string, limit: number): Promise<string[]>;
+  /** Returns the record of a job; undefined if none is kept. */
+  get(jid: string): Promise<string | undefined>;
+
+  /** Returns a page of the records, latest first; at most `limit`, default 25. */
+  page(request?: { readonly cursor?: string; readonly limit?: number }): Promise<RecordPage>;
+
+  /** Returns records that contain the text (ignoring case), latest first; at most `limit`. */
+  search(text: string, limit: number): Promise<string[]>;
+
   /**
-   * Keeps the record of a job that ended without a lease: one that was cancelled while it waited. With the ref of the entry
-   * where it waits, that is deleted in the same step, with its unique lock: whoever waits for the result is told.
+   * Keeps the record of a job that ended without a lease: one that was cancelled while it waited. With the ref of the
+   * entry where it waits, deletes that entry in the same step, with its unique lock, and wakes those who wait for the
+   * result.
    *
-   * @returns false when the entry is there no longer; then nothing is kept
+   * @returns false if the entry no longer exists; then nothing is kept
    */
-  keepResult(record: NewRecord, ref?: string): Promise<boolean>;
+  keep(record: NewRecord, ref?: string): Promise<boolean>;
 }

@@ -15,7 +15,7 @@ import { SCRIPTS } from "./client/scripts.ts";
 /** Queues that one step of Redis tells of. */
 const QUEUES_AT_ONCE = 500;
 
-/** See `StoreAdmin.stats`. */
+/** See `AdminStore.stats`. */
 export async function readStats(context: Context): Promise<Stats> {
   const { link } = context;
   const [counts, rows] = await readRows(context);
@@ -47,16 +47,16 @@ export async function readStats(context: Context): Promise<Stats> {
   };
 }
 
-/** See `StoreAdmin.pauses`. */
+/** See `AdminStore.pausedQueues`. */
 export async function readPauses({ link, offset }: Context, queues: readonly string[]): Promise<QueuePause[]> {
   if (queues.length === 0) return [];
-  const left = await link.run(SCRIPTS.pauses, [], [offset(), ...queues]) as number[];
+  const left = await link.run(SCRIPTS.pausedQueues, [], [offset(), ...queues]) as number[];
   return queues.flatMap((name, i) =>
     left[i] === 0 ? [] : [{ name, paused: true, ...(left[i]! > 0 && { pausedForMs: left[i]! }) }]
   );
 }
 
-/** See `HistoryReader.history`. */
+/** See `AdminStore.history`. */
 export async function readHistory(link: ReconnectingClient, from: number, to: number): Promise<DayCount[]> {
   const days = daysBetween(from, to);
   if (days.length === 0) return [];

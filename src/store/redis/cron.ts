@@ -4,7 +4,7 @@
  * @module
  */
 import { randomUUID } from "node:crypto";
-import { type CronReading, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
+import { type CronReading, type CronStore, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
 import { type Context, rememberMs } from "./context.ts";
 import { CRON_TOLD, cronDoneKey, cronHistoryKey } from "./keys.ts";
 import { openEnded } from "./enqueue.ts";
@@ -18,7 +18,7 @@ const POLL_INTERVAL_MS = 5_000;
 const WRITES_AT_ONCE = 100;
 
 /** Keeps the crontab. */
-export class Cron {
+export class Cron implements CronStore {
   readonly #context: Context;
   readonly #channel: WakeChannel;
   readonly #end = new AbortController();
@@ -30,8 +30,9 @@ export class Cron {
     this.#channel = channel;
   }
 
-  /** See `CronStore.cronRead`. */
-  async read(names: readonly string[] | undefined, carried: readonly string[]): Promise<CronReading> {
+  async read(
+    { names, carried = [] }: { readonly names?: readonly string[]; readonly carried?: readonly string[] } = {},
+  ): Promise<CronReading> {
     const { link, offset } = this.#context;
     const which = names === undefined ? ["all"] : ["some", ...names];
     const reply = await link.run(SCRIPTS.cronRead, [], [offset(), `${carried.length}`, ...carried, ...which]);
@@ -40,7 +41,6 @@ export class Cron {
     return { now, entries: entries.map(toStored) };
   }
 
-  /** See `CronStore.cronWrite`. */
   async write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
     const versions: (number | undefined)[] = [];
     for (let from = 0; from < writes.length; from += WRITES_AT_ONCE) {
@@ -58,19 +58,16 @@ export class Cron {
     return versions.map((version) => version === 0 ? undefined : version);
   }
 
-  /** See `CronStore.cronRemove`. */
   async remove(name: string, version: number): Promise<boolean> {
     const args = [name, `${version}`, rememberMs(this.#context)];
     return await this.#context.link.run(SCRIPTS.cronRemove, [cronDoneKey(randomUUID())], args) === 1;
   }
 
-  /** See `CronStore.cronHistory`. */
   async history(name: string, limit: number): Promise<string[]> {
     if (limit < 1) return [];
     return await this.#context.link.call(["LRANGE", cronHistoryKey(name), "0", `${limit - 1}`]) as string[];
   }
 
-  /** See `CronStore.waitForCron`. */
   async wait(signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([signal, this.#end.signal]);
     while (!over.aborted) {

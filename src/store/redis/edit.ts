@@ -29,7 +29,7 @@ export interface EditRequest {
   readonly record?: NewRecord;
 }
 
-/** See `StoreAdmin.edit`. */
+/** See `AdminStore.edit`. */
 export async function edit(context: Context, refs: readonly string[], request: EditRequest): Promise<number> {
   const all = [...new Set(refs)].map(parseRef).filter((ref) => ref !== undefined);
   let count = 0;
@@ -52,7 +52,7 @@ export async function edit(context: Context, refs: readonly string[], request: E
   return count;
 }
 
-/** See `StoreAdmin.editSome`. */
+/** See `AdminStore.editSome`. */
 export async function editSome(context: Context, place: Place, kind: Edit, limit: number): Promise<number> {
   // What stays where it is would be found again and again.
   if (place.in === "leased" || place.in === "dead" && kind === "kill") return 0;

@@ -41,7 +41,7 @@ export class Enqueuer {
     this.#context = context;
   }
 
-  /** See `Store.enqueue`. */
+  /** See `JobStore.enqueue`. */
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     if (jobs.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {

@@ -53,13 +53,18 @@ export function replyKey(id: string): string {
   return `jobs:reply:${id}`;
 }
 
-/** Ours: that a batch of another store's jobs was taken in (string). */
-export function adoptedKey(key: string): string {
-  return `jobs:adopted:${key}`;
+/** Ours: the worker that holds a name (hash). */
+export function nameKey(name: string): string {
+  return `jobs:claim:${name}`;
+}
+
+/** Ours: that a batch of another store's jobs was imported (string). */
+export function importedKey(key: string): string {
+  return `jobs:imported:${key}`;
 }
 
 /** Ours: the last batch of jobs that went, or is about to go, to another store (hash). */
-export const DEPARTURE = "jobs:departure";
+export const ANNOUNCED = "jobs:announced";
 
 /** Ours: the number of the last script in which a client moved entries, and its answer (string). */
 export function moverKey(client: string): string {
@@ -114,5 +119,5 @@ export const TYPES: Readonly<Record<string, string>> = {
   [ENDED]: "zset",
   [AUDIT]: "stream",
   [CLASSES]: "hash",
-  [DEPARTURE]: "hash",
+  [ANNOUNCED]: "hash",
 };

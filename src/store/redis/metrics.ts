@@ -11,6 +11,7 @@ import {
   COARSE,
   FINE,
   MeasuredSums,
+  type MetricsStore,
   type MetricsWindow,
   stepsOf,
   WINDOWS,
@@ -25,8 +26,15 @@ const STEPS_AT_ONCE = 8;
 /** Keys read by one command. */
 const READ_AT_ONCE = 600;
 
-/** See `MeasureStore.measure`. */
-export async function measure(context: Context, measurements: readonly ClassMetrics[]): Promise<void> {
+/** The part. */
+export function metricsPart(context: Context): MetricsStore {
+  return {
+    record: (measurements) => record(context, measurements),
+    read: (window) => read(context, window),
+  };
+}
+
+async function record(context: Context, measurements: readonly ClassMetrics[]): Promise<void> {
   if (measurements.length === 0) return;
   const { link, wire } = context;
   const now = await serverTime(context);
@@ -45,12 +53,11 @@ export async function measure(context: Context, measurements: readonly ClassMetr
     ]);
     const kept = [COARSE, FINE].map(({ keptMs }) => `${keptMs / 1_000}`);
     // Sent twice it would be counted twice.
-    await link.run(SCRIPTS.measure, keys, [...kept, ...args], { repeatable: false });
+    await link.run(SCRIPTS.recordMetrics, keys, [...kept, ...args], { repeatable: false });
   }
 }
 
-/** See `MeasureReader.measured`. */
-export async function measured(context: Context, window: MetricsWindow): Promise<ClassMetricsSeries[]> {
+async function read(context: Context, window: MetricsWindow): Promise<ClassMetricsSeries[]> {
   const { link } = context;
   const steps = stepsOf(window, await serverTime(context));
   const fine = WINDOWS[window].stepMs === FINE.stepMs;

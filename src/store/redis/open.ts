@@ -5,7 +5,8 @@
  */
 import { systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
-import type { OpenStore, StoreOptions } from "../open.ts";
+import type { Store } from "../admin/store.ts";
+import type { StoreOptions } from "../open.ts";
 import { parseAddress, type RedisAddress } from "./client/address.ts";
 import { Connection, type DialOptions } from "./client/connection.ts";
 import { BLOCK_S, type Context } from "./context.ts";
@@ -14,7 +15,7 @@ import { TYPES } from "./keys.ts";
 import { ReconnectingClient, type ReconnectingClientOptions } from "./client/reconnecting_client.ts";
 import { Mover } from "./move.ts";
 import { findMaster } from "./client/sentinel.ts";
-import { RedisStore } from "./store.ts";
+import { redisStore } from "./store.ts";
 
 const DEFAULT_WAIT_MS = 10_000;
 const DEFAULT_DEAD_MAX_JOBS = 10_000;
@@ -31,7 +32,7 @@ const SUBSCRIPTION_PING_MS = 15_000;
  * @throws {StoreError} when the address is wrong, the server cannot be reached within `waitMs`, or is not one that we
  * can work with
  */
-export async function openRedis(url: string, options: StoreOptions): Promise<OpenStore> {
+export async function openRedis(url: string, options: StoreOptions): Promise<Store> {
   const address = parseAddress(url);
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
   const tls = await readTls(address);
@@ -85,7 +86,7 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Ope
     await close();
     throw error;
   }
-  return new RedisStore(context, close);
+  return redisStore(context, close);
 }
 
 /** The milliseconds to add to the server's time: what the clock differs from the system's. */

@@ -22,7 +22,7 @@ import { SCRIPTS } from "./client/scripts.ts";
 
 const DEFAULT_LIMIT = 25;
 
-/** See `StoreAdmin.page`. */
+/** See `AdminStore.page`. */
 export async function readPage(
   link: ReconnectingClient,
   place: Place,

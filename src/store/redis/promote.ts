@@ -26,7 +26,7 @@ export interface Promotion extends PromoteResult {
 }
 
 /**
- * See `Store.promote`. Works in steps of at most {@linkcode MAX_BATCH_BYTES}. Members that another process moved first are
+ * See `JobStore.promote`. Works in steps of at most {@linkcode MAX_BATCH_BYTES}. Members that another process moved first are
  * made up for by those after them.
  */
 export async function promote(context: Context, limit: number): Promise<Promotion> {

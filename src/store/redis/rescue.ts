@@ -10,7 +10,7 @@ import type { Context } from "./context.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { queueOf } from "./take.ts";
 
-/** See `Store.rescue`. Both scripts decide who is offline: a worker may beat, or the clock may jump, between the two. */
+/** See `JobStore.rescue`. Both scripts decide who is offline: a worker may beat, or the clock may jump, between the two. */
 export async function rescue(
   { link, offset }: Context,
   { owner: rescuer, limit, maxRescues }: RescueRequest,

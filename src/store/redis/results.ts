@@ -7,9 +7,8 @@ import { systemClock } from "../../clock.ts";
 import { hasText } from "../ops/search.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { numberIn } from "../port/cursor.ts";
-import { MAX_RECORDS, type NewRecord, type RecordPage } from "../port/results.ts";
-import type { Context } from "./context.ts";
-import { serverTime } from "./context.ts";
+import { MAX_RECORDS, type NewRecord, type RecordPage, type ResultStore } from "../port/results.ts";
+import { type Context, serverTime } from "./context.ts";
 import { edit } from "./edit.ts";
 import { resultKey, RESULTS_CHANNEL } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
@@ -32,7 +31,7 @@ interface Step {
 }
 
 /** Reads records, and waits for them. */
-export class Results {
+export class Results implements ResultStore {
   readonly #context: Context;
   /** Those who wait, by the job they wait for. */
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -43,14 +42,12 @@ export class Results {
     this.#context = context;
   }
 
-  /** See `ResultReader.keepResult`. */
   async keep(record: NewRecord, ref?: string): Promise<boolean> {
     const { link, offset } = this.#context;
     if (ref !== undefined) return await edit(this.#context, [ref], { kind: "delete", record }) === 1;
     return await link.run(SCRIPTS.record, [], [offset(), `${MAX_RECORDS}`, ...packRecord(record)]) === 1;
   }
 
-  /** See `ResultWaiter.waitForResult`. */
   async wait(jid: string, signal: AbortSignal): Promise<string | undefined> {
     const over = AbortSignal.any([signal, this.#end.signal]);
     while (!over.aborted) {
@@ -66,7 +63,6 @@ export class Results {
     return undefined;
   }
 
-  /** See `ResultReader.result`. */
   async get(jid: string): Promise<string | undefined> {
     const [entry, now] = await Promise.all([
       this.#context.link.call(["GET", resultKey(jid)]) as Promise<string | null>,
@@ -75,7 +71,6 @@ export class Results {
     return entry === null ? undefined : readEntry(entry, now);
   }
 
-  /** See `ResultReader.results`. */
   async page(request: { readonly cursor?: string; readonly limit?: number } = {}): Promise<RecordPage> {
     const limit = request.limit ?? 25;
     const records: string[] = [];
@@ -89,7 +84,6 @@ export class Results {
     return { records, ...(cursor !== undefined && { next: cursor }) };
   }
 
-  /** See `ResultReader.searchResults`. */
   async search(text: string, limit: number): Promise<string[]> {
     const wanted = text.toLowerCase();
     const found: string[] = [];

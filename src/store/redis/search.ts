@@ -29,7 +29,7 @@ interface Wanted {
 /** Of more jids, it takes longer to look for each in the bytes than to read the text. */
 const FEW = 10;
 
-/** See `StoreAdmin.findAll`. */
+/** See `AdminStore.find`. */
 export async function find(link: ReconnectingClient, jids: readonly string[]): Promise<Entry[]> {
   const entries: Entry[] = [];
   if (jids.length === 0) return entries;
@@ -37,7 +37,7 @@ export async function find(link: ReconnectingClient, jids: readonly string[]): P
   return entries;
 }
 
-/** See `StoreAdmin.search`. */
+/** See `AdminStore.search`. */
 export async function search(link: ReconnectingClient, text: string, limit: number): Promise<Entry[]> {
   const entries: Entry[] = [];
   if (limit < 1) return entries;

@@ -35,7 +35,7 @@ export class Settlement {
     this.#holdings = holdings;
   }
 
-  /** See `Store.settle`. */
+  /** See `JobStore.settle`. */
   async settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
     if (outcomes.length === 0) return { lost: [], dropped: 0 };
     const args = pack(outcomes, this.#holdings.of(owner));

@@ -37,7 +37,7 @@ export class Taker {
     this.#holdings = holdings;
   }
 
-  /** See `Store.take`. */
+  /** See `JobStore.take`. */
   async take(request: TakeRequest): Promise<Lease[]> {
     if (request.limit < 1 || request.queues.length === 0) return [];
     return await insist(this.#context, () => this.#take(request));
@@ -67,7 +67,7 @@ export class Taker {
     }
   }
 
-  /** See `Store.returnUnanswered`. */
+  /** See `JobStore.returnUnanswered`. */
   async returnUnanswered(owner: string): Promise<void> {
     await insist(this.#context, () => this.#returnUnanswered(owner));
   }

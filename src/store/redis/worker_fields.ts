@@ -4,8 +4,7 @@
  * @module
  */
 import { readWireTime, wireTime } from "../../job/raw.ts";
-import type { WorkerInfo } from "../admin/admin.ts";
-import type { ClassTotals, RunningJobRecord, WorkerRecord } from "../port/jobs.ts";
+import type { ClassTotals, RunningJobRecord, WorkerInfo, WorkerRecord } from "../port/workers.ts";
 
 /** The JSON of Sidekiq's field `info`. */
 export function infoOf(process: WorkerRecord): string {

@@ -5,10 +5,10 @@
  */
 import { systemClock } from "../../clock.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import type { WorkerInfo } from "../admin/admin.ts";
-import type { Command, HeartbeatReply, WorkerRecord } from "../port/jobs.ts";
+import type { Command, HeartbeatReply, NameHolder, WorkerInfo, WorkerRecord, WorkerStore } from "../port/workers.ts";
 import { BLOCK_S, type Context, insist, serverTime } from "./context.ts";
-import { commandsKey, leasesKey, OWNERS, PROCESSES, replyKey, signalsKey } from "./keys.ts";
+import { commandsKey, leasesKey, nameKey, OWNERS, PROCESSES, replyKey, signalsKey } from "./keys.ts";
+import type { LeaseCache } from "./lease_cache.ts";
 import { isUnknown } from "./client/errors.ts";
 import { infoOf, readProcess, workOf } from "./worker_fields.ts";
 import { SCRIPTS } from "./client/scripts.ts";
@@ -22,20 +22,22 @@ const RETRY_MS = 500;
 /** So many commands are read at once. */
 const READ_AT_ONCE = "100";
 
-/** The processes' side of the store. */
-export class Workers {
+/** The workers part of the port. */
+export class Workers implements WorkerStore {
   readonly #context: Context;
+  readonly #leases: LeaseCache;
   /** How long the last beat took, shown in Sidekiq's pages. */
   #roundTripUs = 0;
   /** The answer to a beat was lost: it may have told of a lapse. */
   #unsure = false;
 
-  constructor(context: Context) {
+  /** @param leases what this process has: a deregistered worker has none */
+  constructor(context: Context, leases: LeaseCache) {
     this.#context = context;
+    this.#leases = leases;
   }
 
-  /** See `Store.beat`. */
-  async beat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
+  async heartbeat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
     const start = systemClock.monotonic();
     const [lapsed, ...signals] = await insist(this.#context, () => this.#beat(process, ttlMs));
     this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);
@@ -59,30 +61,46 @@ export class Workers {
       ...process.work.flatMap((job) => [job.task, workOf(job)]),
     ];
     try {
-      return await link.run(SCRIPTS.beat, [], args, { repeatable: false }) as [number, ...string[]];
+      return await link.run(SCRIPTS.heartbeat, [], args, { repeatable: false }) as [number, ...string[]];
     } catch (error) {
       if (isUnknown(error)) this.#unsure = true;
       throw error;
     }
   }
 
-  /** See `Store.noteSuspects`. */
   async noteSuspects(owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
     const { link, offset } = this.#context;
     await link.run(SCRIPTS.suspects, [], [offset(), owner, JSON.stringify(tokens), alone ? "1" : "0"]);
   }
 
-  /** See `Store.noteDeath`. */
   async noteDeath(identity: string, ended: string): Promise<void> {
     await this.#context.link.run(SCRIPTS.death, [], [identity, ended]);
   }
 
-  /** See `Store.deregister`. */
   async deregister(identity: string): Promise<void> {
     await this.#context.link.run(SCRIPTS.deregister, [leasesKey(identity)], [identity]);
+    this.#leases.forget(identity);
   }
 
-  /** See `Store.receive`: one connection blocks on our commands and Sidekiq's signals at once. */
+  async claimName(name: string, owner: string, ttlMs: number): Promise<boolean> {
+    const { link, offset } = this.#context;
+    const args = [offset(), owner, `${Math.ceil(ttlMs)}`];
+    return await link.run(SCRIPTS.claimName, [nameKey(name)], args) === 1;
+  }
+
+  async nameHolder(name: string): Promise<NameHolder | undefined> {
+    const { link, offset } = this.#context;
+    const reply = await link.run(SCRIPTS.nameHolder, [nameKey(name)], [offset()]);
+    if (reply === null) return undefined;
+    const [owner, heartbeatUntil, freeInMs] = reply as [string, string, string];
+    return { owner, heartbeatUntil: Number(heartbeatUntil), freeInMs: Number(freeInMs) };
+  }
+
+  async releaseName(name: string, owner: string): Promise<void> {
+    await this.#context.link.run(SCRIPTS.releaseName, [nameKey(name)], [owner]);
+  }
+
+  /** One connection blocks on our commands and Sidekiq's signals at once. */
   async receive(identity: string, signal: AbortSignal): Promise<Command[]> {
     const keys = [commandsKey(identity), signalsKey(identity)];
     const popped = await this.#popBlocking("receive", keys, signal);
@@ -93,18 +111,15 @@ export class Workers {
     return key === keys[0] ? all.map((json) => JSON.parse(json) as Command) : all.flatMap(readSignal);
   }
 
-  /** See `StoreAdmin.send`. */
   async send(identity: string, command: Command): Promise<boolean> {
     const args = [this.#context.offset(), identity, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? ""];
     return await this.#context.link.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
   }
 
-  /** See `Store.reply`. */
   async reply(id: string, text: string): Promise<void> {
     await this.#context.link.run(SCRIPTS.reply, [replyKey(id)], [this.#context.offset(), text], { repeatable: false });
   }
 
-  /** See `StoreAdmin.awaitReply`. */
   async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
     for (;;) {
       const popped = await this.#popBlocking("reply", [replyKey(id)], signal);
@@ -114,7 +129,6 @@ export class Workers {
     }
   }
 
-  /** See `StoreAdmin.processes`. */
   async list(): Promise<WorkerInfo[]> {
     const { link } = this.#context;
     const [now, owners, registered] = await Promise.all([

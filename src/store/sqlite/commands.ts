@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Command } from "../port/jobs.ts";
+import type { Command } from "../port/workers.ts";
 import type { Context } from "./context.ts";
 
 /** An answer that nobody fetches is kept so long. */
@@ -17,7 +17,7 @@ export class Commands {
     this.#context = context;
   }
 
-  /** See `StoreAdmin.send`. */
+  /** See `WorkerStore.send`. */
   send(identity: string, command: Command): Promise<boolean> {
     return this.#context.commit.run(() => {
       const { sql, now } = this.#context;
@@ -28,7 +28,7 @@ export class Commands {
     });
   }
 
-  /** See `Store.receive`. */
+  /** See `WorkerStore.receive`. */
   async receive(identity: string, signal: AbortSignal): Promise<Command[]> {
     const { sql, watch, commit } = this.#context;
     const isThere = () => sql("SELECT 1 FROM command WHERE identity = ? LIMIT 1").get(identity) !== undefined;
@@ -44,7 +44,7 @@ export class Commands {
     }
   }
 
-  /** See `Store.reply`. */
+  /** See `WorkerStore.reply`. */
   reply(id: string, text: string): Promise<void> {
     return this.#context.commit.run(() => {
       const { sql } = this.#context;
@@ -54,7 +54,7 @@ export class Commands {
     });
   }
 
-  /** See `StoreAdmin.awaitReply`. */
+  /** See `WorkerStore.awaitReply`. */
   async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
     const { sql, now, watch, read } = this.#context;
     const find = () => sql("SELECT body FROM reply WHERE id = ? AND expires > ?").get(id, now())?.body;

@@ -28,9 +28,9 @@ export class Counts {
     this.#limits = new Limits(context);
   }
 
-  /** See `StoreAdmin.stats`. */
+  /** See `AdminStore.stats`. */
   stats(): Stats {
-    const queues = this.queues();
+    const queues = this.#queues();
     return {
       processed: this.#totals.get("processed"),
       failed: this.#totals.get("failed"),
@@ -44,8 +44,7 @@ export class Counts {
     };
   }
 
-  /** See `StoreAdmin.queues`. */
-  queues(): QueueInfo[] {
+  #queues(): QueueInfo[] {
     const { sql, now } = this.#context;
     const rows = sql(
       `SELECT ${LIMIT_COLUMNS}, name, paused, paused_until AS until, size,

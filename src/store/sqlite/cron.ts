@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type CronReading, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
+import { type CronReading, type CronStore, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
 import type { Context } from "./context.ts";
 import type { Enqueuer } from "./enqueue.ts";
 
@@ -18,7 +18,7 @@ interface CronRow {
 }
 
 /** Keeps the crontab. */
-export class Cron {
+export class Cron implements CronStore {
   readonly #context: Context;
   readonly #intake: Enqueuer;
   /** How much had been told at the last reading of all. */
@@ -29,8 +29,9 @@ export class Cron {
     this.#intake = intake;
   }
 
-  /** See `CronStore.cronRead`. */
-  async read(names: readonly string[] | undefined, carried: readonly string[]): Promise<CronReading> {
+  async read(
+    { names, carried = [] }: { readonly names?: readonly string[]; readonly carried?: readonly string[] } = {},
+  ): Promise<CronReading> {
     const { sql, now, commit } = this.#context;
     if (carried.length > 0) {
       await commit.run(() => {
@@ -48,13 +49,11 @@ export class Cron {
     });
   }
 
-  /** See `CronStore.cronWrite`. */
   write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
     const rows = writes.reduce((sum, { jobs, records }) => sum + 1 + jobs.length + records.length, 0);
     return this.#context.commit.run(() => writes.map((write) => this.#apply(write)), rows);
   }
 
-  /** See `CronStore.cronRemove`. */
   remove(name: string, version: number): Promise<boolean> {
     return this.#context.commit.run(() => {
       const { sql } = this.#context;
@@ -65,7 +64,6 @@ export class Cron {
     });
   }
 
-  /** See `CronStore.cronHistory`. */
   history(name: string, limit: number): Promise<string[]> {
     return this.#context.read(() =>
       this.#context.sql("SELECT record FROM cron_record WHERE name = ? ORDER BY id DESC LIMIT ?")
@@ -73,7 +71,6 @@ export class Cron {
     );
   }
 
-  /** See `CronStore.waitForCron`. */
   wait(signal: AbortSignal): Promise<void> {
     return this.#context.watch.until(() => this.#told() !== this.#heard, signal);
   }

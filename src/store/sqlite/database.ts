@@ -19,6 +19,7 @@ import schema8 from "./schema/8.sql" with { type: "text" };
 import schema9 from "./schema/9.sql" with { type: "text" };
 import schema10 from "./schema/10.sql" with { type: "text" };
 import schema11 from "./schema/11.sql" with { type: "text" };
+import schema12 from "./schema/12.sql" with { type: "text" };
 
 /** Marks a database as ours: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -35,6 +36,7 @@ const MIGRATIONS: readonly string[] = [
   schema9,
   schema10,
   schema11,
+  schema12,
 ];
 /** SQLite's pages have at least so many bytes, and a database has at least one. */
 const MIN_PAGE = 512;

@@ -48,7 +48,7 @@ export class Editor {
     this.#locks = parts.locks;
   }
 
-  /** See `StoreAdmin.edit`. */
+  /** See `AdminStore.edit`. */
   async edit(refs: readonly string[], edit: Edit, queue?: string): Promise<number> {
     const all = [...new Set(refs)];
     let count = 0;
@@ -75,7 +75,7 @@ export class Editor {
     return rows;
   }
 
-  /** See `StoreAdmin.editSome`. */
+  /** See `AdminStore.editSome`. */
   editSome(place: Place, edit: Edit, limit: number): Promise<number> {
     // It would never come to an end.
     if (edit === "requeue" && place.in === "queue") return Promise.resolve(0);

@@ -30,7 +30,7 @@ export class Enqueuer {
     this.#locks = parts.locks;
   }
 
-  /** See `Store.enqueue`. */
+  /** See `JobStore.enqueue`. */
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     return this.#context.commit.run(() => {
       const now = this.#context.now();

@@ -37,8 +37,8 @@ export class Entries {
       .get(parts.id, parts.place, parts.jid) as unknown as EntryRow | undefined;
   }
 
-  /** See `StoreAdmin.before`. */
-  before(ref: string, most: number): number | undefined {
+  /** See `AdminStore.position`. */
+  position(ref: string, most: number): number | undefined {
     const row = this.locate(ref);
     if (row?.place !== "queue") return undefined;
     return Number(
@@ -49,13 +49,13 @@ export class Entries {
     );
   }
 
-  /** See `StoreAdmin.find`. */
+  /** See `AdminStore.find`. */
   find(jid: string): Entry[] {
     const rows = this.#context.sql("SELECT * FROM entry WHERE jid = ? ORDER BY id").all(jid);
     return (rows as unknown as EntryRow[]).map(toEntry);
   }
 
-  /** See `StoreAdmin.search`. */
+  /** See `AdminStore.search`. */
   async search(text: string, limit: number): Promise<Entry[]> {
     const { sql, read, turn } = this.#context;
     const patterns = likePatterns(text);

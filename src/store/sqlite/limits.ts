@@ -33,7 +33,7 @@ export class Limits {
     this.#context = context;
   }
 
-  /** See `StoreAdmin.limit`; inside a transaction. */
+  /** See `AdminStore.limit`; inside a transaction. */
   set(queue: number, { running, starts }: QueueLimit): void {
     const { sql } = this.#context;
     sql("UPDATE queue SET most_running = ?, most_starts = ?, starts_per = ? WHERE id = ?")

@@ -9,6 +9,7 @@ import {
   COARSE,
   FINE,
   MeasuredSums,
+  type MetricsStore,
   type MetricsWindow,
   RUN_BOUNDS_MS,
   stepsOf,
@@ -36,15 +37,14 @@ const AHEAD = "SELECT at FROM measure WHERE step = ? AND at >= ? AND at <= ? ORD
 const SLICE = 2_000;
 
 /** Keeps measures. */
-export class Measures {
+export class Measures implements MetricsStore {
   readonly #context: Context;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  /** See `MeasureStore.measure`. */
-  async add(measurements: readonly ClassMetrics[]): Promise<void> {
+  async record(measurements: readonly ClassMetrics[]): Promise<void> {
     if (measurements.length === 0) return;
     const { sql, now, commit } = this.#context;
     await commit.run(() => {
@@ -58,7 +58,7 @@ export class Measures {
     }, 2 * measurements.length);
   }
 
-  /** See `MeasureReader.measured`. Others have their turn between its slices, which are of whole steps. */
+  /** Reads in slices of whole steps, and lets others run in between. */
   async read(window: MetricsWindow): Promise<ClassMetricsSeries[]> {
     const { read, now, turn } = this.#context;
     const { stepMs } = WINDOWS[window];

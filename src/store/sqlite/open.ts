@@ -5,7 +5,8 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../clock.ts";
-import type { OpenStore, StoreOptions } from "../open.ts";
+import type { Store } from "../admin/store.ts";
+import type { StoreOptions } from "../open.ts";
 import { parseAddress } from "./address.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type Context, statementCache } from "./context.ts";
@@ -14,7 +15,7 @@ import { translate } from "./errors.ts";
 import { watchWal } from "./wal_watcher.ts";
 import { BusyRetry } from "./busy_retry.ts";
 import { FileGuard } from "./file_guard.ts";
-import { SqliteStore } from "./store.ts";
+import { sqliteStore } from "./store.ts";
 import { Watch } from "./watch.ts";
 
 const DEFAULT_WAIT_MS = 10_000;
@@ -26,7 +27,7 @@ const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
  *
  * @throws {StoreError} when it cannot be opened, or is not ours
  */
-export async function openSqlite(url: string, options: StoreOptions): Promise<OpenStore> {
+export async function openSqlite(url: string, options: StoreOptions): Promise<Store> {
   const { path, durability } = parseAddress(url, Deno.env.get("HOME"));
   const patience = new BusyRetry({
     path,
@@ -69,7 +70,7 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<Op
     deadMaxJobs: options.deadMaxJobs ?? DEFAULT_DEAD_MAX_JOBS,
     deadMaxAgeMs: options.deadMaxAgeMs ?? DEFAULT_DEAD_MAX_AGE_MS,
   };
-  return new SqliteStore(url, context);
+  return sqliteStore(url, context);
 }
 
 /** Nobody closes these: not even the garbage collector. */

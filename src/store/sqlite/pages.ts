@@ -26,7 +26,7 @@ export class Pages {
     this.#context = context;
   }
 
-  /** See `StoreAdmin.page`. */
+  /** See `AdminStore.page`. */
   page(place: Place, request: PageRequest = {}): Page {
     const limit = request.limit ?? DEFAULT_LIMIT;
     const budget = new ByteBudget();

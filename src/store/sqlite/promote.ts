@@ -28,7 +28,7 @@ export class Promotion {
     this.#sets = parts.sets;
   }
 
-  /** See `Store.promote`. */
+  /** See `JobStore.promote`. */
   async promote(limit: number): Promise<PromoteResult> {
     const { read, commit, now } = this.#context;
     // A transaction costs a write to the disk, and most of the time nothing is due.
@@ -38,7 +38,7 @@ export class Promotion {
     return { ...counts, nextInMs: next === undefined ? undefined : Math.max(0, next - now()) };
   }
 
-  /** See `Store.waitForDue`. */
+  /** See `JobStore.waitForDue`. */
   waitForDue(signal: AbortSignal): Promise<void> {
     return this.#context.watch.until(() => (this.#sets.nextDue() ?? Infinity) < (this.#told ?? Infinity), signal);
   }

@@ -37,7 +37,7 @@ export class Rescue {
     this.#queues = parts.queues;
   }
 
-  /** See `Store.rescue`. */
+  /** See `JobStore.rescue`. */
   async rescue(request: RescueRequest): Promise<RescueResult> {
     const { read, commit } = this.#context;
     // A look first, so that no write lock is needed while all workers are well. The decision is made under the lock.
@@ -95,6 +95,6 @@ export class Rescue {
   }
 
   #isLeased(owner: string, token: string): boolean {
-    return this.#leases.held(owner, [token]).length > 0;
+    return this.#leases.stillLeased(owner, [token]).length > 0;
   }
 }

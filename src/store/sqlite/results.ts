@@ -42,7 +42,7 @@ export class Results {
   }
 
   /**
-   * See `ResultReader.keepResult`.
+   * See `ResultStore.keep`.
    *
    * @param isEnded ends the job, in the same transaction; false when there is nothing to end
    */
@@ -56,7 +56,7 @@ export class Results {
     });
   }
 
-  /** See `ResultWaiter.waitForResult`. */
+  /** See `ResultStore.wait`. */
   async wait(jid: string, signal: AbortSignal): Promise<string | undefined> {
     const { watch, read } = this.#context;
     for (;;) {
@@ -67,12 +67,12 @@ export class Results {
     }
   }
 
-  /** See `ResultReader.result`. */
+  /** See `ResultStore.get`. */
   get(jid: string): Promise<string | undefined> {
     return this.#context.read(() => this.#get(jid));
   }
 
-  /** See `ResultReader.results`. */
+  /** See `ResultStore.page`. */
   page(request: { readonly cursor?: string; readonly limit?: number } = {}): Promise<RecordPage> {
     return this.#context.read(() => {
       const limit = request.limit ?? 25;
@@ -81,7 +81,7 @@ export class Results {
     });
   }
 
-  /** See `ResultReader.searchResults`. */
+  /** See `ResultStore.search`. */
   async search(text: string, limit: number): Promise<string[]> {
     const wanted = text.toLowerCase();
     const found: string[] = [];

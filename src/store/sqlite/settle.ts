@@ -48,7 +48,7 @@ export class Leases {
     this.#results = parts.results;
   }
 
-  /** See `Store.settle`. */
+  /** See `JobStore.settle`. */
   settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
@@ -91,8 +91,8 @@ export class Leases {
     }, outcomes.length);
   }
 
-  /** See `Store.held`. */
-  held(owner: string, tokens: readonly string[]): string[] {
+  /** See `JobStore.stillLeased`. */
+  stillLeased(owner: string, tokens: readonly string[]): string[] {
     const parsed = tokens.map(parseToken);
     const held = this.#find(owner, parsed.filter((token) => token !== undefined));
     return tokens.filter((_, i) => parsed[i] !== undefined && held.get(parsed[i].job)?.take === parsed[i].take);

@@ -40,7 +40,7 @@ export class Queues {
     this.#limits = new Limits(context);
   }
 
-  /** See `Store.take`. */
+  /** See `JobStore.take`. */
   take({ queues, limit, owner }: TakeRequest): Promise<Lease[]> {
     const { commit, sql, now } = this.#context;
     return commit.run(() => {
@@ -84,26 +84,27 @@ export class Queues {
     return opensInMs === 0 || opensInMs !== undefined && opensInMs <= SOON_MS && "soon";
   }
 
-  /** See `Store.hasQueuedJobs`. */
+  /** See `JobStore.hasQueuedJobs`. */
   hasQueuedJobs(names: readonly string[]): boolean {
     return !this.#allPaused() && names.some((name) => this.#withWork(name) !== undefined);
   }
 
-  /** See `StoreAdmin.limit`. */
+  /** See `AdminStore.limit`. */
   limit(name: string, limit: QueueLimit): Promise<void> {
     return this.#context.commit.run(() => this.#limits.set(this.idOf(name), limit));
   }
 
-  /** See `StoreAdmin.pause`. */
+  /** See `AdminStore.pause`. */
   pause(name: string, forMs?: number): Promise<void> {
     const { commit, sql, now } = this.#context;
     return commit.run(() => {
+      if (forMs !== undefined && forMs <= 0) return void sql("UPDATE queue SET paused = 0 WHERE name = ?").run(name);
       const until = forMs === undefined ? null : Math.round(now() + forMs);
       sql("UPDATE queue SET paused = 1, paused_until = ? WHERE id = ?").run(until, this.idOf(name));
     });
   }
 
-  /** See `StoreAdmin.pauses`. */
+  /** See `AdminStore.pausedQueues`. */
   pauses(names: readonly string[]): QueuePause[] {
     const { sql, now } = this.#context;
     return names.flatMap((name) => {
@@ -116,14 +117,7 @@ export class Queues {
     });
   }
 
-  /** See `StoreAdmin.resume`. */
-  resume(name: string): Promise<void> {
-    return this.#context.commit.run(() => {
-      this.#context.sql("UPDATE queue SET paused = 0 WHERE name = ?").run(name);
-    });
-  }
-
-  /** See `StoreAdmin.forgetQueue`. A queue of which a job is leased stays: the lease names its row. */
+  /** See `AdminStore.forgetQueue`. A queue of which a job is leased stays: the lease names its row. */
   forget(name: string): Promise<boolean> {
     const { commit, sql, now } = this.#context;
     return commit.run(() =>

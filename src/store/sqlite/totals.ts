@@ -30,7 +30,7 @@ export class Totals {
     }
   }
 
-  /** See `HistoryReader.history`. */
+  /** See `AdminStore.history`. */
   history(from: number, to: number): DayCount[] {
     const days = daysBetween(from, to);
     if (days.length === 0) return [];

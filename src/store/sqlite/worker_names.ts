@@ -1,64 +1,45 @@
 /**
- * Named leases: one process at a time has one, with a number that is higher at every change of owner.
+ * Unique worker names: each is held by at most one live worker.
  *
  * @module
  */
-import type { ClaimHolder } from "../port/jobs.ts";
+import type { NameHolder } from "../port/workers.ts";
 import type { Context } from "./context.ts";
 
-interface ClaimRow {
-  readonly owner: string | null;
-  readonly fence: number;
+interface NameRow {
+  readonly owner: string;
   readonly expires: number;
 }
 
-/** Keeps the named leases. */
-export class WorkerNames {
-  readonly #context: Context;
+/** Claims a name; inside a transaction. False if another live worker holds it. */
+export function claimName(context: Context, name: string, owner: string, ttlMs: number): boolean {
+  const { sql, now } = context;
+  const row = rowOf(context, name);
+  if (row !== undefined && row.owner !== owner && holderIn(context, row) !== undefined) return false;
+  sql("INSERT OR REPLACE INTO worker_name (name, owner, expires) VALUES (?, ?, ?)")
+    .run(name, owner, Math.round(now() + ttlMs));
+  return true;
+}
 
-  constructor(context: Context) {
-    this.#context = context;
-  }
+/** The live holder of a name; inside a transaction or not. */
+export function nameHolder(context: Context, name: string): NameHolder | undefined {
+  const row = rowOf(context, name);
+  return row && holderIn(context, row);
+}
 
-  /** See `Store.claim`. */
-  claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {
-    return this.#context.commit.run(() => {
-      const { sql } = this.#context;
-      const now = this.#context.now();
-      const row = this.#row(name);
-      const isOurs = row !== undefined && row.owner === owner && row.expires > now;
-      if (!isOurs && this.#holderOf(row) !== undefined) return undefined;
-      const fence = isOurs ? row.fence : (row?.fence ?? 0) + 1;
-      sql("INSERT OR REPLACE INTO claim (name, owner, fence, expires) VALUES (?, ?, ?, ?)")
-        .run(name, owner, fence, Math.round(now + ttlMs));
-      return fence;
-    });
-  }
+/** Releases a name that `owner` holds; inside a transaction. */
+export function releaseName({ sql }: Context, name: string, owner: string): void {
+  sql("DELETE FROM worker_name WHERE name = ? AND owner = ?").run(name, owner);
+}
 
-  /** See `Store.holder`; inside a transaction or not. */
-  holder(name: string): ClaimHolder | undefined {
-    return this.#holderOf(this.#row(name));
-  }
+function rowOf({ sql }: Context, name: string): NameRow | undefined {
+  return sql("SELECT owner, expires FROM worker_name WHERE name = ?").get(name) as NameRow | undefined;
+}
 
-  /** See `Store.release`. */
-  release(name: string, owner: string): Promise<void> {
-    return this.#context.commit.run(() => {
-      this.#context.sql("UPDATE claim SET owner = NULL WHERE name = ? AND owner = ?").run(name, owner);
-    });
-  }
-
-  #row(name: string): ClaimRow | undefined {
-    return this.#context.sql("SELECT owner, fence, expires FROM claim WHERE name = ?").get(name) as
-      | ClaimRow
-      | undefined;
-  }
-
-  #holderOf(row: ClaimRow | undefined): ClaimHolder | undefined {
-    if (row === undefined || row.owner === null) return undefined;
-    const process = this.#context.sql("SELECT deadline FROM process WHERE identity = ?").get(row.owner);
-    if (process === undefined) return undefined;
-    const beatUntil = Number(process.deadline);
-    const freeInMs = Math.min(beatUntil, row.expires) - this.#context.now();
-    return freeInMs > 0 ? { owner: row.owner, beatUntil, freeInMs } : undefined;
-  }
+function holderIn({ sql, now }: Context, { owner, expires }: NameRow): NameHolder | undefined {
+  const worker = sql("SELECT deadline FROM process WHERE identity = ?").get(owner);
+  if (worker === undefined) return undefined;
+  const heartbeatUntil = Number(worker.deadline);
+  const freeInMs = Math.min(heartbeatUntil, expires) - now();
+  return freeInMs > 0 ? { owner, heartbeatUntil, freeInMs } : undefined;
 }

@@ -4,8 +4,7 @@
  * @module
  */
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import type { WorkerInfo } from "../admin/admin.ts";
-import type { HeartbeatReply, WorkerRecord } from "../port/jobs.ts";
+import type { HeartbeatReply, WorkerInfo, WorkerRecord } from "../port/workers.ts";
 import type { Context } from "./context.ts";
 import type { Queues } from "./take.ts";
 
@@ -53,8 +52,8 @@ export class Workers {
     this.#queues = queues;
   }
 
-  /** See `Store.beat`. */
-  beat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
+  /** See `WorkerStore.heartbeat`. */
+  heartbeat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
       const { sql } = this.#context;
@@ -72,7 +71,7 @@ export class Workers {
     });
   }
 
-  /** See `Store.deregister`. */
+  /** See `WorkerStore.deregister`. */
   deregister(identity: string): Promise<void> {
     return this.#context.commit.run(() => {
       this.#queues.giveBackAll(identity);
@@ -80,7 +79,7 @@ export class Workers {
     });
   }
 
-  /** Which workers `owner` may rescue now, by the rule of `Store.rescue`; inside a transaction or not. */
+  /** Which workers `owner` may rescue now, by the rule of `JobStore.rescue`; inside a transaction or not. */
   findOffline(owner: string): Offline {
     const { sql } = this.#context;
     const now = this.#context.now();
@@ -103,7 +102,7 @@ export class Workers {
     };
   }
 
-  /** See `Store.noteSuspects`. A worker that was forgotten has no leases: then there is nothing to note. */
+  /** See `WorkerStore.noteSuspects`. A worker that was forgotten has no leases: then there is nothing to note. */
   noteSuspects(owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
     return this.#context.commit.run(() => {
       this.#context.sql("UPDATE process SET suspects = ?, alone = ? WHERE identity = ?")
@@ -111,7 +110,7 @@ export class Workers {
     });
   }
 
-  /** See `Store.noteDeath`. */
+  /** See `WorkerStore.noteDeath`. */
   noteDeath(identity: string, ended: string): Promise<void> {
     return this.#context.commit.run(() => {
       this.#context.sql("UPDATE process SET ended = ? WHERE identity = ?").run(ended, identity);
@@ -154,7 +153,7 @@ export class Workers {
     this.#context.sql("UPDATE process SET beat_at = ?1, deadline = ?1 + ttl, since = ?1 WHERE beat_at > ?1").run(now);
   }
 
-  /** See `StoreAdmin.processes`. */
+  /** See `WorkerStore.list`. */
   list(): WorkerInfo[] {
     const now = this.#context.now();
     const rows = this.#context.sql("SELECT record, beat_at, deadline FROM process ORDER BY identity").all();

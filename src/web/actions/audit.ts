@@ -32,7 +32,7 @@ export async function recordAudit(
   services.audit.info("Acted", { user: name, by, address, ...line, outcome: deed?.outcome });
   if (deed === undefined) return;
   try {
-    await services.store.audit({ user: name, by, from: address, action: line.action, ...deed });
+    await services.store.audit.record({ user: name, by, from: address, action: line.action, ...deed });
   } catch (error) {
     services.log.error("Audit could not be kept in the store", {
       action: line.action,

@@ -75,7 +75,7 @@ export async function actOnJobs(
   if (!actionsIn(place).includes(action)) {
     throw new HttpError(422, `Jobs in ${placeName(place)} cannot be dealt with by "${action}"`);
   }
-  const total = sizeOf(place, await services.store.stats());
+  const total = sizeOf(place, await services.store.admin.stats());
   const details = [
     isEmpty(filter) ? "" : `with ${describeFilter(filter)}`,
     to === undefined ? "" : `to queue ${to}`,
@@ -104,11 +104,11 @@ export async function actOnJobs(
 /** How many of them were changed. */
 async function editRefs(services: Services, action: JobAction, refs: readonly string[], to?: string): Promise<number> {
   if (refs.length === 0) return 0;
-  if (action !== "cancel") return await services.store.edit(refs, EDITS[action], to);
+  if (action !== "cancel") return await services.store.admin.edit(refs, EDITS[action], to);
   let changed = 0;
   for (let from = 0; from < refs.length; from += CANCELLED_AT_ONCE) {
     const some = refs.slice(from, from + CANCELLED_AT_ONCE);
-    const entries = await Promise.all(some.map((ref) => services.store.get(ref)));
+    const entries = await Promise.all(some.map((ref) => services.store.admin.get(ref)));
     changed += await cancelEntries(
       services.store,
       entries.filter((entry) => entry !== undefined),
@@ -140,7 +140,7 @@ async function* matchingSteps(services: Services, { action, place, filter, to, t
   for await (const window of windows(services, { place, filter })) {
     yield action === "cancel"
       ? await cancelEntries(services.store, window.entries, services.clock.now())
-      : await services.store.edit(window.entries.map((entry) => entry.ref), EDITS[action], to);
+      : await services.store.admin.edit(window.entries.map((entry) => entry.ref), EDITS[action], to);
     looked += window.looked;
     if (looked >= total) return;
   }
@@ -234,7 +234,7 @@ export async function pushAgain(
   const args = changed.args === undefined ? before?.args : services.mask.restore(changed.args, before?.args);
   const request = { ...rest, ...changed, args } as JobRequest;
   const jid = await pushJob(services, visitor, request, "push again");
-  if (original.place.in !== "leased") await services.store.edit([original.ref], "delete");
+  if (original.place.in !== "leased") await services.store.admin.edit([original.ref], "delete");
   return jid;
 }
 
@@ -247,7 +247,7 @@ export async function setPaused(
   forMs?: number,
 ): Promise<void> {
   if (queue !== ALL_QUEUES) checkQueue(queue);
-  await (paused ? services.store.pause(queue, forMs) : services.store.resume(queue));
+  await (paused ? services.store.admin.pause(queue, forMs) : services.store.admin.pause(queue, 0));
   const span = forMs === undefined ? undefined : formatDuration(forMs);
   await recordAudit(services, visitor, { action: paused ? "pause" : "resume", queue, ...(span && { for: span }) }, {
     target: pauseTarget(queue),
@@ -276,7 +276,7 @@ export async function setLimit(
   } catch (error) {
     throw new HttpError(422, (error as Error).message);
   }
-  await services.store.limit(queue, limit);
+  await services.store.admin.limit(queue, limit);
   const details = limitText(limit) || "off";
   await recordAudit(services, visitor, { action: "limit", queue, limit: details }, {
     target: pauseTarget(queue),
@@ -287,7 +287,7 @@ export async function setLimit(
 
 /** The jids of the first few: what the audit log calls them. */
 async function namesOf(services: Services, refs: readonly string[]): Promise<string> {
-  const entries = await Promise.all(refs.slice(0, MAX_NAMES).map((ref) => services.store.get(ref)));
+  const entries = await Promise.all(refs.slice(0, MAX_NAMES).map((ref) => services.store.admin.get(ref)));
   const names = entries.flatMap((entry) =>
     entry === undefined ? [] : parsePayload(entry.payload)?.jid || "(unreadable)"
   );

@@ -23,7 +23,7 @@ export async function cancelRunning(
   jid: string,
   identity: string,
 ): Promise<void> {
-  const heard = await services.store.send(identity, { verb: "cancel", jid });
+  const heard = await services.store.workers.send(identity, { verb: "cancel", jid });
   const deed = { target: jid, details: `at ${identity}`, count: Number(heard), ...(!heard && { outcome: NOBODY }) };
   await recordAudit(services, visitor, { action: "cancel", jid, process: identity, asked: Number(heard) }, deed);
   if (!heard) throw new HttpError(404, `No live process "${identity}"`);
@@ -44,9 +44,9 @@ export async function askWorker(
   verb: WorkerVerb,
 ): Promise<number> {
   const meant = identity === undefined
-    ? (await services.store.processes()).filter((process) => process.alive).map((process) => process.identity)
+    ? (await services.store.workers.list()).filter((process) => process.alive).map((process) => process.identity)
     : [identity];
-  const heard = await Promise.all(meant.map((one) => services.store.send(one, { verb })));
+  const heard = await Promise.all(meant.map((one) => services.store.workers.send(one, { verb })));
   const asked = heard.filter(Boolean).length;
   const deed = { target: identity ?? "all processes", count: asked, ...(asked === 0 && { outcome: NOBODY }) };
   await recordAudit(services, visitor, { action: verb, process: identity ?? "all", asked }, deed);
@@ -64,15 +64,15 @@ export async function dumpWorker(services: Services, visitor: Visitor, identity:
   const id = crypto.randomUUID();
   const patience = new AbortController();
   const over = new AbortController();
-  if (!await services.store.send(identity, { verb: "dump", id })) {
+  if (!await services.store.workers.send(identity, { verb: "dump", id })) {
     throw new HttpError(404, `No live process "${identity}"`);
   }
   await recordAudit(services, visitor, { action: "dump", process: identity }, { target: identity });
-  const asked = (await services.store.processes()).find((process) => process.identity === identity);
+  const asked = (await services.store.workers.list()).find((process) => process.identity === identity);
   if (asked && isSidekiqWorker(asked)) return dumpsElsewhere(identity);
   void services.clock.sleep(DUMP_TIMEOUT_MS, over.signal).then(() => patience.abort());
   try {
-    return await services.store.awaitReply(id, patience.signal);
+    return await services.store.workers.awaitReply(id, patience.signal);
   } finally {
     over.abort();
   }

@@ -83,7 +83,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     },
     run: async (c, services) => {
       const jid = c.req.param("jid") ?? "";
-      const [stats, processes] = await Promise.all([services.store.stats(), services.store.processes()]);
+      const [stats, processes] = await Promise.all([services.store.admin.stats(), services.store.workers.list()]);
       const found = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats, processes });
       const jobs = found.map(({ entry, before, reasons, progress, log }) => ({
         ...jobJson(entry, services),

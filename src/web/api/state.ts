@@ -4,7 +4,6 @@
  * @module
  */
 import type { Context } from "hono";
-import type { WorkerInfo } from "../../store/admin/admin.ts";
 import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { isoTime } from "../../text/times.ts";
@@ -22,6 +21,7 @@ import { askWorker, dumpWorker } from "../actions/workers.ts";
 import { viewRunning } from "../read/job_view.ts";
 import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 
 const OBJECT = { type: "object" };
 const OBJECTS = { type: "array", items: OBJECT };
@@ -56,7 +56,7 @@ export const stateRoutes: readonly ApiRoute[] = [
     about: "Counts everything",
     answer: OBJECT,
     run: async (_c, services) => {
-      const stats = await services.store.stats();
+      const stats = await services.store.admin.stats();
       return { value: { ...countsOf(stats), queues: stats.queues } };
     },
   },
@@ -121,7 +121,7 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/queues",
     about: "Lists the queues with their sizes and latencies",
     answer: { type: "object", properties: { queues: OBJECTS } },
-    run: async (_c, services) => ({ value: { queues: await services.store.queues() } }),
+    run: async (_c, services) => ({ value: { queues: (await services.store.admin.stats()).queues } }),
   },
   ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
     method: "POST",
@@ -193,7 +193,7 @@ export const stateRoutes: readonly ApiRoute[] = [
     about: "Lists the workers and their running jobs",
     answer: { type: "object", properties: { workers: OBJECTS } },
     run: async (_c, services) => {
-      const processes = await services.store.processes();
+      const processes = await services.store.workers.list();
       const weigh = ({ work }: WorkerInfo) => work.reduce((sum, { payload }) => sum + payload.length, 0);
       return {
         value: { workers: await services.slices.map(processes, { weigh, map: (one) => workerJson(one, services) }) },

@@ -204,7 +204,7 @@ function labelOf({ action, place, queue }: Question, count: string): string {
 
 /** Counts what an action on all would concern; with a filter, as many as can be counted in {@linkcode COUNT_MS}. */
 async function countAll(services: Services, { place, filter }: Question): Promise<string> {
-  if (isEmpty(filter)) return jobs(sizeOf(place, await services.store.stats()));
+  if (isEmpty(filter)) return jobs(sizeOf(place, await services.store.admin.stats()));
   const { count, whole } = await countMatching(services, { place, filter, budgetMs: COUNT_MS });
   return whole ? jobs(count) : `at least ${jobs(count)}`;
 }
@@ -213,7 +213,7 @@ async function pushForm(services: Services, c: Context<WebEnv>): Promise<Respons
   const form = await formOf(c, services);
   const field = (name: string) => (form.get(name) ?? "").trim();
   const ref = form.get("ref");
-  const original = ref === null ? undefined : await services.store.get(ref);
+  const original = ref === null ? undefined : await services.store.admin.get(ref);
   if (ref !== null && original === undefined) throw new HttpError(404, "This job has moved");
   try {
     const request = {

@@ -4,7 +4,7 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { Stats, WorkerInfo } from "../../store/admin/admin.ts";
+import type { Stats } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { DayCount } from "../../store/admin/history.ts";
 import { number } from "../../text/format.ts";
@@ -16,6 +16,7 @@ import { HistoryChart } from "./history.tsx";
 import { Layout } from "./layout.tsx";
 import { WorkerTable } from "./workers.tsx";
 import { QueueTable } from "./queues.tsx";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 
 const TILES: readonly { name: keyof Counts; label: string; path: string; kind?: string }[] = [
   { name: "running", label: "Running", path: "/running" },

@@ -3,8 +3,9 @@
  *
  * @module
  */
+import type { WorkerInfo } from "../../store/port/workers.ts";
 import { formatDuration } from "../../job/duration.ts";
-import type { QueueInfo, WorkerInfo } from "../../store/admin/admin.ts";
+import type { QueueInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";

@@ -24,7 +24,7 @@ const THEMES: readonly string[] = ["light", "dark"];
 export async function viewOf(services: Services, c: Context<WebEnv>): Promise<View> {
   const visitor = c.get("visitor");
   const theme = getCookie(c, THEME_COOKIE);
-  const stats = await services.store.stats();
+  const stats = await services.store.admin.stats();
   return {
     prefix: services.prefix,
     here: herePath(services, c),

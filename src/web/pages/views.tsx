@@ -47,7 +47,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/", async (c) => {
     const [view, processes, days] = await Promise.all([
       viewOf(services, c),
-      store.processes(),
+      store.workers.list(),
       lastDays(services, spanOf(c.req.query("days"))),
     ]);
     return html(
@@ -58,7 +58,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   });
 
   app.get("/running", async (c) => {
-    const [view, processes] = await Promise.all([viewOf(services, c), store.processes()]);
+    const [view, processes] = await Promise.all([viewOf(services, c), store.workers.list()]);
     const work = processes.flatMap((process) => process.work.map((job) => ({ process, job }))).slice(0, MAX_RUNNING);
     const running = await services.slices.map(work, {
       weigh: ({ job }) => job.payload.length,
@@ -86,7 +86,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     const [view, list, processes] = await Promise.all([
       viewOf(services, c),
       listOf(services, c, place),
-      store.processes(),
+      store.workers.list(),
     ]);
     const queue = view.stats.queues.find((one) => one.name === name) ?? { name, size: 0, latencyMs: 0, paused: false };
     const takers = processes.filter((process) => process.alive && process.queues.includes(name));
@@ -102,7 +102,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/jobs/:jid", async (c) => {
     const jid = c.req.param("jid");
-    const [view, processes] = await Promise.all([viewOf(services, c), store.processes()]);
+    const [view, processes] = await Promise.all([viewOf(services, c), store.workers.list()]);
     const details = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats: view.stats, processes });
     const ended = details.length === 0 ? await endedJob(services, jid) : undefined;
     return html(
@@ -114,7 +114,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/jobs/:jid/edit", async (c) => {
     requireOperator(c);
-    const [view, entry] = await Promise.all([viewOf(services, c), store.get(c.req.query("ref") ?? "")]);
+    const [view, entry] = await Promise.all([viewOf(services, c), store.admin.get(c.req.query("ref") ?? "")]);
     const job = entry &&
       (await lookUp(services, { jid: "", ref: entry.ref }, { stats: view.stats, processes: [] }))[0]?.job;
     if (job?.payload === undefined) throw new HttpError(404, "This job has moved or is unreadable");
@@ -176,7 +176,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   });
 
   app.get("/workers", async (c) => {
-    const [view, workers] = await Promise.all([viewOf(services, c), store.processes()]);
+    const [view, workers] = await Promise.all([viewOf(services, c), store.workers.list()]);
     return html(services, c, <WorkersPage view={view} workers={workers} />);
   });
 

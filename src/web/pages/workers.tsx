@@ -4,13 +4,12 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { WorkerInfo } from "../../store/admin/admin.ts";
-import type { RunningJobRecord } from "../../store/port/jobs.ts";
 import { number } from "../../text/format.ts";
 import { cut, type JobView } from "../read/job_view.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
 import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
+import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 
 /** Bounds of what a worker writes about itself, which may be anything. */
 const MAX_TAGS = 20;

@@ -4,13 +4,14 @@
  *
  * @module
  */
-import type { QueueInfo, Stats, WorkerInfo } from "../../store/admin/admin.ts";
+import type { QueueInfo, Stats } from "../../store/admin/admin.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { ALL_QUEUES, isSuspended } from "../../store/port/paused_queues.ts";
 import { VERSION } from "../../version.ts";
 import type { Services } from "../services.ts";
 import { family, one } from "./text.ts";
 import { serverFamilies } from "./worker_metrics.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 
 const MAX_QUEUES = 200;
 /** The content type that Prometheus asks for. */
@@ -48,11 +49,11 @@ async function storeFamiliesInTime(services: Services): Promise<string[] | undef
 
 async function readStore({ store, clock }: Services): Promise<string[]> {
   const start = clock.monotonic();
-  const stats = await store.stats();
+  const stats = await store.admin.stats();
   const roundTripMs = clock.monotonic() - start;
   return [
     ...storeFamilies(stats),
-    ...processFamilies(await store.processes(), clock.now()),
+    ...processFamilies(await store.workers.list(), clock.now()),
     one("jobs_store_round_trip_seconds", "gauge", "Time the store took to answer this scrape", roundTripMs / 1_000),
   ];
 }

@@ -13,7 +13,7 @@ const MAX_DAYS = 1_825;
 /** The latest days, today's last; a day is one of UTC. */
 export async function lastDays(services: Services, days: number): Promise<DayCount[]> {
   const now = services.clock.now();
-  return await services.store.history(now - (days - 1) * DAY_MS, now);
+  return await services.store.admin.history(now - (days - 1) * DAY_MS, now);
 }
 
 /**

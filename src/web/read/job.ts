@@ -4,13 +4,13 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
-import type { Entry, Place, Stats, WorkerInfo } from "../../store/admin/admin.ts";
-import type { RunningJobRecord } from "../../store/port/jobs.ts";
+import type { Entry, Place, Stats } from "../../store/admin/admin.ts";
 import { whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
 import { endedJob, logOf } from "./results.ts";
 import { FAR, type JobDetail } from "../pages/job.tsx";
 import { backtraceOf, type JobView, MAX_PARSED_CHARS, viewEntry, viewRunning } from "./job_view.ts";
+import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 
 /** Where the job is, with the reasons why it does not run. Usually one place; none when it is gone. */
 export async function lookUp(
@@ -30,7 +30,7 @@ export async function lookUp(
       job,
       progress: running?.progress,
       log: running?.log ?? logOf(ended),
-      before: await services.store.before(entry.ref, FAR),
+      before: await services.store.admin.position(entry.ref, FAR),
       reasons: entry.payload.length > MAX_PARSED_CHARS
         ? []
         : whyNotRunning(entry, surroundings).map((reason) => services.mask.text(reason)),
@@ -61,24 +61,24 @@ function getJid(payload: string): unknown {
 
 /** The entries of a job: what the ref names, if it is there still; else all with the jid. */
 export async function findEntries(services: Services, jid: string, ref: string | undefined): Promise<Entry[]> {
-  const entry = ref ? await services.store.get(ref) : undefined;
+  const entry = ref ? await services.store.admin.get(ref) : undefined;
   if (entry) return [entry];
-  return jid === "" || jid === "-" ? [] : await services.store.find(jid);
+  return jid === "" || jid === "-" ? [] : await services.store.admin.find([jid]);
 }
 
 const SEEN_PER_PLACE = 100;
 
 /** Classes to choose from: those that servers have told of, those performed here, and those of the jobs that are there. */
 export async function knownClasses(services: Services): Promise<string[]> {
-  const { queues } = await services.store.stats();
+  const { queues } = await services.store.admin.stats();
   const places: Place[] = [
     { in: "scheduled" },
     { in: "retry" },
     { in: "dead" },
     ...queues.slice(0, 10).map(({ name }): Place => ({ in: "queue", queue: name })),
   ];
-  const declared = await services.store.declaredClasses();
-  const pages = await Promise.all(places.map((place) => services.store.page(place, { limit: SEEN_PER_PLACE })));
+  const declared = await services.store.classes.read();
+  const pages = await Promise.all(places.map((place) => services.store.admin.page(place, { limit: SEEN_PER_PLACE })));
   const seen = pages.flatMap((page) => page.entries).map((entry) => {
     try {
       return getField(entry.payload, "class");

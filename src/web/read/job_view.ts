@@ -8,8 +8,8 @@ import { failureCount, parsePayload, type Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
-import type { RunningJobRecord } from "../../store/port/jobs.ts";
 import type { Mask } from "./mask.ts";
+import type { RunningJobRecord } from "../../store/port/workers.ts";
 
 /** One job, as a row shows it. */
 export interface JobView {

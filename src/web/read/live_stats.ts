@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
-import type { Stats, StoreAdmin } from "../../store/admin/admin.ts";
+import type { AdminStore, Stats } from "../../store/admin/admin.ts";
 import { countsOf } from "./counts.ts";
 
 /** The totals at one moment: two of them give a rate. */
@@ -27,7 +27,7 @@ const MAX_OF_ONE = 50;
 
 /** Reads the counts, and tells those who watch. */
 export class LiveStats {
-  readonly #store: Pick<StoreAdmin, "stats">;
+  readonly #store: { readonly admin: Pick<AdminStore, "stats"> };
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #watchers = new Set<(stats: Stats, sample: Sample) => void>();
@@ -40,7 +40,7 @@ export class LiveStats {
   #looping: Promise<void> | undefined;
 
   /** Reads from this store. */
-  constructor(store: Pick<StoreAdmin, "stats">, clock: Clock, log: Log) {
+  constructor(store: { readonly admin: Pick<AdminStore, "stats"> }, clock: Clock, log: Log) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
@@ -58,7 +58,7 @@ export class LiveStats {
 
   /** Reads once, and tells everybody. */
   async step(): Promise<void> {
-    const stats = await this.#store.stats();
+    const stats = await this.#store.admin.stats();
     const sample = { at: this.#clock.now(), processed: stats.processed, failed: stats.failed };
     this.#samples = [...this.#samples.slice(1 - MAX_SAMPLES), sample];
     for (const tell of this.#watchers) tell(stats, sample);

@@ -6,8 +6,7 @@
 import { sizeOf } from "../../store/ops/job_sets.ts";
 import type { Context } from "hono";
 import type { Place } from "../../store/admin/admin.ts";
-import type { WebEnv } from "../services.ts";
-import type { Services } from "../services.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { type Filter, parseFilter } from "./filter.ts";
 import { placePath } from "./job_sets.ts";
 import { payloadLength, type Scan, scan } from "./scan.ts";
@@ -62,7 +61,7 @@ export async function listOf(
   const wish = wishOf(c, place);
   const [found, stats] = await Promise.all([
     scan(services, { place, ...wish, budgetMs: BUDGET_MS }),
-    services.store.stats(),
+    services.store.admin.stats(),
   ]);
   return {
     ...wish,

@@ -5,7 +5,8 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import type { ClassMetricsSeries, MetricsReader, MetricsWindow } from "../../store/port/metrics.ts";
+import type { ClassMetricsSeries, MetricsWindow } from "../../store/port/metrics.ts";
+import type { Store } from "../../store/admin/store.ts";
 
 /** A reading that took less is made anew each time. */
 const CHEAP_MS = 20;
@@ -15,22 +16,22 @@ const MAX_DURATION_MS = 60_000;
 
 /** Reads, and keeps what it has read. */
 export class RecentMetrics {
-  readonly #store: MetricsReader;
+  readonly #store: Pick<Store, "metrics">;
   readonly #clock: Clock;
   readonly #readings = new Map<MetricsWindow, { readonly measured: Promise<ClassMetricsSeries[]>; until: number }>();
 
   /** Reads from this store. */
-  constructor(store: MetricsReader, clock: Clock) {
+  constructor(store: Pick<Store, "metrics">, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }
 
-  /** See `MeasureReader.measured`. */
+  /** See `MetricsStore.read`. */
   read(window: MetricsWindow): Promise<ClassMetricsSeries[]> {
     const began = this.#clock.monotonic();
     const kept = this.#readings.get(window);
     if (kept !== undefined && began < kept.until) return kept.measured;
-    const reading = { measured: this.#store.measured(window), until: Infinity };
+    const reading = { measured: this.#store.metrics.read(window), until: Infinity };
     this.#readings.set(window, reading);
     reading.measured.then(() => {
       const now = this.#clock.monotonic();

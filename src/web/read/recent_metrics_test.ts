@@ -8,14 +8,15 @@ function readings() {
   const clock = new FakeClock();
   const read: MetricsWindow[] = [];
   let ended: PromiseWithResolvers<ClassMetricsSeries[]>;
-  const store = {
-    measured(window: MetricsWindow) {
+  const metrics = {
+    record: () => Promise.resolve(),
+    read(window: MetricsWindow) {
       read.push(window);
       ended = Promise.withResolvers<ClassMetricsSeries[]>();
       return ended.promise;
     },
   };
-  const measures = new RecentMetrics(store, clock);
+  const measures = new RecentMetrics({ metrics }, clock);
   return {
     clock,
     read,

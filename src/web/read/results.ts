@@ -23,10 +23,10 @@ export async function endedOf(services: Services, c: Context<WebEnv>): Promise<F
   const text = (c.req.query("q") ?? "").trim().slice(0, 500);
   const page = pageOf(c);
   if (text === "") {
-    const { records, next } = await services.store.results(page);
+    const { records, next } = await services.store.results.page(page);
     return { rows: await showAll(records, services), text, cursor: page.cursor, next };
   }
-  const found = await showAll(await services.store.searchResults(text, page.limit), services);
+  const found = await showAll(await services.store.results.search(text, page.limit), services);
   // What is behind the mask is not to be found out.
   const wanted = text.toLowerCase();
   return { rows: found.filter((row) => textOf(row).includes(wanted)), text, cursor: undefined, next: undefined };
@@ -52,7 +52,7 @@ export async function recentEnded(services: Services): Promise<RecentEnded> {
   const rows: EndedJob[] = [];
   let cursor: string | undefined;
   do {
-    const page = await services.store.results({ limit: WINDOW, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await services.store.results.page({ limit: WINDOW, ...(cursor === undefined ? {} : { cursor }) });
     const read = await services.slices.map(page.records, { weigh: ({ length }) => length, map: readRecord });
     rows.push(...read.flat());
     cursor = page.next;
@@ -63,7 +63,7 @@ export async function recentEnded(services: Services): Promise<RecentEnded> {
 
 /** The record of one job; undefined when it left none. */
 export async function endedJob(services: Services, jid: string): Promise<EndedJob | undefined> {
-  const record = await services.store.result(jid);
+  const record = await services.store.results.get(jid);
   return record === undefined ? undefined : show(record, services)[0];
 }
 

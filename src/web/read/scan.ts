@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import type { Entry, Place, StoreAdmin } from "../../store/admin/admin.ts";
+import type { AdminStore, Entry, Place } from "../../store/admin/admin.ts";
 import { type Filter, isEmpty, matcher } from "./filter.ts";
 import type { Mask } from "./mask.ts";
 import type { CooperativeQueue } from "../http/cooperative_queue.ts";
@@ -33,7 +33,7 @@ export interface Scan {
 
 /** What a scan needs. */
 export interface ScanTools {
-  readonly store: Pick<StoreAdmin, "page">;
+  readonly store: { readonly admin: Pick<AdminStore, "page"> };
   readonly clock: Clock;
   readonly mask: Mask;
   readonly slices: CooperativeQueue;
@@ -64,7 +64,11 @@ export async function* windows(
   let left = most;
   for (let size = FIRST_WINDOW;;) {
     const limit = fits === undefined ? Math.min(size, left) : size;
-    const { entries, next } = await store.page(place, { limit, reverse, ...(cursor === undefined ? {} : { cursor }) });
+    const { entries, next } = await store.admin.page(place, {
+      limit,
+      reverse,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     yield {
       entries: fits === undefined ? entries : await filterInSlices(slices, entries, fits),
       looked: entries.length,

@@ -17,7 +17,7 @@ const MAX_QUEUES = 50;
 /** Everything that has the text: the sets, the largest queues, what runs. Each place has its share of the time. */
 export async function searchEverywhere(services: Services, text: string): Promise<{ found: Found[]; looked: number }> {
   if (text === "") return { found: [], looked: 0 };
-  const { queues } = await services.store.stats();
+  const { queues } = await services.store.admin.stats();
   const places: Place[] = [
     { in: "leased" },
     { in: "retry" },

@@ -20,7 +20,7 @@ async function accessible({ page, site: { store, visitor }, go, press }: Tools):
   await fillWide(store);
   await go("/");
   const paths = await page.locator("nav a[data-key]").evaluateAll((links) => links.map((a) => a.getAttribute("href")!));
-  const { entries: [dead] } = await store.page({ in: "dead" });
+  const { entries: [dead] } = await store.admin.page({ in: "dead" });
   const more = [
     "/queues/default",
     "/jobs/d1",
@@ -43,7 +43,7 @@ async function accessible({ page, site: { store, visitor }, go, press }: Tools):
   await go("/queues");
   await press("Clear queue default");
   pages.set("a question", await page.content());
-  await store.limit("default", { running: 5, starts: { count: 100, perMs: 60_000 } });
+  await store.admin.limit("default", { running: 5, starts: { count: 100, perMs: 60_000 } });
   const limited = (await visitor().visit("/queues/default")).text;
   pages.set("the form of a limit", limited.replace('<details class="limit">', '<details class="limit" open>'));
 
@@ -101,13 +101,17 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
       ended_at: Date.now(),
       elapsed_ms: 9,
     };
-    await store.keepResult({ jid: `e${i}`, ttlMs: 60_000, body: JSON.stringify({ ...body, result: "x".repeat(200) }) });
+    await store.results.keep({
+      jid: `e${i}`,
+      ttlMs: 60_000,
+      body: JSON.stringify({ ...body, result: "x".repeat(200) }),
+    });
   }
-  await store.pause("default");
+  await store.admin.pause("default");
   const owner = "web1:7:abc";
   await push(store, "r1", { queue: "runs" });
-  await store.beat(processRecord(owner, { queues: ["runs"] }), 60_000);
-  const [lease] = await store.take({ queues: ["runs"], limit: 1, owner });
+  await store.workers.heartbeat(processRecord(owner, { queues: ["runs"] }), 60_000);
+  const [lease] = await store.jobs.take({ queues: ["runs"], limit: 1, owner });
   const work = {
     task: "processor-1",
     queue: "runs",
@@ -117,11 +121,11 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
     lastLine: "word".repeat(60),
     log: ["one", "word".repeat(60)],
   };
-  await store.beat(processRecord(owner, { queues: ["runs"], busy: 1, work: [work] }), 60_000);
+  await store.workers.heartbeat(processRecord(owner, { queues: ["runs"], busy: 1, work: [work] }), 60_000);
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({ name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
   await crontab.run("nightly");
-  await store.audit({
+  await store.audit.record({
     user: "ann",
     by: "cookie",
     from: "10.0.0.9",

@@ -41,7 +41,7 @@ browserTest("a cron entry is added in a form once it is valid, and changed in a 
 
 browserTest("without JavaScript, pages are read and act", async ({ page, site: { store }, go, press, says }) => {
   await pushAll(store, Array.from({ length: 52 }, (_, i) => ({ jid: `d${i}`, args: [`<${i}>`] })));
-  await store.editSome({ in: "queue", queue: "default" }, "kill", 52);
+  await store.admin.editSome({ in: "queue", queue: "default" }, "kill", 52);
   await go("/dead");
   assertMatch(await page.locator("tbody time").first().innerText(), /ago|now/);
   assertEquals(await page.getByLabel("Select all on this page").isVisible(), false);

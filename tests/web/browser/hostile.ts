@@ -19,7 +19,7 @@ browserTest("hostile texts run nothing on any page, nor when a live page shows t
   await page.locator("#running code", { hasText: "<script>" }).first().waitFor();
   const query = encodeURIComponent(LIVE_XSS);
   const [retry, dead] = await Promise.all((["retry", "dead"] as const).map(async (set) => {
-    const { entries: [entry] } = await store.page({ in: set });
+    const { entries: [entry] } = await store.admin.page({ in: set });
     return encodeURIComponent(entry!.ref);
   }));
   for (const path of ["/dead", `/jobs/x?ref=${dead}`, `/jobs/x/edit?ref=${dead}`, `/push?class=${query}`]) {
@@ -108,7 +108,7 @@ browserTest(
         );
         assertEquals([await placeOf(store, "d1"), await placeOf(store, "q1")], ["dead", "queue:default"]);
         assertEquals(
-          (await store.queues()).some((queue) => queue.paused),
+          (await store.admin.stats()).queues.some((queue) => queue.paused),
           false,
         );
       }

@@ -1,9 +1,9 @@
 /** Texts of others: what running jobs say of themselves, and texts that break a layout rather than a script. */
 import { assertEquals } from "@std/assert";
-import type { OpenStore } from "../../../src/store/open.ts";
 import { browserTest } from "./browser.ts";
 import { fillHostile, LIVE_XSS } from "../hostile.ts";
 import { bury, processRecord, push } from "../site.ts";
+import type { Store } from "../../../src/store/admin/store.ts";
 
 /** What a handler, a cron entry or a producer can write. Its beginning is what a row shows. */
 const TEXT = [
@@ -15,15 +15,15 @@ const TEXT = [
 ].join("");
 
 /** Runs a job whose texts are all this one; returns what changes its progress and its log. */
-async function run(store: OpenStore, text: string): Promise<(text: string) => Promise<void>> {
+async function run(store: Store, text: string): Promise<(text: string) => Promise<void>> {
   const owner = "web1:7:x";
   await push(store, "running", { queue: "taken", class: text, tags: [text] });
-  await store.beat(processRecord(owner), 60_000);
-  const [lease] = await store.take({ queues: ["taken"], limit: 1, owner });
+  await store.workers.heartbeat(processRecord(owner), 60_000);
+  const [lease] = await store.jobs.take({ queues: ["taken"], limit: 1, owner });
   const say = async (line: string) => {
     const said = { progress: line, lastLine: line, log: Array<string>(2_000).fill(line) };
     const work = [{ task: "processor 1", queue: "taken", payload: lease!.payload, since: Date.now(), ...said }];
-    await store.beat(processRecord(owner, { busy: 1, work }), 60_000);
+    await store.workers.heartbeat(processRecord(owner, { busy: 1, work }), 60_000);
   };
   await say(text);
   return say;
@@ -65,7 +65,7 @@ browserTest(
   async ({ page, site: { store }, go }) => {
     const cron = await fillHostile(store, TEXT);
     await run(store, TEXT);
-    const { entries: [dead] } = await store.page({ in: "dead" });
+    const { entries: [dead] } = await store.admin.page({ in: "dead" });
     const broken: string[] = [];
     for (
       const path of [

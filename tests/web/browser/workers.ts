@@ -28,7 +28,7 @@ browserTest("workers quiet, resume, dump, cancel a job and stop when their butto
     const jid = `w-${path.length}`;
     await push(store, jid, { class: "Wait", args: ["/dev/null"] });
     await until(async () =>
-      (await store.processes()).some(({ work }) => work.some(({ payload }) => payload.includes(jid)))
+      (await store.workers.list()).some(({ work }) => work.some(({ payload }) => payload.includes(jid)))
     );
     await go(path === "/running" ? path : path + jid);
     await press(path === "/running" ? `Cancel Wait ${jid}` : "Cancel");

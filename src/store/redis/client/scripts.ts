@@ -9,11 +9,9 @@
  */
 import { createHash } from "node:crypto";
 import add from "../lua/add.lua" with { type: "text" };
-import adopt from "../lua/import.lua" with { type: "text" };
 import announce from "../lua/announce.lua" with { type: "text" };
-import beat from "../lua/heartbeat.lua" with { type: "text" };
-import claim from "../lua/claim.lua" with { type: "text" };
-import closed from "../lua/blocked_queues.lua" with { type: "text" };
+import blockedQueues from "../lua/blocked_queues.lua" with { type: "text" };
+import claimName from "../lua/claim_name.lua" with { type: "text" };
 import count from "../lua/count.lua" with { type: "text" };
 import cronRead from "../lua/cron_read.lua" with { type: "text" };
 import cronRemove from "../lua/cron_remove.lua" with { type: "text" };
@@ -21,36 +19,38 @@ import cronWrite from "../lua/cron_write.lua" with { type: "text" };
 import death from "../lua/death.lua" with { type: "text" };
 import declare from "../lua/declare.lua" with { type: "text" };
 import deregister from "../lua/deregister.lua" with { type: "text" };
-import depart from "../lua/migrate_out.lua" with { type: "text" };
 import due from "../lua/due.lua" with { type: "text" };
 import endLive from "../lua/end_live.lua" with { type: "text" };
 import enqueue from "../lua/enqueue.lua" with { type: "text" };
 import forget from "../lua/forget.lua" with { type: "text" };
-import held from "../lua/still_leased.lua" with { type: "text" };
-import holder from "../lua/holder.lua" with { type: "text" };
+import hasQueuedJobs from "../lua/has_queued_jobs.lua" with { type: "text" };
+import heartbeat from "../lua/heartbeat.lua" with { type: "text" };
+import importJobs from "../lua/import_jobs.lua" with { type: "text" };
 import keepRecord from "../lua/keep_record.lua" with { type: "text" };
 import leased from "../lua/leased.lua" with { type: "text" };
 import limit from "../lua/limit.lua" with { type: "text" };
-import hasQueuedJobs from "../lua/has_queued_jobs.lua" with { type: "text" };
 import limits from "../lua/limits.lua" with { type: "text" };
-import measure from "../lua/record_metrics.lua" with { type: "text" };
+import migrateOut from "../lua/migrate_out.lua" with { type: "text" };
 import move from "../lua/move.lua" with { type: "text" };
+import nameHolder from "../lua/name_holder.lua" with { type: "text" };
 import offline from "../lua/offline.lua" with { type: "text" };
 import orphans from "../lua/orphans.lua" with { type: "text" };
+import pause from "../lua/pause.lua" with { type: "text" };
+import paused from "../lua/paused.lua" with { type: "text" };
+import pausedQueues from "../lua/paused_queues.lua" with { type: "text" };
 import queueRows from "../lua/queue_rows.lua" with { type: "text" };
 import queues from "../lua/queues.lua" with { type: "text" };
 import reconcile from "../lua/reconcile.lua" with { type: "text" };
-import pause from "../lua/pause.lua" with { type: "text" };
-import paused from "../lua/paused.lua" with { type: "text" };
-import pauses from "../lua/paused_queues.lua" with { type: "text" };
 import record from "../lua/record.lua" with { type: "text" };
+import recordMetrics from "../lua/record_metrics.lua" with { type: "text" };
 import records from "../lua/records.lua" with { type: "text" };
-import release from "../lua/release.lua" with { type: "text" };
+import releaseName from "../lua/release_name.lua" with { type: "text" };
 import reply from "../lua/reply.lua" with { type: "text" };
 import rescue from "../lua/rescue.lua" with { type: "text" };
 import send from "../lua/send.lua" with { type: "text" };
 import settle from "../lua/settle.lua" with { type: "text" };
 import stats from "../lua/stats.lua" with { type: "text" };
+import stillLeased from "../lua/still_leased.lua" with { type: "text" };
 import suspects from "../lua/suspects.lua" with { type: "text" };
 import take from "../lua/take.lua" with { type: "text" };
 import takeOut from "../lua/take_out.lua" with { type: "text" };
@@ -71,41 +71,41 @@ function script(source: string, included = ""): Script {
 }
 
 export const SCRIPTS = {
-  adopt: script(adopt, add),
   announce: script(announce),
-  beat: script(beat),
-  claim: script(claim),
-  closed: script(closed, paused + limits),
+  blockedQueues: script(blockedQueues, paused + limits),
+  claimName: script(claimName),
   cronRead: script(cronRead),
   cronRemove: script(cronRemove),
   cronWrite: script(cronWrite),
   death: script(death),
   declare: script(declare),
-  depart: script(depart, takeOut + unlock + endLive),
   deregister: script(deregister),
   due: script(due),
   enqueue: script(enqueue, add),
   forget: script(forget, paused),
+  hasQueuedJobs: script(hasQueuedJobs, paused),
+  heartbeat: script(heartbeat),
+  importJobs: script(importJobs, add),
   leased: script(leased),
   limit: script(limit),
-  hasQueuedJobs: script(hasQueuedJobs, paused),
-  measure: script(measure),
-  held: script(held),
-  holder: script(holder),
+  migrateOut: script(migrateOut, takeOut + unlock + endLive),
   move: script(move, takeOut + add + trimDead + unlock + endLive + keepRecord),
+  nameHolder: script(nameHolder),
   orphans: script(orphans, offline),
+  pause: script(pause),
+  pausedQueues: script(pausedQueues, paused),
   queues: script(queues, paused + limits + queueRows),
   reconcile: script(reconcile),
-  pause: script(pause),
-  pauses: script(pauses, paused),
   record: script(record, keepRecord),
+  recordMetrics: script(recordMetrics),
   records: script(records),
-  release: script(release),
+  releaseName: script(releaseName),
   reply: script(reply),
   rescue: script(rescue, offline),
   send: script(send),
   settle: script(settle, add + trimDead + count + endLive + keepRecord),
   stats: script(stats, paused + limits + queueRows),
+  stillLeased: script(stillLeased),
   suspects: script(suspects),
   take: script(take, paused + limits),
   window: script(window),

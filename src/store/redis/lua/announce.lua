@@ -1,7 +1,7 @@
 #!lua
 -- Announces a batch of entries that is about to go to another store. There is one at a time.
 --
--- KEYS[1]  jobs:departure, the last batch
+-- KEYS[1]  jobs:announced, the last batch
 -- ARGV     id of the batch, the refs of its entries (JSON)
 -- Result   id and refs of the batch: this one, or the one before it, if that has not gone
 -- O(1)

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Deletes the entries of the announced batch, which another store has by now, and ends the batch in the same step.
 --
--- KEYS[1]  jobs:departure, the last batch
+-- KEYS[1]  jobs:announced, the last batch
 -- ARGV     id of the batch,
 --          then per entry: key it is in (queue:NAME, or a set), its position in a queue, member as it is there,
 --            its jid, whose unique lock is let go ("" for none)

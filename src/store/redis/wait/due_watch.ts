@@ -29,7 +29,7 @@ export class DueWatch {
     this.#known = at;
   }
 
-  /** See `Store.waitForDue`. */
+  /** See `JobStore.waitForDue`. */
   async wait(signal: AbortSignal): Promise<void> {
     let known = this.#known;
     for (;;) {

@@ -44,7 +44,7 @@ export class QueueWatch {
     this.#blockS = blockS;
   }
 
-  /** See `Store.waitForWork`. */
+  /** See `JobStore.waitForWork`. */
   async wait(queues: readonly string[], signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([signal, this.#end.signal]);
     if (over.aborted) return;
@@ -124,7 +124,7 @@ export class QueueWatch {
     if (queues.length === 0) return [];
     try {
       const { link, offset } = this.#context;
-      return await link.run(SCRIPTS.closed, [], [offset(), ALL_QUEUES, ...queues]) as number[];
+      return await link.run(SCRIPTS.blockedQueues, [], [offset(), ALL_QUEUES, ...queues]) as number[];
     } catch {
       await systemClock.sleep(RETRY_MS, signal);
       return queues.map(() => 0);

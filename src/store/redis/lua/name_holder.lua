@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- Tells which live process has a named lease.
+-- Returns the live worker that holds a name.
 --
 -- KEYS[1]  jobs:claim:NAME
 -- ARGV     offset of the clock in ms
--- Result   its identity, until when its last heartbeat counts, ms until the lease is free, as texts; false when nobody has it
+-- Result   its ID, when its last heartbeat expires, ms until the name is free, as texts; false if no live worker holds it
 -- O(1)
 
 local call = redis.call

@@ -1,5 +1,5 @@
 /**
- * The part of the store port that takes over what another store had, for `jobs move`.
+ * The migration part of the store port: moves everything to another store, for `jobs migrate`.
  *
  * Jobs go in batches. The source announces a batch before it leaves, so that a move that was killed continues with the
  * same jobs. The target remembers the batch in the step in which its jobs come in. The source deletes the jobs and ends the
@@ -22,51 +22,51 @@ export interface ImportedJob {
   readonly unique?: UniqueLock & { readonly jid: string };
 }
 
-/** A batch of entries on its way to another store. */
-export interface Departure {
-  /** Names this batch and no other, in every store. */
+/** A batch of entries that moves to another store. */
+export interface MigrationBatch {
+  /** Unique among the batches of all stores. */
   readonly id: string;
   /** Its entries, in order. */
   readonly refs: readonly string[];
 }
 
-/** Takes over what another store had, and hands over what it has. */
-export interface JobImport {
+/** Imports the jobs of another store, and hands over its own. */
+export interface MigrationStore {
   /**
-   * Takes a batch of jobs in, each to its place, behind those that are there, and remembers the batch, all in one step. A
-   * batch that is remembered is left out: its jobs came in before.
+   * Imports a batch of jobs, each to its place, behind those that are there, and remembers the batch, all in one step.
+   * Does nothing for a batch that is remembered: its jobs were imported before.
    *
-   * @returns how many came in
+   * @returns the number of imported jobs
    */
-  adopt(batch: string, jobs: readonly ImportedJob[]): Promise<number>;
+  importJobs(batch: string, jobs: readonly ImportedJob[]): Promise<number>;
 
-  /** Remembers a key for {@linkcode KEYS_KEPT_MS}. A store that remembers it, too, is this very store. */
-  remember(key: string): Promise<void>;
+  /** Remembers a key for {@linkcode KEYS_KEPT_MS}. If another connection finds it, both lead to one store. */
+  rememberKey(key: string): Promise<void>;
 
   /** Returns whether a key, or a batch, is remembered. */
-  remembers(key: string): Promise<boolean>;
+  hasKey(key: string): Promise<boolean>;
 
   /** Forgets a key, or a batch. */
-  forget(key: string): Promise<void>;
+  forgetKey(key: string): Promise<void>;
 
-  /** Returns the batch that was announced and has not left; undefined if there is none. */
-  departure(): Promise<Departure | undefined>;
+  /** Returns the announced batch that has not left yet; undefined if there is none. */
+  announced(): Promise<MigrationBatch | undefined>;
 
   /**
-   * Announces a batch. There is one at a time.
+   * Announces a batch. Only one exists at a time.
    *
-   * @param refs its entries: only those, and not what is pushed to the same places meanwhile
-   * @returns the batch; the one before it, if that has not left
+   * @param refs its entries: only these, and not what is pushed to the same places meanwhile
+   * @returns the batch; the previous one if that has not left
    */
-  announce(refs: readonly string[]): Promise<Departure>;
+  announce(refs: readonly string[]): Promise<MigrationBatch>;
 
   /**
    * Deletes the entries of the announced batch, with their unique locks, and ends the batch, all in one step. Does nothing
    * if the batch has left already.
    *
-   * @returns how many of its entries were there; the same when it is called again
+   * @returns how many of its entries existed; the same number when called again
    */
-  depart(departure: Departure): Promise<number>;
+  removeAnnounced(batch: MigrationBatch): Promise<number>;
 }
 
 /** How long keys and batches are remembered, unless they are forgotten before. */

@@ -1,11 +1,10 @@
 /**
- * Jobs come in from another store, and leave for another store. Keys and batches that are remembered are kept as locks
- * that no job takes.
+ * Imports jobs of another store, and hands over its own. Remembered keys and batches are kept as locks that no job takes.
  *
  * @module
  */
 import { getField } from "../../job/raw.ts";
-import { type Departure, type ImportedJob, KEYS_KEPT_MS } from "../admin/import.ts";
+import { type ImportedJob, KEYS_KEPT_MS, type MigrationBatch, type MigrationStore } from "../admin/migration.ts";
 import type { Context } from "./context.ts";
 import type { Editor } from "./edit.ts";
 import type { Jobs } from "./job_rows.ts";
@@ -13,8 +12,8 @@ import type { Queues } from "./take.ts";
 import type { Sets } from "./sets.ts";
 import type { UniqueLocks } from "./unique_locks.ts";
 
-/** Takes over what another store had, and hands over what this one has. */
-export class Importer {
+/** The migration part of the port. */
+export class Migration implements MigrationStore {
   readonly #context: Context;
   readonly #jobs: Jobs;
   readonly #queues: Queues;
@@ -34,41 +33,35 @@ export class Importer {
     this.#editor = parts.editor;
   }
 
-  /** See `Adopter.adopt`. */
-  adopt(batch: string, jobs: readonly ImportedJob[]): Promise<number> {
+  importJobs(batch: string, jobs: readonly ImportedJob[]): Promise<number> {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
       const name = nameOf(batch);
       if (this.#locks.take({ key: name, ttlMs: KEYS_KEPT_MS }, name, now) !== undefined) return 0;
-      for (const job of jobs) this.#adopt(job, now);
+      for (const job of jobs) this.#importJob(job, now);
       return jobs.length;
     }, jobs.length);
   }
 
-  /** See `Adopter.remember`. */
-  remember(key: string): Promise<void> {
+  rememberKey(key: string): Promise<void> {
     return this.#context.commit.run(() => {
       this.#locks.take({ key: nameOf(key), ttlMs: KEYS_KEPT_MS }, nameOf(key), this.#context.now());
     });
   }
 
-  /** See `Adopter.remembers`. */
-  remembers(key: string): Promise<boolean> {
+  hasKey(key: string): Promise<boolean> {
     return this.#context.read(() => this.#locks.isTaken(nameOf(key), this.#context.now()));
   }
 
-  /** See `Adopter.forget`. */
-  forget(key: string): Promise<void> {
+  forgetKey(key: string): Promise<void> {
     return this.#context.commit.run(() => this.#locks.release(nameOf(key), undefined));
   }
 
-  /** See `Adopter.departure`. */
-  departure(): Promise<Departure | undefined> {
+  announced(): Promise<MigrationBatch | undefined> {
     return this.#context.read(() => this.#announced());
   }
 
-  /** See `Adopter.announce`. */
-  announce(refs: readonly string[]): Promise<Departure> {
+  announce(refs: readonly string[]): Promise<MigrationBatch> {
     const { commit, sql } = this.#context;
     return commit.run(() => {
       const before = this.#announced();
@@ -80,8 +73,7 @@ export class Importer {
     });
   }
 
-  /** See `Adopter.depart`. */
-  depart({ id, refs }: Departure): Promise<number> {
+  removeAnnounced({ id, refs }: MigrationBatch): Promise<number> {
     const { commit, sql } = this.#context;
     return commit.run(() => {
       if (this.#announced()?.id === id) {
@@ -92,12 +84,12 @@ export class Importer {
     }, refs.length);
   }
 
-  #announced(): Departure | undefined {
+  #announced(): MigrationBatch | undefined {
     const row = this.#context.sql("SELECT id, refs FROM departure WHERE refs IS NOT NULL").get();
     return row && { id: row.id as string, refs: JSON.parse(row.refs as string) as string[] };
   }
 
-  #adopt({ place, payload, at, unique }: ImportedJob, now: number): void {
+  #importJob({ place, payload, at, unique }: ImportedJob, now: number): void {
     const jid = getField(payload, "jid");
     const id = this.#jobs.create([{ jid: typeof jid === "string" ? jid : null, payload }]);
     if (place.in === "queue") this.#queues.append(this.#queues.idOf(place.queue), id, id);
@@ -106,7 +98,7 @@ export class Importer {
   }
 }
 
-/** Begins with what no digest of a class and its arguments does. */
+/** The key of its lock. No digest of a class and its arguments begins like this. */
 function nameOf(key: string): string {
-  return `adopted:${key}`;
+  return `imported:${key}`;
 }

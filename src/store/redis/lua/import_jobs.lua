@@ -1,7 +1,7 @@
 #!lua
 -- Takes in a batch of jobs that another store had, once.
 --
--- KEYS[1]  jobs:adopted:BATCH
+-- KEYS[1]  jobs:imported:BATCH
 -- ARGV     offset of the clock in ms, for how many ms to remember the batch,
 --          then per job: where it goes (queue:NAME or a set), time in ms in a set, payload,
 --            key of its unique lock ("" for none), jid, time to live in ms

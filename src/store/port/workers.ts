@@ -1,0 +1,161 @@
+/**
+ * The workers part of the store port: heartbeats, commands to workers and their replies, and unique worker names.
+ *
+ * @module
+ */
+import type { RunningSuspects } from "../../job/suspicion.ts";
+
+/** One running job, as shown to others. */
+export interface RunningJobRecord {
+  /** Label of the processor, e.g. `processor-3`. */
+  readonly task: string;
+  /** The queue it was taken from. */
+  readonly queue: string;
+  /** The payload as stored; one of more than 4,000 characters without its large fields. */
+  readonly payload: string;
+  /** When it started. */
+  readonly since: number;
+  /** What it last said of itself. */
+  readonly progress?: string;
+  /** The last line it logged. */
+  readonly lastLine?: string;
+  /** The last lines it logged, that one included. */
+  readonly log?: readonly string[];
+}
+
+/** A process as it describes itself at each beat. */
+export interface WorkerRecord {
+  /** `hostname:pid:nonce`. */
+  readonly identity: string;
+  /** The machine. */
+  readonly hostname: string;
+  /** Its process number there. */
+  readonly pid: number;
+  /** Free text shown beside the process; may be empty. */
+  readonly tag: string;
+  /** More words shown beside it. */
+  readonly labels: readonly string[];
+  /** The queues it takes from, each once. */
+  readonly queues: readonly string[];
+  /** Queue → weight; all 0 when strict. */
+  readonly weights: Readonly<Record<string, number>>;
+  /** How many jobs it performs at once. */
+  readonly concurrency: number;
+  /** The version of this program. */
+  readonly version: string;
+  /** When it started. */
+  readonly startedAt: number;
+  /** Takes nothing new. */
+  readonly quiet: boolean;
+  /** Jobs running now. */
+  readonly busy: number;
+  /** Resident memory in bytes. */
+  readonly rss: number;
+  /** What it performs now. */
+  readonly work: readonly RunningJobRecord[];
+  /** The classes that it has handlers for. Absent for a process of Sidekiq's, and where there are thousands. */
+  readonly classes?: readonly string[];
+  /** What it has done, by class. Absent for a process of Sidekiq's. */
+  readonly totals?: Readonly<Record<string, ClassTotals>>;
+}
+
+/** What a process has done of one class. */
+export interface ClassTotals {
+  /** Ended well. */
+  readonly done: number;
+  /** A failure that is tried again counts each time. */
+  readonly failed: number;
+  /** Ended because somebody asked for it. */
+  readonly cancelled: number;
+  /** Dropped because they had not started in time. */
+  readonly expired: number;
+  /** Time that they took, in milliseconds. */
+  readonly workedMs: number;
+}
+
+/** What others may ask of a process. */
+export interface Command {
+  /** Names this asking, for the answer. Absent for one that came as a Sidekiq signal. */
+  readonly id?: string;
+  /** What it is asked to do. */
+  readonly verb: "quiet" | "resume" | "stop" | "dump" | "cancel";
+  /** For `cancel`: the jid. */
+  readonly jid?: string;
+}
+
+/** What a beat brought. */
+export interface HeartbeatReply {
+  /** What others asked of the process by Sidekiq's own signal list (Redis; else empty). */
+  readonly commands: readonly Command[];
+  /**
+   * Whether the process counted as dead before this beat and leases that it had may have been given back: `held` tells
+   * which it still has. After this beat no more of them can be, until it lapses again. May be true for the first beat.
+   */
+  readonly lapsed: boolean;
+}
+
+/** The live worker that holds a name. */
+export interface NameHolder {
+  /** The worker's ID. */
+  readonly owner: string;
+  /** When its last heartbeat expires, by the store's clock. Another value means another heartbeat. */
+  readonly heartbeatUntil: number;
+  /** Milliseconds until the name is free if its holder sends no further heartbeat. */
+  readonly freeInMs: number;
+}
+
+/** A registered worker, with what only the store knows about it. */
+export interface WorkerInfo extends WorkerRecord {
+  /** When its last heartbeat arrived. */
+  readonly beatAt: number;
+  /** False if its heartbeat has lapsed and no worker has rescued its leases yet. */
+  readonly alive: boolean;
+}
+
+/** Registers workers, and passes commands to them. */
+export interface WorkerStore {
+  /**
+   * Notes that a worker is alive and what it is doing. The first heartbeat registers it. Without another one within
+   * `ttlMs`, the heartbeat lapses, and other workers may rescue its leases.
+   */
+  heartbeat(worker: WorkerRecord, ttlMs: number): Promise<HeartbeatReply>;
+
+  /** Ends a worker's registration. Leases that it still has return to the front of their queues. */
+  deregister(identity: string): Promise<void>;
+
+  /** Returns the registered workers. */
+  list(): Promise<WorkerInfo[]>;
+
+  /**
+   * Notes the suspects that `owner` runs from now on. Called before one of them starts, and before another job starts
+   * beside them: a rescue reads from it which job to blame.
+   */
+  noteSuspects(owner: string, running: RunningSuspects): Promise<void>;
+
+  /** Notes how a worker ended, for the errors of the jobs that it ran. Does nothing if the worker is no longer registered. */
+  noteDeath(identity: string, ended: string): Promise<void>;
+
+  /**
+   * Claims a name for a worker, or takes it over from one whose heartbeat has lapsed or whose `ttlMs` has passed. Returns
+   * false if another worker holds it. Calling it again as the holder renews it.
+   */
+  claimName(name: string, owner: string, ttlMs: number): Promise<boolean>;
+
+  /** Returns the holder of a name; undefined if no live worker holds it, so `claimName` would succeed. */
+  nameHolder(name: string): Promise<NameHolder | undefined>;
+
+  /** Releases a name if `owner` holds it. */
+  releaseName(name: string, owner: string): Promise<void>;
+
+  /** Sends a command to a worker. Returns false if no such worker is alive. */
+  send(identity: string, command: Command): Promise<boolean>;
+
+  /** Resolves with the commands sent to a worker, at least one; with none when `signal` aborts. */
+  receive(identity: string, signal: AbortSignal): Promise<Command[]>;
+
+  /** Replies to a command that has an `id`. The reply is kept for one minute. */
+  reply(id: string, text: string): Promise<void>;
+
+  /** Resolves with the reply to a command; undefined when `signal` aborts. */
+  awaitReply(id: string, signal: AbortSignal): Promise<string | undefined>;
+}

@@ -1,0 +1,54 @@
+/**
+ * The admin part of the port: each verb, and the file that does it.
+ *
+ * @module
+ */
+import type { AdminStore } from "../admin/admin.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+import type { Context } from "./context.ts";
+import { readHistory, readPauses, readStats } from "./counts.ts";
+import { edit, editSome } from "./edit.ts";
+import { entryOf } from "./entries.ts";
+import { health } from "./health.ts";
+import { WAKE_CHANNEL } from "./keys.ts";
+import { locateText } from "./locate.ts";
+import { readPage } from "./pages.ts";
+import { find, search } from "./search.ts";
+
+/** The part. */
+export function adminPart(context: Context): AdminStore {
+  const { link, offset } = context;
+  // A user who may not publish is no error: workers that wait look by themselves within a second.
+  const wake = (topic: string) => link.call(["PUBLISH", WAKE_CHANNEL, topic]).catch(() => {});
+  return {
+    stats: () => readStats(context),
+    pausedQueues: (queues) => readPauses(context, queues),
+    history: (from, to) => readHistory(link, from, to),
+    health: () => health(context),
+    page: (place, request) => readPage(link, place, request),
+    async get(ref) {
+      const found = await locateText(link, ref);
+      return found && entryOf(found);
+    },
+    async position(ref, most) {
+      const found = await locateText(link, ref);
+      return found?.place.in === "queue" ? Math.min(found.position, most) : undefined;
+    },
+    find: (jids) => find(link, jids),
+    search: (text, limit) => search(link, text, limit),
+    edit: (refs, kind, queue) => edit(context, refs, { kind, queue }),
+    editSome: (place, kind, limit) => editSome(context, place, kind, limit),
+    async pause(queue, forMs) {
+      const isResumed = forMs !== undefined && forMs <= 0;
+      const time = forMs === undefined ? "" : isResumed ? "0" : `${Math.max(1, Math.round(forMs))}`;
+      await link.run(SCRIPTS.pause, [], [offset(), queue, time]);
+      if (isResumed) await wake("resume");
+    },
+    async limit(queue, { running, starts }) {
+      const parts = [running, starts?.count, starts?.perMs].map((most) => `${most ?? 0}`);
+      await link.run(SCRIPTS.limit, [], [queue, ...parts]);
+      await wake("limit");
+    },
+    forgetQueue: async (queue) => await link.run(SCRIPTS.forget, [], [offset(), queue]) === 1,
+  };
+}

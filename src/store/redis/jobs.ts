@@ -1,0 +1,66 @@
+/**
+ * The jobs part of the port: each verb, and the file that does it.
+ *
+ * @module
+ */
+import type { JobStore } from "../port/jobs.ts";
+import { ALL_QUEUES } from "../port/paused_queues.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+import type { Context } from "./context.ts";
+import { Enqueuer } from "./enqueue.ts";
+import { leasesKey } from "./keys.ts";
+import type { LeaseCache } from "./lease_cache.ts";
+import { promote } from "./promote.ts";
+import { rescue } from "./rescue.ts";
+import { Settlement } from "./settle.ts";
+import { Taker } from "./take.ts";
+import { DueWatch } from "./wait/due_watch.ts";
+import { QueueWatch } from "./wait/queue_watch.ts";
+import type { WakeChannel } from "./wait/wake_channel.ts";
+
+/** What it shares with other parts. */
+export interface JobsServices {
+  readonly channel: WakeChannel;
+  readonly leases: LeaseCache;
+  readonly cancel: JobStore["cancel"];
+}
+
+/** The part, and what ends its waits. */
+export function jobsPart(
+  context: Context,
+  { channel, leases, cancel }: JobsServices,
+): { readonly jobs: JobStore; readonly close: () => void } {
+  const { link, offset } = context;
+  const enqueuer = new Enqueuer(context);
+  const taker = new Taker(context, leases);
+  const settlement = new Settlement(context, leases);
+  const queueWatch = new QueueWatch(context, channel);
+  const dueWatch = new DueWatch(link, channel);
+  const jobs: JobStore = {
+    enqueue: (jobs) => enqueuer.enqueue(jobs),
+    take: (request) => taker.take(request),
+    returnUnanswered: (owner) => taker.returnUnanswered(owner),
+    settle: (owner, outcomes) => settlement.settle(owner, outcomes),
+    async stillLeased(owner, tokens) {
+      const still = await link.run(SCRIPTS.stillLeased, [leasesKey(owner)], tokens) as string[];
+      const left = new Set(still);
+      leases.remove(owner, tokens.filter((token) => !left.has(token)).map((token) => ({ token })));
+      return still;
+    },
+    async promote(limit) {
+      const { earliest, ...result } = await promote(context, limit);
+      dueWatch.know(earliest);
+      return result;
+    },
+    rescue: (request) => rescue(context, request),
+    cancel,
+    hasQueuedJobs: async (queues) => await link.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]) === 1,
+    waitForWork: (queues, signal) => queueWatch.wait(queues, signal),
+    waitForDue: (signal) => dueWatch.wait(signal),
+  };
+  const close = () => {
+    queueWatch.close();
+    dueWatch.close();
+  };
+  return { jobs, close };
+}

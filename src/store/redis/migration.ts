@@ -1,0 +1,57 @@
+/**
+ * The migration part of the port: imports jobs of another store, and hands over its own.
+ *
+ * @module
+ */
+import { randomUUID } from "node:crypto";
+import type { SetName } from "../admin/admin.ts";
+import { KEYS_KEPT_MS, type MigrationStore } from "../admin/migration.ts";
+import type { Arg } from "./client/connection.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+import type { Context } from "./context.ts";
+import { ANNOUNCED, importedKey, queueKey, SETS } from "./keys.ts";
+import { locateAll } from "./locate.ts";
+import { jidOf } from "./move_request.ts";
+import { parseRef } from "./refs.ts";
+
+/** The part. */
+export function migrationPart({ link, offset }: Context): MigrationStore {
+  return {
+    async importJobs(batch, jobs) {
+      if (jobs.length === 0) return 0;
+      const args = [offset(), `${KEYS_KEPT_MS}`];
+      for (const { place, payload, at, unique } of jobs) {
+        args.push(place.in === "queue" ? queueKey(place.queue) : SETS[place.in], `${Math.round(at ?? 0)}`, payload);
+        args.push(unique?.key ?? "", unique?.jid ?? "", `${Math.ceil(unique?.ttlMs ?? 0)}`);
+      }
+      return await link.run(SCRIPTS.importJobs, [importedKey(batch)], args) as number;
+    },
+    async rememberKey(key) {
+      await link.call(["SET", importedKey(key), "1", "PX", `${KEYS_KEPT_MS}`]);
+    },
+    hasKey: async (key) => await link.call(["EXISTS", importedKey(key)]) === 1,
+    async forgetKey(key) {
+      await link.call(["UNLINK", importedKey(key)]);
+    },
+    async announced() {
+      const [id, refs] = await link.call(["HMGET", ANNOUNCED, "id", "refs"]) as [string | null, string | null];
+      return refs === null ? undefined : { id: id!, refs: JSON.parse(refs) as string[] };
+    },
+    async announce(refs) {
+      const reply = await link.run(SCRIPTS.announce, [ANNOUNCED], [randomUUID(), JSON.stringify(refs)]);
+      const [id, announced] = reply as [string, string];
+      return { id, refs: JSON.parse(announced) as string[] };
+    },
+    async removeAnnounced({ id, refs }) {
+      const found = await locateAll(link, refs.map(parseRef).filter((ref) => ref !== undefined));
+      const args: Arg[] = [id];
+      for (const one of found) {
+        if (one === undefined) continue;
+        const { place, position, member: { text, exact } } = one;
+        if (place.in === "queue") args.push(queueKey(place.queue), `${position}`, exact, jidOf(text));
+        else args.push(SETS[place.in as SetName], "", exact, jidOf(text));
+      }
+      return await link.run(SCRIPTS.migrateOut, [ANNOUNCED], args) as number;
+    },
+  };
+}
