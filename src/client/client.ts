@@ -26,6 +26,7 @@ export type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
 
 /** What a client requires of a store. */
 export interface ClientStore {
+  /** Receives the jobs. */
   readonly jobs: Pick<JobStore, "enqueue">;
   /** Absent in an isolated process: there, results cannot be awaited. */
   readonly results?: Pick<ResultStore, "wait">;
