@@ -22,6 +22,9 @@ export type {
   JobDefinition,
   PerformMiddleware,
 } from "./handlers/handler.ts";
+export type { ChildOptions, StepContext } from "./steps/context.ts";
+export type { EachOptions, StepOptions, StepRun, WaitOptions } from "./steps/options.ts";
+export { ChildFailed, StepError, StepFailed } from "./steps/errors.ts";
 export { ConfigError } from "./config/load.ts";
 export { HandlerError, Registry } from "./handlers/registry.ts";
 export type { JobContext, JobTrace, Progress } from "./handlers/context.ts";
@@ -50,6 +53,7 @@ export type { LimitInfo, QueueLimit, StartLimit } from "./store/port/limits.ts";
 export type * from "./store/port/classes.ts";
 export type * from "./store/port/metrics.ts";
 export type * from "./store/port/results.ts";
+export type * from "./store/port/steps.ts";
 export { CursorError } from "./store/port/cursor.ts";
 export * from "./store/port/errors.ts";
 export { type Setting, type SettingName, SETTINGS, type Settings } from "./config/settings.ts";

@@ -7,6 +7,7 @@ import type { Client } from "../client/client.ts";
 import type { Payload } from "../job/job.ts";
 import type { Occurrence } from "../job/occurrence.ts";
 import type { Log } from "../log/log.ts";
+import type { StepContext } from "../steps/context.ts";
 
 /** How far a job is, as its handler reports it. */
 export interface Progress {
@@ -27,7 +28,7 @@ export interface JobTrace {
 }
 
 /** The first argument of every handler. */
-export interface JobContext {
+export interface JobContext extends StepContext {
   /** 24 hex digits; the same in all attempts. */
   readonly jid: string;
   /** The class whose handler performs it. */

@@ -10,6 +10,8 @@ import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
 import type { Log, LogLevel } from "../log/log.ts";
 import { asText } from "../log/value.ts";
 import type { JobContext, JobTrace, Progress } from "./context.ts";
+import { StepMethods } from "../steps/context.ts";
+import type { StepJob, StepRunner } from "../steps/runner.ts";
 import { firstLevel, isAtLeast } from "./log_level.ts";
 import type { Registry } from "./registry.ts";
 
@@ -21,6 +23,8 @@ export interface RunningJobServices {
   readonly client: Client;
   /** The options of classes. */
   readonly registry?: Pick<Registry, "get">;
+  /** Makes what runs the steps of a job, for the token of its lease. */
+  readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
   /** Called at each progress report. */
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -40,6 +44,8 @@ export class RunningJob {
   /** The span it is performed in. */
   trace: JobTrace | undefined;
   readonly #services: RunningJobServices;
+  readonly #token: string | undefined;
+  #steps: StepRunner | undefined;
   #controller: AbortController | undefined;
   #abort: { readonly reason: unknown } | undefined;
   #log: Log | undefined;
@@ -47,10 +53,12 @@ export class RunningJob {
   #lines: readonly string[] | undefined;
   #minLevel: LogLevel | undefined;
 
-  constructor(job: Job, queue: string, services: RunningJobServices) {
+  /** @param token of its lease; absent where it has no steps */
+  constructor(job: Job, queue: string, services: RunningJobServices, token?: string) {
     this.job = job;
     this.queue = queue;
     this.#services = services;
+    this.#token = token;
     this.context = new Context(this);
   }
 
@@ -70,6 +78,20 @@ export class RunningJob {
 
   get client(): Client {
     return this.#services.client;
+  }
+
+  /** What runs its steps; undefined until the handler uses one. */
+  get steps(): StepRunner | undefined {
+    return this.#steps;
+  }
+
+  /** The same, made with the first step. */
+  useSteps(): StepRunner {
+    const { stepRunner } = this.#services;
+    if (this.#token === undefined || stepRunner === undefined) {
+      throw new TypeError("This job has no steps: it is not running");
+    }
+    return this.#steps ??= stepRunner(this, this.#token);
   }
 
   /** See {@linkcode JobContext.signal}. */
@@ -156,7 +178,7 @@ export class RunningJob {
 }
 
 /** The handler's side of a running job. */
-class Context implements JobContext {
+class Context extends StepMethods implements JobContext {
   readonly jid: string;
   readonly class: string;
   readonly queue: string;
@@ -166,6 +188,7 @@ class Context implements JobContext {
   readonly #running: RunningJob;
 
   constructor(running: RunningJob) {
+    super();
     const { job } = running;
     this.jid = job.jid;
     this.class = job.class;
@@ -199,6 +222,10 @@ class Context implements JobContext {
 
   get client(): Client {
     return this.#running.client;
+  }
+
+  protected override steps(): StepRunner {
+    return this.#running.useSteps();
   }
 
   progress(done: number, note?: string): void {

@@ -151,6 +151,8 @@ export function verdictOf(thrown: unknown): Verdict | undefined {
         return { kind: "discard" };
       case "Kill":
       case "WorkerDied":
+      case "StepFailed": // stays failed
+      case "ChildFailed":
         return { kind: "kill" };
       case "Snooze": {
         const delayMs = read(() => (thrown as { delayMs?: unknown }).delayMs);

@@ -38,6 +38,7 @@ import { Retrier } from "./work/retrier.ts";
 import { Scheduler } from "./schedule/scheduler.ts";
 import { Loop, type LoopBody, type Service } from "./service.ts";
 import { Settler } from "./work/settler.ts";
+import { stepRunners } from "../steps/lease.ts";
 import { Suspects } from "./work/suspects.ts";
 import type { Inbox } from "./control/signals.ts";
 import { Counters } from "./stats/counters.ts";
@@ -56,6 +57,8 @@ export interface LauncherHooks {
   readonly describe: () => WorkerRecord;
   /** Ends the server, unless that is under way. */
   readonly end: (why: string) => void;
+  /** Whether it stops: durable steps then end at the next one. */
+  readonly isStopping: () => boolean;
   /** The same, because it cannot go on. */
   readonly fail: (error: StoreError) => void;
 }
@@ -180,6 +183,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     timeouts: new Timeouts({ clock, killAfterMs: settings.killAfterMs, log: log("timeouts") }),
     unhandledErrors,
     client,
+    stepRunner: stepRunners({ store, owner, clock, client, isStopping: launcher.isStopping }),
     middleware: options.performMiddleware ?? [],
     log: log("processor"),
   };

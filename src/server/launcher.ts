@@ -77,6 +77,7 @@ export class Launcher implements Controls {
       clock: this.#clock,
       inbox: this.inbox,
       describe: () => this.describe(),
+      isStopping: () => this.#stopping !== undefined,
       fail: (error) => this.#fail(error),
       end: (why) => void (this.#stopping || this.inbox.put({ verb: "stop", by: why })),
     });

@@ -27,6 +27,7 @@ import { rescue } from "./rescue.ts";
 import { results } from "./results.ts";
 import { search } from "./search.ts";
 import { settle } from "./settle.ts";
+import { steps } from "./steps.ts";
 import { take } from "./take.ts";
 import { unique } from "./unique.ts";
 import { wait } from "./wait.ts";
@@ -56,6 +57,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   results,
   classes,
   measures,
+  steps,
   health,
   "exactly once": exactlyOnce,
 };

@@ -18,11 +18,14 @@ import type { Clock } from "../../clock.ts";
 import type { PerformMiddleware } from "../../handlers/handler.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { RunningJob, traceFields } from "../../handlers/running_job.ts";
-import { Cancelled, HandlerMissing, Timeout } from "../../job/errors.ts";
+import { Cancelled, HandlerMissing, LeaseLost, Timeout } from "../../job/errors.ts";
 import { isExpired } from "../../job/time.ts";
 import { lockOf, parsePayload } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Log, LogFields } from "../../log/log.ts";
+import { isReleased } from "../../steps/errors.ts";
+import { withSteps } from "../../steps/outcome.ts";
+import type { StepJob, StepRunner } from "../../steps/runner.ts";
 import { compose } from "../../client/middleware.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import type { Timeouts } from "./timeouts.ts";
@@ -49,6 +52,7 @@ export interface ProcessorServices {
   readonly results: ResultRecorder;
   readonly unhandledErrors: UnhandledErrors;
   readonly client: Client;
+  readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
   readonly middleware: readonly PerformMiddleware[];
   readonly log: Log;
 }
@@ -151,17 +155,29 @@ export class Processor implements Service {
       this.#services.settler.add({ kind: "bury", token: lease.token, payload: lease.payload });
       return;
     }
-    const running = new RunningJob(job, lease.queue, this.#services);
+    const running = new RunningJob(job, lease.queue, this.#services, lease.token);
     if (isExpired(job.payload, this.#services.clock.now())) return this.#expire(lease, running);
     const attempt = this.#begin(lease, running);
     let outcome: AttemptOutcome | undefined;
     try {
       const result = await this.#perform(running);
       running.throwIfAborted();
+      running.steps?.throwIfEnding();
       const record = this.#services.results.succeeded(running, result, attempt.since);
-      outcome = { kind: "ack", token: lease.token, ...lockOf(job), ...record };
+      const ack = { kind: "ack", token: lease.token, ...lockOf(job), ...record } as const;
+      outcome = withSteps(ack, running, { result });
     } catch (error) {
-      if (attempt.disposition === "ours") outcome = await this.#failed(attempt, running.abortedBy ?? error);
+      const reason = running.abortedBy ?? running.steps?.ending ?? error;
+      if (attempt.disposition !== "ours") {
+        // Its outcome doesn't count.
+      } else if (isReleased(reason)) {
+        await this.release();
+      } else if (reason instanceof LeaseLost) {
+        // A step was refused, because another worker has the job.
+        attempt.disposition = "lost";
+      } else {
+        outcome = withSteps(await this.#failed(attempt, reason), running, { error: reason });
+      }
     }
     this.#end(attempt, outcome);
   }

@@ -71,10 +71,13 @@ export interface TakeRequest {
  * `retry` and `snooze` give the time as `delayMs` from the store's now. `unlock` is the key of the unique lock to let go
  * of, if the job `jid` still has it. `occurrence` is set with `ack`, `discard` and `bury`, for the job `jid` of a
  * crontab entry: it is no longer the entry's live job. `record` is kept of a job that has ended: with `ack`, `discard`
- * and `bury`.
+ * and `bury`. `steps` is set where the job `jid` may have steps: `ack` and `discard` delete them, and with `snooze` it is
+ * due at once if one of its waits has ended meanwhile. `parent` is set with `ack`, `discard` and `bury`: the step that
+ * waits for the end of this job.
  */
 export type Outcome =
   & { readonly token: string; readonly unlock?: string; readonly jid?: string; readonly occurrence?: string }
+  & { readonly steps?: boolean; readonly parent?: ParentStep }
   & { readonly record?: NewRecord }
   & (
     | { readonly kind: "ack" }
@@ -84,6 +87,17 @@ export type Outcome =
     | { readonly kind: "bury"; readonly payload: string }
     | { readonly kind: "release" }
   );
+
+/** The step of another job that waits for the end of this one, and how that step ends. */
+export interface ParentStep {
+  /** Its job. */
+  readonly jid: string;
+  /** Its name. */
+  readonly step: string;
+  readonly state: "done" | "failed";
+  /** JSON members of its record: `"value":…`, or `"error":…`. */
+  readonly outcome: string;
+}
 
 /** What settling a batch did. */
 export interface SettleResult {

@@ -22,6 +22,7 @@ import type { CronStore } from "./cron.ts";
 import type { JobStore } from "./jobs.ts";
 import type { MetricsStore } from "./metrics.ts";
 import type { ResultStore } from "./results.ts";
+import type { StepStore } from "./steps.ts";
 import type { WorkerStore } from "./workers.ts";
 
 /** The store as workers and clients use it. Operators have more: `Store` in `admin/store.ts`. Closing it ends every wait. */
@@ -34,6 +35,8 @@ export interface ServerStore extends AsyncDisposable {
   readonly workers: WorkerStore;
   /** Cron entries. */
   readonly cron: CronStore;
+  /** The steps of jobs, and the signals that they wait for. */
+  readonly steps: StepStore;
   /** Records of ended jobs. */
   readonly results: ResultStore;
   /** Sums of what was performed, by class and time. */

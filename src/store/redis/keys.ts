@@ -102,6 +102,16 @@ export const ENDED = "jobs:ended";
 /** Ours: the channel that tells the jid of each job that leaves a record. */
 export const RESULTS_CHANNEL = "jobs:results";
 
+/** Ours: the steps of a job, name → record (hash). */
+export function stepsKey(jid: string): string {
+  return `jobs:steps:${jid}`;
+}
+
+/** Ours: the answer to a signal, for as long as it may be sent again (string). */
+export function signalledKey(id: string): string {
+  return `jobs:signalled:${id}`;
+}
+
 /** Ours: what people did (stream). */
 export const AUDIT = "jobs:audit";
 

@@ -68,7 +68,9 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
     if (occurrence !== undefined) locks.push(token, "", jid ?? "");
   }
   const records = outcomes.flatMap(({ token, record }) => record === undefined ? [] : [token, ...packRecord(record)]);
-  const args = [`${locks.length / 3}`, `${records.length / 4}`, `${MAX_RECORDS}`, ...locks, ...records];
+  const steps = outcomes.flatMap(packSteps);
+  const counts = [`${locks.length / 3}`, `${records.length / 4}`, `${MAX_RECORDS}`, `${steps.length / 5}`];
+  const args = [...counts, ...locks, ...records, ...steps];
   let from = 0;
   while (from < outcomes.length) {
     const kind = KINDS[outcomes[from]!.kind];
@@ -78,6 +80,15 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
     from = to;
   }
   return args;
+}
+
+/** What an outcome means for steps: those of the job, and the one that waits for its end. */
+function packSteps({ kind, token, steps, jid, parent }: Outcome): string[] {
+  const packed: string[] = [];
+  if (steps && jid !== undefined && (kind === "ack" || kind === "discard")) packed.push(token, jid, "", "ended", "");
+  if (steps && jid !== undefined && kind === "snooze") packed.push(token, jid, "", "asleep", "");
+  if (parent !== undefined) packed.push(token, parent.jid, parent.step, parent.state, parent.outcome);
+  return packed;
 }
 
 /** Outcomes of one kind that follow each other. */

@@ -15,6 +15,7 @@ import { LeaseCache } from "./lease_cache.ts";
 import { metricsPart } from "./metrics.ts";
 import { migrationPart } from "./migration.ts";
 import { Results } from "./results.ts";
+import { stepsPart } from "./steps.ts";
 import { WakeChannel } from "./wait/wake_channel.ts";
 import { Workers } from "./workers.ts";
 
@@ -36,6 +37,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     jobs,
     workers: new Workers(context, leases),
     cron,
+    steps: stepsPart(context),
     results,
     metrics: metricsPart(context),
     classes: classesPart(context),

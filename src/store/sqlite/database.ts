@@ -20,6 +20,7 @@ import schema9 from "./schema/9.sql" with { type: "text" };
 import schema10 from "./schema/10.sql" with { type: "text" };
 import schema11 from "./schema/11.sql" with { type: "text" };
 import schema12 from "./schema/12.sql" with { type: "text" };
+import schema13 from "./schema/13.sql" with { type: "text" };
 
 /** Marks a database as ours: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -37,6 +38,7 @@ const MIGRATIONS: readonly string[] = [
   schema10,
   schema11,
   schema12,
+  schema13,
 ];
 /** SQLite's pages have at least so many bytes, and a database has at least one. */
 const MIN_PAGE = 512;

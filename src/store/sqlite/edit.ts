@@ -13,6 +13,7 @@ import { cursorAt, type Pages } from "./pages.ts";
 import type { Promotion } from "./promote.ts";
 import type { Queues } from "./take.ts";
 import type { Sets } from "./sets.ts";
+import { forgetStepsOf } from "./step_rows.ts";
 import type { UniqueLocks } from "./unique_locks.ts";
 
 /** Edits jobs, each only where its name says it is. */
@@ -116,6 +117,7 @@ export class Editor {
         this.#takeOut(row);
         this.#jobs.delete([row.id]);
         this.#locks.releaseOf(row.jid);
+        forgetStepsOf(this.#context, row.payload);
         return true;
       case "kill":
         if (row.place === "dead") return false;

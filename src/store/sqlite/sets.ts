@@ -64,6 +64,9 @@ export class Sets {
   #drop(rows: readonly Record<string, unknown>[]): number {
     const ids = rows.map((row) => row.job as number);
     inParts(ids, "job", (where, values) => this.#context.sql(`DELETE FROM member WHERE ${where}`).run(...values));
+    inParts(ids, "id", (where, values) => {
+      this.#context.sql(`DELETE FROM step WHERE jid IN (SELECT jid FROM job WHERE ${where})`).run(...values);
+    });
     this.#jobs.delete(ids);
     return ids.length;
   }

@@ -9,6 +9,7 @@ import { endLive } from "./cron.ts";
 import { inParts, type Jobs } from "./job_rows.ts";
 import type { Queues } from "./take.ts";
 import type { Results } from "./results.ts";
+import { answerStep, forgetSteps, takeWake } from "./step_rows.ts";
 import type { Sets } from "./sets.ts";
 import type { Totals } from "./totals.ts";
 import type { UniqueLocks } from "./unique_locks.ts";
@@ -73,6 +74,10 @@ export class Leases {
         ended.push(token.job);
         if (outcome.kind === "ack" || outcome.kind === "discard") done.push(token.job);
         else this.#move(outcome, token.job, lease.queue, now);
+        if (outcome.parent !== undefined) answerStep(this.#context, outcome.parent);
+        if (outcome.steps && outcome.jid !== undefined && (outcome.kind === "ack" || outcome.kind === "discard")) {
+          forgetSteps(this.#context, outcome.jid);
+        }
         if (outcome.unlock !== undefined) this.#locks.release(outcome.unlock, outcome.jid);
         if (outcome.occurrence !== undefined && outcome.jid !== undefined) endLive(this.#context, outcome.jid);
         if (outcome.record !== undefined) {
@@ -122,7 +127,11 @@ export class Leases {
     if (outcome.kind === "release") return this.#queues.giveBack(queue, job);
     this.#jobs.rewrite(job, outcome.payload);
     if (outcome.kind === "bury") this.#sets.add("dead", now, job);
-    else this.#sets.add(outcome.kind === "retry" ? "retry" : "scheduled", now + outcome.delayMs, job);
+    else if (outcome.kind === "retry") this.#sets.add("retry", now + outcome.delayMs, job);
+    else {
+      const isAwake = outcome.steps && outcome.jid !== undefined && takeWake(this.#context, outcome.jid);
+      this.#sets.add("scheduled", isAwake ? now : now + outcome.delayMs, job);
+    }
   }
 }
 

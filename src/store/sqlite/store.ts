@@ -23,6 +23,7 @@ import { Promotion } from "./promote.ts";
 import { Rescue } from "./rescue.ts";
 import { Results } from "./results.ts";
 import { Sets } from "./sets.ts";
+import { Steps } from "./steps.ts";
 import { Leases } from "./settle.ts";
 import { Queues } from "./take.ts";
 import { Totals } from "./totals.ts";
@@ -90,6 +91,7 @@ export function sqliteStore(url: string, context: Context): Store {
       awaitReply: (id, signal) => commands.awaitReply(id, signal),
     },
     cron: new Cron(context, enqueuer),
+    steps: new Steps(context, { jobs: jobRows, intake: enqueuer }),
     results: {
       wait: (jid, signal) => results.wait(jid, signal),
       get: (jid) => results.get(jid),

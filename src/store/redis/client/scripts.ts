@@ -50,6 +50,13 @@ import rescue from "../lua/rescue.lua" with { type: "text" };
 import send from "../lua/send.lua" with { type: "text" };
 import settle from "../lua/settle.lua" with { type: "text" };
 import stats from "../lua/stats.lua" with { type: "text" };
+import signal from "../lua/signal.lua" with { type: "text" };
+import stepAsleep from "../lua/step_asleep.lua" with { type: "text" };
+import stepMark from "../lua/step_mark.lua" with { type: "text" };
+import stepRemember from "../lua/step_remember.lua" with { type: "text" };
+import steps from "../lua/steps.lua" with { type: "text" };
+import stepWait from "../lua/step_wait.lua" with { type: "text" };
+import stepWake from "../lua/step_wake.lua" with { type: "text" };
 import stillLeased from "../lua/still_leased.lua" with { type: "text" };
 import suspects from "../lua/suspects.lua" with { type: "text" };
 import take from "../lua/take.lua" with { type: "text" };
@@ -103,7 +110,11 @@ export const SCRIPTS = {
   reply: script(reply),
   rescue: script(rescue, offline),
   send: script(send),
-  settle: script(settle, add + trimDead + count + endLive + keepRecord),
+  settle: script(settle, steps + stepAsleep + add + trimDead + count + endLive + keepRecord),
+  signal: script(signal, steps),
+  stepRemember: script(stepRemember, stepMark),
+  stepWait: script(stepWait, steps + stepMark + add),
+  stepWake: script(stepWake, steps),
   stats: script(stats, paused + limits + queueRows),
   stillLeased: script(stillLeased),
   suspects: script(suspects),

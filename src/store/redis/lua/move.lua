@@ -54,6 +54,7 @@ local function move()
       if jid ~= '' then
         unlock(jid)
         endLive(jid)
+        if to == '' then call('UNLINK', 'jobs:steps:' .. jid) end
       end
       if ended ~= '' then keepRecord(now, ended, ttl, body) end
     end

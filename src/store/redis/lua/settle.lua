@@ -3,10 +3,12 @@
 --
 -- KEYS[1]  jobs:leases:OWNER
 -- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
---          number of locks to let go, number of records to keep, most records there may be,
+--          number of locks to let go, number of records to keep, most records there may be, number of steps,
 --          per lock: token of its job, key ("" for none: it is the live job of a crontab
 --          entry), jid;
 --          per record: token of its job, jid, time to live in ms ("" for ever), body;
+--          per job with steps: token, jid, "", "ended" or "asleep", "";
+--          per job that a step of another waits for: token, that one's jid, the step, "done" or "failed", JSON members;
 --          then groups, in the order of the outcomes:
 --            "ack", "drop" or "release", count, per job: token
 --            "held ack" or "held drop", count, per job: token that the owner is sure to have, unless it was robbed
@@ -21,8 +23,10 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local leases = KEYS[1]
 local locks = tonumber(ARGV[4])
 local records = tonumber(ARGV[5])
-local firstRecord = 7 + 3 * locks
-local first = firstRecord + 4 * records
+local steps = tonumber(ARGV[7])
+local firstRecord = 8 + 3 * locks
+local firstStep = firstRecord + 4 * records
+local first = firstStep + 5 * steps
 local width = { ack = 1, drop = 1, ['held ack'] = 1, ['held drop'] = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
 
 -- A key of the wrong type must stop us before anything is written.
@@ -40,7 +44,7 @@ do
 end
 
 local lost = {}
-local ended = locks + records > 0 and {}
+local ended = locks + records + steps > 0 and {}
 
 local function drop(token)
   if call('HDEL', leases, token) == 0 then
@@ -66,6 +70,12 @@ local function dropHeld(first, last)
       for k = from, to - missing do ended[ARGV[k]] = true end
     end
   end
+end
+
+-- token → jid of a job with steps that goes to sleep
+local sleepers = {}
+for k = firstStep, first - 1, 5 do
+  if ARGV[k + 3] == 'asleep' then sleepers[ARGV[k]] = ARGV[k + 1] end
 end
 
 local released = {}
@@ -101,6 +111,7 @@ while i <= #ARGV do
     for k = i + 2, last, 3 do
       if drop(ARGV[k]) then
         local at = now + ARGV[k + 1]
+        if sleepers[ARGV[k]] then at = asleep(now, sleepers[ARGV[k]], at) end
         earliest[kind] = math.min(earliest[kind] or at, at)
         add(kind, at, ARGV[k + 2])
       end
@@ -123,7 +134,7 @@ for k = #released, 1, -1 do
 end
 
 local locked, owners = {}, {}
-for k = 7, firstRecord - 1, 3 do
+for k = 8, firstRecord - 1, 3 do
   if ended[ARGV[k]] then
     if ARGV[k + 1] == '' then
       endLive(ARGV[k + 2])
@@ -146,10 +157,21 @@ for from = 1, #locked, 1000 do
   if #free > 0 then call('DEL', unpack(free)) end
 end
 
-for k = firstRecord, first - 1, 4 do
+for k = firstRecord, firstStep - 1, 4 do
   if ended[ARGV[k]] then keepRecord(now, ARGV[k + 1], ARGV[k + 2], ARGV[k + 3]) end
 end
 listRecords(ARGV[6])
+
+for k = firstStep, first - 1, 5 do
+  local token, jid, step, state, outcome = unpack(ARGV, k, k + 4)
+  if ended[token] then
+    if state == 'ended' then
+      call('UNLINK', 'jobs:steps:' .. jid)
+    elseif state ~= 'asleep' then
+      answerStep(now, jid, step, outcome, state)
+    end
+  end
+end
 
 for set, at in pairs(earliest) do
   local head = call('ZRANGE', set, 0, 0, 'WITHSCORES')

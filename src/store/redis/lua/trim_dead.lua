@@ -4,5 +4,12 @@ local function trimDead(now, most, ageMs)
   local old = redis.call('ZCOUNT', 'dead', '-inf', string.format('(%.3f', (now - ageMs) / 1000))
   local over = redis.call('ZCARD', 'dead') - most
   local drop = math.min(math.max(old, over), 1000)
-  return drop > 0 and redis.call('ZREMRANGEBYRANK', 'dead', 0, drop - 1) or 0
+  if drop <= 0 then return 0 end
+  for _, member in ipairs(redis.call('ZRANGE', 'dead', 0, drop - 1)) do
+    if string.find(member, '"has_steps":true', 1, true) then
+      local ok, job = pcall(cjson.decode, member)
+      if ok and type(job) == 'table' and type(job.jid) == 'string' then redis.call('UNLINK', 'jobs:steps:' .. job.jid) end
+    end
+  end
+  return redis.call('ZREMRANGEBYRANK', 'dead', 0, drop - 1)
 end

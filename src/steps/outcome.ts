@@ -1,0 +1,68 @@
+/**
+ * What the end of an attempt means for the steps of its job, and for the job that waits for it.
+ *
+ * @module
+ */
+import type { Job } from "../job/job.ts";
+import { stringifyLossless } from "../job/json.ts";
+import { setFields } from "../job/raw.ts";
+import { MAX_STEP_CHARACTERS, mayHaveSteps, STEPS_FIELD } from "../job/step.ts";
+import type { Outcome, ParentStep } from "../store/port/jobs.ts";
+import { errorOf } from "./errors.ts";
+
+/** How a job ended. */
+export interface Ended {
+  /** What the handler returned. */
+  readonly result?: unknown;
+  /** Why it has not succeeded. */
+  readonly error?: unknown;
+}
+
+/** A job whose attempt has ended. */
+export interface Attempted {
+  readonly job: Job;
+  /** Undefined if it used no step. */
+  readonly steps?: { readonly hasWritten: boolean } | undefined;
+}
+
+/** Adds to an outcome what follows for steps. A job without steps and parent keeps its outcome. */
+export function withSteps<Any extends Outcome>(outcome: Any, { job, steps }: Attempted, ended: Ended): Any {
+  const { payload } = job;
+  const hasSteps = steps?.hasWritten || mayHaveSteps(payload);
+  if (!hasSteps && payload.parent === undefined) return outcome;
+  let more: Partial<Outcome> = {};
+  if (hasSteps) {
+    more = { steps: true, jid: job.jid };
+    if ("payload" in outcome) {
+      // The store has marked its payload; this one was read before.
+      more = { ...more, payload: setFields(outcome.payload, { [STEPS_FIELD]: "true" }) } as Partial<Outcome>;
+    }
+  }
+  const parent = payload.parent === undefined ? undefined : parentStep(payload.parent, outcome.kind, ended);
+  return { ...outcome, ...more, ...(parent !== undefined && { parent }) };
+}
+
+function parentStep(parent: unknown, kind: Outcome["kind"], ended: Ended): ParentStep | undefined {
+  if (kind !== "ack" && kind !== "discard" && kind !== "bury") return undefined;
+  const { jid, step } = (parent ?? {}) as { jid?: unknown; step?: unknown };
+  if (typeof jid !== "string" || typeof step !== "string") return undefined;
+  if ("error" in ended) return failed({ jid, step }, errorOf(ended.error));
+  const { result } = ended;
+  if (result === undefined) return { jid, step, state: "done", outcome: "" };
+  const problem = (message: string) => failed({ jid, step }, { class: "StepError", message });
+  try {
+    const text = stringifyLossless(result);
+    if (text === undefined) return problem(`Its result is a ${typeof result}, which is not JSON`);
+    if (text.length <= MAX_STEP_CHARACTERS) return { jid, step, state: "done", outcome: `"value":${text}` };
+    return problem(`Its result has ${text.length} characters of JSON; at most ${MAX_STEP_CHARACTERS}`);
+  } catch (error) {
+    return problem(`Its result is not JSON: ${errorOf(error).message}`);
+  }
+}
+
+function failed(
+  parent: { readonly jid: string; readonly step: string },
+  error: { readonly class: string; readonly message: string },
+): ParentStep {
+  return { ...parent, state: "failed", outcome: `"error":${JSON.stringify(error)},"final":true` };
+}

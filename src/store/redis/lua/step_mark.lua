@@ -1,0 +1,9 @@
+-- Included: the first step of a job marks its payload, so that whoever ends the job deletes the steps.
+local function markSteps(leases, token, steps)
+  local call = redis.call
+  if call('EXISTS', steps) == 1 then return end
+  local payload = call('HGET', leases, token)
+  local members = string.match(payload, '^(.*)}%s*$')
+  if not members or string.find(members, ',"has_steps":true$') then return end
+  call('HSET', leases, token, members .. ',"has_steps":true}')
+end

@@ -1,0 +1,16 @@
+#!lua
+-- Writes a step of a job, unless it is done already, under the lease of the job.
+--
+-- KEYS[1]  jobs:leases:OWNER
+-- KEYS[2]  jobs:steps:JID
+-- ARGV     token, name, record
+-- Result   the record that is there now; false if the owner has lost the lease
+-- O(1)
+
+local call = redis.call
+if call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return false end
+local present = call('HGET', KEYS[2], ARGV[2])
+if present and string.sub(present, 1, 16) == '{"state":"done",' then return present end
+markSteps(KEYS[1], ARGV[1], KEYS[2])
+call('HSET', KEYS[2], ARGV[2], ARGV[3])
+return ARGV[3]

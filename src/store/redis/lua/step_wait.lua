@@ -1,0 +1,68 @@
+#!lua
+-- Begins a wait of a job, or continues it, under the lease of the job.
+--
+-- KEYS[1]  jobs:leases:OWNER
+-- KEYS[2]  jobs:steps:JID
+-- ARGV     offset of the clock in ms, token, jid, name, JSON members of the record, for how many ms it waits at most,
+--          key of its signal ("" for none), wire (7 or 8),
+--          and of its child, if it has one: queue, payload, "at" or "in" ("" for at once), ms
+-- Result   its record, ms until it gives up; false if the owner has lost the lease
+-- O(1), and O(log M) for a child of which M are scheduled
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local leases, steps = KEYS[1], KEYS[2]
+local token, jid, name, about, forMs, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
+
+if call('HEXISTS', leases, token) == 0 then return false end
+local present = call('HGET', steps, name)
+if present then
+  local untilMs = tonumber((string.match(present, WAITING)))
+  if not untilMs then return { present, '0' } end
+  if untilMs > now then return { present, string.format('%.0f', untilMs - now) } end
+  local ended = passedRecord(present, now)
+  call('HSET', steps, name, ended)
+  return { ended, '0' }
+end
+
+-- A key of the wrong type must stop us before anything is written.
+local queue, payload = ARGV[9], ARGV[10]
+if queue then
+  call('LLEN', 'queue:' .. queue)
+  call('ZCARD', 'schedule')
+end
+markSteps(leases, token, steps)
+local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f,', now + forMs, now) .. about .. '}'
+if key ~= '' then
+  local kept = call('LPOP', 'jobs:signals:' .. key)
+  while kept do
+    local expires, data = string.match(kept, '^(%d+) (.*)$')
+    if tonumber(expires) > now then
+      local ended = endedRecord(waiting, now, '"value":' .. data, 'done')
+      call('HSET', steps, name, ended)
+      return { ended, '0' }
+    end
+    kept = call('LPOP', 'jobs:signals:' .. key)
+  end
+  -- Redis forgets it a day after the last of them has given up.
+  local waiters = 'jobs:waiting:' .. key
+  call('RPUSH', waiters, jid .. ' ' .. name)
+  local ttl = string.format('%.0f', forMs + 86400000)
+  if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
+end
+call('HSET', steps, name, waiting)
+
+if queue then
+  local at = now
+  if ARGV[11] == 'in' then at = now + ARGV[12] elseif ARGV[11] == 'at' then at = tonumber(ARGV[12]) end
+  if at <= now then
+    local enqueuedAt = ARGV[8] == '8' and string.format('%.0f', now) or string.format('%.3f', now / 1000)
+    call('SADD', 'queues', queue)
+    call('LPUSH', 'queue:' .. queue, string.sub(payload, 1, -2) .. ',"enqueued_at":' .. enqueuedAt .. '}')
+  else
+    add('schedule', at, payload)
+    redis.pcall('PUBLISH', 'jobs:wake', 'due')
+  end
+end
+return { waiting, string.format('%.0f', forMs) }

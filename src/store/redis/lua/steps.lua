@@ -1,0 +1,49 @@
+-- Included: the records of steps (src/job/step.ts), in the hash jobs:steps:JID, by name. Its field without a name is the
+-- score of the job in `schedule`, or "wake": a wait has ended while the job ran, and it is not to go to sleep.
+local WAITING = '^{"state":"waiting","until":(%d+),"since":(%d+),(.*)}$'
+
+local function endedRecord(record, now, outcome, state)
+  local _, since, about = string.match(record, WAITING)
+  return string.format('{"state":"%s","since":%s,"ended":%.0f,', state, since, now) .. about ..
+    (outcome == '' and '' or ',' .. outcome) .. '}'
+end
+
+-- The record of a wait whose time has passed. A sleep is just over.
+local function passedRecord(record, now)
+  local isSleep = string.find(record, ',"kind":"sleep"', 1, true)
+  return endedRecord(record, now, isSleep and '' or '"timedOut":true', 'done')
+end
+
+-- Makes a job that sleeps due. One that runs is told when it goes to sleep. O(log M + K) for K of M members of `schedule`
+-- that are due in the same millisecond.
+local function makeDue(now, jid)
+  local call = redis.call
+  local steps = 'jobs:steps:' .. jid
+  local score = call('HGET', steps, '')
+  local from = 0
+  while score and score ~= 'wake' do
+    local members = call('ZRANGE', 'schedule', score, score, 'BYSCORE', 'LIMIT', from, 100)
+    for _, member in ipairs(members) do
+      if string.find(member, '"jid":"' .. jid .. '"', 1, true) then
+        call('ZADD', 'schedule', 'XX', 'LT', string.format('%.3f', now / 1000), member)
+        call('HDEL', steps, '')
+        -- It fails where the user may not publish; pollers then see it a second later.
+        redis.pcall('PUBLISH', 'jobs:wake', 'due')
+        return
+      end
+    end
+    if #members < 100 then break end
+    from = from + 100
+  end
+  call('HSET', steps, '', 'wake')
+end
+
+-- Ends a wait, if it still waits, and makes its job due.
+local function answerStep(now, jid, name, outcome, state)
+  local steps = 'jobs:steps:' .. jid
+  local record = redis.call('HGET', steps, name)
+  if not record or not string.match(record, WAITING) then return false end
+  redis.call('HSET', steps, name, endedRecord(record, now, outcome, state))
+  makeDue(now, jid)
+  return true
+end

@@ -1,0 +1,90 @@
+/**
+ * The steps of jobs, and the signals that they wait for.
+ *
+ * @module
+ */
+import { StoreError } from "../port/errors.ts";
+import {
+  MAX_KEPT_SIGNALS,
+  type NewWait,
+  type Signal,
+  type SignalResult,
+  type StepLease,
+  type StepStore,
+  type StoredStep,
+  type Wait,
+} from "../port/steps.ts";
+import type { NewJob } from "../port/jobs.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+import { type Context, rememberMs } from "./context.ts";
+import { leasesKey, signalledKey, stepsKey } from "./keys.ts";
+
+/** See `StepStore`. */
+export function stepsPart(context: Context): StepStore {
+  const { link, offset, wire } = context;
+  return {
+    async read(jid: string): Promise<StoredStep[]> {
+      const fields = await link.call(["HGETALL", stepsKey(jid)]) as Record<string, string>;
+      const steps = Object.entries(fields).filter(([name]) => name !== "").map(([name, record]) => ({ name, record }));
+      return steps.sort((one, other) => beginOf(one) - beginOf(other));
+    },
+
+    async remember({ owner, token, jid }: StepLease, { name, record }: StoredStep): Promise<string | undefined> {
+      const keys = [leasesKey(owner), stepsKey(jid)];
+      return await link.run(SCRIPTS.stepRemember, keys, [token, name, record]) as string | null ?? undefined;
+    },
+
+    async wait({ owner, token, jid }: StepLease, wait: NewWait): Promise<Wait | undefined> {
+      const { name, about, forMs, key = "", child } = wait;
+      const answer = await link.run(SCRIPTS.stepWait, [leasesKey(owner), stepsKey(jid)], [
+        offset(),
+        token,
+        jid,
+        name,
+        about,
+        `${Math.round(forMs)}`,
+        key,
+        `${wire}`,
+        ...(child === undefined ? [] : [child.queue, child.payload, ...timeOf(child)]),
+      ]) as [string, string] | null;
+      return answer === null ? undefined : { record: answer[0], leftMs: Number(answer[1]) };
+    },
+
+    async signal({ key, data, ttlMs }: Signal): Promise<SignalResult> {
+      const answer = await link.run(SCRIPTS.signal, [signalledKey(crypto.randomUUID())], [
+        offset(),
+        rememberMs(context),
+        key,
+        data,
+        `${Math.round(ttlMs)}`,
+        `${MAX_KEPT_SIGNALS}`,
+      ]) as string | null;
+      if (answer === null) {
+        throw new StoreError(
+          "full",
+          `Signal "${key}" not stored: ${MAX_KEPT_SIGNALS} signals are kept for this key already, and no job waits for it`,
+        );
+      }
+      return answer === "" ? {} : { reached: answer };
+    },
+
+    async clear(jid: string, name?: string): Promise<number> {
+      const names = name === undefined ? (await this.read(jid)).map((step) => step.name) : [name];
+      return names.length === 0 ? 0 : await link.call(["HDEL", stepsKey(jid), ...names]) as number;
+    },
+
+    async wake(jid: string): Promise<number> {
+      return await link.run(SCRIPTS.stepWake, [stepsKey(jid)], [offset(), jid]) as number;
+    },
+  };
+}
+
+/** When a step began: Redis keeps no order. Every record has it before the first value of a user. */
+function beginOf({ record }: StoredStep): number {
+  return Number(/"since":(\d+)/.exec(record)?.[1] ?? 0);
+}
+
+function timeOf({ at, delayMs }: NewJob): string[] {
+  if (delayMs !== undefined) return ["in", `${Math.round(delayMs)}`];
+  return at === undefined ? [] : ["at", `${at}`];
+}

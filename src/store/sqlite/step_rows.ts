@@ -1,0 +1,61 @@
+/**
+ * The rows of steps, as the end of a job and the end of a wait change them. All of it inside transactions.
+ *
+ * @module
+ */
+import { getField } from "../../job/raw.ts";
+import { endedRecord, STEPS_FIELD, waitsUntil } from "../../job/step.ts";
+import type { ParentStep } from "../port/jobs.ts";
+import type { Context } from "./context.ts";
+
+/** The name of the row that tells a job that goes to sleep to run again at once. */
+export const WAKE = "";
+
+/** Returns the record of a step. */
+export function stepRecord({ sql }: Context, jid: string, name: string): string | undefined {
+  return sql("SELECT record FROM step WHERE jid = ? AND name = ?").get(jid, name)?.record as string | undefined;
+}
+
+/** Deletes all that is kept of a job's steps. */
+export function forgetSteps({ sql }: Context, jid: string): void {
+  sql("DELETE FROM step WHERE jid = ?").run(jid);
+  sql("DELETE FROM step_wait WHERE jid = ?").run(jid);
+}
+
+/** The same for a job that is deleted, if its payload is marked. */
+export function forgetStepsOf(context: Context, payload: string): void {
+  if (!payload.includes(`"${STEPS_FIELD}"`)) return;
+  const jid = getField(payload, "jid");
+  if (typeof jid === "string") forgetSteps(context, jid);
+}
+
+/** Ends a wait, if it still waits, and makes its job due. */
+export function answerStep(context: Context, { jid, step, state, outcome }: ParentStep): boolean {
+  const record = stepRecord(context, jid, step);
+  if (record === undefined || waitsUntil(record) === undefined) return false;
+  const now = context.now();
+  endStep(context, jid, step, endedRecord(record, now, outcome, state));
+  makeDue(context, jid, now);
+  return true;
+}
+
+/** Writes how a wait ended. */
+export function endStep({ sql }: Context, jid: string, name: string, record: string): void {
+  sql("UPDATE step SET record = ? WHERE jid = ? AND name = ?").run(record, jid, name);
+  sql("DELETE FROM step_wait WHERE jid = ? AND name = ?").run(jid, name);
+}
+
+/** Makes a job that sleeps due. One that runs is told when it goes to sleep. */
+export function makeDue({ sql }: Context, jid: string, now: number): void {
+  const { changes } = sql(
+    "UPDATE member SET at = min(at, ?) WHERE place = 'scheduled' AND job IN (SELECT id FROM job WHERE jid = ?)",
+  ).run(now, jid);
+  if (Number(changes) > 0) return;
+  const isRunning = sql("SELECT 1 FROM lease WHERE job IN (SELECT id FROM job WHERE jid = ?)").get(jid);
+  if (isRunning) sql("INSERT OR IGNORE INTO step (jid, name, record) VALUES (?, ?, '')").run(jid, WAKE);
+}
+
+/** Returns whether a wait of the job ended before the job went to sleep, and forgets it. */
+export function takeWake({ sql }: Context, jid: string): boolean {
+  return Number(sql("DELETE FROM step WHERE jid = ? AND name = ?").run(jid, WAKE).changes) > 0;
+}

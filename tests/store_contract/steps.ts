@@ -1,0 +1,325 @@
+/**
+ * The steps of jobs, and the signals that they wait for.
+ *
+ * @module
+ */
+import { assert, assertAlmostEquals, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { getField } from "../../src/job/raw.ts";
+import { MAX_KEPT_SIGNALS, type NewWait, type StepLease } from "../../src/store/port/steps.ts";
+import { readStep } from "../../src/job/step.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import type { Outcome } from "../../src/store/port/jobs.ts";
+import { type Cases, SLACK_MS, type TestStore } from "./harness.ts";
+import { entries, HOUR_MS, inDead, jid, job, lapse, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
+
+const SLEEP = `"kind":"sleep"`;
+const done = (value: string) => `{"state":"done","since":1,"ended":2,"kind":"step","attempts":1,"value":${value}}`;
+const waitFor = (key: string, forMs = HOUR_MS): NewWait => ({
+  name: "approval",
+  about: `"kind":"wait","key":"${key}"`,
+  forMs,
+  key,
+});
+
+/** Takes the only job, and returns the lease that its steps are written under. */
+async function leased(store: Store, owner: string): Promise<StepLease & { readonly payload: string }> {
+  const [lease] = await takeUpTo(store, owner, 1);
+  return { owner, token: lease!.token, jid: String(getField(lease!.payload, "jid")), payload: lease!.payload };
+}
+
+/** Pushes job 1 and takes it. */
+async function running(t: TestStore) {
+  const owner = await register(t.store);
+  await t.store.jobs.enqueue([job(1)]);
+  return await leased(t.store, owner);
+}
+
+function settle(store: Store, { owner, token, jid }: StepLease, outcome: Partial<Outcome> & { kind: string }) {
+  return store.jobs.settle(owner, [{ token, jid, steps: true, ...outcome } as Outcome]);
+}
+
+/** Lets a job sleep; its payload is marked, as the worker does. */
+function goToSleep(store: Store, lease: StepLease, delayMs = HOUR_MS) {
+  const payload = job(1).payload.replace(/}$/, `,"has_steps":true}`);
+  return settle(store, lease, { kind: "snooze", delayMs, payload });
+}
+
+export const steps: Cases = {
+  "remember: a step is there in every later attempt, byte for byte": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const record = done(`{"big":12345678901234567890,"text":"ä\\u2028"}`);
+    assertEquals(await t.store.steps.remember(lease, { name: "charge", record }), record);
+    await settle(t.store, lease, { kind: "release" });
+    assertEquals(await t.store.steps.read(lease.jid), [{ name: "charge", record }]);
+  },
+
+  "remember: a step that is done keeps its value, and answers with it": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    await t.store.steps.remember(lease, { name: "a", record: done("1") });
+    assertEquals(await t.store.steps.remember(lease, { name: "a", record: done("2") }), done("1"));
+    assertEquals(await t.store.steps.read(lease.jid), [{ name: "a", record: done("1") }]);
+  },
+
+  "remember: a failed step and a cursor are overwritten": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    for (const state of ["failed", "running"]) {
+      await t.store.steps.remember(lease, { name: "a", record: `{"state":"${state}","since":1,"kind":"each"}` });
+    }
+    assertEquals(await t.store.steps.remember(lease, { name: "a", record: done("2") }), done("2"));
+  },
+
+  "remember: steps come in the order in which they began": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const names = ["c", "a", "b", "z", "d"];
+    for (const [i, name] of names.entries()) {
+      const record = `{"state":"done","since":${1_000 + i},"ended":${5_000 - i},"kind":"step","value":null}`;
+      await t.store.steps.remember(lease, { name, record });
+    }
+    assertEquals((await t.store.steps.read(lease.jid)).map(({ name }) => name), names);
+  },
+
+  "remember: the first step marks the payload of its job, once": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    for (const name of ["a", "b"]) await t.store.steps.remember(lease, { name, record: done("1") });
+    await settle(t.store, lease, { kind: "release" });
+    const again = await leased(t.store, lease.owner);
+    assertEquals(again.payload.match(/"has_steps":true/g)?.length, 1);
+    assertEquals(getField(again.payload, "args"), [1]);
+  },
+
+  "remember: a worker that has lost the job writes nothing": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    await lapse(t);
+    assertEquals((await rescueFor(t.store)).rescued, 1);
+    assertEquals(await t.store.steps.remember(lease, { name: "a", record: done("1") }), undefined);
+    assertEquals(await t.store.steps.wait(lease, { name: "b", about: SLEEP, forMs: 1 }), undefined);
+    assertEquals(await t.store.steps.read(lease.jid), []);
+    const stranger = { ...lease, owner: "host:2:bbbbbbbbbbbb" };
+    assertEquals(await t.store.steps.remember(stranger, { name: "a", record: done("1") }), undefined);
+  },
+
+  "a rescued job has the steps that its worker wrote": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    await t.store.steps.remember(lease, { name: "a", record: done("1") });
+    await lapse(t);
+    await rescueFor(t.store);
+    const again = await leased(t.store, await register(t.store, "host:2:bbbbbbbbbbbb"));
+    assertEquals(getField(again.payload, "has_steps"), true);
+    assertEquals(await t.store.steps.read(again.jid), [{ name: "a", record: done("1") }]);
+  },
+
+  "the steps go when the job ends": async (open) => {
+    for (const kind of ["ack", "discard"] as const) {
+      await using t = await open();
+      const lease = await running(t);
+      await t.store.steps.remember(lease, { name: "a", record: done("1") });
+      await settle(t.store, lease, { kind });
+      assertEquals(await t.store.steps.read(lease.jid), []);
+    }
+  },
+
+  "the steps stay with a job that failed, and with a dead one, until it is deleted": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    await t.store.steps.remember(lease, { name: "a", record: done("1") });
+    const payload = job(1).payload.replace(/}$/, `,"has_steps":true}`);
+    await settle(t.store, lease, { kind: "retry", delayMs: 0, payload });
+    await t.store.jobs.promote(1);
+    const again = await leased(t.store, lease.owner);
+    assertEquals((await t.store.steps.read(again.jid)).length, 1);
+    await settle(t.store, again, { kind: "bury", payload });
+    assertEquals((await t.store.steps.read(again.jid)).length, 1);
+    const [dead] = await entries(t.store, { in: "dead" });
+    assertEquals(await t.store.admin.edit([dead!.ref], "delete"), 1);
+    assertEquals(await t.store.steps.read(again.jid), []);
+  },
+
+  "the steps of a dead job that is dropped for the limit go with it": async (open) => {
+    await using t = await open({ deadMaxJobs: 1 });
+    const lease = await running(t);
+    await t.store.steps.remember(lease, { name: "a", record: done("1") });
+    await settle(t.store, lease, { kind: "bury", payload: job(1).payload.replace(/}$/, `,"has_steps":true}`) });
+    await inDead(t.store, lease.owner, [job(2)]);
+    assertEquals(await numbersIn(t.store, { in: "dead" }), [2]);
+    assertEquals(await t.store.steps.read(lease.jid), []);
+  },
+
+  "sleep: waits for its whole time by the store's clock, and then is over": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const sleep = { name: "nap", about: SLEEP, forMs: HOUR_MS };
+    const first = await t.store.steps.wait(lease, sleep);
+    assertEquals(first!.leftMs, HOUR_MS);
+    assertAlmostEquals(readStep("nap", first!.record).until!, t.now() + HOUR_MS, SLACK_MS);
+    t.advance(HOUR_MS - 2 * SLACK_MS);
+    const { leftMs, record } = (await t.store.steps.wait(lease, sleep))!;
+    assertAlmostEquals(leftMs, 2 * SLACK_MS, SLACK_MS);
+    assertEquals(record, first!.record);
+    t.advance(2 * SLACK_MS);
+    const over = await t.store.steps.wait(lease, sleep);
+    assertEquals(over!.leftMs, 0);
+    const { state, kind, timedOut } = readStep("nap", over!.record);
+    assertEquals([state, kind, timedOut], ["done", "sleep", undefined]);
+  },
+
+  "signal: ends the wait with its data, and makes the job due": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    await t.store.steps.wait(lease, waitFor("order:1"));
+    await goToSleep(t.store, lease);
+    assertEquals((await t.store.jobs.promote(1)).moved, 0);
+    const data = `{"yes":12345678901234567890}`;
+    assertEquals(await t.store.steps.signal({ key: "order:1", data, ttlMs: HOUR_MS }), { reached: lease.jid });
+    assertEquals((await t.store.jobs.promote(1)).moved, 1);
+    const { name, record } = (await t.store.steps.read(lease.jid))[0]!;
+    assertEquals([name, readStep(name, record).state], ["approval", "done"]);
+    assertMatch(record, /"value":\{"yes":12345678901234567890\}\}$/);
+    const again = await leased(t.store, lease.owner);
+    assertEquals(await t.store.steps.wait(again, waitFor("order:1")), { record, leftMs: 0 });
+  },
+
+  "signal: between the wait and the sleep, the job doesn't go to sleep": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    await t.store.steps.wait(lease, waitFor("order:1"));
+    await t.store.steps.signal({ key: "order:1", data: "1", ttlMs: HOUR_MS });
+    await goToSleep(t.store, lease);
+    assertEquals((await t.store.jobs.promote(1)).moved, 1);
+    // Only this time.
+    await goToSleep(t.store, await leased(t.store, lease.owner));
+    assertEquals((await t.store.jobs.promote(1)).moved, 0);
+  },
+
+  "signal: with no job waiting, it is kept for the first that does": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    for (const data of ["1", "2"]) {
+      assertEquals(await t.store.steps.signal({ key: "order:1", data, ttlMs: HOUR_MS }), {});
+    }
+    const wait = await t.store.steps.wait(lease, waitFor("order:1"));
+    assertEquals([wait!.leftMs, readStep("", wait!.record).value], [0, 1]);
+    const other = await t.store.steps.wait(lease, { ...waitFor("order:1"), name: "second" });
+    assertEquals(readStep("", other!.record).value, 2);
+    const third = await t.store.steps.wait(lease, { ...waitFor("order:1"), name: "third" });
+    assertEquals(third!.leftMs, HOUR_MS);
+  },
+
+  "signal: one that is kept expires": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    await t.store.steps.signal({ key: "order:1", data: "1", ttlMs: 60_000 });
+    t.advance(60_000 + SLACK_MS);
+    assertEquals((await t.store.steps.wait(lease, waitFor("order:1")))!.leftMs, HOUR_MS);
+  },
+
+  "signal: reaches the oldest wait, each one once": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue([job(1), job(2)]);
+    const one = await leased(t.store, owner);
+    const two = await leased(t.store, owner);
+    await t.store.steps.wait(two, waitFor("k"));
+    await t.store.steps.wait(one, waitFor("k"));
+    const signal = { key: "k", data: "1", ttlMs: HOUR_MS };
+    assertEquals(await t.store.steps.signal(signal), { reached: jid(2) });
+    assertEquals(await t.store.steps.signal(signal), { reached: jid(1) });
+    assertEquals(await t.store.steps.signal(signal), {});
+  },
+
+  "signal: a wait of a job that has ended is passed over": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    await t.store.steps.wait(lease, waitFor("k"));
+    await settle(t.store, lease, { kind: "ack" });
+    assertEquals(await t.store.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), {});
+  },
+
+  "signal: a key keeps so many, and refuses the next": async (open) => {
+    await using t = await open();
+    const signal = { key: "k", data: "1", ttlMs: HOUR_MS };
+    await Promise.all(Array.from({ length: MAX_KEPT_SIGNALS }, () => t.store.steps.signal(signal)));
+    const error = await assertRejects(() => t.store.steps.signal(signal));
+    assertMatch((error as Error).message, /^Signal "k" not stored: 1000 signals are kept/);
+  },
+
+  "a wait whose time has passed has timed out, and no signal reaches it": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    await t.store.steps.wait(lease, waitFor("k", 60_000));
+    t.advance(60_000 + SLACK_MS);
+    const over = await t.store.steps.wait(lease, waitFor("k", 60_000));
+    const { state, timedOut, value } = readStep("", over!.record);
+    assertEquals([state, timedOut, value], ["done", true, undefined]);
+    assertEquals(await t.store.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), {});
+  },
+
+  "child: is enqueued with the wait, once, and its end ends the wait": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const child = job(2, { queue: "other" });
+    const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS, child };
+    await t.store.steps.wait(lease, wait);
+    await t.store.steps.wait(lease, wait);
+    await goToSleep(t.store, lease);
+    const leases = await takeUpTo(t.store, lease.owner, 10, ["other"]);
+    assertEquals(leases.length, 1);
+    assert(getField(leases[0]!.payload, "enqueued_at") !== undefined);
+    const parent = { jid: lease.jid, step: "child", state: "done", outcome: `"value":[7]` } as const;
+    await t.store.jobs.settle(lease.owner, [{ kind: "ack", token: leases[0]!.token, parent }]);
+    assertEquals((await t.store.jobs.promote(1)).moved, 1);
+    const { record } = (await t.store.steps.read(lease.jid))[0]!;
+    const { state, child: childJid, value } = readStep("", record);
+    assertEquals([state, childJid, value], ["done", jid(2), [7]]);
+  },
+
+  "child: one for later waits in scheduled": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS };
+    await t.store.steps.wait(lease, { ...wait, child: job(2, { delayMs: HOUR_MS }) });
+    assertEquals(await numbersIn(t.store, { in: "scheduled" }), [2]);
+  },
+
+  "child: an outcome that comes too late ends no wait": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS };
+    await t.store.steps.wait(lease, { ...wait, child: job(2) });
+    const parent = { jid: lease.jid, step: "child", state: "done", outcome: `"value":1` } as const;
+    assertEquals(
+      (await t.store.jobs.settle(lease.owner, [{ kind: "ack", token: "99.gone:default", parent }])).lost.length,
+      1,
+    );
+    assertEquals(readStep("", (await t.store.steps.read(lease.jid))[0]!.record).state, "waiting");
+  },
+
+  "clear: deletes one step, or all, and they can be written again": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    for (const name of ["a", "b", "c"]) await t.store.steps.remember(lease, { name, record: done("1") });
+    assertEquals(await t.store.steps.clear(lease.jid, "b"), 1);
+    assertEquals((await t.store.steps.read(lease.jid)).map(({ name }) => name).sort(), ["a", "c"]);
+    assertEquals(await t.store.steps.clear(lease.jid), 2);
+    assertEquals(await t.store.steps.clear(lease.jid), 0);
+    assertEquals(await t.store.steps.remember(lease, { name: "a", record: done("2") }), done("2"));
+  },
+
+  "wake: ends a sleep and makes the job due": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const sleep = { name: "nap", about: SLEEP, forMs: HOUR_MS };
+    await t.store.steps.wait(lease, sleep);
+    await goToSleep(t.store, lease);
+    assertEquals(await t.store.steps.wake(lease.jid), 1);
+    assertEquals((await t.store.jobs.promote(1)).moved, 1);
+    assertEquals((await t.store.steps.wait(await leased(t.store, lease.owner), sleep))!.leftMs, 0);
+    assertEquals(await t.store.steps.wake(lease.jid), 0);
+  },
+};
