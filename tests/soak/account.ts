@@ -6,8 +6,8 @@
  *
  * @module
  */
-import { NARROW } from "./kinds.ts";
-import type { Incident, Outage, Push, Run } from "./records.ts";
+import { NARROW, UNIQUE_FOR_MINUTES } from "./kinds.ts";
+import type { Incident, Jump, Outage, Push, Run } from "./records.ts";
 
 /** What the account is made of. */
 export interface Evidence {
@@ -15,6 +15,7 @@ export interface Evidence {
   readonly pushes: readonly Push[];
   readonly incidents: readonly Incident[];
   readonly outages: readonly Outage[];
+  readonly jumps: readonly Jump[];
   /** The jids that are in the store at the end: in `dead`, and anywhere else. */
   readonly dead: readonly string[];
   readonly left: readonly string[];
@@ -67,10 +68,14 @@ export interface Account {
 
 /** An outcome is stored this soon after the end of its run, unless its worker, or the store, is disturbed. */
 const SETTLE_MS = 3_000;
+const UNIQUE_FOR_MS = UNIQUE_FOR_MINUTES * 60_000;
 /** `uptime.ts` counts in steps of 10 ms. */
 const STEP_MS = 20;
 /** A heartbeat that was due just before a freeze may be missing. */
 const BEAT_SLACK_MS = 600;
+
+/** A worker notices within this time that the supervisor that started it was killed, and then stops. */
+const NOTICED_MS = 2_000;
 
 const ENDS_DEAD = new Set(["Doomed", "Poison"]);
 
@@ -121,7 +126,7 @@ export function account(evidence: Evidence): Account {
       const all = byJid.get(jid) ?? [];
       return !ENDS_DEAD.has(all[0]?.class ?? "") && all.filter((run) => hits.of(run)).length < evidence.maxRescues;
     }).map((jid) => ({ jid, what: describe(byJid.get(jid)) })),
-    notUnique: notUnique(stored, refused, byJid, isLeft),
+    notUnique: notUnique(stored, refused, byJid, isLeft, evidence.jumps),
     overLimit: overLimit(runs.filter((run) => run.queue === "narrow" && run.end !== undefined && !hits.of(run))),
     ...cronOf(runs),
   };
@@ -157,10 +162,12 @@ class Hits {
     return [...this.#byPid.get(pid) ?? [], ...this.#byPid.get(ppid) ?? []];
   }
 
-  #isHit(run: Run, { effect, from, to }: Incident): boolean {
+  #isHit(run: Run, { effect, pid, from, to }: Incident): boolean {
     const { shutdownTimeoutMs, heartbeatTimeoutMs } = this.#evidence;
     const { start, end = Infinity, why } = run;
-    if (effect === "gone") return start <= from + STEP_MS && from <= this.#settledBy(run, SETTLE_MS);
+    if (effect === "gone") {
+      return start <= from + (pid === run.ppid ? NOTICED_MS : STEP_MS) && from <= this.#settledBy(run, SETTLE_MS);
+    }
     if (effect === "away") {
       // What it started after it was offline, it should have asked for first.
       const isStartedInTime = start < Math.min(to, from + heartbeatTimeoutMs + STEP_MS);
@@ -215,13 +222,18 @@ function notUnique(
   refused: readonly Push[],
   byJid: ReadonlyMap<string, readonly Run[]>,
   isLeft: ReadonlySet<string>,
+  jumps: readonly Jump[],
 ): Finding[] {
+  const storeMs = (from: number, to: number) =>
+    jumps.filter(({ t }) => from <= t && t <= to).reduce((sum, { ms }) => sum + ms, to - from);
   const findings = refused.filter(({ jid }) => byJid.has(jid) || isLeft.has(jid))
     .map(({ jid }) => ({ jid, what: `refused, and ${describe(byJid.get(jid))}` }));
   for (const same of Map.groupBy(stored.filter(({ key }) => key), ({ key }) => key).values()) {
     for (const [i, push] of same.entries()) {
       // The job of an earlier push that had not even started when this one was answered held the lock.
-      const holder = same.slice(0, i).find(({ jid, t }) => t < push.from && (byJid.get(jid)?.[0]?.start ?? 0) > push.t);
+      const holder = same.slice(0, i).find(({ jid, from, t }) =>
+        t < push.from && (byJid.get(jid)?.[0]?.start ?? 0) > push.t && storeMs(from, push.t) < UNIQUE_FOR_MS
+      );
       if (holder) findings.push({ jid: push.jid, what: `stored while ${holder.jid} held the lock` });
     }
   }

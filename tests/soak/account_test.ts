@@ -7,11 +7,12 @@ import { assertEquals } from "@std/assert";
 import { type Account, account, type Evidence } from "./account.ts";
 import { plan } from "./plan.ts";
 import { processDisturbances } from "./disturb_processes.ts";
+import { failuresOf } from "./failures.ts";
 import { Random } from "./random.ts";
 import type { Incident, Push, Run } from "./records.ts";
 
 const EMPTY: Evidence = {
-  ...{ runs: [], pushes: [], incidents: [], outages: [], dead: [], left: [] },
+  ...{ runs: [], pushes: [], incidents: [], outages: [], jumps: [], dead: [], left: [] },
   ...{ heartbeatTimeoutMs: 3_000, shutdownTimeoutMs: 2_000, maxRescues: 3 },
 };
 
@@ -120,6 +121,30 @@ Deno.test("soak account: a refused job that ran, and one stored while another he
   const runs = [run(), run({ jid: "b", run: "s" })];
   assertEquals(found({ pushes, runs }), { notUnique: 1 });
   assertEquals(found({ pushes, runs: [run({ start: 9_100 }), runs[1]!] }), {});
+  const jump = { t: 9_300, ms: 599_000 };
+  assertEquals(found({ pushes, runs, jumps: [jump] }), { notUnique: 1 });
+  assertEquals(
+    found({ pushes, runs, jumps: [{ ...jump, ms: 600_000 }] }),
+    {},
+    "by the store's clock the lock has expired",
+  );
+});
+
+Deno.test("soak account: a worker whose supervisor was killed may start a job before it notices", () => {
+  const killed = incident("gone", 9_000, 9_000, { pid: 100 });
+  const locked = { kind: "file locked", from: 9_500, to: 14_000 };
+  assertEquals(found({ runs: [run(), second], incidents: [killed], outages: [locked] }), { gone: 1 });
+  assertEquals(found({ runs: [run({ start: 11_100, end: 11_200 }), second], incidents: [killed], outages: [locked] }), {
+    unexplained: 1,
+  });
+});
+
+Deno.test("soak failures: a start that loses a child at once is none, a later end is", () => {
+  const ending = { name: "worker-1", pid: 1, t: 50_000, ranMs: 900, how: "code 137", asked: false };
+  const evidence = { runs: [], outages: [], incidents: [incident("gone", 49_900, 49_900, { pid: 2, parent: 1 })] };
+  assertEquals(failuresOf([ending], evidence), []);
+  assertEquals(failuresOf([{ ...ending, ranMs: 45_000 }], evidence).length, 1);
+  assertEquals(failuresOf([ending], { ...evidence, incidents: [] }).length, 1);
 });
 
 Deno.test("soak account: a job that was cancelled before it ran does not run, and is not lost", () => {

@@ -31,7 +31,9 @@ export function processDisturbances(heartbeatTimeoutMs: number): Disturbance[] {
       weight: 2,
       hits: "worker",
       forMs: [0, 2_000],
-      run: ({ target, forMs }) => target.program.stop(forMs),
+      run: async (scene) => {
+        if (await listens(scene)) await scene.target.program.stop(scene.forMs);
+      },
     },
     { name: "reload a worker", weight: 1, hits: "worker", forMs: [0, 0], run: reload },
     { name: "freeze past the timeout", weight: 3, hits: "worker", forMs: pastTimeout, run: freeze },
@@ -54,7 +56,7 @@ function killChild({ target, random, incidents }: Scene): Promise<void> {
   const children = childrenOf(target.program.pid);
   const child = children[random.between(0, children.length - 1)];
   if (child !== undefined) {
-    incidents.gone("killed", child);
+    incidents.gone("killed", child, target.program.pid);
     signal(child, "SIGKILL");
   }
   return Promise.resolve();
@@ -73,7 +75,9 @@ async function freeze({ target, random, incidents, forMs }: Scene): Promise<void
 }
 
 /** HUP: of several processes each is stopped, and replaced, one after the other. */
-async function reload({ target, incidents }: Scene): Promise<void> {
+async function reload(scene: Scene): Promise<void> {
+  if (!await listens(scene)) return;
+  const { target, incidents } = scene;
   const { pid } = target.program;
   const replaced = target.kind === "several" ? childrenOf(pid) : [];
   const isGone = (child: number) => !childrenOf(pid).includes(child);
@@ -88,6 +92,12 @@ async function reload({ target, incidents }: Scene): Promise<void> {
         ).catch(() => {}))
     ),
   );
+}
+
+/** Whether the worker, or one that it supervises, is registered: before that, TERM and HUP just end the process. */
+async function listens({ target, store }: Scene): Promise<boolean> {
+  const pids = [target.program.pid, ...childrenOf(target.program.pid)];
+  return (await insist(() => store.workers.list())).some(({ pid }) => pids.includes(pid));
 }
 
 async function quiet({ target, forMs }: Scene): Promise<void> {

@@ -67,7 +67,10 @@ export function redisDisturbances({ redis, clock, incidents, heartbeatTimeoutMs 
     }),
     kind("forget the scripts of Redis", 2, [0, 0], () => cli("SCRIPT", "FLUSH")),
     ...(clock === undefined ? [] : [
-      kind("jump of Redis's clock", 1, [0, 0], () => Promise.resolve(clock.jump(JUMP_S))),
+      kind("jump of Redis's clock", 1, [0, 0], () => {
+        incidents.jumped(JUMP_S);
+        return Promise.resolve(clock.jump(JUMP_S));
+      }),
     ]),
   ];
 }

@@ -49,7 +49,10 @@ export function sqliteDisturbances({ file, disk, clock, incidents, heartbeatTime
         })),
     ]),
     ...(clock === undefined ? [] : [
-      kind("jump of the clock", 1, [0, 0], () => Promise.resolve(clock.jump(JUMP_S))),
+      kind("jump of the clock", 1, [0, 0], () => {
+        incidents.jumped(JUMP_S);
+        return Promise.resolve(clock.jump(JUMP_S));
+      }),
     ]),
   ];
 }

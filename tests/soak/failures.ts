@@ -17,16 +17,16 @@ interface Evidence {
 const STARTING_MS = 40_000;
 
 /**
- * Returns the ends that are failures, each as a line. A worker may be killed by a poisonous job; a start, or a stop, may
- * fail while the store is down or the line to it is cut.
+ * Returns the ends that are failures, each as a line. A worker may be killed by a poisonous job. A start fails with its
+ * first child. A start, or a stop, may fail while the store is down or the line to it is cut.
  */
 export function failuresOf(endings: readonly Ending[], { runs, outages, incidents }: Evidence): string[] {
-  const poisoned = new Set(
-    runs.filter(({ class: name, end }) => name === "Poison" && end === undefined).map(({ pid }) => pid),
-  );
+  const poison = runs.filter(({ class: name, end }) => name === "Poison" && end === undefined);
+  const poisoned = new Set(poison.map(({ pid }) => pid));
+  const lostChild = new Set([...poison.map(({ ppid }) => ppid), ...incidents.map(({ parent }) => parent)]);
   const away = incidents.filter(({ effect }) => effect === "away");
   return endings.filter(({ pid, t, ranMs, asked }) => {
-    if (poisoned.has(pid)) return false;
+    if (poisoned.has(pid) || !asked && ranMs < STARTING_MS && lostChild.has(pid)) return false;
     const from = t - (asked ? STARTING_MS : Math.min(ranMs, STARTING_MS));
     const isStoreDown = [...outages, ...away.filter((one) => one.pid === pid)].some((one) =>
       one.from < t && one.to > from

@@ -3,13 +3,14 @@
  *
  * @module
  */
-import type { Incident, Outage } from "./records.ts";
+import type { Incident, Jump, Outage } from "./records.ts";
 import { uptime } from "./uptime.ts";
 
 /** Collects incidents and outages. */
 export class Incidents {
   readonly incidents: Incident[] = [];
   readonly outages: Outage[] = [];
+  readonly jumps: Jump[] = [];
   /** How often each kind of disturbance took place. */
   readonly counts: Record<string, number> = {};
   readonly #log: (line: string) => void;
@@ -26,9 +27,14 @@ export class Incidents {
   }
 
   /** The process ends at this moment. */
-  gone(kind: string, pid: number): void {
+  gone(kind: string, pid: number, parent?: number): void {
     const now = uptime();
-    this.incidents.push({ kind, pid, from: now, to: now, effect: "gone" });
+    this.incidents.push({ kind, pid, from: now, to: now, effect: "gone", ...(parent !== undefined && { parent }) });
+  }
+
+  /** The store's clock moves forward at this moment. */
+  jumped(seconds: number): void {
+    this.jumps.push({ t: uptime(), ms: seconds * 1_000 });
   }
 
   /** Notes what happens to a process while `during` runs. */

@@ -12,6 +12,8 @@ export const QUEUES = ["cron", "narrow", "rated", "default", "bulk"] as const;
 /** How many jobs of queue `narrow` may run at the same time. */
 export const NARROW = 3;
 
+/** How long a unique job holds its lock unless it ends before, by the store's clock. */
+export const UNIQUE_FOR_MINUTES = 10;
 /** Unique jobs share this many keys: few enough that a push often meets the holder of its lock. */
 const UNIQUE_KEYS = 4;
 
@@ -40,7 +42,14 @@ export const KINDS: readonly Kind[] = [
   },
   { weight: 5, make: (random) => ({ class: "Nap", args: [random.between(10, 200)], queue: "narrow" }) },
   { weight: 4, make: () => ({ class: "Quick", args: [], queue: "rated" }) },
-  { weight: 8, make: (random) => ({ class: "Nap", args: [100, random.between(1, UNIQUE_KEYS)], unique_for: "10m" }) },
+  {
+    weight: 8,
+    make: (random) => ({
+      class: "Nap",
+      args: [100, random.between(1, UNIQUE_KEYS)],
+      unique_for: `${UNIQUE_FOR_MINUTES}m`,
+    }),
+  },
 ];
 
 /** Returns a text as large as what payloads carry: mostly small, at times hundreds of kilobytes. */

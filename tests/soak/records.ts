@@ -50,6 +50,8 @@ export interface Incident {
   readonly kind: string;
   /** Also those count that it has started. */
   readonly pid: number;
+  /** The process that had started it, if the incident hit only this child of it. */
+  readonly parent?: number;
   readonly from: number;
   readonly to: number;
   /** `gone`: ended at `to` without warning. `stopping`: asked to stop at `from`. `away`: frozen or cut off meanwhile. */
@@ -61,6 +63,12 @@ export interface Outage {
   readonly kind: string;
   readonly from: number;
   readonly to: number;
+}
+
+/** A jump of the store's clock. */
+export interface Jump {
+  readonly t: number;
+  readonly ms: number;
 }
 
 /** Reads the lines of JSON files. A last line that a full disk or a kill cut short is left out. */

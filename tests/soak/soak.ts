@@ -118,7 +118,7 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
   await cast.stopWorkers();
   const runs = runsOf(readLines<JournalLine>([`${folder}/journal`]));
   const pushes = readLines<Push>(Array.from({ length: PUSHERS + 1 }, (_, i) => `${folder}/ledger-${i}`));
-  const evidence = { runs, pushes, incidents: incidents.incidents, outages: incidents.outages };
+  const evidence = { runs, pushes, incidents: incidents.incidents, outages: incidents.outages, jumps: incidents.jumps };
   const all = { ...evidence, ...places, ...LIMITS, heartbeatTimeoutMs };
   await Deno.writeTextFile(`${folder}/evidence.json`, JSON.stringify(all));
   return {
