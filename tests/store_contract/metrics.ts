@@ -40,10 +40,11 @@ export const measures: Cases = {
     await other.metrics.record([measurement("Hard", [19.9, 20]), measurement("Never", [], 2)]);
     for (const window of ALL) {
       const [first, second, third, ...more] = await other.metrics.read(window);
-      const { series, histogram, ...sums } = first!;
+      const { series, failedSeries, histogram, ...sums } = first!;
       assertEquals(sums, { class: "Hard", processed: 6, failed: 1, workedMs: 400_070 });
       assertEquals(histogram.flatMap((count, i) => count > 0 ? [[i, count]] : []), [[0, 2], [1, 2], [25, 1]]);
       assertEquals([series.length, series.reduce((a, b) => a + b)], [WINDOWS[window].steps, 6]);
+      assertEquals([failedSeries.length, failedSeries.reduce((a, b) => a + b)], [WINDOWS[window].steps, 1]);
       assertEquals([second!.class, second!.failed, second!.processed, second!.workedMs], ["Never", 2, 2, 0]);
       assertEquals([third!.class, third!.processed, third!.histogram[5]], [odd, 1, 1]);
       assertEquals(more, []);
@@ -87,13 +88,15 @@ export const measures: Cases = {
       const all = await Promise.all(ALL.map(async (window) => (await t.store.metrics.read(window))[0]?.processed ?? 0));
       return all.join(" ");
     };
-    assertEquals(await seen(), "3 3 3");
+    assertEquals(await seen(), "3 3 3 3");
     t.advance(HOUR_MS);
-    assertEquals(await seen(), "0 3 3");
+    assertEquals(await seen(), "0 3 3 3");
     t.advance(8 * HOUR_MS);
-    assertEquals(await seen(), "0 0 3");
+    assertEquals(await seen(), "0 0 3 3");
+    t.advance(24 * HOUR_MS);
+    assertEquals(await seen(), "0 0 0 3");
     t.advance(72 * HOUR_MS);
-    assertEquals(await seen(), "0 0 0");
+    assertEquals(await seen(), "0 0 0 0");
   },
 
   "a histogram's number has no end": async (open) => {

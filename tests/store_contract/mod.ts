@@ -22,6 +22,7 @@ import { offline } from "./offline.ts";
 import { pages } from "./pages.ts";
 import { pause } from "./pause.ts";
 import { processes } from "./workers.ts";
+import { queueSamples } from "./queue_samples.ts";
 import { promote } from "./promote.ts";
 import { rescue } from "./rescue.ts";
 import { results } from "./results.ts";
@@ -57,6 +58,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   results,
   classes,
   measures,
+  "queue samples": queueSamples,
   steps,
   health,
   "exactly once": exactlyOnce,

@@ -32,6 +32,7 @@ export interface Steps {
 export const WINDOWS = {
   "1h": { ...FINE, steps: 60 },
   "8h": { ...COARSE, steps: 48 },
+  "24h": { ...COARSE, steps: 144 },
   "72h": { ...COARSE, steps: 432 },
 } as const;
 
@@ -56,6 +57,8 @@ export interface ClassMetrics {
 export interface ClassMetricsSeries extends ClassMetrics {
   /** How many were performed in each step, the earliest first. */
   readonly series: readonly number[];
+  /** How many of these failed in each step. */
+  readonly failedSeries: readonly number[];
 }
 
 /** Keeps sums of what was performed. */
@@ -90,6 +93,7 @@ export class MeasuredSums {
     workedMs: number;
     histogram: number[];
     series: number[];
+    failedSeries: number[];
   }>();
 
   /**
@@ -108,12 +112,16 @@ export class MeasuredSums {
     workedMs: number;
     readonly histogram: number[];
     readonly series: number[];
+    readonly failedSeries: number[];
   } {
     let sums = this.#classes.get(name);
     if (sums === undefined) {
       const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
-      const series = new Array(this.#steps).fill(0);
-      this.#classes.set(name, sums = { class: name, processed: 0, failed: 0, workedMs: 0, histogram, series });
+      const [series, failedSeries] = [new Array(this.#steps).fill(0), new Array(this.#steps).fill(0)];
+      this.#classes.set(
+        name,
+        sums = { class: name, processed: 0, failed: 0, workedMs: 0, histogram, series, failedSeries },
+      );
     }
     return sums;
   }

@@ -83,8 +83,10 @@ async function read(context: Context, window: MetricsWindow): Promise<ClassMetri
 }
 
 function addCount(sums: MeasuredSums, name: string, what: string, count: number, step: number): void {
-  if (what === "f") sums.of(name).failed += count;
-  else if (what === "ms") sums.of(name).workedMs += count;
+  if (what === "f") {
+    sums.of(name).failed += count;
+    sums.of(name).failedSeries[step]! += count;
+  } else if (what === "ms") sums.of(name).workedMs += count;
   else if (what === "p") {
     sums.of(name).processed += count;
     sums.of(name).series[step]! += count;

@@ -14,6 +14,7 @@ import { jobsPart } from "./jobs.ts";
 import { LeaseCache } from "./lease_cache.ts";
 import { metricsPart } from "./metrics.ts";
 import { migrationPart } from "./migration.ts";
+import { queueSamplesPart } from "./queue_samples.ts";
 import { Results } from "./results.ts";
 import { stepsPart } from "./steps.ts";
 import { WakeChannel } from "./wait/wake_channel.ts";
@@ -40,6 +41,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     steps: stepsPart(context),
     results,
     metrics: metricsPart(context),
+    queueSamples: queueSamplesPart(context),
     classes: classesPart(context),
     admin: adminPart(context),
     audit: auditPart(context),

@@ -25,9 +25,9 @@ const ADD = `INSERT INTO measure (step, at, class, ${SUMS.join(", ")})
   VALUES (?, ?, ?, ${SUMS.map(() => "?").join(", ")})
   ON CONFLICT DO UPDATE SET ${SUMS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`;
 
-/** A row per class: the sums, and how many were performed in which step: `at processed at processed …`. */
+/** A row per class: the sums, and how many were performed and failed in which step: `at processed failed at …`. */
 const READ = `SELECT class, ${SUMS.map((name) => `sum(${name}) AS ${name}`).join(", ")},
-  group_concat(at || ' ' || processed, ' ') AS series
+  group_concat(at || ' ' || processed || ' ' || failed, ' ') AS series
   FROM measure WHERE step = ? AND at >= ? AND at <= ? GROUP BY class`;
 
 /** The step in which the row stands that is so many further. */
@@ -89,8 +89,10 @@ export class Measures implements MetricsStore {
       one.workedMs += Number(row.worked);
       COUNTS.forEach((name, i) => one.histogram[i]! += Number(row[name]));
       const series = String(row.series).split(" ");
-      for (let i = 0; i < series.length; i += 2) {
-        one.series[(Number(series[i]) - first) / stepMs]! += Number(series[i + 1]);
+      for (let i = 0; i < series.length; i += 3) {
+        const step = (Number(series[i]) - first) / stepMs;
+        one.series[step]! += Number(series[i + 1]);
+        one.failedSeries[step]! += Number(series[i + 2]);
       }
     }
     return until;

@@ -20,6 +20,7 @@ import { Measures } from "./metrics.ts";
 import { Migration } from "./migration.ts";
 import { Pages } from "./pages.ts";
 import { Promotion } from "./promote.ts";
+import { queueSamplesPart } from "./queue_samples.ts";
 import { Rescue } from "./rescue.ts";
 import { Results } from "./results.ts";
 import { Sets } from "./sets.ts";
@@ -100,6 +101,7 @@ export function sqliteStore(url: string, context: Context): Store {
       keep: (record, ref) => results.keep(record, () => ref === undefined || editor.delete(ref)),
     },
     metrics: new Measures(context),
+    queueSamples: queueSamplesPart(context),
     classes: classesPart(context),
     admin: {
       stats: () => read(() => counts.stats()),

@@ -63,7 +63,7 @@ export function ClassesPage({ view, measured, recent, classes }: {
   );
 }
 
-const WORDS = { "1h": "hour", "8h": "8 hours", "72h": "72 hours" } as const;
+const WORDS = { "1h": "hour", "8h": "8 hours", "24h": "24 hours", "72h": "72 hours" } as const;
 
 function MeasuresTable({ view, measured }: { readonly view: View; readonly measured: MeasuredClasses }) {
   const { stepMs, steps } = WINDOWS[measured.window];

@@ -27,10 +27,10 @@ Deno.test("a quantile lies between the bounds where it was counted; beyond the l
 });
 
 Deno.test("the mean is of those that did not fail; where all failed there is none", () => {
-  const sums = { failed: 2, workedMs: 300, histogram: histogramOf(100, 200), series: [4] };
+  const sums = { failed: 2, workedMs: 300, histogram: histogramOf(100, 200), series: [4], failedSeries: [2] };
   const { classes: [some, none], more } = measuredClasses("1h", [
     { ...sums, class: "Some", processed: 4 },
-    { class: "None", processed: 2, failed: 2, workedMs: 0, histogram: histogramOf(), series: [2] },
+    { class: "None", processed: 2, failed: 2, workedMs: 0, histogram: histogramOf(), series: [2], failedSeries: [2] },
   ]);
   assertEquals([some!.meanMs, none!.meanMs, none!.p50Ms, more], [150, undefined, undefined, 0]);
 });
@@ -45,6 +45,7 @@ Deno.test("an estimate contradicts neither the sum nor the count", () => {
       workedMs,
       histogram: histogramOf(...runs),
       series: [],
+      failedSeries: [],
     };
     const { meanMs, p50Ms, p95Ms, p99Ms } = measuredClasses("1h", [one]).classes[0]!;
     return [meanMs, p50Ms, p95Ms, p99Ms];

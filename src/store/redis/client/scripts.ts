@@ -47,6 +47,7 @@ import records from "../lua/records.lua" with { type: "text" };
 import releaseName from "../lua/release_name.lua" with { type: "text" };
 import reply from "../lua/reply.lua" with { type: "text" };
 import rescue from "../lua/rescue.lua" with { type: "text" };
+import sampleQueues from "../lua/sample_queues.lua" with { type: "text" };
 import send from "../lua/send.lua" with { type: "text" };
 import settle from "../lua/settle.lua" with { type: "text" };
 import stats from "../lua/stats.lua" with { type: "text" };
@@ -109,6 +110,7 @@ export const SCRIPTS = {
   releaseName: script(releaseName),
   reply: script(reply),
   rescue: script(rescue, offline),
+  sampleQueues: script(sampleQueues),
   send: script(send),
   settle: script(settle, steps + stepAsleep + add + trimDead + count + endLive + keepRecord),
   signal: script(signal, steps),

@@ -1,0 +1,62 @@
+/**
+ * Samples of queues: how deep they were, and how long their oldest jobs had waited.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { MAX_SAMPLED_QUEUES, SAMPLE_WINDOWS, type SampleWindow } from "../../src/store/admin/queue_samples.ts";
+import type { Cases } from "./harness.ts";
+import { HOUR_MS } from "./jobs.ts";
+
+const WINDOWS = Object.keys(SAMPLE_WINDOWS) as SampleWindow[];
+
+export const queueSamples: Cases = {
+  "a step keeps the largest values of all recorders; a step without a sample has none": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    for (const window of WINDOWS) assertEquals(await t.store.queueSamples.read(window), []);
+    await t.store.queueSamples.record([]);
+    await t.store.queueSamples.record([{ queue: "mail|é", size: 7, latencyMs: 1_500.4 }, {
+      queue: "low",
+      size: 0,
+      latencyMs: 0,
+    }]);
+    await other.queueSamples.record([{ queue: "mail|é", size: 3, latencyMs: 9_000 }]);
+    for (const window of WINDOWS) {
+      const [low, mail, ...more] = await t.store.queueSamples.read(window);
+      assertEquals([low!.queue, mail!.queue, more.length], ["low", "mail|é", 0]);
+      assertEquals([mail!.sizes.length, mail!.latenciesMs.length], Array(2).fill(SAMPLE_WINDOWS[window].steps));
+      const known = mail!.sizes.findIndex((size) => size !== undefined);
+      assertEquals([mail!.sizes[known], mail!.latenciesMs[known], low!.sizes[known]], [7, 9_000, 0]);
+      assertEquals(mail!.sizes.filter((size) => size !== undefined).length, 1);
+    }
+  },
+
+  "a sample leaves each window in turn": async (open) => {
+    await using t = await open();
+    await t.store.queueSamples.record([{ queue: "mail", size: 7, latencyMs: 1 }]);
+    const seen = async () => {
+      const all = await Promise.all(WINDOWS.map((window) => t.store.queueSamples.read(window)));
+      return WINDOWS.filter((_, i) => all[i]!.length > 0).join(" ");
+    };
+    t.advance(HOUR_MS / 2);
+    assertEquals(await seen(), "1h 24h 7d 30d");
+    t.advance(2 * HOUR_MS);
+    assertEquals(await seen(), "24h 7d 30d");
+    t.advance(25 * HOUR_MS);
+    assertEquals(await seen(), "7d 30d");
+    t.advance(7 * 24 * HOUR_MS);
+    assertEquals(await seen(), "30d");
+    await t.store.queueSamples.record([{ queue: "mail", size: 1, latencyMs: 1 }]);
+    assertEquals((await t.store.queueSamples.read("30d"))[0]!.sizes.filter((size) => size !== undefined), [7, 1]);
+  },
+
+  "of many queues those with the most jobs are kept": async (open) => {
+    await using t = await open();
+    await t.store.queueSamples.record(
+      Array.from({ length: MAX_SAMPLED_QUEUES + 20 }, (_, i) => ({ queue: `q${i}`, size: i, latencyMs: 0 })),
+    );
+    const kept = await t.store.queueSamples.read("1h");
+    assertEquals([kept.length, kept.some(({ queue }) => queue === "q19")], [MAX_SAMPLED_QUEUES, false]);
+  },
+};
