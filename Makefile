@@ -16,7 +16,7 @@ help: ## List the targets
 deno: ## Get the toolchain, and say which it is
 	@$(DENO) --version && echo "$$deno"
 
-demo: ## Watch a few dozen jobs go through; ends by itself
+demo: ## Watch a worker, its dashboard and live jobs; ends by itself
 	@$(DENO) task --quiet demo
 
 run: deno ## Keep a processor running, for `./jobs push` from another terminal (ARGS=... for more)

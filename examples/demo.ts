@@ -1,59 +1,168 @@
 /**
- * `make demo`: a real server on a store in a temporary folder, a few dozen jobs of several kinds pushed from here, and
- * what became of them.
+ * `make demo`: a worker with its dashboard on a temporary store, and jobs of several kinds pushed over HTTP. On a terminal it
+ * redraws its progress and shows live traffic for a minute. Elsewhere it prints plain lines and ends within 20 seconds.
+ * Exits with 1 unless every job ended as it should.
  */
-import { Client } from "../src/client/client.ts";
-import { openStore } from "../src/store/open.ts";
-import type { Store } from "../src/store/admin/store.ts";
 
-const say = (text: string) => console.log(`\x1b[1m${text}\x1b[0m`);
+/** How long new jobs are pushed. */
+const TRAFFIC_MS = Deno.stdout.isTerminal() ? 60_000 : 8_000;
+const TICK_MS = 250;
+/** Prints a plain line at most this often. */
+const LINE_MS = 2_000;
+const CONCURRENCY = 5;
+/** Gives up when jobs don't end for this long after the last push. */
+const PATIENCE_MS = 60_000;
+
+/** The counts of `GET /api/v1/stats`. */
+interface Stats {
+  readonly running: number;
+  readonly queued: number;
+  readonly scheduled: number;
+  readonly retrying: number;
+  readonly dead: number;
+  readonly processed: number;
+  readonly failed: number;
+}
+
 const folder = await Deno.makeTempDir({ prefix: "jobs-demo-" });
-const url = `sqlite:${folder}/demo.db`;
+const port = freePort();
+const url = `http://127.0.0.1:${port}`;
+const log = `${folder}/worker.log`;
+const isTerminal = Deno.stdout.isTerminal();
+const interrupted = Promise.withResolvers<void>();
+let isInterrupted = false;
+Deno.addSignalListener("SIGINT", () => {
+  isInterrupted = true;
+  interrupted.resolve();
+});
 
-say("Starting: jobs run examples/handlers.js -c 5");
-const server = new Deno.Command(Deno.execPath(), {
-  args: ["run", "-A", "--no-prompt", "main.ts", "run", "examples/handlers.js", "-c", "5", "--store", url],
-  env: { JOBS_LOG_FORMAT: "pretty" },
+const handlers = "examples/handlers.js";
+const store = `sqlite:${folder}/demo.db`;
+console.log(`Starting: jobs run ${handlers} --concurrency ${CONCURRENCY} --web ${port}`);
+const worker = new Deno.Command(Deno.execPath(), {
+  args: ["run", "-A", "--no-prompt", "main.ts", "run", handlers, "-c", `${CONCURRENCY}`, "--web", `${port}`],
+  env: { JOBS_STORE: store, JOBS_LOG_FILE: log, JOBS_LOG_FORMAT: "pretty" },
   stdin: "null",
+  detached: true, // Ctrl-C ends this program, which then stops the worker
 }).spawn();
 
-let failed = false;
+let isComplete = false;
 try {
-  await using store = await openStore(url);
-  await until(store, async () => (await store.workers.list()).length === 1);
-
-  say("Pushing: 30 quick, 5 slow, 2 that fail twice, 3 for later, 1 invoice, 1 that dies");
-  const client = new Client({ store });
-  await client.pushBulk({ class: "Greet", args: Array.from({ length: 30 }, (_, i) => [`guest ${i + 1}`]) });
-  for (let i = 1; i <= 5; i++) await client.push({ class: "Resize", args: [`photo-${i}.png`, 1], queue: "images" });
-  await client.push({ class: "Flaky", args: ["https://example.org/a"] });
-  await client.push({ class: "Flaky", args: ["https://example.org/b"] });
-  for (let i = 1; i <= 3; i++) await client.push({ class: "Greet", args: [`latecomer ${i}`], in: `${i}s` });
-  await client.push({ class: "Billing::InvoiceJob", args: [{ customer: "ACME", cents: 129_900 }] });
-  await client.push({ class: "Doomed", args: [], retry: 0 });
-
-  await until(store, async () => {
-    const { enqueued, scheduled, retry, leased } = await store.admin.stats();
-    return enqueued + scheduled + retry + leased === 0;
-  });
-  const { processed, failed: failures, dead } = await store.admin.stats();
-  // 42 jobs; each Flaky takes three tries.
-  say(`Done: ${processed} tries, ${failures} failures, ${dead} dead job; nothing lost`);
-  failed = processed !== 46 || failures !== 5 || dead !== 1;
+  await ready();
+  console.log(`Dashboard: ${url}/`);
+  isComplete = await show();
 } finally {
-  say("Stopping the server (TERM)");
-  server.kill("SIGTERM");
-  failed = !(await server.status).success || failed;
+  worker.kill("SIGTERM");
+  const { success } = await worker.status;
+  isComplete = isComplete && success;
+  if (!isComplete && !isInterrupted) {
+    console.error(await Deno.readTextFile(log).catch(() => "The worker logged nothing"));
+  }
   await Deno.remove(folder, { recursive: true });
 }
-if (failed) say("This is not what was expected");
-else say("Now try it yourself: make run, and in another terminal: ./jobs push Greet bob");
-Deno.exit(failed ? 1 : 0);
+if (!isComplete && !isInterrupted) {
+  console.error("The jobs did not end as they should. The worker's log is above.");
+  Deno.exit(1);
+}
+console.log(`
+Try it. Keep a worker running with \`make run\`, and in a second terminal:
+  ./jobs push Greet ada --wait   enqueue a job and wait for it
+  ./jobs push Doomed             a job that fails: see \`./jobs list dead\`
+  ./jobs top                     watch queues, workers and running jobs
+`);
 
-/** Looks again and again, until it is so; a minute at most. */
-async function until(store: Store, isSo: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; !await isSo(); i++) {
-    if (i === 600) throw new Error(`Nothing happens any more: ${JSON.stringify(await store.admin.stats())}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+/** Pushes jobs until the time is up, then waits for them. Returns whether all ended as they should. */
+async function show(): Promise<boolean> {
+  let [pushed, flaky, doomed] = [0, 0, 0];
+  let shownAt = 0;
+  const started = performance.now();
+  let endedTraffic: number | undefined;
+  for (let tick = 0;; tick++) {
+    const elapsed = performance.now() - started;
+    if (elapsed < TRAFFIC_MS && !isInterrupted) {
+      const jobs = jobsOf(tick);
+      pushed += jobs.length;
+      flaky += jobs.filter((job) => job.class === "Flaky").length;
+      doomed += jobs.filter((job) => job.class === "Doomed").length;
+      await push(jobs);
+    } else endedTraffic ??= performance.now();
+    const stats = await read();
+    const open = stats.queued + stats.scheduled + stats.retrying + stats.running;
+    if (isTerminal) draw(stats, pushed, open, elapsed);
+    else if (performance.now() - shownAt >= LINE_MS) {
+      shownAt = performance.now();
+      console.log(line(stats, pushed, open));
+    }
+    if (isInterrupted) return false;
+    if (endedTraffic !== undefined && open === 0) {
+      if (isTerminal) console.log();
+      console.log(`Done: ${pushed} jobs, ${stats.failed} failed attempts, ${stats.dead} dead, none lost.`);
+      // Each Flaky fails twice before it succeeds, each Doomed once.
+      return stats.dead === doomed && stats.failed === 2 * flaky + doomed && stats.processed === pushed + 2 * flaky;
+    }
+    if (endedTraffic !== undefined && performance.now() - endedTraffic > PATIENCE_MS) return false;
+    await Promise.race([new Promise((resolve) => setTimeout(resolve, TICK_MS)), interrupted.promise]);
   }
+}
+
+/** The jobs of one tick: mostly quick ones, and now and then one that takes time, fails, or runs later. */
+function jobsOf(tick: number): { class: string; [option: string]: unknown }[] {
+  const jobs: { class: string; [option: string]: unknown }[] = [1, 2, 3, 4].map((i) => ({
+    class: "Greet",
+    args: [`guest ${tick * 4 + i}`],
+  }));
+  if (tick % 4 === 0) jobs.push({ class: "Resize", args: [`photo-${tick}.png`, 1] });
+  if (tick % 8 === 1) jobs.push({ class: "Flaky", args: [`https://example.org/${tick}`] });
+  if (tick % 8 === 2) jobs.push({ class: "Billing::InvoiceJob", args: [{ customer: "ACME", cents: 100 * tick }] });
+  if (tick % 8 === 3) jobs.push({ class: "Greet", args: ["latecomer"], in: "2s" });
+  if (tick === 5) jobs.push({ class: "Doomed", args: [] });
+  return jobs;
+}
+
+function line({ running, retrying, dead }: Stats, pushed: number, open: number): string {
+  return `${pushed - open} of ${pushed} jobs done, ${running} running, ${retrying} retrying, ${dead} dead`;
+}
+
+/** Redraws the line of a terminal. */
+function draw(stats: Stats, pushed: number, open: number, elapsed: number): void {
+  const width = 20;
+  const full = Math.round(width * Math.min(1, elapsed / TRAFFIC_MS));
+  const bar = "█".repeat(full) + "░".repeat(width - full);
+  const text = `\r\x1b[K${bar}  ${line(stats, pushed, open)}  (Ctrl-C ends)`;
+  Deno.stdout.writeSync(new TextEncoder().encode(text));
+}
+
+async function push(jobs: readonly unknown[]): Promise<void> {
+  const response = await fetch(`${url}/api/v1/jobs`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(jobs),
+  });
+  if (!response.ok) throw new Error(`Push refused with ${response.status}: ${await response.text()}`);
+  await response.body?.cancel();
+}
+
+async function read(): Promise<Stats> {
+  return await (await fetch(`${url}/api/v1/stats`)).json();
+}
+
+/** Waits until the dashboard answers and the worker takes jobs. */
+async function ready(): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  let ended = false;
+  worker.status.then(() => ended = true);
+  while (!ended && performance.now() < deadline) {
+    const response = await fetch(`${url}/readyz`).catch(() => undefined);
+    await response?.body?.cancel();
+    if (response?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("The worker did not start");
+}
+
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
 }
