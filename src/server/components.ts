@@ -1,5 +1,5 @@
 /**
- * The parts of a server, built and put together. Nothing here starts or stops: that is the launcher's.
+ * The components of a worker: built here, and connected. The launcher starts and stops them.
  *
  * @module
  */
@@ -9,8 +9,9 @@ import { HorsePool } from "../handlers/isolation/pool.ts";
 import { programHandler } from "../handlers/isolation/program.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { chooseExecutionModes } from "../handlers/execution_modes.ts";
-import { logger } from "../log/log.ts";
+import { type Log, logger } from "../log/log.ts";
 import type { StoreError } from "../store/port/errors.ts";
+import type { WorkerRecord } from "../store/port/workers.ts";
 import { AutoStop } from "./control/auto_stop.ts";
 import { Burial } from "./work/burial.ts";
 import { ClassSync, declaredWithin } from "./stats/class_sync.ts";
@@ -27,7 +28,6 @@ import { InProcessRuns } from "./schedule/in_process_runs.ts";
 import { LostLeases } from "./liveness/lost_leases.ts";
 import { Manager } from "./work/manager.ts";
 import { MetricsRecorder } from "./stats/metrics_recorder.ts";
-import { OutageLog } from "./outage_log.ts";
 import { LeaseGuard } from "./work/lease_guard.ts";
 import { Poller } from "./schedule/poller.ts";
 import { chooseQueues, queueOrder } from "./work/queue_order.ts";
@@ -36,73 +36,68 @@ import { ResultRecorder } from "./work/result_recorder.ts";
 import { Rescuer } from "./liveness/rescuer.ts";
 import { Retrier } from "./work/retrier.ts";
 import { Scheduler } from "./schedule/scheduler.ts";
-import { Loop, type LoopBody, type Service } from "./service.ts";
+import { type Component, Loop, type LoopBody, OutageLog } from "./component.ts";
+import { claimName } from "./liveness/unique_name.ts";
 import { Settler } from "./work/settler.ts";
 import { stepRunners } from "../steps/lease.ts";
 import { Suspects } from "./work/suspects.ts";
 import type { Inbox } from "./control/signals.ts";
-import { Counters } from "./stats/counters.ts";
+import { ClassCounters, Counters } from "./stats/counters.ts";
 import { Tasks } from "./control/tasks.ts";
 import { UnstartedJobs } from "./work/unstarted.ts";
-import { ClassCounters } from "./stats/class_counters.ts";
-import type { WorkerRecord } from "../store/port/workers.ts";
+import { Work } from "./work/work.ts";
 
-/** What the parts need of the launcher. */
+/** What components need of the launcher. */
 export interface LauncherHooks {
-  /** `hostname:pid:nonce`. */
+  /** The worker ID, `hostname:pid:nonce`. */
   readonly identity: string;
   readonly clock: Clock;
   readonly inbox: Inbox;
-  /** What the process is and does, as of now. */
+  /** Describes the worker for its heartbeat. */
   readonly describe: () => WorkerRecord;
-  /** Ends the server, unless that is under way. */
+  /** How long a stop waits for running jobs. */
+  readonly timeoutMs: () => number;
+  /** Aborts when a stop is to end running jobs at once. */
+  readonly cold: AbortSignal;
+  /** Requests a stop; does nothing during a stop. */
   readonly end: (why: string) => void;
-  /** Whether it stops: durable steps then end at the next one. */
+  /** Returns whether it is stopping: durable steps then end at the next one. */
   readonly isStopping: () => boolean;
-  /** The same, because it cannot go on. */
+  /** Requests a stop because the worker cannot continue. */
   readonly fail: (error: StoreError) => void;
 }
 
-/** The parts. */
+/** The components of a worker. */
 export interface Components {
-  /** The classes, each with the way it is run. */
+  /** In start order. They stop in reverse. */
+  readonly all: readonly Component[];
+  /** The handlers, each with its execution mode. */
   readonly registry: Registry;
   readonly tasks: Tasks;
   readonly classCounters: ClassCounters;
   readonly counters: Counters;
-  readonly classSync: ClassSync;
-  readonly declaring: Service;
-  readonly metricsRecorder: MetricsRecorder;
-  readonly measuring: Service;
   readonly client: Client;
   readonly unhandledErrors: UnhandledErrors;
   readonly settler: Settler;
   readonly fetcher: Fetcher;
   readonly manager: Manager;
-  readonly inProcessRuns: InProcessRuns;
   readonly scheduler: Scheduler;
-  readonly remoteCommands: RemoteCommands;
-  readonly listening: Service;
   readonly heartbeat: Heartbeat;
-  /** Only when some class runs in horses. */
+  readonly work: Work;
+  /** Undefined if no class is isolated. */
   readonly horses: HorsePool | undefined;
-  /** Only when it is to end by itself. */
-  readonly autoStop: Service | undefined;
-  /** Only as process 1 of a container. */
-  readonly reaper: Reaper | undefined;
-  readonly reaping: Service | undefined;
-  /** Makes what takes jobs out of the store, or moves them to where they are taken: anew each time it is to begin. */
-  readonly taking: () => Service[];
 }
 
-/** Builds the parts of a server. */
+/** Builds the components of a worker, and connects them. */
 export function buildComponents(options: LauncherOptions, launcher: LauncherHooks): Components {
   const { store, settings } = options;
   const { identity: owner, clock, inbox, fail } = launcher;
   const log = (name: string) => logger(name, clock);
   const tasks = new Tasks(clock);
   const outage = new OutageLog(options.storeUrl);
-  const loop = <Result>(body: LoopBody<Result>) => new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
+  // deno-lint-ignore no-explicit-any -- see `Loop`
+  const loop = <Body extends LoopBody<any>>(body: Body) =>
+    new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
   const { killAfterMs, maxResultBytes } = settings;
   const { registry, modules, isolated } = chooseExecutionModes(options.registry, {
     isolate: settings.isolate,
@@ -113,8 +108,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const horses = modules.length > 0 ? newHorses(options, modules, registry, clock) : undefined;
   const classCounters = new ClassCounters();
   const counters = new Counters();
-  const classSync = new ClassSync({ store, registry, clock });
-  const metricsRecorder = new MetricsRecorder({ store, classCounters, clock, log: log("metrics-recorder"), outage });
+  const classSync = loop(new ClassSync({ store, registry, clock }));
   const hooks = options.hooks ?? {};
 
   const client = new Client({
@@ -194,13 +188,13 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const decider = new CronDecider({ client, report, local: inProcessRuns });
   const scheduler = new Scheduler({ store, clock, log: log("scheduler"), decider, report });
   const onCancel = (jid: string) => manager.cancel(jid);
-  const remoteCommands = new RemoteCommands({ clock, store, identity: owner, inbox, onCancel });
+  const remoteCommands = loop(new RemoteCommands({ clock, store, identity: owner, inbox, onCancel }));
   const heartbeat = new Heartbeat({
     store,
     storeUrl: options.storeUrl,
     storeOptions: options.storeOptions ?? {},
     describe: launcher.describe,
-    onCommands: (commands) => remoteCommands.hear(commands),
+    onCommands: (commands) => remoteCommands.body.accept(commands),
     onBeat: ({ lapsed, sentAt }) => {
       leaseGuard.beat(sentAt, lapsed);
       void lostLeases.beat(lapsed);
@@ -220,62 +214,92 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     tasks,
     log: log("heartbeat"),
   });
-  const rescuer = new Rescuer({
-    store,
-    burial: new Burial(store, services),
-    owner,
-    clock,
-    log: log("rescuer"),
-    counters,
-    intervalMs: settings.heartbeatMs,
-    maxRescues: settings.maxRescues,
-  });
-  const activity = () => ({
-    underWay: manager.busy + fetcher.waiting + settler.unsettled,
-    queuesEmpty: fetcher.queuesEmpty,
-    exhausted: fetcher.exhausted,
-  });
-  const reaper = Deno.pid === 1 ? new Reaper({ clock, log: log("reaper") }) : undefined;
-  return {
-    registry,
-    tasks,
-    classCounters,
-    counters,
-    classSync,
-    declaring: loop(classSync),
-    metricsRecorder,
-    measuring: loop(metricsRecorder),
-    client,
-    unhandledErrors,
-    settler,
-    fetcher,
+  const rescuer = loop(
+    new Rescuer({
+      store,
+      burial: new Burial(store, services),
+      owner,
+      clock,
+      log: log("rescuer"),
+      counters,
+      intervalMs: settings.heartbeatMs,
+      maxRescues: settings.maxRescues,
+    }),
+  );
+  const work = new Work({
     manager,
+    fetcher,
+    settler,
     inProcessRuns,
-    scheduler,
-    remoteCommands,
-    listening: loop(remoteCommands),
+    taking: [loop(new Poller({ store, clock, log: log("poller") })), rescuer, loop(scheduler), loop(fetcher)],
+    timeoutMs: launcher.timeoutMs,
+    cold: launcher.cold,
+    onQuiet: async () => {
+      if (hooks.quiet) await callHook(log("launcher"), "quiet", hooks.quiet);
+    },
+  });
+  const autoStop = new AutoStop({
+    clock,
+    limits: settings,
+    activity: () => ({
+      unfinished: manager.busy + fetcher.waiting + settler.unsettled,
+      queuesEmpty: fetcher.queuesEmpty,
+      exhausted: fetcher.exhausted,
+    }),
+    hasQueuedJobs: async () => !fetcher.quiet && (rescuer.body.hasWork || await fetcher.hasQueuedJobs()),
+    end: launcher.end,
+  });
+  const claim = new AbortController();
+  const all: Component[] = [
+    { name: "unhandled-errors", start: () => unhandledErrors.start(), stop: () => unhandledErrors.stop() },
     heartbeat,
-    horses,
-    autoStop: AutoStop.needed(settings)
-      ? loop(
-        new AutoStop({
+    {
+      name: "name",
+      start: async () => {
+        await noteDeath(options, log("launcher"));
+        await claimName(store, settings.name, {
+          identity: owner,
+          predecessor: options.predecessor,
           clock,
-          limits: settings,
-          activity,
-          hasQueuedJobs: async () => !fetcher.quiet && (rescuer.hasWork || await fetcher.hasQueuedJobs()),
-          end: launcher.end,
-        }),
-      )
-      : undefined,
-    reaper,
-    reaping: reaper && loop(reaper),
-    taking: () => [
-      loop(new Poller({ store, clock, log: log("poller") })),
-      loop(rescuer),
-      loop(scheduler),
-      loop(fetcher),
-    ],
+          log: log("launcher"),
+          signal: claim.signal,
+        });
+      },
+      stop: () => claim.abort(),
+    },
+    {
+      name: "hooks",
+      start: async () => void await hooks.startup?.(),
+      stop: async () => hooks.shutdown && await callHook(log("launcher"), "shutdown", hooks.shutdown),
+    },
+    ...horses ? [{ name: "horses", start: () => horses.start(), stop: () => horses.stop() }] : [],
+    {
+      name: classSync.name,
+      start: () => {
+        classSync.start();
+        return classSync.body.attempted;
+      },
+      stop: (budget) => classSync.stop(budget),
+    },
+    remoteCommands,
+    // As process 1 of a container.
+    ...Deno.pid === 1 ? [loop(new Reaper({ clock, log: log("reaper") }))] : [],
+    ...AutoStop.needed(settings) ? [loop(autoStop)] : [],
+    loop(new MetricsRecorder({ store, classCounters, clock, log: log("metrics-recorder"), outage })),
+    work,
+  ];
+  return {
+    ...{ all, registry, tasks, classCounters, counters, client, unhandledErrors },
+    ...{ settler, fetcher, manager, scheduler, heartbeat, work, horses },
   };
+}
+
+/** Tells the store how the predecessor of this worker died. */
+async function noteDeath({ store, predecessor, predecessorEnded }: LauncherOptions, log: Log): Promise<void> {
+  if (predecessor === undefined || predecessorEnded === undefined) return;
+  await store.workers.noteDeath(predecessor, predecessorEnded).catch((error) =>
+    log.debug("Could not note how the predecessor ended", { error: error.message })
+  );
 }
 
 function newHorses(

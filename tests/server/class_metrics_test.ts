@@ -1,7 +1,7 @@
 /** What servers measure of their classes is written down once a minute and at the end, and never in the way of a job. */
 import { assert, assertEquals } from "@std/assert";
 import { MetricsRecorder } from "../../src/server/stats/metrics_recorder.ts";
-import { ClassCounters } from "../../src/server/stats/class_counters.ts";
+import { ClassCounters } from "../../src/server/stats/counters.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import type { ClassMetrics } from "../../src/store/port/metrics.ts";
 import { Bench } from "../support/bench.ts";
@@ -83,8 +83,8 @@ Deno.test("what cannot be written is gone, and said once; it is said when it can
   await recorder.step();
   assertEquals(written, 1);
   assertEquals(log.said, [
-    "warn Measures of classes not written, and gone",
-    "warn Measures of classes are written again",
+    "warn Metrics of classes lost: not stored",
+    "warn Metrics of classes are stored again",
   ]);
 });
 
@@ -95,5 +95,5 @@ Deno.test("where the end did not wait for the store, it is said that the last me
   counters.add("Hard", "done", 7);
   void recorder.step();
   recorder.abandon();
-  assertEquals(log.said, ["warn Measures of classes not written, and gone"]);
+  assertEquals(log.said, ["warn Metrics of classes lost: not stored"]);
 });

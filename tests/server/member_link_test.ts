@@ -6,7 +6,7 @@ import { type CountsFrame, type FromMember, MemberHub, type ToMember } from "../
 import { type MemberCounts, MemberLink } from "../../src/server/host/member_link.ts";
 import type { ServerCounts } from "../../src/server/stats/counters.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
-import { ClassCounters } from "../../src/server/stats/class_counters.ts";
+import { ClassCounters } from "../../src/server/stats/counters.ts";
 import { VERSION } from "../../src/version.ts";
 import { FakeClock } from "../support/clock.ts";
 

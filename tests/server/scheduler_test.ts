@@ -212,7 +212,7 @@ Deno.test("scheduler: a new definition is written though an occurrence is decide
   await old.scheduler.step();
   await lab.clock.advance(MINUTE);
   const other = await lab.open();
-  const write = other.cron.write.bind(other);
+  const write = other.cron.write.bind(other.cron);
   let isFirst = true;
   other.cron.write = async (writes: readonly CronWrite[]) => {
     if (isFirst) await old.scheduler.step();

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { defaultSettings } from "../../src/config/settings.ts";
 import { Registry } from "../../src/handlers/registry.ts";
 import { Launcher } from "../../src/server/launcher.ts";
-import { SHUTDOWN_BUDGET_MS } from "../../src/server/shutdown_budget.ts";
+import { SHUTDOWN_BUDGET_MS } from "../../src/server/component.ts";
 import { openStore } from "../../src/store/open.ts";
 import { Bench } from "../support/bench.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -74,7 +74,7 @@ async function assertUnstored(server: JobsProcess): Promise<void> {
   assertEquals(said.map(({ level, outcomes, running }) => ({ level, outcomes, running })), [
     { level: "error", outcomes: 1, running: 0 },
   ]);
-  await server.logged("Measures of classes not written, and gone");
+  await server.logged("Metrics of classes lost: not stored");
   assertEquals(server.lines.at(-1)?.msg, "Stopped");
 }
 

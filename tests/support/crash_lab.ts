@@ -7,7 +7,7 @@
 import { parsePayload } from "../../src/job/job.ts";
 import { getField } from "../../src/job/raw.ts";
 import { Fetcher } from "../../src/server/work/fetcher.ts";
-import { OutageLog } from "../../src/server/outage_log.ts";
+import { OutageLog } from "../../src/server/component.ts";
 import { Settler } from "../../src/server/work/settler.ts";
 import { Suspects } from "../../src/server/work/suspects.ts";
 import { Counters } from "../../src/server/stats/counters.ts";

@@ -71,7 +71,7 @@ function recorder(said: string[]): Log {
 export function carry(scheduler: Scheduler, crontab: CronEntryInput[]): void {
   const { active, inactive, problems } = checkEntries(crontab, { environment: "test" });
   assertEquals(problems, []);
-  scheduler.carry(active, inactive.map(({ entry }) => entry.name));
+  scheduler.setEntries(active, inactive.map(({ entry }) => entry.name));
 }
 
 /** An entry. */

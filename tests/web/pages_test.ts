@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
-import { ClassCounters } from "../../src/server/stats/class_counters.ts";
+import { ClassCounters } from "../../src/server/stats/counters.ts";
 import { promtool } from "../support/promtool.ts";
 import { bury, onBothStores, openSite, placeOf, processRecord, push, pushAll } from "./site.ts";
 

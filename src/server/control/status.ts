@@ -1,6 +1,5 @@
 /**
- * The status: what this process says of itself. To the store with each beat, to `/metrics`, and to whoever asks for a
- * dump.
+ * The status of this worker: for the store with each heartbeat, for `/metrics`, and for the dump.
  *
  * @module
  */
@@ -13,47 +12,39 @@ import type { Components } from "../components.ts";
 import type { ServerCounts } from "../stats/counters.ts";
 import type { WorkerRecord } from "../../store/port/workers.ts";
 
-/** With more classes than this a process does not list them in every beat. */
+/** A worker with more classes than this doesn't list them in its heartbeats. */
 const MAX_CLASSES = 1_000;
 
-/** What the launcher decides, as of now. */
-export interface ServerState {
-  /** It takes nothing. */
-  readonly quiet: boolean;
-  /** The queues it takes from. */
-  readonly queues: readonly QueueWeight[];
+/** What the status is made with. */
+export interface StatusOptions {
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly components: Components;
+  /** The queues that the worker takes from. */
+  readonly queues: () => readonly QueueWeight[];
 }
 
-/** Says it. */
+/** Describes a worker. */
 export class Status {
-  readonly #identity: string;
-  readonly #clock: Clock;
-  readonly #settings: Settings;
-  readonly #parts: Components;
-  readonly #state: () => ServerState;
+  readonly #options: StatusOptions;
   readonly #startedAt: number;
 
-  /** Of a process that starts now. */
-  constructor(
-    options: { identity: string; clock: Clock; settings: Settings; parts: Components; state: () => ServerState },
-  ) {
-    this.#identity = options.identity;
-    this.#clock = options.clock;
-    this.#settings = options.settings;
-    this.#parts = options.parts;
-    this.#state = options.state;
+  /** For a worker that starts now. */
+  constructor(options: StatusOptions) {
+    this.#options = options;
     this.#startedAt = options.clock.now();
   }
 
-  /** What this process is and does, as of now. */
+  /** Describes the worker and its running jobs. */
   describe(): WorkerRecord {
-    const { name, tag, labels } = this.#settings;
-    const { manager, registry, classCounters } = this.#parts;
-    const { quiet, queues } = this.#state();
+    const { identity, settings: { name, tag, labels }, components } = this.#options;
+    const { manager, registry, classCounters, work } = components;
+    const queues = this.#options.queues();
     const classes = registry.classes();
     return {
-      identity: this.#identity,
-      hostname: this.#identity.slice(0, this.#identity.indexOf(":")),
+      identity,
+      hostname: identity.slice(0, identity.indexOf(":")),
       pid: Deno.pid,
       tag: name ?? tag ?? "",
       labels,
@@ -62,7 +53,7 @@ export class Status {
       concurrency: manager.concurrency,
       version: VERSION,
       startedAt: this.#startedAt,
-      quiet,
+      quiet: work.isQuiet,
       busy: manager.busy,
       rss: Deno.memoryUsage().rss,
       work: manager.running(),
@@ -71,9 +62,9 @@ export class Status {
     };
   }
 
-  /** What it has counted since it started. */
+  /** Returns what it has counted since it started. */
   counts(): ServerCounts {
-    const { classCounters, counters, heartbeat, horses } = this.#parts;
+    const { classCounters, counters, heartbeat, horses } = this.#options.components;
     return {
       ...counters.counts(),
       classes: classCounters.classes,
@@ -82,11 +73,12 @@ export class Status {
     };
   }
 
-  /** What every task is doing, and the counts: lines of text. */
+  /** Describes what every task is doing, and the counts, as lines of text. */
   dump(): string[] {
-    const { tasks, manager, fetcher, settler, heartbeat, unhandledErrors } = this.#parts;
-    return formatDump(dumpTasks(tasks, this.#clock), {
-      identity: this.#identity,
+    const { identity, clock, components } = this.#options;
+    const { tasks, manager, fetcher, settler, heartbeat, unhandledErrors, work } = components;
+    return formatDump(dumpTasks(tasks, clock), {
+      identity,
       concurrency: manager.concurrency,
       busy: manager.busy,
       leases: manager.busy + fetcher.waiting + settler.unsettled,
@@ -94,7 +86,7 @@ export class Status {
       unsettled: settler.unsettled,
       loopDelayMs: heartbeat.loopDelayMs,
       unhandledErrors: unhandledErrors.count,
-      quiet: this.#state().quiet,
+      quiet: work.isQuiet,
     });
   }
 }

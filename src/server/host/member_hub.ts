@@ -6,7 +6,7 @@
  */
 import { FrameConnection } from "../../handlers/isolation/ipc.ts";
 import type { ServerCounts } from "../stats/counters.ts";
-import type { ClassCounts } from "../stats/class_counters.ts";
+import type { ClassCounts } from "../stats/counters.ts";
 
 /** Counts as they travel: a `Map` does not. */
 export interface CountsFrame extends Omit<ServerCounts, "classes"> {

@@ -9,7 +9,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
-import type { LoopBody } from "../service.ts";
+import type { LoopBody } from "../component.ts";
 
 const INTERVAL_MS = 2_000;
 /** `waitpid` returns at once when the process has not ended. */
@@ -47,8 +47,8 @@ export class Reaper implements LoopBody<void> {
     return this.#clock.sleep(INTERVAL_MS, signal);
   }
 
-  /** Lets go of the C library. */
-  close(): void {
+  /** Closes the C library. */
+  end(): void {
     this.#libc.close();
   }
 }

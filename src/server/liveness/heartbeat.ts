@@ -16,9 +16,8 @@ import { StoreError } from "../../store/port/errors.ts";
 import type { StoreOptions } from "../../store/open.ts";
 import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
 import type { OrphanGuardOptions } from "./orphan_guard.ts";
-import type { OutageLog } from "../outage_log.ts";
 import { type Moment, momentOf } from "../work/lease_guard.ts";
-import type { Service } from "../service.ts";
+import type { Component, OutageLog, ShutdownBudget } from "../component.ts";
 import type { Tasks } from "../control/tasks.ts";
 import type { UnstartedJobs } from "../work/unstarted.ts";
 import type { Command, HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
@@ -63,7 +62,7 @@ export interface HeartbeatOptions {
 const THREAD_RETRY_MS = 1_000;
 
 /** Its task is `heartbeat`. */
-export class Heartbeat implements Service {
+export class Heartbeat implements Component {
   readonly name = "heartbeat";
   readonly #options: HeartbeatOptions;
   #worker: Worker | undefined;
@@ -71,6 +70,7 @@ export class Heartbeat implements Service {
   #stopping: Worker | undefined;
   #stopped: (() => void) | undefined;
   #loopDelayMs = 0;
+  #isDeregistered = false;
   /** Beats in a row that did not reach the store. */
   #failing = 0;
   readonly #stop = new AbortController();
@@ -85,6 +85,11 @@ export class Heartbeat implements Service {
   /** For how long the event loop kept the last beat's question waiting, in milliseconds. */
   get loopDelayMs(): number {
     return this.#loopDelayMs;
+  }
+
+  /** Whether the store has confirmed that the worker has deregistered. */
+  get isDeregistered(): boolean {
+    return this.#isDeregistered;
   }
 
   /**
@@ -115,8 +120,14 @@ export class Heartbeat implements Service {
     onBeat({ ...beat, sentAt });
   }
 
-  /** Ends beating; the registration stays until `deregister` or its time is over. */
-  async stop(): Promise<void> {
+  /** Ends beating, and deregisters the worker: the store gives back the jobs that it still has. */
+  async stop(budget: ShutdownBudget): Promise<void> {
+    const { store, describe } = this.#options;
+    if (!await budget.within(this.#end())) this.#terminate();
+    this.#isDeregistered = await budget.within(store.workers.deregister(describe().identity));
+  }
+
+  async #end(): Promise<void> {
     this.#stop.abort();
     await this.#inline;
     const worker = this.#stopping = this.#worker;
@@ -127,11 +138,11 @@ export class Heartbeat implements Service {
       this.#stopped = resolve;
       worker.postMessage({ kind: "stop" } satisfies ToHeartbeat);
     });
-    this.abandon();
+    this.#terminate();
   }
 
-  /** Ends beating at once: for when {@linkcode stop} takes too long, because the store does not answer the last beat. */
-  abandon(): void {
+  /** Ends the thread at once. */
+  #terminate(): void {
     this.#stopping?.terminate();
     this.#stopping = undefined;
   }

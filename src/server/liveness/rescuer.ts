@@ -9,7 +9,7 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { JobStore, RescueResult } from "../../store/port/jobs.ts";
 import type { Burial } from "../work/burial.ts";
-import type { LoopBody } from "../service.ts";
+import type { LoopBody } from "../component.ts";
 import type { Counters } from "../stats/counters.ts";
 
 /** Maximum number of leases in one step of the store. */

@@ -8,7 +8,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { PromoteResult } from "../../store/port/jobs.ts";
-import type { LoopBody } from "../service.ts";
+import type { LoopBody } from "../component.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 
 /** It looks again after so long at most: a clock that was set, or a machine that slept, must not make jobs late. */

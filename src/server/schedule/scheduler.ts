@@ -21,7 +21,7 @@ import type { CronReading, CronStore, StoredCron } from "../../store/port/cron.t
 import { StoreError } from "../../store/port/errors.ts";
 import { type CronDecider, type EntryDecision, type EntrySnapshot, RECHECK_MS } from "./cron_decider.ts";
 import type { CronReporter } from "./cron_reporter.ts";
-import type { LoopBody } from "../service.ts";
+import type { LoopBody } from "../component.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 
 /** All entries are read so often. */
@@ -82,7 +82,7 @@ export class Scheduler implements LoopBody<number> {
   }
 
   /** Says which entries this process carries from now on, and the names of those that it has switched off. */
-  carry(entries: readonly CronEntry[], switchedOff: readonly string[] = []): void {
+  setEntries(entries: readonly CronEntry[], switchedOff: readonly string[] = []): void {
     const own = new Map(entries.map((entry) => [entry.name, { entry, text: definitionText(entry, "config") }]));
     this.#gone = [...switchedOff, ...[...this.#own.keys()].filter((name) => !own.has(name))];
     this.#own = own;

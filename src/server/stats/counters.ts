@@ -1,60 +1,72 @@
 /**
- * The counters: what this process has seen happen that is no job's own doing, for `/metrics`. Those who see it count it here;
- * who wants to know asks the launcher.
+ * What this worker counts, for `jobs ps` and `/metrics`: jobs by class, and events that belong to no class. Components count
+ * here; readers ask the launcher.
+ *
+ * Counting a job takes two look-ups and some additions.
  *
  * @module
  */
 import type { CronRecord } from "../../cron/occurrence.ts";
 import type { HorseCounts } from "../../handlers/isolation/pool.ts";
 import { type Durations, Histogram } from "../../job/histogram.ts";
-import type { ClassCounts } from "./class_counters.ts";
+import { type ClassMetrics, RUN_BOUNDS_MS, runBucket } from "../../store/port/metrics.ts";
+import type { ClassTotals } from "../../store/port/workers.ts";
 
-/** How late occurrences are enqueued, in seconds. */
-const LATENESS_BOUNDS: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 3_600];
-
-/** Everything that a server counts, since it started. */
+/** Everything that a worker has counted since it started. */
 export interface ServerCounts {
-  /** How tries ended, ran and had waited, by class; the number of classes has a bound. */
+  /** Attempts by class. The number of classes is bounded. */
   readonly classes: ReadonlyMap<string, ClassCounts>;
-  /** What became of crontab occurrences that this process decided on. */
+  /** Cron occurrences that this worker decided on, by outcome. */
   readonly occurrences: Readonly<Record<CronRecord["outcome"], number>>;
-  /** How late those were enqueued. */
+  /** How late occurrences were enqueued. */
   readonly lateness: Durations;
-  /** Leases of dead processes that this one gave back. */
+  /** Leases of offline workers that this one gave back. */
   readonly rescued: number;
-  /** Jobs that it buried because they keep killing their processes. */
+  /** Jobs that this worker buried because they keep killing their workers. */
   readonly buried: number;
-  /** Leases that it had lost when it settled them: it had been taken for dead. */
+  /** Leases that this worker had lost when it settled or compared them. */
   readonly leasesLost: number;
-  /** Dead jobs dropped because there were too many, or they were too old. */
+  /** Dead jobs deleted because there were too many, or because they were too old. */
   readonly deadDropped: number;
-  /** For how long the event loop kept the last beat's question waiting. */
+  /** How long the event loop delayed its last answer to the heartbeat. */
   readonly loopDelayMs: number;
-  /** Absent when nothing runs in horses. */
+  /** Absent if no class is isolated. */
   readonly horses: HorseCounts | undefined;
 }
 
-/** Counts. */
+/** The counts of one class. */
+export interface ClassCounts {
+  readonly endings: Endings;
+  /** Run times of attempts that succeeded or failed: neither snoozed nor cancelled. */
+  readonly run: Durations;
+  /** Times that jobs waited in their queue before they started, if their payloads have `enqueued_at`. */
+  readonly wait: Durations;
+}
+
+/** How an attempt ended. */
+export type Ending = "done" | "retried" | "dead" | "discarded" | "cancelled" | "snoozed";
+/** Number of attempts by ending. Expired jobs never started. */
+export type Endings = Readonly<Record<Ending | "expired", number>>;
+
+/** Upper bounds of the histogram of lateness, in seconds. */
+const LATENESS_BOUNDS: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 3_600];
+
+/** Counts events that belong to no class. See {@linkcode ServerCounts}. */
 export class Counters {
-  /** Leases of dead processes that this one gave back. */
   rescued = 0;
-  /** Jobs that it buried because they keep killing their processes. */
   buried = 0;
-  /** Leases that it had lost when it settled them. */
   leasesLost = 0;
-  /** Dead jobs dropped because there were too many, or they were too old. */
   deadDropped = 0;
   readonly #occurrences = { enqueued: 0, waiting: 0, skipped: 0, replaced: 0, missed: 0, manual: 0 };
   readonly #lateness = new Histogram(LATENESS_BOUNDS);
 
-  /** Counts what became of an occurrence. */
+  /** Counts an occurrence. */
   occurrence({ outcome, count, decidedAt, scheduledAt }: CronRecord): void {
     this.#occurrences[outcome] += count ?? 1;
     if (outcome !== "enqueued") return;
     this.#lateness.add(decidedAt - scheduledAt);
   }
 
-  /** The counts, as of now. */
   counts(): Omit<ServerCounts, "classes" | "loopDelayMs" | "horses"> {
     return {
       occurrences: this.#occurrences,
@@ -65,4 +77,112 @@ export class Counters {
       deadDropped: this.deadDropped,
     };
   }
+}
+
+/** Classes counted separately. Others are counted together, because a payload may name any class. */
+const MAX_CLASSES = 200;
+const MAX_CLASS_LENGTH = 200;
+const OTHERS = "(other)";
+
+/** The counts of one class, as they change. */
+interface MutableCounts extends ClassCounts {
+  readonly endings: { -readonly [Name in keyof Endings]: number };
+  readonly run: Histogram;
+  readonly wait: Histogram;
+  workedMs: number;
+  /** Counts since the last {@linkcode ClassCounters.drain}. */
+  fresh: FreshCounts | undefined;
+}
+
+interface FreshCounts {
+  processed: number;
+  failed: number;
+  workedMs: number;
+  readonly histogram: number[];
+}
+
+/** Counts jobs by class. */
+export class ClassCounters {
+  readonly #classes = new Map<string, MutableCounts>();
+
+  /** Counts how long a job has waited that starts now. */
+  addWait(className: string, ms: number): void {
+    this.#of(className).wait.add(ms);
+  }
+
+  /** Counts an attempt that has ended. */
+  add(className: string, ending: Ending, ms: number): void {
+    const counts = this.#of(className);
+    counts.endings[ending]++;
+    // A snoozed job is only postponed.
+    if (ending === "snoozed") return;
+    counts.workedMs += ms;
+    if (ending !== "cancelled") counts.run.add(ms);
+    const fresh = counts.fresh ??= newFreshCounts();
+    fresh.processed++;
+    if (ending === "retried" || ending === "dead" || ending === "discarded") fresh.failed++;
+    else {
+      fresh.workedMs += ms;
+      fresh.histogram[runBucket(ms)]!++;
+    }
+  }
+
+  /** Counts a job that has ended before it started. */
+  addUnstarted(className: string, ending: "cancelled" | "expired"): void {
+    this.#of(className).endings[ending]++;
+  }
+
+  /** Counts a job that was buried because its workers died. Its run time is unknown. */
+  addDied(className: string, ending: "dead" | "discarded"): void {
+    const counts = this.#of(className);
+    counts.endings[ending]++;
+    const fresh = counts.fresh ??= newFreshCounts();
+    fresh.processed++;
+    fresh.failed++;
+  }
+
+  /** Returns the totals by class, for the heartbeat. */
+  byClass(): Record<string, ClassTotals> {
+    return Object.fromEntries([...this.#classes].map(([name, { endings, workedMs }]) => {
+      const { done, retried, dead, discarded, cancelled, expired } = endings;
+      const failed = retried + dead + discarded;
+      return [name, { done, failed, cancelled, expired, workedMs: Math.round(workedMs) }];
+    }));
+  }
+
+  /** All counts by class. */
+  get classes(): ReadonlyMap<string, ClassCounts> {
+    return this.#classes;
+  }
+
+  /** Returns what was counted since the last call. */
+  drain(): ClassMetrics[] {
+    const metrics: ClassMetrics[] = [];
+    for (const [name, counts] of this.#classes) {
+      if (counts.fresh === undefined) continue;
+      const { workedMs, ...fresh } = counts.fresh;
+      metrics.push({ class: name, ...fresh, workedMs: Math.round(workedMs) });
+      counts.fresh = undefined;
+    }
+    return metrics;
+  }
+
+  #of(className: string): MutableCounts {
+    const known = this.#classes.get(className);
+    if (known !== undefined) return known;
+    const isSeparate = this.#classes.size < MAX_CLASSES && className.length <= MAX_CLASS_LENGTH;
+    const name = isSeparate ? className : OTHERS;
+    let counts = this.#classes.get(name);
+    if (counts === undefined) this.#classes.set(name, counts = newCounts());
+    return counts;
+  }
+}
+
+function newCounts(): MutableCounts {
+  const endings = { done: 0, retried: 0, dead: 0, discarded: 0, cancelled: 0, snoozed: 0, expired: 0 };
+  return { endings, run: new Histogram(), wait: new Histogram(), workedMs: 0, fresh: undefined };
+}
+
+function newFreshCounts(): FreshCounts {
+  return { processed: 0, failed: 0, workedMs: 0, histogram: new Array(RUN_BOUNDS_MS.length + 1).fill(0) };
 }

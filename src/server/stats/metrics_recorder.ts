@@ -1,81 +1,83 @@
 /**
- * The metricsRecorder: writes down what was measured of each class once a minute, and at the end. What it cannot write is gone:
- * the numbers of a minute, and nothing else.
+ * The metrics recorder: stores what was counted per class, once a minute and when the worker stops. Counts that it cannot
+ * store are lost: those of one minute, and nothing else.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import type { LoopBody } from "../service.ts";
-import { OutageLog } from "../outage_log.ts";
-import type { ClassCounters } from "./class_counters.ts";
 import type { ServerStore } from "../../store/port/store.ts";
+import { type LoopBody, OutageLog } from "../component.ts";
+import type { ClassCounters } from "./counters.ts";
 
 const MINUTE_MS = 60_000;
-/** It writes in the last seconds of a minute, so that what it writes belongs to it; not all processes in the same one. */
+/** It stores in the last seconds of a minute, to which the counts belong. Each worker chooses its own second. */
 const EARLIEST_MS = 50_000;
 const LATEST_MS = 59_000;
+/** Its name in the outage log. */
+const PART = "class metrics";
 
-/** Its loop's task is `metrics-recorder`. */
+/** What the recorder is made with. */
+export interface MetricsRecorderOptions {
+  readonly store: Pick<ServerStore, "metrics">;
+  readonly classCounters: Pick<ClassCounters, "drain">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly outage?: OutageLog;
+}
+
+/** Stores counts. Its loop's task is `metrics-recorder`. */
 export class MetricsRecorder implements LoopBody<void> {
   readonly name = "metrics-recorder";
-  readonly #store: Pick<ServerStore, "metrics">;
-  readonly #classCounters: Pick<ClassCounters, "drain">;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #options: MetricsRecorderOptions;
   readonly #outage: OutageLog;
-  readonly #phaseMs = EARLIEST_MS + Math.random() * (LATEST_MS - EARLIEST_MS);
+  readonly #secondMs = EARLIEST_MS + Math.random() * (LATEST_MS - EARLIEST_MS);
   #isWriting = false;
 
-  constructor(
-    options: {
-      store: Pick<ServerStore, "metrics">;
-      classCounters: Pick<ClassCounters, "drain">;
-      clock: Clock;
-      log: Log;
-      outage?: OutageLog;
-    },
-  ) {
-    this.#store = options.store;
-    this.#classCounters = options.classCounters;
-    this.#clock = options.clock;
-    this.#log = options.log;
+  constructor(options: MetricsRecorderOptions) {
+    this.#options = options;
     this.#outage = options.outage ?? new OutageLog();
   }
 
-  /** Writes down what there is. */
+  /** Stores what was counted since the last step. */
   async step(): Promise<void> {
-    const measurements = this.#classCounters.drain();
-    if (measurements.length === 0) return;
+    const { store, classCounters, log } = this.#options;
+    const metrics = classCounters.drain();
+    if (metrics.length === 0) return;
     this.#isWriting = true;
     try {
-      await this.#store.metrics.record(measurements);
-      const level = this.#outage.over("measures");
-      if (level !== undefined) this.#log[level]("Measures of classes are written again");
+      await store.metrics.record(metrics);
+      const level = this.#outage.over(PART);
+      if (level !== undefined) log[level]("Metrics of classes are stored again");
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      this.#sayGone(error);
+      this.#reportLost(error);
     } finally {
       this.#isWriting = false;
     }
   }
 
-  /** Until this minute is nearly over. */
+  /** Waits until the minute is nearly over. */
   async rest(_: void, signal: AbortSignal): Promise<void> {
-    const left = this.#phaseMs - this.#clock.now() % MINUTE_MS;
-    await this.#clock.sleep(left > 0 ? left : left + MINUTE_MS, signal);
+    const { clock } = this.#options;
+    const left = this.#secondMs - clock.now() % MINUTE_MS;
+    await clock.sleep(left > 0 ? left : left + MINUTE_MS, signal);
   }
 
-  /** The end no longer waits for what is being written. */
+  /** Stores the counts of the last jobs. */
+  end(): Promise<void> {
+    return this.step();
+  }
+
+  /** Reports counts that are still being stored as lost. */
   abandon(): void {
-    if (this.#isWriting) this.#sayGone(new Error("The store did not answer"));
+    if (this.#isWriting) this.#reportLost(new Error("The store did not answer"));
   }
 
-  #sayGone(error: Error): void {
-    if (this.#outage.has("measures")) return;
-    this.#log[this.#outage.met("measures", error)]("Measures of classes not written, and gone", {
-      error: error.message,
-    });
+  #reportLost(error: Error): void {
+    if (this.#outage.has(PART)) return;
+    const level = this.#outage.met(PART, error);
+    this.#options.log[level]("Metrics of classes lost: not stored", { error: error.message });
   }
 }

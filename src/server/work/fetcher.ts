@@ -19,7 +19,7 @@ import type { Lease, Outcome } from "../../store/port/jobs.ts";
 import { IdleProcessors } from "./idle_processors.ts";
 import type { LeaseGuard } from "./lease_guard.ts";
 import type { QueueOrder } from "./queue_order.ts";
-import type { LoopBody } from "../service.ts";
+import type { LoopBody } from "../component.ts";
 import type { Settler } from "./settler.ts";
 import type { Suspects } from "./suspects.ts";
 import { TakeAhead } from "./take_ahead.ts";

@@ -14,7 +14,7 @@ import { abridged } from "../../job/abridged.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { Log } from "../../log/log.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import { OUTCOMES_SHARE, ShutdownBudget } from "../shutdown_budget.ts";
+import { OUTCOMES_SHARE, ShutdownBudget } from "../component.ts";
 import { Processor, type ProcessorServices } from "./processor.ts";
 import type { Settler } from "./settler.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";

@@ -34,10 +34,10 @@ import { logJob } from "./job_log.ts";
 import type { UnhandledErrors } from "./unhandled_errors.ts";
 import type { ResultRecorder } from "./result_recorder.ts";
 import type { AttemptOutcome, Retrier } from "./retrier.ts";
-import type { Service } from "../service.ts";
+import type { Component } from "../component.ts";
 import type { Settler } from "./settler.ts";
 import type { Task, Tasks } from "../control/tasks.ts";
-import type { ClassCounters, Ending } from "../stats/class_counters.ts";
+import type { ClassCounters, Ending } from "../stats/counters.ts";
 
 /** What processors share. */
 export interface ProcessorServices {
@@ -70,7 +70,7 @@ export interface Attempt {
 }
 
 /** Performs jobs until stopped. Its task is `processor-N`. */
-export class Processor implements Service {
+export class Processor implements Component {
   readonly name: string;
   readonly #services: ProcessorServices;
   readonly #perform: (running: RunningJob) => unknown;

@@ -20,37 +20,37 @@ function shares(queues: Parameters<typeof queueOrder>[0]): Record<string, number
   return Object.fromEntries(Object.entries(counts).map(([names, count]) => [names, count / 10_000]));
 }
 
-Deno.test("without weights, the order is the one given, every time", () => {
+Deno.test("keeps the given order without weights", () => {
   const order = queueOrder([{ name: "b", weight: 0 }, { name: "a", weight: 0 }, { name: "b", weight: 0 }]);
   for (let i = 0; i < 100; i++) assertEquals(order(), ["b", "a"]);
 });
 
-Deno.test("a queue comes first as often as its weight has a share in all", () => {
+Deno.test("puts each queue first in proportion to its weight", () => {
   const all = shares([{ name: "a", weight: 3 }, { name: "b", weight: 1 }]);
   assertAlmostEquals(all["a b"]!, 3 / 4, 0.02);
   assertAlmostEquals(all["b a"]!, 1 / 4, 0.02);
 });
 
-Deno.test("the second is drawn by weight among those that are left", () => {
+Deno.test("draws the second queue by weight among the others", () => {
   const all = shares([{ name: "a", weight: 4 }, { name: "b", weight: 2 }, { name: "c", weight: 1 }]);
   assertEquals(Object.keys(all).length, 6);
   assertAlmostEquals(all["a b c"]!, 4 / 7 * 2 / 3, 0.02);
   assertAlmostEquals(all["c b a"]!, 1 / 7 * 2 / 6, 0.02);
 });
 
-Deno.test("equal weights are a random order", () => {
+Deno.test("orders queues of equal weight randomly", () => {
   const all = shares([{ name: "a", weight: 1 }, { name: "b", weight: 1 }]);
   assertAlmostEquals(all["a b"]!, 1 / 2, 0.02);
 });
 
-Deno.test("beside weighted queues, one without weighs 1; a name given twice counts twice", () => {
+Deno.test("gives a queue without a weight the weight 1 among weighted ones, and adds up the weights of a repeated name", () => {
   assertAlmostEquals(shares([{ name: "a", weight: 3 }, { name: "b", weight: 0 }])["a b"]!, 3 / 4, 0.02);
   const twice = shares([{ name: "a", weight: 1 }, { name: "b", weight: 1 }, { name: "a", weight: 2 }]);
   assertEquals(Object.keys(twice).sort(), ["a b", "b a"]);
   assertAlmostEquals(twice["a b"]!, 3 / 4, 0.02);
 });
 
-Deno.test("one queue is itself, whatever it weighs", () => {
+Deno.test("returns a single queue whatever its weight", () => {
   assertEquals(queueOrder([{ name: "a", weight: 5 }], () => 0.999)(), ["a"]);
   assertEquals(queueOrder([])(), []);
 });

@@ -16,7 +16,7 @@ import type { Log } from "../../log/log.ts";
 import { ByteBudget } from "../../store/port/batch_bytes.ts";
 import { isGone, StoreError } from "../../store/port/errors.ts";
 import type { Outcome } from "../../store/port/jobs.ts";
-import { OutageLog } from "../outage_log.ts";
+import { OutageLog } from "../component.ts";
 import type { Counters } from "../stats/counters.ts";
 import { Wakeup } from "./wakeup.ts";
 import type { ServerStore } from "../../store/port/store.ts";

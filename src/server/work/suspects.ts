@@ -17,7 +17,7 @@ import { parsePayload } from "../../job/job.ts";
 import { suspicionLevel } from "../../job/suspicion.ts";
 import type { Log } from "../../log/log.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import type { OutageLog } from "../outage_log.ts";
+import type { OutageLog } from "../component.ts";
 import type { WorkerStore } from "../../store/port/workers.ts";
 
 const NAME = "suspects";

@@ -4,7 +4,7 @@ import { KeptLog } from "../../../tests/support/log.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import { OutageLog } from "../outage_log.ts";
+import { OutageLog } from "../component.ts";
 import { Suspects } from "./suspects.ts";
 
 /** Leases of a job that is none, a suspect, and one that runs beside no other suspect. */

@@ -2,8 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/clock.ts";
 import { KeptLog } from "../../tests/support/log.ts";
 import { StoreError } from "../store/port/errors.ts";
-import { OutageLog } from "./outage_log.ts";
-import { Loop, type LoopBody } from "./service.ts";
+import { Loop, type LoopBody, OutageLog, ShutdownBudget } from "./component.ts";
 import { Tasks } from "./control/tasks.ts";
 
 /** A loop over `step` that rests on the clock, and what it is watched by. */
@@ -30,7 +29,7 @@ function loopOver(step: (count: number) => unknown, restMs = 1_000, outage = new
   return { loop, clock, tasks, log, done, states };
 }
 
-Deno.test("a loop steps and rests in turn until it is stopped", async () => {
+Deno.test("a loop alternates between step and rest until it is stopped", async () => {
   const { loop, clock, done, states } = loopOver(() => {});
   loop.start();
   await clock.untilSleeping();
@@ -44,7 +43,7 @@ Deno.test("a loop steps and rests in turn until it is stopped", async () => {
   assertEquals(clock.sleeping, []);
 });
 
-Deno.test("stopping lets the step under way finish, and does not rest after it", async () => {
+Deno.test("stopping a loop lets the current step finish, and skips the rest", async () => {
   const step = Promise.withResolvers<void>();
   const { loop, clock, done, states } = loopOver(() => step.promise);
   loop.start();
@@ -58,22 +57,23 @@ Deno.test("stopping lets the step under way finish, and does not rest after it",
   assertEquals(states(), []);
 });
 
-Deno.test("a loop may be stopped twice, and without having begun; it begins once", async () => {
-  const { loop, done, states } = loopOver(() => {});
+Deno.test("a loop can be stopped twice, stopped before it was started, and started again", async () => {
+  const { loop, clock, done, states } = loopOver(() => {});
   await loop.stop();
   await loop.stop();
   loop.start();
+  loop.start();
+  await clock.untilSleeping();
+  assertEquals([done, states()], [["step", "rest 1"], ["poller waiting"]]);
   await loop.stop();
-  assertEquals([done, states()], [[], []]);
-  const other = loopOver(() => {});
-  other.loop.start();
-  other.loop.start();
-  await other.clock.untilSleeping();
-  assertEquals([other.done, other.states().length], [["step", "rest 1"], 1]);
-  await other.loop.stop();
+  await loop.stop();
+  loop.start();
+  await clock.untilSleeping();
+  assertEquals(done, ["step", "rest 1", "step", "rest 2"]);
+  await loop.stop();
 });
 
-Deno.test("a loop whose step fails says so, backs off ever longer, and says when it works again", async () => {
+Deno.test("a loop logs a failed step, backs off longer each time, and logs its recovery", async () => {
   const failing = new TypeError("bad");
   const { loop, clock, done, log, states } = loopOver((count) => {
     if (count <= 8) throw failing;
@@ -98,7 +98,7 @@ Deno.test("a loop whose step fails says so, backs off ever longer, and says when
   await loop.stop();
 });
 
-Deno.test("the backoff begins anew after a success", async () => {
+Deno.test("the backoff of a loop starts over after a success", async () => {
   const { loop, clock } = loopOver((count) => {
     if (count !== 4) throw new Error("bad");
   });
@@ -113,7 +113,7 @@ Deno.test("the backoff begins anew after a success", async () => {
   assert(waits[2]! >= 500 && waits[3] === 1_000 && waits[4]! <= 376, waits.join(" "));
 });
 
-Deno.test("a store that is away is said once, by its message", async () => {
+Deno.test("a loop logs an unreachable store once, with its message", async () => {
   const { loop, clock, log } = loopOver((count) => {
     if (count <= 3) throw new StoreError("unavailable", "Redis cannot be reached");
   });
@@ -129,7 +129,7 @@ Deno.test("a store that is away is said once, by its message", async () => {
   await loop.stop();
 });
 
-Deno.test("a loop survives whatever is thrown, also at rest, and stops while it backs off", async () => {
+Deno.test("a loop survives errors of any type, also at rest, and can be stopped while it backs off", async () => {
   const { loop, clock, log, states } = loopOver(() => Promise.reject(null));
   loop.start();
   await clock.untilSleeping();
@@ -178,4 +178,53 @@ Deno.test("a loop that keeps failing while heartbeats reach the store warns once
   for (let s = 0; s < 10; s++) await clock.advance(1_000);
   assertEquals(warnings().at(-1), "Working again");
   await loop.stop();
+});
+
+Deno.test("a loop does what is left to do when it ends, and abandons it when the shutdown budget is used up", async () => {
+  const clock = new FakeClock();
+  const done: string[] = [];
+  const loopThat = (end: () => Promise<void>) => {
+    const body: LoopBody<void> & { abandon(): void } = {
+      name: "metrics-recorder",
+      step: () => Promise.resolve(),
+      rest: () => Promise.resolve(),
+      end,
+      abandon: () => done.push("abandon"),
+    };
+    return new Loop(body, { clock, tasks: new Tasks(clock), log: new KeptLog() });
+  };
+  await loopThat(() => Promise.resolve(void done.push("end"))).stop(new ShutdownBudget(clock, 5_000));
+  assertEquals(done, ["end"]);
+  const stopped = loopThat(() => new Promise(() => {})).stop(new ShutdownBudget(clock, 5_000));
+  await clock.turn();
+  await clock.advance(5_000);
+  await stopped;
+  assertEquals(done, ["end", "abandon"]);
+});
+
+const UNREACHABLE = new StoreError("unavailable", "Redis cannot be reached");
+const FULL = new StoreError("full", "no room");
+
+Deno.test("components log an unreachable Redis and its recovery at debug, because the connection logs it", () => {
+  const outage = new OutageLog("redis://127.0.0.1:6379/0");
+  assertEquals([outage.met("poller", UNREACHABLE), outage.met("fetcher", UNREACHABLE)], ["debug", "debug"]);
+  assertEquals([outage.over("poller"), outage.over("poller"), outage.over("never")], ["debug", undefined, undefined]);
+});
+
+Deno.test("the first component that meets any other outage warns, and again after the next one begins", () => {
+  for (const outage of [new OutageLog("sqlite:/var/jobs.db"), new OutageLog("rediss://host")]) {
+    assertEquals([outage.met("poller", FULL), outage.met("fetcher", FULL), outage.isMet], ["warn", "debug", true]);
+    assertEquals([outage.over("fetcher"), outage.over("poller"), outage.isMet], ["debug", "warn", false]);
+    assertEquals(outage.met("fetcher", FULL), "warn");
+  }
+});
+
+Deno.test("each component warns of a failure that is not transient", () => {
+  const outage = new OutageLog("redis://h");
+  const denied = new StoreError("denied", "no permission");
+  assertEquals([outage.met("poller", UNREACHABLE), outage.met("rescuer", denied), outage.met("beat", new Error("x"))], [
+    "debug",
+    "warn",
+    "warn",
+  ]);
 });

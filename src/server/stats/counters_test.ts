@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { ClassCounters } from "./class_counters.ts";
+import { ClassCounters } from "./counters.ts";
 
-Deno.test("a failure counts as processed and failed, and its time is not measured", () => {
+Deno.test("counts a failed attempt as processed and failed, without its run time", () => {
   const counters = new ClassCounters();
   counters.add("Hard", "done", 25);
   counters.add("Hard", "retried", 9_000);
@@ -29,7 +29,7 @@ Deno.test("a failure counts as processed and failed, and its time is not measure
   });
 });
 
-Deno.test("what was drained is not drained again, and stays in the counters", () => {
+Deno.test("drains each count once, and keeps it in the totals", () => {
   const counters = new ClassCounters();
   counters.add("A", "done", 1);
   counters.add("B", "done", 1);
@@ -40,7 +40,7 @@ Deno.test("what was drained is not drained again, and stays in the counters", ()
   assertEquals(counters.byClass().B!.done, 2);
 });
 
-Deno.test("however many classes are pushed, and however long their names, what is counted has a bound", () => {
+Deno.test("bounds the number of classes and the length of their names", () => {
   const counters = new ClassCounters();
   counters.add("x".repeat(1_000_000), "done", 1);
   for (let i = 0; i < 1_000; i++) counters.add(`Class${i}`, "done", 1);
@@ -51,7 +51,7 @@ Deno.test("however many classes are pushed, and however long their names, what i
   assertEquals(drained.find((one) => one.class === "Class0")!.processed, 2);
 });
 
-Deno.test("a job whose worker died counts as dead and failed, without a run time", () => {
+Deno.test("counts a job whose worker died as dead and failed, without a run time", () => {
   const counters = new ClassCounters();
   counters.addDied("Crash", "dead");
   counters.addDied("Crash", "discarded");

@@ -1,0 +1,113 @@
+/**
+ * The work of a worker: taking jobs and performing them. Quiet stops the taking, resume continues it, and stopping ends both.
+ *
+ * Where the job is at each await: a lease of this worker until its outcome is stored, also while a stop waits for handlers or
+ * for the store. What is not stored or given back in time is rescued when this worker's heartbeat has expired, or when it
+ * deregisters.
+ *
+ * @module
+ */
+import { type Component, type Loop, OUTCOMES_SHARE, type ShutdownBudget } from "../component.ts";
+import type { InProcessRuns } from "../schedule/in_process_runs.ts";
+import type { Fetcher } from "./fetcher.ts";
+import type { Manager } from "./manager.ts";
+import type { Settler } from "./settler.ts";
+
+/** What the work is made with. */
+export interface WorkOptions {
+  readonly manager: Manager;
+  readonly fetcher: Fetcher;
+  readonly settler: Settler;
+  readonly inProcessRuns: InProcessRuns;
+  /** The loops that take jobs out of the store, or move them into queues; the fetcher's is one of them. */
+  readonly taking: readonly Loop[];
+  /** How long a stop waits for running jobs. */
+  readonly timeoutMs: () => number;
+  /** Aborts when a stop is to end running jobs at once. */
+  readonly cold: AbortSignal;
+  /** Called when the last taking has ended. */
+  readonly onQuiet?: () => void | Promise<void>;
+}
+
+/** Takes jobs and performs them. */
+export class Work implements Component {
+  readonly name = "work";
+  readonly #options: WorkOptions;
+  #isQuiet = false;
+  #isStopping = false;
+  /** Counts calls of quiet and resume: the last one counts. */
+  #requests = 0;
+  /** Resolves when nothing is taken any more, once it is quiet. */
+  #takingEnded: Promise<unknown> = Promise.resolve();
+  /** Aborts the return of jobs that a lost reply may have leased. */
+  #returning = new AbortController();
+
+  constructor(options: WorkOptions) {
+    this.#options = options;
+  }
+
+  get isQuiet(): boolean {
+    return this.#isQuiet;
+  }
+
+  start(): void {
+    this.#options.manager.start();
+    this.#startTaking();
+  }
+
+  /** Stops taking jobs; resolves when the last taking has ended. Running jobs continue. */
+  async quiet(): Promise<void> {
+    this.#requests++;
+    if (this.#isQuiet) return;
+    this.#isQuiet = true;
+    this.#options.fetcher.goQuiet();
+    await (this.#takingEnded = this.#endTaking());
+    await this.#options.onQuiet?.();
+  }
+
+  /** Takes jobs again. Does nothing once it is being stopped. */
+  async resume(): Promise<void> {
+    const request = ++this.#requests;
+    // The next taking returns the jobs of a lost reply.
+    this.#returning.abort();
+    // A loop that is still ending must not run twice.
+    await this.#takingEnded;
+    if (!this.#isQuiet || this.#isStopping) return;
+    if (request !== this.#requests) {
+      // Quiet was requested again in the meantime.
+      this.#takingEnded = this.#endTaking();
+      return;
+    }
+    this.#isQuiet = false;
+    this.#options.fetcher.resume();
+    this.#startTaking();
+  }
+
+  /** Stops taking jobs, and ends the running ones. */
+  async stop(budget: ShutdownBudget): Promise<void> {
+    const { manager, settler, inProcessRuns, cold } = this.#options;
+    this.#isStopping = true;
+    // The timeout counts from now, even if the store delays the end of the last taking.
+    const quieted = this.quiet();
+    const timeoutMs = this.#options.timeoutMs();
+    await Promise.all([manager.stop(timeoutMs, cold, budget), inProcessRuns.stop(timeoutMs, cold)]);
+    if (await budget.within(this.#takingEnded)) await quieted;
+    // Jobs that the last taking has leased are given back.
+    if (!await budget.within(settler.flush(), OUTCOMES_SHARE)) settler.abandon();
+  }
+
+  /** Gives up returning jobs that a lost reply may have leased. */
+  abandon(): void {
+    this.#returning.abort();
+  }
+
+  #startTaking(): void {
+    for (const loop of this.#options.taking) loop.start();
+  }
+
+  async #endTaking(): Promise<void> {
+    const { signal } = this.#returning = new AbortController();
+    await Promise.all(this.#options.taking.map((loop) => loop.stop()));
+    await this.#options.fetcher.returnUnanswered(signal);
+  }
+}
