@@ -66,6 +66,7 @@ const PUSHERS = 2;
 const LIMITS = { maxRescues: 3, shutdownTimeoutMs: 2_000 };
 /** A process that still runs this long after its worker has ended is left behind. */
 const LEFT_WITHIN_MS = 5_000;
+const FORGOTTEN_WITHIN_MS = 45_000;
 const CRON_ENTRIES = ["tick", "tock"];
 
 /**
@@ -112,6 +113,7 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
   await perform(planned, stage, options.durationMs);
   await calm(ground, cast);
   const drained = await drain(store);
+  await allOthersForgotten(store, id);
   over.abort();
   await watching;
   const places = await jidsIn(store);
@@ -130,6 +132,16 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
     failures: failuresOf(cast.endings, evidence),
     leftovers: [...await ground.leftovers(), ...await processesLeft(id)],
   };
+}
+
+/**
+ * Resolves when the last workers have forgotten those that died, which takes a heartbeat timeout: once all have stopped,
+ * no worker is left to do it. Returns after a while if they don't: the account lists what is left.
+ */
+async function allOthersForgotten(store: Ground["store"], id: string): Promise<void> {
+  const isRunning = ({ pid }: { readonly pid: number }) => withVariable(`SOAK_ID=${id}`).some((one) => one.pid === pid);
+  await until(async () => (await insist(() => store.workers.list())).every(isRunning), "", FORGOTTEN_WITHIN_MS)
+    .catch(() => {});
 }
 
 /** Returns the processes of this soak that still run, each as a line. */
