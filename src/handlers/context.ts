@@ -44,8 +44,18 @@ export interface JobContext extends StepContext {
   /** The span it is performed in; undefined unless tracing is on. */
   readonly trace: JobTrace | undefined;
   /**
-   * Aborts when the job should end: the worker stops, the job is cancelled, its timeout has passed, or another worker
-   * has it now ({@linkcode LeaseLost}). Pass it on to `fetch`.
+   * Aborts when the worker stops or goes quiet (TERM, TSTP, `jobs quiet`). The job may run on until the shutdown timeout;
+   * a long one can push a continuation and return, or throw `Snooze`. For a worker that resumes, later jobs get a new signal.
+   */
+  readonly stopping: AbortSignal;
+  /**
+   * Aborts when the job must end. Pass it on to `fetch`. Its reason says why:
+   *
+   * - {@linkcode Shutdown}: the worker's shutdown timeout is over. The handler has 3 s more, and what it returns or throws
+   *   in them counts: a result, `Snooze`, `Discard`, `Kill`. Any other error, or no end, returns the job to its queue.
+   * - {@linkcode Timeout}: the job's timeout has passed. It has failed, whatever the handler does.
+   * - {@linkcode Cancelled}: the job was cancelled, and isn't retried.
+   * - {@linkcode LeaseLost}: another worker has the job now.
    */
   readonly signal: AbortSignal;
   /** Logs with the job's class, jid and queue on every line. Lines below the job's `log_level` are dropped. */

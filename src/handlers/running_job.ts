@@ -25,6 +25,8 @@ export interface RunningJobServices {
   readonly registry?: Pick<Registry, "get">;
   /** Makes what runs the steps of a job, for the token of its lease. */
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
+  /** The worker's notice that it goes quiet or stops. */
+  readonly stopNotice?: { readonly signal: AbortSignal };
   /** Called at each progress report. */
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -46,6 +48,9 @@ export class RunningJob {
   readonly #services: RunningJobServices;
   readonly #token: string | undefined;
   #steps: StepRunner | undefined;
+  /** The worker's signal at the start of the job. */
+  readonly #notice: AbortSignal | undefined;
+  #stopping: AbortSignal | undefined;
   #controller: AbortController | undefined;
   #abort: { readonly reason: unknown } | undefined;
   #log: Log | undefined;
@@ -59,6 +64,7 @@ export class RunningJob {
     this.queue = queue;
     this.#services = services;
     this.#token = token;
+    this.#notice = services.stopNotice?.signal;
     this.context = new Context(this);
   }
 
@@ -92,6 +98,13 @@ export class RunningJob {
       throw new TypeError("This job has no steps: it is not running");
     }
     return this.#steps ??= stepRunner(this, this.#token);
+  }
+
+  /** See {@linkcode JobContext.stopping}. A signal per job: listeners on the worker's would outlive their jobs. */
+  get stopping(): AbortSignal {
+    return this.#stopping ??= this.#notice === undefined
+      ? new AbortController().signal
+      : AbortSignal.any([this.#notice]);
   }
 
   /** See {@linkcode JobContext.signal}. */
@@ -210,6 +223,10 @@ class Context extends StepMethods implements JobContext {
 
   get signal(): AbortSignal {
     return this.#running.signal;
+  }
+
+  get stopping(): AbortSignal {
+    return this.#running.stopping;
   }
 
   get log(): Log {

@@ -9,6 +9,7 @@ import { HorsePool } from "../handlers/isolation/pool.ts";
 import { programHandler } from "../handlers/isolation/program.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { chooseExecutionModes } from "../handlers/execution_modes.ts";
+import { StopNotice } from "../handlers/stop_notice.ts";
 import { type Log, logger } from "../log/log.ts";
 import type { StoreError } from "../store/port/errors.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
@@ -165,6 +166,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     suspects,
     maxJobs: settings.maxJobs,
   });
+  const stopNotice = new StopNotice();
   const services = {
     clock,
     tasks,
@@ -173,6 +175,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     retrier: new Retrier({ clock, settings, registry, hooks, log: log("retrier") }),
     registry,
     classCounters,
+    stopNotice,
     results: new ResultRecorder({ clock, settings, registry, owner }),
     timeouts: new Timeouts({ clock, killAfterMs: settings.killAfterMs, log: log("timeouts") }),
     unhandledErrors,
@@ -227,6 +230,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     }),
   );
   const work = new Work({
+    stopNotice,
     manager,
     fetcher,
     settler,

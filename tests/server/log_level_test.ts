@@ -37,7 +37,8 @@ const MODULE = `
 import { Listen } from "HANDLERS";
 let release;
 const released = new Promise((resolve) => release = resolve);
-const act = (ctx, how, file) => {
+const act = async (ctx, how, file) => {
+  if (how === "interrupted") return Listen(ctx, file).then(() => ctx.throwIfAborted());
   if (how === "listen") return Listen(ctx, file);
   if (how === "deaf") return released;
   throw Object.assign(new Error("no"), { name: how, delayMs: 3_600_000 });
@@ -67,7 +68,7 @@ Deno.test("what the server says about a job is dropped below the job's level, to
     await onEach("Kill"),
     await onEach("deaf", { timeout: 0.05 }),
     await onEach("listen"),
-    await onEach("listen"),
+    await onEach("interrupted"),
   ];
   // Enough for those that stay, and the one that releases.
   await using server = await bench.server([file, "-c", "11", "-t", "100ms"], { JOBS_KILL_AFTER: "1ms" });

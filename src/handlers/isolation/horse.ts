@@ -151,6 +151,9 @@ export class Horse {
       ...(job.trace && { trace: job.trace.carrier }),
     });
     this.#traced ||= job.trace !== undefined;
+    const onStopping = () => void (ended.signal.aborted || this.#connection!.send({ kind: "stopping" }));
+    if (job.stopping.aborted) onStopping();
+    else job.stopping.addEventListener("abort", onStopping, { once: true, signal: ended.signal });
     try {
       return await promise;
     } catch (error) {

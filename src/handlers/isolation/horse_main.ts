@@ -15,6 +15,7 @@ import { HORSE_VARIABLE } from "./horse.ts";
 import { loadHandlers } from "../load.ts";
 import { dieWithParent } from "./parent_death.ts";
 import { Registry } from "../registry.ts";
+import { StopNotice } from "../stop_notice.ts";
 import { errorFrame, RemoteError } from "./remote_error.ts";
 
 /** What a horse needs to trace. Disposing of it exports its spans. */
@@ -66,6 +67,8 @@ class HorseMain implements AsyncDisposable {
   #lastAsked = 0;
   readonly #openTracing: OpenTracing;
   #tracing: HorseTracing | undefined;
+  /** The parent's, for the current job. */
+  readonly #stopNotice = new StopNotice();
   #job: RunningJob | undefined;
   #log: Log = new FrameLog((frame) => this.#parent.send(frame), false, {});
 
@@ -99,6 +102,9 @@ class HorseMain implements AsyncDisposable {
         // Reading ends with it, and then everything.
         this.#parent[Symbol.dispose]();
         break;
+      case "stopping":
+        this.#stopNotice.give();
+        break;
       case "abort":
         this.#job?.abort(new RemoteError(frame.error));
         break;
@@ -128,10 +134,12 @@ class HorseMain implements AsyncDisposable {
   async #perform({ queue, payload, trace }: Extract<ToHorse, { kind: "perform" }>): Promise<void> {
     try {
       const job = parsePayload(payload)!;
+      this.#stopNotice.renew();
       const { context } = this.#job = new RunningJob(job, queue, {
         log: this.#log,
         client: this.#client,
         registry: this.#registry,
+        stopNotice: this.#stopNotice,
         onProgress: ({ done, note }) =>
           this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
       });

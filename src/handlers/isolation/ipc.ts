@@ -34,6 +34,8 @@ export type ToHorse =
     /** Tells of the span that it is performed in. */
     readonly trace?: Readonly<Record<string, string>>;
   }
+  /** The worker goes quiet or stops: aborts `stopping` of the running job. */
+  | { readonly kind: "stopping" }
   /** Aborts the signal of the job under way. */
   | { readonly kind: "abort"; readonly error: ErrorFrame }
   /** There will be no more jobs; ends it as soon as its spans are exported. */

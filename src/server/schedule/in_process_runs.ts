@@ -42,15 +42,13 @@ export class InProcessRuns {
     this.#running.add(run);
   }
 
-  /** Waits for running jobs until the deadline, or until `cold` aborts; then aborts them. */
+  /** Waits for running jobs until the deadline, or until `cold` aborts; then aborts them, and waits a moment longer. */
   async stop(timeoutMs: number, cold: AbortSignal): Promise<void> {
     await this.#ended(timeoutMs, cold);
-    for (const { processor } of this.#running) {
-      // A job that is cut off has not failed.
-      void processor.release();
-      processor.abort(new Shutdown());
-    }
+    for (const { processor } of this.#running) processor.abort(new Shutdown());
     await this.#ended(CLEAN_UP_MS);
+    // A job that is cut off has not failed.
+    for (const { processor } of this.#running) void processor.release();
   }
 
   async #ended(maxMs: number, cold?: AbortSignal): Promise<void> {

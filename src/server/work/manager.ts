@@ -2,8 +2,9 @@
  * The manager: owns the processors, and ends them.
  *
  *  1. `resize` keeps as many processors as the concurrency. A surplus processor ends after its job.
- *  2. `stop` waits for running jobs until the deadline. Then it first gives the unfinished ones back to the front of their
- *     queues, and only then aborts them: whatever the abort leads to, each job is already safe.
+ *  2. `stop` waits for running jobs until the deadline. Then it aborts the unfinished ones, and what their handlers return
+ *     or throw within 3 s counts: a job that has pushed its continuation and returned must not run again. Only then does
+ *     it give the rest back to the front of their queues. If the process is killed meanwhile, their leases are rescued.
  *
  * @module
  */
@@ -19,7 +20,7 @@ import { Processor, type ProcessorServices } from "./processor.ts";
 import type { Settler } from "./settler.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 
-/** After its signal has aborted, a handler gets this long to clean up. */
+/** After its signal has aborted, a handler gets this long to end. */
 const CLEAN_UP_MS = 3_000;
 
 /** Owns the processors. */
@@ -135,9 +136,13 @@ export class Manager {
   async stop(timeoutMs = 0, cold = AbortSignal.abort(), budget = new ShutdownBudget(this.#clock)): Promise<void> {
     const idle = Promise.all(this.#all().map((processor) => processor.stop())).then(() => true);
     if (!await this.#within(idle, timeoutMs, cold)) {
-      await this.#release(budget);
-      for (const { attempt } of this.#all()) attempt?.job.abort(new Shutdown("The server stops"));
-      if (!await this.#within(idle, cold.aborted ? 0 : CLEAN_UP_MS, cold)) {
+      const attempts = this.#all().flatMap(({ attempt }) => attempt ?? []);
+      for (const { job } of attempts) job.abort(new Shutdown("The worker's shutdown timeout is over"));
+      const haveEnded = await this.#within(idle, cold.aborted ? 0 : CLEAN_UP_MS, cold);
+      if (!haveEnded) await this.#release(budget);
+      const count = attempts.filter(({ disposition }) => disposition === "released").length;
+      if (count > 0) this.#log.warn("Gave unfinished jobs back", { count });
+      if (!haveEnded && this.busy > 0) {
         this.#log.warn("Handlers still running after their signal aborted, left behind", { count: this.busy });
       }
     }
@@ -149,13 +154,9 @@ export class Manager {
   }
 
   async #release(budget: ShutdownBudget): Promise<void> {
-    let count = 0;
-    const releasing = this.#all().map(async (processor) => {
-      if (await processor.release()) count++;
-    });
+    const releasing = this.#all().map((processor) => processor.release());
     // A job whose hook hangs is left to the rescuer.
     await budget.within(Promise.all(releasing), OUTCOMES_SHARE);
-    if (count > 0) this.#log.warn("Gave unfinished jobs back", { count });
     await this.#flush(budget);
   }
 

@@ -7,7 +7,8 @@
  * An attempt is `ours` until one of four things happens to its lease, and only an attempt that is ours can be settled:
  *
  *  - its handler ends, and the outcome is settled: `settled`;
- *  - the worker stops and gives it back to its queue: `released`;
+ *  - the worker stops and gives it back to its queue: `released`. Until then an end of the handler counts, also after its
+ *    signal has aborted;
  *  - the worker stops, but the job was cancelled or has timed out: its outcome is settled without waiting: `settled`;
  *  - another worker has it now: `lost`.
  *
@@ -18,7 +19,8 @@ import type { Clock } from "../../clock.ts";
 import type { PerformMiddleware } from "../../handlers/handler.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { RunningJob, traceFields } from "../../handlers/running_job.ts";
-import { Cancelled, HandlerMissing, LeaseLost, Timeout } from "../../job/errors.ts";
+import type { StopNotice } from "../../handlers/stop_notice.ts";
+import { Cancelled, HandlerMissing, LeaseLost, Shutdown, Timeout, verdictOf } from "../../job/errors.ts";
 import { isExpired } from "../../job/time.ts";
 import { lockOf, parsePayload } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
@@ -49,6 +51,8 @@ export interface ProcessorServices {
   readonly registry: Registry;
   readonly timeouts: Timeouts;
   readonly classCounters: ClassCounters;
+  /** The worker's notice to its jobs that it goes quiet or stops. */
+  readonly stopNotice: StopNotice;
   readonly results: ResultRecorder;
   readonly unhandledErrors: UnhandledErrors;
   readonly client: Client;
@@ -114,23 +118,20 @@ export class Processor implements Component {
    *
    * A job that was cancelled or has timed out is settled as such instead: its handler doesn't listen to its signal, and
    * would hang again after every start without ever counting as a failure.
-   *
-   * @returns whether the job was given back
    */
-  async release(): Promise<boolean> {
+  async release(): Promise<void> {
     const attempt = this.#attempt;
-    if (attempt?.disposition !== "ours") return false;
+    if (attempt?.disposition !== "ours") return;
     const { lease, job, since } = attempt;
     if (!wasToldToEnd(job)) {
       attempt.disposition = "released";
       this.#services.settler.add({ kind: "release", token: lease.token });
-      return true;
+      return;
     }
     // From here on the end of the handler doesn't count, also while hooks run.
     attempt.disposition = "settled";
     const elapsed = this.#services.clock.monotonic() - since;
     this.#settle(attempt, await this.#failed(attempt, job.abortedBy), elapsed);
-    return false;
   }
 
   /** Aborts the job because another worker has it now. Whatever its handler does afterwards doesn't count. */
@@ -161,25 +162,34 @@ export class Processor implements Component {
     let outcome: AttemptOutcome | undefined;
     try {
       const result = await this.#perform(running);
-      running.throwIfAborted();
+      if (!isShutDown(running)) running.throwIfAborted();
       running.steps?.throwIfEnding();
       const record = this.#services.results.succeeded(running, result, attempt.since);
       const ack = { kind: "ack", token: lease.token, ...lockOf(job), ...record } as const;
       outcome = withSteps(ack, running, { result });
     } catch (error) {
-      const reason = running.abortedBy ?? running.steps?.ending ?? error;
-      if (attempt.disposition !== "ours") {
-        // Its outcome doesn't count.
-      } else if (isReleased(reason)) {
-        await this.release();
-      } else if (reason instanceof LeaseLost) {
-        // A step was refused, because another worker has the job.
-        attempt.disposition = "lost";
-      } else {
-        outcome = withSteps(await this.#failed(attempt, reason), running, { error: reason });
-      }
+      outcome = await this.#thrown(attempt, error);
     }
     this.#end(attempt, outcome);
+  }
+
+  /** Returns the outcome of an attempt that threw; undefined if it doesn't count, or the job was given back. */
+  async #thrown(attempt: Attempt, error: unknown): Promise<AttemptOutcome | undefined> {
+    if (attempt.disposition !== "ours") return undefined;
+    const { job } = attempt;
+    const isInterrupted = isShutDown(job);
+    const reason = (isInterrupted ? undefined : job.abortedBy) ?? job.steps?.ending ?? error;
+    if (reason instanceof LeaseLost) {
+      // A step was refused, because another worker has the job.
+      attempt.disposition = "lost";
+      return undefined;
+    }
+    // An error after the worker's shutdown timeout is no failure of the job, but what the handler decides counts.
+    if (isReleased(reason) || (isInterrupted && verdictOf(reason) === undefined)) {
+      await this.release();
+      return undefined;
+    }
+    return withSteps(await this.#failed(attempt, reason), job, { error: reason });
   }
 
   async #failed({ lease, job, since }: Attempt, error: unknown): Promise<AttemptOutcome> {
@@ -280,6 +290,10 @@ const ENDINGS: Readonly<Record<AttemptOutcome["kind"], Ending>> = {
 
 function isCancelled({ abortedBy }: RunningJob): boolean {
   return abortedBy instanceof Cancelled;
+}
+
+function isShutDown({ abortedBy }: RunningJob): boolean {
+  return abortedBy instanceof Shutdown;
 }
 
 /** Returns whether a job was aborted for good, not to run again later. */

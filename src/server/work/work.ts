@@ -7,6 +7,7 @@
  *
  * @module
  */
+import type { StopNotice } from "../../handlers/stop_notice.ts";
 import { type Component, type Loop, OUTCOMES_SHARE, type ShutdownBudget } from "../component.ts";
 import type { InProcessRuns } from "../schedule/in_process_runs.ts";
 import type { Fetcher } from "./fetcher.ts";
@@ -15,6 +16,8 @@ import type { Settler } from "./settler.ts";
 
 /** What the work is made with. */
 export interface WorkOptions {
+  /** Tells running jobs when it goes quiet. */
+  readonly stopNotice: StopNotice;
   readonly manager: Manager;
   readonly fetcher: Fetcher;
   readonly settler: Settler;
@@ -60,6 +63,7 @@ export class Work implements Component {
     this.#requests++;
     if (this.#isQuiet) return;
     this.#isQuiet = true;
+    this.#options.stopNotice.give();
     this.#options.fetcher.goQuiet();
     await (this.#takingEnded = this.#endTaking());
     await this.#options.onQuiet?.();
@@ -79,6 +83,7 @@ export class Work implements Component {
       return;
     }
     this.#isQuiet = false;
+    this.#options.stopNotice.renew();
     this.#options.fetcher.resume();
     this.#startTaking();
   }

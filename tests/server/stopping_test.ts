@@ -1,0 +1,110 @@
+/** A handler learns in time that its worker stops, and what it does about it counts. */
+import { assertEquals } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+
+/** Handlers that note what they do in a file. Each ends differently when its worker stops. */
+const HANDLERS = `
+const note = (notes, line) => Deno.writeTextFileSync(notes, line + "\\n", { append: true });
+const aborted = (signal) => signal.aborted ? undefined : new Promise((end) => signal.addEventListener("abort", end, { once: true }));
+
+/** Works through items; when the worker stops, pushes the rest as a job and returns. */
+export async function Batch(ctx, notes, items) {
+  note(notes, "start " + items.join());
+  if (items.length > 2) {
+    note(notes, "did " + items.slice(0, 2).join());
+    await aborted(ctx.stopping);
+    await ctx.client.push("Batch", [notes, items.slice(2)]);
+    return "continued";
+  }
+  note(notes, "did " + items.join());
+}
+/** The same, but hears only that its time is over. */
+export async function Late(ctx, notes, end) {
+  note(notes, "start " + end + " attempt " + ctx.attempt);
+  await aborted(ctx.signal);
+  note(notes, "aborted " + ctx.signal.reason.name);
+  if (end === "return") return "finished";
+  if (end === "snooze") throw Object.assign(new Error("later"), { name: "Snooze", delayMs: 3_600_000 });
+  if (end === "kill") throw Object.assign(new Error("enough"), { name: "Kill" });
+  if (end === "fail") throw new Error("The database went away");
+  ctx.throwIfAborted();
+}
+export const BatchApart = Object.assign((...args) => Batch(...args), { options: { isolate: true } });
+export const LateApart = Object.assign((...args) => Late(...args), { options: { isolate: true } });
+`;
+
+async function handlersOf(bench: Bench): Promise<string> {
+  const module = `${bench.folder}/module.js`;
+  await Deno.writeTextFile(module, HANDLERS);
+  return module;
+}
+
+for (const [name, where] of [["Batch", "in the worker"], ["BatchApart", "in an isolated process"]] as const) {
+  Deno.test(`a job that pushes its rest when its worker stops is done once, ${where}`, async () => {
+    await using bench = await Bench.open();
+    const module = await handlersOf(bench);
+    const worker = await bench.server([module, "-t", "30s"]);
+    await using _worker = worker;
+    const jid = await bench.push(name, [bench.notes, [1, 2, 3, 4]]);
+    await bench.noted("did 1,2");
+    worker.kill("SIGTERM");
+    assertEquals((await worker.status()).code, 0);
+    assertEquals((await bench.client.result(jid))?.result, "continued");
+    const { queues, retry } = await bench.store.stats();
+    assertEquals([queues.map(({ size }) => size), retry], [[1], 0]);
+    await using _other = await bench.server([module]);
+    await bench.noted("did 3,4");
+    assertEquals((await bench.readNotes()).filter((line) => line.startsWith("did")), ["did 1,2", "did 3,4"]);
+  });
+}
+
+Deno.test("quiet is heard by jobs that run, and not by those after resume", async () => {
+  await using bench = await Bench.open();
+  const worker = await bench.server([await handlersOf(bench)]);
+  await using _worker = worker;
+  const jid = await bench.push("Batch", [bench.notes, [1, 2, 3, 4]]);
+  await bench.noted("did 1,2");
+  worker.kill("SIGTSTP");
+  assertEquals((await bench.client.result(jid))?.result, "continued");
+  worker.kill("SIGCONT");
+  await bench.noted("did 3,4");
+  const next = await bench.push("Batch", [bench.notes, [5, 6, 7]]);
+  await bench.noted("did 5,6");
+  assertEquals(await bench.store.result(next), undefined);
+});
+
+for (const [name, where] of [["Late", "in the worker"], ["LateApart", "in an isolated process"]] as const) {
+  Deno.test(`what a handler returns or throws after the shutdown timeout counts, ${where}`, async () => {
+    await using bench = await Bench.open();
+    const worker = await bench.server([await handlersOf(bench), "-t", "0.2s", "-c", "5"]);
+    await using _worker = worker;
+    const ends = ["return", "snooze", "kill", "fail", "abort"];
+    const jids = new Map<string, string>();
+    for (const end of ends) jids.set(end, await bench.push(name, [bench.notes, end]));
+    for (const end of ends) await bench.noted(`start ${end} attempt 1`);
+    worker.kill("SIGTERM");
+    assertEquals((await worker.status()).code, 0);
+    const places = [];
+    for (const end of ends) places.push((await bench.store.find(jids.get(end)!)).map(({ place }) => place.in).join());
+    assertEquals(places, ["", "scheduled", "dead", "queue", "queue"]);
+    assertEquals((await bench.client.result(jids.get("return")!))?.result, "finished");
+    const [given] = await bench.store.find(jids.get("fail")!);
+    const { retry_count, error_class } = JSON.parse(given!.payload);
+    assertEquals([retry_count, error_class], [undefined, undefined], "an interruption is no failure");
+    const aborts = (await bench.readNotes()).filter((line) => line.startsWith("aborted"));
+    assertEquals(aborts, Array(5).fill("aborted Shutdown"));
+  });
+}
+
+Deno.test("a second TERM gives the jobs back at once", async () => {
+  await using bench = await Bench.open();
+  const worker = await bench.server(["-t", "60s"]);
+  await using _worker = worker;
+  const jid = await bench.push("Wait", [bench.notes]);
+  await bench.noted(`start ${jid}`);
+  worker.kill("SIGTERM");
+  await worker.logged("Stopping");
+  worker.kill("SIGTERM");
+  await worker.status();
+  assertEquals((await bench.store.find(jid)).map(({ place }) => place.in), ["queue"]);
+});
