@@ -50,7 +50,7 @@ for (const [name, where] of [["Batch", "in the worker"], ["BatchApart", "in an i
     worker.kill("SIGTERM");
     assertEquals((await worker.status()).code, 0);
     assertEquals((await bench.client.result(jid))?.result, "continued");
-    const { queues, retry } = await bench.store.stats();
+    const { queues, retry } = await bench.store.admin.stats();
     assertEquals([queues.map(({ size }) => size), retry], [[1], 0]);
     await using _other = await bench.server([module]);
     await bench.noted("did 3,4");
@@ -70,7 +70,7 @@ Deno.test("quiet is heard by jobs that run, and not by those after resume", asyn
   await bench.noted("did 3,4");
   const next = await bench.push("Batch", [bench.notes, [5, 6, 7]]);
   await bench.noted("did 5,6");
-  assertEquals(await bench.store.result(next), undefined);
+  assertEquals(await bench.store.results.get(next), undefined);
 });
 
 for (const [name, where] of [["Late", "in the worker"], ["LateApart", "in an isolated process"]] as const) {
@@ -85,10 +85,12 @@ for (const [name, where] of [["Late", "in the worker"], ["LateApart", "in an iso
     worker.kill("SIGTERM");
     assertEquals((await worker.status()).code, 0);
     const places = [];
-    for (const end of ends) places.push((await bench.store.find(jids.get(end)!)).map(({ place }) => place.in).join());
+    for (const end of ends) {
+      places.push((await bench.store.admin.find([jids.get(end)!])).map(({ place }) => place.in).join());
+    }
     assertEquals(places, ["", "scheduled", "dead", "queue", "queue"]);
     assertEquals((await bench.client.result(jids.get("return")!))?.result, "finished");
-    const [given] = await bench.store.find(jids.get("fail")!);
+    const [given] = await bench.store.admin.find([jids.get("fail")!]);
     const { retry_count, error_class } = JSON.parse(given!.payload);
     assertEquals([retry_count, error_class], [undefined, undefined], "an interruption is no failure");
     const aborts = (await bench.readNotes()).filter((line) => line.startsWith("aborted"));
@@ -106,5 +108,5 @@ Deno.test("a second TERM gives the jobs back at once", async () => {
   await worker.logged("Stopping");
   worker.kill("SIGTERM");
   await worker.status();
-  assertEquals((await bench.store.find(jid)).map(({ place }) => place.in), ["queue"]);
+  assertEquals((await bench.store.admin.find([jid])).map(({ place }) => place.in), ["queue"]);
 });
