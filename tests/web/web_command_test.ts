@@ -103,7 +103,7 @@ Deno.test("without --web, no module of the web is loaded", async () => {
         if (code?.specifier && !isDynamic) visit(code.specifier);
       }
     };
-    visit(`file://${ROOT}src/cli/${command}`);
+    visit(`file://${ROOT}src/cli/commands/${command}`);
     assert(read.size > 20, command);
     assertEquals([...read].filter((name) => /\/src\/web\/|hono/.test(name)), [], command);
   }
