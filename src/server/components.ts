@@ -11,8 +11,6 @@ import type { Registry } from "../handlers/registry.ts";
 import { chooseExecutionModes } from "../handlers/execution_modes.ts";
 import { StopNotice } from "../handlers/stop_notice.ts";
 import { type Log, logger } from "../log/log.ts";
-import type { StoreError } from "../store/port/errors.ts";
-import type { WorkerRecord } from "../store/port/workers.ts";
 import { AutoStop } from "./control/auto_stop.ts";
 import { Burial } from "./work/burial.ts";
 import { ClassSync, declaredWithin } from "./stats/class_sync.ts";
@@ -23,7 +21,7 @@ import { Fetcher } from "./work/fetcher.ts";
 import { Heartbeat } from "./liveness/heartbeat.ts";
 import { callHook } from "./hooks.ts";
 import { UnhandledErrors } from "./work/unhandled_errors.ts";
-import type { LauncherOptions } from "./launcher_options.ts";
+import type { LauncherHooks, LauncherOptions } from "./launcher_options.ts";
 import { RemoteCommands } from "./control/remote_commands.ts";
 import { InProcessRuns } from "./schedule/in_process_runs.ts";
 import { LostLeases } from "./liveness/lost_leases.ts";
@@ -42,31 +40,10 @@ import { claimName } from "./liveness/unique_name.ts";
 import { Settler } from "./work/settler.ts";
 import { stepRunners } from "../steps/lease.ts";
 import { Suspects } from "./work/suspects.ts";
-import type { Inbox } from "./control/signals.ts";
 import { ClassCounters, Counters } from "./stats/counters.ts";
 import { Tasks } from "./control/tasks.ts";
 import { UnstartedJobs } from "./work/unstarted.ts";
 import { Work } from "./work/work.ts";
-
-/** What components need of the launcher. */
-export interface LauncherHooks {
-  /** The worker ID, `hostname:pid:nonce`. */
-  readonly identity: string;
-  readonly clock: Clock;
-  readonly inbox: Inbox;
-  /** Describes the worker for its heartbeat. */
-  readonly describe: () => WorkerRecord;
-  /** How long a stop waits for running jobs. */
-  readonly timeoutMs: () => number;
-  /** Aborts when a stop is to end running jobs at once. */
-  readonly cold: AbortSignal;
-  /** Requests a stop; does nothing during a stop. */
-  readonly end: (why: string) => void;
-  /** Returns whether it is stopping: durable steps then end at the next one. */
-  readonly isStopping: () => boolean;
-  /** Requests a stop because the worker cannot continue. */
-  readonly fail: (error: StoreError) => void;
-}
 
 /** The components of a worker. */
 export interface Components {
@@ -170,7 +147,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const services = {
     clock,
     tasks,
-    fetcher,
+    buffer: fetcher.buffer,
     settler,
     retrier: new Retrier({ clock, settings, registry, hooks, log: log("retrier") }),
     registry,

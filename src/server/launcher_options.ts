@@ -13,6 +13,7 @@ import type { StoreError } from "../store/port/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Inbox } from "./control/signals.ts";
+import type { WorkerRecord } from "../store/port/workers.ts";
 import type { ServerStore } from "../store/port/store.ts";
 
 /** What a server is made of. */
@@ -57,4 +58,24 @@ export interface LauncherOptions {
   readonly onStopping?: () => void;
   /** Called once, when the worker has stopped, with what it could not do. */
   readonly onStopped?: (failure: StoreError | undefined) => void;
+}
+
+/** What components need of the launcher. */
+export interface LauncherHooks {
+  /** The worker ID, `hostname:pid:nonce`. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly inbox: Inbox;
+  /** Describes the worker for its heartbeat. */
+  readonly describe: () => WorkerRecord;
+  /** How long a stop waits for running jobs. */
+  readonly timeoutMs: () => number;
+  /** Aborts when a stop is to end running jobs at once. */
+  readonly cold: AbortSignal;
+  /** Requests a stop; does nothing during a stop. */
+  readonly end: (why: string) => void;
+  /** Returns whether it is stopping: durable steps then end at the next one. */
+  readonly isStopping: () => boolean;
+  /** Requests a stop because the worker cannot continue. */
+  readonly fail: (error: StoreError) => void;
 }

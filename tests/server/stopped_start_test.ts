@@ -113,7 +113,7 @@ Deno.test("a server that is asked to stop within its start deregisters, and star
   const inbox = new Inbox();
   const registered = Promise.withResolvers<void>();
   let taken = 0;
-  const take = store.jobs.take.bind(store);
+  const take = store.jobs.take.bind(store.jobs);
   store.jobs.take = (...args) => (taken++, take(...args));
   const launcher = new Launcher({
     store,

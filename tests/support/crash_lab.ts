@@ -238,7 +238,7 @@ export class LabWorker {
     const { clock, starts, done, behaviours } = this.#lab;
     const { signal } = this.#dead;
     for (;;) {
-      const lease = await this.#fetcher.wait(signal);
+      const lease = await this.#fetcher.buffer.wait(signal);
       if (lease === undefined) return;
       const job = parsePayload(lease.payload)!;
       starts.set(job.jid, [...starts.get(job.jid) ?? [], clock.monotonic()]);
@@ -248,7 +248,7 @@ export class LabWorker {
       if (kills) return this.die();
       done.push(job.jid);
       this.#settler.add({ kind: "ack", token: lease.token });
-      this.#fetcher.ended(lease);
+      this.#fetcher.buffer.ended(lease);
     }
   }
 

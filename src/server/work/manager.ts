@@ -113,8 +113,8 @@ export class Manager {
    * @returns false if this worker doesn't have the job
    */
   cancel(jid: string): boolean {
-    const { fetcher, results, retrier, classCounters } = this.#services;
-    const lease = fetcher.withdraw(jid);
+    const { buffer, results, retrier, classCounters } = this.#services;
+    const lease = buffer.withdraw(jid);
     const job = lease && parsePayload(lease.payload);
     if (job) {
       const outcome = retrier.cancelled(lease.token, new RunningJob(job, lease.queue, this.#services));

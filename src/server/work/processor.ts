@@ -31,7 +31,7 @@ import type { StepJob, StepRunner } from "../../steps/runner.ts";
 import { compose } from "../../client/middleware.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import type { Timeouts } from "./timeouts.ts";
-import type { Fetcher } from "./fetcher.ts";
+import type { LeaseBuffer } from "./lease_buffer.ts";
 import { logJob } from "./job_log.ts";
 import type { UnhandledErrors } from "./unhandled_errors.ts";
 import type { ResultRecorder } from "./result_recorder.ts";
@@ -45,7 +45,7 @@ import type { ClassCounters, Ending } from "../stats/counters.ts";
 export interface ProcessorServices {
   readonly clock: Clock;
   readonly tasks: Tasks;
-  readonly fetcher: Fetcher;
+  readonly buffer: LeaseBuffer;
   readonly settler: Pick<Settler, "add">;
   readonly retrier: Retrier;
   readonly registry: Registry;
@@ -207,15 +207,15 @@ export class Processor implements Component {
   }
 
   async #run(): Promise<void> {
-    const { fetcher, tasks } = this.#services;
+    const { buffer, tasks } = this.#services;
     const { signal } = this.#stop;
     this.#task = tasks.add(this.name);
     this.#task.rest();
-    let lease = await fetcher.wait(signal);
+    let lease = await buffer.wait(signal);
     while (lease) {
-      if (fetcher.begin(lease)) await this.step(lease);
-      fetcher.ended(lease);
-      lease = (signal.aborted ? undefined : fetcher.next()) ?? await fetcher.wait(signal);
+      if (buffer.begin(lease)) await this.step(lease);
+      buffer.ended(lease);
+      lease = (signal.aborted ? undefined : buffer.next()) ?? await buffer.wait(signal);
     }
     tasks.remove(this.#task);
   }
