@@ -129,7 +129,7 @@ Deno.test("scheduler: an entry that fails is tried again and keeps none of the o
   await lab.clock.advance(MINUTE);
   await scheduler.step();
   assertEquals(await queued(store), [1]);
-  assert(said.includes("Crontab entry failed, trying again"));
+  assert(said.includes("Cron entry failed, trying again"));
   isBroken = false;
   await lab.clock.advance(SECOND);
   await scheduler.step();
@@ -190,7 +190,7 @@ Deno.test("scheduler: what the process that started last says is in force, until
   const definition = async () => JSON.parse((await store.cron.read()).entries[0]!.definition);
   const fresh = lab.process(store, [minutely({ class: "Fresh" })]);
   await fresh.scheduler.step();
-  assertEquals(fresh.said, ["Crontab entry changed"]);
+  assertEquals(fresh.said, ["Cron entry changed"]);
   for (let i = 0; i < 6; i++) {
     await lab.clock.advance(15 * SECOND);
     await old.scheduler.step();

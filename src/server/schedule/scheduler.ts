@@ -1,303 +1,289 @@
 /**
- * The scheduler: enqueues what the crontab says. Any number of processes may do it at once: what an occurrence leads to
- * is stored in one step, by whoever is first, and the others find it decided.
+ * The scheduler: enqueues the jobs of cron entries. Any number of workers may do so at once: what an occurrence leads to is
+ * stored in one step by the first of them, and the others find it decided.
  *
- *  1. At the start, and when the configuration was read again, this process's entries are written where they differ from
- *     what is stored: what was said last is in force for all.
- *  2. It looks at an entry when its next occurrence is due, and at all of them every so often and when told to: so it
- *     learns what others changed.
- *  3. It decides on entries that it carries itself, whatever is in force for them, and on those added while it runs.
- *     What nobody has carried for long goes away.
+ *  1. At the start, and when the configuration is read again, this worker's entries are written where they differ from the
+ *     stored ones: the definition that was written last is in force for all workers.
+ *  2. It looks at an entry when its next occurrence is due, and at all entries from time to time and when the store reports a
+ *     change.
+ *  3. It decides on the entries of its own configuration, whichever definition is in force, and on those added at run time.
+ *     Entries that no worker has had for long are removed.
  *
- * The time is the store's, taken from each answer and carried on by a clock that does not jump.
+ * The time is the store's, taken from each reading and continued on the monotonic clock.
+ *
+ * Where an occurrence is at each await: undecided, or stored together with its job. If the process dies, the next worker
+ * that looks decides it.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import { CARRIED_MS, definitionText, readDefinition } from "../../cron/definition.ts";
+import { definitionText, readDefinition } from "../../cron/definition.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import type { Log } from "../../log/log.ts";
 import type { CronReading, CronStore, StoredCron } from "../../store/port/cron.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import { type CronDecider, type EntryDecision, type EntrySnapshot, RECHECK_MS } from "./cron_decider.ts";
-import type { CronReporter } from "./cron_reporter.ts";
-import type { LoopBody } from "../component.ts";
 import type { ServerStore } from "../../store/port/store.ts";
+import type { LoopBody } from "../component.ts";
+import { type CronDecider, type EntryDecision, type EntrySnapshot, RECHECK_MS } from "./cron_decider.ts";
+import {
+  actionFor,
+  definitionOfMissing,
+  type EntryEvent,
+  type EntryState,
+  isForgettable,
+  type OwnEntry,
+  transition,
+  UNKNOWN,
+} from "./cron_entry_state.ts";
+import type { CronReporter } from "./cron_reporter.ts";
 
-/** All entries are read so often. */
+/** Interval at which all entries are read. */
 const POLL_INTERVAL_MS = 15_000;
-/** What no process has carried for so long is removed. */
-const FORGOTTEN_MS = 7 * 24 * 3_600_000;
-/** Others may be faster so many times in a row before an entry waits for a moment. */
+/** Maximum number of attempts in a row at an entry that other workers change. */
 const MAX_ROUNDS = 10;
-/** Jobs and records stored in one step, about. */
+/** Maximum number of jobs and records in one step of the store, roughly. */
 const BATCH = 1_000;
 
-/** An entry that this process carries, and its text. */
-interface Own {
-  readonly entry: CronEntry;
-  readonly text: string;
+/** What the scheduler is made with. */
+export interface SchedulerOptions {
+  readonly store: Pick<ServerStore, "cron" | "jobs">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly decider: CronDecider;
+  readonly report: CronReporter;
 }
 
-/** Its loop's task is `scheduler`. */
+/** Schedules cron entries. Its loop's task is `scheduler`. */
 export class Scheduler implements LoopBody<number> {
   readonly name = "scheduler";
-  readonly #store: Pick<ServerStore, "cron" | "jobs">;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #decider: CronDecider;
-  readonly #report: CronReporter;
-  #own: ReadonlyMap<string, Own> = new Map();
-  /** Names that are to be removed: they are switched off here, or were carried before. */
-  #gone: readonly string[] = [];
-  /** Own entries that have yet to be written. */
-  readonly #unwritten = new Set<string>();
-  /** Own entries that are stored just as this process has them. */
-  readonly #carried = new Set<string>();
-  /** When an own entry was first found missing, on the monotonic clock. */
-  readonly #missing = new Map<string, number>();
-  /** When each entry is to be looked at, by the store's clock. */
-  readonly #next = new Map<string, number>();
-  /** When all are to be looked at, on the monotonic clock. */
+  readonly #options: SchedulerOptions;
+  readonly #entries = new Map<string, EntryState>();
+  /** When to look at all entries, on the monotonic clock. */
   #lookAt = -Infinity;
-  /** Aborts the rest under way. */
+  /** Ends the current rest. */
   #resting: AbortController | undefined;
   /** The store's time minus the monotonic clock's. */
   #offset = 0;
 
-  constructor(
-    options: {
-      store: Pick<ServerStore, "cron" | "jobs">;
-      clock: Clock;
-      log: Log;
-      decider: CronDecider;
-      report: CronReporter;
-    },
-  ) {
-    this.#store = options.store;
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#decider = options.decider;
-    this.#report = options.report;
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
   }
 
-  /** Says which entries this process carries from now on, and the names of those that it has switched off. */
+  /** Sets the entries of this worker, and the names of those that its configuration switches off. */
   setEntries(entries: readonly CronEntry[], switchedOff: readonly string[] = []): void {
-    const own = new Map(entries.map((entry) => [entry.name, { entry, text: definitionText(entry, "config") }]));
-    this.#gone = [...switchedOff, ...[...this.#own.keys()].filter((name) => !own.has(name))];
-    this.#own = own;
-    this.#unwritten.clear();
-    for (const name of own.keys()) this.#unwritten.add(name);
+    const names = new Set(entries.map(({ name }) => name));
+    const left = this.#select(({ own }) => own !== undefined).filter((name) => !names.has(name));
+    for (const name of [...switchedOff, ...left]) this.#apply(name, { kind: "unconfigured" });
+    for (const entry of entries) {
+      this.#apply(entry.name, { kind: "configured", own: { entry, text: definitionText(entry, "config") } });
+    }
     this.#lookAt = -Infinity;
     this.#resting?.abort();
   }
 
-  /** Does what is due now. Returns in how many milliseconds there is more to do. */
+  /** Does what is due. Returns in how many milliseconds there is more to do. */
   async step(): Promise<number> {
-    if (this.#clock.monotonic() >= this.#lookAt) await this.#lookAtAll();
+    const { clock } = this.#options;
+    if (clock.monotonic() >= this.#lookAt) await this.#lookAtAll();
     else {
-      const due = this.#due();
+      const now = this.#now();
+      const due = this.#select(({ next = Infinity }) => next <= now);
       if (due.length > 0) await this.#settle(await this.#read({ names: due }));
     }
-    const nextInMs = this.#next.values().reduce((least, at) => Math.min(least, at), Infinity) - this.#now();
-    return Math.max(0, Math.min(nextInMs, this.#lookAt - this.#clock.monotonic()));
+    const next = this.#entries.values().reduce((least, { next = Infinity }) => Math.min(least, next), Infinity);
+    return Math.max(0, Math.min(next - this.#now(), this.#lookAt - clock.monotonic()));
   }
 
   /** Waits for the next occurrence, or until something has changed. */
   async rest(ms: number, signal: AbortSignal): Promise<void> {
-    // What is to be carried may have changed since that was said.
+    // The entries may have been set since the step.
     if (ms === 0 || this.#lookAt === -Infinity) return;
+    const { store, clock } = this.#options;
     const over = this.#resting = new AbortController();
     const end = AbortSignal.any([signal, over.signal]);
-    const told = this.#store.cron.wait(end).then(() => {
+    const changed = store.cron.wait(end).then(() => {
       if (!end.aborted) this.#lookAt = -Infinity;
     });
-    const slept = this.#clock.sleep(ms, end);
-    await Promise.race([told, slept]);
+    const slept = clock.sleep(ms, end);
+    await Promise.race([changed, slept]);
     over.abort();
-    await Promise.all([told, slept]);
+    await Promise.all([changed, slept]);
   }
 
-  /** The store's time, as far as it can be told from here. */
+  /** The store's time, as far as this worker knows it. */
   #now(): number {
-    return this.#clock.monotonic() + this.#offset;
+    return this.#options.clock.monotonic() + this.#offset;
   }
 
-  #due(): string[] {
-    const now = this.#now();
-    return [...this.#next].filter(([, next]) => next <= now).map(([name]) => name);
+  #select(fits: (state: EntryState) => boolean): string[] {
+    return [...this.#entries].filter(([, state]) => fits(state)).map(([name]) => name);
   }
 
-  async #read(request: Parameters<CronStore["read"]>[0]): Promise<CronReading> {
-    const reading = await this.#store.cron.read(request);
-    this.#offset = reading.now - this.#clock.monotonic();
-    const there = new Set(reading.entries.map(({ name }) => name));
-    for (const name of request?.names ?? []) if (!there.has(name)) this.#next.delete(name);
+  #apply(name: string, event: EntryEvent): EntryState {
+    const state = transition(this.#entries.get(name) ?? UNKNOWN, event);
+    if (isForgettable(state)) this.#entries.delete(name);
+    else this.#entries.set(name, state);
+    return state;
+  }
+
+  async #read(request: NonNullable<Parameters<CronStore["read"]>[0]>): Promise<CronReading> {
+    const { store, clock } = this.#options;
+    const reading = await store.cron.read(request);
+    this.#offset = reading.now - clock.monotonic();
+    const found = new Set(reading.entries.map(({ name }) => name));
+    for (const name of request.names ?? []) if (!found.has(name)) this.#apply(name, { kind: "ignored" });
     return reading;
   }
 
   async #lookAtAll(): Promise<void> {
-    // Before reading: what is said in between counts.
-    this.#lookAt = this.#clock.monotonic() + POLL_INTERVAL_MS;
+    const { clock } = this.#options;
+    // Set before reading: a change during it counts.
+    this.#lookAt = clock.monotonic() + POLL_INTERVAL_MS;
     try {
-      const said = new Set(this.#carried);
-      const reading = await this.#read({ carried: [...said] });
-      this.#forgetOthers(reading);
-      await this.#removeGone();
-      await this.#settle(reading, this.#missingOf(reading));
-      await this.#sayWhatIsNew(reading, said);
+      const carried = this.#select(({ isStored }) => isStored);
+      const reading = await this.#read({ carried });
+      const missing = this.#noteMissing(reading);
+      await this.#removeUnconfigured();
+      await this.#settle(reading, missing);
+      await this.#markAsSeen(reading, new Set(carried));
     } catch (error) {
       this.#lookAt = -Infinity;
       throw error;
     }
   }
 
-  /** What nobody has carried for a while, and this process does since it looked, is not to seem abandoned until it looks again. */
-  async #sayWhatIsNew({ entries, now }: CronReading, said: ReadonlySet<string>): Promise<void> {
+  /** Marks entries that this worker has just taken over as seen, so that they don't look abandoned until the next reading. */
+  async #markAsSeen({ entries, now }: CronReading, marked: ReadonlySet<string>): Promise<void> {
     const isNew = ({ name, seenAt }: StoredCron) =>
-      this.#carried.has(name) && !said.has(name) && now - seenAt > POLL_INTERVAL_MS;
-    if (entries.some(isNew)) await this.#read({ names: [], carried: [...this.#carried] });
+      this.#entries.get(name)?.isStored && !marked.has(name) && now - seenAt > POLL_INTERVAL_MS;
+    if (!entries.some(isNew)) return;
+    await this.#read({ names: [], carried: this.#select(({ isStored }) => isStored) });
   }
 
-  /** What is not stored any more has no next time. */
-  #forgetOthers({ entries }: CronReading): void {
-    const there = new Set(entries.map(({ name }) => name));
-    for (const name of this.#next.keys()) {
-      if (there.has(name)) continue;
-      this.#next.delete(name);
-      this.#carried.delete(name);
-      this.#decider.forget(name);
-    }
-    for (const name of there) this.#missing.delete(name);
+  /** Notes which entries the store doesn't have. Returns those that are to be written. */
+  #noteMissing({ entries, now }: CronReading): EntrySnapshot[] {
+    const at = this.#options.clock.monotonic();
+    const found = new Set(entries.map(({ name }) => name));
+    return this.#select(() => true).flatMap((name) => {
+      if (found.has(name)) return [];
+      this.#options.decider.forget(name);
+      const own = definitionOfMissing(this.#apply(name, { kind: "missing", at }), at);
+      return own ? [define(own, undefined, now)] : [];
+    });
   }
 
-  async #removeGone(): Promise<void> {
-    for (let round = 0; this.#gone.length > 0 && round < MAX_ROUNDS; round++) {
-      const { entries } = await this.#read({ names: this.#gone });
-      const late: string[] = [];
+  async #removeUnconfigured(): Promise<void> {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const names = this.#select(({ isRemoved }) => isRemoved);
+      if (names.length === 0) return;
+      const { entries } = await this.#read({ names });
+      const late = new Set<string>();
       for (const entry of entries) {
+        // An entry of that name which was added at run time stays.
         if (readDefinition(entry.definition)?.source === "runtime") continue;
-        if (await this.#remove(entry)) this.#log.info("Crontab entry removed", { entry: entry.name });
-        else late.push(entry.name);
+        if (await this.#remove(entry)) this.#options.log.info("Cron entry removed", { entry: entry.name });
+        else late.add(entry.name);
       }
-      this.#gone = late;
+      for (const name of names) if (!late.has(name)) this.#apply(name, { kind: "removed" });
     }
   }
 
   async #remove({ name, version }: StoredCron): Promise<boolean> {
-    if (!await this.#store.cron.remove(name, version)) return false;
-    this.#next.delete(name);
-    this.#carried.delete(name);
-    this.#decider.forget(name);
+    const { store, decider } = this.#options;
+    if (!await store.cron.remove(name, version)) return false;
+    decider.forget(name);
+    this.#apply(name, { kind: "removed" });
     return true;
   }
 
-  /** Own entries that are to be written because they are not stored. */
-  #missingOf({ entries, now }: CronReading): EntrySnapshot[] {
-    const there = new Set(entries.map(({ name }) => name));
-    const snapshots: EntrySnapshot[] = [];
-    for (const own of this.#own.values()) {
-      const { name } = own.entry;
-      if (there.has(name)) continue;
-      const since = this.#missing.get(name) ?? this.#clock.monotonic();
-      this.#missing.set(name, since);
-      // Somebody may have taken it away on purpose, and this process has yet to learn of it.
-      const isLost = this.#clock.monotonic() - since >= CARRIED_MS;
-      if (this.#unwritten.has(name) || isLost) snapshots.push(this.#define(own, undefined, now));
-    }
-    return snapshots;
-  }
-
-  /** Deals with entries as they were read; what another was faster with is read and dealt with again. */
-  async #settle(reading: CronReading, more: readonly EntrySnapshot[] = []): Promise<void> {
-    let snapshots = [...await this.#snapshotsOf(reading), ...more];
+  /** Decides on entries as they were read. Those that another worker has changed meanwhile are read and decided again. */
+  async #settle(reading: CronReading, missing: readonly EntrySnapshot[] = []): Promise<void> {
+    let snapshots = [...await this.#snapshotsOf(reading), ...missing];
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const late = await this.#write(await this.#decide(snapshots));
       if (late.length === 0) return;
-      const again = await this.#read({ names: late });
-      snapshots = await this.#snapshotsOf(again);
+      snapshots = await this.#snapshotsOf(await this.#read({ names: late }));
     }
-    for (const { definition: { name } } of snapshots) this.#next.set(name, this.#now() + RECHECK_MS);
+    for (const { definition: { name } } of snapshots) this.#schedule(name, this.#now() + RECHECK_MS);
   }
 
-  /** Those of the stored entries on which this process decides, each with what is to be in force. */
+  /** Returns the entries that this worker decides on, each with the definition that is to be in force. */
   async #snapshotsOf({ entries, now }: CronReading): Promise<EntrySnapshot[]> {
     const snapshots: EntrySnapshot[] = [];
     for (const stored of entries) {
-      const { name, seenAt } = stored;
-      const own = this.#own.get(name);
-      if (own?.text === stored.definition) {
-        this.#carried.add(name);
-        this.#unwritten.delete(name);
-      } else this.#carried.delete(name);
-      const isOver = own && !this.#carried.has(name) && (this.#unwritten.has(name) || now - seenAt > CARRIED_MS);
-      const definition = readDefinition(stored.definition);
-      if (isOver) snapshots.push(this.#define(own, stored, now));
-      else if (definition && (own || definition.source === "runtime")) snapshots.push({ definition, stored, now });
+      const { name } = stored;
+      const action = actionFor(this.#apply(name, { kind: "found", definition: stored.definition }), stored, now);
+      if (action.kind === "define") snapshots.push(define(action.own, stored, now));
+      else if (action.kind === "decide") snapshots.push({ definition: action.definition, stored, now });
       else {
-        this.#next.delete(name);
-        if (definition?.source !== "config" || now - seenAt <= FORGOTTEN_MS) continue;
-        if (await this.#remove(stored)) this.#log.info("Crontab entry removed: no process has it", { entry: name });
+        this.#apply(name, { kind: "ignored" });
+        if (action.kind === "ignore" || !await this.#remove(stored)) continue;
+        this.#options.log.info("Cron entry removed: no worker has it", { entry: name });
       }
     }
     return snapshots;
   }
 
-  /** What this process carries is to be in force. */
-  #define({ entry, text }: Own, stored: StoredCron | undefined, now: number): EntrySnapshot {
-    return { definition: { ...entry, source: "config" }, stored, now, text };
-  }
-
   async #decide(snapshots: readonly EntrySnapshot[]): Promise<EntryDecision[]> {
+    const { decider, log } = this.#options;
     const decisions: EntryDecision[] = [];
-    for (const one of snapshots) {
-      const { name } = one.definition;
+    for (const snapshot of snapshots) {
+      const { name } = snapshot.definition;
       try {
-        decisions.push(await this.#decider.decide(one));
+        decisions.push(await decider.decide(snapshot));
       } catch (error) {
-        // One entry that cannot be dealt with must not keep the others from it.
-        this.#log.error("Crontab entry failed, trying again", { entry: name, error, stack: (error as Error)?.stack });
-        this.#next.set(name, one.now + RECHECK_MS);
+        // An entry that cannot be decided must not prevent the others from it.
+        log.error("Cron entry failed, trying again", { entry: name, error, stack: (error as Error)?.stack });
+        this.#schedule(name, snapshot.now + RECHECK_MS);
       }
     }
     return decisions;
   }
 
-  /** Stores what was decided. Returns the names of entries with which another was faster. */
+  /** Stores decisions. Returns the names of entries that another worker has changed meanwhile. */
   async #write(decisions: readonly EntryDecision[]): Promise<string[]> {
     const late: string[] = [];
     for (const batch of inBatches(decisions)) {
       const writes = batch.flatMap(({ write }) => write ?? []);
-      const versions = writes.length === 0 ? [] : await this.#store.cron.write(writes);
-      const moved = new Set(writes.filter((_, i) => versions[i] === undefined).map(({ name }) => name));
+      const versions = writes.length === 0 ? [] : await this.#options.store.cron.write(writes);
+      const refused = new Set(writes.filter((_, i) => versions[i] === undefined).map(({ name }) => name));
       for (const decision of batch) {
-        if (moved.has(decision.name)) late.push(decision.name);
-        else await this.#done(decision);
+        if (refused.has(decision.name)) late.push(decision.name);
+        else await this.#finish(decision);
       }
     }
     return late;
   }
 
-  async #done({ name, write, records, cancel, next }: EntryDecision): Promise<void> {
-    this.#next.set(name, next);
+  /** Does what follows from a decision that is stored. */
+  async #finish({ name, write, records, cancel, next }: EntryDecision): Promise<void> {
+    const { store, log, report } = this.#options;
+    this.#schedule(name, next);
     if (write?.definition !== undefined) {
-      this.#carried.add(name);
-      this.#unwritten.delete(name);
-      this.#missing.delete(name);
-      this.#log.info(write.version === 0 ? "Crontab entry defined" : "Crontab entry changed", { entry: name });
+      this.#apply(name, { kind: "defined" });
+      log.info(write.version === 0 ? "Cron entry defined" : "Cron entry changed", { entry: name });
     }
-    this.#report.records(name, records);
+    report.records(name, records);
     if (cancel === undefined) return;
     try {
-      await this.#store.jobs.cancel(cancel);
+      await store.jobs.cancel(cancel);
     } catch (error) {
-      // It is asked again.
+      // The next decision repeats it.
       if (!(error instanceof StoreError)) throw error;
     }
   }
+
+  #schedule(name: string, next: number): void {
+    this.#apply(name, { kind: "scheduled", next });
+  }
 }
 
-/** Verdicts in portions, each with no more jobs than one step of the store should have. */
+/** The snapshot in which a worker's own definition is to be written. */
+function define({ entry, text }: OwnEntry, stored: StoredCron | undefined, now: number): EntrySnapshot {
+  return { definition: { ...entry, source: "config" }, stored, now, text };
+}
+
+/** Splits decisions into batches, each with no more jobs than one step of the store should have. */
 function inBatches(decisions: readonly EntryDecision[]): EntryDecision[][] {
   const batches: EntryDecision[][] = [];
   let size = Infinity;
