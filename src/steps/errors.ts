@@ -87,6 +87,17 @@ export class Released extends Error {
   }
 }
 
+/** Why a child that has not started in time ended. Its parent sees it. */
+export class Expired extends Error {
+  /** Told apart by name. */
+  override readonly name = "Expired";
+
+  /** The end of a job that was not started before it expired. */
+  constructor() {
+    super("It had not started before it expired");
+  }
+}
+
 /** Whether an attempt ended for a release, also in another process. */
 export function isReleased(error: unknown): boolean {
   return error instanceof Error && error.name === "Released";

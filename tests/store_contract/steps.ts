@@ -300,6 +300,22 @@ export const steps: Cases = {
     assertEquals(readStep("", (await t.store.steps.read(lease.jid))[0]!.record).state, "waiting");
   },
 
+  "child: one that an operator deletes or kills ends the wait with a failure": async (open) => {
+    for (const [edit, error] of [["delete", "Deleted"], ["kill", "Killed"]] as const) {
+      await using t = await open();
+      const lease = await running(t);
+      const payload = job(2).payload.replace(/}$/, `,"parent":{"jid":"${lease.jid}","step":"child"}}`);
+      const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS };
+      await t.store.steps.wait(lease, { ...wait, child: job(2, { payload }) });
+      await goToSleep(t.store, lease);
+      const [child] = await t.store.admin.find([jid(2)]);
+      assertEquals(await t.store.admin.edit([child!.ref], edit), 1);
+      const step = readStep("child", (await t.store.steps.read(lease.jid))[0]!.record);
+      assertEquals([step.state, step.final, step.error?.class], ["failed", true, error]);
+      assertEquals((await t.store.jobs.promote(1)).moved, 1);
+    }
+  },
+
   "clear: deletes one step, or all, and they can be written again": async (open) => {
     await using t = await open();
     const lease = await running(t);

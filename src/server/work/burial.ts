@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { withSteps } from "../../steps/outcome.ts";
 import { RunningJob } from "../../handlers/running_job.ts";
 import { WorkerDied } from "../../job/errors.ts";
 import { type Job, parsePayload } from "../../job/job.ts";
@@ -48,6 +49,7 @@ export class Burial {
     const { results, retrier } = this.#services;
     const error = new WorkerDied(deaths, ended);
     const running = new RunningJob(job, queue, this.#services);
-    return results.died(await retrier.outcome(token, running, error), running, error, owner);
+    const outcome = results.died(await retrier.outcome(token, running, error), running, error, owner);
+    return withSteps(outcome, running, { error });
   }
 }

@@ -13,6 +13,7 @@ import { RunningJob } from "../../handlers/running_job.ts";
 import { Cancelled, Shutdown } from "../../job/errors.ts";
 import { abridged } from "../../job/abridged.ts";
 import { parsePayload } from "../../job/job.ts";
+import { withSteps } from "../../steps/outcome.ts";
 import type { Log } from "../../log/log.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import { OUTCOMES_SHARE, ShutdownBudget } from "../component.ts";
@@ -117,8 +118,10 @@ export class Manager {
     const lease = buffer.withdraw(jid);
     const job = lease && parsePayload(lease.payload);
     if (job) {
-      const outcome = retrier.cancelled(lease.token, new RunningJob(job, lease.queue, this.#services));
-      this.#settler.add({ ...outcome, ...results.unstarted(job, lease.queue, "cancelled") });
+      const running = new RunningJob(job, lease.queue, this.#services);
+      const outcome = retrier.cancelled(lease.token, running);
+      const ended = { ...outcome, ...results.unstarted(job, lease.queue, "cancelled") };
+      this.#settler.add(withSteps(ended, running, { error: new Cancelled() }));
       classCounters.addUnstarted(job.class, "cancelled");
     }
     const processors = this.#all().filter(({ attempt }) => attempt?.job.jid === jid);

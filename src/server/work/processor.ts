@@ -25,7 +25,7 @@ import { isExpired } from "../../job/time.ts";
 import { lockOf, parsePayload } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Log, LogFields } from "../../log/log.ts";
-import { isReleased } from "../../steps/errors.ts";
+import { Expired, isReleased } from "../../steps/errors.ts";
 import { withSteps } from "../../steps/outcome.ts";
 import type { StepJob, StepRunner } from "../../steps/runner.ts";
 import { compose } from "../../client/middleware.ts";
@@ -131,7 +131,8 @@ export class Processor implements Component {
     // From here on the end of the handler doesn't count, also while hooks run.
     attempt.disposition = "settled";
     const elapsed = this.#services.clock.monotonic() - since;
-    this.#settle(attempt, await this.#failed(attempt, job.abortedBy), elapsed);
+    const outcome = await this.#failed(attempt, job.abortedBy);
+    this.#settle(attempt, withSteps(outcome, job, { error: job.abortedBy }), elapsed);
   }
 
   /** Aborts the job because another worker has it now. Whatever its handler does afterwards doesn't count. */
@@ -203,7 +204,9 @@ export class Processor implements Component {
     const { class: name, jid, queue, job } = running;
     logJob(running, log, "info", "Expired", () => ({ class: name, jid, queue }));
     classCounters.addUnstarted(name, "expired");
-    settler.add({ kind: "ack", token: lease.token, ...lockOf(job), ...results.unstarted(job, queue, "expired") });
+    const record = results.unstarted(job, queue, "expired");
+    const outcome = { kind: "ack", token: lease.token, ...lockOf(job), ...record } as const;
+    settler.add(withSteps(outcome, running, { error: new Expired() }));
   }
 
   async #run(): Promise<void> {

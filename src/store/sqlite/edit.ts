@@ -13,7 +13,7 @@ import { cursorAt, type Pages } from "./pages.ts";
 import type { Promotion } from "./promote.ts";
 import type { Queues } from "./take.ts";
 import type { Sets } from "./sets.ts";
-import { forgetStepsOf } from "./step_rows.ts";
+import { failParentOf, forgetStepsOf } from "./step_rows.ts";
 import type { UniqueLocks } from "./unique_locks.ts";
 
 /** Edits jobs, each only where its name says it is. */
@@ -118,12 +118,14 @@ export class Editor {
         this.#jobs.delete([row.id]);
         this.#locks.releaseOf(row.jid);
         forgetStepsOf(this.#context, row.payload);
+        failParentOf(this.#context, row.payload, "Deleted");
         return true;
       case "kill":
         if (row.place === "dead") return false;
         this.#takeOut(row);
         this.#sets.add("dead", now, row.id);
         this.#locks.releaseOf(row.jid);
+        failParentOf(this.#context, row.payload, "Killed");
         return true;
       case "requeue": {
         const changes = {

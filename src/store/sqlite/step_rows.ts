@@ -29,6 +29,15 @@ export function forgetStepsOf(context: Context, payload: string): void {
   if (typeof jid === "string") forgetSteps(context, jid);
 }
 
+/** Ends the step that waits for the end of a job that an operator ends. */
+export function failParentOf(context: Context, payload: string, how: "Deleted" | "Killed"): void {
+  const parent = payload.includes('"parent"') ? getField(payload, "parent") : undefined;
+  const { jid, step } = (parent ?? {}) as { jid?: unknown; step?: unknown };
+  if (typeof jid !== "string" || typeof step !== "string") return;
+  const error = { class: how, message: "An operator ended the job" };
+  answerStep(context, { jid, step, state: "failed", outcome: `"error":${JSON.stringify(error)},"final":true` });
+}
+
 /** Ends a wait, if it still waits, and makes its job due. */
 export function answerStep(context: Context, { jid, step, state, outcome }: ParentStep): boolean {
   const record = stepRecord(context, jid, step);

@@ -54,6 +54,7 @@ import stats from "../lua/stats.lua" with { type: "text" };
 import signal from "../lua/signal.lua" with { type: "text" };
 import stepAsleep from "../lua/step_asleep.lua" with { type: "text" };
 import stepMark from "../lua/step_mark.lua" with { type: "text" };
+import stepParent from "../lua/step_parent.lua" with { type: "text" };
 import stepRemember from "../lua/step_remember.lua" with { type: "text" };
 import steps from "../lua/steps.lua" with { type: "text" };
 import stepWait from "../lua/step_wait.lua" with { type: "text" };
@@ -97,7 +98,7 @@ export const SCRIPTS = {
   leased: script(leased),
   limit: script(limit),
   migrateOut: script(migrateOut, takeOut + unlock + endLive),
-  move: script(move, takeOut + add + trimDead + unlock + endLive + keepRecord),
+  move: script(move, steps + stepParent + takeOut + add + trimDead + unlock + endLive + keepRecord),
   nameHolder: script(nameHolder),
   orphans: script(orphans, offline),
   pause: script(pause),

@@ -32,6 +32,7 @@ for i = 2, #ARGV, 4 do
     if jid ~= '' then
       unlock(jid)
       endLive(jid)
+      call('UNLINK', 'jobs:steps:' .. jid)
     end
   end
 end

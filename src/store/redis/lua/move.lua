@@ -55,6 +55,7 @@ local function move()
         unlock(jid)
         endLive(jid)
         if to == '' then call('UNLINK', 'jobs:steps:' .. jid) end
+        failParentOf(now, old, to == '' and 'Deleted' or 'Killed')
       end
       if ended ~= '' then keepRecord(now, ended, ttl, body) end
     end

@@ -1,0 +1,9 @@
+-- Included: an operator ends a job; the step of another that waits for its end fails.
+local function failParentOf(now, payload, how)
+  if not string.find(payload, '"parent":', 1, true) then return end
+  local ok, job = pcall(cjson.decode, payload)
+  local parent = ok and type(job) == 'table' and job.parent
+  if type(parent) ~= 'table' or type(parent.jid) ~= 'string' or type(parent.step) ~= 'string' then return end
+  local error = '{"class":"' .. how .. '","message":"An operator ended the job"}'
+  answerStep(now, parent.jid, parent.step, '"error":' .. error .. ',"final":true', 'failed')
+end
