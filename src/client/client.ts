@@ -18,6 +18,8 @@ import { JobBuilder } from "./builder.ts";
 import { BATCH, BulkInterrupted, type BulkOptions, heldBy, inBatches, type PushResult, spreader } from "./bulk.ts";
 import { ClassOptionsKnown } from "./class_options.ts";
 import { Gather } from "./gather.ts";
+import { sendSignal, type SignalOptions } from "./signal.ts";
+import type { SignalResult, StepStore } from "../store/port/steps.ts";
 import type { ResultStore } from "../store/port/results.ts";
 import type { ClassStore } from "../store/port/classes.ts";
 
@@ -30,6 +32,8 @@ export interface ClientStore {
   readonly jobs: Pick<JobStore, "enqueue">;
   /** Absent in an isolated process: there, results cannot be awaited. */
   readonly results?: Pick<ResultStore, "wait">;
+  /** Receives signals. */
+  readonly steps?: Pick<StepStore, "signal">;
   /** Without it, the client applies only the class options of its own program. */
   readonly classes?: Pick<ClassStore, "read">;
 }
@@ -150,6 +154,20 @@ export class Client {
     }
     const record = await this.#store.results.wait(jid, options.signal ?? new AbortController().signal);
     return record === undefined ? undefined : readEnded(record);
+  }
+
+  /**
+   * Sends a signal to the job that waits for it (`ctx.waitFor`), the one that has waited longest: its wait ends, and it
+   * runs again. With no job waiting, the signal is kept for the first that does.
+   *
+   * @param data a JSON value of at most 1 MiB; default `true`
+   * @returns `reached`: the jid of the job; undefined if the signal is kept
+   * @throws {InvalidPayload} if the key or the data is invalid
+   * @throws {StoreError} if the store cannot store it now, or keeps 1,000 signals of this key
+   */
+  async signal(key: string, data: unknown = true, options: SignalOptions = {}): Promise<SignalResult> {
+    if (this.#store.steps === undefined) throw new Error("Cannot send a signal here: this client's store has no steps");
+    return await sendSignal(this.#store.steps, key, data, options);
   }
 
   /** Returns the options of a class, as this program or a worker has registered them. */

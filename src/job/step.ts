@@ -97,6 +97,16 @@ export function readStep(name: string, record: string): Step {
   return { name, ...parseLossless(record) as Omit<Step, "name"> };
 }
 
+/** Reads a record, without its value or cursor if the record is longer than `most` characters. */
+export function readStepHead(name: string, record: string, most: number): Step {
+  if (record.length <= most) return readStep(name, record);
+  // The last member of a record; in the texts before it, quotation marks are escaped.
+  const [end] = [record.indexOf(`,"value":`), record.indexOf(`,"cursor":`)].filter((at) => at >= 0).sort((a, b) =>
+    a - b
+  );
+  return readStep(name, end === undefined ? record : `${record.slice(0, end)}}`);
+}
+
 /** Whether a job may have steps in the store: it is marked, or its worker died while it may have written the first. */
 export function mayHaveSteps(payload: Readonly<Record<string, unknown>>): boolean {
   return payload[STEPS_FIELD] === true || payload.suspected !== undefined || payload.rescues !== undefined;

@@ -11,6 +11,8 @@ import { entryJson, errorText, payloadTime, readable, shownClass, stateOf } from
 import { blankControls, print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { systemClock } from "../../clock.ts";
+import { readSteps, stepLine } from "../shared/steps.ts";
+import { stepJson } from "../../text/steps.ts";
 import { isoTime, relative } from "../../text/times.ts";
 import { whyNotRunning } from "../../text/why_waiting.ts";
 import type { Store } from "../../store/admin/store.ts";
@@ -54,7 +56,15 @@ async function jobJson(store: Store, jid: string): Promise<{ json: unknown } | u
   const said = await whatEntriesSay(store, jid, entries);
   const positions = await Promise.all(entries.map(({ ref }) => positionOf(store, ref)));
   const why = await reasonsOf(store, entries);
-  const json = entries.map((entry, i) => ({ ...entryJson(entry), why: why[i], position: positions[i], ...said }));
+  const found = (await readSteps(store, jid)).map(stepJson);
+  const steps = found.length === 0 ? undefined : found;
+  const json = entries.map((entry, i) => ({
+    ...entryJson(entry),
+    why: why[i],
+    position: positions[i],
+    ...said,
+    steps,
+  }));
   return { json: json.length === 1 ? json[0] : json };
 }
 
@@ -67,8 +77,12 @@ export async function jobLines(store: Store, jid: string): Promise<string[] | un
   }
   const said = await whatEntriesSay(store, jid, entries);
   const why = await reasonsOf(store, entries);
+  const steps = lineRows("steps", (await readSteps(store, jid)).map(stepLine));
   const shown = await Promise.all(
-    entries.map(async (entry, i) => describe(entry, said, why[i]!, await positionOf(store, entry.ref))),
+    entries.map(async (entry, i) => [
+      ...describe(entry, said, why[i]!, await positionOf(store, entry.ref)),
+      ...format(steps),
+    ]),
   );
   return shown.flatMap((lines, i) => i === 0 ? lines : ["", ...lines]);
 }

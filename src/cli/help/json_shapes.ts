@@ -9,6 +9,7 @@ import { CHANGE_SHAPES } from "./json_shapes_changes.ts";
 import { CRON_SHAPES } from "./json_shapes_cron.ts";
 import { JOB_SHAPES } from "./json_shapes_jobs.ts";
 import { STATE_SHAPES } from "./json_shapes_state.ts";
+import { STEP_SHAPES } from "./json_shapes_steps.ts";
 import { UPKEEP_SHAPES } from "./json_shapes_upkeep.ts";
 
 /** The table, by command in the order of `jobs help`. */
@@ -17,5 +18,6 @@ export const SHAPES: readonly Shape[] = [
   ...CRON_SHAPES,
   ...STATE_SHAPES,
   ...CHANGE_SHAPES,
+  ...STEP_SHAPES,
   ...UPKEEP_SHAPES,
 ];

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { STEP } from "./json_shapes_steps.ts";
 import { type Fields, QUEUE, type Shape, under } from "./json_shape.ts";
 
 const ENTRY: Fields = {
@@ -64,6 +65,8 @@ export const JOB_SHAPES: readonly Shape[] = [
       "progress?": ["text", "running: how far it says it is"],
       "lastLine?": ["text", "running: the last line it logged"],
       "log?": ["list of texts", "running: the last lines it logged"],
+      "steps?": ["list", "its durable steps, as `jobs steps` has them"],
+      ...under("steps[]", STEP),
     },
     note: "A list of them where several jobs have that jid. Of a job that has ended: what `push --wait` prints.",
   },

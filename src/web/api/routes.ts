@@ -12,6 +12,7 @@ import { jobRoutes } from "./jobs.ts";
 import { allowFields, objectOf } from "./json.ts";
 import { openApiDocument } from "./openapi.ts";
 import { stateRoutes } from "./state.ts";
+import { stepRoutes } from "./steps.ts";
 
 /** One route. */
 export interface ApiRoute {
@@ -41,7 +42,7 @@ const API_PATH = "/api/v1";
 
 /** Adds the API. */
 export function apiRoutes(app: Hono<WebEnv>, services: Services): void {
-  const routes = [...jobRoutes, ...stateRoutes, ...cronRoutes];
+  const routes = [...jobRoutes, ...stateRoutes, ...stepRoutes, ...cronRoutes];
   for (const { method, path, body, run } of routes) {
     app.on(method, API_PATH + path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
       if (method === "POST" && body === undefined) allowFields(await objectOf(c, services), []);

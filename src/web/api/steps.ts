@@ -1,0 +1,76 @@
+/**
+ * The API's routes about durable steps and signals.
+ *
+ * @module
+ */
+import { stepJson } from "../../text/steps.ts";
+import { clear, signal, wake } from "../actions/steps.ts";
+import { HttpError } from "../http/body.ts";
+import { stepsOf } from "../read/steps.ts";
+import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
+import type { ApiRoute } from "./routes.ts";
+
+const COUNT = { type: "object", properties: { changed: { type: "integer" } } };
+
+/** The routes. */
+export const stepRoutes: readonly ApiRoute[] = [
+  {
+    method: "GET",
+    path: "/jobs/{jid}/steps",
+    about: "Lists the durable steps of a job, in the order in which they began",
+    answer: { type: "object", properties: { steps: { type: "array", items: { type: "object" } } } },
+    run: async (c, services) => {
+      return { value: { steps: (await stepsOf(services, c.req.param("jid") ?? "")).map(stepJson) } };
+    },
+  },
+  {
+    method: "POST",
+    path: "/jobs/{jid}/steps/clear",
+    about: "Deletes a step of a job, or all: it runs again in the next attempt",
+    body: { type: "object", properties: { name: { type: "string", description: "default: all" } } },
+    answer: COUNT,
+    run: async (c, services) => {
+      const body = await objectOf(c, services);
+      allowFields(body, ["name"]);
+      const jid = c.req.param("jid") ?? "";
+      const name = textIn(body, "name");
+      const changed = await clear(services, c.get("visitor"), jid, name);
+      if (changed > 0) return { value: { changed } };
+      throw new HttpError(404, `Job "${jid.slice(0, 80)}" has no such step`);
+    },
+  },
+  {
+    method: "POST",
+    path: "/jobs/{jid}/steps/wake",
+    about: "Ends the sleeps and waits of a job, as if their time had passed",
+    answer: COUNT,
+    run: async (c, services) => {
+      const jid = c.req.param("jid") ?? "";
+      const changed = await wake(services, c.get("visitor"), jid);
+      if (changed > 0) return { value: { changed } };
+      throw new HttpError(404, `Job "${jid.slice(0, 80)}" neither sleeps nor waits`);
+    },
+  },
+  {
+    method: "POST",
+    path: "/signals/{key}",
+    about: "Sends a signal to the job that has waited longest for this key; with none, it is kept",
+    body: {
+      type: "object",
+      properties: {
+        data: { description: "any JSON value; default true" },
+        keepFor: { type: "string", description: "how long it is kept with no job waiting; default 7d" },
+      },
+    },
+    answer: { type: "object", properties: { reached: { type: "string", description: "jid; absent if it is kept" } } },
+    run: async (c, services) => {
+      const body = await objectOf(c, services);
+      allowFields(body, ["data", "keepFor"]);
+      const keepMs = spanIn(body, "keepFor");
+      const options = keepMs === undefined ? {} : { keepFor: keepMs / 1_000 };
+      const data = body.data === undefined ? true : body.data;
+      const { reached } = await signal(services, c.get("visitor"), c.req.param("key") ?? "", data, options);
+      return { value: { reached }, status: reached === undefined ? 202 : 200 };
+    },
+  },
+];

@@ -1,0 +1,19 @@
+/**
+ * The steps of a job, as pages and the API show them: secrets masked, large values left out.
+ *
+ * @module
+ */
+import { readStepHead, type Step } from "../../job/step.ts";
+import type { Services } from "../services.ts";
+
+/** A larger value is left out: it could hold the event loop. */
+const MAX_SHOWN = 16 * 1024;
+
+/** Reads the steps of a job, in the order in which they began. */
+export async function stepsOf({ store, mask }: Pick<Services, "store" | "mask">, jid: string): Promise<Step[]> {
+  const stored = await store.steps.read(jid);
+  return stored.map(({ name, record }) => {
+    const step = readStepHead(name, record, MAX_SHOWN);
+    return step.value === undefined ? step : { ...step, value: mask.value(step.value) };
+  });
+}
