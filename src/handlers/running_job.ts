@@ -11,7 +11,7 @@ import type { Log, LogLevel } from "../log/log.ts";
 import { asText } from "../log/value.ts";
 import type { JobContext, JobTrace, Progress } from "./context.ts";
 import { StepMethods } from "../steps/context.ts";
-import type { StepJob, StepRunner } from "../steps/runner.ts";
+import type { LeaseSteps, StepJob, StepRunner } from "../steps/runner.ts";
 import { firstLevel, isAtLeast } from "./log_level.ts";
 import type { Registry } from "./registry.ts";
 
@@ -212,6 +212,12 @@ class Context extends StepMethods implements JobContext {
     this.#running = running;
   }
 
+  /** See {@linkcode stepRelay}. */
+  static stepRelay(context: JobContext): LeaseSteps {
+    if (context instanceof Context) return context.#running.useSteps().relay;
+    throw new TypeError("This context belongs to no running job");
+  }
+
   /** Sets the span; see {@linkcode setTrace}. */
   static setTrace(context: JobContext, trace: JobTrace): void {
     if (context instanceof Context) context.#running.trace = trace;
@@ -257,6 +263,11 @@ class Context extends StepMethods implements JobContext {
 /** Sets the span that a job is performed in: for the log, and for processes that perform it elsewhere. */
 export function setTrace(context: JobContext, trace: JobTrace): void {
   Context.setTrace(context, trace);
+}
+
+/** Returns the store of a job's steps, for its runner in an isolated process. */
+export function stepRelay(context: JobContext): LeaseSteps {
+  return Context.stepRelay(context);
 }
 
 /** Returns the fields that name a job's span in the log, by OpenTelemetry's names. */

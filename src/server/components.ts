@@ -157,7 +157,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     timeouts: new Timeouts({ clock, killAfterMs: settings.killAfterMs, log: log("timeouts") }),
     unhandledErrors,
     client,
-    stepRunner: stepRunners({ store, owner, clock, client, isStopping: launcher.isStopping }),
+    stepRunner: stepRunners({ store, owner, clock, client }),
     middleware: options.performMiddleware ?? [],
     log: log("processor"),
   };
@@ -291,7 +291,7 @@ function newHorses(
 ): HorsePool {
   return new HorsePool({
     modules,
-    store: { jobs: store.jobs, classes: { read: declaredWithin(registry, store) } },
+    store: { jobs: store.jobs, classes: { read: declaredWithin(registry, store) }, steps: store.steps },
     killAfterMs: settings.killAfterMs,
     maxMemoryBytes: settings.maxMemoryBytes,
     maxJobs: settings.maxJobsPerIsolatedProcess,

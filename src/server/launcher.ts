@@ -62,7 +62,6 @@ export class Launcher implements Controls {
       clock: this.#clock,
       inbox: this.inbox,
       describe: () => this.describe(),
-      isStopping: () => this.#stopping !== undefined,
       timeoutMs: () => this.#timeoutMs,
       cold: this.#cold.signal,
       fail: (error) => this.#fail(error),

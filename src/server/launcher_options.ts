@@ -74,8 +74,6 @@ export interface LauncherHooks {
   readonly cold: AbortSignal;
   /** Requests a stop; does nothing during a stop. */
   readonly end: (why: string) => void;
-  /** Returns whether it is stopping: durable steps then end at the next one. */
-  readonly isStopping: () => boolean;
   /** Requests a stop because the worker cannot continue. */
   readonly fail: (error: StoreError) => void;
 }

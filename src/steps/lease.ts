@@ -16,19 +16,17 @@ export interface StepOptions {
   readonly clock: Clock;
   /** Builds children. */
   readonly client: Pick<Client, "build">;
-  readonly isStopping: () => boolean;
 }
 
 /** Returns what makes the runner of a job's steps, for the token of its lease. */
 export function stepRunners(options: StepOptions): (job: StepJob, token: string) => StepRunner {
-  const { store, owner, clock, client, isStopping } = options;
+  const { store, owner, clock, client } = options;
   const build = client.build.bind(client);
   return (job, token) => {
     const { jid } = job;
     const lease = { owner, token, jid };
     return new StepRunner(job, {
       clock,
-      isStopping,
       build,
       steps: {
         read: () => store.steps.read(jid),

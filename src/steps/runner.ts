@@ -49,6 +49,8 @@ export interface LeaseSteps {
 export interface StepJob {
   readonly jid: string;
   readonly job: { readonly payload: Readonly<Record<string, unknown>> };
+  /** Aborts when the worker stops or goes quiet. */
+  readonly stopping: AbortSignal;
   /** Aborts when the job is to end. */
   readonly signal: AbortSignal;
   /** Why it did. */
@@ -63,8 +65,6 @@ export interface StepServices {
   readonly clock: Clock;
   /** Builds a child; undefined if middleware stopped it. */
   readonly build: (job: ChildRequest) => Promise<NewJob | undefined>;
-  /** Whether the worker stops. */
-  readonly isStopping: () => boolean;
 }
 
 /** A job to run as a step. */
@@ -124,6 +124,22 @@ export class StepRunner {
   /** Throws {@linkcode ending} if there is one: a handler may have caught it. */
   throwIfEnding(): void {
     if (this.#ending !== undefined) throw this.#ending;
+  }
+
+  /** The store, for the runner of this job in an isolated process. */
+  get relay(): LeaseSteps {
+    const { steps } = this.#services;
+    const checked = async <Answer>(call: () => Promise<Answer | undefined>) => {
+      const answer = await this.#insist(call);
+      if (answer === undefined) this.#job.abort(new LeaseLost());
+      else this.#hasWritten = true;
+      return answer;
+    };
+    return {
+      read: () => this.#insist(() => steps.read()),
+      remember: (step) => checked(() => steps.remember(step)),
+      wait: (wait) => checked(() => steps.wait(wait)),
+    };
   }
 
   /** Whether it wrote a step. */
@@ -251,7 +267,7 @@ export class StepRunner {
             await run(item);
             count++;
             cursor = options.cursor === undefined ? count : options.cursor(item);
-            if (this.#services.isStopping()) return this.#release();
+            if (this.#job.stopping.aborted) return this.#release();
             if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
             if (this.#services.clock.monotonic() - storedAt >= FLUSH_MS) await flush("running");
           }
@@ -333,7 +349,7 @@ export class StepRunner {
   }
 
   #beforeRun(name: string, present: Step | undefined): void {
-    if (this.#services.isStopping()) this.#release();
+    if (this.#job.stopping.aborted) this.#release();
     this.#admit(name, present);
   }
 

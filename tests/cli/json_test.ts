@@ -84,7 +84,11 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
      export const JsonFail = () => { throw new TypeError("no such account"); };
      export const JsonHold = (ctx) => new Promise((resolve) => {
        ctx.log.info("holding"); ctx.progress(1, "hold"); ctx.signal.addEventListener("abort", resolve);
-     });`,
+     });
+     export const JsonSteps = async (ctx) => {
+       await ctx.step("charge", () => ({ paid: 1 }));
+       await ctx.waitFor("approval", { key: "order:1", timeout: "1h" });
+     };`,
   );
   await check(bench, "jobs push --bulk FILE", ["push", "Bulk", "--bulk", "bulk", "-q", "low"]);
   const queued = await push("Bulk", "9007199254740993", "-q", "low");
@@ -132,6 +136,13 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
     await check(bench, "jobs dump", ["dump", "--all"]);
     await check(bench, "jobs doctor --ready", ["doctor", "--ready"]);
     await check(bench, "jobs cancel --all SET", ["cancel", "--all", "busy", "--yes"]);
+    const waiting = await push("JsonSteps");
+    await bench.until(async () => (await bench.store.admin.stats()).scheduled === 1);
+    await check(bench, "jobs steps JID", ["steps", waiting]);
+    await check(bench, "jobs show JID", ["show", waiting]);
+    await check(bench, "jobs steps clear JID", ["steps", "clear", waiting, "charge"]);
+    await check(bench, "jobs steps wake JID", ["steps", "wake", waiting]);
+    await check(bench, "jobs signal KEY", ["signal", "order:2"]);
     await check(bench, "jobs push CLASS --wait", ["push", "JsonNoop", "--wait"]);
     await check(bench, "jobs push CLASS --wait", ["push", "JsonFail", "--retry", "false", "--wait"], 1);
     await check(bench, "jobs list queue NAME|scheduled|retry|dead|busy", ["list", "dead"]);

@@ -19,7 +19,11 @@ Deno.test("a job given to a process that died while it was idle runs in another 
   const notes = `${folder.path}/notes`;
   const horses = new HorsePool({
     modules: [HORSES],
-    store: { jobs: { enqueue: () => Promise.reject(new Error()) }, classes: { read: () => Promise.resolve([]) } },
+    store: {
+      jobs: { enqueue: () => Promise.reject(new Error()) },
+      classes: { read: () => Promise.resolve([]) },
+      steps: { signal: () => Promise.reject(new Error()) },
+    },
     killAfterMs: 1_000,
     maxMemoryBytes: 0,
     maxJobs: 0,

@@ -29,7 +29,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     const value = data === undefined ? true : valueOf(data);
     const { reached } = await sendSignal(store.steps, key, value, keepFor === undefined ? {} : { keepFor });
     await recordAudit(store, { action: "signal", target: `signal:${key}`, details: reached ?? "kept" });
-    if (flags.json) printJson({ key, reached: reached ?? null });
+    if (flags.json) printJson({ key, reached });
     else print(reached === undefined ? "Kept: no job waits for it yet" : `Job ${reached} continues`);
     return 0;
   }, { make: "unnamed" });

@@ -44,7 +44,7 @@ export const STEP_SHAPES: readonly Shape[] = [
     prints: "an object",
     fields: {
       "key": ["text", "the key"],
-      "reached": ["any", "the jid of the job that it reached; null if it is kept"],
+      "reached?": ["text", "the jid of the job that it reached; absent if it is kept"],
     },
   },
 ];

@@ -17,6 +17,8 @@ import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
 import { HandlerError } from "../registry.ts";
+import type { LeaseSteps } from "../../steps/runner.ts";
+import { stepRelay } from "../running_job.ts";
 import { spawnSelf } from "./spawn_self.ts";
 
 /** The hidden subcommand. */
@@ -234,14 +236,35 @@ export class Horse {
   }
 
   async #answer(call: StoreCall): Promise<void> {
-    const { store } = this.#options;
     const { id } = call;
     try {
-      const value =
-        await (call.verb === "enqueue" ? store.jobs.enqueue(...call.args) : store.classes.read(...call.args));
+      const value = await this.#call(call);
       this.#connection?.send({ kind: "answer", id, value });
     } catch (error) {
       this.#connection?.send({ kind: "answer", id, error: errorFrame(error) });
+    }
+  }
+
+  #call(call: StoreCall): Promise<unknown> {
+    const { store } = this.#options;
+    // Throws after the job has ended: then nothing may be written for it.
+    const steps = (): LeaseSteps => {
+      if (this.#work === undefined) throw new TypeError("The job has ended");
+      return stepRelay(this.#work.job);
+    };
+    switch (call.verb) {
+      case "enqueue":
+        return store.jobs.enqueue(...call.args);
+      case "readClasses":
+        return store.classes.read(...call.args);
+      case "signal":
+        return store.steps.signal(...call.args);
+      case "readSteps":
+        return steps().read();
+      case "rememberStep":
+        return steps().remember(...call.args);
+      case "wait":
+        return steps().wait(...call.args);
     }
   }
 

@@ -10,6 +10,8 @@ import { stringifyLossless } from "../../job/json.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 import type { JobContext } from "../context.ts";
 import { RunningJob } from "../running_job.ts";
+import { systemClock } from "../../clock.ts";
+import { type LeaseSteps, StepRunner, type StepServices } from "../../steps/runner.ts";
 import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type ToHorse } from "./ipc.ts";
 import { HORSE_VARIABLE } from "./horse.ts";
 import { loadHandlers } from "../load.ts";
@@ -52,6 +54,7 @@ export async function runHorse(openTracing: OpenTracing): Promise<boolean> {
 type Answer = Extract<ToHorse, { kind: "answer" }>;
 
 type Enqueue = ParentStore["jobs"]["enqueue"];
+type Signal = ParentStore["steps"]["signal"];
 type ReadClasses = ParentStore["classes"]["read"];
 
 class HorseMain implements AsyncDisposable {
@@ -62,6 +65,7 @@ class HorseMain implements AsyncDisposable {
   readonly #store: ParentStore = {
     jobs: { enqueue: (...args) => this.#call({ verb: "enqueue", args }) as ReturnType<Enqueue> },
     classes: { read: (...args) => this.#call({ verb: "readClasses", args }) as ReturnType<ReadClasses> },
+    steps: { signal: (...args) => this.#call({ verb: "signal", args }) as ReturnType<Signal> },
   };
   readonly #asked = new Map<number, (answer: Answer) => void>();
   #lastAsked = 0;
@@ -140,21 +144,36 @@ class HorseMain implements AsyncDisposable {
         client: this.#client,
         registry: this.#registry,
         stopNotice: this.#stopNotice,
+        stepRunner: (job) => new StepRunner(job, this.#stepServices),
         onProgress: ({ done, note }) =>
           this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
-      });
+      }, "of the parent");
+      const running = this.#job;
       // A module may export other handlers here than there.
       const handler = this.#registry.get(job.class);
       if (handler === undefined) throw new HandlerMissing(job.class, this.#registry.classes());
       const call = () => handler.perform(context, ...job.args);
       const value = await (trace && this.#tracing ? this.#tracing.within(trace, call) : call());
+      running.steps?.throwIfEnding();
       const result = resultText(value, context);
       this.#parent.send(result === undefined ? { kind: "done" } : { kind: "done", result });
     } catch (error) {
-      this.#parent.send({ kind: "failed", error: errorFrame(error) });
+      this.#parent.send({ kind: "failed", error: errorFrame(this.#job?.steps?.ending ?? error) });
     } finally {
       this.#job = undefined;
     }
+  }
+
+  get #stepServices(): StepServices {
+    return {
+      clock: systemClock,
+      build: (job) => this.#client.build(job),
+      steps: {
+        read: () => this.#call({ verb: "readSteps", args: [] }) as ReturnType<LeaseSteps["read"]>,
+        remember: (...args) => this.#call({ verb: "rememberStep", args }) as ReturnType<LeaseSteps["remember"]>,
+        wait: (...args) => this.#call({ verb: "wait", args }) as ReturnType<LeaseSteps["wait"]>,
+      },
+    };
   }
 
   #newClient(): Client {

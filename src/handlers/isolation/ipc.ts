@@ -7,10 +7,11 @@
  * @module
  */
 import type { ClientStore } from "../../client/client.ts";
+import type { LeaseSteps } from "../../steps/runner.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
 
 /** What the client in a horse needs of a store; the parent has one. */
-export type ParentStore = Required<Pick<ClientStore, "jobs" | "classes">>;
+export type ParentStore = Required<Pick<ClientStore, "jobs" | "classes" | "steps">>;
 
 /** An error as it travels; see `remote_error.ts`. */
 export interface ErrorFrame {
@@ -61,6 +62,11 @@ export type StoreCall =
   & (
     | { readonly verb: "enqueue"; readonly args: Parameters<ParentStore["jobs"]["enqueue"]> }
     | { readonly verb: "readClasses"; readonly args: Parameters<ParentStore["classes"]["read"]> }
+    | { readonly verb: "signal"; readonly args: Parameters<ParentStore["steps"]["signal"]> }
+    // The steps of the job under way.
+    | { readonly verb: "readSteps"; readonly args: [] }
+    | { readonly verb: "rememberStep"; readonly args: Parameters<LeaseSteps["remember"]> }
+    | { readonly verb: "wait"; readonly args: Parameters<LeaseSteps["wait"]> }
   );
 
 /** One end of the socket. */
