@@ -49,3 +49,39 @@ Deno.test("a unique job is there once, from whichever client it is pushed", asyn
   const [held] = await clients[0]!.pushBulk({ class: "A", args: [[1]], unique_for: "1h" });
   assertEquals(held?.refused?.startsWith(`job "${jids[0]}" is there already`), true);
 });
+
+Deno.test("a push with an id is stored once, whichever client repeats it, single or in bulk, with middleware or without", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  const plain = new Client({ store });
+  const layered = new Client({ store: await folder.open(), middleware: [(_context, next) => next()] });
+  const options = { id: "order-7-email", within: "7d" };
+  const first = await plain.push("Mail", [7], options);
+  assertEquals(await layered.push("Mail", [7], options), first);
+  assertEquals(await plain.tryPush({ class: "Mail", args: [7], ...options }), { jid: first!, existed: true });
+  const many: unknown[] = [];
+  for (const client of [plain, layered]) {
+    const jobs = [{ class: "Mail", args: [7], ...options }, { class: "Mail", args: [8] }];
+    for await (const result of client.pushMany(jobs)) many.push(result.existed ?? false);
+  }
+  assertEquals(many, [true, false, true, false]);
+  assertEquals((await store.admin.stats()).enqueued, 3);
+  const [entry] = await store.admin.find([first!]);
+  assertEquals(JSON.parse(entry!.payload).id, "order-7-email");
+  await assertRejects(() => plain.push("Mail", [], { within: "7d" }), InvalidPayload, 'within is "7d"; expected "id"');
+  await assertRejects(() => plain.pushBulk({ class: "Mail", args: [[]], id: "x" }), InvalidPayload, "id is");
+});
+
+Deno.test("a job with a chosen jid is stored once, and jobs with jids that the client makes are never taken for one", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  for (const middleware of [[], [(_context: unknown, next: () => Promise<string | undefined>) => next()]]) {
+    const client = new Client({ store, middleware });
+    const jid = `chosen-${middleware.length}`;
+    assertEquals([await client.push("A", [1], { jid }), await client.push("A", [1], { jid })], [jid, jid]);
+    assertEquals(await client.tryPush({ class: "A", args: [1], jid }), { jid, existed: true });
+    assertEquals((await store.admin.find([jid])).length, 1);
+    await Promise.all([client.push("B", []), client.push("B", [])]);
+  }
+  assertEquals((await store.admin.stats()).enqueued, 6);
+});

@@ -63,7 +63,7 @@ export class JobBuilder {
     const payload = payloadText(prepared, text, jid, now, wire);
     // A character has at most three bytes: only a payload that may be too large is measured.
     if (payload.length * 3 > maxPayloadBytes) checkSize(payload, maxPayloadBytes);
-    const job: NewJob = { jid, queue: prepared.queue, payload, ...moment(prepared, laterMs) };
+    const job: NewJob = { jid, queue: prepared.queue, payload, ...moment(prepared, laterMs), ...once(prepared, now) };
     return prepared.uniqueForMs === undefined ? job : lock(job, prepared.className, text, prepared.uniqueForMs, now);
   }
 
@@ -94,6 +94,13 @@ function moment({ at, delayMs }: Prepared, laterMs: number): Pick<NewJob, "at" |
   if (at !== undefined) return { at: at + laterMs };
   const wholeMs = (delayMs ?? 0) + laterMs;
   return wholeMs > 0 ? { delayMs: wholeMs } : {};
+}
+
+/** The key is remembered until the job's time has come, and then for the time that was requested. */
+function once({ once, at, delayMs }: Prepared, now: number): Pick<NewJob, "once"> {
+  if (once === undefined) return {};
+  const waitMs = delayMs ?? Math.max(0, (at ?? now) - now);
+  return { once: { key: once.key, ttlMs: once.ttlMs + waitMs } };
 }
 
 /** The lock holds until the job's time has come, and then for the time that was requested. */

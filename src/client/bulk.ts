@@ -7,12 +7,12 @@ import { describeError, InvalidPayload } from "../job/errors.ts";
 import { MAX_BATCH_BYTES } from "../store/port/batch_bytes.ts";
 import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 
-/** What became of one job of many. */
+/** What happened to one push. */
 export type PushResult =
-  /** It is stored. */
-  | { readonly jid: string; readonly refused?: undefined }
-  /** It is not, and why. */
-  | { readonly jid?: undefined; readonly refused: string };
+  /** The job is stored; `existed`: by an earlier push with the same `id` or `jid`, and this is its jid. */
+  | { readonly jid: string; readonly existed?: true; readonly refused?: undefined }
+  /** It isn't, and why. */
+  | { readonly jid?: undefined; readonly existed?: undefined; readonly refused: string };
 
 /** How many jobs are pushed. */
 export interface BulkOptions {
@@ -90,7 +90,7 @@ class Batch {
       throw new BulkInterrupted(error, done);
     }
     answers.forEach((answer, i) => {
-      if (!answer.stored) this.results[this.#places[i]!] = { refused: heldBy(answer.holder) };
+      if (!answer.stored) this.results[this.#places[i]!] = unstored(answer);
     });
     return this.results;
   }
@@ -122,9 +122,10 @@ export class BulkInterrupted extends Error {
   }
 }
 
-/** Why a job was not stored: another one holds its lock. */
-export function heldBy(holder: string): string {
-  return `job "${holder}" is there already, with the same class, queue and arguments`;
+/** Returns the result of a job that was not stored: an earlier push had its key, or another job has its lock. */
+export function unstored(answer: Exclude<EnqueueResult, { readonly stored: true }>): PushResult {
+  if (answer.first !== undefined) return { jid: answer.first, existed: true };
+  return { refused: `job "${answer.holder}" is there already, with the same class, queue and arguments` };
 }
 
 /**

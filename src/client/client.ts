@@ -11,11 +11,11 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { JobClass, JsonArgs } from "../job/definition.ts";
 import { type EndedJob, readEnded } from "../job/result.ts";
 import { describeError, InvalidPayload } from "../job/errors.ts";
-import type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
+import type { ClassOptions, JobOptions, JobRequest, Prepared } from "../job/payload.ts";
 import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware.ts";
 import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 import { JobBuilder } from "./builder.ts";
-import { BATCH, BulkInterrupted, type BulkOptions, heldBy, inBatches, type PushResult, spreader } from "./bulk.ts";
+import { BATCH, BulkInterrupted, type BulkOptions, inBatches, type PushResult, spreader, unstored } from "./bulk.ts";
 import { ClassOptionsKnown } from "./class_options.ts";
 import { Gather } from "./gather.ts";
 import { sendSignal, type SignalOptions } from "./signal.ts";
@@ -203,13 +203,24 @@ export class Client {
     args?: readonly unknown[],
     options?: JobOptions,
   ): Promise<string | undefined> {
-    const enqueue = async (job: Building) => (await this.#store.jobs.enqueue([await job]))[0]!;
-    if (typeof what === "object" || what === undefined) return await this.#pushOne(this.#named(what), enqueue);
-    return await this.#pushOne(
-      { ...options, class: this.#nameOf(what), args: args as readonly unknown[] },
-      enqueue,
-    );
+    const request = typeof what === "object" || what === undefined
+      ? this.#named(what)
+      : { ...options, class: this.#nameOf(what), args: args as readonly unknown[] };
+    return (await this.#pushOne(request, this.#enqueueOne)).jid;
   }
+
+  /**
+   * Pushes one job as {@linkcode push} does, and returns more: whether an earlier push with the same `id` had stored it, or
+   * why it is not stored.
+   *
+   * @throws {InvalidPayload} if it cannot be stored as it is
+   * @throws {StoreError} if the store cannot store it now
+   */
+  async tryPush(job: JobInput): Promise<PushResult> {
+    return await this.#pushOne(this.#named(job), this.#enqueueOne);
+  }
+
+  readonly #enqueueOne = async (job: Building) => (await this.#store.jobs.enqueue([await job]))[0]!;
 
   /**
    * Pushes jobs of one class, in batches of 1,000.
@@ -252,6 +263,9 @@ export class Client {
     await this.#classes.learn(common.class);
     const prepared = this.#builder.prepare(common);
     if (prepared.jid !== undefined) throw new InvalidPayload("jid", prepared.jid, "none: each job gets its own");
+    if (prepared.once !== undefined) {
+      throw new InvalidPayload("id", common["id"], "none: it names one push; see pushMany");
+    }
     const later = spreader(spreadMs);
     const batches = this.#middleware
       ? this.#batchesThrough(args, (one) => ({ ...common, args: one }), later)
@@ -346,18 +360,29 @@ export class Client {
     request: JobRequest,
     enqueue: (job: Building) => Promise<EnqueueResult>,
     laterMs = 0,
-  ): Promise<string | undefined> {
+  ): Promise<PushResult> {
     const learning = this.#classes.learn(request?.class);
     if (learning !== undefined) await learning;
-    const store = async (checked: JobRequest, options?: ClassOptions) => {
+    const store = async (prepared: Prepared, args: unknown): Promise<PushResult> => {
       // Not awaited here: among many jobs, those without a lock would overtake those with one.
-      const job = this.#builder.build(this.#builder.prepare(checked, options), checked.args, laterMs);
-      return (await enqueue(job)).stored ? (await job).jid : undefined;
+      const job = this.#builder.build(prepared, args, laterMs);
+      const answer = await enqueue(job);
+      return answer.stored ? { jid: (await job).jid } : unstored(answer);
     };
-    if (!this.#middleware) return await store(request);
+    if (!this.#middleware) return await store(this.#builder.prepare(request), request.args);
     // The completed request has the class's options. An option that middleware removes must not come back.
     const context = { job: this.#builder.complete(request) };
-    return await this.#middleware(context, () => store(context.job, {}));
+    const ownJid = request.jid === undefined ? context.job.jid : undefined;
+    let result: PushResult = { refused: "stopped by middleware" };
+    const jid = await this.#middleware(context, async () => {
+      const prepared = this.#builder.prepare(context.job, {});
+      // A jid that the client has made is new: there is nothing to look up.
+      const { once: _, ...rest } = prepared;
+      const isNew = prepared.jid === ownJid && context.job["id"] === undefined;
+      result = await store(isNew ? rest : prepared, context.job.args);
+      return result.jid;
+    });
+    return jid === undefined || jid === result.jid ? result : { jid };
   }
 
   /**
@@ -402,16 +427,8 @@ export class Client {
   }
 
   async #pushThrough(request: JobRequest, gather: Gather, laterMs: number): Promise<PushResult> {
-    let holder: string | undefined;
-    const enqueue = async (job: Building) => {
-      const result = await gather.add(job);
-      if (!result.stored) holder = result.holder;
-      return result;
-    };
     try {
-      const jid = await this.#pushOne(request, enqueue, laterMs);
-      if (jid !== undefined) return { jid };
-      return { refused: holder === undefined ? "stopped by middleware" : heldBy(holder) };
+      return await this.#pushOne(request, (job) => gather.add(job), laterMs);
     } catch (error) {
       if (error instanceof InvalidPayload) return { refused: error.message };
       const { class: name, message } = describeError(error);

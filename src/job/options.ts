@@ -137,6 +137,12 @@ const jobId = kind<string>(
   { placeholder: "JID" },
 );
 
+const pushId = kind<string>(
+  "a text of 1 to 200 characters",
+  (value) => typeof value === "string" && value !== "" && value.length <= 200 && value.isWellFormed(),
+  { placeholder: "TEXT" },
+);
+
 const backoff: OptionKind<Backoff> = {
   expected: 'an object such as { type: "exponential", base: "2s", max: "1h", jitter: 0.2 }',
   placeholder: "TYPE,base=…",
@@ -278,6 +284,20 @@ export const JOB_OPTIONS = {
     on: ["push"],
     default: "24 hex digits",
     about: "the job's ID",
+  }),
+  id: option({
+    kind: pushId,
+    on: ["push"],
+    default: "none",
+    about:
+      "makes the push idempotent: a later push with the same `id` is answered with the jid of the first, also after " +
+      "that job has ended",
+  }),
+  within: option({
+    kind: { ...span, write: (field, value) => void readSpan(field, value) },
+    on: ["push"],
+    default: "`1d`",
+    about: "how long an `id` is remembered, counted from the time at which the job may run",
   }),
   created_at: option({
     kind: momentKind<number>("epoch seconds or milliseconds", ""),

@@ -24,6 +24,8 @@ const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown
   display_class: ["Mail", 5],
   wrapped: ["Mail", ""],
   jid: ["a1", "a b"],
+  id: ["order-7-email", ""],
+  within: ["7d", 0],
   created_at: [1_700_000_000, "now"],
   isolate: [true, "yes"],
   retryIn: [() => 5, 5],
@@ -32,7 +34,8 @@ const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown
 for (const [name, [valid, invalid]] of Object.entries(VALUES)) {
   const { on } = jobOption(name)!;
   Deno.test(`${name}: a valid value is accepted and an invalid one refused, where it may be set`, () => {
-    const pushing = (value: unknown) => () => prepare({ class: "A", [name]: value });
+    const pushing = (value: unknown) => () =>
+      prepare({ class: "A", ...(name === "within" && { id: "a" }), [name]: value });
     const declaring = (value: unknown) => () => checkClassOptions("A", { [name]: value });
     if (on.includes("push")) {
       pushing(valid)();

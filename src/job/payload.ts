@@ -39,10 +39,17 @@ export interface Prepared extends Moment {
   /** The payload's text from `queue` on, without `created_at` and the closing brace. */
   readonly tail: string;
   readonly uniqueForMs?: number;
+  /** The key under which the store keeps the push idempotent, and for how long. */
+  readonly once?: { readonly key: string; readonly ttlMs: number };
   readonly jid?: string;
   /** Set by the caller; default now. */
   readonly createdAt?: number;
 }
+
+/** How long an `id` is remembered, unless `within` sets it. */
+const DEFAULT_WITHIN_S = 86_400;
+/** How long a jid that the caller chose is remembered. */
+const JID_REMEMBERED_S = 30 * 86_400;
 
 /** Fields that {@linkcode payloadText} places itself, and fields that only a store writes. */
 const NOT_IN_TAIL: ReadonlySet<string> = new Set([
@@ -85,9 +92,19 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     tail,
     ...readMoment(fields.in, fields.at),
     ...(isLockWanted(unique) && { uniqueForMs: readSpan("unique_for", unique) * 1_000 }),
+    ...onceOf(fields),
     ...(jid !== undefined && { jid }),
     ...(createdAt !== undefined && { createdAt }),
   };
+}
+
+/** A chosen jid names one job, as an `id` names one push: neither may be stored twice. */
+function onceOf({ id, within, jid }: JobOptions): Pick<Prepared, "once"> {
+  if (id === undefined && within !== undefined) throw new InvalidPayload("within", within, '"id" with it');
+  if (id !== undefined) {
+    return { once: { key: `id:${id}`, ttlMs: readSpan("within", within ?? DEFAULT_WITHIN_S) * 1_000 } };
+  }
+  return jid === undefined ? {} : { once: { key: `jid:${jid}`, ttlMs: JID_REMEMBERED_S * 1_000 } };
 }
 
 /** Fields of one job, which a class cannot set for all of its jobs. */

@@ -19,6 +19,7 @@ import { large } from "./large.ts";
 import { limits } from "./limits.ts";
 import { measures } from "./metrics.ts";
 import { offline } from "./offline.ts";
+import { once } from "./once.ts";
 import { pages } from "./pages.ts";
 import { pause } from "./pause.ts";
 import { processes } from "./workers.ts";
@@ -43,6 +44,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   processes,
   claim,
   unique,
+  once,
   bytes,
   wait,
   commands,

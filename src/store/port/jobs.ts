@@ -22,6 +22,8 @@ export interface NewJob {
   readonly delayMs?: number;
   /** A lock to take in the same step. While another live job holds it, this one is not stored. */
   readonly unique?: UniqueLock;
+  /** Stored only if no job was stored with the same key before, in the same step. A refused job doesn't use up its key. */
+  readonly once?: OnceKey;
 }
 
 /** A lock on "a job like this is already there". Let go when its job leaves the store, or after `ttlMs`. */
@@ -32,10 +34,22 @@ export interface UniqueLock {
   readonly ttlMs: number;
 }
 
-/** What became of one {@linkcode NewJob}: stored, or refused because the job `holder` has the unique lock. */
+/** Makes a push idempotent: jobs with the same key are stored once in this time, also after the first has ended. */
+export interface OnceKey {
+  /** Names the push. */
+  readonly key: string;
+  /** How long the key is remembered, in milliseconds. */
+  readonly ttlMs: number;
+}
+
+/**
+ * What happened to one {@linkcode NewJob}: it was stored; or it was not, because the job `holder` has its unique lock, or
+ * because the job `first` was stored with the same {@linkcode OnceKey}. The key wins over the lock.
+ */
 export type EnqueueResult =
   | { readonly stored: true }
-  | { readonly stored: false; readonly holder: string };
+  | { readonly stored: false; readonly holder: string; readonly first?: undefined }
+  | { readonly stored: false; readonly first: string; readonly holder?: undefined };
 
 /** A job that a worker has taken and not yet ended. */
 export interface Lease {

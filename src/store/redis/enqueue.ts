@@ -105,7 +105,9 @@ export class Enqueuer {
     const refused = await link.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
     const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));
     for (let i = 0; i < refused.length; i += 2) {
-      results[order[refused[i] as number - 1]!] = { stored: false, holder: refused[i + 1] as string };
+      const place = refused[i] as number;
+      const jid = refused[i + 1] as string;
+      results[order[Math.abs(place) - 1]!] = place < 0 ? { stored: false, first: jid } : { stored: false, holder: jid };
     }
     return results;
   }
@@ -146,11 +148,13 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
     order.push(...later);
   }
   const locks: string[] = [];
+  const keys: string[] = [];
   for (const [place, i] of order.entries()) {
-    const { unique, jid } = jobs[i]!;
+    const { unique, once, jid } = jobs[i]!;
     if (unique) locks.push(`${place + 1}`, unique.key, jid, `${Math.ceil(unique.ttlMs)}`);
+    if (once) keys.push(`${place + 1}`, once.key, jid, `${Math.ceil(once.ttlMs)}`);
   }
-  return { args: [`${locks.length / 4}`, ...locks, ...args], order };
+  return { args: [`${locks.length / 4}`, `${keys.length / 4}`, ...locks, ...keys, ...args], order };
 }
 
 /**

@@ -35,12 +35,21 @@ export class Enqueuer {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
       const accepted: NewJob[] = [];
+      let keys = 0;
       const results = jobs.map((job): EnqueueResult => {
-        const holder = job.unique && this.#locks.take(job.unique, job.jid, now);
-        if (holder !== undefined) return { stored: false, holder };
+        // A job that its lock refuses must not use up its key.
+        let first = job.unique && job.once && this.#locks.firstWith(job.once.key, now);
+        const holder = first === undefined && job.unique && this.#locks.take(job.unique, job.jid, now);
+        if (holder) return { stored: false, holder };
+        if (job.once) {
+          keys++;
+          first ??= this.#locks.remember(job.once, job.jid, now);
+        }
+        if (first !== undefined) return { stored: false, first };
         accepted.push(job);
         return { stored: true };
       });
+      if (keys > 0) this.#locks.forgetKeys(keys, now);
       this.store(accepted, now);
       return results;
     }, jobs.length);

@@ -1,9 +1,9 @@
 /**
- * Locks on "a job like this is already there".
+ * Unique locks, which end with their job; and the keys of idempotent pushes, which outlive it.
  *
  * @module
  */
-import type { UniqueLock } from "../port/jobs.ts";
+import type { OnceKey, UniqueLock } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
 
@@ -28,6 +28,27 @@ export class UniqueLocks {
     sql("INSERT OR REPLACE INTO unique_lock (key, jid, expires) VALUES (?, ?, ?)")
       .run(key, jid, Math.round(now + ttlMs));
     return undefined;
+  }
+
+  /** Returns the jid of the job that was stored with the key; undefined if none was, or it is forgotten. */
+  firstWith(key: string, now: number): string | undefined {
+    return this.#context.sql("SELECT jid FROM once_key WHERE key = ? AND expires > ?").get(key, now)?.jid?.toString();
+  }
+
+  /** Remembers that a job is stored with the key, unless one was: then returns its jid. */
+  remember({ key, ttlMs }: OnceKey, jid: string, now: number): string | undefined {
+    const { sql } = this.#context;
+    const { changes } = sql(
+      "INSERT INTO once_key (key, jid, expires) VALUES (?1, ?2, ?3) ON CONFLICT (key) DO UPDATE " +
+        "SET jid = ?2, expires = ?3 WHERE expires <= ?4",
+    ).run(key, jid, Math.round(now + ttlMs), now);
+    return Number(changes) === 0 ? this.firstWith(key, now) : undefined;
+  }
+
+  /** Deletes expired keys: at most twice as many as jobs come in. */
+  forgetKeys(count: number, now: number): void {
+    this.#context.sql("DELETE FROM once_key WHERE key IN (SELECT key FROM once_key WHERE expires <= ? LIMIT ?)")
+      .run(now, SWEPT * count);
   }
 
   /** Whether a job has the lock. */

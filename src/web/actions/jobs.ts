@@ -198,6 +198,7 @@ export async function pushJobs(
  */
 const PAST = [
   "jid",
+  "id",
   "at",
   "created_at",
   "enqueued_at",
@@ -206,6 +207,7 @@ const PAST = [
   "retry_count",
   "error_class",
   "error_message",
+  "error_causes",
   "error_backtrace",
   "errors",
   "rescues",

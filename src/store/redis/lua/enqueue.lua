@@ -3,12 +3,14 @@
 --
 -- KEYS[1]  jobs:pusher:CLIENT: the number of that client's last batch, a space, its result as MessagePack
 -- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, for how many ms to remember it,
---          number of locks, per lock: place of its job in the batch (from 1), key, jid, time to live in ms;
+--          number of unique locks, number of once keys,
+--          per lock, then per once key: place of its job in the batch (from 1), key, jid, time to live in ms;
 --          then groups:
 --            "now", queue, count, per job: payload without its closing brace
 --            "raw", queue, count, per job: what is no JSON object, to be stored as it is
 --            "later", count, per job: "at" or "in", ms, queue, payload
--- Result   per job refused because of its lock: place, jid of the job that has it
+-- Result   per job refused because of its lock: place, jid of the job that has it; because of its once key: the place
+--          with a minus, jid of the job that was stored with it
 -- O(N + L log M) for N jobs, L of them for later, M members of `schedule`
 
 local call = redis.call
@@ -19,7 +21,8 @@ local refused = {}
 local result = {}
 
 local locks = tonumber(ARGV[5])
-local first = 6 + 4 * locks
+local onces = tonumber(ARGV[6])
+local first = 7 + 4 * (locks + onces)
 
 -- A key of the wrong type must stop us before anything is written.
 do
@@ -41,26 +44,57 @@ end
 local number, answer = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
 if number and tonumber(number) >= tonumber(ARGV[3]) then return cmsgpack.unpack(answer) end
 
+-- Both kinds are lines "until when, a space, jid" under their keys. The stated end counts; Redis only sweeps up, later.
+local function holderIn(line)
+  local till, holder = string.match(line or '', '^(%d+) (.*)$')
+  return till and tonumber(till) > now and holder
+end
+local function lineOf(jid, ttl) return string.format('%d', now + ttl) .. ' ' .. jid end
+local function refuse(place, answer, jid)
+  refused[place] = true
+  result[#result + 1] = answer
+  result[#result + 1] = jid
+end
+
 local locked = {}
-for from = 6, first - 1, 4000 do
+for from = 7, 6 + 4 * locks, 4000 do
   local keys = {}
-  for i = from, math.min(from + 3999, first - 1), 4 do keys[#keys + 1] = 'jobs:unique:' .. ARGV[i + 1] end
+  for i = from, math.min(from + 3999, 6 + 4 * locks), 4 do keys[#keys + 1] = 'jobs:unique:' .. ARGV[i + 1] end
   for i, text in ipairs(call('MGET', unpack(keys))) do locked[keys[i]] = text end
 end
-for i = 6, first - 1, 4 do
+
+-- By the places of their jobs, as both lists are: a job that its lock refuses doesn't use up its once key.
+local o = 7 + 4 * locks
+local function takeOnce(i)
+  local place, key, jid, ttl = tonumber(ARGV[i]), 'jobs:once:' .. ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
+  local line = lineOf(jid, ttl)
+  local stored = call('SET', key, line, 'NX', 'GET', 'PX', ttl + 60000)
+  if not stored then return end
+  local holder = holderIn(stored)
+  if holder then refuse(place, -place, holder) else call('SET', key, line, 'PX', ttl + 60000) end
+end
+for i = 7, 6 + 4 * locks, 4 do
   local place, key, jid, ttl = tonumber(ARGV[i]), 'jobs:unique:' .. ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
-  local till, holder = string.match(locked[key] or '', '^(%d+) (.*)$')
-  if till and tonumber(till) > now and holder ~= jid then
-    refused[place] = true
-    result[#result + 1] = place
-    result[#result + 1] = holder
+  while o < first and tonumber(ARGV[o]) < place do
+    takeOnce(o)
+    o = o + 4
+  end
+  local hasOnce = o < first and tonumber(ARGV[o]) == place
+  local stored = hasOnce and holderIn(call('GET', 'jobs:once:' .. ARGV[o + 1]))
+  local holder = holderIn(locked[key])
+  if stored then
+    refuse(place, -place, stored)
+  elseif holder and holder ~= jid then
+    refuse(place, place, holder)
   else
-    -- The stated end counts; Redis only sweeps up, later.
-    locked[key] = string.format('%d', now + ttl) .. ' ' .. jid
+    if hasOnce then takeOnce(o) end
+    locked[key] = lineOf(jid, ttl)
     call('SET', key, locked[key], 'PX', ttl + 60000)
     call('SET', 'jobs:unique-of:' .. jid, ARGV[i + 1], 'PX', ttl + 60000)
   end
+  if hasOnce then o = o + 4 end
 end
+for i = o, first - 1, 4 do takeOnce(i) end
 call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
 
 local place = 0

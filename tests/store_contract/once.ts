@@ -1,0 +1,100 @@
+/** Idempotent pushes: jobs with the same key are stored once, also after the first has ended. */
+import { assertEquals } from "@std/assert";
+import type { NewJob } from "../../src/store/port/jobs.ts";
+import type { Cases } from "./harness.ts";
+import { HOUR_MS, jid, job, numbersIn, register, takeUpTo } from "./jobs.ts";
+
+const KEY = "order-7-email";
+
+function keyed(n: number, more: Partial<NewJob> = {}): NewJob {
+  return { ...job(n), once: { key: KEY, ttlMs: HOUR_MS }, ...more };
+}
+
+export const once: Cases = {
+  "a second job with the key is not stored, and the answer has the jid of the first": async (open) => {
+    await using t = await open();
+    assertEquals(await t.store.jobs.enqueue([keyed(1)]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([keyed(2), job(3)]), [{ stored: false, first: jid(1) }, { stored: true }]);
+    assertEquals(await (await t.another()).jobs.enqueue([keyed(4)]), [{ stored: false, first: jid(1) }]);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 3]);
+  },
+
+  "in one batch, and among concurrent batches, the first wins": async (open) => {
+    await using t = await open();
+    assertEquals(await t.store.jobs.enqueue([keyed(1), keyed(2)]), [{ stored: true }, {
+      stored: false,
+      first: jid(1),
+    }]);
+    const other = (n: number) => t.store.jobs.enqueue([keyed(n, { once: { key: "other", ttlMs: HOUR_MS } })]);
+    const answers = (await Promise.all([other(3), other(4), other(5)])).flat();
+    assertEquals(answers.map(({ stored }) => stored), [true, false, false]);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 3]);
+  },
+
+  "the key outlives its job, and is free after its time": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue([keyed(1)]);
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ stored: false, first: jid(1) }]);
+    t.advance(2 * HOUR_MS);
+    assertEquals(await t.store.jobs.enqueue([keyed(3)]), [{ stored: true }]);
+  },
+
+  "the key outlives a job that was deleted": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue([keyed(1)]);
+    const [entry] = await t.store.admin.find([jid(1)]);
+    await t.store.admin.edit([entry!.ref], "delete");
+    assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ stored: false, first: jid(1) }]);
+  },
+
+  "it holds for a job that is scheduled, too": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue([keyed(1, { delayMs: HOUR_MS / 2 })]);
+    assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ stored: false, first: jid(1) }]);
+    assertEquals(await numbersIn(t.store, { in: "scheduled" }), [1]);
+  },
+
+  "a job that its unique lock refuses doesn't use up its key, and a known key answers before the lock": async (
+    open,
+  ) => {
+    await using t = await open();
+    const unique = { key: "lock", ttlMs: 10 * HOUR_MS };
+    await t.store.jobs.enqueue([{ ...job(1), unique }]);
+    assertEquals(await t.store.jobs.enqueue([keyed(2, { unique }), keyed(3)]), [
+      { stored: false, holder: jid(1) },
+      { stored: true },
+    ]);
+    assertEquals(await t.store.jobs.enqueue([keyed(4, { unique })]), [{ stored: false, first: jid(3) }]);
+  },
+
+  "keys and locks of many jobs in one batch stay with their jobs": async (open) => {
+    await using t = await open();
+    const jobs = Array.from({ length: 3_000 }, (_, i): NewJob => ({
+      ...job(i + 1, i % 5 === 0 ? { delayMs: HOUR_MS } : {}),
+      ...(i % 2 === 0 && { once: { key: `k${i % 400}`, ttlMs: HOUR_MS } }),
+      ...(i % 3 === 0 && { unique: { key: `u${i % 600}`, ttlMs: 10 * HOUR_MS } }),
+    }));
+    const expected = new Map<string, string>();
+    const answers = await t.store.jobs.enqueue(jobs);
+    for (const [i, answer] of answers.entries()) {
+      const { once, unique } = jobs[i]!;
+      if (!answer.stored) continue;
+      for (const key of [once && `once ${once.key}`, unique && `unique ${unique.key}`]) {
+        if (key === undefined) continue;
+        assertEquals(expected.has(key), false, `${key} is stored twice`);
+        expected.set(key, jobs[i]!.jid);
+      }
+    }
+    for (const [i, answer] of answers.entries()) {
+      const { once, unique } = jobs[i]!;
+      if (answer.stored) assertEquals(once || unique ? expected.size > 0 : true, true);
+      else if (answer.first !== undefined) assertEquals(answer.first, expected.get(`once ${once!.key}`));
+      else assertEquals(answer.holder, expected.get(`unique ${unique!.key}`));
+    }
+    const { enqueued, scheduled } = await t.store.admin.stats();
+    assertEquals(enqueued + scheduled, answers.filter(({ stored }) => stored).length);
+  },
+};
