@@ -58,7 +58,7 @@ Deno.test("what is wrong is said in one line on stderr, with the exit code for i
     [
       ["stats", "-C", "broken.json"],
       2,
-      'jobs: Configuration file "broken.json" cannot be read: ' +
+      `jobs: Can't read configuration file "broken.json": ` +
       "Expected property name or '}' in JSON at position 1 (line 1 column 2)",
     ],
     [["push", "HardJob", "-q", "a b"], 2, ""],
@@ -198,7 +198,7 @@ Deno.test("a variable that is nearly a setting is a warning, of doctor and of a 
   const { stdout } = await jobs(place.path, ["doctor", "--json"], env);
   const warned = (JSON.parse(stdout).findings as { check: string; state: string; message: string }[])
     .filter(({ check, state }) => check === "settings" && state === "warning").map(({ message }) => message);
-  assertEquals(warned, ["Environment variable JOBS_CONCURENCY sets nothing; did you mean JOBS_CONCURRENCY?"]);
+  assertEquals(warned, ["Unknown environment variable JOBS_CONCURENCY; did you mean JOBS_CONCURRENCY?"]);
   const { stderr } = await jobs(place.path, ["run", "--burst", "--json"], env);
   assertStringIncludes(stderr, warned[0]!);
 });

@@ -21,7 +21,7 @@ export interface StepContext {
    * running the function again. A process that dies after the function ended and before the result is stored runs it
    * again: use `step.idempotencyKey` for effects elsewhere.
    *
-   * ```ts
+   * ```ts ignore
    * const card = await ctx.step("charge", ({ idempotencyKey }) => charge(id, { idempotencyKey }));
    * ```
    *
@@ -67,7 +67,7 @@ export interface StepContext {
    * second, on failure, and when the worker stops: then the job continues elsewhere, without using an attempt. After a
    * crash the items of the last second run again.
    *
-   * ```ts
+   * ```ts ignore
    * await ctx.each("lines", (after) => linesOf(id, after), (line) => ship(line), { cursor: (line) => line.id });
    * ```
    *

@@ -86,13 +86,13 @@ Deno.test("nothing from outside its folder is read", async () => {
   assertMatch(stdout, /^[0-9a-f]{24}\n$/, stderr);
 });
 
-Deno.test("the program that the README shows runs as it stands, and is stopped by a signal", async () => {
+Deno.test("the first program of the guide runs as it is written, and stops on a signal", async () => {
   await using folder = await newFolder({});
-  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
-  const [, code] = /```ts ignore\n(import .*?)```/s.exec(readme.slice(readme.indexOf("## In your own program")))!;
-  await Deno.writeTextFile(`${folder.path}/welcome.ts`, code!);
+  const guide = await Deno.readTextFile(new URL("../../docs/guides/library.md", import.meta.url));
+  const [, code] = /```ts ignore\n(import .*?)```/s.exec(guide)!;
+  await Deno.writeTextFile(`${folder.path}/shop.ts`, code!);
   await Deno.rename(`${folder.path}/library`, `${folder.path}/jobs`);
-  const command = [Deno.execPath(), "run", "-A", "--check", "welcome.ts"];
+  const command = [Deno.execPath(), "run", "-A", "--check", "shop.ts"];
   await using program = new JobsProcess({ store: "", cwd: folder.path, command });
   await program.logged("Welcome, Ada", { class: "Welcome", queue: "mail" });
   await program.logged("Done");
