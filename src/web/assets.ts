@@ -10,11 +10,14 @@ import { gzipSync } from "node:zlib";
 import icon from "./assets/icon.svg" with { type: "text" };
 import font from "./assets/inter.woff2.base64" with { type: "text" };
 import script from "./assets/live.js" with { type: "text" };
+import charts from "./assets/charts.js" with { type: "text" };
 import base from "./assets/style/base.css" with { type: "text" };
 import frame from "./assets/style/frame.css" with { type: "text" };
 import lists from "./assets/style/lists.css" with { type: "text" };
 import pages from "./assets/style/pages.css" with { type: "text" };
 import tokens from "./assets/style/tokens.css" with { type: "text" };
+import uplotStyle from "uplot/style" with { type: "text" };
+import uplot from "uplot/script" with { type: "text" };
 
 /** One file. */
 export interface Asset {
@@ -41,12 +44,17 @@ function asset(type: string, content: string | Uint8Array<ArrayBuffer>): Asset {
 }
 
 const inter = asset("font/woff2", new Uint8Array(Buffer.from(font, "base64")));
-const style = [tokens, base, frame, lists, pages].join("\n").replace("inter.woff2", `inter.woff2?v=${inter.stamp}`);
+const style = [tokens, uplotStyle, base, frame, lists, pages].join("\n").replace(
+  "inter.woff2",
+  `inter.woff2?v=${inter.stamp}`,
+);
 
 /** Name → file. */
 export const ASSETS: Readonly<Record<string, Asset>> = {
   "style.css": asset("text/css; charset=utf-8", style),
   "live.js": asset("text/javascript; charset=utf-8", script),
+  "charts.js": asset("text/javascript; charset=utf-8", charts),
+  "uplot.js": asset("text/javascript; charset=utf-8", uplot),
   "icon.svg": asset("image/svg+xml", icon),
   "inter.woff2": inter,
 };

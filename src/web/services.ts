@@ -12,6 +12,7 @@ import type { BodyBudget } from "./http/body.ts";
 import type { LiveStats } from "./read/live_stats.ts";
 import type { Limiter } from "./http/limiter.ts";
 import type { Mask } from "./read/mask.ts";
+import type { RecentAlerts } from "./read/alerts.ts";
 import type { Operations } from "./actions/operations.ts";
 import type { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
@@ -37,6 +38,7 @@ export interface Services {
   readonly gate: Gate;
   readonly feed: LiveStats;
   readonly measures: RecentMetrics;
+  readonly alerts: RecentAlerts;
   readonly operations: Operations;
   /** How many pages and API answers are made at the same time. */
   readonly limiter: Limiter;

@@ -16,6 +16,7 @@ import { LiveStats } from "./read/live_stats.ts";
 import { Limiter } from "./http/limiter.ts";
 import { Mask } from "./read/mask.ts";
 import { Operations } from "./actions/operations.ts";
+import { RecentAlerts } from "./read/alerts.ts";
 import { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
 import { CooperativeQueue } from "./http/cooperative_queue.ts";
@@ -115,6 +116,7 @@ export function createWeb(options: WebOptions): Web {
     mask: new Mask(options.mask),
     feed: new LiveStats(store, clock, log),
     measures: new RecentMetrics(store, clock),
+    alerts: new RecentAlerts(),
     operations: new Operations(clock, log),
     limiter: new Limiter(),
     arriving: new BodyBudget(),

@@ -1,12 +1,12 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+/** The overview's charts and the API's history: what was recorded is shown over each range. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import { openStore } from "../../src/store/open.ts";
 import type { Outcome } from "../../src/store/port/jobs.ts";
-import { createWeb } from "../../src/web/web.ts";
-import { FakeClock } from "../support/clock.ts";
-import { register, takeUpTo } from "../store_contract/jobs.ts";
-import { onBothStores, push, Visitor } from "./site.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
+import type { Chart } from "../../src/web/read/charts.ts";
+import { register, takeUpTo } from "../store_contract/jobs.ts";
+import { onBothStores, push, type Visitor } from "./site.ts";
 
 async function finish(store: Store, ...kinds: ("ack" | "discard")[]): Promise<void> {
   const owner = await register(store);
@@ -20,19 +20,45 @@ const DAY_MS = 24 * 3_600_000;
 const toNoon = DAY_MS / 2 - systemClock.now() % DAY_MS;
 const NOON = { ...systemClock, now: () => systemClock.now() + toNoon };
 
-onBothStores("The overview and the API tell of each day, of a week, a month or three", async ({ store, visitor }) => {
+async function chartsOf(visitor: Visitor, query: string): Promise<Chart[]> {
+  const { text, status } = await visitor.visit(`/${query}`);
+  assertEquals(status, 200, query);
+  return [...text.matchAll(/data-chart="([^"]+)"/g)].map(([, json]) => JSON.parse(json!.replaceAll("&quot;", '"')));
+}
+
+onBothStores("the overview charts throughput, failures, latency and depth over each range", async (site) => {
+  const { store, visitor } = site;
+  await finish(store, "ack", "ack", "discard");
+  const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
+  await store.metrics.record([{ class: "A", processed: 3, failed: 1, workedMs: 9, histogram }]);
+  await store.queueSamples.record([{ queue: "a", size: 4, latencyMs: 700 }, { queue: "b", size: 5, latencyMs: 90 }]);
+  const someone = visitor();
+  const sum = (values: readonly (number | null)[]) => values.reduce<number>((all, value) => all + (value ?? 0), 0);
+  for (
+    const [query, jobSteps, queueSteps] of [
+      ["?range=15m", 15, 15],
+      ["?range=1h", 60, 60],
+      ["?range=24h", 144, 144],
+      ["?range=7d", 7, 168],
+      ["?range=30d", 30, 720],
+      ["", 60, 60],
+      ["?range=x", 60, 60],
+    ] as const
+  ) {
+    const [jobs, latency, depth] = await chartsOf(someone, query);
+    assertEquals([jobs!.times.length, latency!.times.length, depth!.times.length], [jobSteps, queueSteps, queueSteps]);
+    assertEquals(jobs!.series.map(({ label, values }) => [label, sum(values)]), [["Processed", 3], ["Failed", 1]]);
+    assertEquals([sum(latency!.series[0]!.values), sum(depth!.series[0]!.values)], [700, 9], query);
+    assertEquals(depth!.series[0]!.values.filter((value) => value !== null).length, 1, "no value where none is known");
+  }
+  const { text } = await someone.visit("/?range=30d");
+  assertEquals(text.match(/data-label="Day"/g)?.length, 30, "the table has each day");
+  assertStringIncludes(text, 'data-label="Failed">1<');
+}, { clock: NOON, storeClock: NOON });
+
+onBothStores("the API returns each day's counts", async ({ store, visitor }) => {
   await finish(store, "ack", "ack", "discard");
   const someone = visitor();
-  for (
-    const [query, days] of [["?days=7", 7], ["?days=30", 30], ["?days=90", 90], ["", 30], ["?days=x", 30]] as const
-  ) {
-    const { text, status } = await someone.visit(`/${query}`);
-    assertEquals(status, 200);
-    assertEquals(text.match(/<title>\d{4}-\d\d-\d\d: /g)?.length, days, query);
-    assertEquals(text.match(/data-label="Day"/g)?.length, days, query);
-    assertMatch(text, /<title>\d{4}-\d\d-\d\d: 3 finished, 1 failed<\/title>/);
-    assertMatch(text, new RegExp(`href="/\\?days=${days}" aria-current="true"`));
-  }
   const { days } = (await someone.api("GET", "/history?days=2")).value;
   assertEquals(days.map(({ processed, failed }: Record<string, number>) => [processed, failed]), [[0, 0], [3, 1]]);
   assertEquals((await someone.api("GET", "/history")).value.days.length, 90);
@@ -42,30 +68,3 @@ onBothStores("The overview and the API tell of each day, of a week, a month or t
   const document = (await someone.api("GET", "/openapi.json")).value;
   assertStringIncludes(document.paths["/history"].get.parameters[0].description, "1 to 1825");
 }, { clock: NOON, storeClock: NOON });
-
-Deno.test("The chart's last day is today, and a bar is as high as its count", async () => {
-  const clock = new FakeClock(Date.UTC(2026, 1, 27, 12));
-  const dir = await Deno.makeTempDir({ prefix: "jobs-web-" });
-  try {
-    await using store = await openStore(`sqlite:${dir}/jobs.db`, { clock });
-    await using web = createWeb({ store, clock });
-    await finish(store, "ack", "ack", "ack", "ack");
-    clock.set(Date.UTC(2026, 2, 1, 12));
-    await finish(store, "discard", "ack");
-    const { text } = await new Visitor(web, "127.0.0.1").visit("/?days=7");
-    const bars = [
-      ...text.matchAll(/<title>([\d-]+): (\d+) finished.*?<rect class="processed"[^>]* height="([\d.]+)"/gs),
-    ];
-    assertEquals(bars.map(([, day, count, height]) => [day, count, height]), [
-      ["2026-02-23", "0", "0.0"],
-      ["2026-02-24", "0", "0.0"],
-      ["2026-02-25", "0", "0.0"],
-      ["2026-02-26", "0", "0.0"],
-      ["2026-02-27", "4", "128.0"],
-      ["2026-02-28", "0", "0.0"],
-      ["2026-03-01", "2", "64.0"],
-    ]);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
-});

@@ -17,7 +17,7 @@ onBothStores("Every page shows what is there", async ({ store, visitor }) => {
     for (const text of texts) assertStringIncludes(answer.text, text, path);
     return answer.text;
   };
-  await shows("/", "Jobs wait, and no process runs", "Jobs a second", "default");
+  await shows("/", "No worker is running: 1 job waits", "Jobs per minute", "default");
   await shows("/queues", "default", "Pause", "Clear");
   await shows("/queues/default", "q1", "12345678901234567890", "no worker");
   await shows("/scheduled", "s1", "Run now", "mail");

@@ -137,10 +137,10 @@ async function past(url: string): Promise<void> {
       add.run(`failed:${day.toISOString().slice(0, 10)}`, Math.round(processed * (ago === 11 ? 0.09 : 0.013)));
     }
   }
-  for (let ago = 24 * 60; ago >= 0; ago -= ago > 120 ? 10 : 1) await past_(url, ago, ago > 120 ? 10 : 1);
+  for (let ago = 24 * 60; ago >= 0; ago -= ago > 120 ? 10 : 1) await pastStep(url, ago, ago > 120 ? 10 : 1);
 }
 
-async function past_(url: string, ago: number, minutes: number): Promise<void> {
+async function pastStep(url: string, ago: number, minutes: number): Promise<void> {
   const now = Date.now() - ago * MINUTE_MS;
   const clock: Clock = { ...systemClock, now: () => now };
   await using store = await openStore(url, { clock });
@@ -155,6 +155,10 @@ async function past_(url: string, ago: number, minutes: number): Promise<void> {
     });
     const timed = processed - failed;
     return { class: one.name, processed, failed, workedMs: timed * one.runMs, histogram: [...histogram, 0] };
+  }));
+  await store.queueSamples.record(SHOP.map(({ queue }, i) => {
+    const size = Math.max(0, Math.round((i === 1 ? 160 : 12) * load * (1 + 0.4 * Math.sin(ago / 5 + i))));
+    return { queue, size, latencyMs: size * 34 };
   }));
 }
 

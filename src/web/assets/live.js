@@ -83,6 +83,8 @@ document.addEventListener("keydown", (event) => {
 // Live: the server sends the counts; when they change, the parts that follow are fetched again. A change that cannot be
 // shown now (another fetch is in flight, the fetch failed, the part is in use, the page is hidden) is shown later.
 let refreshing = false;
+/** When the parts were last read. Alerts depend on the time as well: they are read again after 10 s. */
+let refreshedAt = Date.now();
 /** The page shows less than the server has sent. */
 let stale = false;
 /** A part that was in use kept what it had. */
@@ -99,6 +101,7 @@ async function refresh() {
   try {
     while (stale) {
       stale = false;
+      refreshedAt = Date.now();
       const response = await fetch(location.href, { headers: { "x-live": "1" } });
       if (response.status >= 500) throw new Error(response.statusText);
       // The session has ended, or what the page shows has gone.
@@ -130,43 +133,16 @@ function showFresh(fresh) {
   }
 }
 
-// The chart, drawn as the server draws it.
-const MIN_DURATION_MS = 60000;
-const MAX_DURATION_MS = 5 * 60000;
-const chart = $("[data-chart]");
-const samples = chart ? JSON.parse(chart.dataset.chart) : [];
+// The throughput between two counts.
+let sample;
 
-function drawChart() {
-  if (chart === null) return;
-  const now = Date.now();
-  while (samples.length > 0 && samples[0].at < now - MAX_DURATION_MS) samples.shift();
-  const span = Math.max(MIN_DURATION_MS, now - (samples[0]?.at ?? now));
-  const rates = samples.slice(1).map((sample, i) => {
-    const seconds = Math.max(0.001, (sample.at - samples[i].at) / 1000);
-    const rate = (name) => Math.max(0, sample[name] - samples[i][name]) / seconds;
-    return { at: sample.at, processed: rate("processed"), failed: rate("failed") };
-  });
-  const peak = Math.max(0, ...rates.map((rate) => rate.processed));
-  const top = Math.max(1, peak);
-  for (const name of ["processed", "failed"]) {
-    const points = rates.map((rate) => {
-      const x = 1000 - (now - rate.at) / span * 1000;
-      return `${x.toFixed(1)},${(136 - rate[name] / top * 128).toFixed(1)}`;
-    });
-    $(`polyline.${name}`, chart).setAttribute("points", points.join(" "));
-    if (name === "processed" && points.length > 0) {
-      const [first, last] = [points[0], points.at(-1)].map((point) => point.split(",")[0]);
-      $("polygon", chart).setAttribute("points", `${first},136 ${points.join(" ")} ${last},136`);
-    }
-    showRate(name, rates.at(-1)?.[name]);
+function showRate(stats) {
+  const place = $("[data-rate=processed]");
+  if (place && sample && stats.at > sample.at) {
+    const rate = Math.max(0, stats.processed - sample.processed) / ((stats.at - sample.at) / 1000);
+    place.textContent = rate >= 100 ? Math.round(rate).toLocaleString("en-US") : rate.toFixed(1);
   }
-  showRate("top", rates.length > 0 ? peak : undefined);
-  $("[data-rate=span]", chart).textContent = duration(span);
-}
-
-function showRate(name, rate) {
-  const text = rate === undefined ? "–" : rate >= 100 ? Math.round(rate).toLocaleString("en-US") : rate.toFixed(1);
-  $(`[data-rate=${name}]`, chart).textContent = text;
+  sample = stats;
 }
 
 let source;
@@ -182,12 +158,12 @@ function watch() {
       if (place.textContent !== text) place.textContent = text;
       if (place.classList.contains("count")) place.classList.toggle("zero", count === 0);
     }
-    samples.push(stats);
-    drawChart();
+    showRate(stats);
     const { at: _, ...rest } = stats;
     const now = JSON.stringify(rest);
     // Running jobs and operations change without the counts; a heartbeat reports later that a job has ended.
     if (now !== counts || stats.running > 0 || $(".operation.running, [data-running]")) stale = true;
+    if ($("#alerts") && Date.now() - refreshedAt > 10000) stale = true;
     if (postponed && !$$("[data-live]").some(isBusy)) {
       postponed = false;
       stale = true;

@@ -49,7 +49,11 @@ const GROUPS: readonly { readonly label?: string; readonly items: readonly NavIt
 ];
 
 /** The head of every document. */
-function Head({ prefix, title }: { readonly prefix: string; readonly title: string }) {
+function Head({ prefix, title, scripts = [] }: {
+  readonly prefix: string;
+  readonly title: string;
+  readonly scripts?: readonly string[];
+}) {
   return (
     <head>
       <meta charset="utf-8" />
@@ -60,7 +64,7 @@ function Head({ prefix, title }: { readonly prefix: string; readonly title: stri
       <link rel="icon" href={`${prefix}/assets/icon.svg`} type="image/svg+xml" />
       <link rel="preload" href={prefix + assetPath("inter.woff2")} as="font" type="font/woff2" crossorigin="" />
       <link rel="stylesheet" href={prefix + assetPath("style.css")} />
-      <script src={prefix + assetPath("live.js")} defer></script>
+      {["live.js", ...scripts].map((name) => <script src={prefix + assetPath(name)} defer></script>)}
     </head>
   );
 }
@@ -99,14 +103,16 @@ export function Bare({ prefix, title, theme, children }: {
 }
 
 /** A page. */
-export function Layout({ view, title, children }: {
+export function Layout({ view, title, scripts = [], children }: {
   readonly view: View;
   readonly title: string;
+  /** Assets that this page loads besides the script of all pages. */
+  readonly scripts?: readonly string[];
   readonly children?: Child;
 }) {
   return (
     <html lang="en" data-theme={view.theme} data-prefix={view.prefix}>
-      <Head prefix={view.prefix} title={title} />
+      <Head prefix={view.prefix} title={title} scripts={scripts} />
       <body class="frame">
         <a class="skip" href="#main">Skip to content</a>
         <header class="side">

@@ -8,12 +8,12 @@ import { parsePayload } from "../../job/job.ts";
 import type { SetName, Stats } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { readAuditPage } from "../read/audit.ts";
+import { rangeOf, readCharts } from "../read/charts.ts";
 import { HttpError } from "../http/body.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
 import { classStats } from "../read/class_stats.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { endedJob, endedOf, recentEnded } from "../read/results.ts";
-import { lastDays } from "../read/history.ts";
 import { knownClasses, lookUp } from "../read/job.ts";
 import { checkQueue } from "../read/job_sets.ts";
 import { listOf } from "../read/paging.ts";
@@ -23,7 +23,6 @@ import { AuditPage } from "./audit.tsx";
 import { ClassesPage } from "./classes.tsx";
 import { FinishedJobPage, FinishedPage } from "./finished.tsx";
 import { html, requireOperator, viewOf } from "./responses.tsx";
-import { spanOf } from "./history.tsx";
 import { JobPage, type PushForm, PushPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchPage, SettingsPage } from "./misc.tsx";
@@ -45,16 +44,17 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   const { store, mask } = services;
 
   app.get("/", async (c) => {
-    const [view, processes, days] = await Promise.all([
+    const range = rangeOf(c.req.query("range"));
+    // A live page that follows the counts reads its charts on its own, less often.
+    const withCharts = c.req.header("x-live") !== "1";
+    const [view, workers, alerts, charts] = await Promise.all([
       viewOf(services, c),
       store.workers.list(),
-      lastDays(services, spanOf(c.req.query("days"))),
+      services.alerts.read(services),
+      withCharts ? readCharts(services, range) : [],
     ]);
-    return html(
-      services,
-      c,
-      <Overview view={view} processes={processes} samples={services.feed.samples} days={days} />,
-    );
+    const { samples } = services.feed;
+    return html(services, c, <Overview {...{ view, workers, samples, alerts, range, charts }} />);
   });
 
   app.get("/running", async (c) => {

@@ -52,7 +52,12 @@ export function WorkersPage({ view, workers }: { readonly view: View; readonly w
 }
 
 /** The rows. */
-export function WorkerTable({ view, workers }: { readonly view: View; readonly workers: readonly WorkerInfo[] }) {
+export function WorkerTable({ view, workers, isShort = false }: {
+  readonly view: View;
+  readonly workers: readonly WorkerInfo[];
+  /** Without the columns that have room on the workers' page alone. */
+  readonly isShort?: boolean;
+}) {
   if (workers.length === 0) {
     return (
       <Empty title="No workers are running.">
@@ -65,11 +70,11 @@ export function WorkerTable({ view, workers }: { readonly view: View; readonly w
       <thead>
         <tr>
           <th>Worker</th>
-          <th>Queues</th>
+          {!isShort && <th>Queues</th>}
           <th class="num">Running</th>
-          <th class="num">Memory</th>
-          <th class="optional">Version</th>
-          <th class="optional">Started</th>
+          {!isShort && <th class="num">Memory</th>}
+          {!isShort && <th class="optional">Version</th>}
+          {!isShort && <th class="optional">Started</th>}
           <th>Last heartbeat</th>
           {view.canAct && (
             <th>
@@ -87,7 +92,7 @@ export function WorkerTable({ view, workers }: { readonly view: View; readonly w
                 <span class="tag">{cut(word, MAX_WORD_CHARS)}</span>
               ))}
             </td>
-            <td class="short" data-label="Queues" title={queueNames(worker)}>{queueNames(worker)}</td>
+            {!isShort && <td class="short" data-label="Queues" title={queueNames(worker)}>{queueNames(worker)}</td>}
             <td
               class="num"
               data-label="Running"
@@ -95,11 +100,13 @@ export function WorkerTable({ view, workers }: { readonly view: View; readonly w
             >
               <Usage used={worker.busy} of={worker.concurrency} />
             </td>
-            <td class="num" data-label="Memory">{Math.round(worker.rss / 1024 / 1024)} MB</td>
-            <td class="short optional" data-label="Version">{cut(worker.version, 40)}</td>
-            <td class="nowrap optional" data-label="Started">
-              <Time at={worker.startedAt} now={view.now} />
-            </td>
+            {!isShort && <td class="num" data-label="Memory">{Math.round(worker.rss / 1024 / 1024)} MB</td>}
+            {!isShort && <td class="short optional" data-label="Version">{cut(worker.version, 40)}</td>}
+            {!isShort && (
+              <td class="nowrap optional" data-label="Started">
+                <Time at={worker.startedAt} now={view.now} />
+              </td>
+            )}
             <td class="nowrap" data-label="Last heartbeat">
               <Time at={worker.beatAt} now={view.now} />
             </td>

@@ -7,6 +7,8 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { AdminStore, Stats } from "../../store/admin/admin.ts";
+import type { QueueSampler } from "../../store/admin/queue_samples.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { countsOf } from "./counts.ts";
 
 /** The totals at one moment: two of them give a rate. */
@@ -15,19 +17,28 @@ export interface Sample {
   readonly at: number;
   readonly processed: number;
   readonly failed: number;
+  /** Jobs that waited for a retry. */
+  readonly retrying: number;
 }
 
 export const WATCHED_MS = 2_000;
 const UNWATCHED_MS = 15_000;
+const MINUTE_MS = 60_000;
 /** Ten minutes of samples, when watched. */
 const MAX_SAMPLES = 300;
 const MAX_WATCHERS = 200;
 /** Of these, so many from one address: an office may share one. */
 const MAX_OF_ONE = 50;
 
+/** What it reads and records. */
+export interface LiveStatsStore {
+  readonly admin: Pick<AdminStore, "stats">;
+  readonly queueSamples: Pick<QueueSampler, "record">;
+}
+
 /** Reads the counts, and tells those who watch. */
 export class LiveStats {
-  readonly #store: { readonly admin: Pick<AdminStore, "stats"> };
+  readonly #store: LiveStatsStore;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #watchers = new Set<(stats: Stats, sample: Sample) => void>();
@@ -38,9 +49,11 @@ export class LiveStats {
   #samples: readonly Sample[] = [];
   #wake = new AbortController();
   #looping: Promise<void> | undefined;
+  /** The minute whose sample of the queues was recorded, since the epoch. */
+  #recordedMinute = -1;
 
   /** Reads from this store. */
-  constructor(store: { readonly admin: Pick<AdminStore, "stats"> }, clock: Clock, log: Log) {
+  constructor(store: LiveStatsStore, clock: Clock, log: Log) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
@@ -59,9 +72,21 @@ export class LiveStats {
   /** Reads once, and tells everybody. */
   async step(): Promise<void> {
     const stats = await this.#store.admin.stats();
-    const sample = { at: this.#clock.now(), processed: stats.processed, failed: stats.failed };
+    const sample = { at: this.#clock.now(), processed: stats.processed, failed: stats.failed, retrying: stats.retry };
     this.#samples = [...this.#samples.slice(1 - MAX_SAMPLES), sample];
     for (const tell of this.#watchers) tell(stats, sample);
+    await this.#recordQueues(stats.queues, sample.at);
+  }
+
+  /** Records the queues once a minute: for the charts. */
+  async #recordQueues(queues: Stats["queues"], now: number): Promise<void> {
+    const minute = Math.floor(now / MINUTE_MS);
+    if (minute === this.#recordedMinute) return;
+    this.#recordedMinute = minute;
+    const named = queues.filter(({ name }) => name !== ALL_QUEUES);
+    await this.#store.queueSamples.record(
+      named.map(({ name, size, latencyMs }) => ({ queue: name, size, latencyMs })),
+    );
   }
 
   /**

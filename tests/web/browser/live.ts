@@ -9,7 +9,7 @@ browserTest("a page follows what happens, unless it was told not to", async ({ p
   await push(store, "w1", { queue: "slow" });
   await page.locator("#queues a", { hasText: "slow" }).waitFor();
   await page.locator("[data-stat=queued]").first().filter({ hasText: "1" }).waitFor();
-  await page.locator("#attention", { hasText: "no process runs" }).waitFor();
+  await page.locator("#alerts", { hasText: "No worker is running" }).waitFor();
   await page.getByLabel("Live").uncheck();
   const requested: string[] = [];
   page.on("request", (request) => void requested.push(new URL(request.url()).pathname));

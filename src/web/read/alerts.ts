@@ -1,0 +1,333 @@
+/**
+ * What is wrong with the system right now, and the action that helps.
+ *
+ * @module
+ */
+import { openSchedule } from "../../cron/schedule_spec.ts";
+import type { CrontabEntry } from "../../client/crontab.ts";
+import { formatDuration } from "../../job/duration.ts";
+import { getField } from "../../job/raw.ts";
+import type { QueueInfo, Stats } from "../../store/admin/admin.ts";
+import { blockersOf } from "../../store/ops/blockers.ts";
+import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import { number } from "../../text/format.ts";
+import type { Services } from "../services.ts";
+import type { Sample } from "./live_stats.ts";
+
+/** A link to where the problem is solved, or a button that solves it. */
+export interface AlertAction {
+  readonly label: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Whether it is a button that acts, for operators. Default: a link. */
+  readonly acts?: boolean;
+}
+
+/** One problem. */
+export interface Alert {
+  /** `bad`: jobs are failing or standing still. `warn`: they may be soon. */
+  readonly kind: "bad" | "warn";
+  readonly title: string;
+  readonly detail?: string;
+  readonly actions: readonly AlertAction[];
+}
+
+/** What alerts are derived from. */
+export interface Situation {
+  readonly now: number;
+  readonly stats: Stats;
+  readonly workers: readonly WorkerInfo[];
+  /** The runs of each class in the last hour, by the minute. */
+  readonly metrics: readonly ClassMetricsSeries[];
+  /** Today's totals. */
+  readonly today: { readonly processed: number; readonly failed: number };
+  /** Counts over the last minutes, the earliest first. */
+  readonly samples: readonly Sample[];
+  readonly cron: readonly CrontabEntry[];
+  /** Classes of waiting jobs for which no worker of their queue has a handler, with that queue. */
+  readonly unhandled: readonly { readonly class: string; readonly queue: string }[];
+}
+
+/** A queue whose oldest job has waited longer than this is behind. */
+const SLOW_MS = 60_000;
+/** A cron entry whose run is overdue by more than this is late. */
+const LATE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** The minutes over which failures count, and the fewest attempts that say something. */
+const FAILURE_MINUTES = 15;
+const MIN_ATTEMPTS = 20;
+const WARN_RATE = 0.1;
+const BAD_RATE = 0.5;
+/** Retries: the fewest that can be growing, and how many are a problem in any case. */
+const MIN_RETRIES = 100;
+const MANY_RETRIES = 10_000;
+const GROWTH = 0.1;
+/** The most alerts of each kind about single queues, classes and entries; the rest is on their pages. */
+const MAX_OF_A_KIND = 4;
+
+/** Returns the problems, the worst first. */
+export function alertsOf(situation: Situation): Alert[] {
+  const alerts = [
+    ...workerAlerts(situation),
+    ...failureAlerts(situation),
+    ...retryAlerts(situation),
+    ...unhandledAlerts(situation),
+    ...queueAlerts(situation),
+    ...cronAlerts(situation),
+  ];
+  return alerts.sort((a, b) => Number(b.kind === "bad") - Number(a.kind === "bad"));
+}
+
+function workerAlerts({ stats, workers, now }: Situation): Alert[] {
+  const alerts: Alert[] = [];
+  const online = workers.filter((worker) => worker.alive);
+  const offline = workers.filter((worker) => !worker.alive);
+  const show: AlertAction = { label: "Show workers", path: "/workers" };
+  if (online.length === 0 && stats.enqueued > 0) {
+    alerts.push({
+      kind: "bad",
+      title: `No worker is running: ${number(stats.enqueued)} ${stats.enqueued === 1 ? "job waits" : "jobs wait"}`,
+      detail: "Start one: jobs run handlers.js",
+      actions: [show],
+    });
+  } else if (online.length > 0 && online.every((worker) => worker.quiet)) {
+    alerts.push({
+      kind: "bad",
+      title: "All workers are quiet: no job is fetched",
+      actions: [{ label: "Resume all workers", path: "/workers/resume", acts: true }],
+    });
+  }
+  if (offline.length > 0) {
+    const names = offline.slice(0, 3).map(({ hostname, pid, beatAt }) =>
+      `${hostname.slice(0, 80)}:${pid} (last heartbeat ${formatDuration(Math.max(0, now - beatAt))} ago)`
+    );
+    const more = offline.length > 3 ? ` and ${offline.length - 3} more` : "";
+    alerts.push({
+      kind: "bad",
+      title: offline.length === 1 ? "1 worker is offline" : `${number(offline.length)} workers are offline`,
+      detail: `${names.join(", ")}${more}. Their running jobs are rescued by other workers.`,
+      actions: [show],
+    });
+  }
+  return alerts;
+}
+
+function failureAlerts({ metrics, today }: Situation): Alert[] {
+  const recent = metrics.map(({ class: name, series, failedSeries }) => ({
+    name,
+    processed: sum(series.slice(-FAILURE_MINUTES)),
+    failed: sum(failedSeries.slice(-FAILURE_MINUTES)),
+  })).filter(({ processed }) => processed > 0);
+  const processed = sum(recent.map((one) => one.processed));
+  const hasRecent = processed >= MIN_ATTEMPTS;
+  const attempts = hasRecent ? processed : today.processed;
+  const failed = hasRecent ? sum(recent.map((one) => one.failed)) : today.failed;
+  const errors: AlertAction = { label: "Show errors", path: "/retrying", query: { group: "error" } };
+  const alerts: Alert[] = [];
+  if (attempts >= MIN_ATTEMPTS && failed / attempts >= WARN_RATE) {
+    const isBad = failed / attempts >= BAD_RATE;
+    alerts.push({
+      kind: isBad ? "bad" : "warn",
+      title: `${percent(failed / attempts)} of attempts failed ${
+        hasRecent ? `in the last ${FAILURE_MINUTES} minutes` : "today"
+      }`,
+      detail: `${number(failed)} of ${number(attempts)} attempts`,
+      actions: isBad ? [errors, { label: "Pause all queues", path: "/queues/pause", acts: true }] : [errors],
+    });
+  }
+  const worst = recent.filter((one) => one.processed >= MIN_ATTEMPTS && one.failed / one.processed >= WARN_RATE)
+    .sort((a, b) => b.failed - a.failed);
+  // One class that fails alone is named; when the whole is failing, the errors name the classes.
+  if (alerts.length === 0) {
+    for (const { name, processed, failed } of worst.slice(0, MAX_OF_A_KIND)) {
+      alerts.push({
+        kind: failed / processed >= BAD_RATE ? "bad" : "warn",
+        title: `${percent(failed / processed)} of ${name} failed in the last ${FAILURE_MINUTES} minutes`,
+        detail: `${number(failed)} of ${number(processed)} attempts`,
+        actions: [
+          { label: "Show errors", path: "/retrying", query: { group: "error", class: name } },
+          { label: "Show class", path: `/classes/${encodeURIComponent(name)}` },
+        ],
+      });
+    }
+  }
+  return alerts;
+}
+
+function retryAlerts({ stats, samples, now }: Situation): Alert[] {
+  const first = samples[0];
+  const growth = first === undefined ? 0 : stats.retry - first.retrying;
+  const isGrowing = first !== undefined && stats.retry >= MIN_RETRIES &&
+    growth >= Math.max(20, first.retrying * GROWTH);
+  if (!isGrowing && stats.retry < MANY_RETRIES) return [];
+  return [{
+    kind: stats.retry >= MANY_RETRIES ? "bad" : "warn",
+    title: isGrowing
+      ? `Retries are growing: ${number(stats.retry)} jobs, +${number(growth)} in ${formatDuration(now - first.at)}`
+      : `${number(stats.retry)} jobs wait for a retry`,
+    actions: [{ label: "Group by error", path: "/retrying", query: { group: "error" } }],
+  }];
+}
+
+function unhandledAlerts({ unhandled }: Situation): Alert[] {
+  return unhandled.slice(0, MAX_OF_A_KIND).map(({ class: name, queue }) => ({
+    kind: "bad",
+    title: `No handler for ${name}`,
+    detail: `Jobs of this class wait in queue ${queue}. No worker of that queue has a handler for it: its jobs fail.`,
+    actions: [
+      { label: "Show jobs", path: `/queues/${encodeURIComponent(queue)}`, query: { class: name } },
+      { label: `Pause queue ${queue}`, path: `/queues/${encodeURIComponent(queue)}/pause`, acts: true },
+    ],
+  }));
+}
+
+function queueAlerts({ stats, workers }: Situation): Alert[] {
+  const online = workers.filter((worker) => worker.alive);
+  const fetched = new Set(online.filter((worker) => !worker.quiet).flatMap((worker) => worker.queues));
+  const alerts: Alert[] = [];
+  if (stats.queues.some(({ name, paused }) => name === ALL_QUEUES && paused)) {
+    alerts.push({
+      kind: "bad",
+      title: "All queues are paused",
+      actions: [{ label: "Resume all queues", path: "/queues/resume", acts: true }],
+    });
+  }
+  for (const queue of stats.queues) {
+    const alert = queue.size === 0 || queue.name === ALL_QUEUES ? undefined : queueAlert(queue, online, fetched);
+    if (alert !== undefined) alerts.push(alert);
+  }
+  return alerts.slice(0, 2 * MAX_OF_A_KIND);
+}
+
+function queueAlert(
+  { name, size, paused, latencyMs, limit }: QueueInfo,
+  online: readonly WorkerInfo[],
+  fetched: ReadonlySet<string>,
+): Alert | undefined {
+  const path = `/queues/${encodeURIComponent(name)}`;
+  const show: AlertAction = { label: "Show queue", path };
+  const waiting = `${number(size)} ${size === 1 ? "job" : "jobs"} waiting`;
+  if (paused) {
+    const resume: AlertAction = { label: `Resume queue ${name}`, path: `${path}/resume`, acts: true };
+    return { kind: "warn", title: `Queue "${name}" is paused (${waiting})`, actions: [resume, show] };
+  }
+  if (online.length > 0 && !fetched.has(name)) {
+    return {
+      kind: "bad",
+      title: `Queue "${name}" has no worker (${waiting})`,
+      detail: `Start one with jobs run -q ${name}, or move the jobs to another queue.`,
+      actions: [show],
+    };
+  }
+  if (latencyMs <= SLOW_MS) return undefined;
+  const isLimited = limit !== undefined && limit.freeInMs !== 0;
+  return {
+    kind: "warn",
+    title: `Queue "${name}" is ${formatDuration(latencyMs)} behind (${waiting})`,
+    ...(isLimited && { detail: "It is at its limit: jobs wait until running ones end." }),
+    actions: [isLimited ? { label: "Change the limit", path } : show],
+  };
+}
+
+function cronAlerts({ cron, now }: Situation): Alert[] {
+  const alerts: Alert[] = [];
+  for (const { name, definition, state, last } of cron) {
+    if (definition === undefined || state === undefined || state.paused) continue;
+    const page: AlertAction = { label: "Show entry", path: `/cron/${encodeURIComponent(name)}` };
+    const run: AlertAction = { label: "Run now", path: `/cron/${encodeURIComponent(name)}/run`, acts: true };
+    const due = openSchedule(definition.schedule).next(state.considered);
+    if (due !== undefined && due < now - LATE_MS) {
+      alerts.push({
+        kind: "bad",
+        title: `Cron entry "${name}" did not run: due ${formatDuration(now - due)} ago`,
+        detail: "No running worker defines it, or none is running.",
+        actions: [run, page],
+      });
+    } else if (last?.outcome === "missed" && last.decidedAt > now - DAY_MS) {
+      alerts.push({
+        kind: "warn",
+        title: `Cron entry "${name}" missed ${last.count === 1 ? "a run" : `${number(last.count ?? 1)} runs`}`,
+        actions: [run, page],
+      });
+    }
+  }
+  return alerts.slice(0, MAX_OF_A_KIND);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
+/** How many queues, and jobs of each, are looked at for classes without a handler. */
+const QUEUES_LOOKED_AT = 10;
+const JOBS_LOOKED_AT = 10;
+/** A reading is used again for this long: a page that follows the counts asks every 2 s, with as many visitors as there are. */
+const KEPT_MS = 2_000;
+
+/** Reads the situation, at most every two seconds. */
+export class RecentAlerts {
+  #reading: { readonly alerts: Promise<Alert[]>; readonly until: number } | undefined;
+
+  /** Returns the alerts as of now or up to two seconds ago. */
+  read(services: Services): Promise<Alert[]> {
+    const now = services.clock.monotonic();
+    if (this.#reading !== undefined && now < this.#reading.until) return this.#reading.alerts;
+    const reading = { alerts: readAlerts(services), until: now + KEPT_MS };
+    this.#reading = reading;
+    reading.alerts.catch(() => this.#reading === reading && (this.#reading = undefined));
+    return reading.alerts;
+  }
+}
+
+async function readAlerts(services: Services): Promise<Alert[]> {
+  const { store, clock, measures, crontab, feed } = services;
+  const now = clock.now();
+  const [stats, workers, metrics, [today], cron] = await Promise.all([
+    store.admin.stats(),
+    store.workers.list(),
+    measures.read("1h"),
+    store.admin.history(now, now),
+    crontab.list(),
+  ]);
+  const unhandled = await unhandledClasses(services, stats, workers);
+  const counts = today ?? { processed: 0, failed: 0 };
+  return alertsOf({ now, stats, workers, metrics, today: counts, samples: feed.samples, cron, unhandled });
+}
+
+async function unhandledClasses(
+  { store }: Services,
+  stats: Stats,
+  processes: readonly WorkerInfo[],
+): Promise<{ class: string; queue: string }[]> {
+  const queues = stats.queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES)
+    .toSorted((a, b) => b.size - a.size).slice(0, QUEUES_LOOKED_AT);
+  const pages = await Promise.all(
+    queues.map(({ name }) => store.admin.page({ in: "queue", queue: name }, { limit: JOBS_LOOKED_AT })),
+  );
+  const found = new Map<string, { class: string; queue: string }>();
+  for (const [i, { entries }] of pages.entries()) {
+    const queue = queues[i]!.name;
+    for (const { payload } of entries) {
+      const name = classOf(payload);
+      if (name === undefined || found.has(name)) continue;
+      const blockers = blockersOf({ queue, class: name }, { processes, queues: stats.queues });
+      if (blockers.some(({ is }) => is === "no-handler")) found.set(name, { class: name, queue });
+    }
+  }
+  return [...found.values()];
+}
+
+function classOf(payload: string): string | undefined {
+  try {
+    const name = getField(payload, "class");
+    return typeof name === "string" ? name.slice(0, 200) : undefined;
+  } catch {
+    return undefined;
+  }
+}

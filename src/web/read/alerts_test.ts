@@ -1,0 +1,153 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Stats } from "../../store/admin/admin.ts";
+import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import { alertsOf, type Situation } from "./alerts.ts";
+
+const NOW = 1_800_000_000_000;
+const STATS: Stats = {
+  processed: 0,
+  failed: 0,
+  enqueued: 0,
+  scheduled: 0,
+  retry: 0,
+  dead: 0,
+  leased: 0,
+  processes: 1,
+  queues: [],
+};
+const WORKER: WorkerInfo = {
+  identity: "web1:7:a",
+  hostname: "web1",
+  pid: 7,
+  tag: "",
+  labels: [],
+  queues: ["default"],
+  weights: {},
+  concurrency: 5,
+  version: "1",
+  startedAt: NOW,
+  quiet: false,
+  busy: 0,
+  rss: 1,
+  work: [],
+  beatAt: NOW,
+  alive: true,
+};
+const QUEUE = { name: "default", size: 12, latencyMs: 10, paused: false };
+
+function alerts(situation: Partial<Situation>) {
+  return alertsOf({
+    now: NOW,
+    stats: STATS,
+    workers: [WORKER],
+    metrics: [],
+    today: { processed: 0, failed: 0 },
+    samples: [],
+    cron: [],
+    unhandled: [],
+    ...situation,
+  });
+}
+
+function measured(name: string, processed: number, failed: number): ClassMetricsSeries {
+  const series = new Array(60).fill(0).with(-1, processed);
+  const failedSeries = new Array(60).fill(0).with(-1, failed);
+  return { class: name, processed, failed, workedMs: 0, histogram: [], series, failedSeries };
+}
+
+const summary = (all: ReturnType<typeof alerts>) =>
+  all.map(({ kind, title, actions }) => [kind, title, actions.map(({ label, path }) => `${label} → ${path}`)]);
+
+Deno.test("alerts: nothing when nothing is wrong", () => {
+  assertEquals(alerts({ stats: { ...STATS, enqueued: 12, queues: [QUEUE] }, metrics: [measured("A", 500, 10)] }), []);
+});
+
+Deno.test("alerts: 46,801 retries at 94 % failures with three workers offline are all there, the worst first", () => {
+  const offline = [1, 2, 3].map((pid) => ({ ...WORKER, pid, alive: false, beatAt: NOW - 180_000 }));
+  const found = alerts({
+    stats: { ...STATS, retry: 46_801 },
+    workers: [WORKER, ...offline],
+    metrics: [measured("A", 1_000, 960), measured("B", 500, 450)],
+    samples: [{ at: NOW - 600_000, processed: 0, failed: 0, retrying: 12_000 }],
+  });
+  assertEquals(summary(found), [
+    ["bad", "3 workers are offline", ["Show workers → /workers"]],
+    ["bad", "94 % of attempts failed in the last 15 minutes", [
+      "Show errors → /retrying",
+      "Pause all queues → /queues/pause",
+    ]],
+    ["bad", "Retries are growing: 46,801 jobs, +34,801 in 10m", ["Group by error → /retrying"]],
+  ]);
+});
+
+Deno.test("alerts: without recorded runs, the failures of the day count", () => {
+  const [first] = alerts({ today: { processed: 200, failed: 50 } });
+  assertEquals(first!.title, "25 % of attempts failed today");
+});
+
+Deno.test("alerts: a class that fails alone is named", () => {
+  const found = alerts({ metrics: [measured("A", 5_000, 1), measured("Webhook", 100, 31)] });
+  assertEquals(summary(found), [
+    ["warn", "31 % of Webhook failed in the last 15 minutes", [
+      "Show errors → /retrying",
+      "Show class → /classes/Webhook",
+    ]],
+  ]);
+});
+
+Deno.test("alerts: few retries, or many that shrink, are normal", () => {
+  const at = (retrying: number) => [{ at: NOW - 600_000, processed: 0, failed: 0, retrying }];
+  assertEquals(alerts({ stats: { ...STATS, retry: 90 }, samples: at(0) }), []);
+  assertEquals(alerts({ stats: { ...STATS, retry: 900 }, samples: at(1_000) }), []);
+  assertEquals(alerts({ stats: { ...STATS, retry: 900 }, samples: at(400) }).length, 1);
+});
+
+Deno.test("alerts: a queue that is paused, behind, or without a worker has the button that helps", () => {
+  const queues = [
+    { ...QUEUE, name: "mail", paused: true },
+    { ...QUEUE, name: "low" },
+    { ...QUEUE, latencyMs: 300_000 },
+  ];
+  assertEquals(summary(alerts({ stats: { ...STATS, enqueued: 36, queues } })), [
+    ["bad", 'Queue "low" has no worker (12 jobs waiting)', ["Show queue → /queues/low"]],
+    ["warn", 'Queue "mail" is paused (12 jobs waiting)', [
+      "Resume queue mail → /queues/mail/resume",
+      "Show queue → /queues/mail",
+    ]],
+    ["warn", 'Queue "default" is 5m behind (12 jobs waiting)', ["Show queue → /queues/default"]],
+  ]);
+});
+
+Deno.test("alerts: no worker, and all workers quiet", () => {
+  const stats = { ...STATS, enqueued: 3 };
+  assertEquals(alerts({ stats, workers: [] })[0]!.title, "No worker is running: 3 jobs wait");
+  const [quiet] = alerts({ stats, workers: [{ ...WORKER, quiet: true }] });
+  assertEquals(quiet!.actions, [{ label: "Resume all workers", path: "/workers/resume", acts: true }]);
+});
+
+Deno.test("alerts: a class without a handler", () => {
+  const [alert] = alerts({ unhandled: [{ class: "Gone", queue: "default" }] });
+  assertEquals([alert!.title, alert!.actions.map(({ acts }) => acts ?? false)], ["No handler for Gone", [false, true]]);
+});
+
+Deno.test("alerts: a cron entry that is overdue or missed runs can be run now; a paused one is quiet", () => {
+  const schedule = { everyMs: 60_000, anchor: 0 } as const;
+  const entry = {
+    name: "sync",
+    definition: { name: "sync", class: "Sync", args: [], schedule } as never,
+    state: { schedule, considered: NOW - 600_000 } as never,
+    next: undefined,
+    live: undefined,
+    isCarried: true,
+    last: undefined,
+  };
+  const [late] = alerts({ cron: [entry] });
+  assert(late!.title.startsWith('Cron entry "sync" did not run: due '), late!.title);
+  assertEquals(late!.actions[0], { label: "Run now", path: "/cron/sync/run", acts: true });
+  const paused = { ...entry, state: { schedule, considered: NOW - 600_000, paused: true } as never };
+  assertEquals(alerts({ cron: [paused] }), []);
+  const record = { outcome: "missed", scheduledAt: NOW, decidedAt: NOW - 1_000, count: 4 } as const;
+  const missed = { ...entry, state: { schedule, considered: NOW } as never, last: record };
+  assertEquals(alerts({ cron: [missed] })[0]!.title, 'Cron entry "sync" missed 4 runs');
+});

@@ -1,0 +1,124 @@
+/**
+ * The data of the overview's charts: throughput, failures, and the depth and latency of queues, over a range of time.
+ *
+ * @module
+ */
+import { DAY_MS } from "../../store/admin/history.ts";
+import { type QueueSeries, SAMPLE_WINDOWS, sampleSteps } from "../../store/admin/queue_samples.ts";
+import { stepsOf, WINDOWS } from "../../store/port/metrics.ts";
+import type { Services } from "../services.ts";
+import { lastDays } from "./history.ts";
+
+/** The ranges, by their names in addresses. */
+export const RANGES = {
+  "15m": "15 min",
+  "1h": "1 h",
+  "24h": "24 h",
+  "7d": "7 d",
+  "30d": "30 d",
+} as const;
+
+/** The name of a range. */
+export type Range = keyof typeof RANGES;
+
+/** The range that an address names; default an hour. */
+export function rangeOf(text: string | undefined): Range {
+  return text !== undefined && Object.hasOwn(RANGES, text) ? text as Range : "1h";
+}
+
+/** One line of a chart. */
+export interface Series {
+  readonly label: string;
+  /** The name of its color in the style sheet. */
+  readonly color: "accent" | "bad" | "running" | "scheduled" | "ok" | "retrying" | "queued";
+  /** One value for each time; null where it is unknown. */
+  readonly values: readonly (number | null)[];
+}
+
+/** One chart. */
+export interface Chart {
+  readonly id: string;
+  readonly title: string;
+  /** What the values count: jobs, or milliseconds. */
+  readonly unit: "jobs" | "ms";
+  readonly bars: boolean;
+  /** The beginnings of the steps, in epoch seconds. */
+  readonly times: readonly number[];
+  /** The length of a step in seconds. */
+  readonly stepS: number;
+  readonly series: readonly Series[];
+}
+
+/** Reads the charts of a range. */
+export async function readCharts(services: Services, range: Range): Promise<Chart[]> {
+  const [jobs, queues] = await Promise.all([throughput(services, range), services.store.queueSamples.read(range)]);
+  const { stepMs } = SAMPLE_WINDOWS[range];
+  const times = sampleSteps(range, services.clock.now()).map((at) => at / 1_000);
+  const step = { times, stepS: stepMs / 1_000, bars: false };
+  return [
+    jobs,
+    {
+      ...step,
+      id: "latency",
+      title: "Queue latency",
+      unit: "ms",
+      series: [{ label: "Longest", color: "scheduled", values: combined(queues, "latenciesMs", Math.max) }],
+    },
+    {
+      ...step,
+      id: "depth",
+      title: "Queue depth",
+      unit: "jobs",
+      series: [{ label: "Queued", color: "running", values: combined(queues, "sizes", (a, b) => a + b) }],
+    },
+  ];
+}
+
+function combined(
+  queues: readonly QueueSeries[],
+  field: "sizes" | "latenciesMs",
+  combine: (a: number, b: number) => number,
+): (number | null)[] {
+  const steps = queues[0]?.[field].length ?? 0;
+  return Array.from({ length: steps }, (_, i) =>
+    queues.reduce<number | null>((all, queue) => {
+      const value = queue[field][i];
+      return value === undefined ? all : all === null ? value : combine(all, value);
+    }, null));
+}
+
+/** Throughput by the minute or ten minutes; of 7 and 30 days by the day, as totals are kept. */
+async function throughput(services: Services, range: Range): Promise<Chart> {
+  const chart = { id: "throughput", unit: "jobs", bars: true } as const;
+  if (range === "7d" || range === "30d") {
+    const days = await lastDays(services, range === "7d" ? 7 : 30);
+    return {
+      ...chart,
+      title: "Jobs per day",
+      times: days.map(({ day }) => Date.parse(day) / 1_000),
+      stepS: DAY_MS / 1_000,
+      series: twoSeries(days.map(({ processed }) => processed), days.map(({ failed }) => failed)),
+    };
+  }
+  const window = range === "24h" ? "24h" : "1h";
+  const { stepMs } = WINDOWS[window];
+  const all = await services.measures.read(window);
+  const steps = stepsOf(window, services.clock.now());
+  const total = (field: "series" | "failedSeries") =>
+    steps.map((_, i) => all.reduce((sum, one) => sum + (one[field][i] ?? 0), 0));
+  const from = range === "15m" ? -15 : 0;
+  return {
+    ...chart,
+    title: range === "24h" ? "Jobs per 10 minutes" : "Jobs per minute",
+    times: steps.slice(from).map((at) => at / 1_000),
+    stepS: stepMs / 1_000,
+    series: twoSeries(total("series").slice(from), total("failedSeries").slice(from)),
+  };
+}
+
+function twoSeries(processed: readonly number[], failed: readonly number[]): Series[] {
+  return [
+    { label: "Processed", color: "accent", values: processed },
+    { label: "Failed", color: "bad", values: failed },
+  ];
+}

@@ -1,0 +1,47 @@
+import { assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/clock.ts";
+import type { Stats } from "../../store/admin/admin.ts";
+import type { QueueSample } from "../../store/admin/queue_samples.ts";
+import { logger } from "../../log/log.ts";
+import { LiveStats } from "./live_stats.ts";
+
+Deno.test("live stats: the depth and latency of each queue are recorded once a minute", async () => {
+  const clock = new FakeClock(60_000 * 1_000);
+  const recorded: (readonly QueueSample[])[] = [];
+  let size = 0;
+  const queues = () => [
+    { name: "*", size: 0, latencyMs: 0, paused: true },
+    { name: "mail", size: ++size, latencyMs: 250, paused: false },
+  ];
+  const stats = () =>
+    ({
+      processed: 0,
+      failed: 0,
+      enqueued: 0,
+      scheduled: 0,
+      retry: 0,
+      dead: 0,
+      leased: 0,
+      processes: 0,
+      queues: queues(),
+    }) satisfies Stats;
+  const store = {
+    admin: { stats: () => Promise.resolve(stats()) },
+    queueSamples: {
+      record: (samples: readonly QueueSample[]) => {
+        recorded.push(samples);
+        return Promise.resolve();
+      },
+    },
+  };
+  const live = new LiveStats(store, clock, logger("web", clock));
+  await live.step();
+  clock.advance(59_000);
+  await live.step();
+  clock.advance(1_000);
+  await live.step();
+  assertEquals(recorded.map((samples) => samples.map(({ queue, size, latencyMs }) => [queue, size, latencyMs])), [
+    [["mail", 1, 250]],
+    [["mail", 3, 250]],
+  ]);
+});
