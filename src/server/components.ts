@@ -10,7 +10,7 @@ import { programHandler } from "../handlers/isolation/program.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { chooseExecutionModes } from "../handlers/execution_modes.ts";
 import { StopNotice } from "../handlers/stop_notice.ts";
-import { type Log, logger } from "../log/log.ts";
+import { logger } from "../log/log.ts";
 import { AutoStop } from "./control/auto_stop.ts";
 import { Burial } from "./work/burial.ts";
 import { ClassSync, declaredWithin } from "./stats/class_sync.ts";
@@ -36,7 +36,7 @@ import { Rescuer } from "./liveness/rescuer.ts";
 import { Retrier } from "./work/retrier.ts";
 import { Scheduler } from "./schedule/scheduler.ts";
 import { type Component, Loop, type LoopBody, OutageLog } from "./component.ts";
-import { claimName } from "./liveness/unique_name.ts";
+import { UniqueName } from "./liveness/unique_name.ts";
 import { Settler } from "./work/settler.ts";
 import { stepRunners } from "../steps/lease.ts";
 import { Suspects } from "./work/suspects.ts";
@@ -230,24 +230,16 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     hasQueuedJobs: async () => !fetcher.quiet && (rescuer.body.hasWork || await fetcher.hasQueuedJobs()),
     end: launcher.end,
   });
-  const claim = new AbortController();
   const all: Component[] = [
     { name: "unhandled-errors", start: () => unhandledErrors.start(), stop: () => unhandledErrors.stop() },
     heartbeat,
-    {
-      name: "name",
-      start: async () => {
-        await noteDeath(options, log("launcher"));
-        await claimName(store, settings.name, {
-          identity: owner,
-          predecessor: options.predecessor,
-          clock,
-          log: log("launcher"),
-          signal: claim.signal,
-        });
-      },
-      stop: () => claim.abort(),
-    },
+    new UniqueName({
+      ...{ store, identity: owner, clock, log: log("launcher") },
+      name: settings.name,
+      ttlMs: settings.heartbeatTimeoutMs,
+      predecessor: options.predecessor,
+      predecessorEnded: options.predecessorEnded,
+    }),
     {
       name: "hooks",
       start: async () => void await hooks.startup?.(),
@@ -273,14 +265,6 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     ...{ all, registry, tasks, classCounters, counters, client, unhandledErrors },
     ...{ settler, fetcher, manager, scheduler, heartbeat, work, horses },
   };
-}
-
-/** Tells the store how the predecessor of this worker died. */
-async function noteDeath({ store, predecessor, predecessorEnded }: LauncherOptions, log: Log): Promise<void> {
-  if (predecessor === undefined || predecessorEnded === undefined) return;
-  await store.workers.noteDeath(predecessor, predecessorEnded).catch((error) =>
-    log.debug("Could not note how the predecessor ended", { error: error.message })
-  );
 }
 
 function newHorses(

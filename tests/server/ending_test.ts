@@ -53,15 +53,16 @@ Deno.test("--max-idle ends when nothing has come for so long", async () => {
   await server.logged("Stopping", { by: "max-idle" });
 });
 
-const TAKEN = `jobs: A live process has the name "mail"; choose another with --name, or stop that one (jobs stop mail)`;
-const WAITING = "Waiting until the process that has the name counts as dead";
+const TAKEN = `jobs: A live worker has the name "mail"; choose another with --name, or stop that one (jobs stop mail)`;
+const WAITING = "Waiting until the worker that has the name is offline";
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`--name is refused while a live process has it, and a start after kill -9 waits for it, on ${kind}`, async () => {
+  Deno.test(`refuses a name while a live worker has it, and waits for it after kill -9, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
-    // Long enough for the third worker to start on a busy machine before the first one's heartbeat lapses.
-    await using first = await bench.server(["--name", "mail"], { JOBS_HEARTBEAT_TIMEOUT: "8s" });
+    // Long enough for a worker to start on a busy machine before the first one's heartbeat expires.
+    const environment = { JOBS_HEARTBEAT_TIMEOUT: "8s" };
+    await using first = await bench.server(["--name", "mail"], environment);
     const [{ identity, tag }] = await bench.store.workers.list() as [WorkerInfo];
     assertEquals(tag, "mail");
     const second = await jobs(["run", bench.handlers, "--name", "mail", "--store", bench.url], {
@@ -71,13 +72,13 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals((await bench.store.workers.list()).length, 1);
     first.kill("SIGKILL");
     await first.status();
-    await using third = await bench.server(["--name", "mail"]);
+    await using third = await bench.server(["--name", "mail"], environment);
     const waits = third.lines.filter(({ msg }) => msg === WAITING);
     assertEquals(waits.map(({ wanted, holder }) => ({ wanted, holder })), [{ wanted: "mail", holder: identity }]);
   });
 }
 
-Deno.test("a process that only stood still keeps its name: whoever waits for it is refused with its next heartbeat", async () => {
+Deno.test("a worker that was frozen keeps its name: its next heartbeat ends the start that waits for it", async () => {
   // On SQLite it could stand still in the middle of a transaction, which holds up all others.
   await using redis = await startRedis();
   await using bench = await Bench.open(redis.url);
@@ -91,7 +92,7 @@ Deno.test("a process that only stood still keeps its name: whoever waits for it 
   assertEquals((await bench.store.workers.list()).length, 1);
 });
 
-Deno.test("a stop ends the waiting for a name at once", async () => {
+Deno.test("a stop ends the wait for a name at once", async () => {
   await using bench = await Bench.open();
   await using first = await bench.server(["--name", "mail"]);
   first.kill("SIGKILL");
@@ -101,7 +102,7 @@ Deno.test("a stop ends the waiting for a name at once", async () => {
   assertEquals((await second.status()).code, 0);
 });
 
-Deno.test("--pid-file names the process, is removed at the end, and refused while that process is alive", async () => {
+Deno.test("--pid-file has the process number, is removed at the end, and refused while that process is alive", async () => {
   await using bench = await Bench.open();
   const path = `${bench.folder}/pid`;
   await using first = await bench.server(["--pid-file", path]);

@@ -1,5 +1,5 @@
 /** Starts that cannot succeed: one clear line, an exit code that says whose mistake it is, and nothing left behind. */
-import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { jobs, JobsProcess } from "../support/process.ts";
@@ -59,11 +59,7 @@ for (const { what, args, code, says } of CASES) {
       assertMatch(result.stderr, says);
       assertEquals(await bench.store.workers.list(), []);
       for (const name of ["mail", "mail.1"]) {
-        assertNotEquals(
-          await bench.store.workers.claimName(`name:${name}`, "another", 1_000),
-          undefined,
-          "the name is free",
-        );
+        assert(await bench.store.workers.claimName(`name:${name}`, "another", 1_000), "the name is free");
       }
       const files = (await Array.fromAsync(Deno.readDir(bench.folder))).map(({ name }) => name).sort();
       assertEquals(files, ["jobs.db", "jobs.db-shm", "jobs.db-wal"]);

@@ -116,7 +116,7 @@ Deno.test("no process outlives its parent while it waits for its name", async ()
   await using dead = await bench.server(["--name", "mail.1"]);
   dead.kill("SIGKILL");
   await using server = await bench.server(["--processes", "2", "--name", "mail"], {}, false);
-  await server.logged("Waiting until the process that has the name counts as dead");
+  await server.logged("Waiting until the worker that has the name is offline");
   const { pid } = (await bench.store.workers.list()).find((process) => process.pid !== dead.pid)!;
   server.kill("SIGKILL");
   try {

@@ -132,7 +132,7 @@ Deno.test("a server that is asked to stop within its start deregisters, and star
   assertEquals(await start, false);
   await launcher.finished;
   assertEquals([await store.workers.list(), taken], [[], 0]);
-  assert(await store.workers.claimName("name:mail", "another", 1_000) !== undefined, "its name is free");
+  assert(await store.workers.claimName("name:mail", "another", 1_000), "its name is free");
 });
 
 Deno.test("a store that does not answer the first beat holds up such a stop by a second, and no beat follows it", async () => {

@@ -41,13 +41,43 @@ export const claim: Cases = {
     assertEquals(await t.store.workers.claimName("cron", A, HOUR_MS), false);
   },
 
-  "when its owner is dead another takes it, however long it had": async (open) => {
+  "a worker takes a name over once it has sent heartbeats for one timeout without one of the holder": async (open) => {
+    await using t = await open();
+    await register(t.store, A);
+    assert(await t.store.workers.claimName("cron", A, 24 * HOUR_MS));
+    // An outage, or a freeze of the machine: the holder may live, and B has just started.
+    t.advance(LAPSE_MS);
+    for (let passed = 0; passed < TTL_MS; passed += TTL_MS / 4) {
+      await register(t.store, B);
+      assertEquals(await t.store.workers.claimName("cron", B, HOUR_MS), false, `${passed} ms after its start`);
+      t.advance(TTL_MS / 4);
+    }
+    await register(t.store, B);
+    assert(await t.store.workers.claimName("cron", B, HOUR_MS));
+  },
+
+  "a worker that sends a heartbeat after an outage keeps its name": async (open) => {
     await using t = await open();
     await register(t.store, A);
     assert(await t.store.workers.claimName("cron", A, 24 * HOUR_MS));
     t.advance(LAPSE_MS);
     await register(t.store, B);
-    assert(await t.store.workers.claimName("cron", B, HOUR_MS));
+    assertEquals(await t.store.workers.claimName("cron", B, HOUR_MS), false);
+    await register(t.store, A);
+    for (let passed = 0; passed < 2 * TTL_MS; passed += TTL_MS / 4) {
+      t.advance(TTL_MS / 4);
+      await register(t.store, A);
+      await register(t.store, B);
+      assertEquals(await t.store.workers.claimName("cron", B, HOUR_MS), false);
+    }
+  },
+
+  "a worker that is not registered takes no name over from one whose heartbeat has lapsed": async (open) => {
+    await using t = await open();
+    await register(t.store, A);
+    assert(await t.store.workers.claimName("cron", A, 24 * HOUR_MS));
+    t.advance(LAPSE_MS);
+    assertEquals(await t.store.workers.claimName("cron", B, HOUR_MS), false);
   },
 
   "when its owner was forgotten another takes it": async (open) => {

@@ -80,7 +80,7 @@ Deno.test("jobs run --web is not ready while it waits for the name of one that w
   await killed.status();
   const port = freePort();
   await using server = new JobsProcess({ store, args: [HANDLERS, "--name", "mail", "--web", String(port)] });
-  await server.logged("Waiting until the process that has the name counts as dead");
+  await server.logged("Waiting until the worker that has the name is offline");
   const waiting = await fetch(`http://127.0.0.1:${port}/readyz`);
   assertEquals([waiting.status, await waiting.text()], [503, "Starting: it takes no jobs yet\n"]);
 });

@@ -1,79 +1,106 @@
 /**
- * A server's name: one live process has it, and its death lets go of it.
+ * A worker's unique name: at most one live worker has it, and it becomes free when that worker deregisters or is offline.
  *
- * Whether a holder that does not answer is dead, only its heartbeat tells: a process number means nothing in another
- * container, and two may share a hostname. So a start waits until the holder counts as dead, and is refused as soon as it
- * beats. What a supervisor started and saw end needs no waiting: see {@linkcode NameOptions.predecessor}.
+ * Only its heartbeat tells whether the holder lives: a process number means nothing in another container, and two may share
+ * a hostname. A start waits until the holder is offline, and fails as soon as the holder sends a heartbeat. After an outage
+ * of the store or of the machine, the holder gets a whole heartbeat timeout for that, as it does before its jobs are rescued.
+ * A supervisor knows that a process has ended: its successor doesn't wait, see {@linkcode UniqueNameOptions.predecessor}.
+ *
+ * If the process dies while it waits, the name stays as it was.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { ServerStore } from "../../store/port/store.ts";
+import type { Component } from "../component.ts";
 
-/** A live process has the name already. The message is one line for people. */
+/** Another worker has the name. The message is one line for people. */
 export class NameTaken extends Error {
-  /** Told apart by name. */
   override readonly name = "NameTaken";
 
-  /** @param taken the name */
   constructor(taken: string) {
-    super(`A live process has the name "${taken}"; choose another with --name, or stop that one (jobs stop ${taken})`);
+    super(`A live worker has the name "${taken}"; choose another with --name, or stop that one (jobs stop ${taken})`);
   }
 }
 
-/** Who claims a name, and how it waits. */
-export interface NameOptions {
+/** Options of {@linkcode UniqueName}. */
+export interface UniqueNameOptions {
+  readonly store: ServerStore;
+  /** The name; undefined: none. */
+  readonly name: string | undefined;
+  /** The ID of this worker. It must send heartbeats from before the start. */
   readonly identity: string;
-  /** The identity of a process that is known to have ended: what that has is free. */
+  /** The ID of a worker that is known to have ended: its name is free. */
   readonly predecessor?: string | undefined;
+  /** How the predecessor ended, if it died. */
+  readonly predecessorEnded?: string | undefined;
+  /** The heartbeat timeout: the wait is not much longer. */
+  readonly ttlMs: number;
   readonly clock: Clock;
-  readonly log: Pick<Log, "warn">;
-  /** Ends the waiting: nobody wants the name any more. */
-  readonly signal: AbortSignal;
+  readonly log: Pick<Log, "warn" | "debug">;
 }
 
-/** For ever, as far as a claim goes: the owner's death ends it. */
-const LONG_MS = 3_650 * 86_400_000;
-/** How often the holder is looked at. */
+/** A claim has no time limit in practice: it ends with its worker. */
+const CLAIM_MS = 3_650 * 86_400_000;
 const POLL_INTERVAL_MS = 250;
 
-/**
- * Claims the name for a process; waits for a holder of whom nothing is heard to count as dead.
- *
- * @throws {NameTaken} when the holder has beaten meanwhile, or another was first
- */
-export async function claimName(store: ServerStore, name: string | undefined, options: NameOptions): Promise<void> {
-  if (name === undefined) return;
-  const { identity, predecessor, signal } = options;
-  const key = `name:${name}`;
-  if (predecessor !== undefined) await store.workers.releaseName(key, predecessor);
-  const claim = () => store.workers.claimName(key, identity, LONG_MS);
-  if (await claim()) return;
-  await outlive(store, name, key, options);
-  if (!signal.aborted && !await claim()) throw new NameTaken(name);
-}
+/** Claims the name at the start. */
+export class UniqueName implements Component {
+  readonly name = "name";
+  readonly #options: UniqueNameOptions;
+  readonly #stop = new AbortController();
 
-/** Resolves when no live process has the name. */
-async function outlive(
-  store: ServerStore,
-  name: string,
-  key: string,
-  { clock, log, signal }: NameOptions,
-): Promise<void> {
-  const first = await store.workers.nameHolder(key);
-  if (first === undefined) return;
-  log.warn("Waiting until the process that has the name counts as dead", {
-    wanted: name,
-    holder: first.owner,
-    secondsAtMost: Math.ceil(first.freeInMs / 1_000),
-  });
-  for (let left = first.freeInMs;;) {
-    await clock.sleep(Math.min(POLL_INTERVAL_MS, left), signal);
-    if (signal.aborted) return;
-    const holder = await store.workers.nameHolder(key);
-    if (holder === undefined) return;
-    if (holder.owner !== first.owner || holder.heartbeatUntil !== first.heartbeatUntil) throw new NameTaken(name);
-    left = holder.freeInMs;
+  constructor(options: UniqueNameOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Claims the name; waits while its holder may be offline.
+   *
+   * @throws {NameTaken} if the holder sends a heartbeat, or another worker was first
+   * @throws {StoreError}
+   */
+  async start(): Promise<void> {
+    const { store: { workers }, name, identity, predecessor } = this.#options;
+    await this.#noteDeath();
+    if (name === undefined) return;
+    const key = `name:${name}`;
+    if (predecessor !== undefined) await workers.releaseName(key, predecessor);
+    if (!await workers.claimName(key, identity, CLAIM_MS)) await this.#waitAndClaim(name, key);
+  }
+
+  /** Ends the wait. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async #waitAndClaim(name: string, key: string): Promise<void> {
+    const { store: { workers }, identity, ttlMs, clock, log } = this.#options;
+    const { signal } = this.#stop;
+    const first = await workers.nameHolder(key);
+    log.warn("Waiting until the worker that has the name is offline", {
+      wanted: name,
+      ...(first && { holder: first.owner }),
+      secondsAtMost: Math.ceil(ttlMs / 1_000),
+    });
+    while (!signal.aborted) {
+      await clock.sleep(POLL_INTERVAL_MS, signal);
+      if (signal.aborted || await workers.claimName(key, identity, CLAIM_MS)) return;
+      const holder = await workers.nameHolder(key);
+      // Without a current heartbeat the holder may still be alive: only a new heartbeat proves it.
+      if (holder && (holder.owner !== first?.owner || holder.heartbeatUntil !== first.heartbeatUntil)) {
+        throw new NameTaken(name);
+      }
+    }
+  }
+
+  /** Tells the store how the predecessor died: the errors of jobs that keep killing their workers say so. */
+  async #noteDeath(): Promise<void> {
+    const { store, predecessor, predecessorEnded, log } = this.#options;
+    if (predecessor === undefined || predecessorEnded === undefined) return;
+    await store.workers.noteDeath(predecessor, predecessorEnded).catch((error) =>
+      log.debug("Could not note how the predecessor ended", { error: error.message })
+    );
   }
 }

@@ -136,12 +136,12 @@ export interface WorkerStore {
   noteDeath(identity: string, ended: string): Promise<void>;
 
   /**
-   * Claims a name for a worker, or takes it over from one whose heartbeat has lapsed or whose `ttlMs` has passed. Returns
-   * false if another worker holds it. Calling it again as the holder renews it.
+   * Claims a name for a worker, or takes it over from one that is offline, by the rule of `JobStore.rescue`, or whose `ttlMs`
+   * has passed. Returns false if another worker holds it. Calling it again as the holder renews it.
    */
   claimName(name: string, owner: string, ttlMs: number): Promise<boolean>;
 
-  /** Returns the holder of a name; undefined if no live worker holds it, so `claimName` would succeed. */
+  /** Returns the holder of a name; undefined if no worker with a current heartbeat holds it. */
   nameHolder(name: string): Promise<NameHolder | undefined>;
 
   /** Releases a name if `owner` holds it. */

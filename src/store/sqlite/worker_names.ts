@@ -5,17 +5,18 @@
  */
 import type { NameHolder } from "../port/workers.ts";
 import type { Context } from "./context.ts";
+import { offlineFor } from "./workers.ts";
 
 interface NameRow {
   readonly owner: string;
   readonly expires: number;
 }
 
-/** Claims a name; inside a transaction. False if another live worker holds it. */
+/** Claims a name; inside a transaction. Returns false if another worker holds it that is not offline. */
 export function claimName(context: Context, name: string, owner: string, ttlMs: number): boolean {
   const { sql, now } = context;
   const row = rowOf(context, name);
-  if (row !== undefined && row.owner !== owner && holderIn(context, row) !== undefined) return false;
+  if (row !== undefined && row.owner !== owner && !isFree(context, row, owner)) return false;
   sql("INSERT OR REPLACE INTO worker_name (name, owner, expires) VALUES (?, ?, ?)")
     .run(name, owner, Math.round(now() + ttlMs));
   return true;
@@ -34,6 +35,16 @@ export function releaseName({ sql }: Context, name: string, owner: string): void
 
 function rowOf({ sql }: Context, name: string): NameRow | undefined {
   return sql("SELECT owner, expires FROM worker_name WHERE name = ?").get(name) as NameRow | undefined;
+}
+
+/** Whether `claimant` may take a name over: its holder has gone, or is offline by the rule of `JobStore.rescue`. */
+function isFree(context: Context, { owner, expires }: NameRow, claimant: string): boolean {
+  const now = context.now();
+  const worker = context.sql("SELECT deadline, beat_at AS beatAt, ttl FROM process WHERE identity = ?").get(owner) as
+    | { readonly deadline: number; readonly beatAt: number; readonly ttl: number }
+    | undefined;
+  if (worker === undefined || expires <= now) return true;
+  return worker.deadline <= now && offlineFor(context, claimant, now)(worker);
 }
 
 function holderIn({ sql, now }: Context, { owner, expires }: NameRow): NameHolder | undefined {

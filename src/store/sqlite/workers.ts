@@ -42,6 +42,20 @@ function isFresh(beatAt: number, ttlMs: number, now: number): boolean {
   return beatAt <= now && now - beatAt < ttlMs / 2;
 }
 
+/** Returns the rule of `JobStore.rescue`: whether a worker whose heartbeat has lapsed is offline, in the view of `owner`. */
+export function offlineFor(
+  { sql }: Context,
+  owner: string,
+  now: number,
+): (lapsed: { readonly beatAt: number; readonly ttl: number }) => boolean {
+  const rescuer = sql("SELECT beat_at AS beatAt, ttl, since FROM process WHERE identity = ?").get(owner) as
+    | Rescuer
+    | undefined;
+  return ({ beatAt, ttl }) =>
+    rescuer !== undefined && isFresh(rescuer.beatAt, rescuer.ttl, now) &&
+    now >= Math.max(beatAt, rescuer.since) + Math.max(ttl, rescuer.ttl);
+}
+
 /** Registers processes. */
 export class Workers {
   readonly #context: Context;
@@ -90,12 +104,7 @@ export class Workers {
        SELECT owner, max(at), 0, 1 FROM lease WHERE owner NOT IN (SELECT identity FROM process) GROUP BY owner`,
     ).all(now) as unknown as Lapsed[];
     if (lapsed.length === 0) return { workers: [], waits: false };
-    const rescuer = sql("SELECT beat_at AS beatAt, ttl, since FROM process WHERE identity = ?").get(owner) as
-      | Rescuer
-      | undefined;
-    const isOffline = ({ beatAt, ttl }: Lapsed) =>
-      rescuer !== undefined && isFresh(rescuer.beatAt, rescuer.ttl, now) &&
-      now >= Math.max(beatAt, rescuer.since) + Math.max(ttl, rescuer.ttl);
+    const isOffline = offlineFor(this.#context, owner, now);
     return {
       workers: lapsed.filter(isOffline).map(({ identity }) => identity),
       waits: lapsed.some((one) => one.hasLeases === 1 && !isOffline(one)),

@@ -82,7 +82,7 @@ function script(source: string, included = ""): Script {
 export const SCRIPTS = {
   announce: script(announce),
   blockedQueues: script(blockedQueues, paused + limits),
-  claimName: script(claimName),
+  claimName: script(claimName, offline),
   cronRead: script(cronRead),
   cronRemove: script(cronRemove),
   cronWrite: script(cronWrite),

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  jobs:claim:NAME
 -- ARGV     offset of the clock in ms, owner, time to live in ms
--- Result   1, or 0 if another worker holds the name
+-- Result   1, or 0 if another worker holds the name that is not offline (offline.lua)
 -- O(log N) for N processes
 
 local call = redis.call
@@ -13,8 +13,10 @@ local owner = ARGV[2]
 
 local held = call('HMGET', KEYS[1], 'owner', 'till')
 if held[1] and held[1] ~= owner then
-  local deadline = call('ZSCORE', 'jobs:owners', held[1])
-  if deadline and tonumber(deadline) > now and tonumber(held[2]) > now then return 0 end
+  local deadline = tonumber(call('ZSCORE', 'jobs:owners', held[1]) or nil)
+  if deadline and tonumber(held[2]) > now then
+    if deadline > now or not offlineFor(owner, now)(held[1], deadline) then return 0 end
+  end
 end
 call('HSET', KEYS[1], 'owner', owner, 'till', now + ARGV[3])
 -- `till` counts; Redis only cleans up, later.
