@@ -1,0 +1,97 @@
+/** Durable steps in real workers that die, freeze and stop. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { type JobsProcess, MORTAL } from "../support/process.ts";
+
+const HANDLERS = new URL("../support/step_handlers.js", import.meta.url).pathname;
+
+function worker(bench: Bench, args: readonly string[] = [], env: Record<string, string> = {}): Promise<JobsProcess> {
+  return bench.server([HANDLERS, ...args], env);
+}
+
+/** Waits until a job has ended, and returns its result. */
+async function resultOf(bench: Bench, jid: string): Promise<unknown> {
+  return (await bench.client.result(jid))?.result;
+}
+
+Deno.test("after kill -9 in the second step, the first is not repeated, and its value is the same", async () => {
+  await using bench = await Bench.open();
+  await using first = await worker(bench, [], MORTAL);
+  const jid = await bench.push("TwoSteps", [bench.notes]);
+  await bench.noted("two 1 true");
+  first.kill("SIGKILL");
+  await first.status();
+  await using _second = await worker(bench, [], MORTAL);
+  await bench.go();
+  await bench.noted("end 12345678901234567890 2");
+  assertEquals(await bench.readNotes(), ["one", "two 1 true", "two 1 true", "end 12345678901234567890 2"]);
+  await bench.until(async () => (await bench.store.steps.read(jid)).length === 0, "its steps are gone");
+});
+
+Deno.test("a worker that was frozen past the timeout writes no step when it wakes", async () => {
+  await using bench = await Bench.open();
+  await using first = await worker(bench, [], MORTAL);
+  const jid = await bench.push("TwoSteps", [bench.notes]);
+  await bench.noted("two 1 true");
+  await bench.freeze(first);
+  await using second = await worker(bench, [], MORTAL);
+  await second.logged("Starting a suspect: a worker died while it may have been running");
+  await bench.until(async () => (await bench.readNotes()).length === 3, "the second worker is in the second step");
+  const before = await bench.store.steps.read(jid);
+  // Frozen in its turn: only the first could write now.
+  await bench.freeze(second);
+  await bench.go();
+  first.kill("SIGCONT");
+  await first.logged("Finished after losing its lease: result ignored, it runs again elsewhere");
+  assertEquals(await bench.store.steps.read(jid), before);
+});
+
+Deno.test("a handler that catches the end of its attempt sleeps anyway", async () => {
+  await using bench = await Bench.open();
+  await using _worker = await worker(bench);
+  const jid = await bench.push("Swallows", [bench.notes]);
+  assertEquals(await resultOf(bench, jid), "ended");
+  assertEquals(await bench.readNotes(), ["caught", "woke"]);
+});
+
+for (const isolate of [false, true]) {
+  Deno.test(`sleeps, signals, children and items ${isolate ? "in an isolated process" : "inline"}`, async () => {
+    await using bench = await Bench.open();
+    await using _worker = await worker(bench, isolate ? ["--isolate", "Every"] : []);
+    const jid = await bench.push("Every", [bench.notes]);
+    await bench.until(async () => (await bench.store.steps.read(jid)).length === 2, "it waits for the signal");
+    await bench.client.signal(`every:${jid}`, { by: "ann" });
+    assertEquals(await resultOf(bench, jid), { said: { by: "ann" }, child: 42, count: 3 });
+    assertEquals(await bench.readNotes(), ["item 1", "item 2", "item 3"]);
+  });
+}
+
+Deno.test("a worker that stops releases an iteration after its item, and the next continues: no attempt is used", async () => {
+  await using bench = await Bench.open();
+  await using first = await worker(bench);
+  await bench.push("Items", [bench.notes]);
+  await bench.noted("item 2");
+  first.kill("SIGTERM");
+  assertEquals((await first.status()).code, 0);
+  assertEquals((await bench.store.admin.stats()).enqueued, 1);
+  await using second = await worker(bench);
+  await bench.noted("item 3");
+  second.kill("SIGTERM");
+  await second.status();
+  await using _third = await worker(bench);
+  await bench.noted("end 1");
+  const items = (await bench.readNotes()).filter((line) => line.startsWith("item"));
+  assertEquals(items, ["item 0", "item 1", "item 2", "item 3", "item 4"]);
+});
+
+Deno.test("cancelling a sleeping job ends it at once, with its steps", async () => {
+  await using bench = await Bench.open();
+  await using _worker = await worker(bench);
+  const jid = await bench.push("Every", [bench.notes]);
+  await bench.until(async () => (await bench.store.steps.read(jid)).length === 2, "it waits for the signal");
+  await bench.until(async () => (await bench.store.admin.stats()).scheduled === 1, "it has gone to sleep");
+  await bench.store.jobs.cancel(jid);
+  assertEquals((await bench.client.result(jid))?.state, "cancelled");
+  assertEquals(await bench.store.steps.read(jid), []);
+  assertMatch(JSON.stringify(await bench.client.signal(`every:${jid}`)), /^\{\}$/);
+});

@@ -1,0 +1,85 @@
+/** Handlers with durable steps, loaded by real `jobs run` processes. */
+
+function note(file, line) {
+  Deno.writeTextFileSync(file, `${line}\n`, { append: true });
+}
+
+async function go(file) {
+  for (;;) {
+    try {
+      return await Deno.stat(`${file}.go`);
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+/** Two steps; the second ends when there is a file `go` beside the notes. */
+export async function TwoSteps(ctx, file) {
+  const one = await ctx.step("one", () => {
+    note(file, "one");
+    return { big: 12345678901234567890n };
+  });
+  const two = await ctx.step("two", async ({ attempt, idempotencyKey }) => {
+    note(file, `two ${attempt} ${idempotencyKey === `${ctx.jid}:two`}`);
+    await go(file);
+    return 2;
+  });
+  note(file, `end ${one.big} ${two}`);
+}
+
+/** Catches everything, also what ends the attempt. */
+export async function Swallows(ctx, file) {
+  try {
+    await ctx.sleep("nap", 0.1);
+    note(file, "woke");
+  } catch {
+    note(file, "caught");
+  }
+  return "ended";
+}
+
+/** Every kind of step. */
+export async function Every(ctx, file) {
+  await ctx.sleep("nap", 0.1);
+  const said = await ctx.waitFor("approval", { key: `every:${ctx.jid}`, timeout: "1h" });
+  const child = await ctx.run("child", "Doubles", [21]);
+  const count = await ctx.each("items", (done = 0) => [1, 2, 3].slice(done), (item) => note(file, `item ${item}`));
+  return { said, child, count };
+}
+
+export function Doubles(_ctx, number) {
+  return number * 2;
+}
+
+/** Items for ever, until the worker stops; then the rest. */
+export async function Items(ctx, file) {
+  const source = function* (done = 0) {
+    for (let item = done; item < 5; item++) yield item;
+  };
+  await ctx.each("items", source, async (item) => {
+    note(file, `item ${item}`);
+    if (item === 2) await new Promise((resolve) => ctx.stopping.addEventListener("abort", resolve));
+  });
+  note(file, `end ${ctx.attempt}`);
+}
+
+/** Twenty steps with a sleep, a signal and a child between them. */
+export async function Saga(ctx, file) {
+  for (let i = 0; i < 20; i++) {
+    if (i === 5) await ctx.sleep("nap", 0.2);
+    if (i === 10) await ctx.waitFor("signal", { key: `saga:${ctx.jid}`, timeout: "1h" });
+    if (i === 15) note(file, `result ${ctx.jid} ${await ctx.run("child", "SagaChild", [file, ctx.jid])}`);
+    const value = await ctx.step(`step ${i}`, () => {
+      note(file, `step ${ctx.jid} ${i}`);
+      return crypto.randomUUID();
+    });
+    note(file, `value ${ctx.jid} ${i} ${value}`);
+  }
+  note(file, `end ${ctx.jid}`);
+}
+
+export function SagaChild(ctx, file, parent) {
+  note(file, `child ${parent} ${ctx.jid}`);
+  return `of:${parent}`;
+}
