@@ -14,6 +14,7 @@ import { edit } from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import { exactlyOnce } from "./exactly_once.ts";
 import type { Cases, OpenTestStore } from "./harness.ts";
+import { groups } from "./groups.ts";
 import { health } from "./health.ts";
 import { large } from "./large.ts";
 import { limits } from "./limits.ts";
@@ -50,6 +51,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   commands,
   large,
   limits,
+  groups,
   pause,
   counts,
   pages,

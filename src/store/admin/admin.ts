@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { GroupLimit, GroupPage, GroupRequest } from "../port/groups.ts";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
 import type { Health } from "./health.ts";
 import type { DayCount } from "./history.ts";
@@ -13,9 +14,9 @@ import type { DayCount } from "./history.ts";
 /** The sets, by name. */
 export type SetName = "scheduled" | "retry" | "dead";
 
-/** Where a job is. */
+/** Where a job is. A queue's name alone stands for its jobs without a group. */
 export type Place =
-  | { readonly in: "queue"; readonly queue: string }
+  | { readonly in: "queue"; readonly queue: string; readonly group?: string }
   | { readonly in: SetName }
   | { readonly in: "leased" };
 
@@ -160,6 +161,15 @@ export interface AdminStore {
    * are more than the limit allows, none is taken. Workers that wait for work notice a new limit within a second.
    */
   limit(queue: string, limit: QueueLimit): Promise<void>;
+
+  /**
+   * Limits one group of a queue, or each group that has no limit of its own, in place of the previous limit; without any
+   * part, it has none. Running jobs are not ended. See `port/groups.ts`.
+   */
+  limitGroup(queue: string, group: string | undefined, limit: GroupLimit): Promise<void>;
+
+  /** Returns the groups of a queue that have jobs or a limit of their own, by name. */
+  groups(queue: string, request?: GroupRequest): Promise<GroupPage>;
 
   /**
    * Removes an empty queue from the list of queues. The next job that is pushed or returned to it lists it again.

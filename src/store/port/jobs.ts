@@ -11,6 +11,8 @@ export interface NewJob {
   readonly jid: string;
   /** Name of the queue, already checked. */
   readonly queue: string;
+  /** Its group in the queue (`groups.ts`), which the payload names too. Absent: none. */
+  readonly group?: string;
   /** The payload without `at` and `enqueued_at`: a JSON object's text. The store adds `enqueued_at` by its clock. */
   readonly payload: string;
   /** When it is to run, by the store's clock. Absent, now or past: at once. */
@@ -57,6 +59,8 @@ export interface Lease {
   readonly token: string;
   /** The queue it was taken from, and to which it is returned. */
   readonly queue: string;
+  /** The group it was taken from; absent if it has none. */
+  readonly group?: string;
   /** The payload as stored. It may be any text, even invalid JSON. */
   readonly payload: string;
 }

@@ -9,6 +9,7 @@ import type { Context } from "./context.ts";
 import { readHistory, readPauses, readStats } from "./counts.ts";
 import { edit, editSome } from "./edit.ts";
 import { entryOf } from "./entries.ts";
+import { limitGroup, readGroups } from "./groups.ts";
 import { health } from "./health.ts";
 import { WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
@@ -49,6 +50,8 @@ export function adminPart(context: Context): AdminStore {
       await link.run(SCRIPTS.limit, [], [queue, ...parts]);
       await wake("limit");
     },
+    limitGroup: (queue, group, limit) => limitGroup(context, queue, group, limit),
+    groups: (queue, request) => readGroups(context, queue, request),
     forgetQueue: async (queue) => await link.run(SCRIPTS.forget, [], [offset(), queue]) === 1,
   };
 }

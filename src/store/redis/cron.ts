@@ -5,6 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { type CronReading, type CronStore, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
+import { nameOf } from "../port/groups.ts";
 import { type Context, rememberMs } from "./context.ts";
 import { CRON_TOLD, cronDoneKey, cronHistoryKey } from "./keys.ts";
 import { openEnded } from "./enqueue.ts";
@@ -109,7 +110,7 @@ function pack({ name, version, definition, state, jobs, awaited, records }: Cron
     definition === undefined ? "keep" : "define",
     definition ?? "",
     `${jobs.length}`,
-    ...jobs.flatMap(({ queue, jid, payload }) => [queue, jid, openEnded(payload) ?? payload]),
+    ...jobs.flatMap(({ queue, group, jid, payload }) => [nameOf(queue, group), jid, openEnded(payload) ?? payload]),
     `${records.length}`,
     ...records,
   ];

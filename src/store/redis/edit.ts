@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { queueNamedIn, uncounted } from "../../job/payload_edits.ts";
+import { uncounted } from "../../job/payload_edits.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
 import type { Edit, Place, SetName } from "../admin/admin.ts";
+import { nameIn, nameOf } from "../port/groups.ts";
 import type { NewRecord } from "../port/results.ts";
 import { type Context, serverTime } from "./context.ts";
 import { FIRST_WINDOW, type Found, nextWindow, readQueue, readSet } from "./entries.ts";
-import { queueKey, SETS } from "./keys.ts";
+import { listKey, queueKey, SETS } from "./keys.ts";
 import { locateAll } from "./locate.ts";
 import { jidOf, makeMoves, type Move } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
@@ -64,7 +65,7 @@ export async function editSome(context: Context, place: Place, kind: Edit, limit
   for (let idle = 0; count < limit && idle < MAX_ROUNDS;) {
     const wanted = Math.min(window, limit - count);
     const entries = place.in === "queue"
-      ? await readQueue(context.link, place.queue, from, wanted)
+      ? await readQueue(context.link, nameOf(place.queue, place.group), from, wanted)
       : await readSet(context.link, place.in, from, wanted);
     if (entries.length === 0) break;
     window = nextWindow(entries, MAX_WINDOW);
@@ -96,7 +97,7 @@ function moveOf(
   wanted: Wanted,
 ): Move | undefined {
   const { kind, now, queue, record } = wanted;
-  const from = place.in === "queue" ? { from: queueKey(place.queue), position } : { from: SETS[place.in as SetName] };
+  const from = place.in === "queue" ? { from: listKey(place), position } : { from: SETS[place.in as SetName] };
   switch (kind) {
     case "delete":
       return { ...from, old: exact, to: "", unlock: jidOf(text), ...(record && { record }) };
@@ -110,7 +111,7 @@ function moveOf(
           at: undefined,
           ...((place.in === "retry" || place.in === "dead") && uncounted(text)),
         });
-        return { ...from, old: exact, to: queueKey(queue ?? queueNamedIn(text)), payload };
+        return { ...from, old: exact, to: queueKey(nameIn(text, queue)), payload };
       } catch {
         // Unreadable: nobody could run it.
         return undefined;

@@ -11,6 +11,7 @@
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../../clock.ts";
 import { setFields } from "../../job/raw.ts";
+import { nameOf } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
 import { type Context, rememberMs } from "./context.ts";
@@ -118,7 +119,8 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
   const groups = new Map<string, { readonly head: readonly [string, string]; readonly members: number[] }>();
   const later: number[] = [];
   const payloads: string[] = [];
-  for (const [i, { queue, at, delayMs, payload }] of jobs.entries()) {
+  for (const [i, { queue: of, group: key, at, delayMs, payload }] of jobs.entries()) {
+    const queue = nameOf(of, key);
     const isLater = at !== undefined || delayMs !== undefined;
     const open = openEnded(payload);
     payloads.push(isLater && open !== undefined ? `${open}}` : open ?? payload);
@@ -142,8 +144,9 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
   if (later.length > 0) {
     args.push("later", `${later.length}`);
     for (const i of later) {
-      const { queue, at, delayMs } = jobs[i]!;
-      args.push(delayMs === undefined ? "at" : "in", `${Math.round(delayMs ?? at!)}`, queue, payloads[i]!);
+      const { queue, group, at, delayMs } = jobs[i]!;
+      const when = [delayMs === undefined ? "at" : "in", `${Math.round(delayMs ?? at!)}`];
+      args.push(...when, nameOf(queue, group), payloads[i]!);
     }
     order.push(...later);
   }

@@ -7,6 +7,7 @@
 import type { Buffer } from "node:buffer";
 import type { Entry, Place, SetName } from "../admin/admin.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
+import { nameOf, splitName } from "../port/groups.ts";
 import { type Member, member } from "./context.ts";
 import { leasesKey, OWNERS, queueKey, SETS } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
@@ -36,7 +37,7 @@ export function nextWindow(last: readonly Found[], most: number): number {
   return Math.max(1, Math.min(most, 4 * last.length, Math.floor(MAX_BATCH_BYTES / bytes * last.length)));
 }
 
-/** Reads `count` jobs of a queue, oldest first, from a position on. */
+/** Reads `count` jobs of a queue or a group, by its name, oldest first, from a position on. */
 export async function readQueue(
   link: ReconnectingClient,
   queue: string,
@@ -46,7 +47,7 @@ export async function readQueue(
   if (count < 1) return [];
   const range = ["LRANGE", queueKey(queue), `${-from - count}`, `${-from - 1}`];
   const jobs = await link.call(range, { bytes: true }) as Buffer[];
-  const place: Place = { in: "queue", queue };
+  const place: Place = { in: "queue", ...splitName(queue) };
   return jobs.reverse().map((bytes, i) => ({ place, member: member(bytes), position: from + i }));
 }
 
@@ -116,7 +117,7 @@ export async function readLeases(
 function refOf({ place, member: { exact }, position, score, lease }: Found): Ref {
   switch (place.in) {
     case "queue":
-      return { in: "queue", queue: place.queue, digest: digestOf(exact), position };
+      return { in: "queue", queue: nameOf(place.queue, place.group), digest: digestOf(exact), position };
     case "leased":
       return { in: "leased", ...lease! };
     default:

@@ -5,6 +5,7 @@
  * @module
  */
 import type { SetName } from "../admin/admin.ts";
+import { nameOf } from "../port/groups.ts";
 
 /** Sidekiq: names of all queues (set). */
 export const QUEUES = "queues";
@@ -12,7 +13,7 @@ export const QUEUES = "queues";
 const PAUSED = "paused";
 /** Ours: queues that are paused for a time, by its end in epoch milliseconds (sorted set). */
 export const PAUSED_UNTIL = "jobs:paused-until";
-/** Ours: queue → its limit, "RUNNING STARTS PER_MS" (hash). */
+/** Ours: queue → its limit, "RUNNING STARTS PER_MS", and " g" if it has groups (hash). */
 export const LIMITS = "jobs:limits";
 /** Sidekiq: identities of the processes (set). */
 export const PROCESSES = "processes";
@@ -31,6 +32,16 @@ export function dayKey(name: "processed" | "failed", day: string): string {
 /** Sidekiq: the jobs of a queue; pushed on the left, taken on the right (list). */
 export function queueKey(queue: string): string {
   return `queue:${queue}`;
+}
+
+/** The list of a queue's jobs without a group, or of a group's (`port/groups.ts`). */
+export function listKey({ queue, group }: { readonly queue: string; readonly group?: string }): string {
+  return queueKey(nameOf(queue, group));
+}
+
+/** Ours: what is known of a queue's groups (see `lua/groups.lua`). */
+export function groupsKey(what: "ready" | "held" | "limits", queue: string): string {
+  return `jobs:groups:${what}:${queue}`;
 }
 
 /** Ours: the leases of a process, token → payload (hash). */

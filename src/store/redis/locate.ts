@@ -8,6 +8,7 @@
  * @module
  */
 import { FIRST_WINDOW, type Found, nextWindow, readLeases, readQueue, readScore, readSet } from "./entries.ts";
+import { nameOf } from "../port/groups.ts";
 import { queueKey } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { CHECKSUM_DIGITS, checksumOf, digestOf, isDigestOf, parseRef, type Ref } from "./refs.ts";
@@ -129,7 +130,7 @@ async function searchQueue(
 }
 
 function isInQueue(found: Found | undefined, queue: string): found is Found {
-  return found?.place.in === "queue" && found.place.queue === queue;
+  return found?.place.in === "queue" && nameOf(found.place.queue, found.place.group) === queue;
 }
 
 function isIt(found: Found | undefined, digest: string): boolean {

@@ -9,7 +9,7 @@ import { KEYS_KEPT_MS, type MigrationStore } from "../admin/migration.ts";
 import type { Arg } from "./client/connection.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
-import { ANNOUNCED, importedKey, queueKey, SETS } from "./keys.ts";
+import { ANNOUNCED, importedKey, listKey, SETS } from "./keys.ts";
 import { locateAll } from "./locate.ts";
 import { jidOf } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
@@ -21,7 +21,7 @@ export function migrationPart({ link, offset }: Context): MigrationStore {
       if (jobs.length === 0) return 0;
       const args = [offset(), `${KEYS_KEPT_MS}`];
       for (const { place, payload, at, unique } of jobs) {
-        args.push(place.in === "queue" ? queueKey(place.queue) : SETS[place.in], `${Math.round(at ?? 0)}`, payload);
+        args.push(place.in === "queue" ? listKey(place) : SETS[place.in], `${Math.round(at ?? 0)}`, payload);
         args.push(unique?.key ?? "", unique?.jid ?? "", `${Math.ceil(unique?.ttlMs ?? 0)}`);
       }
       return await link.run(SCRIPTS.importJobs, [importedKey(batch)], args) as number;
@@ -48,7 +48,7 @@ export function migrationPart({ link, offset }: Context): MigrationStore {
       for (const one of found) {
         if (one === undefined) continue;
         const { place, position, member: { text, exact } } = one;
-        if (place.in === "queue") args.push(queueKey(place.queue), `${position}`, exact, jidOf(text));
+        if (place.in === "queue") args.push(listKey(place), `${position}`, exact, jidOf(text));
         else args.push(SETS[place.in as SetName], "", exact, jidOf(text));
       }
       return await link.run(SCRIPTS.migrateOut, [ANNOUNCED], args) as number;

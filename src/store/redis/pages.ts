@@ -14,7 +14,7 @@ import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { CursorError } from "../port/cursor.ts";
 import { member } from "./context.ts";
 import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
-import { queueKey, SETS } from "./keys.ts";
+import { listKey, SETS } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { locate } from "./locate.ts";
 import { formatRef, parseRef } from "./refs.ts";
@@ -67,7 +67,7 @@ async function placePage(
 type Listed = Exclude<Place, { readonly in: "leased" }>;
 
 function keyOf(place: Listed): string {
-  return place.in === "queue" ? queueKey(place.queue) : SETS[place.in as SetName];
+  return place.in === "queue" ? listKey(place) : SETS[place.in as SetName];
 }
 
 function readWindow(place: Listed, [first, , ...rest]: [number, 0 | 1, ...Buffer[]], reverse: boolean): Found[] {

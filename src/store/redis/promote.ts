@@ -4,9 +4,9 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
-import { queueNamedIn } from "../../job/payload_edits.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
+import { nameIn } from "../port/groups.ts";
 import type { PromoteResult } from "../port/jobs.ts";
 import { type Context, member } from "./context.ts";
 import { queueKey, SETS } from "./keys.ts";
@@ -57,7 +57,7 @@ function toQueue(context: Context, set: string, bytes: Buffer, now: number): Mov
   const { text, exact } = member(bytes);
   try {
     const payload = setFields(text, { at: undefined, enqueued_at: wireTime(now, context.wire) });
-    return { from: set, old: exact, to: queueKey(queueNamedIn(text)), payload };
+    return { from: set, old: exact, to: queueKey(nameIn(text)), payload };
   } catch {
     return { from: set, old: exact, to: SETS.dead, payload: exact };
   }

@@ -5,6 +5,7 @@
  */
 import { afterDeath, type RunningSuspects } from "../../job/suspicion.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
+import { splitName } from "../port/groups.ts";
 import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import { SCRIPTS } from "./client/scripts.ts";
@@ -31,7 +32,7 @@ export async function rescue(
       args.push(token, fate.kind === "back" ? fate.payload : "");
       if (fate.kind === "back") continue;
       const { payload, deaths } = fate;
-      doomed.push({ owner, token, queue: queueOf(token), payload, deaths, ...(ended !== "" && { ended }) });
+      doomed.push({ owner, token, ...splitName(queueOf(token)), payload, deaths, ...(ended !== "" && { ended }) });
     }
   }
   const [rescued, ...owners] = await link.run(SCRIPTS.rescue, [], args) as [number, ...string[]];

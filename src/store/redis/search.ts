@@ -11,9 +11,11 @@ import { Buffer } from "node:buffer";
 import { getField } from "../../job/raw.ts";
 import type { Entry, SetName } from "../admin/admin.ts";
 import { hasText } from "../ops/search.ts";
+import { nameOf, splitName } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
 import { type Member, member } from "./context.ts";
 import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
+import { groupedQueues, queuedGroups } from "./groups.ts";
 import { queueKey, QUEUES, SETS } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { inWindows, MAX_WINDOW, type Read, type Reader, WindowSize } from "./scan_windows.ts";
@@ -90,7 +92,11 @@ async function* everything(link: ReconnectingClient, wanted: Wanted): AsyncGener
 
 /** Reads the sizes of a thousand queues at a time: where there are many, each has few jobs, and one by one is all waiting. */
 async function* inQueues(link: ReconnectingClient, wanted: Wanted): AsyncGenerator<Found> {
-  const names = (await link.call(["SMEMBERS", QUEUES]) as string[]).sort();
+  const queues = (await link.call(["SMEMBERS", QUEUES]) as string[]).sort();
+  const names = [...queues];
+  for (const queue of await groupedQueues(link, queues)) {
+    for (const group of (await queuedGroups(link, queue)).sort()) names.push(nameOf(queue, group));
+  }
   const size = new WindowSize();
   for (let i = 0; i < names.length; i += MAX_WINDOW) {
     const some = names.slice(i, i + MAX_WINDOW);
@@ -136,7 +142,9 @@ async function* inQueue(link: ReconnectingClient, queue: string, wanted: Wanted)
 function* inPart(queue: string, { payloads, end }: Read, wanted: Wanted): Generator<Found> {
   for (const [i, bytes] of payloads.entries()) {
     const one = matching(bytes, wanted);
-    if (one) yield { place: { in: "queue", queue }, member: one, position: end! + payloads.length - 1 - i };
+    if (one) {
+      yield { place: { in: "queue", ...splitName(queue) }, member: one, position: end! + payloads.length - 1 - i };
+    }
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { nameOf } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
 import {
   MAX_KEPT_SIGNALS,
@@ -45,7 +46,7 @@ export function stepsPart(context: Context): StepStore {
         `${Math.round(forMs)}`,
         key,
         `${wire}`,
-        ...(child === undefined ? [] : [child.queue, child.payload, ...timeOf(child)]),
+        ...(child === undefined ? [] : [nameOf(child.queue, child.group), child.payload, ...timeOf(child)]),
       ]) as [string, string] | null;
       return answer === null ? undefined : { record: answer[0], leftMs: Number(answer[1]) };
     },

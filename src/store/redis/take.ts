@@ -10,6 +10,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
+import { splitName } from "../port/groups.ts";
 import type { Lease, TakeRequest } from "../port/jobs.ts";
 import { type Context, insist } from "./context.ts";
 import type { LeaseCache } from "./lease_cache.ts";
@@ -116,7 +117,7 @@ export class Taker {
   }
 }
 
-/** The queue that a lease was taken from. */
+/** The name of the queue or the group that a lease was taken from. */
 export function queueOf(token: string): string {
   return token.slice(token.indexOf(":") + 1);
 }
@@ -129,12 +130,13 @@ export function takenAt(token: string): number {
 function readLeases([prefix, again, ...queues]: [string, string[], ...string[][]]): Lease[] {
   const leases: Lease[] = [];
   for (let i = 0; i < again.length; i += 2) {
-    leases.push({ token: again[i]!, queue: queueOf(again[i]!), payload: again[i + 1]! });
+    leases.push({ token: again[i]!, ...splitName(queueOf(again[i]!)), payload: again[i + 1]! });
   }
   let place = FIRST_PLACE;
   for (const jobs of queues) {
-    const queue = jobs.pop()!;
-    for (const payload of jobs) leases.push({ token: `${prefix}${place++}:${queue}`, queue, payload });
+    const name = jobs.pop()!;
+    const from = splitName(name);
+    for (const payload of jobs) leases.push({ token: `${prefix}${place++}:${name}`, ...from, payload });
   }
   return leases;
 }

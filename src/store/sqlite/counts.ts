@@ -12,6 +12,9 @@ import type { Workers } from "./workers.ts";
 import type { Sets } from "./sets.ts";
 import type { Totals } from "./totals.ts";
 
+/** In a queue with more groups, the age of its oldest job is that of the oldest in this many. */
+const MAX_GROUPS_READ = 1_000;
+
 /** Counts. */
 export class Counts {
   readonly #context: Context;
@@ -47,9 +50,16 @@ export class Counts {
   #queues(): QueueInfo[] {
     const { sql, now } = this.#context;
     const rows = sql(
-      `SELECT ${LIMIT_COLUMNS}, name, paused, paused_until AS until, size,
-         (SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queued.queue = queue.id)) AS oldest
-       FROM queue ORDER BY name`,
+      `SELECT ${LIMIT_COLUMNS}, name, paused, paused_until AS until, size + grouped AS size,
+         (SELECT payload FROM job WHERE id = (
+           SELECT min(job) FROM (
+             SELECT min(job) AS job FROM queued WHERE queued.queue = queue.id
+             UNION ALL
+             SELECT (SELECT min(job) FROM queued WHERE queued.queue = ready.id) FROM (
+               SELECT id FROM queue AS one WHERE one.parent = queue.id AND queue.grouped > 0 LIMIT ${MAX_GROUPS_READ}
+             ) AS ready)
+         )) AS oldest
+       FROM queue WHERE parent IS NULL ORDER BY name`,
     ).all();
     return rows.map((row) => {
       const { name, paused, until, size, oldest } = row;

@@ -23,6 +23,7 @@ import schema12 from "./schema/12.sql" with { type: "text" };
 import schema13 from "./schema/13.sql" with { type: "text" };
 import schema14 from "./schema/14.sql" with { type: "text" };
 import schema15 from "./schema/15.sql" with { type: "text" };
+import schema16 from "./schema/16.sql" with { type: "text" };
 
 /** Marks a database as ours: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -43,6 +44,7 @@ const MIGRATIONS: readonly string[] = [
   schema13,
   schema14,
   schema15,
+  schema16,
 ];
 /** SQLite's pages have at least so many bytes, and a database has at least one. */
 const MIN_PAGE = 512;

@@ -4,6 +4,7 @@
  * @module
  */
 import { setFields, wireTime } from "../../job/raw.ts";
+import { nameOf } from "../port/groups.ts";
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import type { Jobs } from "./job_rows.ts";
@@ -61,8 +62,9 @@ export class Enqueuer {
     const queues = new Map<string, number>();
     const destinations = jobs.map((job): Destination => {
       const due = job.delayMs === undefined ? job.at : now + job.delayMs;
-      let queue = queues.get(job.queue);
-      if (queue === undefined) queues.set(job.queue, queue = this.#queues.idOf(job.queue));
+      const name = nameOf(job.queue, job.group);
+      let queue = queues.get(name);
+      if (queue === undefined) queues.set(name, queue = this.#queues.idOf(name));
       return due !== undefined && due > now ? { due } : { queue };
     });
     const first = this.#jobs.create(jobs.map(({ jid, payload }, i) => {

@@ -5,6 +5,7 @@
  */
 import type { Entry, SetName } from "../admin/admin.ts";
 import { hasTextOutsideStack } from "../ops/search.ts";
+import { splitName } from "../port/groups.ts";
 import type { Context } from "./context.ts";
 import type { JobRow } from "./job_rows.ts";
 import { makeRef, parseRef } from "./refs.ts";
@@ -87,7 +88,7 @@ export class Entries {
 export function toEntry(row: EntryRow): Entry {
   return {
     ref: makeRef(row),
-    place: row.place === "queue" ? { in: "queue", queue: row.queue! } : { in: row.place },
+    place: row.place === "queue" ? { in: "queue", ...splitName(row.queue!) } : { in: row.place },
     payload: row.payload,
     ...(row.at !== null && { at: row.at }),
     ...(row.owner !== null && { owner: row.owner }),

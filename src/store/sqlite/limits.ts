@@ -91,7 +91,12 @@ export class Limits {
   /** Starts still to come do not count, so that somebody comes to take, and settles them. */
   #used({ queue, running, starts }: Limited): { taken: number; started: number } {
     const { sql, now } = this.#context;
-    const taken = running === undefined ? 0 : count(sql("SELECT count(*) AS n FROM lease WHERE queue = ?").get(queue));
+    const taken = running === undefined ? 0 : count(
+      sql(
+        `SELECT count(*) AS n FROM lease WHERE queue = ?1 OR
+           (grouped = 1 AND (SELECT parent FROM queue WHERE id = lease.queue) = ?1)`,
+      ).get(queue),
+    );
     const started = starts === undefined ? 0 : count(
       sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ? AND at <= ?")
         .get(queue, now() - starts.perMs, now()),

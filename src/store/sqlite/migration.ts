@@ -5,6 +5,7 @@
  */
 import { getField } from "../../job/raw.ts";
 import { type ImportedJob, KEYS_KEPT_MS, type MigrationBatch, type MigrationStore } from "../admin/migration.ts";
+import { nameOf } from "../port/groups.ts";
 import type { Context } from "./context.ts";
 import type { Editor } from "./edit.ts";
 import type { Jobs } from "./job_rows.ts";
@@ -36,7 +37,7 @@ export class Migration implements MigrationStore {
   importJobs(batch: string, jobs: readonly ImportedJob[]): Promise<number> {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
-      const name = nameOf(batch);
+      const name = lockKey(batch);
       if (this.#locks.take({ key: name, ttlMs: KEYS_KEPT_MS }, name, now) !== undefined) return 0;
       for (const job of jobs) this.#importJob(job, now);
       return jobs.length;
@@ -45,16 +46,16 @@ export class Migration implements MigrationStore {
 
   rememberKey(key: string): Promise<void> {
     return this.#context.commit.run(() => {
-      this.#locks.take({ key: nameOf(key), ttlMs: KEYS_KEPT_MS }, nameOf(key), this.#context.now());
+      this.#locks.take({ key: lockKey(key), ttlMs: KEYS_KEPT_MS }, lockKey(key), this.#context.now());
     });
   }
 
   hasKey(key: string): Promise<boolean> {
-    return this.#context.read(() => this.#locks.isTaken(nameOf(key), this.#context.now()));
+    return this.#context.read(() => this.#locks.isTaken(lockKey(key), this.#context.now()));
   }
 
   forgetKey(key: string): Promise<void> {
-    return this.#context.commit.run(() => this.#locks.release(nameOf(key), undefined));
+    return this.#context.commit.run(() => this.#locks.release(lockKey(key), undefined));
   }
 
   announced(): Promise<MigrationBatch | undefined> {
@@ -92,13 +93,13 @@ export class Migration implements MigrationStore {
   #importJob({ place, payload, at, unique }: ImportedJob, now: number): void {
     const jid = getField(payload, "jid");
     const id = this.#jobs.create([{ jid: typeof jid === "string" ? jid : null, payload }]);
-    if (place.in === "queue") this.#queues.append(this.#queues.idOf(place.queue), id, id);
+    if (place.in === "queue") this.#queues.append(this.#queues.idOf(nameOf(place.queue, place.group)), id, id);
     else this.#sets.add(place.in, at ?? now, id);
     if (unique) this.#locks.take(unique, unique.jid, now);
   }
 }
 
 /** The key of its lock. No digest of a class and its arguments begins like this. */
-function nameOf(key: string): string {
+function lockKey(key: string): string {
   return `imported:${key}`;
 }

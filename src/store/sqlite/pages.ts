@@ -5,6 +5,7 @@
  */
 import type { Page, PageRequest, Place } from "../admin/admin.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
+import { nameOf } from "../port/groups.ts";
 import { CursorError } from "../port/cursor.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
@@ -61,7 +62,7 @@ export class Pages {
            FROM queued CROSS JOIN job ON job.id = queued.job
            WHERE queued.queue = (SELECT id FROM queue WHERE name = ?1) AND queued.job ${beyond} ?2
            ORDER BY queued.job ${direction} LIMIT ?3`,
-        ).all(place.queue, after.id, limit) as unknown as EntryRow[];
+        ).all(nameOf(place.queue, place.group), after.id, limit) as unknown as EntryRow[];
       case "leased":
         return sql(
           `SELECT job.id, jid, payload, 'leased' AS place, NULL AS queue, lease.at, owner

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { queueNamedIn } from "../../job/payload_edits.ts";
 import { type FieldTexts, setFields, wireTime } from "../../job/raw.ts";
+import { nameIn } from "../port/groups.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import type { PromoteResult } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
@@ -58,7 +58,7 @@ export class Promotion {
       return false;
     }
     const id = this.#jobs.create([{ jid: job.jid, payload }]);
-    this.#queues.append(this.#queues.idOf(queueNamedIn(payload)), id, id);
+    this.#queues.append(this.#queues.idOf(nameIn(payload)), id, id);
     // Not before: the new row could get the old one's number.
     this.#jobs.delete([job.id]);
     return true;

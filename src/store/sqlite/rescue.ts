@@ -5,6 +5,7 @@
  */
 import { afterDeath } from "../../job/suspicion.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
+import { splitName } from "../port/groups.ts";
 import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
@@ -74,7 +75,7 @@ export class Rescue {
           doomed.push({
             owner,
             token,
-            queue: name,
+            ...splitName(name),
             payload: fate.payload,
             deaths,
             ...(ended !== undefined && { ended }),

@@ -121,6 +121,8 @@ export function sqliteStore(url: string, context: Context): Store {
       editSome: (place, edit, limit) => editor.editSome(place, edit, limit),
       pause: (queue, forMs) => queues.pause(queue, forMs),
       limit: (queue, limit) => queues.limit(queue, limit),
+      limitGroup: (queue, group, limit) => queues.limitGroup(queue, group, limit),
+      groups: (queue, request) => queues.groups(queue, request),
       forgetQueue: (queue) => queues.forget(queue),
     },
     audit: auditPart(context),

@@ -21,14 +21,18 @@ import declare from "../lua/declare.lua" with { type: "text" };
 import deregister from "../lua/deregister.lua" with { type: "text" };
 import due from "../lua/due.lua" with { type: "text" };
 import endLive from "../lua/end_live.lua" with { type: "text" };
+import ended from "../lua/ended.lua" with { type: "text" };
 import enqueue from "../lua/enqueue.lua" with { type: "text" };
 import forget from "../lua/forget.lua" with { type: "text" };
+import groupRows from "../lua/group_rows.lua" with { type: "text" };
+import groups from "../lua/groups.lua" with { type: "text" };
 import hasQueuedJobs from "../lua/has_queued_jobs.lua" with { type: "text" };
 import heartbeat from "../lua/heartbeat.lua" with { type: "text" };
 import importJobs from "../lua/import_jobs.lua" with { type: "text" };
 import keepRecord from "../lua/keep_record.lua" with { type: "text" };
 import leased from "../lua/leased.lua" with { type: "text" };
 import limit from "../lua/limit.lua" with { type: "text" };
+import limitGroup from "../lua/limit_group.lua" with { type: "text" };
 import limits from "../lua/limits.lua" with { type: "text" };
 import migrateOut from "../lua/migrate_out.lua" with { type: "text" };
 import move from "../lua/move.lua" with { type: "text" };
@@ -64,6 +68,7 @@ import suspects from "../lua/suspects.lua" with { type: "text" };
 import take from "../lua/take.lua" with { type: "text" };
 import takeOut from "../lua/take_out.lua" with { type: "text" };
 import trimDead from "../lua/trim_dead.lua" with { type: "text" };
+import turns from "../lua/turns.lua" with { type: "text" };
 import unlock from "../lua/unlock.lua" with { type: "text" };
 import window from "../lua/window.lua" with { type: "text" };
 
@@ -85,42 +90,47 @@ export const SCRIPTS = {
   claimName: script(claimName, offline),
   cronRead: script(cronRead),
   cronRemove: script(cronRemove),
-  cronWrite: script(cronWrite),
+  cronWrite: script(cronWrite, groups),
   death: script(death),
   declare: script(declare),
-  deregister: script(deregister),
+  deregister: script(deregister, groups),
   due: script(due),
-  enqueue: script(enqueue, add),
+  enqueue: script(enqueue, add + groups),
   forget: script(forget, paused),
   hasQueuedJobs: script(hasQueuedJobs, paused),
   heartbeat: script(heartbeat),
-  importJobs: script(importJobs, add),
+  importJobs: script(importJobs, add + groups),
   leased: script(leased),
-  limit: script(limit),
-  migrateOut: script(migrateOut, takeOut + unlock + endLive),
-  move: script(move, steps + stepParent + takeOut + add + trimDead + unlock + endLive + keepRecord),
+  limit: script(limit, groups),
+  limitGroup: script(limitGroup, groups),
+  groupRows: script(groupRows, limits + turns),
+  migrateOut: script(migrateOut, groups + takeOut + unlock + endLive + ended),
+  move: script(
+    move,
+    groups + steps + stepParent + takeOut + add + trimDead + unlock + endLive + ended + keepRecord,
+  ),
   nameHolder: script(nameHolder),
   orphans: script(orphans, offline),
   pause: script(pause),
   pausedQueues: script(pausedQueues, paused),
   queues: script(queues, paused + limits + queueRows),
-  reconcile: script(reconcile),
+  reconcile: script(reconcile, groups),
   record: script(record, keepRecord),
   recordMetrics: script(recordMetrics),
   records: script(records),
   releaseName: script(releaseName),
   reply: script(reply),
-  rescue: script(rescue, offline),
+  rescue: script(rescue, offline + groups),
   sampleQueues: script(sampleQueues),
   send: script(send),
-  settle: script(settle, steps + stepAsleep + add + trimDead + count + endLive + keepRecord),
+  settle: script(settle, groups + steps + stepAsleep + add + trimDead + count + endLive + keepRecord),
   signal: script(signal, steps),
   stepRemember: script(stepRemember, stepMark),
-  stepWait: script(stepWait, steps + stepMark + add),
+  stepWait: script(stepWait, groups + steps + stepMark + add),
   stepWake: script(stepWake, steps),
   stats: script(stats, paused + limits + queueRows),
   stillLeased: script(stillLeased),
   suspects: script(suspects),
-  take: script(take, paused + limits),
+  take: script(take, paused + limits + groups + turns),
   window: script(window),
 };

@@ -58,8 +58,8 @@ while i <= #ARGV do
     end
     local records = i + 7 + 3 * ARGV[i + 6]
     for k = i + 7, records - 3, 3 do
-      call('SADD', 'queues', ARGV[k])
       call('LPUSH', 'queue:' .. ARGV[k], ARGV[k + 2] .. enqueuedAt)
+      pushed(ARGV[k], 1)
     end
     if records > i + 7 then
       local live, jid = call('HGET', entry, 'live'), ARGV[records - 2]

@@ -13,9 +13,9 @@ for _, token in ipairs(tokens) do call('LLEN', 'queue:' .. string.match(token, '
 -- Youngest first, so that the oldest ends at the very front: the right end.
 table.sort(tokens)
 for i = #tokens, 1, -1 do
-  local queue = string.match(tokens[i], ':(.*)$')
-  call('SADD', 'queues', queue)
-  call('RPUSH', 'queue:' .. queue, call('HGET', KEYS[1], tokens[i]))
+  local payload = call('HGET', KEYS[1], tokens[i])
+  call('HDEL', KEYS[1], tokens[i])
+  giveBack(tokens[i], payload)
 end
 call('ZREM', 'jobs:owners', identity)
 call('SREM', 'processes', identity)

@@ -104,7 +104,7 @@ local head, earliest
 while i <= #ARGV do
   if ARGV[i] ~= 'later' then
     local queue, last, ending = ARGV[i + 1], i + 2 + ARGV[i + 2], ARGV[i] == 'now' and enqueuedAt or ''
-    call('SADD', 'queues', queue)
+    local count = 0
     i = i + 3
     while i <= last do
       -- Lua takes only so many arguments at once.
@@ -114,8 +114,10 @@ while i <= #ARGV do
         if not refused[place] then batch[#batch + 1] = ARGV[k] .. ending end
       end
       if #batch > 0 then call('LPUSH', 'queue:' .. queue, unpack(batch)) end
+      count = count + #batch
       i = math.min(i + 1000, last + 1)
     end
+    pushed(queue, count)
   else
     local last = i + 1 + 4 * ARGV[i + 1]
     for k = i + 2, last, 4 do
@@ -124,8 +126,8 @@ while i <= #ARGV do
         local at, queue, payload = tonumber(ARGV[k + 1]), ARGV[k + 2], ARGV[k + 3]
         if ARGV[k] == 'in' then at = now + at end
         if at <= now then
-          call('SADD', 'queues', queue)
           call('LPUSH', 'queue:' .. queue, string.sub(payload, -1) == '}' and string.sub(payload, 1, -2) .. enqueuedAt or payload)
+          pushed(queue, 1)
         else
           head = head or (call('ZRANGE', 'schedule', 0, 0, 'WITHSCORES')[2] or math.huge) * 1000
           if at < (earliest or head) then earliest = at end

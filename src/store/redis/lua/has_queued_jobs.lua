@@ -15,5 +15,7 @@ for i = 2, #names do
   -- A key of another type has no jobs.
   local length = paused[i] == 0 and redis.pcall('LLEN', 'queue:' .. names[i])
   if type(length) == 'number' and length > 0 then return 1 end
+  local inGroups = length == 0 and redis.call('HGET', 'jobs:groups:state:' .. names[i], 'size')
+  if inGroups and tonumber(inGroups) > 0 then return 1 end
 end
 return 0

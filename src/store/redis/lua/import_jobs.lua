@@ -22,8 +22,8 @@ local due = false
 for i = 3, #ARGV, 6 do
   local to, at, payload, lock, jid, ttl = unpack(ARGV, i, i + 5)
   if string.sub(to, 1, 6) == 'queue:' then
-    call('SADD', 'queues', string.sub(to, 7))
     call('LPUSH', to, payload)
+    pushed(string.sub(to, 7), 1)
   else
     due = due or to ~= 'dead'
     add(to, at, payload)

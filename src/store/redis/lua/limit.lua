@@ -7,19 +7,20 @@
 
 local call = redis.call
 local queue, running, starts, per = unpack(ARGV)
+local isGrouped = string.sub(call('HGET', 'jobs:limits', queue) or '', -1) == 'g'
 if running == '0' and starts == '0' then
   call('HDEL', 'jobs:limits', queue)
 else
   call('HSET', 'jobs:limits', queue, running .. ' ' .. starts .. ' ' .. per)
 end
+if isGrouped then markGrouped(queue) end
 call('DEL', 'jobs:running:' .. queue)
 if starts == '0' then call('DEL', 'jobs:starts:' .. queue) else call('PEXPIRE', 'jobs:starts:' .. queue, per) end
 if running == '0' then return 1 end
-local suffix = ':' .. queue
 for _, owner in ipairs(call('ZRANGE', 'jobs:owners', 0, -1)) do
   for _, token in ipairs(call('HKEYS', 'jobs:leases:' .. owner)) do
-    -- The first colon of a token ends it; a queue's name may have more. Comparing the end takes a fifth of the time.
-    if string.sub(token, -#suffix) == suffix and string.match(token, ':(.*)$') == queue then
+    local name = string.match(token, ':(.*)$')
+    if (groupIn(name) or name) == queue then
       call('HSET', 'jobs:running:' .. queue, token, owner)
     end
   end

@@ -1,22 +1,27 @@
--- The limit that a text stands for: "RUNNING STARTS PER_MS" as jobs:limits has it, 0 for not limited. Returns nil where it
--- says no such thing: what others wrote there must not stop a queue, nor those that are taken from with it.
+-- The limit that a text stands for: "RUNNING STARTS PER_MS" as jobs:limits has it, 0 for not limited, and " g" for a queue
+-- with groups. Returns nil for any other text: what others wrote there must not stop a queue, nor those taken with it.
 local function limitIn(text)
-  local running, starts, per = string.match(text or '', '^(%d+) (%d+) (%d+)$')
+  local running, starts, per = string.match(text or '', '^(%d+) (%d+) (%d+) ?g?$')
   running, starts, per = tonumber(running), tonumber(starts), tonumber(per)
   if not running or running > 10000 or starts > 10000 or per > 2592000000 then return nil end
   if per == 0 then starts = 0 end
   return (running > 0 or starts > 0) and { running = running, starts = starts, per = per } or nil
 end
 
--- The limit of each of the queues: their index in `names` → it.
+-- The limit of each of the queues, and whether it has groups: their index in `names` → it.
 local function limitsOf(names)
-  local limits = {}
+  local limits, grouped = {}, {}
   -- Lua takes only so many arguments at once.
   for from = 1, #names, 1000 do
     local texts = redis.call('HMGET', 'jobs:limits', unpack(names, from, math.min(from + 999, #names)))
-    for i, text in ipairs(texts) do limits[from + i - 1] = limitIn(text or '') end
+    for i, text in ipairs(texts) do
+      if text then
+        limits[from + i - 1] = limitIn(text)
+        grouped[from + i - 1] = string.sub(text, -2) == ' g'
+      end
+    end
   end
-  return limits
+  return limits, grouped
 end
 
 -- No moment of a list is later than this one.

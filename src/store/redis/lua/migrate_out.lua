@@ -30,9 +30,7 @@ for i = 2, #ARGV, 4 do
   if isThere then
     count = count + 1
     if jid ~= '' then
-      unlock(jid)
-      endLive(jid)
-      call('UNLINK', 'jobs:steps:' .. jid)
+      ended(jid, true)
     end
   end
 end

@@ -35,7 +35,7 @@ local function move()
   local moved = {}
   local buried = false
   for i = 7, #ARGV, 9 do
-    local from, position, old, to, new, jid, ended, ttl, body = unpack(ARGV, i, i + 8)
+    local from, position, old, to, new, jid, recorded, ttl, body = unpack(ARGV, i, i + 8)
     local answer = '1'
     if isQueue(from) then
       if not takeOut(from, tonumber(position), old, mark) then answer = '?' end
@@ -45,19 +45,17 @@ local function move()
     if answer == '1' then
       if new == '' then new = old end
       if isQueue(to) then
-        call('SADD', 'queues', string.sub(to, 7))
         call('LPUSH', to, new)
+        pushed(string.sub(to, 7), 1)
       elseif to == 'dead' then
         buried = true
         add('dead', now, new)
       end
       if jid ~= '' then
-        unlock(jid)
-        endLive(jid)
-        if to == '' then call('UNLINK', 'jobs:steps:' .. jid) end
+        ended(jid, to == '')
         failParentOf(now, old, to == '' and 'Deleted' or 'Killed')
       end
-      if ended ~= '' then keepRecord(now, ended, ttl, body) end
+      if recorded ~= '' then keepRecord(now, recorded, ttl, body) end
     end
     moved[#moved + 1] = answer
   end

@@ -26,7 +26,14 @@ local function rowsOf(now, names)
     -- A key that another program uses, of another type, must not hide all other queues.
     local size = redis.pcall('LLEN', key)
     local isList = type(size) == 'number'
-    local row = { name, isList and size or -1, isList and headOf(key), paused[i] }
+    local head = isList and headOf(key)
+    if isList and limits[i] and string.sub(limits[i], -2) == ' g' then
+      size = size + (redis.call('HGET', 'jobs:groups:state:' .. name, 'size') or 0)
+      -- Of a queue with jobs in groups only, the oldest of the group whose turn is next.
+      local next = not head and redis.call('ZRANGE', 'jobs:groups:ready:' .. name, 0, 0)[1]
+      if next then head = headOf(key .. '|' .. next) end
+    end
+    local row = { name, isList and size or -1, head, paused[i] }
     local limit = limitIn(limits[i])
     if limit then
       local fine, _, opens, running, started = pcall(roomIn, name, limit, now)

@@ -25,9 +25,8 @@ end
 -- Youngest first, so that the oldest ends at the very front: the right end.
 table.sort(tokens)
 for i = #tokens, 1, -1 do
-  local queue = string.match(tokens[i], ':(.*)$')
-  call('SADD', 'queues', queue)
-  call('RPUSH', 'queue:' .. queue, call('HGET', KEYS[1], tokens[i]))
+  local payload = call('HGET', KEYS[1], tokens[i])
   call('HDEL', KEYS[1], tokens[i])
+  giveBack(tokens[i], payload)
 end
 return #tokens

@@ -27,10 +27,8 @@ while i <= #ARGV do
       if call('HEXISTS', key, token) == 1 then
         robbed = true
         if payload ~= '' then
-          local queue = string.match(token, ':(.*)$')
-          call('RPUSH', 'queue:' .. queue, payload)
-          call('SADD', 'queues', queue)
           call('HDEL', key, token)
+          giveBack(token, payload)
           rescued = rescued + 1
         end
       end

@@ -128,9 +128,7 @@ end
 -- The last first, so that the first ends at the very front: the right end.
 for k = #released, 1, -1 do
   local token = released[k]
-  local queue = string.match(token, ':(.*)$')
-  call('SADD', 'queues', queue)
-  call('RPUSH', 'queue:' .. queue, payloads[token])
+  giveBack(token, payloads[token])
 end
 
 local locked, owners = {}, {}
@@ -179,7 +177,7 @@ for set, at in pairs(earliest) do
   if head[2] and at <= math.floor(head[2] * 1000 + 0.5) then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 end
 
--- Those who wait for a queue at its limit are told that a job of it has ended.
+-- A lease has ended: a full group has room, and workers that wait for a queue at its limit look again.
 if call('EXISTS', 'jobs:limits') == 1 then
   local tokens = {}
   local i = first
@@ -193,12 +191,17 @@ if call('EXISTS', 'jobs:limits') == 1 then
     i = last + 1
   end
   local isLimited = false
-  for queue, those in pairs(tokens) do
-    if call('HEXISTS', 'jobs:limits', queue) == 1 then
-      isLimited = true
+  for name, those in pairs(tokens) do
+    local queue = groupIn(name) or name
+    local text = call('HGET', 'jobs:limits', queue)
+    if text then
+      isLimited = isLimited or string.sub(text, 1, 6) ~= '0 0 0 '
       for from = 1, #those, 1000 do
-        redis.pcall('HDEL', 'jobs:running:' .. queue, unpack(those, from, math.min(from + 999, #those)))
+        local to = math.min(from + 999, #those)
+        redis.pcall('HDEL', 'jobs:running:' .. queue, unpack(those, from, to))
+        if queue ~= name then redis.pcall('HDEL', 'jobs:running:' .. name, unpack(those, from, to)) end
       end
+      wakeGroup(name)
     end
   end
   if isLimited then redis.pcall('PUBLISH', 'jobs:wake', 'room') end

@@ -35,7 +35,7 @@ local counts = {
 local names = call('SUNION', 'queues', 'paused')
 local known = {}
 for _, name in ipairs(names) do known[name] = true end
-for _, name in ipairs(call('HKEYS', 'jobs:limits')) do
+for _, name in ipairs(call('HKEYS', 'jobs:limits')) do -- those with groups too
   if not known[name] then names[#names + 1] = name end
   known[name] = true
 end

@@ -58,8 +58,8 @@ if queue then
   if ARGV[11] == 'in' then at = now + ARGV[12] elseif ARGV[11] == 'at' then at = tonumber(ARGV[12]) end
   if at <= now then
     local enqueuedAt = ARGV[8] == '8' and string.format('%.0f', now) or string.format('%.3f', now / 1000)
-    call('SADD', 'queues', queue)
     call('LPUSH', 'queue:' .. queue, string.sub(payload, 1, -2) .. ',"enqueued_at":' .. enqueuedAt .. '}')
+    pushed(queue, 1)
   else
     add('schedule', at, payload)
     redis.pcall('PUBLISH', 'jobs:wake', 'due')

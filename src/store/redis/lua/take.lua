@@ -44,10 +44,9 @@ if first > 7 then
   end
   for i = #tokens, 1, -1 do
     if i > fits then
-      local queue = string.match(tokens[i], ':(.*)$')
-      call('RPUSH', 'queue:' .. queue, call('HGET', KEYS[1], tokens[i]))
-      call('SADD', 'queues', queue)
+      local payload = call('HGET', KEYS[1], tokens[i])
       call('HDEL', KEYS[1], tokens[i])
+      giveBack(tokens[i], payload)
       tokens[i] = nil
     end
   end
@@ -64,23 +63,54 @@ local names = { '*' }
 for i = first, #ARGV do names[#names + 1] = ARGV[i] end
 local paused = pausedOf(now, names)
 if paused[1] ~= 0 then return result end
-local limits = limitsOf(names)
+local limits, grouped = limitsOf(names)
 local place = 10000
 local count = #again / 2
 -- How many jobs are popped at once: growing, as their sizes are not known.
 local at_once = 1
 
--- Takes up to `most` jobs of a queue. Returns them, or the error of a key that is no list.
-local function takeFrom(queue, limit, most)
-  local key, suffix = 'queue:' .. queue, ':' .. queue
-  local taken = {}
+-- The group that a payload names, which a producer in another language put into the queue itself; nil for none. Most
+-- payloads don't contain the word. A huge one is not parsed: it stays a job without a group.
+local function groupNamedIn(payload)
+  if not string.find(payload, '"group"', 1, true) or #payload > 1048576 then return nil end
+  local fine, job = pcall(cjson.decode, payload)
+  local group = fine and type(job) == 'table' and job.group
+  return type(group) == 'string' and #group > 0 and #group <= 256 and group or nil
+end
+
+-- Moves those of the jobs to their groups that name one. Returns the others.
+local function sortOut(queue, jobs)
+  local others
+  for k, payload in ipairs(jobs) do
+    local group = groupNamedIn(payload)
+    if group and not others then others = { unpack(jobs, 1, k - 1) } end
+    if group then
+      local name = queue .. '|' .. group
+      call('LPUSH', 'queue:' .. name, payload)
+      pushed(name, 1)
+    elseif others then
+      others[#others + 1] = payload
+    end
+  end
+  return others or jobs, others ~= nil
+end
+
+-- Takes up to `most` jobs of a queue or a group, and calls `note` with the new leases, token and payload in turns. Returns
+-- the payloads, or the error of a key that is no list; and whether jobs were moved to groups.
+local function takeFrom(name, most, note)
+  local key, suffix = 'queue:' .. name, ':' .. name
+  local isGroup = groupIn(name) ~= nil
+  local taken, moved = {}, false
   while most > 0 and bytes > 0 do
     local wanted = math.min(most, at_once)
     local jobs = redis.pcall('RPOP', key, wanted)
     if not jobs then break end
-    if jobs.err then return jobs end
-    local popped, fits, leases = #jobs, 0, {}
-    while fits < popped and (count == 0 or #jobs[fits + 1] <= bytes) do
+    if jobs.err then return jobs, moved end
+    local popped, hasMoved = #jobs, false
+    if not isGroup then jobs, hasMoved = sortOut(name, jobs) end
+    moved = moved or hasMoved
+    local fits, leases = 0, {}
+    while fits < #jobs and (count == 0 or #jobs[fits + 1] <= bytes) do
       fits = fits + 1
       count = count + 1
       bytes = bytes - #jobs[fits]
@@ -91,18 +121,131 @@ local function takeFrom(queue, limit, most)
     end
     if fits > 0 then
       call('HSET', KEYS[1], unpack(leases))
-      if limit then noteTaken(queue, limit, now, ARGV[2], leases) end
+      note(leases)
     end
-    if fits < popped then
+    if fits < #jobs then
       -- The youngest first, so that the oldest is at the right end again.
       bytes = 0
-      for k = popped, fits + 1, -1 do call('RPUSH', key, jobs[k]) end
+      for k = #jobs, fits + 1, -1 do call('RPUSH', key, jobs[k]) end
     end
     if popped < wanted then break end
-    most = most - popped
+    most = most - fits
     at_once = math.min(4 * at_once, 100)
   end
-  return taken
+  return taken, moved
+end
+
+-- Takes from the groups of a queue in turn, its jobs without a group being one of them: see port/groups.ts. Adds what each
+-- gave to the result. Returns how many jobs, and an error.
+local function takeTurns(queue, most, noteQueue)
+  local ready, held, due = 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue, 'jobs:groups:due:' .. queue
+  local idle, state = 'jobs:groups:idle:' .. queue, 'jobs:groups:state:' .. queue
+  local known = call('HMGET', state, 'v', 'u')
+  local v, u = tonumber(known[1] or 0), tonumber(known[2] or 0)
+  for _, group in ipairs(call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)) do
+    local tag = call('ZSCORE', held, group)
+    call('ZREM', due, group)
+    call('ZREM', held, group)
+    if tag then call('ZADD', ready, math.max(v, tonumber(tag)), group) end
+  end
+  local hasLimits = call('EXISTS', 'jobs:groups:limits:' .. queue) == 1
+  local total, fromGroups, looked, failure = 0, 0, 0, nil
+  local own = redis.pcall('LLEN', 'queue:' .. queue)
+  own = type(own) == 'number' and own or 0
+  local turns = call('ZCARD', ready) + (own > 0 and 1 or 0)
+
+  local function hold(group, tag, opens)
+    call('ZREM', ready, group)
+    call('ZADD', held, tag, group)
+    if opens >= 0 then call('ZADD', due, now + opens, group) end
+  end
+
+  local function heal()
+    local found = false
+    for _, group in ipairs(call('ZRANDMEMBER', held, 5)) do
+      local limit = groupLimitOf(queue, group, now)
+      if not call('ZSCORE', due, group) and (not limit or groupRoomIn(queue .. '|' .. group, limit, now, true) > 0) then
+        call('ZADD', ready, math.max(v, tonumber(call('ZSCORE', held, group))), group)
+        call('ZREM', held, group)
+        found = true
+      end
+    end
+    return found
+  end
+
+  while total < most and bytes > 0 and looked < most + 100 do
+    looked = looked + 1
+    local head = call('ZRANGE', ready, 0, 0, 'WITHSCORES')
+    local group, tag = head[1], tonumber(head[2])
+    u = math.max(u, v)
+    local quantum = math.min(100, math.max(1, math.floor(most / math.max(1, turns))))
+    if own > 0 and (not group or u <= tag) then
+      v = u
+      local jobs, moved = takeFrom(queue, math.min(most - total, quantum), noteQueue)
+      if jobs.err then
+        own, failure = 0, jobs
+      else
+        own = call('LLEN', 'queue:' .. queue)
+        u = u + #jobs
+        total = total + #jobs
+        if #jobs > 0 then
+          jobs[#jobs + 1] = queue
+          result[#result + 1] = jobs
+        elseif not moved then
+          own = 0
+        end
+      end
+    elseif not group then
+      if total > 0 or call('EXISTS', held) == 0 or not heal() then break end
+      looked = looked + 50
+    else
+      v = math.max(v, tag)
+      local name = queue .. '|' .. group
+      local limit = hasLimits and groupLimitOf(queue, group, now)
+      local room, opens = 1e9, 0
+      local fine = true
+      if limit then fine, room, opens = pcall(groupRoomIn, name, limit, now, true) end
+      if not fine then
+        failure = room
+        hold(group, tag, 1000)
+      elseif room == 0 then
+        hold(group, tag, opens)
+        turns = turns - 1
+      else
+        local weight = limit and limit.weight or 1
+        local jobs = takeFrom(name, math.min(most - total, room, quantum * weight), function(leases)
+          noteQueue(leases)
+          if limit then
+            noteTaken(name, { running = 1, starts = limit.starts, per = limit.per }, now, ARGV[2], leases)
+          end
+        end)
+        if jobs.err then
+          failure = jobs
+          hold(group, tag, 1000)
+        else
+          total, fromGroups = total + #jobs, fromGroups + #jobs
+          tag = v + #jobs / weight
+          if call('EXISTS', 'queue:' .. name) == 1 then
+            call('ZADD', ready, tag, group)
+          else
+            call('ZREM', ready, group)
+            turns = turns - 1
+            call('ZADD', idle, tag, group)
+          end
+          if #jobs > 0 then
+            jobs[#jobs + 1] = name
+            result[#result + 1] = jobs
+          end
+        end
+      end
+    end
+  end
+  if fromGroups > 0 then call('HINCRBY', state, 'size', -fromGroups) end
+  if not endTurns(queue) then
+    call('HSET', state, 'v', string.format('%.17g', v), 'u', string.format('%.17g', u))
+    call('ZREMRANGEBYSCORE', idle, '-inf', string.format('%.17g', v))
+  end
+  return total, failure
 end
 
 -- A queue that cannot be read (its key, or one that its limit is counted from, is of another type) stops no other: what
@@ -115,15 +258,29 @@ for i = 2, #names do
       local fine, room = pcall(roomIn, name, limit, now, true)
       if fine then most = math.min(left, room) else most, failure = 0, room end
     end
-    local jobs = takeFrom(name, limit, most)
-    if jobs.err then
-      failure = jobs
-    elseif #jobs > 0 then
-      left = left - #jobs
-      jobs[#jobs + 1] = name
-      result[#result + 1] = jobs
-      if left == 0 or bytes <= 0 then break end
+    local function note(leases)
+      if limit then noteTaken(name, limit, now, ARGV[2], leases) end
     end
+    local hasGroups = grouped[i]
+    if not hasGroups then
+      local jobs, moved = takeFrom(name, most, note)
+      if jobs.err then
+        failure = jobs
+      else
+        hasGroups = moved
+        left, most = left - #jobs, most - #jobs
+        if #jobs > 0 then
+          jobs[#jobs + 1] = name
+          result[#result + 1] = jobs
+        end
+      end
+    end
+    if hasGroups and most > 0 then
+      local total, problem = takeTurns(name, most, note)
+      left = left - total
+      failure = failure or problem
+    end
+    if left == 0 or bytes <= 0 then break end
   end
 end
 if failure and #result == 2 and #again == 0 then

@@ -55,5 +55,6 @@ local function sweep(mark)
   for key, queue in pairs(outOf) do
     if queue.front > 0 then redis.call('LREM', key, -queue.front, mark) end
     if queue.back > 0 then redis.call('LREM', key, queue.back, mark) end
+    removed(string.sub(key, 7), queue.front + queue.back)
   end
 end

@@ -29,6 +29,14 @@ const LOOK_AT_CLOSED_MS = 500;
 /** After a failure, which the link has reported, waiters are woken so much later: they will meet it themselves. */
 const RETRY_MS = 500;
 
+/** How soon the first job of a queue's first group is seen where this user may not publish. */
+const LOOK_AT_GROUPS_MS = 2_000;
+
+interface State {
+  readonly closed: readonly number[];
+  readonly groups: readonly number[];
+}
+
 /** Waits for work. */
 export class QueueWatch {
   readonly #context: Context;
@@ -50,13 +58,15 @@ export class QueueWatch {
     if (over.aborted) return;
     // What is told while it is looked counts.
     const heard = this.#channel.heard("queues");
-    const closed = await this.#closed(queues, over);
-    if (over.aborted) return;
+    const heardGroups = this.#channel.heard("groups");
+    const { closed, groups } = await this.#closed(queues, over);
+    if (over.aborted || groups.includes(0)) return;
     const woken = new AbortController();
     const either = AbortSignal.any([over, woken.signal]);
     const { watched, others } = this.#choose(queues.filter((_, i) => closed[i] === 0));
     const waits = watched.map((queue) => this.#watched(queue).wait(either));
     if (others.length > 0) waits.push(this.#lookAt(others, either));
+    waits.push(this.#groupReady(queues, groups, heardGroups, either));
     if (closed.some(Boolean)) waits.push(this.#opened(queues, closed, heard, either));
     if (waits.length === 0) waits.push(systemClock.sleep(LOOK_AT_CLOSED_MS, either));
     await Promise.race(waits);
@@ -114,20 +124,43 @@ export class QueueWatch {
       await this.#channel.wait("queues", signal, Math.min(LOOK_AT_CLOSED_MS, ...known), heard);
       if (signal.aborted) return;
       heard = this.#channel.heard("queues");
-      closed = await this.#closed(queues, signal);
+      closed = (await this.#closed(queues, signal)).closed;
       if (signal.aborted || queues.some((_, i) => before[i] !== 0 && closed[i] === 0)) return;
     }
   }
 
-  /** Of each queue: 0 when it is open, -1 when nobody knows for how long it is not, else for how many milliseconds. */
-  async #closed(queues: readonly string[], signal: AbortSignal): Promise<number[]> {
-    if (queues.length === 0) return [];
+  /** Resolves when a group of one of these queues has a job to take. A blocked command cannot watch the groups. */
+  async #groupReady(
+    queues: readonly string[],
+    before: readonly number[],
+    since: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let heard = since;
+    for (let groups = before; !signal.aborted;) {
+      const ms = Math.min(LOOK_AT_GROUPS_MS, ...groups.filter((inMs) => inMs > 0));
+      await this.#channel.wait("groups", signal, ms, heard);
+      if (signal.aborted) return;
+      heard = this.#channel.heard("groups");
+      groups = (await this.#closed(queues, signal)).groups;
+      if (groups.includes(0)) return;
+    }
+  }
+
+  /**
+   * Of each queue: 0 if it is open, -1 if it is closed for an unknown time, else for how many milliseconds. And whether its
+   * groups have work: 0 now, -1 if not, else in how many milliseconds.
+   */
+  async #closed(queues: readonly string[], signal: AbortSignal): Promise<State> {
+    if (queues.length === 0) return { closed: [], groups: [] };
     try {
       const { link, offset } = this.#context;
-      return await link.run(SCRIPTS.blockedQueues, [], [offset(), ALL_QUEUES, ...queues]) as number[];
+      const reply = await link.run(SCRIPTS.blockedQueues, [], [offset(), ALL_QUEUES, ...queues]);
+      const [closed, groups] = reply as [number[], number[]];
+      return { closed, groups };
     } catch {
       await systemClock.sleep(RETRY_MS, signal);
-      return queues.map(() => 0);
+      return { closed: queues.map(() => 0), groups: queues.map(() => -1) };
     }
   }
 }

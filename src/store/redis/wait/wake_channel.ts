@@ -12,7 +12,7 @@ import { WAKE_CHANNEL } from "../keys.ts";
 import type { ReconnectingClient } from "../client/reconnecting_client.ts";
 
 /** What something that is told is about. */
-export type Topic = "due" | "cron" | "queues";
+export type Topic = "due" | "cron" | "queues" | "groups";
 
 const TOPICS: Readonly<Record<string, Topic>> = {
   due: "due",
@@ -20,6 +20,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   room: "queues",
   resume: "queues",
   limit: "queues",
+  groups: "groups",
 };
 
 /** What is told on our channel. */
@@ -29,9 +30,10 @@ export class WakeChannel {
     due: new Set(),
     cron: new Set(),
     queues: new Set(),
+    groups: new Set(),
   };
   #listening = false;
-  readonly #heard: Record<Topic, number> = { due: 0, cron: 0, queues: 0 };
+  readonly #heard: Record<Topic, number> = { due: 0, cron: 0, queues: 0, groups: 0 };
 
   /** @param link the connection for subscriptions */
   constructor(link: ReconnectingClient) {

@@ -1,0 +1,119 @@
+/**
+ * Groups of queues, for people: read a group at a time where there may be many, because no step may hold Redis for long.
+ *
+ * @module
+ */
+import { type GroupInfo, type GroupLimit, type GroupPage, type GroupRequest, splitName } from "../port/groups.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+import type { ReconnectingClient } from "./client/reconnecting_client.ts";
+import type { Context } from "./context.ts";
+import { readOwners, readTokens } from "./entries.ts";
+import { groupsKey, LIMITS, WAKE_CHANNEL } from "./keys.ts";
+import { queueOf } from "./take.ts";
+
+const DEFAULT_LIMIT = 25;
+/** Members that one step of a scan reads. */
+const SCANNED_AT_ONCE = "1000";
+
+/** See `AdminStore.limitGroup`. */
+export async function limitGroup(
+  { link, offset }: Context,
+  queue: string,
+  group: string | undefined,
+  { running, starts, weight, forMs }: GroupLimit,
+): Promise<void> {
+  const parts = [running, starts?.count, starts?.perMs, weight, forMs && Math.max(1, Math.round(forMs))];
+  await link.run(SCRIPTS.limitGroup, [], [offset(), queue, group ?? "", ...parts.map((part) => `${part ?? 0}`)]);
+  await link.call(["PUBLISH", WAKE_CHANNEL, "groups"]).catch(() => {});
+}
+
+/** See `AdminStore.groups`. */
+export async function readGroups(
+  { link, offset }: Context,
+  queue: string,
+  { group, cursor = "", limit = DEFAULT_LIMIT }: GroupRequest = {},
+): Promise<GroupPage> {
+  const running = await countRunning(link, queue);
+  const names = group !== undefined ? [group] : [
+    ...new Set([
+      ...await queuedGroups(link, queue),
+      ...running.keys(),
+      ...(await link.call(["HKEYS", groupsKey("limits", queue)]) as string[]).filter((name) => name !== ""),
+    ]),
+  ].filter((name) => name > cursor).sort();
+  const shown = names.slice(0, limit);
+  const rows = await link.run(SCRIPTS.groupRows, [], [offset(), queue, "", ...shown]) as Row[];
+  const [[ungrouped, weight, , , ...parts], ...infos] = rows as [Row, ...Row[]];
+  const each = limitIn(parts);
+  return {
+    groups: shown.map((name, i) => infoOf(name, infos[i]!, running.get(name) ?? 0)),
+    ...(names.length > limit && { next: shown.at(-1)! }),
+    ...((each || weight !== 1) && { each: { ...each, ...(weight !== 1 && { weight }) } }),
+    ungrouped,
+  };
+}
+
+/** The groups of a queue that have jobs, in no order. */
+export async function queuedGroups(link: ReconnectingClient, queue: string): Promise<string[]> {
+  const names = new Set<string>();
+  // A group may change between ready and held meanwhile: it is seen in one of them at least.
+  for (const state of ["ready", "held", "ready"] as const) {
+    for (let cursor = "0", isFirst = true; isFirst || cursor !== "0"; isFirst = false) {
+      const scan = ["ZSCAN", groupsKey(state, queue), cursor, "COUNT", SCANNED_AT_ONCE];
+      const [next, members] = await link.call(scan) as [string, string[]];
+      for (let i = 0; i < members.length; i += 2) names.add(members[i]!);
+      cursor = next;
+    }
+  }
+  return [...names];
+}
+
+/** The queues of these that have jobs in groups, or limits for groups. */
+export async function groupedQueues(link: ReconnectingClient, queues: readonly string[]): Promise<string[]> {
+  if (queues.length === 0) return [];
+  const texts = await link.call(["HMGET", LIMITS, ...queues]) as (string | null)[];
+  return queues.filter((_, i) => texts[i]?.endsWith(" g"));
+}
+
+async function countRunning(link: ReconnectingClient, queue: string): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  const all = await Promise.all((await readOwners(link)).map((owner) => readTokens(link, owner)));
+  for (const token of all.flat()) {
+    const { queue: of, group } = splitName(queueOf(token));
+    if (of === queue && group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** As the script replies. */
+type Row = [
+  size: number,
+  weight: number,
+  endsInMs: number,
+  isOwn: 0 | 1,
+  running: number,
+  starts: number,
+  perMs: number,
+  opensInMs: number,
+  taken: number,
+  started: number,
+];
+
+function limitIn([running, starts, perMs]: readonly number[]): GroupLimit | undefined {
+  if (!running && !starts) return undefined;
+  return { ...(running && { running }), ...(starts && { starts: { count: starts, perMs: perMs! } }) };
+}
+
+function infoOf(name: string, [size, weight, endsInMs, isOwn, ...parts]: Row, running: number): GroupInfo {
+  const limit = limitIn(parts);
+  const [, , , opensInMs, taken, started] = parts;
+  return {
+    name,
+    size,
+    running,
+    weight,
+    ...(limit && { limit: { ...limit, taken, started, freeInMs: opensInMs < 0 ? undefined : opensInMs } }),
+    isOwn: isOwn === 1,
+    ...(endsInMs > 0 && { endsInMs }),
+  };
+}

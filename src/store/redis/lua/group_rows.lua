@@ -1,0 +1,25 @@
+#!lua flags=no-writes
+-- Reads groups of a queue.
+--
+-- ARGV     offset of the clock in ms, queue, groups ("" for the limit of each)
+-- Result   per group: size, weight, ms until its own limit ends (0: it doesn't), 1 if the limit is its own or else 0, most that
+--          run, most that start, in how many ms (0 for none), ms until a job may be taken (-1: when one ends), running, started
+-- O(N) for N jobs that count against their limits
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local queue = ARGV[2]
+local rows = {}
+for i = 3, #ARGV do
+  local name = queue .. '|' .. ARGV[i]
+  local limit = groupLimitOf(queue, ARGV[i], now)
+    or { running = 0, starts = 0, per = 0, weight = 1, till = 0, isOwn = false }
+  local _, opens, running, started = groupRoomIn(name, limit, now)
+  local size = redis.pcall('LLEN', name == queue .. '|' and 'queue:' .. queue or 'queue:' .. name)
+  rows[i - 2] = {
+    type(size) == 'number' and size or 0, limit.weight, limit.till > 0 and limit.till - now or 0, limit.isOwn and 1 or 0,
+    limit.running, limit.starts, limit.per, opens, running, started,
+  }
+end
+return rows

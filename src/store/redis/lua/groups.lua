@@ -1,0 +1,90 @@
+-- Included: groups of queues, see port/groups.ts. A group is kept as a queue of its own, queue:QUEUE|GROUP, with the keys
+--   jobs:groups:ready:QUEUE   group → tag, the virtual time of its next turn, for those with jobs (sorted set)
+--   jobs:groups:held:QUEUE    the same for those at their limit
+--   jobs:groups:due:QUEUE     held group → ms at which time alone makes it ready (sorted set)
+--   jobs:groups:idle:QUEUE    group without jobs → its tag, while that is ahead of the queue's virtual time (sorted set)
+--   jobs:groups:state:QUEUE   v: the queue's virtual time, u: the tag of its jobs without a group, size: jobs in groups (hash)
+--   jobs:groups:limits:QUEUE  group ("" for each) → "RUNNING STARTS PER_MS WEIGHT UNTIL_MS", 0 for none (hash)
+-- A queue with jobs in groups, or limits for them, has a "g" at the end of its text in jobs:limits: take.lua reads that
+-- anyway, so a queue without groups costs it nothing.
+
+-- Queue and group of a name; nil for a queue.
+local function groupIn(name) return string.match(name, '^([^|]*)|(.+)$') end
+
+local function markGrouped(queue)
+  local text = redis.call('HGET', 'jobs:limits', queue) or '0 0 0'
+  if string.sub(text, -1) ~= 'g' then redis.call('HSET', 'jobs:limits', queue, text .. ' g') end
+end
+
+-- Forgets what is known of turns once no group of the queue has jobs: the next ones begin anew, as equals.
+local function endTurns(queue)
+  local call = redis.call
+  if call('EXISTS', 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue) > 0 then return false end
+  call('DEL', 'jobs:groups:state:' .. queue, 'jobs:groups:idle:' .. queue, 'jobs:groups:due:' .. queue)
+  if call('EXISTS', 'jobs:groups:limits:' .. queue) == 1 then return true end
+  local text = string.match(call('HGET', 'jobs:limits', queue) or '', '^(.*) g$')
+  if text == '0 0 0' then
+    call('HDEL', 'jobs:limits', queue)
+  elseif text then
+    call('HSET', 'jobs:limits', queue, text)
+  end
+  return true
+end
+
+local function makeReady(queue, group, tag)
+  local ready = 'jobs:groups:ready:' .. queue
+  -- Workers that wait see nothing to take: none was ready. It fails where the user may not publish.
+  if redis.call('EXISTS', ready) == 0 then redis.pcall('PUBLISH', 'jobs:wake', 'groups') end
+  redis.call('ZADD', ready, tag, group)
+end
+
+local function virtualTime(queue) return tonumber(redis.call('HGET', 'jobs:groups:state:' .. queue, 'v') or 0) end
+
+-- Call it after jobs were put into queue:NAME, whether it is a queue or a group.
+local function pushed(name, count)
+  local call = redis.call
+  local queue, group
+  if string.find(name, '|', 1, true) then queue, group = groupIn(name) end
+  call('SADD', 'queues', queue or name)
+  if not queue or count == 0 then return end
+  if call('HINCRBY', 'jobs:groups:state:' .. queue, 'size', count) == count then markGrouped(queue) end
+  if call('ZSCORE', 'jobs:groups:ready:' .. queue, group) or call('ZSCORE', 'jobs:groups:held:' .. queue, group) then return end
+  local idle = 'jobs:groups:idle:' .. queue
+  local tag = tonumber(call('ZSCORE', idle, group) or 0)
+  call('ZREM', idle, group)
+  makeReady(queue, group, math.max(virtualTime(queue), tag))
+end
+
+-- Call it after jobs were removed from queue:NAME without being taken.
+local function removed(name, count)
+  local call = redis.call
+  local queue, group = groupIn(name)
+  if not queue or count == 0 then return end
+  call('HINCRBY', 'jobs:groups:state:' .. queue, 'size', -count)
+  if call('EXISTS', 'queue:' .. name) == 1 then return end
+  for _, kind in ipairs({ 'ready:', 'held:', 'due:' }) do call('ZREM', 'jobs:groups:' .. kind .. queue, group) end
+  endTurns(queue)
+end
+
+-- Makes a group ready that is held until one of its leases ends.
+local function wakeGroup(name)
+  local call = redis.call
+  local queue, group = groupIn(name)
+  if not queue then return end
+  local tag = call('ZSCORE', 'jobs:groups:held:' .. queue, group)
+  if not tag or call('ZSCORE', 'jobs:groups:due:' .. queue, group) then return end
+  call('ZREM', 'jobs:groups:held:' .. queue, group)
+  makeReady(queue, group, math.max(virtualTime(queue), tonumber(tag)))
+end
+
+-- A lease has left its owner without ending its job: the job goes to the front of its queue or group. The youngest of
+-- several comes first, so that the oldest ends at the very front: the right end.
+local function giveBack(token, payload)
+  local name = string.match(token, ':(.*)$')
+  redis.call('RPUSH', 'queue:' .. name, payload)
+  pushed(name, 1)
+  if groupIn(name) then
+    redis.call('HDEL', 'jobs:running:' .. name, token)
+    wakeGroup(name)
+  end
+end

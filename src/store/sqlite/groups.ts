@@ -1,0 +1,208 @@
+/**
+ * Groups of queues: whose turn it is, and their limits. The schema moves them between ready and held where jobs come in or
+ * leases end (`schema/13.sql`).
+ *
+ * @module
+ */
+import { type GroupInfo, type GroupLimit, type GroupPage, type GroupRequest, nameOf } from "../port/groups.ts";
+import type { LimitInfo } from "../port/limits.ts";
+import type { Context } from "./context.ts";
+import { limitIn, type Limits } from "./limits.ts";
+
+const DEFAULT_LIMIT = 25;
+/** Idle groups that one take forgets at most: more than it can leave behind. */
+const MAX_FORGOTTEN = 200;
+/** Held groups that a take looks at if it found no other job. Needed only if a change of the clock left one behind. */
+const HEALED = 5;
+
+/** A group that is ready. */
+export interface ReadyGroup {
+  readonly id: number;
+  /** `QUEUE|GROUP`. */
+  readonly name: string;
+  readonly tag: number;
+  readonly size: number;
+}
+
+/** The limit that applies to a group. */
+export interface AppliedLimit extends GroupLimit {
+  readonly weight: number;
+  readonly isOwn: boolean;
+  /** When it ends by itself, by the store's clock. */
+  readonly until?: number;
+}
+
+interface LimitRow {
+  readonly name: string;
+  readonly most_running: number | null;
+  readonly most_starts: number | null;
+  readonly starts_per: number | null;
+  readonly weight: number | null;
+  readonly until: number | null;
+}
+
+/** The limit of a group of a queue; inside a transaction or not. */
+export function limitOf({ sql, now }: Context, queue: number, group: string): AppliedLimit {
+  const rows = sql(
+    "SELECT * FROM group_limit WHERE queue = ? AND name IN (?, '') AND (until IS NULL OR until > ?) ORDER BY name DESC",
+  ).all(queue, group, now()) as unknown as LimitRow[];
+  const [first] = rows;
+  if (first === undefined) return { weight: 1, isOwn: false };
+  const weight = rows.find((row) => row.weight !== null)?.weight ?? 1;
+  return { ...partsOf(first), weight, isOwn: first.name !== "", ...(first.until !== null && { until: first.until }) };
+}
+
+function partsOf(row: LimitRow): GroupLimit {
+  const { queue: _, ...limit } = { queue: 0, ...limitIn({ ...row, id: 0 }) };
+  return limit;
+}
+
+/** The group whose turn it is; undefined if none is ready. Inside a transaction or not. */
+export function nextGroup({ sql }: Context, queue: number): ReadyGroup | undefined {
+  return sql(
+    "SELECT id, name, tag, size FROM queue WHERE parent = ? AND state = 1 ORDER BY tag, id LIMIT 1",
+  ).get(queue) as unknown as ReadyGroup | undefined;
+}
+
+/** The number of ready groups, counted up to `most`. */
+export function countReady({ sql }: Context, queue: number, most: number): number {
+  return Number(
+    sql("SELECT count(*) AS n FROM (SELECT 1 FROM queue WHERE parent = ? AND state = 1 LIMIT ?)").get(queue, most)!.n,
+  );
+}
+
+/** Makes held groups ready whose time has come; inside a transaction. */
+export function wakeDue({ sql, now }: Context, queue: number): void {
+  sql(
+    `UPDATE queue SET state = 1, due_at = NULL, tag = max(tag, (SELECT vtime FROM queue WHERE id = ?1))
+     WHERE parent = ?1 AND due_at <= ?2`,
+  ).run(queue, now());
+}
+
+/** Holds a group that is at its limit; inside a transaction. @param opensInMs undefined: until one of its leases ends */
+export function hold({ sql, now }: Context, group: number, opensInMs: number | undefined): void {
+  sql("UPDATE queue SET state = 2, due_at = ? WHERE id = ?")
+    .run(opensInMs === undefined ? null : Math.ceil(now() + opensInMs), group);
+}
+
+/** Looks at a few held groups, the longest held first; true if one has room now. Inside a transaction. */
+export function heal(context: Context, limits: Limits, queue: number): boolean {
+  const { sql } = context;
+  const held = sql(
+    "SELECT id, name FROM queue WHERE parent = ? AND state = 2 AND due_at IS NULL ORDER BY tag LIMIT ?",
+  ).all(queue, HEALED) as unknown as ReadyGroup[];
+  const open = held.filter(({ id, name }) => limits.room({ queue: id, ...limitOf(context, queue, groupIn(name)) }) > 0);
+  for (const { id } of open) sql("UPDATE queue SET state = 1 WHERE id = ?").run(id);
+  return open.length > 0;
+}
+
+/** Milliseconds until a group may be taken from: 0 now; undefined if no time alone brings it. */
+export function readyIn(context: Context, queue: number): number | undefined {
+  const { sql, now } = context;
+  if (countReady(context, queue, 1) > 0) return 0;
+  const due = sql("SELECT min(due_at) AS at FROM queue WHERE parent = ? AND due_at IS NOT NULL").get(queue)!.at;
+  return due === null ? undefined : Math.max(0, Number(due) - now());
+}
+
+/**
+ * Stores how far the turns of a queue have come, and forgets idle groups that have nothing to remember: their tag is not
+ * ahead of the queue's virtual time, no lease and no counted start names them. Inside a transaction.
+ */
+export function advance(
+  context: Context,
+  queue: number,
+  { vtime, tag, forget }: { readonly vtime: number; readonly tag: number; readonly forget: number },
+): void {
+  const { sql } = context;
+  sql(
+    `UPDATE queue SET tag = ?2, vtime = CASE grouped WHEN 0 THEN
+       max(?1, coalesce((SELECT max(tag) FROM queue WHERE parent = ?3), 0)) ELSE ?1 END WHERE id = ?3`,
+  ).run(vtime, tag, queue);
+  const idle = sql(
+    `SELECT id, name FROM queue WHERE parent = ?1 AND state = 0 AND tag <= (SELECT vtime FROM queue WHERE id = ?1)
+       AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id AND lease.grouped = 1) LIMIT ?2`,
+  ).all(queue, Math.min(MAX_FORGOTTEN, forget)) as unknown as ReadyGroup[];
+  for (const { id, name } of idle) {
+    const { starts } = limitOf(context, queue, groupIn(name));
+    sql("DELETE FROM start WHERE queue = ? AND at <= ?").run(id, starts ? context.now() - starts.perMs : context.now());
+    sql("DELETE FROM queue WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM start WHERE queue = ?1)").run(id);
+  }
+}
+
+/** See `AdminStore.limitGroup`; inside a transaction. */
+export function setLimit(context: Context, queue: number, group: string | undefined, limit: GroupLimit): void {
+  const { sql, now } = context;
+  const { running, starts, weight, forMs } = limit;
+  const name = group ?? "";
+  if (running === undefined && starts === undefined && weight === undefined) {
+    sql("DELETE FROM group_limit WHERE queue = ? AND name = ?").run(queue, name);
+  } else {
+    sql("INSERT OR REPLACE INTO group_limit VALUES (?, ?, ?, ?, ?, ?, ?)").run(
+      ...[queue, name, running ?? null, starts?.count ?? null, starts?.perMs ?? null, weight ?? null],
+      forMs === undefined ? null : Math.round(now() + forMs),
+    );
+  }
+  // Those that are full by the new limit are held again at their next turn.
+  sql(
+    `UPDATE queue SET state = 1, due_at = NULL, tag = max(tag, (SELECT vtime FROM queue WHERE id = ?1))
+     WHERE parent = ?1 AND state = 2 AND (?2 = '' OR name = ?3)`,
+  ).run(queue, name, nameOf(nameOfQueue(context, queue), name));
+}
+
+/** See `AdminStore.groups`. */
+export function readGroups(context: Context, limits: Limits, queue: string, request: GroupRequest): GroupPage {
+  const { sql } = context;
+  const row = sql("SELECT id, size FROM queue WHERE name = ?").get(queue);
+  if (row === undefined) return { groups: [], ungrouped: 0 };
+  const id = Number(row.id);
+  const { group, cursor, limit = DEFAULT_LIMIT } = request;
+  const names = group !== undefined ? [group] : sql(
+    `SELECT name FROM (
+       SELECT substr(name, ?2) AS name FROM queue WHERE parent = ?1 AND (size > 0 OR id IN (SELECT queue FROM lease WHERE grouped = 1))
+       UNION SELECT name FROM group_limit WHERE queue = ?1 AND name <> '')
+     WHERE name > ?3 ORDER BY name LIMIT ?4`,
+  ).all(id, queue.length + 2, cursor ?? "", limit + 1).map(({ name }) => String(name));
+  const each = limitOf(context, id, "");
+  const { isOwn: _, weight, ...parts } = each;
+  const shown = names.slice(0, limit);
+  return {
+    groups: shown.map((name) => infoOf(context, limits, { id, name: queue }, name)),
+    ...(names.length > limit && { next: shown.at(-1)! }),
+    ...((parts.running !== undefined || parts.starts !== undefined || weight !== 1) &&
+      { each: { ...parts, ...(weight !== 1 && { weight }) } }),
+    ungrouped: Number(row.size),
+  };
+}
+
+function infoOf(
+  context: Context,
+  limits: Limits,
+  queue: { readonly id: number; readonly name: string },
+  name: string,
+): GroupInfo {
+  const { sql, now } = context;
+  const row = sql("SELECT id, size FROM queue WHERE name = ?").get(nameOf(queue.name, name));
+  const { weight, isOwn, until, ...limit } = limitOf(context, queue.id, name);
+  const id = Number(row?.id ?? -1);
+  const running = Number(sql("SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1").get(id)!.n);
+  const isLimited = limit.running !== undefined || limit.starts !== undefined;
+  const info: LimitInfo | undefined = isLimited ? limits.info({ queue: id, ...limit }) : undefined;
+  return {
+    name,
+    size: Number(row?.size ?? 0),
+    running,
+    weight,
+    ...(info && { limit: info }),
+    isOwn,
+    ...(until !== undefined && { endsInMs: until - now() }),
+  };
+}
+
+/** The group in `QUEUE|GROUP`. */
+function groupIn(name: string): string {
+  return name.slice(name.indexOf("|") + 1);
+}
+
+function nameOfQueue({ sql }: Context, id: number): string {
+  return String(sql("SELECT name FROM queue WHERE id = ?").get(id)!.name);
+}

@@ -1,0 +1,308 @@
+/**
+ * Groups of a queue: turns, shares, limits of each group and of one.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
+import type { Cases } from "./harness.ts";
+import { HOUR_MS, job, jobs, lapse, numbers, numbersIn, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
+
+/** The n-th job, in a group. */
+function grouped(n: number, group: string, change: Partial<NewJob> = {}): NewJob {
+  const one = job(n, change);
+  return { ...one, group, payload: one.payload.replace(/}$/, `,"group":${JSON.stringify(group)}}`) };
+}
+
+/** The jobs `from` … `to`, in a group. */
+function groupOf(group: string, from: number, to: number): NewJob[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => grouped(from + i, group));
+}
+
+/** How many of the leases are of each group. */
+function shares(leases: readonly Lease[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { group = "-" } of leases) counts[group] = (counts[group] ?? 0) + 1;
+  return counts;
+}
+
+/** The numbers of jobs in their order. */
+function sorted(leases: readonly Lease[]): number[] {
+  return (numbers(leases) as number[]).toSorted((a, b) => a - b);
+}
+
+export const groups: Cases = {
+  "groups of a queue are taken from in turn, oldest job first, whatever the number of jobs of one": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue([...groupOf("big", 1, 1_000), ...groupOf("small", 1_001, 1_003)]);
+    const first = await takeUpTo(t.store, owner, 4);
+    assertEquals(shares(first), { big: 2, small: 2 });
+    assertEquals(first.map(({ queue }) => queue), Array(4).fill("default"));
+    assertEquals(sorted(first), [1, 2, 1_001, 1_002]);
+    assertEquals(shares(await takeUpTo(t.store, owner, 4)), { big: 3, small: 1 });
+    assertEquals((await t.store.admin.stats()).queues.map(({ name, size }) => [name, size]), [["default", 995]]);
+  },
+
+  "jobs without a group are one group among the others": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue([...groupOf("a", 1, 10), ...groupOf("b", 11, 20), ...jobs(21, 30)]);
+    for (let i = 0; i < 3; i++) assertEquals(shares(await takeUpTo(t.store, owner, 6)), { a: 2, b: 2, "-": 2 });
+  },
+
+  "weights share a queue within five per cent": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", "paying", { weight: 3 });
+    await t.store.jobs.enqueue([...groupOf("free", 1, 400), ...groupOf("paying", 401, 800)]);
+    const taken: Lease[] = [];
+    for (let i = 0; i < 40; i++) taken.push(...await takeUpTo(t.store, owner, 10));
+    const { free, paying } = shares(taken);
+    assert(Math.abs(paying! / free! - 3) < 0.15, `${paying}:${free}`);
+  },
+
+  "a group that was idle has saved up no turns": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue([grouped(1, "late"), ...groupOf("busy", 2, 300)]);
+    for (let i = 0; i < 15; i++) await takeUpTo(t.store, owner, 10);
+    await t.store.jobs.enqueue(groupOf("late", 301, 400));
+    const taken: Lease[] = [];
+    for (let i = 0; i < 12; i++) taken.push(...await takeUpTo(t.store, owner, 10));
+    const { busy, late } = shares(taken);
+    assert(Math.abs(busy! - late!) <= 20, `${busy}:${late}`);
+  },
+
+  "of each group no more run than its limit, all workers together; a full one doesn't hold up the others": async (
+    open,
+  ) => {
+    await using t = await open();
+    const other = await t.another();
+    const [one, two] = [await register(t.store, "one:1:a"), await register(other, "two:2:b")];
+    await t.store.admin.limitGroup("default", undefined, { running: 2 });
+    await t.store.jobs.enqueue([...groupOf("a", 1, 500), ...groupOf("b", 501, 503), grouped(504, "c")]);
+    const first = await takeUpTo(t.store, one, 4);
+    const second = await takeUpTo(other, two, 100);
+    assertEquals(shares([...first, ...second]), { a: 2, b: 2, c: 1 });
+    assertEquals(await takeUpTo(t.store, one), []);
+    const a = first.find(({ group }) => group === "a")!;
+    await t.store.jobs.settle(one, [{ kind: "ack", token: a.token }]);
+    assertEquals(shares(await takeUpTo(other, two)), { a: 1 });
+  },
+
+  "however a job ends, another of its group may run": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.jobs.enqueue(groupOf("a", 1, 7));
+    const payload = grouped(0, "a").payload;
+    const delayMs = HOUR_MS;
+    for (
+      const [i, end] of ([
+        { kind: "ack" },
+        { kind: "discard" },
+        { kind: "retry", delayMs, payload },
+        { kind: "snooze", delayMs, payload },
+        { kind: "bury", payload },
+        { kind: "release" },
+      ] as const).entries()
+    ) {
+      const [lease, ...more] = await takeUpTo(t.store, owner);
+      assertEquals([numbers([lease!]), more], [[i + 1], []], end.kind);
+      await t.store.jobs.settle(owner, [{ ...end, token: lease!.token }]);
+    }
+    assertEquals(numbers(await takeUpTo(t.store, owner)), [6], "a released job is at the front of its group");
+  },
+
+  "leases of an offline worker count until they are rescued, and return to the front of their groups": async (open) => {
+    await using t = await open();
+    const dead = await register(t.store, "dead:1:a");
+    await t.store.admin.limitGroup("default", undefined, { running: 2 });
+    await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 6)]);
+    assertEquals(shares(await takeUpTo(t.store, dead)), { a: 2, b: 1 });
+    await lapse(t);
+    const owner = await register(t.store, "live:2:b");
+    assertEquals(await takeUpTo(t.store, owner), []);
+    assertEquals((await rescueFor(t.store)).rescued, 3);
+    assertEquals(sorted(await takeUpTo(t.store, owner)), [1, 2, 6]);
+    await t.store.workers.deregister(owner);
+    const next = await register(t.store, "next:3:c");
+    assertEquals(sorted(await takeUpTo(t.store, next)), [1, 2, 6]);
+  },
+
+  "no more of a group start in a time than its limit": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", undefined, { starts: { count: 3, perMs: HOUR_MS } });
+    await t.store.jobs.enqueue([...groupOf("a", 1, 10), ...groupOf("b", 11, 12)]);
+    assertEquals(shares(await takeUpTo(t.store, owner)), { a: 3, b: 2 });
+    assertEquals(await takeUpTo(t.store, owner), []);
+    t.advance(HOUR_MS / 2);
+    await register(t.store);
+    assertEquals(await takeUpTo(t.store, owner), []);
+    t.advance(HOUR_MS / 2 + 60_000);
+    await register(t.store);
+    assertEquals(shares(await takeUpTo(t.store, owner)), { a: 3 });
+  },
+
+  "starts are remembered while a group has no jobs": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", undefined, { starts: { count: 1, perMs: HOUR_MS } });
+    await t.store.jobs.enqueue([grouped(1, "a")]);
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    await t.store.jobs.enqueue(groupOf("b", 2, 2));
+    await takeUpTo(t.store, owner);
+    await t.store.jobs.enqueue([grouped(3, "a")]);
+    assertEquals(await takeUpTo(t.store, owner), []);
+  },
+
+  "a limit of one group replaces that of each, until its time is over": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.admin.limitGroup("default", "a", { running: 3, forMs: HOUR_MS });
+    await t.store.jobs.enqueue([...groupOf("a", 1, 10), ...groupOf("b", 11, 20)]);
+    const leases = await takeUpTo(t.store, owner);
+    assertEquals(shares(leases), { a: 3, b: 1 });
+    t.advance(HOUR_MS + 60_000);
+    await register(t.store);
+    const [first, second, third] = leases.filter(({ group }) => group === "a");
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: first!.token }, { kind: "ack", token: second!.token }]);
+    assertEquals(await takeUpTo(t.store, owner), [], "one of it still runs, which is as many as it may");
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: third!.token }]);
+    assertEquals(shares(await takeUpTo(t.store, owner)), { a: 1 });
+  },
+
+  "changing or removing a limit strands nothing, and counts what runs already": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue(groupOf("a", 1, 10));
+    assertEquals((await takeUpTo(t.store, owner, 3)).length, 3);
+    await t.store.admin.limitGroup("default", "a", { running: 3 });
+    assertEquals(await takeUpTo(t.store, owner), []);
+    await t.store.admin.limitGroup("default", "a", { running: 4 });
+    assertEquals((await takeUpTo(t.store, owner)).length, 1);
+    await t.store.admin.limitGroup("default", "a", {});
+    assertEquals((await takeUpTo(t.store, owner)).length, 6);
+  },
+
+  "a queue's own limit holds for all its groups together": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limit("default", { running: 3 });
+    await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 10)]);
+    const leases = await takeUpTo(t.store, owner);
+    assertEquals(leases.length, 3);
+    assertEquals(await takeUpTo(t.store, owner), []);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: leases[0]!.token }]);
+    assertEquals((await takeUpTo(t.store, owner)).length, 1);
+  },
+
+  "a paused queue gives none of its groups' jobs": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue(groupOf("a", 1, 2));
+    await t.store.admin.pause("default");
+    assertEquals(await takeUpTo(t.store, owner), []);
+    await t.store.admin.pause("default", 0);
+    assertEquals((await takeUpTo(t.store, owner)).length, 2);
+  },
+
+  "a due retry and a requeued job go to the end of their group": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue(groupOf("a", 1, 3));
+    const [lease] = await takeUpTo(t.store, owner, 1);
+    await t.store.jobs.settle(owner, [{ ...lease!, kind: "retry", delayMs: 1_000 }]);
+    t.advance(60_000);
+    await t.store.jobs.promote(10);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default", group: "a" }), [2, 3, 1]);
+    const [two] = (await t.store.admin.page({ in: "queue", queue: "default", group: "a" })).entries;
+    assertEquals(await t.store.admin.edit([two!.ref], "requeue"), 1);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default", group: "a" }), [3, 1, 2]);
+    assertEquals(numbers(await takeUpTo(t.store, owner)), [3, 1, 2]);
+  },
+
+  "jobs of a group are found, counted ahead, deleted, killed": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue([...groupOf("a|b", 1, 4), job(5)]);
+    const place = { in: "queue", queue: "default", group: "a|b" } as const;
+    const [found] = await t.store.admin.find([job(3).jid]);
+    assertEquals(found!.place, place);
+    assertEquals(await t.store.admin.position(found!.ref, 10), 2);
+    assertEquals((await t.store.admin.get(found!.ref))!.place, place);
+    assertEquals((await t.store.admin.search("hardjob", 10)).length, 5);
+    assertEquals(await t.store.admin.edit([found!.ref], "delete"), 1);
+    assertEquals(await t.store.admin.editSome(place, "kill", 10), 3);
+    const { queues, dead } = await t.store.admin.stats();
+    assertEquals([queues.map(({ size }) => size), dead], [[1], 3]);
+    const owner = await register(t.store);
+    assertEquals(numbers(await takeUpTo(t.store, owner)), [5]);
+  },
+
+  "groups are listed with their jobs, running jobs and limits": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", undefined, { running: 2 });
+    await t.store.admin.limitGroup("default", "vip", { running: 10, weight: 3, forMs: HOUR_MS });
+    await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 6), job(7)]);
+    await takeUpTo(t.store, owner);
+    await t.store.jobs.enqueue([job(8)]);
+    const { groups, each, ungrouped } = await t.store.admin.groups("default");
+    assertEquals([each, ungrouped], [{ running: 2 }, 1]);
+    assertEquals(
+      groups.map((
+        { name, size, running, weight, isOwn, limit },
+      ) => [name, size, running, weight, isOwn, limit?.freeInMs]),
+      [["a", 3, 2, 1, false, undefined], ["b", 0, 1, 1, false, 0], ["vip", 0, 0, 3, true, 0]],
+    );
+    assert(groups[2]!.endsInMs! > HOUR_MS / 2);
+    const first = await t.store.admin.groups("default", { limit: 2 });
+    assertEquals([first.groups.length, first.next], [2, "b"]);
+    const rest = await t.store.admin.groups("default", { cursor: first.next! });
+    assertEquals([rest.groups.map(({ name }) => name), rest.next], [["vip"], undefined]);
+    assertEquals((await t.store.admin.groups("default", { group: "none" })).groups[0]!.size, 0);
+  },
+
+  "a wait for work ends when a group gets a job, and when a full one has room again": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    const forWork = (signal: AbortSignal) => t.store.jobs.waitForWork(["default"], signal);
+    await woken(forWork, () => other.jobs.enqueue(groupOf("a", 1, 2)));
+    const [lease] = await takeUpTo(t.store, owner);
+    await woken(forWork, () => other.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]));
+    assertEquals((await takeUpTo(t.store, owner)).length, 1);
+  },
+
+  "a worker that waits has queued jobs while groups have, at their limit or not": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.jobs.enqueue(groupOf("a", 1, 2));
+    await takeUpTo(t.store, owner);
+    assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), true);
+    assertEquals(await t.store.admin.forgetQueue("default"), false);
+  },
+
+  "many groups, each with few jobs, are drained whole, and then nothing is left of them": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const names = Array.from({ length: 300 }, (_, i) => `g${i}`);
+    await t.store.jobs.enqueue(names.flatMap((name, i) => groupOf(name, 3 * i + 1, 3 * i + 3)));
+    const taken: number[] = [];
+    for (;;) {
+      const leases = await takeUpTo(t.store, owner, 50);
+      if (leases.length === 0) break;
+      taken.push(...sorted(leases));
+      await t.store.jobs.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+    }
+    assertEquals(taken.toSorted((a, b) => a - b), Array.from({ length: 900 }, (_, i) => i + 1));
+    assertEquals((await t.store.admin.groups("default")).groups, []);
+    assertEquals(await t.store.admin.forgetQueue("default"), true);
+  },
+};
