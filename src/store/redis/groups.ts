@@ -58,8 +58,9 @@ export async function queuedGroups(link: ReconnectingClient, queue: string): Pro
   const names = new Set<string>();
   // A group may change between ready and held meanwhile: it is seen in one of them at least.
   for (const state of ["ready", "held", "ready"] as const) {
-    for (let cursor = "0", isFirst = true; isFirst || cursor !== "0"; isFirst = false) {
-      const scan = ["ZSCAN", groupsKey(state, queue), cursor, "COUNT", SCANNED_AT_ONCE];
+    let cursor: string | undefined;
+    while (cursor !== "0") {
+      const scan = ["ZSCAN", groupsKey(state, queue), cursor ?? "0", "COUNT", SCANNED_AT_ONCE];
       const [next, members] = await link.call(scan) as [string, string[]];
       for (let i = 0; i < members.length; i += 2) names.add(members[i]!);
       cursor = next;
