@@ -94,7 +94,7 @@ Deno.test("a process that was frozen past its heartbeat cannot settle what it no
   await other.logged("Rescued the jobs of dead processes");
   await bench.until(async () => (await bench.readNotes()).length >= 2, "it runs a second time");
   frozen.kill("SIGCONT");
-  await frozen.logged("Leases lost: this process was taken for dead, and these jobs run again elsewhere");
+  await frozen.logged("Leases lost: this worker was offline, and these jobs run again elsewhere");
   await bench.go();
   await other.logged("Done", { jid });
   for (const server of [frozen, other]) {

@@ -1,4 +1,4 @@
-/** A process that was taken for dead and lives on lets go of the jobs it has lost. */
+/** A worker that was offline and is alive drops the jobs that it has lost. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { type Holder, LostLeases } from "../../src/server/liveness/lost_leases.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
@@ -7,12 +7,12 @@ import { Bench } from "../support/bench.ts";
 import { KeptLog } from "../support/log.ts";
 import { startRedis } from "../support/redis.ts";
 
-const LOST = "Leases lost: this process was taken for dead, and these jobs run again elsewhere";
+const LOST = "Leases lost: this worker was offline, and these jobs run again elsewhere";
 
-/** Only the one that is frozen counts as dead, however busy the machine is. */
+/** Only the frozen worker is offline, however busy the machine is. */
 const PATIENT = { JOBS_HEARTBEAT_TIMEOUT: "3s" };
 
-/** A process is frozen past its heartbeat while it performs a job; another performs it; the first wakes up. */
+/** Freezes a worker past its heartbeat timeout while it performs a job, has another perform it, and wakes up the first. */
 async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<void> {
   await using frozen = await bench.server(["-c", "2", ...args], PATIENT);
   const jid = await bench.push("Listen", [bench.notes], { result_ttl: 60 });
@@ -20,9 +20,9 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   await bench.freeze(frozen);
   await using other = await bench.server(["-c", "2"], PATIENT);
   await other.logged("Rescued the jobs of dead processes");
-  await bench.until(async () => (await bench.readNotes()).length === 2, "it runs a second time");
+  await bench.until(async () => (await bench.readNotes()).length === 2, "it runs again");
   frozen.kill("SIGCONT");
-  // The other one still performs it: it is not by its outcome that the first finds out.
+  // The other worker is still performing it: the first doesn't learn of it by its outcome.
   await bench.noted(`LeaseLost ${jid}`);
   await frozen.logged(LOST, { count: 1, jids: jid });
   await frozen.logged("Finished after losing its lease: result ignored, it runs again elsewhere", { jid });
@@ -36,16 +36,16 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   const { records } = await bench.store.results.page();
   assertEquals(records.length, 1, "one record");
 
-  // It goes on with what it takes from now on.
+  // It performs the jobs that it takes from now on.
   other.kill("SIGTERM");
   await other.status();
   const next = await bench.push("Note", [bench.notes]);
   await frozen.logged("Done", { jid: next });
-  assertEquals(frozen.lines.filter(({ msg }) => msg === LOST).length, 1, "said once");
+  assertEquals(frozen.lines.filter(({ msg }) => msg === LOST).length, 1, "logged once");
   assertEquals(frozen.lines.filter(({ msg, jid: of }) => msg === "Done" && of === jid), []);
 }
 
-/** Where that is tried: the time that it takes is waited for once. */
+/** The cases run at the same time: each takes as long as a heartbeat timeout. */
 const CASES: Readonly<Record<string, () => Promise<void>>> = {
   "on SQLite": async () => {
     await using bench = await Bench.open();
@@ -62,7 +62,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-Deno.test("a process that was frozen past its heartbeat aborts what it lost, and the other's run counts: on SQLite, on Redis, in a horse", async () => {
+Deno.test("aborts jobs that a frozen worker has lost, and ignores their results: on SQLite, on Redis, in an isolated process", async () => {
   const results = await Promise.allSettled(Object.values(CASES).map((run) => run()));
   const failures = results.flatMap((result, i) =>
     result.status === "rejected" ? [new Error(Object.keys(CASES)[i], { cause: result.reason })] : []
@@ -70,7 +70,7 @@ Deno.test("a process that was frozen past its heartbeat aborts what it lost, and
   if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join(", "));
 });
 
-/** A holder that notes what it loses, and a store that says what it is told to. */
+/** A holder that notes what it loses, and a store with given answers. */
 function lab(...tokens: string[]) {
   const lost: string[] = [];
   const holder: Holder = { tokens, lose: (gone) => (lost.push(...gone), [...gone].map((token) => `jid of ${token}`)) };
@@ -91,14 +91,34 @@ function lab(...tokens: string[]) {
   return { lostLeases, tokens, answers, lost, log, counters, asked: () => asked };
 }
 
-Deno.test("the store is asked after a lapse and once more at the next beat, and then no longer", async () => {
+Deno.test("asks the store once after a lapse", async () => {
   const t = lab("a", "b");
   for (const lapsed of [false, true, false, false, false]) await t.lostLeases.beat(lapsed);
-  assertEquals(t.asked(), 2);
+  assertEquals(t.asked(), 1);
   assertEquals(t.lost, []);
 });
 
-Deno.test("a store that cannot be asked is asked again at the next beat", async () => {
+Deno.test("joins a question that was asked after the last heartbeat, and asks again after another one", async () => {
+  const t = lab("a", "b");
+  const first = t.lostLeases.beat(true);
+  await Promise.all([t.lostLeases.dropLost(), t.lostLeases.suspect(), first]);
+  assertEquals(t.asked(), 1);
+  t.answers.push(["a", "b"], ["b"]);
+  const before = t.lostLeases.dropLost();
+  const lapsed = t.lostLeases.beat(true);
+  await Promise.all([before, lapsed]);
+  assertEquals([t.asked(), t.lost], [3, ["a"]]);
+});
+
+Deno.test("repeats a question that failed, although an earlier one was answered after it was asked", async () => {
+  const t = lab("a", "b");
+  t.answers.push(["a", "b"], new StoreError("unavailable", "away"), ["b"]);
+  await Promise.all([t.lostLeases.suspect(), t.lostLeases.beat(true)]);
+  await t.lostLeases.beat(false);
+  assertEquals([t.asked(), t.lost], [3, ["a"]]);
+});
+
+Deno.test("asks again with the next heartbeat if the store fails", async () => {
   const t = lab("a", "b");
   t.answers.push(new StoreError("unavailable", "away"), new StoreError("unavailable", "away"), ["b"]);
   for (const lapsed of [true, false, false]) await t.lostLeases.beat(lapsed);
@@ -106,7 +126,7 @@ Deno.test("a store that cannot be asked is asked again at the next beat", async 
   assertEquals(t.log.said, [`warn ${LOST}`]);
 });
 
-Deno.test("a job that is settled while the store is asked is not lost", async () => {
+Deno.test("doesn't count a job as lost that is settled while the store answers", async () => {
   const t = lab("lost", "settled");
   t.answers.push([]);
   const looked = t.lostLeases.beat(true);
@@ -117,12 +137,12 @@ Deno.test("a job that is settled while the store is asked is not lost", async ()
   assertEquals(t.log.lines.map(({ fields }) => fields), [{ count: 1, jids: "jid of lost" }]);
 });
 
-Deno.test("a fault while the store is asked is logged with its stack, and the store asked again", async () => {
+Deno.test("logs an unexpected error with its stack, and asks again", async () => {
   const t = lab("a", "b");
-  t.answers.push(new TypeError("a fault of ours"), ["b"]);
+  t.answers.push(new TypeError("unexpected"), ["b"]);
   await t.lostLeases.beat(true);
   await t.lostLeases.suspect();
   assertEquals(t.log.said, ["error Could not find out which leases are left, asking again", `warn ${LOST}`]);
-  assertMatch(String(t.log.lines[0]!.fields["stack"]), /TypeError: a fault of ours\n +at /);
+  assertMatch(String(t.log.lines[0]!.fields["stack"]), /TypeError: unexpected\n +at /);
   assertEquals(t.lost, ["a"]);
 });

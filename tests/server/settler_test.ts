@@ -60,7 +60,7 @@ Deno.test("outcomes that came too late are told once with the jids that can be t
   await flushed;
   assertEquals(t.log.lines, [{
     level: "warn",
-    message: "Leases lost: this process was taken for dead, and these jobs run again elsewhere",
+    message: "Leases lost: this worker was offline, and these jobs run again elsewhere",
     fields: { count: 4, jids: "a 7" },
   }]);
   assertEquals([t.counters.leasesLost, t.lost()], [4, 1]);

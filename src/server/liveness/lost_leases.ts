@@ -1,93 +1,108 @@
 /**
- * Losses: finds out which jobs this process has lost. One that was frozen, or cut off from the store, for longer than its
- * heartbeat lasts counted as dead; what it had was given to others, and it must not go on with that.
+ * Lost leases: finds out which jobs this worker has lost. A worker that was frozen, or cut off from the store, for longer than
+ * its heartbeat timeout was offline; its jobs were given to others, and it must not continue with them.
  *
- *  1. A beat tells when this may have happened before it; so does an outcome that came too late. Then the store is asked,
- *     once, which leases are left. After such a beat no more can be lost.
- *  2. It is asked once more at the next beat: a taking may have been under way, and given away at once.
- *  3. The signals of the jobs that are lost abort with {@linkcode LeaseLost}. What they come to does not count.
+ *  1. A heartbeat reports that this may have happened before it, and so does an outcome that came too late. Then the store is
+ *     asked which leases are left. After such a heartbeat no more can be lost.
+ *  2. A taking that was being answered at that moment may bring leases that are lost already. None of them starts before the
+ *     lease guard has asked again (`lease_guard.ts`).
+ *  3. The signals of lost jobs abort with {@linkcode LeaseLost}. Their outcomes don't count.
  *
  * @module
  */
 import { LeaseLost } from "../../job/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import type { Counters } from "../stats/counters.ts";
 import type { JobStore } from "../../store/port/jobs.ts";
+import type { Counters } from "../stats/counters.ts";
 
-/** Whoever holds leases: processors and fetcher. */
+/** A component that has leases: the manager, the fetcher. */
 export interface Holder {
-  /** The tokens of the leases that it has. */
+  /** The tokens of its leases. */
   readonly tokens: readonly string[];
-  /** Drops those leases of the named ones that it has, and tells their jids; jobs that run are aborted. */
+  /** Drops those of its leases that are named, and returns their jids. Running jobs are aborted. */
   lose(tokens: ReadonlySet<string>, reason: Error): string[];
 }
 
-/** Finds out what was lost. */
+/** Options of {@linkcode LostLeases}. */
+export interface LostLeasesOptions {
+  readonly store: { readonly jobs: Pick<JobStore, "stillLeased"> };
+  /** The ID of this worker. */
+  readonly owner: string;
+  readonly holders: readonly Holder[];
+  readonly log: Log;
+  readonly counters: Counters;
+}
+
+/** Finds lost leases. */
 export class LostLeases {
-  readonly #store: { readonly jobs: Pick<JobStore, "stillLeased"> };
-  readonly #owner: string;
-  readonly #holders: readonly Holder[];
-  readonly #log: Log;
-  readonly #counters: Counters;
-  /** How often to look still. */
-  #looks = 0;
-  #looking: Promise<void> | undefined;
+  readonly #options: LostLeasesOptions;
+  /** The store must be asked. */
+  #isDue = false;
+  /** Heartbeats that the store accepted. */
+  #beats = 0;
+  /** The current question, and how many heartbeats were accepted before it. */
+  #asking: { readonly beats: number; readonly answered: Promise<void> } | undefined;
 
-  constructor(
-    options: {
-      store: { readonly jobs: Pick<JobStore, "stillLeased"> };
-      owner: string;
-      holders: readonly Holder[];
-      log: Log;
-      counters: Counters;
-    },
-  ) {
-    this.#store = options.store;
-    this.#owner = options.owner;
-    this.#holders = options.holders;
-    this.#log = options.log;
-    this.#counters = options.counters;
-  }
-
-  /** Hears of each beat that the store took; resolves when it has looked, if that was due. Never rejects. */
-  async beat(lapsed: boolean): Promise<void> {
-    if (lapsed) this.#looks = 2;
-    if (this.#looks > 0) await this.look();
-  }
-
-  /** An outcome came too late: others may be lost, too. Resolves when it has looked; never rejects. */
-  suspect(): Promise<void> {
-    this.#looks = Math.max(this.#looks, 1);
-    return this.look();
-  }
-
-  /** Asks which leases are left, and drops the others. Never rejects: what cannot be asked now is with the next beat. */
-  look(): Promise<void> {
-    return this.#looking ??= this.#look().finally(() => this.#looking = undefined);
+  constructor(options: LostLeasesOptions) {
+    this.#options = options;
   }
 
   /**
-   * The same, for a caller that must not go on without an answer.
+   * Notes a heartbeat that the store accepted, and asks the store if that is due. Never rejects: if the store fails, the next
+   * heartbeat repeats the question.
+   *
+   * @param lapsed whether the worker may have been offline before it
+   */
+  async beat(lapsed: boolean): Promise<void> {
+    this.#beats++;
+    if (lapsed) this.#isDue = true;
+    if (this.#isDue) await this.#ask();
+  }
+
+  /** Notes an outcome that came too late: other leases may be lost, too. Never rejects. */
+  async suspect(): Promise<void> {
+    this.#isDue = true;
+    await this.#ask();
+  }
+
+  /**
+   * Asks which leases are left, and drops the others. Joins a question that was asked after the last heartbeat.
    *
    * @throws {StoreError} if the store doesn't answer
    */
-  async dropLost(): Promise<void> {
-    const tokens = this.#tokens();
-    const held = new Set(tokens.length > 0 ? await this.#store.jobs.stillLeased(this.#owner, tokens) : []);
-    // What was settled or given back while the store was asked is not held either, and no loss.
-    const current = new Set(this.#tokens());
-    this.#drop(tokens.filter((token) => !held.has(token) && current.has(token)));
+  dropLost(): Promise<void> {
+    if (this.#asking?.beats !== this.#beats) {
+      const asking = {
+        beats: this.#beats,
+        answered: this.#dropLost().finally(() => {
+          if (this.#asking === asking) this.#asking = undefined;
+        }),
+      };
+      this.#asking = asking;
+    }
+    return this.#asking!.answered;
   }
 
-  async #look(): Promise<void> {
+  async #dropLost(): Promise<void> {
+    const { store, owner } = this.#options;
+    const tokens = this.#tokens();
+    const left = new Set(tokens.length > 0 ? await store.jobs.stillLeased(owner, tokens) : []);
+    // Leases that were settled or given back while the store answered are not lost.
+    const current = new Set(this.#tokens());
+    this.#drop(tokens.filter((token) => !left.has(token) && current.has(token)));
+  }
+
+  async #ask(): Promise<void> {
+    const beats = this.#beats;
     try {
       await this.dropLost();
-      this.#looks--;
+      // A lapse that was reported in the meantime needs another answer.
+      if (this.#beats === beats) this.#isDue = false;
     } catch (error) {
-      // That the store is away, it says itself.
+      // The heartbeat reports an outage.
       if (error instanceof StoreError) return;
-      this.#log.error("Could not find out which leases are left, asking again", {
+      this.#options.log.error("Could not find out which leases are left, asking again", {
         error,
         stack: (error as Error)?.stack,
       });
@@ -95,14 +110,15 @@ export class LostLeases {
   }
 
   #tokens(): string[] {
-    return this.#holders.flatMap((holder) => holder.tokens);
+    return this.#options.holders.flatMap((holder) => holder.tokens);
   }
 
   #drop(lost: readonly string[]): void {
     if (lost.length === 0) return;
-    this.#counters.leasesLost += lost.length;
-    const jids = this.#holders.flatMap((holder) => holder.lose(new Set(lost), new LeaseLost()));
-    this.#log.warn("Leases lost: this process was taken for dead, and these jobs run again elsewhere", {
+    const { holders, log, counters } = this.#options;
+    counters.leasesLost += lost.length;
+    const jids = holders.flatMap((holder) => holder.lose(new Set(lost), new LeaseLost()));
+    log.warn("Leases lost: this worker was offline, and these jobs run again elsewhere", {
       count: lost.length,
       jids: jids.slice(0, 10).join(" "),
     });

@@ -229,7 +229,7 @@ export class Settler {
     this.#counters.leasesLost += result.lost.length;
     this.#counters.deadDropped += result.dropped;
     if (result.lost.length > 0) {
-      this.#log.warn("Leases lost: this process was taken for dead, and these jobs run again elsewhere", {
+      this.#log.warn("Leases lost: this worker was offline, and these jobs run again elsewhere", {
         count: result.lost.length,
         ...jidsOf(batch, result.lost),
       });
