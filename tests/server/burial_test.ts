@@ -1,11 +1,12 @@
 /** A job that keeps killing its workers is buried for all to see. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client, startServer, WorkerDied } from "../../src/mod.ts";
 import { readWireTime } from "../../src/job/raw.ts";
 import { processRecord, takeUpTo } from "../store_contract/jobs.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { ruby } from "../interop/ruby.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
 const DEAD_WORKER = "host:1:aaaaaaaaaaaa";
@@ -64,6 +65,45 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertMatch(listed.stdout, /Crash\(1\).*WorkerDied: Worker died 3 times/);
   });
 }
+
+Deno.test("shows a buried job like any other dead job: in the dashboard, in /metrics, and to Sidekiq", async () => {
+  await using redis = await startRedis();
+  await using bench = await Bench.open(redis.url);
+  const jid = await blame(bench.store);
+  const environment = { JOBS_HEARTBEAT_TIMEOUT: "3s", JOBS_HEARTBEAT: "100ms" };
+  await using server = await bench.server(["--web", "0"], environment);
+  const { web } = await server.logged("Ready");
+  await server.logged("Failed for good, moved to dead", { jid });
+  const page = async (path: string) => await (await fetch(`${web}${path}`)).text();
+
+  const dead = await page("dead");
+  assertStringIncludes(dead, jid);
+  assertStringIncludes(dead, "Worker died 3 times while running it");
+  assertStringIncludes(await page(`jobs/${jid}`), "killed by signal 9 (SIGKILL)");
+
+  const metrics = await page("metrics");
+  assertMatch(metrics, /^jobs_buried_total(\{[^}]*\})? 1$/m);
+  assertMatch(metrics, /^jobs_performed_total\{[^}]*class="Crash"[^}]*outcome="failed"[^}]*\} 1$/m);
+  assertMatch(metrics, /^jobs_ended_total\{[^}]*class="Crash"[^}]*"dead"[^}]*\} 1$/m);
+
+  const seen = await ruby(
+    redis.url,
+    `stats = Sidekiq::Stats.new
+     { stats: [stats.failed, stats.dead_size],
+       dead: Sidekiq::DeadSet.new.map { |j| [j.jid, j.klass, j.queue, j["error_class"], j["error_message"], j["failed_at"].class.name] } }`,
+  );
+  assertEquals(seen, {
+    stats: [1, 1],
+    dead: [[
+      jid,
+      "Crash",
+      "default",
+      "WorkerDied",
+      "Worker died 3 times while running it: killed by signal 9 (SIGKILL)",
+      "Float",
+    ]],
+  });
+});
 
 Deno.test("a doomed job is dropped if it asks not to be kept in dead", async () => {
   await using bench = await Bench.open();

@@ -10,8 +10,10 @@ import { Bench } from "../support/bench.ts";
 import { FakeClock } from "../support/clock.ts";
 import { JobsProcess } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
-import type { Store } from "../../src/store/admin/store.ts";
 import { interceptStore } from "../support/intercept.ts";
+import { sqliteFolder } from "../support/stores.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 
 const UNSTORED = "Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired";
 /** So long real processes wait for the store here; by default it is {@linkcode SHUTDOWN_BUDGET_MS}. */
@@ -100,6 +102,30 @@ Deno.test("on SQLite, a worker whose file is locked by another program logs what
   other.exec("ROLLBACK");
   const [entry] = await bench.store.admin.find([jid]);
   assertEquals(entry?.place.in, "leased", "left to the rescuer");
+});
+
+Deno.test("a stop whose outcomes the store refuses gives their jobs back, and fails", async () => {
+  await using folder = await sqliteFolder();
+  await using store = await folder.open();
+  const refused = new StoreError("denied", "this user may not settle");
+  const refusing = interceptStore(store, ({ verb, pass }) => verb === "jobs.settle" ? Promise.reject(refused) : pass());
+  const clock = new FakeClock();
+  const performed = Promise.withResolvers<void>();
+  const registry = new Registry().add("Note", () => performed.resolve());
+  const settings = { ...defaultSettings(), shutdownTimeoutMs: 0 };
+  const launcher = new Launcher({ store: refusing, storeUrl: "sqlite::memory:", registry, settings, clock });
+  await launcher.start();
+  const jid = await launcher.client.push({ class: "Note", args: [] });
+  await performed.promise;
+  launcher.inbox.put({ verb: "stop", by: "test" });
+  let hasFinished = false;
+  void launcher.finished.then(() => hasFinished = true);
+  for (let i = 0; i < 2 * SHUTDOWN_BUDGET_MS && !hasFinished; i += 50) await clock.advance(50);
+  assert(hasFinished);
+  assertEquals(launcher.failure?.message, "Outcomes not stored at shutdown: their jobs run again");
+  const { entries } = await store.admin.page({ in: "queue", queue: "default" });
+  assertEquals(entries.map(({ payload }) => JSON.parse(payload).jid), [jid]);
+  assertEquals(await store.workers.list(), []);
 });
 
 Deno.test("a stop is heard while quiet, and a resume after it, wait for a taking that the store does not answer", async () => {
