@@ -37,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "tracing": "client handlers version job clock",
   "server": "tracing steps client handlers cron store/port store/open config log version job clock",
   // How the terminal and the dashboard word what both show.
-  "text": "client cron store/port store/admin store/ops job",
+  "text": "client cron log store/port store/admin store/ops job",
   "web": "text client store/port store/admin store/ops store/open cron config log version job clock",
   "cli":
     "web text server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock text/suggest",

@@ -1,114 +1,80 @@
 /**
- * The command line: argv → a subcommand → the exit code. Each subcommand is a file with its help text, loaded when it is
- * asked for: `jobs push` never reads the server.
+ * The command line: argv → command → exit code.
  *
- * Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C before its end.
+ * Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.
  *
  * @module
  */
 import { closestWord } from "../text/suggest.ts";
-import { UsageError } from "./terminal/args.ts";
-import { blankControls, OutputClosed, print, printError } from "./terminal/output.ts";
-
-/** A subcommand. */
-export interface Command {
-  /** What `--help` prints. */
-  readonly help: string;
-  /** Does it; returns the exit code. */
-  run(argv: readonly string[]): Promise<number>;
-}
-
-/** Name → what it does, in a few words, and where it is. */
-const COMMANDS: Readonly<Record<string, readonly [about: string, load: () => Promise<Command>]>> = {
-  run: ["process jobs until told to stop", () => import("./commands/run.ts")],
-  push: ["enqueue a job, now or later", () => import("./commands/push.ts")],
-  show: ["show one job", () => import("./commands/show.ts")],
-  find: ["find jobs by any text in them", () => import("./commands/find.ts")],
-  list: ["list queues, a queue, scheduled, retry, dead, busy or done", () => import("./commands/list.ts")],
-  cron: ["list, run, pause, add and check what is enqueued by the clock", () => import("./commands/cron.ts")],
-  ps: ["list the running processes", () => import("./commands/ps.ts")],
-  stats: ["count everything", () => import("./commands/stats.ts")],
-  top: ["watch everything live, and act on it", () => import("./commands/top.ts")],
-  retry: ["run scheduled, failed or dead jobs now", () => import("./commands/retry.ts")],
-  kill: ["move jobs to dead", () => import("./commands/kill.ts")],
-  delete: ["delete jobs", () => import("./commands/delete.ts")],
-  cancel: ["remove jobs that wait, abort those that run", () => import("./commands/cancel.ts")],
-  clear: ["delete the jobs of a queue", () => import("./commands/clear.ts")],
-  steps: ["list, clear or wake the durable steps of a job", () => import("./commands/steps.ts")],
-  signal: ["send a signal to the job that waits for it", () => import("./commands/signal.ts")],
-  pause: ["let no jobs be taken from a queue, or from any", () => import("./commands/pause.ts")],
-  resume: ["end a pause", () => import("./commands/resume.ts")],
-  limit: ["limit how many jobs of a queue run at once, or start in a time", () => import("./commands/limit.ts")],
-  quiet: ["let a process finish and take nothing more", () => import("./commands/quiet.ts")],
-  stop: ["stop a process", () => import("./commands/stop.ts")],
-  dump: ["print what every task of a process is doing", () => import("./commands/dump.ts")],
-  move: ["move everything to another store", () => import("./commands/migrate.ts")],
-  web: ["show the dashboard", () => import("./commands/web.ts")],
-  bench: ["measure what this machine and the store can do", () => import("./commands/bench.ts")],
-  doctor: ["check the settings and the store", () => import("./commands/doctor.ts")],
-  completions: [
-    "print completions for a shell",
-    async () => (await import("./commands/completions.ts")).completionsOf(COMMANDS),
-  ],
-  man: ["print the manual page", async () => (await import("./commands/man.ts")).manOf(COMMANDS)],
-  version: ["print the version", () => import("./commands/version.ts")],
-};
-
-/** What this program starts itself; not for people, and not in the overview. */
-const HIDDEN: Readonly<Record<string, () => Promise<Command>>> = {
-  __horse: () => import("./commands/horse.ts"),
-};
+import { type Command, COMMAND_GROUPS, COMMANDS, HIDDEN, SUGGESTED } from "./commands_table.ts";
+import { hasFlag, splitCommand } from "./terminal/args.ts";
+import { describeError, UsageError } from "./terminal/errors.ts";
+import { blankControls, disableColor, OutputClosed, print, printError, printJson } from "./terminal/output.ts";
 
 /** Runs the command line. Never throws; returns the exit code. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  if (hasFlag(argv, "--no-color")) disableColor();
   try {
     return await dispatch(argv);
   } catch (error) {
-    return explain(error);
+    return explain(error, hasFlag(argv, "--json"));
   }
 }
 
 async function dispatch(argv: readonly string[]): Promise<number> {
-  const [name, ...rest] = argv;
+  const { name, rest } = splitCommand(argv);
+  const needsHelp = hasFlag(argv, "--help", "-h");
   if (name === undefined) {
-    printError(await overview());
-    return 2;
+    if (needsHelp) print(await overview());
+    else printError(await overview());
+    return needsHelp ? 0 : 2;
   }
-  if (name === "help" || name === "--help" || name === "-h") {
-    const [topic, more] = name === "help" ? rest : [undefined, rest[0]];
-    if (more !== undefined) throw new UsageError(`Superfluous: "${more}"; wanted: jobs help [COMMAND or TOPIC]`);
-    print(topic === undefined ? await overview() : await helpOn(topic));
-    return 0;
-  }
-  if (name === "--version" || name === "-V") return await dispatch(["version", ...rest]);
+  if (name === "help") return await help(rest);
+  if (name === "--version" || name === "-V" || name === "-v") return await dispatch(["version", ...rest]);
   const command = await load(name);
-  const flags = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : rest.length);
-  if (flags.includes("--help") || flags.includes("-h")) {
-    print(command.help.trim());
+  if (needsHelp) {
+    print((command.subcommands?.[splitCommand(rest).name ?? ""] ?? command.help).trim());
     return 0;
   }
   return await command.run(rest);
 }
 
-/** A command's help, a topic's text, or, where both have the name, the one after the other. */
-async function helpOn(name: string): Promise<string> {
+async function help(argv: readonly string[]): Promise<number> {
+  const words = argv.filter((arg) => !arg.startsWith("-"));
+  const [topic, subcommand, ...more] = words;
+  if (topic === undefined) {
+    print(await overview());
+    return 0;
+  }
+  const command = Object.hasOwn(COMMANDS, topic) ? await COMMANDS[topic]![1]() : undefined;
+  const text = subcommand === undefined ? command?.help ?? await topicText(topic) : command?.subcommands?.[subcommand];
+  if (text !== undefined && more.length === 0) {
+    print(text.trim());
+    return 0;
+  }
+  if (subcommand !== undefined) {
+    throw new UsageError(`Unexpected argument "${words.at(-1)}". Usage: jobs help [COMMAND|TOPIC]`);
+  }
   const { TOPICS } = await import("./help/topics.ts");
-  const texts: string[] = [];
-  if (Object.hasOwn(COMMANDS, name)) texts.push((await COMMANDS[name]![1]()).help.trim());
-  if (Object.hasOwn(TOPICS, name)) texts.push((await TOPICS[name]![1]()).trim());
-  if (texts.length > 0) return texts.join("\n\n");
-  const meant = closestWord(name, [...Object.keys(COMMANDS), ...Object.keys(TOPICS)]);
+  const meant = Object.hasOwn(SUGGESTED, topic)
+    ? SUGGESTED[topic]
+    : closestWord(topic, [...Object.keys(COMMANDS), ...Object.keys(TOPICS)]);
   throw new UsageError(
-    `There is no help on "${name}"${meant ? `; did you mean jobs help ${meant}?` : "; jobs help names what there is"}`,
+    `Unknown help topic "${topic}"; ${meant ? `did you mean jobs help ${meant}?` : "see jobs help"}`,
   );
 }
 
+async function topicText(name: string): Promise<string | undefined> {
+  const { TOPICS } = await import("./help/topics.ts");
+  return Object.hasOwn(TOPICS, name) ? await TOPICS[name]![1]() : undefined;
+}
+
 function load(name: string): Promise<Command> {
-  const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (known) return known[1]();
+  if (Object.hasOwn(COMMANDS, name)) return COMMANDS[name]![1]();
   if (Object.hasOwn(HIDDEN, name)) return HIDDEN[name]!();
-  const meant = closestWord(name, Object.keys(COMMANDS));
-  throw new UsageError(`Unknown command "${name}"${meant ? `; did you mean jobs ${meant}?` : "; see jobs --help"}`);
+  if (name.startsWith("-")) throw new UsageError(`Unknown option "${name}" before the command; see jobs --help`);
+  const meant = Object.hasOwn(SUGGESTED, name) ? SUGGESTED[name] : closestWord(name, Object.keys(COMMANDS));
+  throw new UsageError(`Unknown command "${name}"; ${meant ? `did you mean jobs ${meant}?` : "see jobs --help"}`);
 }
 
 async function overview(): Promise<string> {
@@ -117,44 +83,58 @@ async function overview(): Promise<string> {
   return [
     "jobs: background jobs in one executable",
     "",
-    "Usage: jobs COMMAND [ARGUMENT …] [--store URL] [--json] [--help]",
+    "Usage: jobs COMMAND [ARGUMENT …] [OPTION …]",
     "",
-    ...Object.entries(COMMANDS).map(([name, [about]]) => `  ${name.padEnd(width)}  ${about}`),
+    ...Object.entries(COMMAND_GROUPS).flatMap(([group, commands]) => [
+      group,
+      ...Object.entries(commands).map(([name, [about]]) => `  ${name.padEnd(width)}  ${about}`),
+      "",
+    ]),
+    "Examples",
+    "  jobs run handlers.js --web 7433",
+    "  jobs push Greet bob --in 5m",
+    "  jobs retry --all dead --class ImportFile --older-than 1h",
     "",
-    "jobs help TOPIC tells of more than one command:",
+    "Options of every command, anywhere on the line",
+    "      --store URL         the store: sqlite:PATH or redis://HOST",
+    "  -C, --config FILE       the configuration file (jobs help configuration)",
+    "  -e, --environment NAME  its section for an environment",
+    "      --json              print JSON (jobs help json)",
+    "      --no-color          print without colors",
+    "  -h, --help              print help",
     "",
-    ...Object.entries(TOPICS).map(([name, [about]]) => `  ${name.padEnd(13)}  ${about}`),
+    "jobs COMMAND --help describes a command, jobs help TOPIC one of",
+    ...wrapWords(Object.keys(TOPICS), 76).map((line) => `  ${line}`),
     "",
-    "The store is --store URL, else JOBS_STORE, else REDIS_URL, else the configuration file's, else",
-    "sqlite:~/.local/state/jobs/jobs.db. jobs COMMAND --help tells more.",
+    'jobs is also a builtin of most shells: eval "$(env jobs shell-init bash)"',
   ].join("\n");
 }
 
-/** Errors that are the user's or the world's, by name: they get one line, not a stack trace. */
-const EXIT_CODES: Readonly<Record<string, number>> = {
-  StartEnded: 0,
-  UsageError: 2,
-  ConfigError: 2,
-  CrontabError: 2,
-  CursorError: 2,
-  InvalidPayload: 2,
-  HandlerError: 1,
-  SpawnError: 1,
-  NameTaken: 1,
-  PidfileError: 1,
-  LogError: 1,
-  StoreError: 1,
-  MoveError: 1,
-  OutputFailed: 1,
-  Interrupted: 130,
-};
-
-function explain(error: unknown): number {
-  if (error instanceof OutputClosed) return 0;
-  if (error instanceof Error && Object.hasOwn(EXIT_CODES, error.name)) {
-    printError(`jobs: ${blankControls(error.message)}`);
-    return EXIT_CODES[error.name]!;
+function wrapWords(words: readonly string[], width: number): string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + word.length + 2 > width) lines.push(word);
+    else lines[lines.length - 1] = `${last}, ${word}`;
   }
-  printError(`jobs: unexpected error, please report it\n${error instanceof Error ? error.stack : String(error)}`);
-  return 1;
+  return lines;
+}
+
+/** Prints an error: a line on stderr and, with `--json`, an object on stdout. Returns the exit code. */
+function explain(error: unknown, json: boolean): number {
+  if (error instanceof OutputClosed) return 0;
+  if (error instanceof Error && error.name === "StartEnded") return 0;
+  const known = describeError(error);
+  if (known === undefined) {
+    printError(`jobs: unexpected error, please report it\n${error instanceof Error ? error.stack : String(error)}`);
+    return 1;
+  }
+  const { code, message, exit } = known;
+  printError(`jobs: ${blankControls(message)}`);
+  try {
+    if (json) printJson({ error: { code, message } });
+  } catch {
+    // The line on stderr has to do.
+  }
+  return exit;
 }

@@ -10,9 +10,9 @@ import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 /** What happened to one push. */
 export type PushResult =
   /** The job is stored; `existed`: by an earlier push with the same `id` or `jid`, and this is its jid. */
-  | { readonly jid: string; readonly existed?: true; readonly refused?: undefined }
-  /** It isn't, and why. */
-  | { readonly jid?: undefined; readonly existed?: undefined; readonly refused: string };
+  | { readonly jid: string; readonly existed?: true; readonly refused?: undefined; readonly duplicateOf?: undefined }
+  /** It isn't, and why; for a duplicate, the jid of the job that holds the unique lock. */
+  | { readonly jid?: undefined; readonly existed?: undefined; readonly refused: string; readonly duplicateOf?: string };
 
 /** How many jobs are pushed. */
 export interface BulkOptions {
@@ -125,7 +125,8 @@ export class BulkInterrupted extends Error {
 /** Returns the result of a job that was not stored: an earlier push had its key, or another job has its lock. */
 export function unstored(answer: Exclude<EnqueueResult, { readonly stored: true }>): PushResult {
   if (answer.first !== undefined) return { jid: answer.first, existed: true };
-  return { refused: `job "${answer.holder}" is there already, with the same class, queue and arguments` };
+  const refused = `job "${answer.holder}" is there already, with the same class, queue and arguments`;
+  return { refused, duplicateOf: answer.holder };
 }
 
 /**

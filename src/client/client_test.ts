@@ -203,7 +203,10 @@ Deno.test("Among many, a refused job and one whose lock is held stop none of the
     { class: "A", args: [3], jid: "same" },
     null as unknown as JobRequest,
   ]));
-  const held = { refused: 'job "holder" is there already, with the same class, queue and arguments' };
+  const held = {
+    refused: 'job "holder" is there already, with the same class, queue and arguments',
+    duplicateOf: "holder",
+  };
   assertEquals(results[1]?.refused?.startsWith("args[1] is 1180591620717411303424n"), true);
   assertEquals(results[6]?.refused?.startsWith("job is null"), true);
   assertEquals([results[0], results[2], results[3], results[4], results[5]], [

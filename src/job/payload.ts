@@ -13,6 +13,7 @@ import { stringifyLossless } from "./json.ts";
 import { isLockWanted, JOB_OPTIONS, type JobOption, jobOption, optionNames, type OptionsOn } from "./options.ts";
 import { readWireTime, wireTime } from "./raw.ts";
 import { type Moment, readMoment, readSpan } from "./time.ts";
+import { JsonArgs } from "./json_args.ts";
 import { checkValue } from "./values.ts";
 
 /** Options of one push: see docs/reference/job-options.md. The payload keeps any other field as it is; the handler finds it in `ctx.payload`. */
@@ -137,6 +138,7 @@ export function checkClassOptions(className: string, options: ClassOptions): voi
  * @throws {InvalidPayload} if they are no array, or JSON would change a value in it
  */
 export function argsText(args: unknown): string {
+  if (args instanceof JsonArgs) return args.text;
   if (!Array.isArray(args)) throw new InvalidPayload("args", args, "an array of the handler's arguments");
   const large = checkValue(args, "args");
   return large ? stringifyLossless(args)! : JSON.stringify(args);

@@ -19,6 +19,7 @@ import {
   type LogLevel as TapeLevel,
   type LogRecord,
 } from "@logtape/logtape";
+import { getColorEnabled } from "@std/fmt/colors";
 import { type Clock, systemClock } from "../clock.ts";
 import { formatJson, formatPretty, type LogLevel, type LogLine } from "./format.ts";
 import { asText, mergeFields } from "./value.ts";
@@ -166,7 +167,7 @@ export function isLoggingConfigured(): boolean {
 export function openLog(options: LogOptions = {}): LogControl {
   const terminal = options.file === undefined && Deno.stderr.isTerminal();
   const pretty = options.format === "pretty" || ((options.format ?? "auto") === "auto" && terminal);
-  const color = terminal && pretty && !Deno.noColor;
+  const color = terminal && pretty && getColorEnabled();
   const format = (line: LogLine) => pretty ? formatPretty(line, color) : formatJson(line);
   const output = new LogOutput(options.file, (count) =>
     format({

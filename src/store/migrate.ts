@@ -24,7 +24,7 @@ import type { Store } from "./admin/store.ts";
 
 /** Why a move cannot be, or cannot go on. */
 export class MigrateError extends Error {
-  override readonly name = "MoveError";
+  override readonly name = "MigrateError";
 }
 
 /** How far a move is. */

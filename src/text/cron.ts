@@ -1,5 +1,5 @@
 /**
- * The crontab, as the command line and the dashboard tell of it.
+ * Cron entries and their runs, as the command line, the dashboard and the HTTP API show them.
  *
  * @module
  */
@@ -7,13 +7,13 @@ import type { CrontabEntry } from "../client/crontab.ts";
 import type { CronRecord } from "../cron/occurrence.ts";
 import { describeSchedule, type ScheduleSpec } from "../cron/schedule_spec.ts";
 
-/** What became of an occurrence, and why. */
+/** Returns the outcome of a run, with its reason. */
 export function outcomeOf({ outcome, count, first, reason }: CronRecord): string {
   if (outcome === "missed" && (count ?? 1) > 1) return `${count} missed since ${utc(first!)}`;
   return reason === undefined ? outcome : `${outcome}: ${reason}`;
 }
 
-/** An entry as JSON, the same wherever it is printed. */
+/** Returns an entry as JSON. */
 export function cronEntryJson(entry: CrontabEntry): Record<string, unknown> {
   const { name, definition, state, next, live, isCarried, last } = entry;
   return {
@@ -25,13 +25,13 @@ export function cronEntryJson(entry: CrontabEntry): Record<string, unknown> {
     paused: state?.paused ?? false,
     waiting: state?.waiting === undefined ? undefined : utc(state.waiting),
     live,
-    carried: isCarried,
+    loaded: isCarried,
     counts: state?.counts ?? {},
     last: last && cronRecordJson(last),
   };
 }
 
-/** What became of an occurrence, as JSON. */
+/** Returns a run as JSON. */
 export function cronRecordJson({ scheduledAt, decidedAt, first, ...rest }: CronRecord): Record<string, unknown> {
   return {
     ...rest,
@@ -41,14 +41,19 @@ export function cronRecordJson({ scheduledAt, decidedAt, first, ...rest }: CronR
   };
 }
 
-/** In the rule's zone, so that it can be checked against the rule; `every` has none. */
+/** Returns the time zone of a schedule; undefined for an interval. */
+export function zoneOf(schedule: ScheduleSpec): string | undefined {
+  return "rule" in schedule ? schedule.timezone : undefined;
+}
+
+/** Returns a time in the zone of its cron expression; in UTC for an interval. */
 export function inZone(at: number, schedule: ScheduleSpec): string {
   if (!("rule" in schedule)) return utc(at);
   const zoned = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(schedule.timezone);
   return zoned.toString({ smallestUnit: "second", timeZoneName: "never" });
 }
 
-/** As ISO 8601. */
+/** Returns epoch milliseconds as ISO 8601 in UTC. */
 export function utc(at: number): string {
   return new Date(at).toISOString();
 }

@@ -1,22 +1,22 @@
 /**
- * Numbers and lists, as people are told of them.
+ * Numbers and lists for people.
  *
  * @module
  */
 
-/** `1,234,567`. */
+/** Returns `1,234,567`. */
 export function number(value: number): string {
-  // What somebody else wrote may have three hundred digits.
+  // Numbers written by other programs may have hundreds of digits.
   return Math.abs(value) < 1e15 ? value.toLocaleString("en-US") : value.toExponential(2);
 }
 
-/** Names that are given one by one; the others are counted. */
+/** Names listed one by one; more are counted. */
 export const MAX_NAMES = 5;
 
 /**
- * The first few, and how many more.
+ * Returns the first names and the number of the others.
  *
- * @param total how many there are, where `names` has only the first few
+ * @param total the number of names, if `names` has only the first ones
  */
 export function fewOf(names: readonly string[], total: number = names.length): string {
   const more = total - MAX_NAMES;

@@ -3,19 +3,19 @@ import { fewOf, number } from "./format.ts";
 import { cronRecordJson, inZone, outcomeOf } from "./cron.ts";
 import { relative } from "./times.ts";
 
-Deno.test("numbers have their thousands apart, and of many names the first few are given", () => {
+Deno.test("groups thousands, and lists the first of many names", () => {
   assertEquals(number(1e300), "1.00e+300");
   assertEquals([number(0), number(1_234_567)], ["0", "1,234,567"]);
   assertEquals([fewOf([]), fewOf(["a", "b"]), fewOf([..."abcdefg"])], ["", "a b", "a b c d e and 2 more"]);
   assertEquals(fewOf(["a", "b"], 9), "a b and 4 more");
 });
 
-Deno.test("a moment is told from now", () => {
+Deno.test("formats a time relative to now", () => {
   const told = [undefined, 1_000_100, 1_300_000, 997_000].map((at) => relative(at, 1_000_000));
   assertEquals(told, ["", "now", "in 5m", "3s ago"]);
 });
 
-Deno.test("what became of an occurrence says why, or how many there were", () => {
+Deno.test("formats the outcome of a run with its reason or count", () => {
   const record = { scheduledAt: 60_000, decidedAt: 61_000 };
   assertEquals(outcomeOf({ ...record, outcome: "skipped", reason: "abc runs" }), "skipped: abc runs");
   assertEquals(
@@ -31,7 +31,7 @@ Deno.test("what became of an occurrence says why, or how many there were", () =>
   });
 });
 
-Deno.test("a time is shown in the zone of its rule", () => {
+Deno.test("formats a time in the zone of its cron expression", () => {
   const schedule = { rule: "0 3 * * *", timezone: "Europe/Berlin" } as Parameters<typeof inZone>[1];
   assertEquals(inZone(0, schedule), "1970-01-01T01:00:00+01:00");
 });

@@ -1,5 +1,5 @@
 /**
- * Limits of queues, in words.
+ * Limits of queues as text.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { formatDuration } from "../job/duration.ts";
 import { formatStarts, type LimitInfo, type QueueLimit } from "../store/port/limits.ts";
 import { number } from "./format.ts";
 
-/** `5 at once, 100/1m`. */
+/** Returns `5 at once, 100/1m`. */
 export function limitText({ running, starts }: QueueLimit): string {
   return [
     ...(running === undefined ? [] : [`${number(running)} at once`]),
@@ -15,13 +15,13 @@ export function limitText({ running, starts }: QueueLimit): string {
   ].join(", ");
 }
 
-/** `5 of 5 run`, `100 of 100 started in the last 1m, the next in 3s`: what is used of it. */
+/** Returns the use of a limit: `5 of 5 running`, `100 of 100 started in the last 1m, next in 3s`. */
 export function limitUse({ running, starts, taken, started, freeInMs }: LimitInfo): string {
   return [
-    ...(running === undefined ? [] : [`${number(taken)} of ${number(running)} run`]),
+    ...(running === undefined ? [] : [`${number(taken)} of ${number(running)} running`]),
     ...(starts === undefined
       ? []
       : [`${number(started)} of ${number(starts.count)} started in the last ${formatDuration(starts.perMs)}`]),
-    ...(freeInMs === undefined || freeInMs === 0 ? [] : [`the next in ${formatDuration(freeInMs)}`]),
+    ...(freeInMs === undefined || freeInMs === 0 ? [] : [`next in ${formatDuration(freeInMs)}`]),
   ].join(", ");
 }

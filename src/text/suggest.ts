@@ -1,11 +1,11 @@
 /**
- * What a mistyped word was probably meant to be.
+ * Suggestions for mistyped words.
  *
  * @module
  */
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
 
-/** The one of the known words that begins with `given`, else the nearest, if any is near. */
+/** Returns the known word that begins with `given`, else the nearest one within an edit distance of a third of its length. */
 export function closestWord(given: string, known: readonly string[]): string | undefined {
   const beginning = known.find((word) => given.length > 1 && word.startsWith(given));
   if (beginning !== undefined) return beginning;

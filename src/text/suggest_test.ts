@@ -3,18 +3,18 @@ import { closestWord } from "./suggest.ts";
 
 const WORDS = ["push", "ps", "stats", "stop", "concurrency", "constructor"];
 
-Deno.test("nearest finds the word that was meant", () => {
+Deno.test("suggests the nearest word", () => {
   assertEquals(closestWord("pusj", WORDS), "push");
   assertEquals(closestWord("concurency", WORDS), "concurrency");
   assertEquals(closestWord("PUSH".toLowerCase(), WORDS), "push");
 });
 
-Deno.test("nearest prefers a word that begins like it", () => {
+Deno.test("prefers a word that begins with the given one", () => {
   assertEquals(closestWord("conc", WORDS), "concurrency");
   assertEquals(closestWord("sta", WORDS), "stats");
 });
 
-Deno.test("nearest guesses nothing where no word is near", () => {
+Deno.test("suggests nothing if no word is near", () => {
   assertEquals(closestWord("frobnicate", WORDS), undefined);
   assertEquals(closestWord("", WORDS), undefined);
   assertEquals(closestWord("x", []), undefined);

@@ -1,24 +1,41 @@
 /**
- * Moments, as people are told of them.
+ * Times for people.
  *
  * @module
  */
 import { formatDuration } from "../job/duration.ts";
 
-/** Nobody tells less apart. */
+/** Smaller differences are shown as "now". */
 const NOW_MS = 500;
 
-/** Times outside it are no times, whatever a payload says. */
+/** The last time that a `Date` can hold: payloads may contain any number. */
 const LAST_TIME_MS = 8.64e15;
 
-/** ISO 8601; undefined for what is no time. */
+/** Returns a time in epoch milliseconds as ISO 8601 in UTC; undefined if it isn't a valid time. */
 export function isoTime(at: number | undefined): string | undefined {
   return at !== undefined && Math.abs(at) <= LAST_TIME_MS ? new Date(at).toISOString() : undefined;
 }
 
-/** `in 5m`, `3s ago`, `now`: a moment, both in epoch milliseconds; empty where there is none. */
+/** Returns `in 5m`, `3s ago` or `now` for a time in epoch milliseconds; empty if it is unknown. */
 export function relative(at: number | undefined, now: number): string {
   if (at === undefined) return "";
   if (Math.abs(at - now) < NOW_MS) return "now";
   return at > now ? `in ${formatDuration(at - now)}` : `${formatDuration(now - at)} ago`;
+}
+
+/**
+ * Returns a relative time, and the local time to the minute if it is more than an hour away: `in 4h (2026-11-22 06:00)`.
+ *
+ * @param zone an IANA name; default: the system's
+ */
+export function localTime(at: number | undefined, now: number, zone?: string): string {
+  if (at === undefined || Math.abs(at) > LAST_TIME_MS) return "";
+  const near = relative(at, now);
+  return Math.abs(at - now) < 3_600_000 ? near : `${near} (${localMinute(at, zone)})`;
+}
+
+/** Returns `2026-11-22 06:00` in a zone, by default the system's. */
+export function localMinute(at: number, zone: string = Temporal.Now.timeZoneId()): string {
+  const zoned = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+  return `${zoned.toPlainDate()} ${zoned.toPlainTime().toString({ smallestUnit: "minute" })}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Why a job is not running: what stands between it and a processor, in words. Pure.
+ * Why a job isn't running, in sentences. Pure.
  *
  * @module
  */
@@ -7,19 +7,19 @@ import { parsePayload } from "../job/job.ts";
 import type { Entry } from "../store/admin/admin.ts";
 import { type Around, type Blocker, blockersOf } from "../store/ops/blockers.ts";
 import { limitUse } from "./limits.ts";
-import { relative } from "./times.ts";
+import { localMinute, relative } from "./times.ts";
 
-/** What is to be known of the surroundings. */
+/** The queues and workers around a job. */
 export interface Surroundings extends Around {
   /** Epoch milliseconds. */
   readonly now: number;
 }
 
-/** The reasons, the nearest first; empty when it runs. */
+/** Returns the reasons, the nearest first; none for a running job. */
 export function whyNotRunning(entry: Entry, around: Surroundings): readonly string[] {
   const { place } = entry;
   if (place.in === "leased") return [];
-  if (place.in === "dead") return ["It failed for good: retrying it puts it back into its queue."];
+  if (place.in === "dead") return ["It is dead: its retries are exhausted. jobs retry runs it again."];
   const job = parsePayload(entry.payload);
   const named = job?.payload.queue;
   const queue = place.in === "queue" ? place.queue : typeof named === "string" && named !== "" ? named : "default";
@@ -28,52 +28,50 @@ export function whyNotRunning(entry: Entry, around: Surroundings): readonly stri
 
 function waiting({ place, at }: Entry, { now }: Surroundings): string[] {
   if (place.in !== "scheduled" && place.in !== "retry") return [];
-  const what = place.in === "retry" ? "its next try" : "its time";
-  if (at !== undefined && at > now) return [`It waits for ${what}, ${relative(at, now)}.`];
-  return [
-    `${what[0]!.toUpperCase()}${what.slice(1)} has come. A process moves it to its queue; if none runs, nobody does.`,
-  ];
+  if (at !== undefined && at > now) {
+    return [`${place.in === "retry" ? "Its next attempt" : "It"} is due ${relative(at, now)}.`];
+  }
+  return ["It is due. A worker will queue it within seconds, as soon as one is running."];
 }
 
-/** @param className whose handler would perform it; undefined when it cannot be read */
+/** @param className the class of the job; undefined if the payload is unreadable */
 function queueReasons(
   queue: string,
   className: string | undefined,
-  inQueue: boolean,
+  isQueued: boolean,
   around: Surroundings,
 ): string[] {
-  const obstacles = blockersOf({ queue, class: className }, around)
-    // Those who are busy now need not be when its time comes.
-    .filter(({ is }) => inQueue || is !== "busy");
-  const reasons = obstacles.map((obstacle) => reasonOf(obstacle, queue, className, around));
-  if (inQueue && reasons.length === 0) reasons.push("Nothing stands in its way: its turn comes.");
+  const blockers = blockersOf({ queue, class: className }, around)
+    // Workers that are busy now may be free when the job is due.
+    .filter(({ is }) => isQueued || is !== "busy");
+  const reasons = blockers.map((blocker) => reasonOf(blocker, queue, className, around));
+  if (isQueued && reasons.length === 0) reasons.push("Nothing blocks it: a worker fetches it next.");
   return reasons;
 }
 
-function reasonOf(obstacle: Blocker, queue: string, className: string | undefined, around: Surroundings): string {
-  switch (obstacle.is) {
+function reasonOf(blocker: Blocker, queue: string, className: string | undefined, around: Surroundings): string {
+  switch (blocker.is) {
     case "all-paused":
-      return `All queues are paused${untilWhen(obstacle.forMs, around)}`;
+      return `All queues are paused${untilWhen(blocker.forMs, around)}`;
     case "paused":
-      return `Queue ${queue} is paused${untilWhen(obstacle.forMs, around)}`;
+      return `Queue "${queue}" is paused${untilWhen(blocker.forMs, around)}`;
     case "limited":
-      return `Queue ${queue} is at its limit: ${limitUse(obstacle.limit)}.`;
+      return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}.`;
     case "no-process":
-      return "No process runs.";
+      return "No worker is online.";
     case "no-taker":
-      return `No process takes queue ${queue}: jobs run -q ${queue} would.`;
+      return `No worker processes queue "${queue}"; jobs run -q ${queue} would.`;
     case "quiet":
-      return `All processes that take queue ${queue} are quiet.`;
+      return `All workers of queue "${queue}" are quiet.`;
     case "busy":
-      return "All processors of the processes that take its queue are busy.";
+      return "All processors of its queue are busy.";
     case "no-handler":
-      return `No process that takes queue ${queue} has a handler for ${className}: it would fail.`;
+      return `No worker of queue "${queue}" has a handler for ${className}: it would fail.`;
   }
 }
 
-/** ` until 2027-01-31 08:00:00 UTC, in 5m.`; or that somebody has to end it. */
+/** Returns ` until 2027-01-31 08:00 UTC, in 5m.`, or that the pause has no end. */
 function untilWhen(pausedForMs: number | undefined, { now }: Surroundings): string {
-  if (pausedForMs === undefined) return ", until somebody resumes it.";
-  const until = new Date(now + pausedForMs).toISOString().slice(0, 19).replace("T", " ");
-  return ` until ${until} UTC, ${relative(now + pausedForMs, now)}.`;
+  if (pausedForMs === undefined) return " until it is resumed.";
+  return ` until ${localMinute(now + pausedForMs, "UTC")} UTC, ${relative(now + pausedForMs, now)}.`;
 }

@@ -1,16 +1,66 @@
 /**
- * Processes, as the command line and the dashboard tell of them.
+ * Workers as the command line and the dashboard show them.
  *
  * @module
  */
-import type { WorkerInfo } from "../store/port/workers.ts";
 
-/** Whether it is a process of Sidekiq's: it says nothing of what it has done, and answers nobody here. */
+import type { RunningJobRecord, WorkerInfo } from "../store/port/workers.ts";
+import { getField } from "../job/raw.ts";
+import { isoTime } from "./times.ts";
+
+/** Returns whether it is a worker of Sidekiq, which reports no totals and answers no commands. */
 export function isSidekiqWorker({ totals }: Pick<WorkerInfo, "totals">): boolean {
   return totals === undefined;
 }
 
-/** What is said of such a process that was asked for a dump: as Sidekiq does on TTIN, it prints it, and sends nothing. */
+/** Returns the message about the dump of a Sidekiq worker, which only writes to its log. */
 export function dumpsElsewhere(identity: string): string {
-  return `${identity} is a process of Sidekiq's: it was asked, and prints what its threads do in its own log`;
+  return `${identity} is a worker of Sidekiq: it writes the dump of its threads to its own log`;
+}
+
+/** Returns `running`, `quiet`, or `offline` if its heartbeat has lapsed. */
+export function workerState({ alive, quiet }: Pick<WorkerInfo, "alive" | "quiet">): string {
+  return alive ? quiet ? "quiet" : "running" : "offline";
+}
+
+/** Returns a worker as JSON. */
+export function workerJson(worker: WorkerInfo): Record<string, unknown> {
+  const { identity, hostname, pid, tag, labels, queues, weights, concurrency, version, totals } = worker;
+  return {
+    id: identity,
+    hostname,
+    pid,
+    tag,
+    labels,
+    state: workerState(worker),
+    queues,
+    weights,
+    concurrency,
+    version,
+    startedAt: isoTime(worker.startedAt),
+    heartbeatAt: isoTime(worker.beatAt),
+    running: worker.busy,
+    memoryBytes: worker.rss,
+    jobs: worker.work.map(runningJson),
+    totals: totals &&
+      Object.fromEntries(
+        Object.entries(totals).map(([name, { done, failed, cancelled, expired, workedMs }]) => [
+          name,
+          { succeeded: done, failed, cancelled, expired, timeSpentMs: workedMs },
+        ]),
+      ),
+  };
+}
+
+function runningJson(job: RunningJobRecord): Record<string, unknown> {
+  return {
+    processor: job.task,
+    jid: getField(job.payload, "jid"),
+    class: getField(job.payload, "class"),
+    queue: job.queue,
+    startedAt: isoTime(job.since),
+    progress: job.progress,
+    lastLine: job.lastLine,
+    log: job.log,
+  };
 }

@@ -1,4 +1,4 @@
-/** What is done at the command line is in the audit log, on both stores. */
+/** The audit log of actions at the command line, on both stores. */
 import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../../src/store/open.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
@@ -8,7 +8,7 @@ const push = async (store: string, ...args: string[]) =>
   (await jobs(["push", "--store", store, "A", ...args])).stdout.trim();
 
 for (const kind of ["sqlite", "redis"] as const) {
-  Deno.test(`what is done at the command line is in the audit log: who, what, to how many (${kind})`, async () => {
+  Deno.test(`records actions at the command line in the audit log: user, action, count (${kind})`, async () => {
     await using folder = await temporaryFolder();
     await using redis = kind === "redis" ? await startRedis() : undefined;
     const url = redis?.url ?? `sqlite:${folder.path}/jobs.db`;
@@ -19,9 +19,9 @@ for (const kind of ["sqlite", "redis"] as const) {
       await jobs([...command.split(" "), "--store", url, ...rest]);
     };
     await run("retry", one);
-    await run("kill", "--all", "queue:default", "--yes");
+    await run("kill", "--all", "queued", "-q", "default", "--yes");
     await run("cancel", one, "nobody");
-    await run("cancel", "--all", "busy");
+    await run("cancel", "--all", "running", "--yes");
     await run("pause", "mail");
     await run("resume");
     await run("stop", "--all");
@@ -33,18 +33,18 @@ for (const kind of ["sqlite", "redis"] as const) {
     const { acts } = await store.audit.page();
     assertEquals(acts.map(({ action, target, count, outcome }) => [action, target, count, outcome]).reverse(), [
       ["retry", one, 1, undefined],
-      ["kill", "all in queue:default", 2, "begun"],
-      ["kill", "all in queue:default", 2, undefined],
+      ["kill", 'all queued jobs in queue "default"', 2, "begun"],
+      ["kill", 'all queued jobs in queue "default"', 2, undefined],
       ["cancel", `${one} nobody`, 0, undefined],
-      ["cancel", "all in running", 0, "begun"],
-      ["cancel", "all in running", 0, undefined],
+      ["cancel", "all running jobs", 0, "begun"],
+      ["cancel", "all running jobs", 0, undefined],
       ["pause", "queue:mail", undefined, undefined],
       ["resume", "all queues", undefined, undefined],
-      ["stop", undefined, 0, "no live process"],
+      ["stop", undefined, 0, "no online worker"],
       ["cron add", "x", undefined, undefined],
       ["cron pause", "x", undefined, undefined],
-      ["clear", "all in queue:default", 0, "begun"],
-      ["clear", "all in queue:default", 0, undefined],
+      ["clear", "queue default", 0, "begun"],
+      ["clear", "queue default", 0, undefined],
     ]);
     assert(acts.every(({ user, by, from }) => user !== "" && by === "command line" && from === Deno.hostname()));
     // Two days, so that it does not matter when the day changes.
@@ -53,12 +53,12 @@ for (const kind of ["sqlite", "redis"] as const) {
   });
 }
 
-Deno.test("jobs stats --history wants a number of days", async () => {
+Deno.test("rejects a number of days out of range for stats --history", async () => {
   for (const wrong of ["0", "1826", "week"]) {
     const { code, stderr } = await jobs(["stats", "--store", "sqlite::memory:", "--history", wrong]);
     assertEquals([code, stderr.trim()], [
       2,
-      `jobs: Option --history is "${wrong}"; wanted: a number of days from 1 to 1825`,
+      `jobs: Invalid --history "${wrong}": expected a number of days from 1 to 1825`,
     ]);
   }
 });

@@ -1,10 +1,10 @@
-/** What stands in the way of a job: push says it, doctor says it, and they agree. */
+/** What keeps a job from running: push and doctor report the same. */
 import { assertEquals } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { processRecord, register, takeUpTo } from "../store_contract/jobs.ts";
 
-Deno.test("push and doctor say alike that a queue is paused, its processes quiet, or its class performed no longer", async () => {
+Deno.test("reports in push and doctor that a queue is paused, its workers are quiet, or a class has no handler", async () => {
   benchOn((folder) => `sqlite:${folder}/jobs.db`);
   await using bench = await Bench.open();
   const { store } = bench;
@@ -27,25 +27,25 @@ Deno.test("push and doctor say alike that a queue is paused, its processes quiet
   assertEquals(await doctor(), []);
   assertEquals(
     await push("Once"),
-    'jobs: stored, and will fail: no process that takes queue "default" has a handler for class "Once"',
+    'jobs: enqueued, but it will fail: no worker of queue "default" has a handler for class "Once"',
   );
   assertEquals(await doctor(), [
-    'jobs of class Once wait in "default", and no process that takes it has a handler: they would fail',
+    'queue "default" has jobs of class Once, and none of its workers has a handler: they would fail',
   ]);
 
   await beat({ quiet: true });
   assertEquals(
     await push("Now"),
-    'jobs: stored, and waits: all processes that take queue "default" are quiet (jobs run -q default)',
+    'jobs: enqueued, but all workers of queue "default" are quiet; start one: jobs run handlers.js -q default',
   );
-  assertEquals(await doctor(), ['"default" has 3 jobs and all processes that take it are quiet']);
+  assertEquals(await doctor(), ['queue "default" has 3 jobs and all its workers are quiet']);
 
   await store.admin.pause("default");
-  assertEquals(await push("Now"), 'jobs: stored, and waits: queue "default" is paused (jobs resume default)');
-  assertEquals((await doctor())[0], "default paused");
+  assertEquals(await push("Now"), 'jobs: enqueued, but queue "default" is paused; jobs resume default ends that');
+  assertEquals((await doctor())[0], "default: paused");
 });
 
-Deno.test("doctor tells of a queue whose jobs wait because it is at its limit, and takes it for no fault", async () => {
+Deno.test("reports a queue at its limit in doctor, as ok", async () => {
   benchOn((folder) => `sqlite:${folder}/jobs.db`);
   await using bench = await Bench.open();
   const { store } = bench;
@@ -62,5 +62,7 @@ Deno.test("doctor tells of a queue whose jobs wait because it is at its limit, a
   for (let i = 0; i < 3; i++) await bench.push("Now", []);
   assertEquals(await queues(), []);
   await takeUpTo(store, owner, 1);
-  assertEquals(await queues(), ['ok: "default" has 2 jobs, the oldest 3s old, and is at its limit: 1 of 1 run']);
+  assertEquals(await queues(), [
+    'ok: queue "default" has 2 jobs, the oldest 3s old, and is at its limit: 1 of 1 running',
+  ]);
 });

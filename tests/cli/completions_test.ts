@@ -38,7 +38,7 @@ for (const [shell, script] of Object.entries(COMPLETE)) {
     assertEquals(await complete("push", "--uni"), ["--unique-for"]);
     assertEquals(await complete("run", "--uni"), []);
     assertEquals(await complete("push", "--queue", ""), ["low", "mail"]);
-    assertEquals(await complete("list", "queue", "m"), ["mail"]);
+    assertEquals(await complete("list", "queued", "-q", "m"), ["mail"]);
     assertEquals(await complete("clear", ""), ["low", "mail"]);
     assertEquals((await complete("pause", "l")).includes("low"), true);
     assertEquals(await complete("help", "exit"), ["exit-codes"]);

@@ -1,4 +1,4 @@
-/** `jobs cron`, as people type it. */
+/** `jobs cron`. */
 import { assert, assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
@@ -17,7 +17,7 @@ async function onlyJob(bench: Bench): Promise<Record<string, unknown>> {
   return JSON.parse(entries[0]!.payload);
 }
 
-Deno.test("cron add, list, next, run, history, pause, resume, remove", async () => {
+Deno.test("adds, lists, runs, pauses, resumes and removes an entry", async () => {
   await using bench = await Bench.open();
   assert((await cron(bench, ["list"])).startsWith("No cron entries"));
   const rule = ["--rule", "30 3 * * 1-5", "--timezone", "Europe/London"];
@@ -42,14 +42,16 @@ Deno.test("cron add, list, next, run, history, pause, resume, remove", async () 
   await cron(bench, ["resume", "nightly"]);
   assertEquals(await paused(), false);
 
-  assert((await cron(bench, ["add", "nightly", "Report", ...rule], 2)).includes("is there already"));
+  assert(
+    (await cron(bench, ["add", "nightly", "Report", ...rule], 1)).includes("already exists; --replace replaces it"),
+  );
   await cron(bench, ["add", "--entry", '{ "name": "nightly", "class": "Other", "every": "1h" }', "--replace"]);
   assertEquals(JSON.parse(await cron(bench, ["list", "--json"]))[0].class, "Other");
   await cron(bench, ["remove", "nightly"]);
-  assert((await cron(bench, ["remove", "nightly"], 2)).includes('There is no cron entry "nightly"'));
+  assert((await cron(bench, ["remove", "nightly"], 1)).includes('Cron entry "nightly" not found'));
 });
 
-Deno.test("cron check finds everything that is wrong, also with the classes of handlers", async () => {
+Deno.test("finds every problem with cron check, also with the classes of handlers", async () => {
   await using bench = await Bench.open();
   const write = (cron: unknown) => Deno.writeTextFile(`${bench.folder}/jobs.json`, JSON.stringify({ cron }));
   await write([{ name: "a", rule: "0 25 * * *", class: "Tick" }, { name: "b", every: "1s", class: "Nobody" }]);
@@ -71,20 +73,34 @@ Deno.test("cron check finds everything that is wrong, also with the classes of h
   assert((await cron(bench, ["check"])).includes("off: enable"));
 });
 
-Deno.test("the example's crontab is right", async () => {
+Deno.test("checks the cron entries of the example", async () => {
   const cwd = new URL("../../", import.meta.url).pathname;
   const { code, stderr, stdout } = await jobs(["cron", "check", "-C", "examples/crontab.json"], { cwd });
   assertEquals(code, 0, stderr);
-  assert(stdout.includes("5 checked"), stdout);
+  assert(stdout.includes("Checked 5 cron entries: all valid"), stdout);
 });
 
-Deno.test("cron says what is wanted", async () => {
+Deno.test("rejects wrong arguments of cron with the usage", async () => {
   await using bench = await Bench.open();
-  assert((await cron(bench, [], 2)).includes("wanted: jobs cron list|next"));
+  assert((await cron(bench, [], 2)).includes("Usage: jobs cron list|next"));
   assert((await cron(bench, ["lst"], 2)).includes("did you mean jobs cron list?"));
-  assert((await cron(bench, ["next"], 2)).includes("A NAME is wanted"));
+  assert((await cron(bench, ["next"], 2)).includes("Missing argument: NAME. Usage: jobs cron next NAME"));
   assert((await cron(bench, ["next", "a", "-n", "0"], 2)).includes("a whole number from 1 to 1000"));
-  assert((await cron(bench, ["add", "a"], 2)).includes("NAME and CLASS are wanted"));
+  assert((await cron(bench, ["add", "a"], 2)).includes("Missing argument: CLASS. Usage: jobs cron add NAME CLASS"));
   assert((await cron(bench, ["add", "a", "Tick"], 2)).includes('neither "rule" nor "every"'));
-  assert((await cron(bench, ["run", "a"], 2)).includes('There is no cron entry "a"'));
+  assert((await cron(bench, ["run", "a"], 1)).includes('Cron entry "a" not found'));
+});
+
+Deno.test("lists the entries of the configuration that no worker has loaded", async () => {
+  await using bench = await Bench.open();
+  const entries = [{ name: "nightly", rule: "0 3 * * *", class: "Tick" }];
+  await Deno.writeTextFile(`${bench.folder}/jobs.json`, JSON.stringify({ cron: entries }));
+  const { stdout, stderr } = await jobs(["cron", "list", "--store", bench.url], { cwd: bench.folder });
+  assert(/nightly +at 03:00.* +not loaded +Tick\(\)/.test(stdout), stdout);
+  assertEquals(
+    stderr,
+    "jobs: 1 entry isn't active yet: no worker has loaded jobs.json; start one: jobs run\n",
+  );
+  const [entry] = JSON.parse(await cron(bench, ["list", "--json"]));
+  assertEquals([entry.name, entry.loaded], ["nightly", false]);
 });

@@ -1,7 +1,8 @@
 /** Commands that work through many jobs: what they leave alone, what they say, and Ctrl-C in the middle. */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { editAll } from "../../src/cli/shared/edit_jobs.ts";
+import { runBulk } from "../../src/cli/shared/bulk_edit.ts";
+import { editSteps } from "../../src/store/ops/bulk_edit.ts";
 import { cancelSteps } from "../../src/store/ops/cancel.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { Bench, benchOn } from "../support/bench.ts";
@@ -46,6 +47,14 @@ async function inTerminal(bench: Bench, args: readonly string[], keys = "", colu
   return text;
 }
 
+const DELETING = { name: "delete", doing: "Deleting", done: "Deleted", target: "queue default" };
+
+/** Returns how many jobs changed, and why others did not. */
+function summaryOf({ error: _first, errors = [], ...changed }: Record<string, unknown>): string {
+  const failed = (errors as { jid: string; code: string }[]).map(({ jid, code }) => `${jid} ${code}`);
+  return [...Object.entries(changed).map(([name, count]) => `${name} ${count}`), ...failed].join(", ");
+}
+
 async function sizes(store: Store): Promise<Record<string, number>> {
   return Object.fromEntries((await store.admin.stats()).queues.map(({ name, size }) => [name, size]));
 }
@@ -62,13 +71,17 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
 
     const asked = await on(bench, ["clear", "low"], "");
     assertEquals([asked.code, asked.stdout], [2, ""]);
-    assertMatch(asked.stderr, /Delete 2,500 jobs from queue low for good\? Nobody can be asked here: say --yes/);
+    assertMatch(asked.stderr, /This would delete 2,500 queued jobs in queue "low"\. Pass --yes to confirm/);
     const none = await on(bench, ["clear", "lo", "--yes"]);
-    assertEquals([none.code, none.stderr], [1, 'jobs: no queue "lo" here; did you mean "low"?\n']);
+    assertEquals([none.code, none.stderr], [1, 'jobs: Queue "lo" not found; did you mean "low"?\n']);
     assertEquals(await sizes(bench.store), { high: 1, low: 2_500 });
 
     const cleared = await on(bench, ["clear", "low", "--yes"]);
-    assertEquals(cleared, { code: 0, stdout: "2,500 jobs deleted from queue low, which is forgotten\n", stderr: "" });
+    assertEquals(cleared, {
+      code: 0,
+      stdout: 'Deleted 2,500 queued jobs in queue "low", and removed the queue\n',
+      stderr: "",
+    });
     assertEquals((await sizes(bench.store))["high"], 1);
     assertEquals((await bench.store.admin.stats()).scheduled, 1);
   });
@@ -94,7 +107,9 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
       assertStringIncludes(stdout, part);
     }
     assertEquals(stdout.includes("other"), false);
-    const { entries, ended, more } = JSON.parse((await on(bench, ["find", "müller", "-n", "1", "--json"])).stdout);
+    const { jobs: entries, finished: ended, more } = JSON.parse(
+      (await on(bench, ["find", "müller", "-n", "1", "--json"])).stdout,
+    );
     assertEquals([entries.length, ended.length, more], [1, 1, true]);
     assertEquals((await on(bench, ["find", "nobody"])).code, 1);
   });
@@ -104,9 +119,9 @@ Deno.test("clear asks on a terminal; anything but yes leaves all as it is", asyn
   benchOn(sqlite);
   await using bench = await Bench.open();
   await bench.push("A", [], { queue: "low" });
-  assertStringIncludes(await inTerminal(bench, ["clear", "low"], "n\n"), "nothing is deleted");
+  assertStringIncludes(await inTerminal(bench, ["clear", "low"], "n\n"), "Declined: nothing changed");
   assertEquals(await sizes(bench.store), { low: 1 });
-  assertStringIncludes(await inTerminal(bench, ["clear", "low"], "y\n"), "1 job deleted");
+  assertStringIncludes(await inTerminal(bench, ["clear", "low"], "y\n"), 'Deleted 1 queued job in queue "low"');
   assertEquals(await sizes(bench.store), {});
 });
 
@@ -115,17 +130,24 @@ Deno.test("delete, kill and cancel --all ask with the count; where nobody can be
   await using bench = await Bench.open();
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 1_200 }, (_, i) => [i]) });
   for (const [command, asked] of [["delete", "Delete"], ["kill", "Kill"], ["cancel", "Cancel"]] as const) {
-    const { code, stdout, stderr } = await on(bench, [command, "--all", "queue:low"], "");
-    const question = `${asked} 1,200 jobs in queue:low?`;
-    assertEquals([code, stdout, stderr], [2, "", `jobs: ${question} Nobody can be asked here: say --yes\n`]);
-    const terminal = await inTerminal(bench, [command, "--all", "queue:low"], "n\n");
-    assertStringIncludes(terminal, "[y/N] ");
-    assertStringIncludes(terminal, "nothing is ");
-    const unknown = await on(bench, [command, "--all", "queue:lo", "--yes"]);
-    assertEquals([unknown.code, unknown.stderr], [1, 'jobs: no queue "lo" here; did you mean "low"?\n']);
+    const { code, stdout, stderr } = await on(bench, [command, "--all", "queued", "-q", "low"], "");
+    const what = '1,200 queued jobs in queue "low"';
+    assertEquals([code, stdout, stderr], [
+      2,
+      "",
+      `jobs: This would ${command} ${what}. Pass --yes to confirm (stdin isn't a terminal)\n`,
+    ]);
+    const terminal = await inTerminal(bench, [command, "--all", "queued", "-q", "low"], "n\n");
+    assertStringIncludes(terminal, `${asked} ${what}? [y/N] `);
+    assertStringIncludes(terminal, "Declined: nothing changed");
+    const unknown = await on(bench, [command, "--all", "queued", "-q", "lo", "--yes"]);
+    assertEquals([unknown.code, unknown.stderr], [1, 'jobs: Queue "lo" not found; did you mean "low"?\n']);
   }
   assertEquals(await sizes(bench.store), { low: 1_200 });
-  assertStringIncludes(await inTerminal(bench, ["delete", "--all", "queue:low"], "y\n"), "1,200 jobs deleted");
+  assertStringIncludes(
+    await inTerminal(bench, ["delete", "--all", "queued", "-q", "low"], "y\n"),
+    "Deleted 1,200 queued jobs",
+  );
 });
 
 Deno.test("kill --all says how many dead keeps, before and after", async () => {
@@ -133,12 +155,15 @@ Deno.test("kill --all says how many dead keeps, before and after", async () => {
   await using bench = await Bench.open();
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 50 }, (_, i) => [i]) });
   const env = { JOBS_STORE: bench.url, JOBS_RETENTION_DEAD_JOBS: "20" };
-  const asked = await jobs(["kill", "--all", "queue:low"], { env });
+  const asked = await jobs(["kill", "--all", "queued", "-q", "low"], { env });
   assertEquals(asked.code, 2);
-  assertStringIncludes(asked.stderr, "Kill 50 jobs in queue:low (dead keeps the latest 20: 30 are gone for good)?");
+  assertStringIncludes(
+    asked.stderr,
+    'kill 50 queued jobs in queue "low" (the dead set keeps the latest 20: 30 are deleted)',
+  );
   assertEquals((await bench.store.admin.stats()).enqueued, 50);
-  const killed = await jobs(["kill", "--all", "queue:low", "--yes"], { env });
-  assertEquals([killed.code, killed.stdout], [0, "50 jobs moved to dead, which keeps the latest 20\n"]);
+  const killed = await jobs(["kill", "--all", "queued", "-q", "low", "--yes"], { env });
+  assertEquals([killed.code, killed.stdout], [0, 'Killed 50 queued jobs in queue "low"\n']);
   assertEquals((await bench.store.admin.stats()).dead, 20);
 });
 
@@ -155,7 +180,8 @@ Deno.test("--all does it to those that are there when it begins, not to those th
     if (++late < 10) await bench.push("Late", []);
     return count;
   });
-  const edited = await editAll(busy, place, { name: "delete", edit: "delete", doing: "Deleting", done: "deleted" });
+  const steps = editSteps(busy, { place, edit: "delete", total: 3 });
+  const edited = await runBulk(busy, { ...DELETING, total: 3, steps });
   const { entries } = await bench.store.admin.page(place);
   assertEquals([edited, entries.map(({ payload }) => JSON.parse(payload).class)], [3, ["Late", "Late"]]);
 });
@@ -165,7 +191,10 @@ Deno.test("cancel --all removes what waits in one place, and aborts what runs", 
   await using bench = await Bench.open();
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 1_200 }, (_, i) => [i]) });
   const kept = await bench.push("A", [], { queue: "high" });
-  assertEquals((await on(bench, ["cancel", "--all", "queue:low", "--yes"])).stdout, "1,200 jobs cancelled\n");
+  assertEquals(
+    (await on(bench, ["cancel", "--all", "queued", "-q", "low", "--yes"])).stdout,
+    'Cancelled 1,200 queued jobs in queue "low"\n',
+  );
   assertEquals(await sizes(bench.store), { high: 1, low: 0 });
   assertEquals((await bench.store.admin.find([kept])).length, 1);
   assertEquals((await on(bench, ["cancel", "--all", "dead"])).code, 2);
@@ -180,7 +209,10 @@ Deno.test("cancel --all leaves a record of each job, and reads the queue once, n
   const last = await bench.push("A", [], { queue: "low" });
   const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await redis.cli("INFO", "stats"))![1]);
   const before = await sent();
-  assertEquals((await on(bench, ["cancel", "--all", "queue:low", "--yes"])).stdout, "2,001 jobs cancelled\n");
+  assertEquals(
+    (await on(bench, ["cancel", "--all", "queued", "-q", "low", "--yes"])).stdout,
+    'Cancelled 2,001 queued jobs in queue "low"\n',
+  );
   const each = (await sent() - before) / 2_001;
   assert(each < 3_000, `${each} bytes read for each job`);
   assertEquals((await sizes(bench.store))["low"], 0);
@@ -217,18 +249,18 @@ Deno.test("several jids are looked for at once, not one after the other, whateve
     await redis.cli("CONFIG", "RESETSTAT");
     const { stdout, code } = await on(bench, [...args, "--json"]);
     return [
-      JSON.stringify(JSON.parse(stdout)),
+      summaryOf(JSON.parse(stdout)),
       code,
       /cmdstat_smembers:calls=(\d+)/.exec(await redis.cli("INFO", "commandstats"))?.[1],
     ];
   };
   assertEquals(await scans(["cancel", "__proto__", "constructor", "gone"]), [
-    '{"__proto__":"removed","constructor":"removed","gone":"absent"}',
+    "cancelled 2, gone not_found",
     1,
     "1",
   ]);
-  assertEquals(await scans(["kill", "a", "b", "gone", "a"]), ['{"kill":2,"missed":["gone"]}', 1, "1"]);
-  assertEquals(await scans(["delete", "a", "b", "c", "d"]), ['{"delete":4,"missed":[]}', 0, "1"]);
+  assertEquals(await scans(["kill", "a", "b", "gone", "a"]), ["killed 2, gone not_found", 1, "1"]);
+  assertEquals(await scans(["delete", "a", "b", "c", "d"]), ["deleted 4", 0, "1"]);
 });
 
 Deno.test("when the store fails on the way, it is written down how far it came", async () => {
@@ -241,8 +273,8 @@ Deno.test("when the store fails on the way, it is written down how far it came",
     const [place, edit] = args as Parameters<AdminStore["editSome"]>;
     return ++steps < 3 ? bench.store.admin.editSome(place, edit, 1) : Promise.reject(new StoreError("full", "No room"));
   });
-  const words = { name: "delete", edit: "delete", doing: "Deleting", done: "deleted" } as const;
-  await assertRejects(() => editAll(failing, { in: "queue", queue: "default" }, words), StoreError, "No room");
+  const steps_ = editSteps(failing, { place: { in: "queue", queue: "default" }, edit: "delete", total: 3 });
+  await assertRejects(() => runBulk(failing, { ...DELETING, total: 3, steps: steps_ }), StoreError, "No room");
   const { acts } = await bench.store.audit.page();
   assertEquals(acts.map(({ count, outcome }) => [count, outcome]), [[2, "ended early: No room"], [3, "begun"]]);
 });
@@ -253,9 +285,9 @@ Deno.test("in bulk, refused lines are named, the others are stored, and it is sa
   const lines = Array.from({ length: 60 }, (_, i) => i % 2 === 0 ? `[${i}]` : `{ "class": "A", "args": ${i} }`);
   const { code, stdout, stderr } = await on(bench, ["push", "A", "--bulk", "-"], lines.join("\n"));
   assertEquals([code, stdout.trim().split("\n").length], [1, 30]);
-  assertEquals(stderr.match(/^jobs: line \d+ refused: args is/gm)?.length, 20);
-  assertStringIncludes(stderr, "jobs: line 2 refused: args is 1;");
-  assertStringIncludes(stderr, "jobs: 30 lines are refused (the first 20 are named above); 30 lines are stored");
+  assertEquals(stderr.match(/^jobs: line \d+ is invalid: args is/gm)?.length, 20);
+  assertStringIncludes(stderr, "jobs: line 2 is invalid: args is 1;");
+  assertStringIncludes(stderr, "jobs: 30 lines invalid; the first 20 are named above; 30 lines stored");
   assertEquals((await bench.store.admin.stats()).enqueued, 30);
 });
 
@@ -283,7 +315,7 @@ Deno.test("Ctrl-C in a bulk push: what is told is stored, and it says from which
   await writer.abort().catch(() => {});
   const told = stdout.trim().split("\n").length;
   assertEquals(code, 130);
-  const [, stored, from] = /Stopped: ([\d,]+) lines are stored, none from line (\d+) on/.exec(stderr) ?? [];
+  const [, stored, from] = /Interrupted: ([\d,]+) lines stored, none from line (\d+) on/.exec(stderr) ?? [];
   assertEquals([stored?.replace(",", ""), Number(from)], [String(told), told + 1], stderr);
   assertEquals((await bench.store.admin.stats()).enqueued, told);
 });
@@ -318,11 +350,10 @@ Deno.test("Ctrl-C in a deletion: it says how many are deleted and how many are l
   other.exec("COMMIT");
   const { code, stderr, stdout } = await child.output();
   const text = new TextDecoder().decode(stderr);
-  const [, deleted, left] = /Stopped: ([\d,]+) of 60,000 jobs deleted; ([\d,]+) are left/.exec(text) ?? [];
+  const [, deleted] = /Interrupted: deleted ([\d,]+) of 60,000 jobs/.exec(text) ?? [];
   assertEquals([code, new TextDecoder().decode(stdout)], [130, ""], text);
-  assert(left !== undefined, text);
-  const count = Number(left.replaceAll(",", ""));
-  assertEquals(count, total - Number(deleted!.replaceAll(",", "")));
+  assert(deleted !== undefined, text);
+  const count = total - Number(deleted.replaceAll(",", ""));
   assertEquals((await bench.store.admin.stats()).enqueued, count);
 });
 
@@ -331,10 +362,10 @@ Deno.test("on a terminal long work is drawn with a rate; elsewhere nothing is", 
   await using bench = await Bench.open();
   const args = Array.from({ length: 60_000 }, (_, i) => [i]);
   await bench.client.pushBulk({ class: "A", args });
-  const text = await inTerminal(bench, ["delete", "--all", "queue:default", "--yes"], "", 100);
+  const text = await inTerminal(bench, ["delete", "--all", "queued", "-q", "default", "--yes"], "", 100);
   assertMatch(text, /Deleting █+░* \d+ % {2}[\d,]+ of 60,000 {2}[\d,]+\/s/);
   await bench.client.pushBulk({ class: "A", args });
-  assertEquals((await on(bench, ["delete", "--all", "queue:default", "--yes"])).stderr, "");
+  assertEquals((await on(bench, ["delete", "--all", "queued", "-q", "default", "--yes"])).stderr, "");
 });
 
 Deno.test("tables fit the terminal, and have colours only there", async () => {
@@ -343,13 +374,13 @@ Deno.test("tables fit the terminal, and have colours only there", async () => {
   const jid = await bench.push("HardJob", ["日本語".repeat(40)], { queue: "low" });
   await bench.store.admin.pause("low");
   for (const columns of [60, 80, 200]) {
-    const text = await inTerminal(bench, ["list", "queue", "low"], "", columns);
+    const text = await inTerminal(bench, ["list", "queued", "-q", "low"], "", columns);
     assertStringIncludes(text, jid);
     assertStringIncludes(text, "…");
     assertStringIncludes(text, "\x1b[1m");
   }
-  assertStringIncludes(await inTerminal(bench, ["list", "queues"]), "\x1b[33mpaused");
-  const { stdout } = await on(bench, ["list", "queue", "low"]);
+  assertStringIncludes(await inTerminal(bench, ["queues"]), "\x1b[33mpaused");
+  const { stdout } = await on(bench, ["list", "queued", "-q", "low"]);
   assertStringIncludes(stdout, "日本語".repeat(40));
   assert(!stdout.includes("\x1b"));
 });
@@ -365,12 +396,12 @@ Deno.test("bench leaves the store as it was, and what others put beside it, also
       return JSON.stringify([stats, queues.map(({ name, size }) => [name, size])]);
     };
     const before = await counts();
-    const ended = await on(bench, ["bench", "-n", "20"]);
+    const ended = await on(bench, ["bench", "--jobs", "20"]);
     assertEquals(ended.code, 0, ended.stderr);
-    assertMatch(ended.stdout, /perform, in one process +[\d,]+/);
+    assertMatch(ended.stdout, /run, in one worker +[\d,]+/);
     const [program, ...first] = jobsCommand();
     const child = new Deno.Command(program, {
-      args: [...first, "bench", "-n", "2000000"],
+      args: [...first, "bench", "--jobs", "2000000"],
       env: { JOBS_STORE: bench.url },
       stdin: "null",
       stdout: "piped",
@@ -385,7 +416,7 @@ Deno.test("bench leaves the store as it was, and what others put beside it, also
     child.kill("SIGINT");
     const { code, stderr } = await child.output();
     const [said, ...more] = new TextDecoder().decode(stderr).trimEnd().split("\n").toReversed();
-    assertEquals([code, said], [130, "jobs: Stopped; what was made for it is away again"]);
+    assertEquals([code, said], [130, "jobs: Interrupted: the temporary store is removed"]);
     if (url !== sqlite) {
       assertStringIncludes(more.join(), 'somebody else has put 1 key there meanwhile ("invoices:42")');
       assertEquals(await redis.cli("-n", "15", "KEYS", "*"), "invoices:42");

@@ -1,4 +1,4 @@
-/** `jobs push`: what is refused and how it is said, waiting, and an output that cannot be written. */
+/** `jobs push`: invalid options, waiting, times, duplicates, and an output that can't be written. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
@@ -23,26 +23,26 @@ async function onFullDisk(bench: Bench, args: readonly string[]) {
   return { code, stderr: new TextDecoder().decode(stderr) };
 }
 
-Deno.test("a wrong option of push is refused by the name that it has at the command line", async () => {
+Deno.test("rejects an invalid option of push by its name on the command line", async () => {
   await using bench = await Bench.open();
   for (
     const [args, said] of [
-      [["A", "--in", "5x"], '--in is "5x"; expected seconds, or a duration such as 30s'],
-      [["A", "--at", "soon"], '--at is "soon"; expected ISO 8601 text such as'],
-      [["A", "--in", "5m", "--at", "2030-01-01"], '--in is "5m"; expected either --in or --at, not both'],
-      [["A", "--retry", "abc"], '--retry is "abc"; expected true, false, or a whole number'],
-      [["A", "--expires-in", "x"], '--expires-in is "x"; expected seconds'],
-      [["A", "-q", "a b"], '--queue is "a b"; expected a name of letters'],
-      [["A", "--tags", ","], '--tags is ["",""]; expected a list of words'],
-      [["A", "--backoff", "twice,base=2s"], '--backoff type is "twice"; expected exponential, linear or fixed'],
-      [["A", "--backoff", "fixed"], "--backoff base is undefined; expected seconds"],
-      [["A", "--dead", "no"], '--dead is "no"; expected true or false'],
-      [["A", "--log-level", "loud"], '--log-level is "loud"; expected debug, info, warn or error'],
-      [["", "1"], 'CLASS is ""; expected'],
-      [["A", "--bulk", "/"], '--bulk "/" is a folder; wanted: a file with a job a line'],
-      [["A", "--wait", "--wait-timeout", "x"], '--wait-timeout is "x"; wanted: seconds'],
-      [["A", "--wait-timeout", "5s"], "--wait-timeout is for --wait"],
-      [["A", "--wait", "--bulk", "-"], "--wait is for one job"],
+      [["A", "--in", "5x"], 'Invalid --in "5x": expected seconds, or a duration such as 30s'],
+      [["A", "--at", "soon"], 'Invalid --at "soon": expected ISO 8601 text such as'],
+      [["A", "--in", "5m", "--at", "2030-01-01"], 'Invalid --in "5m": expected either --in or --at, not both'],
+      [["A", "--retry", "abc"], 'Invalid --retry "abc": expected true, false, or a whole number'],
+      [["A", "--expires-in", "x"], 'Invalid --expires-in "x": expected seconds'],
+      [["A", "-q", "a b"], 'Invalid --queue "a b": expected a name of letters'],
+      [["A", "--tags", ","], 'Invalid --tags ["",""]: expected a list of words'],
+      [["A", "--backoff", "twice,base=2s"], 'Invalid --backoff type "twice": expected exponential, linear or fixed'],
+      [["A", "--backoff", "fixed"], "Invalid --backoff base undefined: expected seconds"],
+      [["A", "--dead", "no"], 'Invalid --dead "no": expected true or false'],
+      [["A", "--log-level", "loud"], 'Invalid --log-level "loud": expected debug, info, warn or error'],
+      [["", "1"], 'Invalid CLASS "": expected'],
+      [["A", "--bulk", "/"], 'Invalid --bulk "/": expected a file with a job on each line'],
+      [["A", "--wait", "--wait-timeout", "x"], 'Invalid --wait-timeout "x": expected seconds'],
+      [["A", "--wait-timeout", "5s"], "--wait-timeout needs --wait"],
+      [["A", "--wait", "--bulk", "-"], "--wait waits for one job"],
     ] as const
   ) {
     const { code, stdout, stderr } = await on(bench, ["push", ...args]);
@@ -51,30 +51,30 @@ Deno.test("a wrong option of push is refused by the name that it has at the comm
   assertEquals((await bench.store.admin.stats()).enqueued, 0);
 });
 
-Deno.test("a result that cannot be written is one line and exit 1; push says that the job is stored, and its jid", async () => {
+Deno.test("exits with 1 if a result can't be written; push prints the jid of the enqueued job", async () => {
   await using bench = await Bench.open();
   await Deno.writeTextFile(`${bench.folder}/bulk`, "[1]\n[2]\n[3]\n");
-  for (const args of [["list", "queues"], ["stats", "--json"]]) {
+  for (const args of [["queues"], ["stats", "--json"]]) {
     const { code, stderr } = await onFullDisk(bench, args);
     assertEquals(code, 1);
-    assertMatch(stderr, /^jobs: The output cannot be written: No space left on device[^\n]*\n$/);
+    assertMatch(stderr, /^jobs: Can't write the output: No space left on device[^\n]*\n$/);
   }
   const pushed = await onFullDisk(bench, ["push", "A"]);
-  const [, jid] = /The output cannot be written: .*; the job is stored: (\w+)\n$/.exec(pushed.stderr) ?? [];
+  const [, jid] = /Can't write the output: .*; the job is enqueued: (\w+)\n$/.exec(pushed.stderr) ?? [];
   assertEquals([pushed.code, (await bench.store.admin.find([jid!])).length], [1, 1], pushed.stderr);
   const bulk = await onFullDisk(bench, ["push", "A", "--bulk", "bulk"]);
   assertEquals(bulk.code, 1);
-  assertStringIncludes(bulk.stderr, "; 3 lines are stored, and the jids of the last 3 untold");
+  assertStringIncludes(bulk.stderr, "; 3 lines stored, 3 jids not printed");
   assertEquals((await bench.store.admin.stats()).enqueued, 4);
 });
 
-Deno.test("--wait makes nothing forgotten earlier than usual, and longer where the class says so", async () => {
+Deno.test("keeps the record of an awaited job at least as long as usual, and as its class sets", async () => {
   await using bench = await Bench.open();
   await bench.store.classes.declare([{ name: "Long", options: '{"result_ttl":"2h","failure_ttl":-1}' }]);
   const pushed = async (name: string, ...more: string[]) => {
     const { code, stderr } = await on(bench, ["push", name, "--wait", "--wait-timeout", "10ms", ...more]);
     assertEquals(code, 1);
-    const [, jid] = /jobs: (\w+) is still (?:queued|scheduled) after --wait-timeout/.exec(stderr) ?? [];
+    const [, jid] = /jobs: Job "(\w+)" is still (?:queued|scheduled) after --wait-timeout/.exec(stderr) ?? [];
     const { result_ttl, failure_ttl } = JSON.parse((await bench.store.admin.find([jid!]))[0]!.payload);
     return [result_ttl, failure_ttl];
   };
@@ -82,18 +82,18 @@ Deno.test("--wait makes nothing forgotten earlier than usual, and longer where t
   assertEquals(await pushed("Long"), [7_200, -1]);
 });
 
-Deno.test("in bulk, a field that is nearly a known one is named once; nothing to push is said", async () => {
+Deno.test("warns once of a misspelled field in bulk, and of an empty file", async () => {
   await using bench = await Bench.open();
   const lines = ['{"class":"A","args":[],"qeue":"low","user":1}', '{"class":"A","args":[],"qeue":"low"}'].join("\n");
   const typo = await on(bench, ["push", "--bulk", "-"], lines);
   assertEquals(typo.code, 0);
   const named = typo.stderr.split("\n").filter((line) => line.includes("did you mean"));
-  assertEquals(named, ['jobs: line 1: "qeue" is no option, and is kept in the payload; did you mean "queue"?']);
+  assertEquals(named, ['jobs: line 1: unknown option "qeue" is kept in the payload; did you mean "queue"?']);
   const nothing = await on(bench, ["push", "A", "--bulk", "-"], "\n\n");
   assertEquals(nothing, { code: 0, stdout: "", stderr: "jobs: nothing to push: standard input has no lines\n" });
 });
 
-Deno.test("handlers whose options throw are told in a line", async () => {
+Deno.test("reports handlers whose options throw in one line", async () => {
   await using bench = await Bench.open();
   for (
     const [i, options] of ['get options() { throw new Error("no") }', "options: { get queue() { throw 5 } }"].entries()
@@ -110,7 +110,7 @@ Deno.test("handlers whose options throw are told in a line", async () => {
   }
 });
 
-Deno.test("JSON has nothing in it that a terminal obeys, and is the same value", async () => {
+Deno.test("escapes terminal sequences in JSON", async () => {
   await using bench = await Bench.open();
   const hostile = "\u007f\u0085\u009b31m\u202e\u2028\u2066é";
   const jid = await bench.push("A", [hostile]);
@@ -123,7 +123,7 @@ Deno.test("JSON has nothing in it that a terminal obeys, and is the same value",
   assertEquals(echoed.stdout, '"\\u007f\\u0085\\u009b31m\\u202e\\u2028\\u2066é"\n');
 });
 
-Deno.test("Ctrl-C while waiting names the job, which goes on", async () => {
+Deno.test("names the job, which continues, on Ctrl-C while waiting", async () => {
   await using bench = await Bench.open();
   const [program, ...first] = jobsCommand();
   const child = new Deno.Command(program, {
@@ -136,13 +136,13 @@ Deno.test("Ctrl-C while waiting names the job, which goes on", async () => {
   let said = "";
   for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
     said += text;
-    if (said.includes("jobs run") && !said.includes("No longer")) child.kill("SIGINT");
+    if (said.includes("jobs run") && !said.includes("Interrupted")) child.kill("SIGINT");
   }
-  assertMatch(said, /jobs: No longer waiting; \w+ goes on \(jobs show \w+\)\n$/);
+  assertMatch(said, /jobs: Interrupted: job \w+ continues \(jobs show \w+\)\n$/);
   assertEquals((await child.status).code, 130);
 });
 
-Deno.test("what is stored is no failure because its user may not see who would take it", async () => {
+Deno.test("succeeds if the user may push but not list workers", async () => {
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "pusher", "on", ">s3cret", "~*", "&*", "+@all", "-smembers");
   await using bench = await Bench.open(redis.url.replace("redis://", "redis://pusher:s3cret@"));
@@ -153,7 +153,7 @@ Deno.test("what is stored is no failure because its user may not see who would t
     assertMatch(stdout, /^[0-9a-f]{24}\n$/);
     assertMatch(
       stderr,
-      /^jobs: class "Noop" isn't registered.*\njobs: stored; whether somebody takes it cannot be told: .*smembers.*\n$/,
+      /^jobs: class "Noop" isn't registered.*\njobs: enqueued; can't check for workers: .*smembers.*\n$/,
     );
   }
   assertEquals(await redis.cli("LLEN", "queue:default"), "2");

@@ -1,4 +1,4 @@
-/** Queues and processes at the command line: mistyped names, pauses, quiet and its end. */
+/** Queues and workers at the command line: mistyped names, pauses, quiet and resume. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
@@ -7,49 +7,59 @@ benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
 const on = (bench: Bench, ...args: string[]) => jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
 
-Deno.test("pausing a queue that nobody knows says so, and clear takes its name away again", async () => {
+Deno.test("remarks that a paused queue is new, and removes it with clear", async () => {
   await using bench = await Bench.open();
   await bench.push("A", [], { queue: "mail" });
   const typo = await on(bench, "pause", "mails");
-  assertEquals([typo.code, typo.stdout], [0, "mails paused\n"]);
-  assertEquals(typo.stderr, 'jobs: queue mails has no jobs, and no process takes it; did you mean "mail"?\n');
+  assertEquals([typo.code, typo.stdout], [0, 'Paused queue "mails"\n']);
+  assertEquals(
+    typo.stderr,
+    'jobs: queue "mails" is new: it has no jobs and no worker yet; did you mean "mail"? (jobs resume mails undoes this)\n',
+  );
   assertEquals((await on(bench, "pause", "mail")).stderr, "");
-  assertEquals((await on(bench, "clear", "mails")).stdout, "0 jobs deleted from queue mails\n", "it is paused still");
+  assertEquals(
+    (await on(bench, "clear", "mails")).stdout,
+    'Deleted 0 queued jobs in queue "mails"\n',
+    "it is still paused",
+  );
   assertEquals((await on(bench, "resume", "mails")).stderr, "");
-  assertEquals((await on(bench, "clear", "mails")).stdout, "0 jobs deleted from queue mails, which is forgotten\n");
+  assertEquals(
+    (await on(bench, "clear", "mails")).stdout,
+    'Deleted 0 queued jobs in queue "mails", and removed the queue\n',
+  );
   assertEquals((await bench.store.admin.stats()).queues.map(({ name }) => name), ["mail"]);
 });
 
-Deno.test("resuming what is not paused says so, and what is", async () => {
+Deno.test("remarks that a resumed queue wasn't paused, and which are", async () => {
   await using bench = await Bench.open();
   const nothing = await on(bench, "resume");
-  assertEquals([nothing.code, nothing.stderr], [0, "jobs: all queues together were not paused\n"]);
+  assertEquals([nothing.code, nothing.stderr], [0, "jobs: all queues weren't paused as a whole\n"]);
   await bench.store.admin.pause("mail");
-  assertMatch((await on(bench, "resume")).stderr, /were not paused; paused: mail\n$/);
-  assertEquals((await on(bench, "resume", "low")).stderr, "jobs: queue low was not paused; paused: mail\n");
+  assertMatch((await on(bench, "resume")).stderr, /weren't paused as a whole; paused: mail\n$/);
+  assertEquals((await on(bench, "resume", "low")).stderr, 'jobs: queue "low" wasn\'t paused; paused: mail\n');
 });
 
-Deno.test("quiet --end lets a process take jobs again; a queue that it takes is never forgotten", async () => {
+Deno.test("resumes quiet workers; keeps the queues of a worker", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server();
   assertEquals((await on(bench, "clear", "default")).code, 1);
   await on(bench, "quiet", "--all");
   await server.logged("Quiet: taking no more jobs");
-  const ended = await on(bench, "quiet", "--end", "--all");
-  assertMatch(ended.stdout, /asked to take jobs again\n$/);
+  const ended = await on(bench, "resume", "--all-workers");
+  assertMatch(ended.stdout, /^Resuming worker \S+\n$/);
   await server.logged("Resumed: taking jobs");
   const jid = await bench.push("Note", [bench.notes, "again"]);
   await bench.until(async () => (await bench.store.admin.find([jid])).length === 0);
-  assertEquals((await on(bench, "clear", "default")).stdout, "0 jobs deleted from queue default\n");
+  assertEquals((await on(bench, "clear", "default")).stdout, 'Deleted 0 queued jobs in queue "default"\n');
 });
 
-Deno.test("what has no meaning is refused: surplus arguments, a role for nobody", async () => {
+Deno.test("rejects unexpected arguments, and a role without a user", async () => {
   await using bench = await Bench.open();
-  for (const args of [["version", "x"], ["--version", "x"], ["help", "push", "x"], ["--help", "x"]]) {
+  for (const args of [["version", "x"], ["--version", "x"], ["help", "push", "x"], ["stats", "x"], ["workers", "x"]]) {
     const { code, stderr } = await on(bench, ...args);
-    assertEquals([code, stderr.startsWith('jobs: Superfluous: "x"')], [2, true], stderr);
+    assertEquals([code, stderr.startsWith('jobs: Unexpected argument "x"')], [2, true], stderr);
   }
   const role = await on(bench, "web", "--role", "reader");
   assertEquals(role.code, 2);
-  assertMatch(role.stderr, /^jobs: --role is for --new-user or --new-token/);
+  assertMatch(role.stderr, /^jobs: --role needs --new-user or --new-token/);
 });

@@ -1,4 +1,4 @@
-/** `jobs show`: what is told of one job. */
+/** `jobs show`. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
@@ -6,7 +6,7 @@ import { register, takeUpTo } from "../store_contract/jobs.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
-Deno.test("the stack of a failure is shown line by line, and is a list in JSON", async () => {
+Deno.test("shows the stack trace of a failure line by line, and as a list in JSON", async () => {
   await using bench = await Bench.open();
   const handlers = `${bench.folder}/fail.js`;
   await Deno.writeTextFile(
@@ -20,16 +20,16 @@ Deno.test("the stack of a failure is shown line by line, and is a list in JSON",
   const env = { JOBS_STORE: bench.url };
   const { stdout } = await jobs(["show", jid], { env });
   assertMatch(stdout, /\nstack +.*where.*fail\.js:2:\d+\)?\n +.*FailDeep/);
-  const { backtrace } = JSON.parse((await jobs(["show", jid, "--json"], { env })).stdout);
+  const { error: { backtrace } } = JSON.parse((await jobs(["show", jid, "--json"], { env })).stdout);
   assertMatch(backtrace[0], /where/);
-  const { entries } = JSON.parse((await jobs(["list", "retry", "--json"], { env })).stdout);
-  assertEquals(entries[0].backtrace, backtrace);
+  const { jobs: listed } = JSON.parse((await jobs(["list", "retrying", "--json"], { env })).stdout);
+  assertEquals(listed[0].error.backtrace, backtrace);
   const dropped = await bench.push("FailDeep", [], { retry: 0 });
   await server.logged("Failed for good, moved to dead", { jid: dropped });
   assert((await jobs(["show", dropped], { env })).stdout.includes("TypeError: no"));
 });
 
-Deno.test("jobs that others wrote are listed and shown, whatever stands in their fields", async () => {
+Deno.test("lists and shows jobs of other clients, whatever their fields contain", async () => {
   await using bench = await Bench.open();
   const deep = 20_000;
   const payloads = [
@@ -50,7 +50,7 @@ Deno.test("jobs that others wrote are listed and shown, whatever stands in their
       assertEquals([args, code, stderr], [args, 0, ""]);
     }
   }
-  for (const args of [["list", "queue", "default"], ["list", "queue", "default", "--json"], ["list", "scheduled"]]) {
+  for (const args of [["list", "queued", "-q", "default"], ["list", "queued", "--json"], ["list", "scheduled"]]) {
     const { code, stderr } = await jobs(args, { env });
     assertEquals([args, code, stderr], [args, 0, ""]);
   }
@@ -60,7 +60,7 @@ Deno.test("jobs that others wrote are listed and shown, whatever stands in their
   assertMatch((await jobs(["show", "odd3"], { env })).stdout, /^\(unreadable\)/);
 });
 
-Deno.test("why a job is not running is shown, as the dashboard says it, and is a list in JSON", async () => {
+Deno.test("shows why a job isn't running, and prints it as a list in JSON", async () => {
   await using bench = await Bench.open();
   const { store } = bench;
   const env = { JOBS_STORE: bench.url };
@@ -76,27 +76,27 @@ Deno.test("why a job is not running is shown, as the dashboard says it, and is a
   const first = await bench.push("Now", []);
   const second = await bench.push("Now", []);
   const later = await bench.push("Later", [], { in: "1h" });
-  assertEquals(await why(first), ["No process runs."]);
+  assertEquals(await why(first), ["No worker is online."]);
 
   const owner = await register(store);
-  assertEquals(await why(first), ["Nothing stands in its way: its turn comes."]);
-  assertMatch((await why(later)).join(), /^It waits for its time, in (1h|59m.*)\.$/);
+  assertEquals(await why(first), ["Nothing blocks it: a worker fetches it next."]);
+  assertMatch((await why(later)).join(), /^It is due in (1h|59m.*)\.$/);
 
   await store.admin.limit("default", { running: 1 });
   const [lease] = await takeUpTo(store, owner, 1);
   assertEquals(await why(first), []);
-  assertEquals(await why(second), ["Queue default is at its limit: 1 of 1 run."]);
+  assertEquals(await why(second), ['Queue "default" is at its limit: 1 of 1 running.']);
   await store.admin.pause("default");
-  assertEquals((await why(second))[0], "Queue default is paused, until somebody resumes it.");
+  assertEquals((await why(second))[0], 'Queue "default" is paused until it is resumed.');
 
   await store.jobs.settle(owner, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
-  assertEquals(await why(first), ["It failed for good: retrying it puts it back into its queue."]);
+  assertEquals(await why(first), ["It is dead: its retries are exhausted. jobs retry runs it again."]);
 });
 
-Deno.test("a cursor that no list gave is one clear line", async () => {
+Deno.test("rejects a cursor of no list in one line", async () => {
   await using bench = await Bench.open();
   await bench.push("A", []);
-  for (const list of [["dead"], ["busy"], ["queue", "default"], ["done"]]) {
+  for (const list of [["dead"], ["running"], ["queued", "-q", "default"], ["finished"]]) {
     const { code, stderr } = await jobs(["list", ...list, "--cursor", "x", "--store", bench.url]);
     assertEquals([code, stderr], [
       2,
@@ -105,7 +105,7 @@ Deno.test("a cursor that no list gave is one clear line", async () => {
   }
 });
 
-Deno.test("cancelling what has ended says how it ended", async () => {
+Deno.test("prints how a job ended if it can't be cancelled anymore", async () => {
   await using bench = await Bench.open();
   const body = JSON.stringify({
     jid: "ended1",
@@ -116,5 +116,5 @@ Deno.test("cancelling what has ended says how it ended", async () => {
   });
   await bench.store.results.keep({ jid: "ended1", ttlMs: 60_000, body });
   const { code, stderr } = await jobs(["cancel", "ended1"], { env: { JOBS_STORE: bench.url } });
-  assertEquals([code, stderr], [1, 'jobs: "ended1" has ended: done 300d ago\n']);
+  assertEquals([code, stderr], [1, 'jobs: Job "ended1" has finished: succeeded 300d ago\n']);
 });

@@ -6,50 +6,53 @@ import { type Server, startServer } from "../../server/start.ts";
 import { openStore } from "../../store/open.ts";
 import { openScratch } from "../../store/open_scratch.ts";
 import { number } from "../../text/format.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { Interrupted, UsageError } from "../terminal/errors.ts";
 import { blankControls, print, printError, printJson } from "../terminal/output.ts";
-import { Interrupted, LongWork } from "../terminal/progress.ts";
+import { LongWork } from "../terminal/progress.ts";
 import { loadSettings, storeOptions, storeUrl } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
-Usage: jobs bench [-n 20000] [-c 10] [--json]
+Usage: jobs bench [--jobs 20000] [-c 10] [--json]
 
-Measures what this machine and the store can do: pushes jobs one by one and in bulk, performs them, and waits for single
-ones to start. The jobs do nothing. They never come near yours: on SQLite it makes a database in a folder beside the store's
-file, on Redis it takes a database of the same server that is empty, and refuses where there is none. At the end, also after
-Ctrl-C, the folder is deleted, and the database empty again but for what others have put there meanwhile. When it is killed
-outright, the folder (jobs-bench-…) or the database is cleared away by one that is started a minute later or more.
-What else the machine and the server do meanwhile counts.
+Measures this machine and its store: pushes jobs one by one and in bulk, runs
+them, and measures how soon single jobs start. The jobs do nothing and never
+touch yours: on SQLite they are in a temporary database next to the store's
+file, on Redis in an empty database of the same server. Both are cleared at the
+end, also after Ctrl-C. After a kill, the next run clears them.
 
-  -n, --jobs N          how many jobs are pushed in bulk and performed; one by one, at most 200
-  -c, --concurrency N   how many are performed at once (the setting: 10)`;
+      --jobs N           push and run this many in bulk (20000)
+  -c, --concurrency N    run at most this many at once (10)
+
+Examples
+  jobs bench
+  jobs bench --jobs 100000 -c 50 --store redis://localhost:6379`;
 
 const QUEUE = "jobs-bench";
 const CLASS = "Noop";
-/** At most so many single pushes are timed. */
+/** Times at most this many single pushes. */
 const MAX_SINGLES = 200;
 const BATCH = 1_000;
 
 /** Measures. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("bench", argv, {
+  const { flags } = parseCommand("bench", argv, {
     ...COMMON_FLAGS,
-    jobs: { takes: "text", short: "n" },
+    jobs: { takes: "text" },
     concurrency: { takes: "text", short: "c" },
-  });
-  if (args.length > 0) throw new UsageError(`Superfluous: "${args[0]}"`);
+  }, "");
   const jobs = Number(flags.jobs ?? 20_000);
   if (!Number.isInteger(jobs) || jobs < 1 || jobs > 10_000_000) {
-    throw new UsageError(`--jobs is "${flags.jobs}"; wanted: a whole number from 1 to 10000000`);
+    throw new UsageError(`Invalid --jobs "${flags.jobs}": expected a whole number from 1 to 10000000`);
   }
   const { settings } = await loadSettings(flags, { concurrency: flags.concurrency });
   const { concurrency } = settings;
   using work = new LongWork("Measuring");
   await using scratch = await openScratch(storeUrl(settings), {
     queue: QUEUE,
-    // Only the embedded default's, which nobody can have mistyped.
+    // Only of the default store, which can't be a typo.
     create: settings.store === undefined,
     say: (what) => printError(`jobs: ${blankControls(what)}`),
   });
@@ -82,11 +85,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   };
   if (flags.json) printJson(measured);
   else {
-    print(`${version}, ${measured.cores} cores, ${number(jobs)} jobs that do nothing, ${concurrency} at once\n`);
-    printTable(["what", "jobs/s", "p50", "p99"], [
-      ["push, one after the other", number(pushOne.perSecond), ms(pushOne.p50Ms), ms(pushOne.p99Ms)],
+    print(`${version}, ${measured.cores} cores, ${number(jobs)} no-op jobs, concurrency ${concurrency}\n`);
+    printTable(["step", "jobs/s", "p50", "p99"], [
+      ["push, one by one", number(pushOne.perSecond), ms(pushOne.p50Ms), ms(pushOne.p99Ms)],
       ["push in bulk, 1,000 at a time", number(pushBulk.perSecond), "", ""],
-      ["perform, in one process", number(perform.perSecond), "", ""],
+      ["run, in one worker", number(perform.perSecond), "", ""],
       ["from push to start, idle", "", ms(start.p50Ms), ms(start.p99Ms)],
     ], "");
   }
@@ -102,17 +105,17 @@ interface Spread {
   readonly p99Ms: number;
 }
 
-/** The measurements, one after the other; each stops when it is asked to. */
+/** The measurements. Each stops on Ctrl-C. */
 class Bench {
   readonly #client: Client;
   readonly #work: LongWork;
   readonly #singles: number;
   #performed = 0;
-  /** When the first one was performed. */
+  /** When the first job ran. */
   #first = 0;
   #onPerformed = () => {};
 
-  /** @param singles so many jobs are pushed one by one, before those in bulk and at the end */
+  /** @param singles how many jobs are pushed one by one, before the bulk and at the end */
   constructor(client: Client, work: LongWork, singles: number) {
     this.#client = client;
     this.#work = work;
@@ -149,7 +152,7 @@ class Bench {
     return { perSecond: rate(jobs, spent) };
   }
 
-  /** Waits until those, and so many pushed in bulk, are performed; the rate is that from the first on. */
+  /** Waits until all have run; the rate counts from the first one. */
   async allPerformed(bulk: number, server: Server): Promise<Rate> {
     const total = this.#singles + bulk;
     await this.#until(() => {
@@ -159,7 +162,7 @@ class Bench {
     return { perSecond: rate(total, systemClock.monotonic() - this.#first) };
   }
 
-  /** Single jobs, each pushed when the last one has started, at no fixed step. */
+  /** Pushes single jobs, each when the one before has started, at irregular intervals. */
   async startSingles(): Promise<Spread> {
     const times: number[] = [];
     for (let i = 0; i < this.#singles; i++) {
@@ -179,7 +182,7 @@ class Bench {
     return this.#client.push({ class: CLASS, queue: QUEUE, args: ["bob", i] });
   }
 
-  /** Resolves when it is so, looking at each job that is performed. */
+  /** Resolves when the condition holds; checks it after each job. */
   async #until(isSo: () => boolean, server?: Server): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onPerformed = () => {
@@ -193,7 +196,7 @@ class Bench {
   }
 
   #check(): void {
-    if (this.#work.signal.aborted) throw new Interrupted("Stopped; what was made for it is away again");
+    if (this.#work.signal.aborted) throw new Interrupted("Interrupted: the temporary store is removed");
   }
 }
 

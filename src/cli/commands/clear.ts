@@ -1,43 +1,50 @@
 /** `jobs clear QUEUE`. @module */
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { confirmed, jobCount, missingQueue, YES } from "../terminal/confirm.ts";
-import { editAll } from "../shared/edit_jobs.ts";
-import { print, printError, printJson } from "../terminal/output.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { confirm, jobCount, queueNotFound, YES } from "../terminal/confirm.ts";
+import { editSteps } from "../../store/ops/bulk_edit.ts";
+import { runBulk } from "../shared/bulk_edit.ts";
+import { print, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
 Usage: jobs clear QUEUE [--yes] [--json]
 
-Deletes the jobs that wait in a queue, for good. It asks before; --yes says so beforehand, and has to where nobody can be
-asked. Jobs that are pushed there meanwhile stay, and so does what is running, scheduled or to be retried. Ctrl-C stops it
-between two batches of 1,000. An empty queue that is not paused and that no process takes is off the list of queues then.
-Exit 1 when there is no such queue, or the answer is no.`;
+Deletes the queued jobs of a queue permanently, after a question. Jobs that are
+pushed meanwhile stay, and so do running, scheduled and retrying ones. An empty
+queue that isn't paused and that no worker processes is removed from the list of
+queues. Exit 1 if the queue doesn't exist.
 
-const DELETING = { edit: "delete", doing: "Deleting", done: "deleted" } as const;
+  -y, --yes              don't ask before
+
+Examples
+  jobs clear newsletter
+  jobs clear newsletter --yes`;
 
 /** Clears a queue. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: [queue, ...more] } = parseCommand("clear", argv, { ...COMMON_FLAGS, ...YES });
-  if (queue === undefined || more.length > 0) throw new UsageError("One QUEUE is wanted: jobs clear QUEUE");
+  const { flags, args } = parseCommand("clear", argv, { ...COMMON_FLAGS, ...YES }, "QUEUE");
+  const queue = args[0]!;
   return await withStore(flags, async (store) => {
     const queues = (await store.admin.stats()).queues;
+    const found = queues.find(({ name }) => name === queue);
+    if (found === undefined) throw queueNotFound(queue, queues.map(({ name }) => name));
+    const total = found.size;
     const place = { in: "queue", queue } as const;
-    const missing = missingQueue(place, queues);
-    if (missing !== undefined) {
-      printError(`jobs: ${missing}`);
-      return 1;
-    }
-    const { size } = queues.find(({ name }) => name === queue)!;
-    if (size > 0 && !confirmed(`Delete ${jobCount(size)} from queue ${queue} for good`, flags)) {
-      printError("jobs: nothing is deleted");
-      return 1;
-    }
-    const cleared = await editAll(store, place, { name: "clear", ...DELETING }, size);
-    const taken = (await store.workers.list()).some((process) => process.alive && process.queues.includes(queue));
-    const forgotten = !taken && await store.admin.forgetQueue(queue);
-    if (flags.json) printJson({ queue, cleared, forgotten });
-    else print(`${jobCount(cleared)} deleted from queue ${queue}${forgotten ? ", which is forgotten" : ""}`);
+    const suffix = ` in queue "${queue}"`;
+    if (total > 0) confirm("Delete", `${jobCount(total, "queued")}${suffix}`, flags);
+    const deleted = await runBulk(store, {
+      name: "clear",
+      doing: "Deleting",
+      done: "Deleted",
+      target: `queue ${queue}`,
+      total,
+      steps: editSteps(store, { place, edit: "delete", total }),
+    });
+    const isProcessed = (await store.workers.list()).some((worker) => worker.alive && worker.queues.includes(queue));
+    const removed = !isProcessed && await store.admin.forgetQueue(queue);
+    if (flags.json) printJson({ queue, deleted, removed });
+    else print(`Deleted ${jobCount(deleted, "queued")}${suffix}${removed ? ", and removed the queue" : ""}`);
     return 0;
   });
 }

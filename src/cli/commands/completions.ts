@@ -1,70 +1,79 @@
 /**
- * `jobs completions SHELL`: a script that completes commands, their options and the names of queues. It is made from the
- * commands' own help, so that it knows what they know.
+ * `jobs completions SHELL`: a script that completes commands, options, states and names of queues. It is generated from the
+ * commands' help texts.
  *
  * @module
  */
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import type { Command } from "../cli.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
+import type { Command, CommandEntry } from "../commands_table.ts";
 import { print } from "../terminal/output.ts";
+import { STATES } from "../shared/states.ts";
 import { TOPICS } from "../help/topics.ts";
+import { shellFunction } from "./shell_init.ts";
 
 const help = `
 Usage: jobs completions bash|zsh|fish
 
-Prints a script that completes commands, options and the names of queues. To have it in every new shell:
+Prints a script that completes commands, options, states and names of queues,
+and defines the function of jobs shell-init. For every new shell:
 
   bash   jobs completions bash >~/.local/share/bash-completion/completions/jobs
-  zsh    jobs completions zsh >~/.zfunc/_jobs      (with fpath+=~/.zfunc before compinit in ~/.zshrc)
-  fish   jobs completions fish >~/.config/fish/completions/jobs.fish`;
+  zsh    jobs completions zsh >~/.zfunc/_jobs
+         (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+  fish   jobs completions fish >~/.config/fish/completions/jobs.fish
 
-/** Commands: name → what it does, and how to load it. */
-type Commands = Readonly<Record<string, readonly [about: string, load: () => Promise<Command>]>>;
+Examples
+  eval "$(env jobs completions bash)"
+  env jobs completions fish | source`;
 
 /** What can be completed after a command. */
 interface Completed {
   readonly name: string;
   readonly about: string;
-  /** Without dashes. */
+  /** Options without dashes. */
   readonly flags: readonly string[];
-  /** What may stand as its first argument: `queues` of `jobs list`. */
+  /** Words that may be its first argument. */
   readonly words: readonly string[];
 }
 
 const SHELLS: Readonly<Record<string, (commands: readonly Completed[]) => string>> = { bash, zsh, fish };
 
-/** Prints the queues' names. A store that is slow to answer must not hold up whoever presses a key. */
-const QUEUES = "timeout 3 jobs list queues 2>/dev/null | awk 'NR > 1 { print $1 }'";
+/** Prints the names of queues. A slow store must not block the shell. */
+const QUEUES = "timeout 3 env jobs queues 2>/dev/null | awk 'NR > 1 { print $1 }'";
 
-/** The command, for a table of commands. */
-export function completionsOf(commands: Commands): Command {
+/** The states that `--all` and `jobs list` accept. */
+const STATE_WORDS = STATES.join(" ");
+
+/** Returns the command, for a table of commands. */
+export function completionsOf(commands: Readonly<Record<string, CommandEntry>>): Command {
   return {
     help,
     async run(argv) {
-      const { args: [shell, ...more] } = parseCommand("completions", argv, COMMON_FLAGS);
-      if (shell === undefined || !Object.hasOwn(SHELLS, shell) || more.length > 0) {
-        throw new UsageError(
-          `${shell === undefined ? "No shell is named" : `"${[shell, ...more].join(" ")}" is no shell that is known`}` +
-            `; wanted: jobs completions ${Object.keys(SHELLS).join("|")}`,
-        );
+      const { args } = parseCommand("completions", argv, COMMON_FLAGS, "bash|zsh|fish");
+      const shell = args[0]!;
+      if (!Object.hasOwn(SHELLS, shell)) {
+        throw new UsageError(`Unknown shell "${shell}": expected ${Object.keys(SHELLS).join(", ")}`);
       }
       const known = await Promise.all(
-        Object.entries(commands).map(async ([name, [about, load]]) => completed(name, about, (await load()).help)),
+        Object.entries(commands).map(async ([name, [about, load]]) => completed(name, about, await load())),
       );
       const topics = [...new Set([...Object.keys(commands), ...Object.keys(TOPICS)])];
-      const help: Completed = { name: "help", about: "tell of a command or a topic", flags: [], words: topics };
-      print(SHELLS[shell]!([...known, help]));
+      const help: Completed = { name: "help", about: "describe a command or a topic", flags: [], words: topics };
+      print(`${shellFunction(shell, Object.keys(commands))}\n${SHELLS[shell]!([...known, help])}`);
       return 0;
     },
   };
 }
 
-/** Reads options and first arguments out of a command's help. */
-function completed(name: string, about: string, help: string): Completed {
-  const flags = new Set([...help.matchAll(/--([a-z][a-z-]*[a-z])/g)].map((match) => match[1]!));
+/** Reads options and first arguments from a command's help texts. */
+function completed(name: string, about: string, { help, subcommands = {} }: Command): Completed {
+  const text = [help, ...Object.values(subcommands)].join("\n");
+  const flags = new Set([...text.matchAll(/(?<![\w'-])--([a-z][a-z-]*[a-z])/g)].map((match) => match[1]!));
   for (const flag of Object.keys(COMMON_FLAGS)) flags.add(flag);
   const usage = [...help.matchAll(new RegExp(`^(?:Usage:)? +jobs ${name} ([a-z|]+)`, "gm"))];
-  return { name, about, flags: [...flags].sort(), words: [...new Set(usage.flatMap((match) => match[1]!.split("|")))] };
+  const first = name === "list" ? [...STATES, "finished"] : usage.flatMap((match) => match[1]!.split("|"));
+  return { name, about, flags: [...flags].sort(), words: [...new Set([...first, ...Object.keys(subcommands)])] };
 }
 
 function wordsOf({ flags, words }: Completed): string {
@@ -78,7 +87,8 @@ function bash(commands: readonly Completed[]): string {
     words="${commands.map(({ name }) => name).join(" ")}"
   else
     case \${COMP_WORDS[COMP_CWORD - 1]} in
-      -q | --queue | queue | clear | limit | pause | resume) words=$(${QUEUES}) ;;
+      -q | --queue | --to | clear | limit | pause | resume) words=$(${QUEUES}) ;;
+      --all) words="${STATE_WORDS}" ;;
       *)
         case \${COMP_WORDS[1]} in
 ${commands.map((command) => `          ${command.name}) words="${wordsOf(command)}" ;;`).join("\n")}
@@ -102,7 +112,8 @@ ${commands.map(({ name, about }) => `      ${quoted(`${name}:${about}`)}`).join(
     return
   fi
   case $words[CURRENT-1] in
-    -q|--queue|queue|clear|limit|pause|resume) compadd -- $(${QUEUES}); return ;;
+    -q|--queue|--to|clear|limit|pause|resume) compadd -- $(${QUEUES}); return ;;
+    --all) compadd -- ${STATE_WORDS}; return ;;
   esac
   case $words[2] in
 ${commands.map((command) => `    ${command.name}) compadd -- ${wordsOf(command)} ;;`).join("\n")}
@@ -116,20 +127,24 @@ function fish(commands: readonly Completed[]): string {
   const names = commands.map(({ name }) => name).join(" ");
   const after = (name: string) => `-n ${quoted(`__fish_seen_subcommand_from ${name}`)}`;
   return [
-    "complete -c jobs -e # what fish knows of its own command of that name",
+    "complete -c jobs -e # completions of fish's builtin",
     `function __jobs_queues; ${QUEUES}; end`,
     ...commands.flatMap(({ name, about, flags, words }) => [
       `complete -c jobs -n ${quoted(`not __fish_seen_subcommand_from ${names}`)} -f -a ${name} -d ${quoted(about)}`,
       ...(words.length > 0 ? [`complete -c jobs ${after(name)} -f -a ${quoted(words.join(" "))}`] : []),
-      ...flags.map((flag) =>
-        `complete -c jobs ${after(name)} -l ${flag}${flag === "queue" ? " -s q -x -a '(__jobs_queues)'" : ""}`
-      ),
+      ...flags.map((flag) => `complete -c jobs ${after(name)} -l ${flag}${fishValues(flag)}`),
     ]),
-    `complete -c jobs ${after("queue clear limit pause resume")} -f -a '(__jobs_queues)'`,
+    `complete -c jobs ${after("clear limit pause resume")} -f -a '(__jobs_queues)'`,
   ].join("\n");
 }
 
-/** In single quotes, as all three shells read them. */
+function fishValues(flag: string): string {
+  if (flag === "queue") return " -s q -x -a '(__jobs_queues)'";
+  if (flag === "to") return " -x -a '(__jobs_queues)'";
+  return flag === "all" ? ` -x -a ${quoted(STATE_WORDS)}` : "";
+}
+
+/** Quotes a text in single quotes, which all three shells read alike. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "")}'`;
 }

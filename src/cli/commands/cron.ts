@@ -1,24 +1,128 @@
 /** `jobs cron list|next|history|run|pause|resume|add|remove|check`. @module */
 import { closestWord } from "../../text/suggest.ts";
-import type { Command } from "../cli.ts";
-import { UsageError } from "../terminal/args.ts";
+import type { Command } from "../commands_table.ts";
+import { splitCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
-Usage: jobs cron list                          what is enqueued when, and what became of it last
-       jobs cron next NAME [-n 5]              its next times, in its zone and in UTC
-       jobs cron history NAME [-n 20]          what became of its occurrences, latest first
-       jobs cron run NAME                      enqueue a job of it now, once; prints its jid
-       jobs cron pause NAME | resume NAME      stop it; let it go on, without catching up
-       jobs cron add NAME CLASS [ARG …] --rule RULE|--every DURATION [--timezone ZONE] [-q QUEUE]
-                     [--overlap allow|skip|queue-one|replace] [--catch-up none|last|all] [--catch-up-window DURATION]
-                     [--memo TEXT] [--replace]
-       jobs cron add --entry JSON [--replace]  the same, with any field
-       jobs cron remove NAME                   remove one that was added
-       jobs cron check [HANDLERS …]            check the crontab of the configuration
+Usage: jobs cron COMMAND [ARGUMENT …] [OPTION …]
 
-RULE has five fields (minute, hour, day of month, month, day of week), six with seconds first, or is @daily, @hourly, …
-Entries of a configuration are changed there; they can be paused, and run by hand.`;
+Manages cron entries, each of which enqueues a job at given times.
+
+  list               list entries with their next and last run
+  next NAME          print an entry's next runs
+  history NAME       print an entry's past runs and their outcomes
+  run NAME           enqueue a job of an entry now
+  pause NAME         pause an entry
+  resume NAME        resume an entry, without its missed runs
+  add NAME CLASS …   add an entry
+  remove NAME        remove an added entry
+  check [HANDLERS …] check the entries of the configuration
+
+Entries of a configuration file are changed there; they can be paused and run by
+hand. jobs help cron-syntax describes cron expressions.
+
+Examples
+  jobs cron list
+  jobs cron add nightly Report --rule '30 3 * * 1-5' --timezone Europe/London
+  jobs cron run nightly`;
+
+/** The texts of `jobs cron COMMAND --help`. */
+export const subcommands: Readonly<Record<string, string>> = {
+  list: `
+Usage: jobs cron list [--json]
+
+Lists the cron entries of the store, with their next and last run, and those of
+the configuration that no worker has loaded yet.
+
+Examples
+  jobs cron list
+  jobs cron list --json`,
+  next: `
+Usage: jobs cron next NAME [-n 5]
+
+Prints the next runs of an entry, in its time zone and in UTC.
+
+  -n, --limit N          print this many (5)
+
+Examples
+  jobs cron next nightly
+  jobs cron next nightly -n 20`,
+  history: `
+Usage: jobs cron history NAME [-n 20]
+
+Prints the past runs of an entry and their outcomes, latest first. The store
+keeps 100.
+
+  -n, --limit N          print this many (20)
+
+Examples
+  jobs cron history nightly
+  jobs cron history nightly -n 100 --json`,
+  run: `
+Usage: jobs cron run NAME
+
+Enqueues a job of an entry now, in addition to its scheduled runs, and prints
+its jid.
+
+Examples
+  jobs cron run nightly`,
+  pause: `
+Usage: jobs cron pause NAME
+
+Pauses an entry: it enqueues nothing until jobs cron resume.
+
+Examples
+  jobs cron pause nightly`,
+  resume: `
+Usage: jobs cron resume NAME
+
+Resumes a paused entry. Runs missed during the pause aren't caught up.
+
+Examples
+  jobs cron resume nightly`,
+  add: `
+Usage: jobs cron add NAME CLASS [ARG …] --rule RULE|--every TIME [OPTION …]
+       jobs cron add --entry JSON [--replace]
+
+Adds an entry to the store. Running workers use it at once. RULE has five fields
+(minute, hour, day of month, month, day of week), or six with seconds first, or
+is @hourly, @daily, @weekly, @monthly or @yearly.
+
+      --rule RULE        a cron expression
+      --every TIME       an interval: 30s, 10m, 1h
+      --timezone ZONE    of the expression, for example Europe/London (UTC)
+  -q, --queue QUEUE      the queue of its jobs
+      --overlap POLICY   allow, skip, queue-one or replace, if the job of the
+                         run before hasn't finished
+      --catch-up POLICY  none, last or all missed runs
+      --catch-up-window TIME
+                         catch up runs missed within this time
+      --memo TEXT        a description
+      --entry JSON       the whole entry, with any field
+      --replace          replace an entry of that name
+
+Examples
+  jobs cron add nightly Report --rule '30 3 * * 1-5'
+  jobs cron add poll CheckMail --every 1m --overlap skip`,
+  remove: `
+Usage: jobs cron remove NAME
+
+Removes an entry that was added with jobs cron add.
+
+Examples
+  jobs cron remove nightly`,
+  check: `
+Usage: jobs cron check [HANDLERS …]
+
+Checks the cron entries of the configuration, and whether the handlers have
+their classes. Exit 1 if an entry is invalid.
+
+Examples
+  jobs cron check
+  jobs cron check handlers.js -e production`,
+};
 
 type Subcommand = (argv: readonly string[]) => Promise<number>;
 
@@ -35,14 +139,13 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
 };
 
 /** Runs the subcommand. */
-export const run: Command["run"] = async ([name, ...rest]) => {
-  if (name === undefined || name.startsWith("-")) {
-    throw new UsageError(`Nothing to do; wanted: jobs cron ${Object.keys(SUBCOMMANDS).join("|")}`);
-  }
-  const known = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
-  if (known) return await (await known())(rest);
-  const meant = closestWord(name, Object.keys(SUBCOMMANDS));
+export const run: Command["run"] = async (argv) => {
+  const { name, rest } = splitCommand(argv);
+  const names = Object.keys(SUBCOMMANDS);
+  if (name === undefined) throw new UsageError(`Missing argument: COMMAND. Usage: jobs cron ${names.join("|")}`);
+  if (Object.hasOwn(SUBCOMMANDS, name)) return await (await SUBCOMMANDS[name]!())(rest);
+  const meant = name === "ls" ? "list" : name === "rm" ? "remove" : closestWord(name, names);
   throw new UsageError(
-    `Unknown command "cron ${name}"${meant ? `; did you mean jobs cron ${meant}?` : "; see jobs cron --help"}`,
+    `Unknown command "cron ${name}"; ${meant ? `did you mean jobs cron ${meant}?` : "see jobs cron --help"}`,
   );
 };

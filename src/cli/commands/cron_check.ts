@@ -9,9 +9,9 @@ import { print, printError, printJson } from "../terminal/output.ts";
 import { loadSettings } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
 
-/** Checks the crontab of the configuration, against the handlers where there are any. Exit 1 when something is wrong. */
+/** Checks the cron entries of the configuration, against the handlers if there are any. Exit 1 if one is invalid. */
 export async function check(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("cron check", argv, COMMON_FLAGS);
+  const { flags, args } = parseCommand("cron check", argv, COMMON_FLAGS, "[HANDLERS …]");
   const { active, inactive, problems } = await checkConfigured(
     await loadSettings(flags, { handlers: args.length > 0 ? args : undefined }),
   );
@@ -29,14 +29,15 @@ export async function check(argv: readonly string[]): Promise<number> {
     ],
     'No cron entries: the configuration has no "cron"',
   );
-  print(`${active.length + inactive.length} checked`);
+  const count = active.length + inactive.length;
+  print(`Checked ${count} cron ${count === 1 ? "entry" : "entries"}: all valid`);
   return 0;
 }
 
 /**
- * Checks the crontab of the settings, against the handlers where there are any.
+ * Checks the cron entries of the settings, against the handlers if there are any.
  *
- * @throws {HandlerError} when they cannot be loaded
+ * @throws {HandlerError} if the handlers can't be loaded
  */
 export async function checkConfigured({ settings, environment }: LoadedConfig): Promise<CheckedEntries> {
   const registry = new Registry();

@@ -2,16 +2,18 @@
 import type { Crontab } from "../../client/crontab.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import { parseLossless } from "../../job/json.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { CommandFailed, UsageError } from "../terminal/errors.ts";
 import { recordAudit } from "../shared/audit.ts";
-import { oneName, withCrontab } from "../shared/cron_store.ts";
+import { findEntry, withCrontab } from "../shared/cron_store.ts";
 import { print, printJson } from "../terminal/output.ts";
 
 /** Enqueues a job of an entry now. */
 export async function runNow(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("cron run", argv, COMMON_FLAGS);
-  const name = oneName("run", args);
+  const { flags, args } = parseCommand("cron run", argv, COMMON_FLAGS, "NAME");
+  const name = args[0]!;
   const jid = await withCrontab(flags, async (crontab, store) => {
+    await findEntry(crontab, name);
     const jid = await crontab.run(name);
     await recordAudit(store, { action: "cron run", target: name, details: `job ${jid}` });
     return jid;
@@ -23,17 +25,17 @@ export async function runNow(argv: readonly string[]): Promise<number> {
 
 /** Pauses an entry. */
 export function pause(argv: readonly string[]): Promise<number> {
-  return change("pause", "paused", argv, (crontab, name) => crontab.pause(name));
+  return change("pause", "Paused", argv, (crontab, name) => crontab.pause(name));
 }
 
-/** Lets an entry go on. */
+/** Resumes an entry. */
 export function resume(argv: readonly string[]): Promise<number> {
-  return change("resume", "resumed", argv, (crontab, name) => crontab.resume(name));
+  return change("resume", "Resumed", argv, (crontab, name) => crontab.resume(name));
 }
 
 /** Removes an entry. */
 export function remove(argv: readonly string[]): Promise<number> {
-  return change("remove", "removed", argv, (crontab, name) => crontab.remove(name));
+  return change("remove", "Removed", argv, (crontab, name) => crontab.remove(name));
 }
 
 async function change(
@@ -42,14 +44,15 @@ async function change(
   argv: readonly string[],
   make: (crontab: Crontab, name: string) => Promise<void>,
 ): Promise<number> {
-  const { flags, args } = parseCommand(`cron ${command}`, argv, COMMON_FLAGS);
-  const name = oneName(command, args);
+  const { flags, args } = parseCommand(`cron ${command}`, argv, COMMON_FLAGS, "NAME");
+  const name = args[0]!;
   await withCrontab(flags, async (crontab, store) => {
+    await findEntry(crontab, name);
     await make(crontab, name);
     await recordAudit(store, { action: `cron ${command}`, target: name });
   });
-  if (flags.json) printJson({ [done]: name });
-  else print(`"${name}" ${done}`);
+  if (flags.json) printJson({ [done.toLowerCase()]: name });
+  else print(`${done} cron entry "${name}"`);
   return 0;
 }
 
@@ -67,9 +70,9 @@ export async function add(argv: readonly string[]): Promise<number> {
     "catch-up-window": { takes: "text" },
     memo: { takes: "text" },
     replace: { takes: "switch" },
-  });
+  }, "[NAME] [CLASS] [ARG …]");
   const [name, className, ...rest] = args;
-  const said = {
+  const fields = {
     rule: flags.rule,
     every: flags.every,
     timezone: flags.timezone,
@@ -79,12 +82,16 @@ export async function add(argv: readonly string[]): Promise<number> {
     catchUpWindow: flags["catch-up-window"],
     memo: flags.memo,
   };
-  const given = Object.entries(said).filter(([, value]) => value !== undefined);
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   if (flags.entry !== undefined && (name !== undefined || given.length > 0)) {
-    throw new UsageError("With --entry, everything stands in the JSON");
+    throw new UsageError("--entry contains the whole entry: expected no other arguments and options");
   }
   if (flags.entry === undefined && className === undefined) {
-    throw new UsageError("NAME and CLASS are wanted: jobs cron add NAME CLASS [ARG …] --rule RULE|--every DURATION");
+    throw new UsageError(
+      `Missing argument: ${
+        name === undefined ? "NAME" : "CLASS"
+      }. Usage: jobs cron add NAME CLASS [ARG …] --rule RULE|--every TIME`,
+    );
   }
   const input = flags.entry === undefined
     ? {
@@ -94,14 +101,16 @@ export async function add(argv: readonly string[]): Promise<number> {
       ...Object.fromEntries(given),
     }
     : parseEntry(flags.entry);
-  // Whatever is wrong with it is said by the check.
   const added = String((input as { name?: unknown } | null)?.name);
   await withCrontab(flags, async (crontab, store) => {
+    if (!flags.replace && (await crontab.get(added))?.isCarried) {
+      throw new CommandFailed("exists", `Cron entry "${added}" already exists; --replace replaces it`);
+    }
     await crontab.add(input as unknown as CronEntryInput, { replace: flags.replace });
     await recordAudit(store, { action: "cron add", target: added });
   }, { make: "always" });
   if (flags.json) printJson({ added });
-  else print(`"${added}" added`);
+  else print(`Added cron entry "${added}"`);
   return 0;
 }
 
@@ -109,11 +118,11 @@ function parseEntry(text: string): unknown {
   try {
     return parseLossless(text);
   } catch (error) {
-    throw new UsageError(`--entry is "${text}"; wanted: an entry as JSON (${(error as Error).message})`);
+    throw new UsageError(`Invalid --entry "${text}": expected an entry as JSON (${(error as Error).message})`);
   }
 }
 
-/** JSON where it is JSON, else text. */
+/** Parses JSON; other texts stay texts. */
 function parseArgument(text: string): unknown {
   try {
     return parseLossless(text);

@@ -1,91 +1,142 @@
 /** `jobs cron list|next|history`. @module */
 import type { CrontabEntry } from "../../client/crontab.ts";
 import { systemClock } from "../../clock.ts";
+import type { CronEntry } from "../../cron/entry.ts";
+import { checkEntries } from "../../cron/entry_check.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
-import { describeSchedule } from "../../cron/schedule_spec.ts";
-import { relative } from "../../text/times.ts";
-import { cronEntryJson, cronRecordJson, inZone, outcomeOf, utc } from "../../text/cron.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { argsText } from "../shared/job_rows.ts";
-import { countOf, oneName, withCrontab } from "../shared/cron_store.ts";
-import { printJson } from "../terminal/output.ts";
+import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts";
+import { formatDuration } from "../../job/duration.ts";
+import { localMinute, localTime, relative } from "../../text/times.ts";
+import { cronEntryJson, cronRecordJson, inZone, outcomeOf, utc, zoneOf } from "../../text/cron.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { argsText } from "../shared/job_text.ts";
+import { findEntry, parseCount, withCrontab } from "../shared/cron_store.ts";
+import { loadSettings } from "../shared/store.ts";
+import { printError, printJson } from "../terminal/output.ts";
 import { type Column, printTable } from "../terminal/table.ts";
 
 const LIST_COLUMNS: readonly Column[] = [
   { heading: "name", is: "whole" },
   "when",
-  { heading: "next", is: "whole" },
-  { heading: "utc", is: "optional" },
-  { heading: "last", is: "optional" },
+  { heading: "next run", is: "whole" },
+  { heading: "last run", is: "optional" },
   "job",
   { heading: "memo", is: "optional" },
 ];
 
-/** Lists the crontab. */
+/** Lists entries: those of the store, and those of the configuration that no worker has loaded. */
 export async function list(argv: readonly string[]): Promise<number> {
-  const { flags, args: [superfluous] } = parseCommand("cron list", argv, COMMON_FLAGS);
-  if (superfluous !== undefined) throw new UsageError(`Superfluous: "${superfluous}"`);
+  const { flags } = parseCommand("cron list", argv, COMMON_FLAGS, "");
   const entries = await withCrontab(flags, (crontab) => crontab.list());
-  if (flags.json) printJson(entries.map(cronEntryJson));
+  const { settings, environment, file } = await loadSettings(flags);
+  const known = new Set(entries.map(({ name }) => name));
+  const pending = checkEntries(settings.cron, { environment }).active.filter(({ name }) => !known.has(name));
+  if (flags.json) printJson([...entries.map(cronEntryJson), ...pending.map(pendingJson)]);
   else {
     const now = systemClock.now();
     printTable(
       LIST_COLUMNS,
-      entries.map((entry) => [
-        entry.name,
-        entry.definition ? describeSchedule(entry.definition.schedule) : "",
-        entry.next === undefined ? stateOf(entry) : inZone(entry.next, entry.definition!.schedule),
-        entry.next === undefined ? "" : utc(entry.next),
-        entry.last ? `${entry.last.outcome} ${relative(entry.last.decidedAt, now)}` : "",
-        entry.definition ? `${entry.definition.class}(${argsText(entry.definition.args)})` : "",
-        entry.definition?.memo ?? "",
-      ]),
-      'No cron entries: write "cron" into the configuration, or jobs cron add',
+      [...entries.map((entry) => entryRow(entry, now)), ...pending.map(pendingRow)],
+      'No cron entries; add some under "cron" in the configuration, or with jobs cron add',
     );
+    if (pending.length > 0) {
+      const count = pending.length === 1 ? "1 entry isn't" : `${pending.length} entries aren't`;
+      printError(`jobs: ${count} active yet: no worker has loaded ${file ?? "the configuration"}; start one: jobs run`);
+    }
   }
   return 0;
 }
 
-/** Prints the next times of an entry. */
+function entryRow(entry: CrontabEntry, now: number): unknown[] {
+  const { name, definition, next, last } = entry;
+  return [
+    name,
+    definition ? describeSchedule(definition.schedule) : "",
+    next === undefined ? stateText(entry) : nextText(next, now, definition!.schedule),
+    last ? `${last.outcome} ${relative(last.decidedAt, now)}` : "",
+    definition ? `${definition.class}(${argsText(definition.args)})` : "",
+    definition?.memo ?? "",
+  ];
+}
+
+function pendingRow({ name, schedule, class: className, args, memo }: CronEntry): unknown[] {
+  return [name, describeSchedule(schedule), "not loaded", "", `${className}(${argsText(args)})`, memo ?? ""];
+}
+
+function pendingJson(entry: CronEntry): unknown {
+  return { ...entry, when: describeSchedule(entry.schedule), paused: false, loaded: false, counts: {} };
+}
+
+function nextText(at: number, now: number, schedule: ScheduleSpec): string {
+  const zone = zoneOf(schedule);
+  const isLocal = zone === undefined || zone === Temporal.Now.timeZoneId();
+  return isLocal ? localTime(at, now) : `${relative(at, now)} (${localMinute(at, zone)} ${zone})`;
+}
+
+function stateText({ definition, state, isCarried }: CrontabEntry): string {
+  if (definition === undefined) return "unknown format";
+  if (state?.paused) return "paused";
+  return isCarried ? "none" : "not loaded";
+}
+
+/** Prints the next runs of an entry. */
 export async function next(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("cron next", argv, { ...COMMON_FLAGS, number: { takes: "text", short: "n" } });
-  const name = oneName("next", args);
-  const count = countOf(flags.number, 5, 1_000);
-  const { times, schedule } = await withCrontab(flags, async (crontab) => ({
-    times: await crontab.next(name, count),
-    schedule: (await crontab.get(name))!.definition!.schedule,
-  }));
+  const { flags, args } = parseCommand("cron next", argv, {
+    ...COMMON_FLAGS,
+    limit: { takes: "text", short: "n" },
+  }, "NAME");
+  const count = parseCount(flags.limit, 5, 1_000);
+  const { times, schedule } = await withCrontab(flags, async (crontab) => {
+    await findEntry(crontab, args[0]!);
+    return {
+      times: await crontab.next(args[0]!, count),
+      schedule: (await crontab.get(args[0]!))!.definition!.schedule,
+    };
+  });
   if (flags.json) printJson(times.map((at) => ({ at: utc(at), local: inZone(at, schedule) })));
-  else printTable(["next", "utc"], times.map((at) => [inZone(at, schedule), utc(at)]), "It does not occur any more");
+  else {
+    const now = systemClock.now();
+    const zone = zoneOf(schedule) ?? "UTC";
+    const columns = ["next run", zone, ...(zone === "UTC" ? [] : ["UTC"])];
+    const second = (at: number) => utc(at).slice(0, 19).replace("T", " ");
+    const local = (at: number) => inZone(at, schedule).slice(0, 19).replace("T", " ");
+    const row = (at: number) => [relative(at, now), local(at), ...(zone === "UTC" ? [] : [second(at)])];
+    printTable(columns, times.map(row), "No more runs");
+  }
   return 0;
 }
 
-/** Prints what became of an entry's occurrences. */
+/** Prints the past runs of an entry. */
 export async function history(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("cron history", argv, {
     ...COMMON_FLAGS,
-    number: { takes: "text", short: "n" },
+    limit: { takes: "text", short: "n" },
+  }, "NAME");
+  const count = parseCount(flags.limit, 20, 100);
+  const records = await withCrontab(flags, async (crontab) => {
+    const found = await crontab.history(args[0]!, count);
+    // The history of a removed entry stays.
+    if (found.length === 0) await findEntry(crontab, args[0]!);
+    return found;
   });
-  const name = oneName("history", args);
-  const records = await withCrontab(flags, (crontab) => crontab.history(name, countOf(flags.number, 20, 100)));
   if (flags.json) printJson(records.map(cronRecordJson));
   else {
-    const rows = records.map((record) => [utc(record.scheduledAt), outcomeOf(record), late(record), record.jid ?? ""]);
+    const now = systemClock.now();
+    const rows = records.map((record) => [
+      localTime(record.scheduledAt, now),
+      outcomeOf(record),
+      late(record),
+      record.jid ?? "",
+    ]);
     printTable(
-      [{ heading: "scheduled", is: "whole" }, "outcome", "late", { heading: "job", is: "whole" }],
+      [{ heading: "scheduled", is: "whole" }, "outcome", "late", { heading: "jid", is: "whole" }],
       rows,
-      `Nothing became of "${name}" yet`,
+      `Cron entry "${args[0]}" has no runs yet`,
     );
   }
   return 0;
 }
 
-function stateOf({ definition, state, isCarried }: CrontabEntry): string {
-  if (definition === undefined) return "(not understood)";
-  if (state?.paused) return "paused";
-  return isCarried ? "never" : "(no process carries it)";
-}
-
 function late({ outcome, scheduledAt, decidedAt }: CronRecord): string {
-  return outcome === "enqueued" ? `${decidedAt - scheduledAt} ms` : "";
+  return outcome === "enqueued" ? formatDuration(Math.max(0, decidedAt - scheduledAt)) : "";
 }

@@ -1,16 +1,32 @@
-/** `jobs delete JID… | --all SET`. @module */
-import { runEdit } from "../shared/edit_jobs.ts";
+/** `jobs delete JID… | --all STATE`. @module */
+import { FILTER_HELP } from "../shared/filter_flags.ts";
+import { EDIT_HELP, type EditCommand, runEdit } from "../shared/edit_jobs.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
 Usage: jobs delete JID …
-       jobs delete --all scheduled|retry|dead|queue:NAME [--yes]
+       jobs delete --all queued|scheduled|retrying|dead [FILTER …]
 
-Deletes jobs, for good. A running job is not touched. --all asks before; --yes says so beforehand, and has to where nobody
-can be asked.`;
+Deletes jobs permanently, without a record. Doesn't reach running jobs: jobs
+cancel aborts those. Exit 1 if a job isn't found.
+
+${EDIT_HELP}
+
+${FILTER_HELP}
+
+Examples
+  jobs delete 1a1fd5150c39f4ae2f200001
+  jobs delete --all dead --class ImportFile --older-than 30d
+  jobs delete --all scheduled --tag newsletter --dry-run`;
+
+const DELETE: EditCommand = {
+  name: "delete",
+  edit: "delete",
+  states: ["queued", "scheduled", "retrying", "dead"],
+  words: ["Delete", "Deleting", "Deleted"],
+};
 
 /** Deletes jobs. */
 export function run(argv: readonly string[]): Promise<number> {
-  const all = ["scheduled", "retry", "dead", "queue:NAME"];
-  return runEdit({ name: "delete", edit: "delete", all, asks: "Delete", doing: "Deleting", done: "deleted" }, argv);
+  return runEdit(DELETE, argv);
 }

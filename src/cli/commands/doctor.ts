@@ -9,38 +9,50 @@ import { blankControls, print, printError, printJson } from "../terminal/output.
 import { whyNotReady } from "./ready.ts";
 import { settingRows } from "../shared/setting_rows.ts";
 import { type ConfigFlags, loadSettings, withStore } from "../shared/store.ts";
-import { coloured, printTable } from "../terminal/table.ts";
+import { colored, printTable } from "../terminal/table.ts";
 import { cutText } from "../terminal/text_width.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
-Usage: jobs doctor [HANDLERS …] [--json]
+Usage: jobs doctor [HANDLERS …] [--settings] [--json]
        jobs doctor --ready
 
-Checks what goes wrong most often, and says of each finding what to do: settings and environment variables, handlers, the
-crontab, files that must be writable; the store: whether it opens, its version, what it keeps in a power cut, its clock;
-processes that died and what they still hold, queues that are paused, at their limit, or taken by no process, jobs that no
-process performs. Then prints the settings and where each came from. Exit 1 when something does not work.
+Checks what usually goes wrong, and prints a cure for each finding: settings and
+environment variables, handlers, cron entries, files, the store and its clock,
+offline workers and the jobs they hold, paused queues, and queues and classes
+without a worker. Then prints the settings that differ from their defaults, and
+their origins. Exit 1 if something doesn't work.
 
-  --ready   only this, for health checks: the store answers, and a process on this machine (in this container) is alive
-            and takes jobs. Says in one line why not, with exit 1; a process that is quiet is not ready,
-            and none is while all queues are paused`;
+      --settings         print all settings
+      --ready            only check, for containers, whether the store replies
+                         and a worker on this machine fetches jobs
 
-/** Looks at everything. */
+Examples
+  jobs doctor handlers.js
+  jobs doctor --settings -e production
+  jobs doctor --ready`;
+
+/** Checks everything. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("doctor", argv, { ...COMMON_FLAGS, ready: { takes: "switch" } });
+  const { flags, args } = parseCommand("doctor", argv, {
+    ...COMMON_FLAGS,
+    ready: { takes: "switch" },
+    settings: { takes: "switch" },
+  }, "[HANDLERS …]");
   if (flags.ready) return await checkReady(flags);
   const config = await loadSettings(flags, { handlers: args.length > 0 ? args : undefined });
   const handlers = await checkHandlers(config);
+  const store = await checkStore(config, handlers.classes);
   const findings: readonly Finding[] = [
     ...checkSettings(config),
-    ...handlers.findings,
+    ...(handlers.classes.length === 0 && store.hasHandlers ? [] : handlers.findings),
     ...await checkCron(config),
     ...await checkFiles(config),
-    ...await checkStore(config, handlers.classes),
+    ...store.findings,
   ];
-  const settings = settingRows(config);
-  if (flags.json) printJson({ findings, settings: settings.map(({ key, value, origin }) => ({ key, value, origin })) });
+  const all = settingRows(config);
+  const settings = flags.settings ? all : all.filter(({ origin }) => origin !== "default");
+  if (flags.json) printJson({ findings, settings: all.map(({ key, value, origin }) => ({ key, value, origin })) });
   else {
     for (const finding of findings) print(findingText(finding));
     print("");
@@ -49,21 +61,21 @@ export async function run(argv: readonly string[]): Promise<number> {
       settings.map((
         { key, value, expected, origin },
       ) => [key, cutText(shownValue(value, expected), MAX_VALUE), origin]),
-      "",
+      "All settings have their defaults (--settings prints them)",
     );
   }
   return findings.some((one) => one.state === "failed") ? 1 : 0;
 }
 
-/** What was found must be read whole: it is no table. */
+/** Formats a finding in lines: a table would cut it. */
 function findingText({ check, state, message, cure }: Finding): string {
-  const shown = Deno.stdout.isTerminal() ? coloured(state.padEnd(7)) : state.padEnd(7);
+  const shown = Deno.stdout.isTerminal() ? colored(state.padEnd(7)) : state.padEnd(7);
   const lines = [`${shown}  ${check.padEnd(9)}  ${blankControls(message)}`];
   if (cure !== undefined) lines.push(`${" ".repeat(20)}→ ${blankControls(cure)}`);
   return lines.join("\n");
 }
 
-/** A crontab is long; `--json` has it whole. */
+/** Longer values, such as cron entries, are cut; `--json` prints them whole. */
 const MAX_VALUE = 80;
 
 async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Promise<number> {
@@ -78,7 +90,7 @@ async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Prom
 }
 
 function shownValue(value: unknown, expected: string): string {
-  // What is a duration says so in what it wants; inside, it is milliseconds.
+  // Durations are milliseconds inside.
   if (typeof value === "number" && value > 0 && expected.startsWith("a duration")) return formatDuration(value);
   return typeof value === "string" ? value : JSON.stringify(value) ?? "";
 }

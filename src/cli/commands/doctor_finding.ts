@@ -1,16 +1,15 @@
 /**
- * What `jobs doctor` finds.
+ * A finding of `jobs doctor`.
  *
  * @module
  */
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding {
-  /** What was looked at: `settings`, `handlers`, `cron`, `files`, `store`, `clock`, `processes`, `queues`, `jobs`. */
+  /** `settings`, `handlers`, `cron`, `files`, `store`, `clock`, `workers`, `queues` or `jobs`. */
   readonly check: string;
   readonly state: "ok" | "warning" | "failed";
-  /** What was found. */
   readonly message: string;
-  /** What to do about it; absent where nothing has to be done. */
+  /** What to do about it, if anything. */
   readonly cure?: string;
 }

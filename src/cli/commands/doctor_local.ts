@@ -1,5 +1,5 @@
 /**
- * What `jobs doctor` looks at on this machine: settings, handlers, crontab, files.
+ * The checks of `jobs doctor` on this machine: settings, handlers, cron entries, files.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { Registry } from "../../handlers/registry.ts";
 import { checkConfigured } from "./cron_check.ts";
 import type { Finding } from "./doctor_finding.ts";
 
-/** Where settings come from, and what looks like one and is none. */
+/** Checks the configuration file, and variables that look like settings. */
 export function checkSettings({ file, warnings }: LoadedConfig): Finding[] {
   return [
-    { check: "settings", state: "ok", message: file ? `read from ${file}` : "no file: defaults" },
+    { check: "settings", state: "ok", message: file ? `read from ${file}` : "no configuration file; defaults apply" },
     ...warnings.map((message): Finding => ({
       check: "settings",
       state: "warning",
@@ -24,7 +24,7 @@ export function checkSettings({ file, warnings }: LoadedConfig): Finding[] {
   ];
 }
 
-/** Whether the handlers load, for which classes there are some, and whether their options are known ones. */
+/** Checks whether the handlers load, and whether their options are known. */
 export async function checkHandlers(
   { settings }: LoadedConfig,
 ): Promise<{ readonly findings: readonly Finding[]; readonly classes: readonly string[] }> {
@@ -36,7 +36,7 @@ export async function checkHandlers(
   } catch (error) {
     const { message } = error as Error;
     return {
-      findings: [{ check, state: "failed", message, cure: "repair the module, or name another" }],
+      findings: [{ check, state: "failed", message, cure: "repair the module, or name another one" }],
       classes: programs,
     };
   }
@@ -47,8 +47,8 @@ export async function checkHandlers(
       classes.length > 0 ? { check, state: "ok", message: classes.join(", ") } : {
         check,
         state: "warning",
-        message: "none are named",
-        cure: 'name them here and for jobs run: jobs doctor handlers.js, or "handlers" in the configuration',
+        message: "no handlers named, and no worker online that has any",
+        cure: 'start a worker: jobs run handlers.js, or set "handlers" in the configuration',
       },
       ...misspelledOptions(registry.list()).map((message): Finding => ({
         check,
@@ -60,23 +60,23 @@ export async function checkHandlers(
   };
 }
 
-/** Whether the crontab is right. Nothing where there is none, or the handlers cannot be loaded, which has been said. */
+/** Checks the cron entries. Reports nothing if there are none, or if the handlers don't load. */
 export async function checkCron(config: LoadedConfig): Promise<Finding[]> {
   if (config.settings.cron.length === 0) return [];
   try {
     const { active, inactive, problems } = await checkConfigured(config);
     if (problems.length === 0) {
       const entries = active.length === 1 ? "1 entry" : `${active.length} entries`;
-      return [{ check: "cron", state: "ok", message: `${entries}, ${inactive.length} switched off` }];
+      return [{ check: "cron", state: "ok", message: `${entries}, ${inactive.length} disabled` }];
     }
-    const cure = `change it in ${config.file ?? "the configuration"}; jobs cron check looks again`;
+    const cure = `change it in ${config.file ?? "the configuration"}; jobs cron check checks it again`;
     return problems.map(({ message }) => ({ check: "cron", state: "failed", message, cure }));
   } catch {
     return [];
   }
 }
 
-/** Whether what a server writes beside the store can be written: its log and its pidfile. */
+/** Checks whether the log file and the PID file can be written. */
 export async function checkFiles({ settings }: LoadedConfig): Promise<Finding[]> {
   const files = [["log.file", settings.logFile], ["pidFile", settings.pidFile]] as const;
   const findings: Finding[] = [];
@@ -84,18 +84,18 @@ export async function checkFiles({ settings }: LoadedConfig): Promise<Finding[]>
     if (path === undefined) continue;
     const why = await whyNotWritable(path);
     findings.push(
-      why === undefined ? { check: "files", state: "ok", message: `${key} "${path}" can be written` } : {
+      why === undefined ? { check: "files", state: "ok", message: `${key} "${path}" is writable` } : {
         check: "files",
         state: "failed",
-        message: `${key} "${path}" cannot be written: ${why}`,
-        cure: `let this user write there, or set "${key}" to another place`,
+        message: `${key} "${path}" isn't writable: ${why}`,
+        cure: `give this user permission, or set "${key}" to another path`,
       },
     );
   }
   return findings;
 }
 
-/** Without leaving anything there. */
+/** Returns why a file can't be written. Leaves no trace. */
 async function whyNotWritable(path: string): Promise<string | undefined> {
   try {
     (await Deno.open(path, { append: true })).close();
@@ -107,6 +107,6 @@ async function whyNotWritable(path: string): Promise<string | undefined> {
     await Deno.remove(await Deno.makeTempFile({ dir: dirname(path), prefix: ".jobs-doctor-" }));
     return undefined;
   } catch (error) {
-    return error instanceof Deno.errors.NotFound ? "there is no such folder" : (error as Error).message;
+    return error instanceof Deno.errors.NotFound ? "no such folder" : (error as Error).message;
   }
 }

@@ -1,8 +1,10 @@
 /**
- * What `jobs doctor` looks at in the store: whether it opens, how it is, and what waits there in vain.
+ * The checks of `jobs doctor` in the store: whether it opens, its health, and jobs that nothing processes.
  *
  * @module
  */
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { formatDuration } from "../../job/duration.ts";
@@ -13,27 +15,43 @@ import { StoreError } from "../../store/port/errors.ts";
 import { hidePassword, openStore } from "../../store/open.ts";
 import { limitUse } from "../../text/limits.ts";
 import type { Finding } from "./doctor_finding.ts";
-import { shownQueue } from "../shared/pause_queues.ts";
+import { shownQueue } from "../shared/queue_rows.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
-import type { WorkerInfo } from "../../store/port/workers.ts";
-import type { Store } from "../../store/admin/store.ts";
 
-/** A clock that is off by more is worth a word: times that are shown, and those of `--at`, are off by as much. */
+/** A larger difference is reported: displayed times, and those of `--at`, are off by as much. */
 const MAX_SKEW_MS = 2_000;
-/** So many jobs of each queue are looked at. */
-const LOOKED_AT = 200;
-/** So many leases are read at a time. */
+/** Checks this many jobs of each queue. */
+const MAX_JOBS_PER_QUEUE = 200;
+/** Leases read at a time. */
 const PAGE = 1_000;
 
+/** The findings about the store. */
+export interface StoreFindings {
+  readonly findings: readonly Finding[];
+  /** Whether an online worker has handlers. */
+  readonly hasHandlers: boolean;
+}
+
 /**
- * Looks at the store.
+ * Checks the store.
  *
- * @param classes those for which there are handlers here
+ * @param classes those with handlers on this machine
  */
-export async function checkStore({ settings }: LoadedConfig, classes: readonly string[]): Promise<Finding[]> {
+export async function checkStore(config: LoadedConfig, classes: readonly string[]): Promise<StoreFindings> {
+  const found = { hasHandlers: false };
+  const findings = await findingsOf(config, classes, found);
+  return { findings, hasHandlers: found.hasHandlers };
+}
+
+async function findingsOf(
+  { settings }: LoadedConfig,
+  classes: readonly string[],
+  found: { hasHandlers: boolean },
+): Promise<Finding[]> {
   const url = storeUrl(settings);
   try {
     await using store = await openStore(url, { ...storeOptions(settings), create: false });
+    found.hasHandlers = (await store.workers.list()).some(({ alive, classes }) => alive && (classes?.length ?? 0) > 0);
     return [
       ...await checkHealth(store, settings.durability),
       ...await checkProcesses(store),
@@ -45,13 +63,13 @@ export async function checkStore({ settings }: LoadedConfig, classes: readonly s
       return [{
         check: "store",
         state: "warning",
-        message: `there is none at "${url}" yet`,
-        cure: "jobs run and jobs push make it; --store or JOBS_STORE names another",
+        message: `no store at "${url}" yet`,
+        cure: "jobs run and jobs push create it; --store or JOBS_STORE names another",
       }];
     }
     const cure = url.startsWith("sqlite:")
-      ? "see that this user may write the file and its folder; --store or JOBS_STORE names another"
-      : "see that the server runs and can be reached from here; --store or JOBS_STORE names another";
+      ? "give this user permission on the file and its folder; --store or JOBS_STORE names another"
+      : "check that the server runs and is reachable from here; --store or JOBS_STORE names another";
     return [{ check: "store", state: "failed", message: (error as Error).message, cure }];
   }
 }
@@ -62,7 +80,11 @@ async function checkHealth(store: Store, wanted: "full" | "normal"): Promise<Fin
   const skew = now - (asked + systemClock.now()) / 2;
   const kept = durability === undefined ? "" : `, ${KEPT[durability]}`;
   return [
-    { check: "store", state: "ok", message: `${hidePassword(store.url)}, ${version}${kept}` },
+    {
+      check: "store",
+      state: durability === "none" ? "warning" : "ok",
+      message: `${hidePassword(store.url)}, ${version}${kept}`,
+    },
     ...durabilityFindings(store.url, durability, wanted),
     ...findings.map((one): Finding => ({ check: "store", state: "warning", ...one })),
     ...(Math.abs(skew) < MAX_SKEW_MS ? [] : [
@@ -72,16 +94,16 @@ async function checkHealth(store: Store, wanted: "full" | "normal"): Promise<Fin
         message: `the store's clock is ${formatDuration(Math.abs(skew))} ${
           skew > 0 ? "ahead of" : "behind"
         } this machine's`,
-        cure: "let NTP set both; jobs go by the store's, --at by what you say",
+        cure: "synchronize both clocks with NTP; due times follow the store's clock",
       } as const,
     ]),
   ];
 }
 
 const KEPT = {
-  full: "keeps every push in a power cut",
-  normal: "may lose the last moments' pushes in a power cut",
-  none: "may lose much in a power cut",
+  full: "a power cut loses no acknowledged job",
+  normal: "a power cut may lose the latest jobs",
+  none: "a crash may lose many jobs",
 };
 
 function durabilityFindings(url: string, is: keyof typeof KEPT | undefined, wanted: "full" | "normal"): Finding[] {
@@ -89,15 +111,15 @@ function durabilityFindings(url: string, is: keyof typeof KEPT | undefined, want
     return is === undefined || is === wanted || url.includes("durability=") ? [] : [{
       check: "store",
       state: "warning",
-      message: `durability is "${is}", and "${wanted}" in the configuration`,
-      cure: "name a file; what is in memory is gone with the process",
+      message: `durability is "${is}", but "${wanted}" is configured`,
+      cure: "use a file: a store in memory ends with its process",
     }];
   }
   if (is !== "none") return [];
   return [{
     check: "store",
     state: "warning",
-    message: "Redis keeps no append-only file: a crash loses what was pushed since its last snapshot",
+    message: "Redis has no append-only file: a crash loses all jobs since its last snapshot",
     cure: "redis-cli CONFIG SET appendonly yes, and the same in redis.conf (docs/operate/redis.md)",
   }];
 }
@@ -107,32 +129,30 @@ async function checkProcesses(store: Store): Promise<Finding[]> {
   const live = processes.filter((process) => process.alive);
   const stuck = await stuckLeases(store, live);
   return [
-    live.length > 0 ? { check: "processes", state: "ok", message: `${live.length} live` } : {
-      check: "processes",
+    live.length > 0 ? { check: "workers", state: "ok", message: `${live.length} online` } : {
+      check: "workers",
       state: "warning",
-      message: "none is live: nothing is performed",
-      cure: "start one: jobs run HANDLERS.js",
+      message: "none online: no job runs",
+      cure: "start one: jobs run handlers.js",
     },
     ...processes.filter((process) => !process.alive).map(({ identity, beatAt }): Finding => ({
-      check: "processes",
+      check: "workers",
       state: "warning",
-      message: `${identity} has not said for ${
-        formatDuration(Math.max(0, systemClock.now() - beatAt))
-      } that it is alive`,
-      cure: "the next process that looks gives its jobs back: jobs run starts one",
+      message: `${identity} is offline: last heartbeat ${formatDuration(Math.max(0, systemClock.now() - beatAt))} ago`,
+      cure: "an online worker rescues its jobs within seconds; start one: jobs run handlers.js",
     })),
     ...(stuck === 0 ? [] : [
       {
         check: "jobs",
         state: "warning",
-        message: `${stuck === 1 ? "1 job is" : `${stuck} jobs are`} held by processes that are not alive`,
-        cure: "any live process gives them back within seconds: jobs run starts one",
+        message: `${stuck === 1 ? "1 job is" : `${stuck} jobs are`} held by offline workers`,
+        cure: "an online worker rescues them within seconds; start one: jobs run handlers.js",
       } as const,
     ]),
   ];
 }
 
-/** How many jobs the dead hold. */
+/** Counts the jobs held by offline workers. */
 async function stuckLeases(store: Store, live: readonly WorkerInfo[]): Promise<number> {
   const alive = new Set(live.map(({ identity }) => identity));
   let stuck = 0;
@@ -151,32 +171,32 @@ async function checkQueues(store: Store): Promise<Finding[]> {
     ...queues.filter((queue) => queue.paused).map(({ name, pausedForMs }): Finding => ({
       check: "queues",
       state: "warning",
-      message: `${shownQueue(name)} paused${pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`}`,
+      message: `${shownQueue(name)}: paused${pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`}`,
       cure: shownQueue(name) === name ? `jobs resume ${name}` : "jobs resume",
     })),
     ...queues.filter((queue) => queue.size > 0).flatMap(({ name, size }): Finding[] => {
       const obstacles = blockersOf({ queue: name }, { processes, queues }).map(({ is }) => is);
       const why = obstacles.includes("quiet")
-        ? "all processes that take it are quiet"
+        ? "all its workers are quiet"
         : obstacles.includes("no-taker") || obstacles.includes("no-process")
-        ? "no process takes it"
+        ? "no worker"
         : undefined;
       return why === undefined ? [] : [{
         check: "queues",
         state: "warning",
-        message: `"${name}" has ${jobsIn(size)} and ${why}`,
-        cure: `jobs run -q ${name}`,
+        message: `queue "${name}" has ${jobsIn(size)} and ${why}`,
+        cure: `jobs run handlers.js -q ${name}`,
       }];
     }),
     ...queues.flatMap((queue) => atItsLimit(queue)),
   ];
 }
 
-/** Jobs that wait because somebody wanted them to are no fault; whoever looks for one is told. */
+/** Reports a queue at its limit. It is no fault: an operator set the limit. */
 function atItsLimit({ name, size, latencyMs, limit }: QueueInfo): Finding[] {
   if (size === 0 || limit === undefined || limit.freeInMs === 0) return [];
   const age = `${size === 1 ? "" : "the oldest "}${formatDuration(latencyMs)} old`;
-  const message = `"${name}" has ${jobsIn(size)}, ${age}, and is at its limit: ${limitUse(limit)}`;
+  const message = `queue "${name}" has ${jobsIn(size)}, ${age}, and is at its limit: ${limitUse(limit)}`;
   return [{ check: "queues", state: "ok", message }];
 }
 
@@ -185,8 +205,8 @@ function jobsIn(size: number): string {
 }
 
 /**
- * Classes of jobs that wait and that nobody performs: no live process that takes their queue has a handler; or, where none
- * takes it, nobody has said that it has one, nor have the handlers at hand.
+ * Reports the classes of queued jobs that no worker runs: no online worker of their queue has a handler, or, if the queue has
+ * no worker, neither the store nor this machine knows of a handler.
  */
 async function checkClasses(store: Store, classes: readonly string[]): Promise<Finding[]> {
   const [declared, { queues }, processes] = await Promise.all([
@@ -195,20 +215,20 @@ async function checkClasses(store: Store, classes: readonly string[]): Promise<F
     store.workers.list(),
   ]);
   const known = new Set([...classes, ...declared.map(({ name }) => name)]);
-  /** By class, of the queue where it was seen last. */
+  /** Class → finding, of the queue where it was seen last. */
   const found = new Map<string, string>();
   for (const { name: queue, size } of queues) {
     if (size === 0) continue;
-    const { entries } = await store.admin.page({ in: "queue", queue }, { limit: LOOKED_AT });
+    const { entries } = await store.admin.page({ in: "queue", queue }, { limit: MAX_JOBS_PER_QUEUE });
     for (const name of new Set(entries.flatMap(({ payload }) => parsePayload(payload)?.class ?? []))) {
       const obstacles = blockersOf({ queue, class: name }, { processes, queues }).map(({ is }) => is);
       if (obstacles.includes("no-handler")) {
         found.set(
           name,
-          `jobs of class ${name} wait in "${queue}", and no process that takes it has a handler: they would fail`,
+          `queue "${queue}" has jobs of class ${name}, and none of its workers has a handler: they would fail`,
         );
-      } else if (NOBODY.some((is) => obstacles.includes(is)) && known.size > 0 && !known.has(name)) {
-        found.set(name, `jobs of class ${name} wait in "${queue}", and no process has ever said that it performs them`);
+      } else if (NO_WORKER.some((is) => obstacles.includes(is)) && known.size > 0 && !known.has(name)) {
+        found.set(name, `queue "${queue}" has jobs of class ${name}, and no worker has ever had a handler`);
       }
     }
   }
@@ -216,9 +236,9 @@ async function checkClasses(store: Store, classes: readonly string[]): Promise<F
     check: "jobs",
     state: "warning",
     message,
-    cure: `start one that does: jobs run HANDLERS.js with a handler ${name}`,
+    cure: `start a worker with a handler ${name}: jobs run handlers.js`,
   }));
 }
 
-/** Nobody takes the queue. */
-const NOBODY: readonly Blocker["is"][] = ["no-process", "no-taker", "quiet"];
+/** The queue has no worker. */
+const NO_WORKER: readonly Blocker["is"][] = ["no-process", "no-taker", "quiet"];

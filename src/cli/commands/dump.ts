@@ -1,63 +1,73 @@
-/** `jobs dump IDENTITY | --here | --all`. @module */
-import { systemClock } from "../../clock.ts";
-import { randomId } from "../../server/host/identity.ts";
-import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
-import { chooseWorkers, parseAsk } from "../shared/ask_worker.ts";
-import { blankControls, print, printError, printJson } from "../terminal/output.ts";
-import { withStore } from "../shared/store.ts";
+/** `jobs dump WORKER | --here | --all`. @module */
 import type { Store } from "../../store/admin/store.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
+import { systemClock } from "../../clock.ts";
+import { randomId } from "../../server/host/identity.ts";
 
-/** What `--help` prints. */
+import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
+import { parseWorkers, selectWorkers, WORKER_HELP } from "../shared/command_workers.ts";
+import { blankControls, print, printError, printJson } from "../terminal/output.ts";
+import { withStore } from "../shared/store.ts";
+
+/** The text of `--help`. */
 export const help = `
-Usage: jobs dump IDENTITY …
+Usage: jobs dump WORKER …
        jobs dump --here | --all
 
-Prints what every async task of a process is doing, and since when: the same as the signal TTIN writes to its log.
-IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag; --here are those on this machine. A process
-of Sidekiq's prints it in its own log. Exit 1 when one does not answer within 10 seconds: its event loop is blocked.`;
+Prints what every async task of a worker is doing, and since when, as the signal
+TTIN writes it to the worker's log. Sidekiq's workers write it to their own log.
+Exit 1 if a worker doesn't reply within 10 seconds: its event loop is blocked.
 
-const TIMEOUT_MS = 10_000;
+${WORKER_HELP}
 
-/** Prints the dump of processes. */
+Examples
+  jobs dump web1:4711
+  jobs dump --here`;
+
+const REPLY_TIMEOUT_MS = 10_000;
+
+/** Prints the dumps of workers. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const asked = parseAsk("dump", argv);
-  return await withStore(asked.flags, async (store) => {
-    const processes = await chooseWorkers(store, asked);
-    const dumps = await Promise.all(
-      processes.map(async (process) => ({ process, identity: process.identity, text: await dumpOf(store, process) })),
-    );
-    if (asked.flags.json) {
-      printJson(dumps.map(({ identity, text }) => ({ identity, dump: text?.split("\n") })));
+  const selection = parseWorkers("dump", argv);
+  const { json } = selection.flags;
+  return await withStore(selection.flags, async (store) => {
+    const workers = await selectWorkers(store, selection);
+    const dumps = await Promise.all(workers.map(async (worker) => ({ worker, text: await dumpOf(store, worker) })));
+    const silent = dumps.filter(({ text }) => text === undefined).map(({ worker }) => worker);
+    const blocked = silent.find((worker) => !isSidekiqWorker(worker));
+    if (json) {
+      printJson({
+        workers: dumps.map(({ worker, text }) => ({ id: worker.identity, dump: text?.split("\n") })),
+        ...(blocked && { error: { code: "no_reply", message: silentText(blocked) } }),
+      });
     } else {
-      if (dumps.length === 0) print("No live processes");
-      for (const { identity, text } of dumps) {
-        if (text !== undefined) print([identity, ...text.split("\n")].map(blankControls).join("\n"));
+      if (dumps.length === 0) print("No online workers");
+      for (const { worker, text } of dumps) {
+        if (text !== undefined) print([worker.identity, ...text.split("\n")].map(blankControls).join("\n"));
       }
     }
-    const silent = dumps.filter(({ text }) => text === undefined);
-    for (const { process } of silent) printError(`jobs: ${silentText(process)}`);
-    return silent.every(({ process }) => isSidekiqWorker(process)) ? 0 : 1;
+    for (const worker of silent) printError(`jobs: ${silentText(worker)}`);
+    return blocked === undefined ? 0 : 1;
   });
 }
 
-/** The dump of a process; undefined when it does not answer within 10 seconds, and of one of Sidekiq's. */
-export async function dumpOf(store: Store, process: WorkerInfo): Promise<string | undefined> {
+/** Returns a worker's dump; undefined if it doesn't reply within 10 seconds, and for Sidekiq's workers. */
+export async function dumpOf(store: Store, worker: WorkerInfo): Promise<string | undefined> {
   const id = randomId();
-  await store.workers.send(process.identity, { verb: "dump", id });
-  if (isSidekiqWorker(process)) return undefined;
-  const patience = new AbortController();
-  const over = new AbortController();
-  void systemClock.sleep(TIMEOUT_MS, over.signal).then(() => patience.abort());
+  await store.workers.send(worker.identity, { verb: "dump", id });
+  if (isSidekiqWorker(worker)) return undefined;
+  const timeout = new AbortController();
+  const replied = new AbortController();
+  void systemClock.sleep(REPLY_TIMEOUT_MS, replied.signal).then(() => timeout.abort());
   try {
-    return await store.workers.awaitReply(id, patience.signal);
+    return await store.workers.awaitReply(id, timeout.signal);
   } finally {
-    over.abort();
+    replied.abort();
   }
 }
 
-/** What is said of a process that does not answer. */
-export function silentText(process: WorkerInfo): string {
-  const { identity } = process;
-  return isSidekiqWorker(process) ? dumpsElsewhere(identity) : `${identity} does not answer: its event loop is blocked`;
+/** Returns the message about a worker that doesn't reply. */
+export function silentText(worker: WorkerInfo): string {
+  const { identity } = worker;
+  return isSidekiqWorker(worker) ? dumpsElsewhere(identity) : `${identity} doesn't reply: its event loop is blocked`;
 }

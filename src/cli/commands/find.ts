@@ -1,85 +1,134 @@
-/** `jobs find TEXT`. @module */
+/** `jobs find [TEXT] [FILTER …]`. @module */
+import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import type { Entry } from "../../store/admin/admin.ts";
-import { relative } from "../../text/times.ts";
-import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "../terminal/args.ts";
-import { entryJson, stateOf } from "../shared/job_rows.ts";
+
+import type { JobFilter } from "../../store/ops/filter.ts";
+import { matchingPage } from "../../store/ops/matching.ts";
+import { finishedJson, finishedState, jobJson } from "../../text/job_json.ts";
+import { localTime } from "../../text/times.ts";
+import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
+import { NotFoundError, UsageError } from "../terminal/errors.ts";
+import { describeFilterFlags, FILTER_FLAGS, FILTER_HELP, hasFilter, parseFilter } from "../shared/filter_flags.ts";
+import { stateOf } from "../shared/job_rows.ts";
+import { placesOf, STATES } from "../shared/states.ts";
 import { glance } from "../top/job_summary.ts";
-import { cameTo } from "./list_finished.ts";
-import { faint, print, printError, printJson } from "../terminal/output.ts";
+import { finishedCall, finishedPages, resultText } from "./list_finished.ts";
+import { faint, print, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
-import { type Column, printTable, STATE_COLOURS } from "../terminal/table.ts";
-import type { Store } from "../../store/admin/store.ts";
+import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
-Usage: jobs find TEXT [-n 25]
+Usage: jobs find [TEXT] [FILTER …] [-n 25]
 
-Looks for jobs everywhere: in queues, scheduled, retry, dead, running, and among those that have ended and are still known.
-TEXT is any part of a jid, a class, a queue, an argument, a tag or an error; upper and lower case are the same. -n, --limit
-is how many are shown of those that are there, and of those that have ended. The stack of a job's last failure is not
-looked at: it is kept packed (jobs show prints it). It reads all there is: in a store of millions that takes seconds. Exit 1
-when nothing is found.`;
+Finds jobs in every state, finished ones included. TEXT is part of a jid, a
+class, a queue, an argument, a tag or an error, in upper or lower case. Stack
+traces aren't searched. Reads the whole store: with millions of jobs this takes
+seconds. Exit 1 if nothing is found.
 
-/** Looks for jobs. */
+${FILTER_HELP}
+
+  -n, --limit N          show at most this many jobs, and this many
+                         finished ones (25)
+
+Examples
+  jobs find 'no such account'
+  jobs find bob@example.com --class 'Mail*'
+  jobs find --tag nightly --newer-than 1d`;
+
+/** Finds jobs. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: [text, ...more] } = parseCommand("find", argv, {
+  const { flags, args: [text = ""] } = parseCommand("find", argv, {
     ...COMMON_FLAGS,
+    ...FILTER_FLAGS,
     limit: { takes: "text", short: "n" },
-  });
-  if (text === undefined || text === "") throw new UsageError("A TEXT is wanted: jobs find TEXT");
-  if (more.length > 0) throw new UsageError(`Superfluous: "${more[0]}" (a text with blanks stands in quotes)`);
-  const limit = limitOf(flags.limit);
-  const found = await withStore(flags, (store) => search(store, text, limit));
-  if (flags.json) {
-    printJson({ entries: found.entries.map(entryJson), ended: found.ended, more: found.more });
-  } else if (found.entries.length + found.ended.length > 0) {
+  }, "[TEXT]");
+  if (text === "" && !hasFilter(flags)) {
+    throw new UsageError("Missing argument: TEXT or a filter. Usage: jobs find [TEXT] [FILTER …]");
+  }
+  const limit = parseLimit(flags.limit);
+  if (limit === Infinity) {
+    throw new UsageError('Invalid --limit "all": expected a number; jobs list STATE --limit all lists without limit');
+  }
+  const filter: JobFilter = { ...parseFilter(flags, systemClock.now()), ...(text !== "" && { text }) };
+  const found = await withStore(
+    flags,
+    (store) => hasFilter(flags) ? searchFiltered(store, filter, limit) : searchText(store, text, limit),
+  );
+  const shown = [text === "" ? "" : `with "${text}"`, describeFilterFlags(flags)].filter(Boolean).join(" ");
+  const isEmpty = found.entries.length + found.finished.length === 0;
+  if (flags.json && !isEmpty) {
+    printJson({ jobs: found.entries.map(jobJson), finished: found.finished.map(finishedJson), more: found.more });
+  } else if (!isEmpty) {
     const now = systemClock.now();
     printTable(COLUMNS, [
       ...found.entries.map((entry) => entryRow(entry, now)),
-      ...found.ended.map((job) => endedRow(job, now)),
+      ...found.finished.map((job) => finishedRow(job, now)),
     ], "");
-    if (found.more) print(faint("there are more: -n shows more of them"));
-  } else printError(`jobs: no job with "${text}" here`);
-  return found.entries.length + found.ended.length > 0 ? 0 : 1;
+    if (found.more) print(faint("more: raise -n"));
+  }
+  if (isEmpty) throw new NotFoundError(`No job found ${shown}`);
+  return 0;
 }
 
 const COLUMNS: readonly Column[] = [
   { heading: "jid", is: "whole" },
-  { heading: "state", is: "whole", colours: STATE_COLOURS },
+  { heading: "state", is: "whole", colors: STATE_COLORS },
   { heading: "when", is: "optional" },
   { heading: "queue", is: "optional" },
   "job",
-  "came to",
+  "error or result",
 ];
 
 interface Found {
   readonly entries: readonly Entry[];
-  readonly ended: readonly EndedJob[];
-  /** Whether there are more than were asked for. */
+  readonly finished: readonly EndedJob[];
   readonly more: boolean;
 }
 
-/** What is there, then what has ended; a job that is dead is both, and there once. */
-async function search(store: Store, text: string, limit: number): Promise<Found> {
-  const entries = await store.admin.search(text, limit + 1);
-  const here = new Set(entries.map((entry) => glance(entry).jid));
-  const records = await store.results.search(text, limit + here.size + 1);
-  const ended = records.map(readEnded).filter(({ jid }) => !here.has(jid));
+/** Searches in the store, which reads no payload that lacks the text. */
+async function searchText(store: Store, text: string, limit: number): Promise<Found> {
+  // One more than shown, to know whether there are more.
+  const [entries, records] = await Promise.all([
+    store.admin.search(text, limit + 1),
+    store.results.search(text, limit + 1),
+  ]);
   return {
     entries: entries.slice(0, limit),
-    ended: ended.slice(0, limit),
-    more: entries.length > limit || ended.length > limit,
+    finished: records.slice(0, limit).map(readEnded),
+    more: entries.length > limit || records.length > limit,
+  };
+}
+
+async function searchFiltered(store: Store, filter: JobFilter, limit: number): Promise<Found> {
+  const entries: Entry[] = [];
+  for (const state of STATES) {
+    const { places } = await placesOf(store, state, undefined);
+    for (const place of places) {
+      if (entries.length > limit) break;
+      entries.push(...(await matchingPage(store, { place, filter, limit: limit + 1 - entries.length })).entries);
+    }
+  }
+  const finished: EndedJob[] = [];
+  for await (const page of finishedPages(store, filter, { limit: () => limit + 1 - finished.length })) {
+    finished.push(...page.jobs);
+    if (finished.length > limit) break;
+  }
+  return {
+    entries: entries.slice(0, limit),
+    finished: finished.slice(0, limit),
+    more: entries.length > limit || finished.length > limit,
   };
 }
 
 function entryRow(entry: Entry, now: number): unknown[] {
-  const { jid = "", queue: named = "", call, failure } = glance(entry);
-  const queue = entry.place.in === "queue" ? entry.place.queue : named;
-  return [jid, stateOf(entry), relative(entry.at, now), queue, call, failure];
+  const { jid = "", queue = "", call, failure } = glance(entry);
+  const named = entry.place.in === "queue" ? entry.place.queue : queue;
+  return [jid, stateOf(entry), localTime(entry.at, now), named, call, failure];
 }
 
-function endedRow(job: EndedJob, now: number): unknown[] {
-  return [job.jid, job.state, relative(job.ended_at, now), job.queue, job.class, cameTo(job)];
+function finishedRow(job: EndedJob, now: number): unknown[] {
+  return [job.jid, finishedState(job), localTime(job.ended_at, now), job.queue, finishedCall(job), resultText(job)];
 }

@@ -1,16 +1,16 @@
-/** `jobs __horse`: what `jobs run` starts to perform jobs in a process of their own. Not for people. @module */
+/** `jobs __horse`: the isolated process that a worker starts. @module */
 import { runHorse } from "../../handlers/isolation/horse_main.ts";
 import { ignoreSignals } from "../../server/control/signals.ts";
 import { openTracing } from "../../tracing/tracing.ts";
-import { UsageError } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 
-/** What `--help` prints. */
-export const help = "Started by jobs run, to perform jobs in a process of their own.";
+/** The text of `--help`. */
+export const help = "jobs run starts this command to run isolated jobs.";
 
-/** Performs jobs until the parent is gone. */
+/** Runs jobs until the parent has ended. */
 export async function run(): Promise<number> {
   ignoreSignals();
-  // What keeps spans from being exported, the parent tells.
+  // The parent logs why spans can't be exported.
   if (!await runHorse(() => openTracing({ brief: true }))) throw new UsageError(help);
   return 0;
 }

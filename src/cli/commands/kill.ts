@@ -1,17 +1,33 @@
-/** `jobs kill JID… | --all SET`. @module */
-import { runEdit } from "../shared/edit_jobs.ts";
+/** `jobs kill JID… | --all STATE`. @module */
+import { FILTER_HELP } from "../shared/filter_flags.ts";
+import { EDIT_HELP, type EditCommand, runEdit } from "../shared/edit_jobs.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
 Usage: jobs kill JID …
-       jobs kill --all scheduled|retry|queue:NAME [--yes]
+       jobs kill --all queued|scheduled|retrying [FILTER …] [OPTION …]
 
-Moves jobs to dead: they do not run, and can be looked at and retried by hand. Dead keeps the latest 10,000
-("retention.deadJobs"); the others are gone. A running job is not touched. --all asks before, and says how many would be
-gone; --yes says so beforehand, and has to where nobody can be asked.`;
+Moves waiting jobs to the dead set, where they stay until they are retried or
+deleted. Doesn't reach running jobs: jobs cancel aborts those. Exit 1 if a job
+isn't found.
 
-/** Moves jobs to dead. */
+${EDIT_HELP}
+
+${FILTER_HELP}
+
+Examples
+  jobs kill 1a1fd5150c39f4ae2f200001
+  jobs kill --all retrying --class ImportFile
+  jobs kill --all queued -q low --older-than 1d --dry-run`;
+
+const KILL: EditCommand = {
+  name: "kill",
+  edit: "kill",
+  states: ["queued", "scheduled", "retrying"],
+  words: ["Kill", "Killing", "Killed"],
+};
+
+/** Moves jobs to the dead set. */
 export function run(argv: readonly string[]): Promise<number> {
-  const all = ["scheduled", "retry", "queue:NAME"];
-  return runEdit({ name: "kill", edit: "kill", all, asks: "Kill", doing: "Killing", done: "moved to dead" }, argv);
+  return runEdit(KILL, argv);
 }

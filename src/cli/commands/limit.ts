@@ -3,44 +3,52 @@ import { QUEUE_NAME } from "../../job/queue_name.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { queueNotFound } from "../terminal/confirm.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
 Usage: jobs limit QUEUE [--running N|none] [--starts N/TIME|none]
        jobs limit QUEUE --off
        jobs limit [QUEUE]
 
-Limits a queue: at most --running of its jobs run at once, and at most --starts begin in any time, all processes together:
+Limits a queue across all workers: at most --running of its jobs run at once,
+and at most --starts begin within any TIME. Options that aren't given keep their
+value. Without an option, prints the limit of the queue, or of all queues. A
+limit takes effect within a second, outlives restarts, and doesn't end running
+jobs. Sidekiq's workers on the same store ignore limits.
 
-  jobs limit reports --running 2        never more than two at a time
-  jobs limit mail --starts 100/1m       a hundred a minute, in any minute
-  jobs limit mail --starts none         no longer
+      --running N        at most this many jobs at once; none: no limit
+      --starts N/TIME    at most this many starts, for example 100/1m
+      --off              remove both limits
 
-What is not named stays as it is; --off ends both. Without an option it prints the limit, and without a queue those of
-all. A limit holds within a second everywhere, and over restarts; jobs that run already are not ended. The other queues of
-a process go on: give what is limited a queue of its own. Workers of Sidekiq on the same store do not know of limits.`;
+Examples
+  jobs limit reports --running 2
+  jobs limit mail --starts 100/1m
+  jobs limit mail --off`;
 
-/** Limits a queue, or tells how it is. */
+/** Limits a queue, or prints limits. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: [queue, ...more] } = parseCommand("limit", argv, {
+  const { flags, args: [queue] } = parseCommand("limit", argv, {
     ...COMMON_FLAGS,
     running: { takes: "text" },
     starts: { takes: "text" },
     off: { takes: "switch" },
-  });
+  }, "[QUEUE]");
   const changes = flags.off || flags.running !== undefined || flags.starts !== undefined;
-  if (more.length > 0) throw new UsageError(`Superfluous: "${more[0]}"; one queue is limited at a time`);
-  if (changes && queue === undefined) throw new UsageError("Which queue? Wanted: jobs limit QUEUE …");
+  if (changes && queue === undefined) {
+    throw new UsageError("Missing argument: QUEUE. Usage: jobs limit QUEUE [OPTION …]");
+  }
   if (queue !== undefined && !QUEUE_NAME.test(queue)) {
-    throw new UsageError(`Queue "${queue}" cannot be; wanted: a name of letters, digits and _ : . -`);
+    throw new UsageError(`Invalid queue "${queue}": expected a name of letters, digits and _ : . -`);
   }
   if (flags.off && (flags.running !== undefined || flags.starts !== undefined)) {
-    throw new UsageError("Options --off and --running or --starts contradict each other");
+    throw new UsageError("--off contradicts --running and --starts");
   }
   const running = optionOf("running", flags.running, parseRunning);
   const starts = optionOf("starts", flags.starts, parseStarts);
@@ -54,17 +62,19 @@ export async function run(argv: readonly string[]): Promise<number> {
       await store.admin.limit(queue!, limit);
       await recordAudit(store, { action: "limit", target: `queue:${queue}`, details: limitText(limit) || "off" });
     }
-    const limited = (await store.admin.stats()).queues.filter((info) =>
-      info.limit && (queue === undefined || info.name === queue)
-    );
+    const queues = (await store.admin.stats()).queues;
+    if (queue !== undefined && !changes && !queues.some(({ name }) => name === queue)) {
+      throw queueNotFound(queue, queues.map(({ name }) => name));
+    }
+    const limited = queues.filter((info) => info.limit && (queue === undefined || info.name === queue));
     if (flags.json) printJson(limited.map(({ name, limit }) => ({ queue: name, ...limit })));
-    else if (queue !== undefined) print(`${queue}: ${describe(limited[0])}`);
+    else if (queue !== undefined) print(`Queue "${queue}": ${describe(limited[0])}`);
     else printLimits(limited);
     return 0;
   }, { make: changes ? "always" : "never" });
 }
 
-/** What an option says; null: no limit; undefined: it was not given. */
+/** Returns the value of an option; null for none, undefined if it isn't given. */
 function optionOf<Value>(
   name: string,
   text: string | undefined,
@@ -74,7 +84,7 @@ function optionOf<Value>(
   try {
     return parse(text);
   } catch (error) {
-    throw new UsageError(`Option --${name}: ${(error as Error).message}, or none`);
+    throw new UsageError(`Invalid --${name} "${text}": ${expectationOf(error as Error)}, or none`);
   }
 }
 
@@ -89,8 +99,13 @@ function describe(info: QueueInfo | undefined): string {
 
 function printLimits(queues: readonly QueueInfo[]): void {
   printTable(
-    ["queue", "limit", "now", "size"],
+    ["queue", "limit", "now", "queued"],
     queues.map(({ name, limit, size }) => [name, limitText(limit!), limitUse(limit!), size]),
-    "No queue is limited: jobs limit QUEUE --running 5 does it",
+    "No limits; jobs limit QUEUE --running 5 sets one",
   );
+}
+
+/** Returns what the parser of a limit expected: its message begins with the invalid text. */
+function expectationOf(error: Error): string {
+  return `expected ${error.message.replace(/^.*?(wanted:|expected|Expected)\s*/s, "")}`;
 }

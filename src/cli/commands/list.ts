@@ -1,130 +1,146 @@
-/** `jobs list WHAT`. @module */
-import { systemClock } from "../../clock.ts";
-import { closestWord } from "../../text/suggest.ts";
-import type { Entry, Place, SetName } from "../../store/admin/admin.ts";
-import { relative } from "../../text/times.ts";
-import { isSidekiqWorker } from "../../text/workers.ts";
-import { COMMON_FLAGS, limitOf, parseCommand, UsageError } from "../terminal/args.ts";
-import { entryJson } from "../shared/job_rows.ts";
-import { glance } from "../top/job_summary.ts";
-import { listFinished } from "./list_finished.ts";
-import { faint, print, printError, printJson } from "../terminal/output.ts";
-import { QUEUE_COLUMNS, queueRows } from "../shared/pause_queues.ts";
-import { withStore } from "../shared/store.ts";
-import { type Column, printTable } from "../terminal/table.ts";
+/** `jobs list STATE`. @module */
 import type { Store } from "../../store/admin/store.ts";
-import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { RunningJobRecord } from "../../store/port/workers.ts";
+import { systemClock } from "../../clock.ts";
+import { getField } from "../../job/raw.ts";
+import type { Entry, Place } from "../../store/admin/admin.ts";
+import { CursorError } from "../../store/port/cursor.ts";
 
-/** What `--help` prints. */
+import { matchingPage } from "../../store/ops/matching.ts";
+import { jobJson } from "../../text/job_json.ts";
+import { isSidekiqWorker } from "../../text/workers.ts";
+import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
+import {
+  describeFilterFlags,
+  FILTER_FLAGS,
+  FILTER_HELP,
+  type FilterFlags,
+  hasFilter,
+  parseFilter,
+} from "../shared/filter_flags.ts";
+import { jobColumns, jobRow } from "../shared/job_rows.ts";
+import { parseState, placesOf, type State, STATES } from "../shared/states.ts";
+import { ListWriter } from "../shared/list_writer.ts";
+import { listFinished } from "./list_finished.ts";
+import { printError } from "../terminal/output.ts";
+import { withStore } from "../shared/store.ts";
+
+/** The text of `--help`. */
 export const help = `
-Usage: jobs list queues
-       jobs list queue NAME   [--limit N] [--cursor C] [--reverse]
-       jobs list scheduled    [--limit N] [--cursor C] [--reverse]
-       jobs list retry|dead|busy …
-       jobs list done         [--search TEXT] [--limit N] [--cursor C]
+Usage: jobs list STATE [FILTER …] [OPTION …]
 
-Lists queues, or the jobs in one place, oldest or earliest first. --limit (25) is the size of a page; where there is
-more, the last line has the --cursor of the next page. --json prints { entries, next }.
+Lists the jobs in a state: queued, scheduled, retrying, dead, running or
+finished. Queued jobs are in the order in which workers fetch them, others
+earliest first, finished ones latest first. Finished jobs are known for as
+long as the settings retention.* say.
 
-done lists jobs that have ended and are still known, the latest first: those with a result, those that failed, and all
-others where the setting retention.done says so.`;
+${FILTER_HELP}
 
-const WHAT = ["queues", "queue", "scheduled", "retry", "dead", "busy", "done"] as const;
+  -n, --limit N|all      show this many (25)
+      --cursor CURSOR    continue after a page: its last line has the cursor
+  -r, --reverse          latest first
 
-/** Lists what is asked for. */
+Examples
+  jobs list dead --class ImportFile --newer-than 1d
+  jobs list queued -q mail -n 100
+  jobs list retrying --error 'Timeout*' --limit all --json`;
+
+const LISTS = [...STATES, "finished"] as const;
+
+/** Reads at most this many jobs at once, whatever `--limit` is. */
+const PAGE_SIZE = 500;
+
+/** Lists jobs. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: [what, name, ...more] } = parseCommand("list", argv, {
+  const { flags, args: [list] } = parseCommand("list", argv, {
     ...COMMON_FLAGS,
+    ...FILTER_FLAGS,
     limit: { takes: "text", short: "n" },
     cursor: { takes: "text" },
     reverse: { takes: "switch", short: "r" },
-    search: { takes: "text" },
-  });
-  if (!WHAT.includes(what as typeof WHAT[number])) {
-    const meant = what === undefined ? undefined : closestWord(what, WHAT);
-    throw new UsageError(
-      `${what === undefined ? "Nothing to list" : `Unknown list "${what}"`}; ` +
-        (meant
-          ? `did you mean jobs list ${meant}?`
-          : `wanted: jobs list ${WHAT.join("|")}; jobs list queue NAME lists the jobs of one queue`),
-    );
+  }, "STATE");
+  if (list === "queues" || list === "workers" || list === "cron") {
+    throw new UsageError(`"${list}" isn't a state; did you mean jobs ${list === "cron" ? "cron list" : list}?`);
   }
-  if (what === "queue" ? name === undefined || more.length > 0 : name !== undefined) {
-    throw new UsageError(what === "queue" ? "One NAME is wanted: jobs list queue NAME" : `Superfluous: "${name}"`);
-  }
-  const limit = limitOf(flags.limit);
+  const state = parseState("state", list!, LISTS);
+  const limit = parseLimit(flags.limit);
+  if (state === "finished" && flags.reverse) throw new UsageError("--reverse doesn't apply to finished jobs");
   return await withStore(flags, async (store) => {
-    if (what === "queues") return await listQueues(store, flags.json);
-    if (what === "done") return await listFinished(store, { ...flags, limit });
-    const page = await store.admin.page(place(what as string, name), {
-      limit,
-      reverse: flags.reverse,
-      ...(flags.cursor !== undefined && { cursor: flags.cursor }),
-    });
-    if (flags.json) printJson({ entries: page.entries.map(entryJson), next: page.next });
-    else {
-      printEntries(what as string, page.entries, page.next);
-      if (what === "busy") remarkSidekiqs(await store.workers.list());
-    }
-    return 0;
+    if (state === "finished") return await listFinished(store, { ...flags, limit, flags });
+    return await listState(store, state, { ...flags, limit, flags });
   });
 }
 
-function place(what: string, name: string | undefined): Place {
-  if (what === "queue") return { in: "queue", queue: name! };
-  return what === "busy" ? { in: "leased" } : { in: what as SetName };
+interface ListOptions {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+  readonly reverse: boolean;
+  readonly json: boolean;
+  readonly flags: FilterFlags;
 }
 
-async function listQueues(store: Store, json: boolean): Promise<number> {
-  const queues = (await store.admin.stats()).queues;
-  if (json) printJson(queues);
-  else {
-    printTable(
-      QUEUE_COLUMNS,
-      queueRows(queues),
-      "No queues yet: jobs push CLASS makes one",
-    );
+async function listState(store: Store, state: State, options: ListOptions): Promise<number> {
+  const { reverse, json, flags } = options;
+  const now = systemClock.now();
+  const { places, queue } = await placesOf(store, state, flags.queue);
+  const filter = { ...parseFilter({ ...flags, queue: undefined }, now), ...(queue !== undefined && { queue }) };
+  const context = { now, ...(state === "running" && { running: await runningJobs(store) }) };
+  const writer = new ListWriter(json, jobColumns(state));
+  let left = options.limit;
+  let next = options.cursor;
+  for (let at: Position | undefined = startOf(places, next); at !== undefined && left > 0;) {
+    const page: Awaited<ReturnType<typeof matchingPage>> = await matchingPage(store, {
+      place: at.place,
+      filter,
+      reverse,
+      cursor: at.cursor,
+      limit: Math.min(left, PAGE_SIZE),
+    });
+    left -= page.entries.length;
+    writer.write(page.entries, jobJson, (entry: Entry) => jobRow(state, entry, context));
+    at = page.next === undefined ? following(places, at) : { place: at.place, cursor: page.next };
+    next = at && cursorOf(at, places);
   }
+  writer.end(next, hasFilter(flags) ? `No ${state} jobs ${describeFilterFlags(flags)}` : `No ${state} jobs`);
+  if (state === "running" && !json) await remarkSidekiq(store);
   return 0;
 }
 
-/** A process of Sidekiq's holds no lease on what it performs: that is in no place here. */
-function remarkSidekiqs(processes: readonly WorkerInfo[]): void {
-  const busy = processes.filter(isSidekiqWorker).reduce((sum, process) => sum + process.busy, 0);
-  if (busy > 0) printError(`jobs: ${busy} more in processes of Sidekiq's (jobs top, jobs ps --json)`);
+/** Where a list continues: queued jobs are spread over several places. */
+interface Position {
+  readonly place: Place;
+  readonly cursor?: string | undefined;
 }
 
-/** What the time of an entry means, by place. */
-const TIME_HEADING: Readonly<Record<string, string>> = {
-  scheduled: "due",
-  retry: "due",
-  dead: "died",
-  busy: "taken",
-};
+function startOf(places: readonly Place[], cursor: string | undefined): Position | undefined {
+  if (cursor === undefined) return places[0] && { place: places[0] };
+  const [, name, inner] = /^queue=([^/]+)\/(.*)$/s.exec(cursor) ?? [];
+  if (name === undefined) {
+    if (places.length > 1) throw new CursorError(cursor);
+    return places[0] && { place: places[0], cursor };
+  }
+  const place = places.find((one) => one.in === "queue" && one.queue >= name);
+  if (place === undefined) return undefined;
+  return { place, ...(place.in === "queue" && place.queue === name && inner !== "" && { cursor: inner }) };
+}
 
-function printEntries(what: string, entries: readonly Entry[], next: string | undefined): void {
-  const now = systemClock.now();
-  const failed = what === "retry" || what === "dead";
-  const rows = entries.map((entry) => {
-    const { jid = "", queue = "", call, failure } = glance(entry);
-    return [
-      jid,
-      ...(what === "queue" ? [] : [relative(entry.at, now), queue]),
-      ...(what === "busy" ? [entry.owner ?? ""] : []),
-      call,
-      ...(failed ? [failure] : []),
-    ];
-  });
-  const columns: Column[] = [
-    { heading: "jid", is: "whole" },
-    ...(what === "queue" ? [] : [
-      { heading: TIME_HEADING[what]!, is: "whole" } as const,
-      { heading: "queue", is: "optional" } as const,
-    ]),
-    ...(what === "busy" ? ["process"] : []),
-    "job",
-    ...(failed ? ["error"] : []),
-  ];
-  printTable(columns, rows, what === "busy" ? "No jobs are running" : `No jobs in ${what}`);
-  if (next !== undefined) print(faint(`more: --cursor ${next}`));
+function following(places: readonly Place[], { place }: Position): Position | undefined {
+  const next = places[places.indexOf(place) + 1];
+  return next && { place: next };
+}
+
+function cursorOf({ place, cursor }: Position, places: readonly Place[]): string | undefined {
+  return place.in === "queue" && places.length > 1 ? `queue=${place.queue}/${cursor ?? ""}` : cursor;
+}
+
+async function runningJobs(store: Store): Promise<ReadonlyMap<string, RunningJobRecord>> {
+  const work = (await store.workers.list()).flatMap((worker) => worker.work);
+  return new Map(work.map((job) => [String(getField(job.payload, "jid")), job]));
+}
+
+/** Sidekiq's workers hold no lease on the jobs they run, so that no list has them. */
+async function remarkSidekiq(store: Store): Promise<void> {
+  const running = (await store.workers.list()).filter(isSidekiqWorker).reduce((sum, worker) => sum + worker.busy, 0);
+  if (running > 0) printError(`jobs: ${running} more run in Sidekiq's workers (jobs workers --json)`);
 }

@@ -1,40 +1,41 @@
 /**
- * `jobs man`: the manual page, made from the commands' own help and the topics, so that it knows what they know.
+ * `jobs man`: the manual page, generated from the commands' help texts and the topics.
  *
  * @module
  */
 import { VERSION } from "../../version.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import type { Command } from "../cli.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import type { Command, CommandEntry } from "../commands_table.ts";
 import { print } from "../terminal/output.ts";
 import { TOPICS } from "../help/topics.ts";
 
 const help = `
 Usage: jobs man
 
-Prints the manual page, in the form that man reads: jobs man | man -l -
-To have it as man jobs: jobs man >/usr/local/share/man/man1/jobs.1`;
+Prints the manual page in the format of man.
 
-/** Commands: name → what it does, and how to load it. */
-type Commands = Readonly<Record<string, readonly [about: string, load: () => Promise<Command>]>>;
+Examples
+  jobs man | man -l -
+  jobs man >/usr/local/share/man/man1/jobs.1`;
 
-/** Topics that are long tables of their own stay where they are. */
+/** Topics with long tables, which have pages in docs/. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["json", "settings"]);
 
-/** The command, for a table of commands. */
-export function manOf(commands: Commands): Command {
+type Groups = Readonly<Record<string, Readonly<Record<string, CommandEntry>>>>;
+
+/** Returns the command, for groups of commands. */
+export function manOf(groups: Groups): Command {
   return {
     help,
     async run(argv) {
-      const { args } = parseCommand("man", argv, COMMON_FLAGS);
-      if (args.length > 0) throw new UsageError(`Superfluous: "${args[0]}"; wanted: jobs man`);
-      print(await manual(commands));
+      parseCommand("man", argv, COMMON_FLAGS, "");
+      print(await manual(groups));
       return 0;
     },
   };
 }
 
-async function manual(commands: Commands): Promise<string> {
+async function manual(groups: Groups): Promise<string> {
   const parts = [
     `.TH JOBS 1 "" "jobs ${VERSION}" "jobs"`,
     ".nh",
@@ -42,12 +43,10 @@ async function manual(commands: Commands): Promise<string> {
     "jobs \\- background jobs in one executable",
     ".SH SYNOPSIS",
     ".B jobs",
-    "COMMAND [ARGUMENT ...] [\\-\\-store URL] [\\-\\-json] [\\-\\-help]",
+    "COMMAND [ARGUMENT ...] [OPTION ...]",
     ".SH DESCRIPTION",
-    "It enqueues, schedules and processes background jobs.",
-    "It starts on a file and needs no server;",
-    "when one machine is not enough it moves to Redis, in Sidekiq's own format.",
-    "Every command takes",
+    "jobs enqueues, schedules and processes background jobs, in a SQLite file or in Redis in Sidekiq's format.",
+    "Every command accepts",
     ".B \\-\\-store",
     "URL (see STORES),",
     ".B \\-\\-json",
@@ -55,35 +54,44 @@ async function manual(commands: Commands): Promise<string> {
     ".B \\-\\-config",
     "FILE and",
     ".B \\-\\-environment",
-    "NAME (see CONFIGURATION), and",
+    "NAME (see CONFIGURATION),",
+    ".B \\-\\-no\\-color",
+    "and",
     ".BR \\-\\-help .",
-    "Most shells have a builtin of this name: write the path, or",
-    '.BR "env jobs" .',
-    ".SH COMMANDS",
+    "Most shells have a builtin of this name:",
+    ".B jobs shell\\-init",
+    "prints a function that makes jobs this program.",
   ];
-  for (const [name, [about, load]] of Object.entries(commands)) {
-    parts.push(`.SS jobs ${name} \\(em ${escaped(about)}`, ...verbatim((await load()).help));
+  for (const [group, commands] of Object.entries(groups)) {
+    parts.push(`.SH ${escaped(group.toUpperCase())}`);
+    for (const [name, [about, load]] of Object.entries(commands)) {
+      const { help, subcommands = {} } = await load();
+      parts.push(`.SS jobs ${escaped(name)} \\(em ${escaped(about)}`, ...verbatim(help));
+      for (const [sub, text] of Object.entries(subcommands)) {
+        parts.push(`.SS jobs ${escaped(name)} ${escaped(sub)}`, ...verbatim(text));
+      }
+    }
   }
   for (const [name, [, load]] of Object.entries(TOPICS)) {
     if (LEFT_OUT.has(name)) continue;
-    // Their first line is their title.
+    // The first line of a topic is its title.
     const [title, ...lines] = (await load()).trim().split("\n");
     parts.push(`.SH ${title!.toUpperCase()}`, ...verbatim(lines.join("\n")));
   }
   parts.push(
     ".SH SEE ALSO",
-    "jobs help TOPIC tells more:",
+    "jobs help TOPIC describes:",
     `${Object.keys(TOPICS).map(escaped).join(",\n")}.`,
   );
   return parts.join("\n");
 }
 
-/** As it stands, blanks and all. */
+/** Returns text that man prints unchanged. */
 function verbatim(text: string): string[] {
   return [".nf", ...text.trim().split("\n").map((line) => line === "" ? ".sp" : escaped(line)), ".fi"];
 }
 
-/** What roff would read as its own is text. */
+/** Escapes the characters that roff interprets. */
 function escaped(line: string): string {
   return line.replaceAll("\\", "\\e").replaceAll("-", "\\-").replace(/^([.'])/, "\\&$1")
     .replace(

@@ -1,36 +1,50 @@
-/** `jobs move --from URL --to URL`. @module */
+/** `jobs migrate --from URL --to URL`. @module */
 import { type MigrateProgress, migrateStore, sameStore } from "../../store/migrate.ts";
 import { hidePassword, openStore } from "../../store/open.ts";
 import { isSameFile } from "../../store/open_same_file.ts";
 import { number } from "../../text/format.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { Interrupted, UsageError } from "../terminal/errors.ts";
 import { jobCount } from "../terminal/confirm.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { Interrupted, LongWork } from "../terminal/progress.ts";
-import { loadSettings, storeOptions } from "../shared/store.ts";
+import { LongWork } from "../terminal/progress.ts";
+import { checkAddress, loadSettings, storeOptions } from "../shared/store.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
-Usage: jobs move --from URL --to URL [--json]
+Usage: jobs migrate --from URL --to URL [--json]
 
-Moves everything from one store to another: queues in their order, scheduled, retry and dead, pauses, limits, and the crontab.
-Stop the processes that take jobs from the source first (jobs stop --all --store URL). It may be stopped or killed at any
-moment and run again: no job is lost, and none is there twice. Totals, and what is kept of ended jobs, stay behind.`;
+Moves everything from one store to another: queues in their order, scheduled,
+retrying and dead jobs, pauses, limits, and cron entries. Counters and the
+records of finished jobs stay behind. Stop the workers of the source first
+(jobs stop --all --store URL). It may be interrupted or killed at any moment and
+run again: no job is lost or duplicated.
 
-/** Moves a store. */
+      --from URL         the store to empty
+      --to URL           the store to fill
+
+Examples
+  jobs migrate --from sqlite:jobs.db --to redis://localhost:6379
+  jobs migrate --from redis://old:6379/0 --to rediss://new:6380/0`;
+
+/** Migrates a store. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { store: _store, ...common } = COMMON_FLAGS;
-  const { flags, args } = parseCommand("move", argv, { ...common, from: { takes: "text" }, to: { takes: "text" } });
+  const { flags } = parseCommand("migrate", argv, { ...common, from: { takes: "text" }, to: { takes: "text" } }, "");
   const { from, to } = flags;
-  if (from === undefined || to === undefined || args.length > 0) {
-    throw new UsageError("Two stores are wanted: jobs move --from sqlite:PATH --to redis://HOST");
+  if (from === undefined || to === undefined) {
+    throw new UsageError(
+      `Missing option: ${from === undefined ? "--from" : "--to"} URL. Usage: jobs migrate --from URL --to URL`,
+    );
   }
-  if (from === to) throw new UsageError(`--from and --to are both "${from}"; wanted: two stores`);
+  checkAddress(from);
+  checkAddress(to);
+  if (from === to) throw new UsageError(`--from and --to are both "${hidePassword(from)}": expected two stores`);
   if (await isSameFile(from, to)) throw sameStore(hidePassword(from), hidePassword(to));
   const { settings } = await loadSettings({ ...flags, store: undefined });
   await using source = await openStore(from, { ...storeOptions(settings), create: false });
   await using target = await openStore(to, storeOptions(settings));
-  using work = new LongWork("Moving");
+  using work = new LongWork("Migrating");
   let far = { moved: 0, total: 0 };
   const onProgress = (now: MigrateProgress) => {
     far = now;
@@ -39,15 +53,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   const moved = await migrateStore(source, target, { onProgress, signal: work.signal }).catch((error) => {
     if (error !== work.signal.reason) throw error;
     throw new Interrupted(
-      `Stopped: ${number(far.moved)} of ${number(far.total)} jobs are moved; run it again to go on`,
+      `Interrupted: migrated ${number(far.moved)} of ${number(far.total)} jobs; run it again to continue`,
     );
   });
   work.clear();
+  const entries = moved.cron === 1 ? "1 cron entry" : `${number(moved.cron)} cron entries`;
   if (flags.json) printJson(moved);
-  else {print(
-      `${jobCount(moved.jobs)} and ${moved.cron} crontab ${
-        moved.cron === 1 ? "entry" : "entries"
-      } moved to ${target.url}`,
-    );}
+  else print(`Migrated ${jobCount(moved.jobs)} and ${entries} to ${target.url}`);
   return 0;
 }

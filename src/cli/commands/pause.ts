@@ -1,30 +1,38 @@
 /** `jobs pause [QUEUE …]`. @module */
 import { parseDuration } from "../../job/duration.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 import { changePauses } from "../shared/pause_queues.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
-Usage: jobs pause QUEUE … [--for 10m]
-       jobs pause [--for 10m]
+Usage: jobs pause [QUEUE …] [--for 10m]
 
-Pauses queues, or, without a name, all of them: no process takes jobs from them until jobs resume, or until the time of
---for is over, by the store's clock. Running jobs go on, and jobs can be pushed. It holds within a second everywhere, and
-over restarts. Pausing again replaces the time.`;
+Pauses queues, or all queues if none is named: no worker fetches jobs from them
+until jobs resume, or until the time of --for has passed. Running jobs continue,
+and jobs can be pushed. Takes effect within a second on every worker and
+outlives restarts. Pausing again replaces the time.
+
+      --for TIME         resume after this time: 90, 10m, 2h
+
+Examples
+  jobs pause mail
+  jobs pause mail low --for 10m
+  jobs pause`;
 
 /** Pauses queues. */
 export function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("pause", argv, { ...COMMON_FLAGS, for: { takes: "text" } });
-  const forMs = flags.for === undefined ? undefined : pauseTime(flags.for);
+  const { flags, args } = parseCommand("pause", argv, { ...COMMON_FLAGS, for: { takes: "text" } }, "[QUEUE …]");
+  const forMs = flags.for === undefined ? undefined : parsePause(flags.for);
   return changePauses("pause", flags, args, (store, queue) => store.admin.pause(queue, forMs));
 }
 
-function pauseTime(text: string): number {
+function parsePause(text: string): number {
   try {
     const ms = parseDuration(text);
     if (ms > 0) return ms;
-  } catch (error) {
-    throw new UsageError(`Option --for: ${(error as Error).message}`);
+  } catch {
+    // Reported below.
   }
-  throw new UsageError(`Option --for is "${text}"; wanted: a time such as 10m; to end a pause: jobs resume`);
+  throw new UsageError(`Invalid --for "${text}": expected a time such as 90 (seconds), 10m or 2h`);
 }

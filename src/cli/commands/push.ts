@@ -1,37 +1,53 @@
 /** `jobs push CLASS [ARG …]`. @module */
-import { Client } from "../../client/client.ts";
+import type { Store } from "../../store/admin/store.ts";
+import { BulkInterrupted, Client, type JobRequest } from "../../client/client.ts";
+import { systemClock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import { parseLossless } from "../../job/json.ts";
+import { jsonArgs } from "../../job/json_args.ts";
+import { localMinute, relative } from "../../text/times.ts";
 import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
+
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 import { blankControls, OutputFailed, print, printError, printJson } from "../terminal/output.ts";
 import { OPTION_FLAGS, optionFlagsHelp, requestOf } from "./push_flags.ts";
 import { withStore } from "../shared/store.ts";
 import { type ClientTracing, traced } from "../shared/tracing.ts";
-import type { Store } from "../../store/admin/store.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
 Usage: jobs push CLASS [ARG …] [OPTION …]
-       jobs push [CLASS] --bulk FILE.ndjson|- [OPTION …]
+       jobs push [CLASS] --bulk FILE|- [OPTION …]
 
-Enqueues a job and prints its jid. What it does not say (queue, retries, timeout, lock), the class says, as the servers
-that perform it told the store. An ARG that is JSON is that value, else it is a text: jobs push HardJob bob 5.
-What begins with a dash stands after --: jobs push Add -- -1 2.
+Enqueues a job and prints its jid. Options that aren't given come from the
+class: workers register their handlers' options in the store. Each ARG that is
+valid JSON is that value, any other a text. Put arguments that begin with a dash
+after --. If the job is a duplicate (--unique-for), prints the jid of the job
+that holds the lock.
 
 ${optionFlagsHelp()}
-      --args JSON        the arguments as one JSON array, instead of ARG …
-      --strict           refuse a class that no worker has registered, instead of a warning
-      --wait             wait until the job has ended, and print its result; exit 1 unless it is done. How it ended is
-                         known for as long as the class says, and at least for what is usual (500 s, failures a day)
-      --wait-timeout DURATION
-                         wait so long at most; exit 1 when it is over, and the job goes on
-      --bulk FILE        a job for each line of a file (- is stdin): an array of arguments for CLASS, or an object
-                         with class, args, queue, at …; prints a jid for each`;
+      --args JSON        the arguments as a JSON array, instead of ARG …
+      --strict           reject a class that no worker has registered
+      --wait             wait until it has finished and print its result; exit 1
+                         unless it succeeded
+      --wait-timeout TIME
+                         stop waiting after this time, with exit 1
+      --bulk FILE        push a job for each line of a file (- is stdin): an
+                         array of arguments for CLASS, or an object with class,
+                         args, queue, at …; prints the jids
+      --on-error skip|stop
+                         with --bulk, skip invalid lines (the default) or stop
+                         at the first
 
-/** Enqueues. */
+Examples
+  jobs push Greet bob
+  jobs push ImportFile a.csv --in 5m -q low --unique-for 1h
+  jobs push ImportFile --bulk files.ndjson --on-error stop`;
+
+/** Enqueues jobs. */
 export function run(argv: readonly string[]): Promise<number> {
   return traced((tracing) => push(argv, tracing));
 }
@@ -45,43 +61,48 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     wait: { takes: "switch" },
     "wait-timeout": { takes: "text" },
     bulk: { takes: "text" },
-  });
+    "on-error": { takes: "text" },
+  }, "[CLASS] [ARG …]");
   if (flags.args !== undefined && rest.length > 0) {
-    throw new UsageError(`Arguments are given twice: as --args and as "${rest[0]}"`);
+    throw new UsageError(`Arguments given twice: as --args and as "${rest[0]}"`);
   }
+  const at = (flags as Readonly<Record<string, unknown>>)["at"];
+  checkTimes(argv, rest[0], typeof at === "string" ? at : undefined);
   const request = requestOf(name, flags);
-  if (flags["wait-timeout"] !== undefined && !flags.wait) throw new UsageError("--wait-timeout is for --wait");
+  if (flags["wait-timeout"] !== undefined && !flags.wait) throw new UsageError("--wait-timeout needs --wait");
+  const onError = flags["on-error"] ?? "skip";
+  if (onError !== "skip" && onError !== "stop") {
+    throw new UsageError(`Invalid --on-error "${onError}": expected skip or stop`);
+  }
   if (flags.bulk !== undefined) {
-    if (flags.wait) throw new UsageError("--wait is for one job; with --bulk there may be many");
-    if (flags.args !== undefined || rest.length > 0) throw new UsageError("With --bulk, arguments stand in the file");
+    if (flags.wait) throw new UsageError("--wait waits for one job: it can't be used with --bulk");
+    if (flags.args !== undefined || rest.length > 0) {
+      throw new UsageError("--bulk reads arguments from the file: expected no ARG and no --args");
+    }
     const file = flags.bulk;
     return await withStore(flags, async (store, settings) => {
       const { pushLines } = await import("./push_bulk.ts");
-      const { code, stored } = await pushLines(
-        clientOf(store, settings, tracing, flags.strict),
-        file,
-        request,
-        flags.json,
-      );
+      const client = clientOf(store, settings, tracing, flags.strict);
+      const { code, stored } = await pushLines(client, file, request, { json: flags.json, onError });
       if (stored > 0) await afterStoring(() => remarkIfIdle(store));
       return code;
     }, { make: "always" });
   }
-  if (name === undefined) throw new UsageError("A CLASS is wanted: jobs push CLASS [ARG …]");
-  const args = flags.args === undefined ? rest.map(parseArgument) : parseArgs(flags.args);
+  if (flags["on-error"] !== undefined) throw new UsageError("--on-error needs --bulk");
+  if (name === undefined) throw new UsageError("Missing argument: CLASS. Usage: jobs push CLASS [ARG …]");
+  const args = flags.args === undefined ? argumentsOf(rest) : parseArgs(flags.args);
   return await withStore(flags, async (store, settings) => {
     const client = clientOf(store, settings, tracing, flags.strict);
     const queueOf = async () => request.queue ?? String((await client.optionsOf(name))["queue"] ?? "default");
     const waited = flags.wait ? await import("./push_wait.ts") : undefined;
     const limitMs = waited?.waitTime(flags["wait-timeout"]);
-    const jid = await client.push({ ...request, ...await waited?.keptFor(client, name, settings), class: name, args });
-    if (jid === undefined) {
-      printError("jobs: not enqueued: a job like this is there already");
-      return 1;
-    }
+    const job = { ...request, ...await waited?.keptFor(client, name, settings), class: name, args };
+    const { jid, duplicateOf } = await pushOne(client, job as unknown as JobRequest);
+    if (duplicateOf !== undefined) printError(`jobs: duplicate: job "${jid}" holds the lock; nothing enqueued`);
+    else if (at !== undefined) remarkTime(request.at);
     try {
       if (waited === undefined) {
-        if (flags.json) printJson({ jid });
+        if (flags.json) printJson({ jid, ...(duplicateOf !== undefined && { duplicateOf }) });
         else print(jid);
       }
       const begin = () => afterStoring(async () => remarkIfIdle(store, { class: name, queue: await queueOf() }));
@@ -90,10 +111,63 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
       return 0;
     } catch (error) {
       if (!(error instanceof OutputFailed)) throw error;
-      printError(`jobs: ${error.message}; the job is stored: ${jid}`);
+      printError(`jobs: ${error.message}; the job is enqueued: ${jid}`);
       return 1;
     }
   }, { make: "always" });
+}
+
+/**
+ * Pushes one job.
+ *
+ * @returns its jid; for a duplicate, the jid of the job that holds the lock
+ * @throws {UsageError} if the job is invalid
+ */
+async function pushOne(client: Client, job: JobRequest): Promise<{ jid: string; duplicateOf?: string }> {
+  try {
+    for await (const { jid, refused, duplicateOf } of client.pushMany([job])) {
+      if (jid !== undefined) return { jid };
+      if (duplicateOf !== undefined) return { jid: duplicateOf, duplicateOf };
+      throw new UsageError(refused);
+    }
+  } catch (error) {
+    throw error instanceof BulkInterrupted ? error.cause : error;
+  }
+  throw new Error("A push has no result");
+}
+
+/** A word after a number that belongs to it: `5 minutes`. */
+const UNIT = /^(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;
+/** The year 1973: smaller epoch seconds are meant as a delay. */
+const MIN_EPOCH_S = 1e8;
+
+/**
+ * Rejects times that are probably not meant as written: `--in 5 minutes` and `--at 5`.
+ *
+ * @throws {UsageError}
+ */
+function checkTimes(argv: readonly string[], first: string | undefined, at: string | undefined): void {
+  for (const [i, arg] of argv.entries()) {
+    const [, joined] = /^--in=(.*)$/s.exec(arg) ?? [];
+    if (arg !== "--in" && joined === undefined) continue;
+    const [value, next] = joined === undefined ? [argv[i + 1], argv[i + 2]] : [joined, argv[i + 1]];
+    if (next === undefined || !/^\d+(\.\d+)?$/.test(value ?? "") || !UNIT.test(next) || next !== first) continue;
+    throw new UsageError(
+      `Invalid --in "${value} ${next}": expected one word such as ${value}${next[0]!.toLowerCase()}`,
+    );
+  }
+  if (at !== undefined && /^\d+(\.\d+)?$/.test(at) && Number(at) < MIN_EPOCH_S) {
+    throw new UsageError(`Invalid --at "${at}": expected a time or epoch seconds; for a delay use --in ${at}`);
+  }
+}
+
+/** Prints the time as understood: texts without an offset are local. */
+function remarkTime(at: unknown): void {
+  const ms = typeof at === "number" ? at * 1_000 : Date.parse(String(at));
+  const now = systemClock.now();
+  if (Number.isNaN(ms)) return;
+  const when = `${localMinute(ms)} (${relative(ms, now)})`;
+  printError(ms <= now ? `jobs: ${when} is past: the job runs now` : `jobs: scheduled for ${when}`);
 }
 
 function clientOf(store: Store, settings: Settings, tracing: ClientTracing, strict: boolean): Client {
@@ -104,7 +178,7 @@ function clientOf(store: Store, settings: Settings, tracing: ClientTracing, stri
       printError(
         `jobs: class "${
           blankControls(name)
-        }" isn't registered: no worker has run it yet, so only the push's own options apply`,
+        }" isn't registered: no worker has run it yet, so only the push's options apply`,
       ),
     maxPayloadBytes: settings.maxPayloadBytes,
     sidekiqWire: settings.sidekiqWire,
@@ -112,17 +186,17 @@ function clientOf(store: Store, settings: Settings, tracing: ClientTracing, stri
   });
 }
 
-/** What is stored is stored: whoever took an error here for a failure would push it again. */
-async function afterStoring(tell: () => Promise<void>): Promise<void> {
+/** Reports an error after the push without failing: a client that takes it for a failed push would push again. */
+async function afterStoring(remark: () => Promise<void>): Promise<void> {
   try {
-    await tell();
+    await remark();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    printError(`jobs: stored; whether somebody takes it cannot be told: ${error.message}`);
+    printError(`jobs: enqueued; can't check for workers: ${error.message}`);
   }
 }
 
-/** Says so when nobody would perform the job; of many jobs, when nobody performs any. */
+/** Remarks on what keeps the job from running; of many jobs, only on what keeps all of them. */
 async function remarkIfIdle(store: Store, job?: { readonly class: string; readonly queue: string }): Promise<void> {
   const paused = store.admin.pausedQueues(job === undefined ? [ALL_QUEUES] : [ALL_QUEUES, job.queue]);
   const [processes, queues] = await Promise.all([store.workers.list(), paused]);
@@ -130,49 +204,51 @@ async function remarkIfIdle(store: Store, job?: { readonly class: string; readon
   const nearest = obstacles.find(({ is }) =>
     is !== "busy" && (job !== undefined || is === "no-process" || is === "all-paused")
   );
-  if (nearest !== undefined) printError(`jobs: stored, and ${remarkOn(nearest, job)}`);
+  if (nearest !== undefined) printError(`jobs: enqueued, but ${remarkOn(nearest, job)}`);
 }
 
 function remarkOn({ is }: Blocker, job?: { readonly class: string; readonly queue: string }): string {
   const queue = `queue "${job?.queue}"`;
   switch (is) {
     case "all-paused":
-      return "waits: all queues are paused (jobs resume)";
+      return "all queues are paused; jobs resume ends that";
     case "paused":
-      return `waits: ${queue} is paused (jobs resume ${job?.queue})`;
+      return `${queue} is paused; jobs resume ${job?.queue} ends that`;
     case "limited":
-      return `waits: ${queue} is at its limit`;
+      return `${queue} is at its limit`;
     case "no-process":
-      return "waits: no process takes jobs from this store now (jobs run)";
+      return "no worker is online; start one: jobs run handlers.js";
     case "no-taker":
-      return `waits: no process takes ${queue} now (jobs run -q ${job?.queue})`;
+      return `no worker processes ${queue}; start one: jobs run handlers.js -q ${job?.queue}`;
     case "quiet":
-      return `waits: all processes that take ${queue} are quiet (jobs run -q ${job?.queue})`;
+      return `all workers of ${queue} are quiet; start one: jobs run handlers.js -q ${job?.queue}`;
     case "busy":
-      return `waits: all processors of ${queue} are busy`;
+      return `all processors of ${queue} are busy`;
     case "no-handler":
-      return `will fail: no process that takes ${queue} has a handler for class "${blankControls(job?.class ?? "")}"`;
+      return `it will fail: no worker of ${queue} has a handler for class "${blankControls(job?.class ?? "")}"`;
   }
 }
 
-/** JSON where it is JSON, else text. */
-function parseArgument(text: string): unknown {
+/** Returns arguments, each as JSON if it is valid JSON, else as a text. Numbers stay as typed. */
+function argumentsOf(texts: readonly string[]): readonly unknown[] {
+  return jsonArgs(`[${texts.map((text) => isJson(text) ? text : JSON.stringify(text)).join(",")}]`);
+}
+
+function isJson(text: string): boolean {
   try {
-    return parseLossless(text);
+    parseLossless(text);
+    return true;
   } catch {
-    return text;
+    return false;
   }
 }
 
-function parseArgs(text: string): unknown[] {
-  let args: unknown;
+function parseArgs(text: string): readonly unknown[] {
   try {
-    args = parseLossless(text);
+    return jsonArgs(text);
   } catch (error) {
     throw new UsageError(
-      `--args is "${text}"; wanted: a JSON array, such as '["bob", 5]' (${(error as Error).message})`,
+      `Invalid --args "${text}": expected a JSON array such as '["bob", 5]' (${(error as Error).message})`,
     );
   }
-  if (!Array.isArray(args)) throw new UsageError(`--args is "${text}"; wanted: a JSON array, such as '["bob", 5]'`);
-  return args;
 }

@@ -1,241 +1,322 @@
 /**
  * `jobs push --bulk`: a job for each line of a file.
  *
+ * Lines are stored in batches, and the next batch is read and parsed while one is stored. At most two batches are in memory.
+ *
  * @module
  */
-import { TextLineStream } from "@std/streams/text-line-stream";
-import { BulkInterrupted, type Client, type JobRequest } from "../../client/client.ts";
-import { parseLossless } from "../../job/json.ts";
+import { BulkInterrupted, type Client, type JobRequest, type PushResult } from "../../client/client.ts";
+import { jsonArgs } from "../../job/json_args.ts";
 import { meantOption } from "../../job/options.ts";
+import { argsText, prepare } from "../../job/payload.ts";
+import { fieldTexts } from "../../job/raw.ts";
+import { parseLossless } from "../../job/json.ts";
 import { number } from "../../text/format.ts";
-import { UsageError } from "../terminal/args.ts";
-import { blankControls, OutputClosed, OutputFailed, print, printError } from "../terminal/output.ts";
-import { Interrupted, LongWork } from "../terminal/progress.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { blankControls, OutputClosed, OutputFailed, printError, printPart } from "../terminal/output.ts";
+import { Interrupted } from "../terminal/errors.ts";
+import { LongWork } from "../terminal/progress.ts";
+import { readLines } from "./push_lines.ts";
 
-/** So many refused lines are named; the rest are counted. */
+/** This many invalid lines are named; the rest are counted. */
 const MAX_NAMED = 20;
+/** As many jobs as the client stores at once. */
+const BATCH_LINES = 1_000;
+/** The characters of a batch's lines. A batch ends with the line that reaches it. */
+const BATCH_CHARS = 4 * 1024 * 1024;
 
-/** A line that is a job. */
-interface Line {
-  readonly number: number;
-  readonly request: JobRequest;
+/** How lines are pushed. */
+export interface BulkFlags {
+  readonly json: boolean;
+  /** `skip` names invalid lines and pushes the others; `stop` pushes the lines before the first invalid one. */
+  readonly onError: "skip" | "stop";
+}
+
+/** Lines that are pushed together. */
+interface Batch {
+  /** The line numbers of the jobs, from 1. */
+  readonly lines: number[];
+  readonly requests: JobRequest[];
+  /** The arguments of the jobs, if all lines are arrays: then they are built faster. */
+  readonly args: (readonly unknown[])[] | undefined;
+  /** The last line that was read. */
+  readonly last: number;
+  /** How much of the file was read by then, from 0 to 1; undefined if its size is unknown. */
+  readonly share: number | undefined;
 }
 
 /**
- * Pushes the lines of a file, in batches, and prints a jid for each. Lines that are refused stop nothing: the first 20
- * are named on stderr with why, and at the end it is said how many there were and that the others are stored.
+ * Pushes the lines of a file and prints a jid for each.
  *
  * @param file a path, or `-` for stdin
- * @param base what holds for every line that does not say otherwise
- * @returns the exit code, 1 when a line was refused, a jid could not be printed, or the store failed on the way; and how
- * many lines were stored
- * @throws {Interrupted} when it is asked to stop; it says from which line on nothing is stored
+ * @param base the options of every line that doesn't set them
+ * @returns the exit code, 1 if a line is invalid, a jid can't be printed, or the store failed; and how many lines were stored
+ * @throws {Interrupted} on Ctrl-C, with the line from which on nothing is stored
  */
 export async function pushLines(
   client: Client,
   file: string,
   base: Partial<JobRequest>,
-  json: boolean,
+  { json, onError }: BulkFlags,
 ): Promise<{ code: number; stored: number }> {
-  const source = await open(file);
-  // Where the jids appear on the same terminal, they say how far it is.
+  // On a terminal that shows the jids, they are the progress.
   using work = new LongWork("Pushing", { drawn: !Deno.stdout.isTerminal() });
-  let stored = 0;
-  let refused = 0;
-  const output = new Jids();
-  const refuse = (line: number, why: string) => {
-    if (++refused > MAX_NAMED) return;
-    work.clear();
-    printError(`jobs: line ${line} refused: ${blankControls(why)}`);
-  };
-  const reader = new LineReader(source, base, work.signal, refuse);
-  const numbers: number[] = [];
-  const requests = (async function* () {
-    for await (const line of reader) {
-      numbers.push(line.number);
-      yield line.request;
-    }
-  })();
-  let failure: BulkInterrupted | undefined;
-  try {
-    for await (const result of client.pushMany(requests)) {
-      const line = numbers.shift()!;
-      if (result.jid !== undefined) {
-        stored++;
-        output.print(json ? JSON.stringify({ line, jid: result.jid }) : result.jid);
-      } else refuse(line, result.refused);
-      work.at({ done: stored, ...(reader.share !== undefined && { share: reader.share }) });
-    }
-  } catch (error) {
-    if (!(error instanceof BulkInterrupted)) throw error;
-    failure = error;
+  const report = new Report(work, onError);
+  const output = new Jids(json);
+  let last = 0;
+  let failure: { readonly cause: unknown; readonly line: number } | undefined;
+  const batches = parseBatches(file, base, report, work.signal);
+  let next = batches.next();
+  while (failure === undefined) {
+    const { value: batch, done } = await next;
+    if (done) break;
+    last = batch.last;
+    const storing = storeBatch(client, batch, base);
+    // Parses the next batch meanwhile. Its errors are reported when it is awaited.
+    next = batches.next();
+    next.catch(() => {});
+    const { results, cause } = await storing;
+    report.add(results, batch);
+    output.print(results, batch);
+    if (cause !== undefined) failure = { cause, line: batch.lines[results.length] ?? batch.last };
+    work.at({ done: report.stored, ...(batch.share !== undefined && { share: batch.share }) });
+    if (report.stopsAt !== undefined && report.stopsAt <= last || work.signal.aborted) break;
   }
+  await batches.return(undefined);
   work.clear();
-  if (refused > 0) {
-    const unnamed = refused > MAX_NAMED ? ` (the first ${MAX_NAMED} are named above)` : "";
-    printError(`jobs: ${lines(refused)} refused${unnamed}; ${lines(stored)} stored: push only the refused ones again`);
+  const code = report.end(file, last, failure);
+  output.end(report.stored);
+  if (failure === undefined && work.signal.aborted) {
+    throw new Interrupted(`Interrupted: ${lines(report.stored)} stored, none from line ${last + 1} on`);
   }
-  if (failure !== undefined) {
-    const why = failure.cause instanceof Error ? failure.cause.message : String(failure.cause);
-    printError(
-      `jobs: stopped at line ${numbers[0] ?? reader.line}: ${blankControls(why)}; ${lines(stored)} before it stored`,
-    );
-    return { code: 1, stored };
-  }
-  if (reader.stopped) {
-    throw new Interrupted(`Stopped: ${lines(stored)} stored, none from line ${reader.line + 1} on`);
-  }
-  if (stored + refused === 0) {
-    printError(`jobs: nothing to push: ${file === "-" ? "standard input" : file} has no lines`);
-  }
-  if (output.failure !== undefined) {
-    printError(
-      `jobs: ${output.failure}; ${lines(stored)} stored, and the jids of the last ${number(output.unprinted)} untold`,
-    );
-  }
-  return { code: refused === 0 && output.failure === undefined ? 0 : 1, stored };
+  return { code: output.failure === undefined ? code : 1, stored: report.stored };
 }
 
-/** The jids on stdout. What cannot be printed is stored all the same: pushing goes on. */
-class Jids {
-  /** Why they cannot be printed. */
-  failure: string | undefined;
-  unprinted = 0;
-  #closed = false;
+async function storeBatch(
+  client: Client,
+  { requests, args }: Batch,
+  base: Partial<JobRequest>,
+): Promise<{ results: readonly PushResult[]; cause?: unknown }> {
+  const results: PushResult[] = [];
+  try {
+    if (args !== undefined) return { results: await client.pushBulk({ ...base, class: base.class!, args }) };
+    for await (const result of client.pushMany(requests)) results.push(result);
+    return { results };
+  } catch (error) {
+    if (!(error instanceof BulkInterrupted)) throw error;
+    return { results: [...results, ...error.results], cause: error.cause };
+  }
+}
 
-  print(line: string): void {
-    if (this.failure !== undefined) this.unprinted++;
-    else if (!this.#closed) this.#try(line);
+/** Yields batches of the valid lines; invalid ones are reported. */
+async function* parseBatches(
+  file: string,
+  base: Partial<JobRequest>,
+  report: Report,
+  signal: AbortSignal,
+): AsyncGenerator<Batch, undefined> {
+  let line = 0;
+  let batch = newBatch();
+  let chars = 0;
+  const whole = (share: number | undefined): Batch => ({
+    lines: batch.lines,
+    requests: batch.requests,
+    args: batch.requests.length === batch.args.length ? batch.args : undefined,
+    last: line,
+    share,
+  });
+  for await (const { texts, share } of readLines(file, signal)) {
+    for (const text of texts) {
+      line++;
+      if (text.trim() === "") continue;
+      if (!parseInto(batch, text, line, base, report)) {
+        if (batch.lines.length > 0) yield whole(share);
+        return undefined;
+      }
+      chars += text.length;
+      if (batch.lines.length < BATCH_LINES && chars < BATCH_CHARS) continue;
+      yield whole(share);
+      [batch, chars] = [newBatch(), 0];
+    }
+  }
+  if (batch.lines.length > 0 && !signal.aborted) yield whole(1);
+  return undefined;
+}
+
+function newBatch() {
+  return { lines: [] as number[], requests: [] as JobRequest[], args: [] as (readonly unknown[])[] };
+}
+
+/** Adds the job of a line to a batch. Returns false if the push ends at this line. */
+function parseInto(
+  batch: ReturnType<typeof newBatch>,
+  text: string,
+  line: number,
+  base: Partial<JobRequest>,
+  report: Report,
+): boolean {
+  try {
+    if (/^\s*\[/.test(text)) {
+      if (base.class === undefined) throw new UsageError("an array of arguments, but no CLASS on the command line");
+      const args = jsonArgs(text);
+      batch.args.push(args);
+      batch.requests.push({ ...base, class: base.class, args });
+    } else {
+      const request = parseObject(text, base);
+      if (report.stops) check(request);
+      report.warn(line, Object.keys(request));
+      batch.requests.push(request);
+    }
+    batch.lines.push(line);
+    return true;
+  } catch (error) {
+    return report.reject(line, (error as Error).message);
+  }
+}
+
+/** Rejects what the push would reject: by then, later lines of the batch are stored. */
+function check(request: JobRequest): void {
+  prepare(request);
+  argsText(request.args);
+}
+
+function parseObject(text: string, base: Partial<JobRequest>): JobRequest {
+  const value = parseLossless(text);
+  if (typeof value !== "object" || value === null) {
+    throw new UsageError(
+      `expected an array of arguments, or an object with class and args; found ${text.slice(0, 40)}`,
+    );
+  }
+  const args = fieldTexts(text)?.findLast(([name]) => name === "args")?.[1];
+  return { ...base, ...value, ...(args?.startsWith("[") && { args: jsonArgs(args) }) } as JobRequest;
+}
+
+/** Counts lines, and reports invalid ones. */
+class Report {
+  stored = 0;
+  /** The first invalid line, with `--on-error stop`. */
+  stopsAt: number | undefined;
+  #rejected = 0;
+  #duplicates = 0;
+  readonly #warned = new Set<string>();
+  readonly #work: LongWork;
+  readonly #onError: "skip" | "stop";
+
+  constructor(work: LongWork, onError: "skip" | "stop") {
+    this.#work = work;
+    this.#onError = onError;
   }
 
-  #try(line: string): void {
+  /** Whether the first invalid line ends the push. */
+  get stops(): boolean {
+    return this.#onError === "stop";
+  }
+
+  /** Reports an invalid line; returns whether to continue. */
+  reject(line: number, why: string): boolean {
+    if (++this.#rejected <= MAX_NAMED) this.#print(`jobs: line ${line} is invalid: ${blankControls(why)}`);
+    if (this.#onError === "skip") return true;
+    this.stopsAt ??= line;
+    return false;
+  }
+
+  /** Warns once about a field that is nearly an option. It stays in the payload. */
+  warn(line: number, fields: readonly string[]): void {
+    for (const field of fields) {
+      if (this.#warned.has(field) || field === "class" || field === "args") continue;
+      const meant = this.#warned.size < MAX_NAMED ? meantOption(field, "push") : undefined;
+      if (meant === undefined) continue;
+      this.#warned.add(field);
+      this.#print(
+        `jobs: line ${line}: unknown option "${blankControls(field)}" is kept in the payload; did you mean "${meant}"?`,
+      );
+    }
+  }
+
+  /** Counts the results of a batch. */
+  add(results: readonly PushResult[], { lines }: Batch): void {
+    results.forEach((result, i) => {
+      if (result.jid !== undefined) this.stored++;
+      else if (result.duplicateOf !== undefined) this.#duplicates++;
+      else this.reject(lines[i]!, result.refused);
+    });
+  }
+
+  /** Prints the totals; returns the exit code. */
+  end(file: string, last: number, failure: { readonly cause: unknown; readonly line: number } | undefined): number {
+    if (this.#duplicates > 0) printError(`jobs: skipped ${lines(this.#duplicates)} as duplicates`);
+    if (failure !== undefined) {
+      const why = failure.cause instanceof Error ? failure.cause.message : String(failure.cause);
+      printError(
+        `jobs: stopped at line ${failure.line}: ${blankControls(why)}; ${lines(this.stored)} before it stored`,
+      );
+    } else if (this.stopsAt !== undefined) {
+      printError(
+        `jobs: stopped at line ${this.stopsAt}: ${lines(this.stored)} stored, none from line ${
+          Math.max(this.stopsAt, last + 1)
+        } on`,
+      );
+    } else if (this.#rejected > 0) {
+      const unnamed = this.#rejected > MAX_NAMED ? `; the first ${MAX_NAMED} are named above` : "";
+      printError(
+        `jobs: ${lines(this.#rejected)} invalid${unnamed}; ${
+          lines(this.stored)
+        } stored. Push only the invalid ones again`,
+      );
+    } else if (this.stored + this.#duplicates === 0 && !this.#work.signal.aborted) {
+      printError(`jobs: nothing to push: ${file === "-" ? "standard input" : file} has no lines`);
+    }
+    return failure === undefined && this.#rejected === 0 ? 0 : 1;
+  }
+
+  #print(text: string): void {
+    this.#work.clear();
+    printError(text);
+  }
+}
+
+/** Prints jids, a batch at a time. If they can't be printed, the push continues: the jobs are stored anyway. */
+class Jids {
+  /** Why they can't be printed. */
+  failure: string | undefined;
+  #unprinted = 0;
+  #closed = false;
+  readonly #json: boolean;
+
+  constructor(json: boolean) {
+    this.#json = json;
+  }
+
+  print(results: readonly PushResult[], { lines }: Batch): void {
+    const printed = results.flatMap(({ jid, duplicateOf }, i) => {
+      if (jid === undefined && duplicateOf === undefined) return [];
+      if (!this.#json) return [jid ?? duplicateOf];
+      return [
+        JSON.stringify({ line: lines[i], jid: jid ?? duplicateOf, ...(duplicateOf !== undefined && { duplicateOf }) }),
+      ];
+    });
+    if (printed.length === 0 || this.#closed) return;
+    if (this.failure !== undefined) {
+      this.#unprinted += printed.length;
+      return;
+    }
     try {
-      print(line);
+      printPart(`${printed.join("\n")}\n`);
     } catch (error) {
       if (error instanceof OutputClosed) this.#closed = true;
       else if (error instanceof OutputFailed) {
         this.failure = error.message;
-        this.unprinted++;
+        this.#unprinted += printed.length;
       } else throw error;
     }
+  }
+
+  end(stored: number): void {
+    if (this.failure === undefined) return;
+    printError(`jobs: ${this.failure}; ${lines(stored)} stored, ${number(this.#unprinted)} jids not printed`);
   }
 }
 
 function lines(count: number): string {
-  return count === 1 ? "1 line is" : `${number(count)} lines are`;
-}
-
-/** The lines of a file that are jobs; the others are refused. */
-class LineReader implements AsyncIterable<Line> {
-  /** The last line that was read, from 1. */
-  line = 0;
-  /** Whether it ended before the file did. */
-  stopped = false;
-  readonly #source: Source;
-  readonly #base: Partial<JobRequest>;
-  readonly #signal: AbortSignal;
-  readonly #refuse: (line: number, why: string) => void;
-  readonly #doubted = new Set<string>();
-  #read = 0;
-
-  constructor(
-    source: Source,
-    base: Partial<JobRequest>,
-    signal: AbortSignal,
-    refuse: (line: number, why: string) => void,
-  ) {
-    this.#source = source;
-    this.#base = base;
-    this.#signal = signal;
-    this.#refuse = refuse;
-  }
-
-  /** How much of the file was read, from 0 to 1; undefined where nobody knows how long it is. */
-  get share(): number | undefined {
-    return this.#source.size ? Math.min(1, this.#read / this.#source.size) : undefined;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Line> {
-    try {
-      for await (const text of this.#lines()) {
-        if (this.#signal.aborted) break;
-        this.line++;
-        if (text.trim() === "") continue;
-        const request = this.#parse(text);
-        if (request !== undefined) yield { number: this.line, request };
-      }
-    } catch (error) {
-      // What was read so far is pushed, and told.
-      if (!this.#signal.aborted) throw error;
-    }
-    this.stopped = this.#signal.aborted;
-  }
-
-  #lines(): ReadableStream<string> {
-    const counted = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform: (chunk, controller) => {
-        this.#read += chunk.length;
-        controller.enqueue(chunk);
-      },
-    });
-    // The signal ends also the wait for a line that nobody types.
-    return this.#source.bytes.pipeThrough(counted, { signal: this.#signal })
-      .pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream());
-  }
-
-  #parse(text: string): JobRequest | undefined {
-    try {
-      const request = parseLine(text, this.#base);
-      this.#doubt(request);
-      return request;
-    } catch (error) {
-      this.#refuse(this.line, (error as Error).message);
-      return undefined;
-    }
-  }
-
-  /** A field of one's own stays in the payload; one that is nearly a known one is named, once. */
-  #doubt(request: JobRequest): void {
-    for (const field of Object.keys(request)) {
-      if (this.#doubted.has(field) || field === "class" || field === "args") continue;
-      const meant = this.#doubted.size < MAX_NAMED ? meantOption(field, "push") : undefined;
-      if (meant === undefined) continue;
-      this.#doubted.add(field);
-      printError(
-        `jobs: line ${this.line}: "${
-          blankControls(field)
-        }" is no option, and is kept in the payload; did you mean "${meant}"?`,
-      );
-    }
-  }
-}
-
-function parseLine(text: string, base: Partial<JobRequest>): JobRequest {
-  const value = parseLossless(text);
-  if (Array.isArray(value)) {
-    if (base.class === undefined) throw new UsageError("an array of arguments, and no CLASS was given for it");
-    return { ...base, class: base.class, args: value };
-  }
-  if (typeof value === "object" && value !== null) return { ...base, ...value } as JobRequest;
-  throw new UsageError(`${text.slice(0, 40)} found; wanted: an array of arguments, or an object with class and args`);
-}
-
-interface Source {
-  readonly bytes: ReadableStream<Uint8Array<ArrayBuffer>>;
-  /** In bytes; 0 where it has none that is known. */
-  readonly size: number;
-}
-
-async function open(file: string): Promise<Source> {
-  if (file === "-") return { bytes: Deno.stdin.readable, size: 0 };
-  try {
-    const opened = await Deno.open(file);
-    const { size, isDirectory } = await opened.stat();
-    if (!isDirectory) return { bytes: opened.readable, size };
-    opened.close();
-  } catch (error) {
-    const why = error instanceof Deno.errors.NotFound ? "there is no such file" : (error as Error).message;
-    throw new UsageError(`--bulk "${file}" cannot be read: ${why}`);
-  }
-  throw new UsageError(`--bulk "${file}" is a folder; wanted: a file with a job a line, or - for standard input`);
+  return count === 1 ? "1 line" : `${number(count)} lines`;
 }

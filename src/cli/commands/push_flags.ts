@@ -6,7 +6,7 @@
 import { InvalidPayload } from "../../job/errors.ts";
 import { type JobOption, PUSH_FLAGS } from "../../job/options.ts";
 import { type JobRequest, prepare } from "../../job/payload.ts";
-import { UsageError } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 
 /** The flags that set options of a job, as the parser takes them. */
 export const OPTION_FLAGS: Readonly<Record<string, { readonly takes: "text"; readonly short?: string }>> = Object
@@ -31,7 +31,7 @@ export function requestOf(name: string | undefined, flags: Readonly<Record<strin
     prepare({ class: "A", ...request });
   } catch (error) {
     if (!(error instanceof InvalidPayload)) throw error;
-    throw new UsageError(`${shown(error.field)} is ${error.value}; expected ${expectedHere(error.expected)}`);
+    throw new UsageError(`Invalid ${shown(error.field)} ${error.value}: expected ${expectedHere(error.expected)}`);
   }
   return request;
 }
@@ -50,9 +50,9 @@ function aboutOf({ about, default: usual }: JobOption): string {
   return `${about}${usual.startsWith("`") ? ` (default ${usual})` : ""}`.replaceAll("`", "");
 }
 
-/** Breaks a text at blanks, so that a line has at most 120 characters. */
+/** Breaks a text at blanks, so that a line of help has at most 80 characters. */
 function wrap(text: string): string {
-  return text.replace(/(?=.{96})(.{1,95}) /g, `$1\n${" ".repeat(25)}`);
+  return text.replace(/(?=.{56})(.{1,55}) /g, `$1\n${" ".repeat(25)}`);
 }
 
 function shown(field: string): string {
@@ -61,7 +61,7 @@ function shown(field: string): string {
   return [`--${option!.replaceAll("_", "-")}`, ...path].join(" ");
 }
 
-/** In the words of a shell, which has texts instead of objects and dates. */
+/** Rewords for a shell, which has texts instead of objects and dates. */
 function expectedHere(expected: string): string {
   return expected.replace(/^a Date, /, "").replace('"in" or "at"', "--in or --at")
     .replace(/^an object such as .*/, "a backoff such as exponential,base=2s,max=1h,jitter=0.2");

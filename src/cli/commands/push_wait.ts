@@ -1,8 +1,9 @@
 /**
- * `jobs push --wait`: until the job has ended, or the time of `--wait-timeout` is over, or Ctrl-C.
+ * `jobs push --wait`: waits until the job has finished, `--wait-timeout` has passed, or Ctrl-C.
  *
  * @module
  */
+import type { Store } from "../../store/admin/store.ts";
 import type { Client } from "../../client/client.ts";
 import { systemClock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -12,17 +13,19 @@ import { stringifyLossless } from "../../job/json.ts";
 import { retentionMs } from "../../job/time.ts";
 import { untilStopped } from "../../server/control/signals.ts";
 import { asText } from "../../log/value.ts";
-import { UsageError } from "../terminal/args.ts";
-import { blankControls, escapeJson, print, printError, printJson } from "../terminal/output.ts";
-import { Interrupted } from "../terminal/progress.ts";
-import type { Store } from "../../store/admin/store.ts";
 
-/** Whatever becomes of a job must be known for at least so long, for whoever waits to hear of it. */
-const MIN_DURATION_MS = 60_000;
+import { finishedJson, finishedState } from "../../text/job_json.ts";
+import { stateOfPlace } from "../shared/states.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { blankControls, escapeJson, print, printError, printJson } from "../terminal/output.ts";
+import { Interrupted } from "../terminal/errors.ts";
+
+/** A record is kept at least this long: the client must be able to read it. */
+const MIN_RECORD_MS = 60_000;
 
 /**
- * How long the end of a job that is waited for is to be known: what its class says, or what is usual, whichever is longer.
- * Told with the push, so that it is known of a job too that returns nothing.
+ * Returns how long to keep the record of the job: as its class sets, or the default, whichever is longer. Given with the push,
+ * because jobs that return nothing have no record otherwise.
  */
 export async function keptFor(
   client: Client,
@@ -31,16 +34,17 @@ export async function keptFor(
 ): Promise<{ result_ttl?: number; failure_ttl?: number }> {
   const options = await client.optionsOf(className);
   const ttl = (field: "result_ttl" | "failure_ttl", usualMs: number) => {
-    const ms = Math.max(retentionMs(options[field]) ?? 0, usualMs, MIN_DURATION_MS);
+    const ms = Math.max(retentionMs(options[field]) ?? 0, usualMs, MIN_RECORD_MS);
     return ms === Infinity ? {} : { [field]: ms / 1_000 };
   };
   return { ...ttl("result_ttl", settings.resultTtlMs), ...ttl("failure_ttl", settings.failureTtlMs) };
 }
 
 /**
- * The time of `--wait-timeout`.
+ * Parses `--wait-timeout`.
  *
- * @throws {UsageError} when it is none
+ * @returns milliseconds; undefined if it isn't given
+ * @throws {UsageError}
  */
 export function waitTime(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -48,18 +52,18 @@ export function waitTime(text: string | undefined): number | undefined {
     const ms = parseDuration(text);
     if (ms > 0) return ms;
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new UsageError(`--wait-timeout is "${text}"; wanted: seconds, or a duration such as 30s, 5m or 2h`);
+  throw new UsageError(`Invalid --wait-timeout "${text}": expected seconds, or a time such as 30s, 5m or 2h`);
 }
 
 /**
- * Waits, and prints what came of it.
+ * Waits, and prints the result.
  *
- * @param begin says what is to be said first, once Ctrl-C is heard
- * @param limitMs absent: as long as it takes
- * @returns the exit code: 0 when the job is done
- * @throws {Interrupted} when somebody ends the waiting; the job goes on
+ * @param begin prints remarks about the push, once Ctrl-C is handled
+ * @param limitMs undefined to wait without limit
+ * @returns the exit code: 0 if the job succeeded
+ * @throws {Interrupted} on Ctrl-C; the job continues
  */
 export async function waitFor(
   jid: string,
@@ -79,31 +83,25 @@ export async function waitFor(
   const ended = await client.result(jid, { signal });
   over.abort();
   if (ended !== undefined) return printEnded(ended, json);
-  if (stopped.signal.aborted) throw new Interrupted(`No longer waiting; ${jid} goes on (jobs show ${jid})`);
+  if (stopped.signal.aborted) throw new Interrupted(`Interrupted: job ${jid} continues (jobs show ${jid})`);
   const [entry] = await store.admin.find([jid]);
   printError(
     entry === undefined
-      ? `jobs: ${jid} is gone, and nobody said how it ended: it was deleted, or a process of Sidekiq's has it`
-      : `jobs: ${jid} is still ${STATES[entry.place.in]} after --wait-timeout, and goes on (jobs show ${jid})`,
+      ? `jobs: Job "${jid}" left no record: it was deleted, or a worker of Sidekiq runs it`
+      : `jobs: Job "${jid}" is still ${
+        stateOfPlace(entry.place)
+      } after --wait-timeout, and continues (jobs show ${jid})`,
   );
   return 1;
 }
 
-const STATES = {
-  queue: "queued",
-  scheduled: "scheduled",
-  retry: "to be retried",
-  dead: "dead",
-  leased: "running",
-} as const;
-
 function printEnded(ended: EndedJob, json: boolean): number {
-  if (json) printJson(ended);
+  if (json) printJson(finishedJson(ended));
   else if (ended.state !== "done") {
     const why = ended.error && `: ${ended.error.class}: ${ended.error.message}`;
-    printError(`jobs: ${blankControls(asText(ended.state))}${blankControls(why ?? "")}`);
+    printError(`jobs: ${blankControls(finishedState(ended))}${blankControls(why ?? "")}`);
   } else if (ended.result_dropped) {
-    printError(`jobs: done; the result was not kept: ${blankControls(asText(ended.result_dropped))}`);
+    printError(`jobs: succeeded; the result wasn't kept: ${blankControls(asText(ended.result_dropped))}`);
   } else if (ended.result !== undefined) print(escapeJson(stringifyLossless(ended.result)!));
   return ended.state === "done" ? 0 : 1;
 }

@@ -1,19 +1,21 @@
-/** `jobs quiet [--end] IDENTITY | --here | --all`. @module */
-import { parseAsk, runAsk } from "../shared/ask_worker.ts";
+/** `jobs quiet WORKER | --here | --all`. @module */
+import { commandWorkers, parseWorkers, WORKER_HELP } from "../shared/command_workers.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
-Usage: jobs quiet IDENTITY …
+Usage: jobs quiet WORKER …
        jobs quiet --here | --all
-       jobs quiet --end IDENTITY … | --here | --all
 
-Lets processes finish what runs and take nothing more. --end lets them take jobs again.
-IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag; --here are those on this machine.`;
+Stops workers from fetching jobs. Running jobs finish. jobs resume --worker
+undoes this.
 
-/** Lets processes finish. */
+${WORKER_HELP}
+
+Examples
+  jobs quiet web1:4711
+  jobs quiet --here`;
+
+/** Quiets workers. */
 export function run(argv: readonly string[]): Promise<number> {
-  const asked = parseAsk("quiet", argv, { end: { takes: "switch" } });
-  return asked.flags.end
-    ? runAsk("resume", asked, "asked to take jobs again")
-    : runAsk("quiet", asked, "asked to be quiet");
+  return commandWorkers("quiet", parseWorkers("quiet", argv));
 }

@@ -1,33 +1,32 @@
 /**
- * `jobs doctor --ready`: whether this machine does its part, for health checks of containers.
+ * `jobs doctor --ready`: the health check of containers.
  *
  * @module
  */
+
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { Store } from "../../store/admin/store.ts";
 import { isSuspended } from "../../store/port/paused_queues.ts";
-import type { WorkerInfo, WorkerStore } from "../../store/port/workers.ts";
-import type { AdminStore } from "../../store/admin/admin.ts";
 
 /**
- * Why this machine is not ready; undefined when it is: the store answers, and a process on this machine (in this
- * container) has said lately that it is alive, and takes jobs, of which not all are paused.
- *
- * Whoever is quiet is on the way out: not ready, and that is all. What a failed check leads to is for the one who asks.
+ * Returns why this machine isn't ready; undefined if it is: the store replies, a worker on this machine (in this container) is
+ * online and fetches jobs, and not all queues are paused. A quiet worker is shutting down, and so isn't ready.
  */
 export async function whyNotReady(
-  store: { readonly workers: Pick<WorkerStore, "list">; readonly admin: Pick<AdminStore, "stats"> },
+  store: { readonly workers: Pick<Store["workers"], "list">; readonly admin: Pick<Store["admin"], "stats"> },
   hostname: string,
 ): Promise<string | undefined> {
   const here = (await store.workers.list()).filter((process) => process.hostname === hostname);
   if (here.some((process) => process.alive && !process.quiet)) {
-    return isSuspended((await store.admin.stats()).queues) ? "all queues are paused; jobs resume ends it" : undefined;
+    return isSuspended((await store.admin.stats()).queues) ? "all queues are paused; jobs resume ends that" : undefined;
   }
   return here.some((process) => process.alive)
-    ? `${names(here, true)} on "${hostname}" is quiet: it takes no more jobs`
+    ? `${names(here, true)} on "${hostname}" is quiet: it doesn't fetch jobs`
     : here.length > 0
-    ? `${names(here, false)} on "${hostname}" has not said lately that it is alive`
-    : `no process on "${hostname}" takes jobs from this store`;
+    ? `${names(here, false)} on "${hostname}" is offline`
+    : `no worker on "${hostname}" uses this store`;
 }
 
-function names(processes: readonly WorkerInfo[], alive: boolean): string {
-  return processes.filter((process) => process.alive === alive).map((process) => process.identity).join(", ");
+function names(workers: readonly WorkerInfo[], alive: boolean): string {
+  return workers.filter((worker) => worker.alive === alive).map((worker) => worker.identity).join(", ");
 }

@@ -1,17 +1,38 @@
-/** `jobs resume [QUEUE …]`. @module */
+/** `jobs resume [QUEUE …]`, `jobs resume --worker WORKER`. @module */
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { commandWorkers } from "../shared/command_workers.ts";
 import { changePauses } from "../shared/pause_queues.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
-Usage: jobs resume QUEUE …
-       jobs resume
+Usage: jobs resume [QUEUE …]
+       jobs resume --worker WORKER | --here | --all-workers
 
-Lets jobs be taken again from queues that were paused by name, or, without a name, ends the pause of all queues. A queue
-that was paused by name too stays paused.`;
+Ends the pause of queues, or of all queues if none is named. A queue that was
+also paused by its name stays paused.
 
-/** Resumes queues. */
-export function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("resume", argv, COMMON_FLAGS);
-  return changePauses("resume", flags, args, (store, queue) => store.admin.pause(queue, 0));
+With one of these, quiet workers fetch jobs again:
+      --worker WORKER    this worker, as jobs workers shows it; repeatable
+      --here             all workers on this machine
+      --all-workers      all workers
+
+Examples
+  jobs resume mail
+  jobs resume
+  jobs resume --worker web1`;
+
+/** Resumes queues or workers. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags, args } = parseCommand("resume", argv, {
+    ...COMMON_FLAGS,
+    worker: { takes: "list" },
+    here: { takes: "switch" },
+    "all-workers": { takes: "switch" },
+  }, "[QUEUE …]");
+  const kinds = [flags.worker.length > 0, flags.here, flags["all-workers"]].filter(Boolean).length;
+  if (kinds === 0) return await changePauses("resume", flags, args, (store, queue) => store.admin.pause(queue, 0));
+  if (kinds > 1) throw new UsageError("Expected one of --worker, --here and --all-workers");
+  if (args.length > 0) throw new UsageError(`Unexpected argument "${args[0]}": resume queues and workers separately`);
+  return await commandWorkers("resume", { flags: { ...flags, all: flags["all-workers"] }, names: flags.worker });
 }

@@ -17,46 +17,54 @@ import { formatQueues } from "../../server/work/queue_order.ts";
 import { Systemd } from "../../server/host/systemd.ts";
 import { VERSION } from "../../version.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 import { banner } from "../terminal/banner.ts";
-import { printError } from "../terminal/output.ts";
-import { pausedQueues } from "../shared/pause_queues.ts";
+import { hasColor, printError } from "../terminal/output.ts";
+import { pausedQueues } from "../shared/queue_rows.ts";
 import { asMember, runMany } from "./run_many.ts";
 import { loadSettings, storeUrl } from "../shared/store.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
 Usage: jobs run [HANDLERS …] [OPTION …]
 
-Processes jobs until told to stop. HANDLERS are modules and folders of modules whose exported functions are handlers:
-export async function HardJob(ctx, name, count) { … }
+Runs a worker, which processes jobs until it is stopped. HANDLERS are modules,
+and folders of modules, whose exported functions are handlers:
+export async function ImportFile(ctx, path) { … }
 
-  -q, --queue NAME[,WEIGHT]   take from this queue; repeat for more. Without weights in strict order.
-                              Default: default, then those that handlers name in their options
-  -c, --concurrency N         how many jobs at once (10)
-  -t, --shutdown-timeout DURATION
-                              how long a stop waits for running jobs (25s)
-  -C, --config FILE           the configuration; else jobs.json, .jsonc, .yml or .yaml in this folder
-  -e, --environment NAME      the configuration's section under "environments"
-      --isolate CLASS,…       run these classes in processes of their own; '*' for all
-      --max-memory AMOUNT     kill an isolated job that uses more: 512M; with --processes, replace a process that does
-      --processes N|auto      keep so many processes running, one per core with auto
-      --store URL             where jobs are kept
-      --burst                 end when the queues are empty; what is scheduled is left alone
-      --max-jobs N            end after so many jobs
-      --max-idle DURATION     end when there was nothing to do for so long
-      --name NAME             shown beside the process; refused while a live process has it
-      --pid-file FILE          say there which process this is; refused while that process is alive
-      --tag WORD              shown beside the process in jobs ps
-      --log-file FILE          append the log there; USR2 reopens it
-      --log-level LEVEL       debug, info, warn or error (info)
-      --log-format FORMAT     auto, pretty or json
-      --web [HOST:]PORT       show the dashboard there, too (see jobs web --help)
+  -q, --queue NAME[,WEIGHT]
+                         process this queue; repeatable. Without weights in
+                         strict order. Default: default, then the queues in
+                         the handlers' options
+  -c, --concurrency N    run at most this many jobs at once (10)
+  -t, --shutdown-timeout TIME
+                         on shutdown, wait this long for running jobs (25s)
+      --processes N|auto run this many workers, or one per core
+      --isolate CLASS,…  run these classes in isolated processes; '*' for all
+      --max-memory SIZE  kill an isolated job that uses more, for example 512M;
+                         with --processes, replace a worker that does
+      --burst            exit when the queues are empty
+      --max-jobs N       exit after this many jobs
+      --max-idle TIME    exit after this long without a job
+      --name NAME        name of the worker, unique among online workers
+      --tag WORD         label of the worker, shown in jobs workers
+      --web [HOST:]PORT  also serve the dashboard (jobs web --help)
+      --pid-file FILE    write the process ID to this file
+      --log-file FILE    append the log to this file; USR2 reopens it
+      --log-level LEVEL  debug, info, warn or error (info)
+      --log-format FORMAT
+                         auto, pretty or json
 
-Signals: TERM and INT stop (twice: at once), TSTP and USR1 take no more jobs, CONT takes jobs again, TTIN prints what
-every task is doing, USR2 reopens the log file, HUP reads queues, concurrency, timeout, crontab and log level again.
-With --processes, signals are passed on to each, and HUP replaces the processes one at a time.`;
+Signals: TERM and INT shut down, a second one at once. TSTP and USR1 stop
+fetching, CONT resumes. TTIN logs what every task is doing, USR2 reopens the log
+file, HUP reloads the configuration (jobs help signals).
 
-/** Runs a server. */
+Examples
+  jobs run handlers.js
+  jobs run handlers/ -q critical -q default -c 20
+  jobs run handlers.js --web 7433 --log-level warn`;
+
+/** Runs a worker. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("run", argv, {
     ...COMMON_FLAGS,
@@ -76,7 +84,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     "log-level": { takes: "text" },
     "log-format": { takes: "text" },
     web: { takes: "text" },
-  });
+  }, "[HANDLERS …]");
   const given: Partial<Record<SettingName, unknown>> = {
     handlers: args.length > 0 ? args : undefined,
     queues: flags.queue.length > 0 ? flags.queue : undefined,
@@ -102,13 +110,14 @@ export async function run(argv: readonly string[]): Promise<number> {
     return member ? asMember(config, member) : config;
   };
   const config = await load();
+  await checkHandlers(config);
   if (config.settings.processes > 1) return await runMany(config, argv);
   const inbox = new Inbox();
   using _signals = listenToSignals(inbox);
   const registry = new Registry();
-  // The log is opened after them, because they may set up one of their own.
+  // Handlers are loaded before the log is opened: they may configure logging themselves.
   const toStderr = {
-    warn: () => printError("jobs: the handlers are still being loaded: is there a top-level await that does not end?"),
+    warn: () => printError("jobs: the handlers are still loading; a top-level await may never end"),
   };
   await new StartupSteps({ clock: systemClock, log: toStderr, inbox })
     .step("handlers", loadHandlers(config.settings.handlers, registry));
@@ -119,6 +128,38 @@ export async function run(argv: readonly string[]): Promise<number> {
   });
   const guard = new ExitGuard({ clock: systemClock, log: logger("run") });
   return await Promise.race([serve(config, registry, log, { load, member, inbox, guard }), guard.expired]);
+}
+
+/**
+ * Refuses to start without handlers: every job would fail.
+ *
+ * @throws {UsageError} if none are named, or one that is named doesn't exist
+ */
+async function checkHandlers({ settings, origins, file }: LoadedConfig): Promise<void> {
+  if (settings.handlers.length === 0 && settings.programs.length === 0) {
+    throw new UsageError(
+      `Missing argument: HANDLERS. Usage: jobs run handlers.js, or set "handlers" in ${file ?? "jobs.json"}`,
+    );
+  }
+  for (const path of settings.handlers) {
+    const exists = await Deno.stat(path).then(() => true, (error) => !(error instanceof Deno.errors.NotFound));
+    if (exists) continue;
+    const from = origins.handlers === "flag" ? "" : ` (from ${origins.handlers})`;
+    throw new UsageError(`Handlers "${path}" not found${from}: expected a module or a folder of modules`);
+  }
+}
+
+/** Returns a warning for each queue in the handlers' options that the worker doesn't process. */
+function unprocessedQueues(registry: Registry, processed: readonly { readonly name: string }[]): string[] {
+  const names = new Set(processed.map(({ name }) => name));
+  const missing = Map.groupBy(
+    registry.list().filter(({ options }) => options.queue !== undefined && !names.has(options.queue)),
+    ({ options }) => options.queue!,
+  );
+  return [...missing].map(([queue, handlers]) =>
+    `This worker doesn't process queue "${queue}" of ${handlers.map(({ class: name }) => name).join(", ")}; ` +
+    `add -q ${queue}, or run a worker that does`
+  );
 }
 
 async function serve(
@@ -141,7 +182,7 @@ async function serve(
   let peers: MemberLink | undefined;
   let dashboardUrl: string | undefined;
   const prepare = async ({ launcher, store, startup, stack }: Launching) => {
-    if (Deno.stderr.isTerminal() && member === undefined) printError(banner(Deno.noColor));
+    if (Deno.stderr.isTerminal() && member === undefined) printError(banner(!hasColor()));
     say.info("Starting", {
       version: VERSION,
       identity: launcher.identity,
@@ -156,9 +197,7 @@ async function serve(
     if (member === undefined || member.index === 1) {
       for (const warning of misspelledOptions(registry.list())) say.warn(warning);
     }
-    if (launcher.classes.length === 0) {
-      say.warn("No handlers: every job will fail; name modules with handlers: jobs run HANDLERS.js");
-    }
+    for (const warning of unprocessedQueues(registry, launcher.queues)) say.warn(warning);
     if (member) {
       const counts = () => launcher.counts();
       peers = await MemberLink.join(member, { counts, clock: systemClock, onEnd: stopWithParent });
@@ -169,7 +208,7 @@ async function serve(
     const dashboard = await startup.step("dashboard", opened);
     if (dashboard) dashboardUrl = stack.use(dashboard).url;
     const paused = pausedQueues((await startup.step("queues", store.admin.stats())).queues);
-    if (paused !== undefined) say.warn("Paused: no jobs are taken from there until jobs resume", { queues: paused });
+    if (paused !== undefined) say.warn("Queues are paused; jobs resume ends it", { queues: paused });
   };
   const { launcher, isReady, closed } = await launch({
     storeUrl: storeUrl(settings),

@@ -1,6 +1,5 @@
 /**
- * `jobs run --processes N`: the parent's side, and what it takes away from its children's settings: one banner, one
- * pidfile, one web port.
+ * `jobs run --processes N`: the parent process, and the settings that its workers don't share: banner, PID file, web port.
  *
  * @module
  */
@@ -14,12 +13,12 @@ import { Supervisor } from "../../server/host/supervisor.ts";
 import { Systemd } from "../../server/host/systemd.ts";
 import { VERSION } from "../../version.ts";
 import { banner } from "../terminal/banner.ts";
-import { printError } from "../terminal/output.ts";
+import { hasColor, printError } from "../terminal/output.ts";
 
 /**
- * Keeps the processes running.
+ * Keeps the workers running.
  *
- * @param argv what stands after `jobs run`
+ * @param argv the arguments after `jobs run`
  * @returns the exit code
  */
 export async function runMany({ settings, warnings }: LoadedConfig, argv: readonly string[]): Promise<number> {
@@ -29,7 +28,7 @@ export async function runMany({ settings, warnings }: LoadedConfig, argv: readon
   using _signals = listenToSignals(inbox);
   await using _pidfile = settings.pidFile === undefined ? undefined : await writePidfile(settings.pidFile);
   await using systemd = Systemd.fromEnvironment(logger("systemd"));
-  if (Deno.stderr.isTerminal()) printError(banner(Deno.noColor));
+  if (Deno.stderr.isTerminal()) printError(banner(!hasColor()));
   const { processes: count, maxMemoryBytes } = settings;
   for (const warning of warnings) say.warn(warning);
   say.info("Starting processes", { version: VERSION, count });
@@ -53,7 +52,7 @@ export async function runMany({ settings, warnings }: LoadedConfig, argv: readon
   return code;
 }
 
-/** The settings of one of several processes. */
+/** Returns the settings of one of several workers. */
 export function asMember(config: LoadedConfig, member: MemberInfo): LoadedConfig {
   const { pidFile: _pidFile, webListen, name, ...settings } = config.settings;
   return {

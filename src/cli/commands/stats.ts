@@ -1,27 +1,37 @@
 /** `jobs stats`. @module */
 import { systemClock } from "../../clock.ts";
 import { DAY_MS } from "../../store/admin/history.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
+import type { Stats } from "../../store/admin/admin.ts";
+import { number } from "../../text/format.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { QUEUE_COLUMNS, queueRows } from "../shared/pause_queues.ts";
+import { QUEUE_COLUMNS, queueRows } from "../shared/queue_rows.ts";
 import { withStore } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
 
-/** The store keeps no more. */
+/** The store keeps no more days. */
 const MAX_DAYS = 1_825;
 const HISTORY_COLUMNS = ["day", "processed", "failed"] as const;
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
 Usage: jobs stats [--history DAYS] [--json]
 
-Counts: jobs processed and failed since the beginning, jobs in each set and queue, jobs that processes have taken, and
-live processes; with --history, also how many jobs were processed and failed on each of the last days (UTC).`;
+Prints counts: jobs processed and failed since the beginning, jobs in each state
+and queue, and online workers.
+
+      --history DAYS     also print the jobs of each of the last days (UTC)
+
+Examples
+  jobs stats
+  jobs stats --history 7
+  jobs stats --json`;
 
 /** Prints the counts. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags } = parseCommand("stats", argv, { ...COMMON_FLAGS, history: { takes: "text" } });
-  const days = flags.history === undefined ? undefined : daysOf(flags.history);
+  const { flags } = parseCommand("stats", argv, { ...COMMON_FLAGS, history: { takes: "text" } }, "");
+  const days = flags.history === undefined ? undefined : parseDays(flags.history);
   const [stats, history] = await withStore(flags, async (store) => {
     const now = systemClock.now();
     return await Promise.all([
@@ -29,12 +39,12 @@ export async function run(argv: readonly string[]): Promise<number> {
       days === undefined ? undefined : store.admin.history(now - (days - 1) * DAY_MS, now),
     ]);
   });
+  const { queues, ...counts } = statsJson(stats);
   if (flags.json) {
-    printJson({ ...stats, ...(history && { history }) });
+    printJson({ ...counts, queues, ...(history && { history }) });
     return 0;
   }
-  const { queues, ...counts } = stats;
-  for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(10)} ${count}`);
+  for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(10)} ${number(count)}`);
   if (queues.length > 0) {
     print("");
     printTable(QUEUE_COLUMNS, queueRows(queues), "");
@@ -46,8 +56,15 @@ export async function run(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-function daysOf(text: string): number {
+/** Returns the counts under the names of the states. */
+export function statsJson(stats: Stats) {
+  const { processed, failed, enqueued, leased, scheduled, retry, dead, processes, queues } = stats;
+  const states = { queued: enqueued, running: leased, scheduled, retrying: retry, dead };
+  return { processed, failed, ...states, workers: processes, queues };
+}
+
+function parseDays(text: string): number {
   const days = Number(text);
   if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return days;
-  throw new UsageError(`Option --history is "${text}"; wanted: a number of days from 1 to ${MAX_DAYS}`);
+  throw new UsageError(`Invalid --history "${text}": expected a number of days from 1 to ${MAX_DAYS}`);
 }

@@ -5,33 +5,40 @@ import { stepDetails, stepJson, stepState, stepValue } from "../../text/steps.ts
 import { recordAudit } from "../shared/audit.ts";
 import { readSteps } from "../shared/steps.ts";
 import { withStore } from "../shared/store.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { print, printError, printJson } from "../terminal/output.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { NotFoundError, UsageError } from "../terminal/errors.ts";
+import { print, printJson } from "../terminal/output.ts";
 import { printTable } from "../terminal/table.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
 Usage: jobs steps JID [--json]
        jobs steps clear JID [NAME]
        jobs steps wake JID
 
-Lists the durable steps of a job. \`clear\` deletes one, or all: it runs again in the next attempt, although it was done.
-\`wake\` ends the sleeps and waits of a job, as if their time had passed. Exit 1 if there was no such step.`;
+Lists the durable steps of a job. clear deletes one step, or all: it runs again
+in the next attempt. wake ends the sleeps and waits of a job. Exit 1 if there is
+no such step.
 
-/** Lists, clears or wakes. */
+Examples
+  jobs steps 1a1fd5150c39f4ae2f200001
+  jobs steps clear 1a1fd5150c39f4ae2f200001 charge
+  jobs steps wake 1a1fd5150c39f4ae2f200001`;
+
+/** Lists, clears or wakes steps. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("steps", argv, COMMON_FLAGS);
+  const { flags, args } = parseCommand("steps", argv, COMMON_FLAGS, "JID [JID] [NAME]");
   const verb = args.length > 1 && (args[0] === "clear" || args[0] === "wake") ? args[0] : "list";
-  const [jid, name, ...more] = verb === "list" ? args : args.slice(1);
-  if (jid === undefined) throw new UsageError("Missing argument: JID; see jobs steps --help");
+  const [jid = "", name, ...more] = verb === "list" ? args : args.slice(1);
   const extra = verb === "clear" ? more[0] : name;
-  if (extra !== undefined) throw new UsageError(`Unexpected argument "${extra}"; see jobs steps --help`);
+  if (extra !== undefined) throw new UsageError(`Unexpected argument "${extra}". Usage: jobs steps [clear|wake] JID`);
   return await withStore(flags, async (store) => {
     if (verb === "list") return await list(store, jid, flags.json);
     const count = verb === "clear" ? await store.steps.clear(jid, name) : await store.steps.wake(jid);
     if (count === 0) {
-      printError(`jobs: job "${jid}" has no ${verb === "wake" ? "sleep or wait" : name ? `step "${name}"` : "steps"}`);
-      return 1;
+      throw new NotFoundError(
+        `Job "${jid}" has no ${verb === "wake" ? "sleep or wait" : name ? `step "${name}"` : "steps"}`,
+      );
     }
     await recordAudit(store, {
       action: `steps ${verb}`,
@@ -39,20 +46,19 @@ export async function run(argv: readonly string[]): Promise<number> {
       ...(name !== undefined && { details: name }),
     });
     if (flags.json) printJson({ [verb]: count });
-    else print(`${count} ${count === 1 ? "step" : "steps"} ${verb === "clear" ? "cleared" : "ended"}`);
+    else print(`${verb === "clear" ? "Cleared" : "Ended"} ${count} ${count === 1 ? "step" : "steps"}`);
     return 0;
   });
 }
 
 async function list(store: Store, jid: string, json: boolean): Promise<number> {
   const steps = await readSteps(store, jid);
+  if (steps.length === 0) {
+    throw new NotFoundError(`Job "${jid}" has no steps: it used none, has finished, or is in another store`);
+  }
   if (json) {
     printJson(steps.map(stepJson));
     return 0;
-  }
-  if (steps.length === 0) {
-    printError(`jobs: job "${jid}" has no steps: it used none, has ended, or is in another store`);
-    return 1;
   }
   const now = systemClock.now();
   printTable(

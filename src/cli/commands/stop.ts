@@ -1,16 +1,22 @@
-/** `jobs stop IDENTITY | --here | --all`. @module */
-import { parseAsk, runAsk } from "../shared/ask_worker.ts";
+/** `jobs stop WORKER | --here | --all`. @module */
+import { commandWorkers, parseWorkers, WORKER_HELP } from "../shared/command_workers.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
-Usage: jobs stop IDENTITY …
+Usage: jobs stop WORKER …
        jobs stop --here | --all
 
-Stops processes: they take nothing more, wait for running jobs until their deadline (25 s, see jobs run --help), give
-unfinished ones back to their queues, and exit.
-IDENTITY is as jobs ps shows it, its beginning, the process number, or the tag; --here are those on this machine.`;
+Stops workers: they fetch no more jobs, wait for running ones until their
+shutdown timeout (25 s by default), return unfinished jobs to their queues, and
+exit.
 
-/** Stops processes. */
+${WORKER_HELP}
+
+Examples
+  jobs stop web1:4711
+  jobs stop --all`;
+
+/** Stops workers. */
 export function run(argv: readonly string[]): Promise<number> {
-  return runAsk("stop", parseAsk("stop", argv), "asked to stop");
+  return commandWorkers("stop", parseWorkers("stop", argv));
 }

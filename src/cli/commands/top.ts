@@ -2,8 +2,11 @@
 import { systemClock } from "../../clock.ts";
 import { parseDuration } from "../../job/duration.ts";
 import { openStore } from "../../store/open.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
-import { print, printJson } from "../terminal/output.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { hasColor, print, printJson, terminalColumns } from "../terminal/output.ts";
+import { workerJson } from "../../text/workers.ts";
+import { statsJson } from "./stats.ts";
 import { loadSettings, storeOptions, storeUrl } from "../shared/store.ts";
 import { frame, heightOf } from "../top/frame.ts";
 import { History } from "../top/history.ts";
@@ -12,49 +15,55 @@ import { readSnapshot, type Snapshot } from "../top/snapshot.ts";
 import { FIRST_STATE } from "../top/state.ts";
 import { COLOURS, NO_COLOURS, NOTHING, paintLine } from "../top/text.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
 Usage: jobs top [--interval 1s]
        jobs top --once [--json]
 
-Shows processes, queues, running jobs and the sets as they are, and acts on them: p pauses a queue, r retries a job, c
-cancels one, d dumps a process, Q quiets and S stops it, Enter shows more, / filters, ? lists all keys, q quits.
+Shows workers, queues, running jobs and the sets live, and acts on them. Keys:
+arrows select, Enter shows more, / filters, p pauses a queue, r retries a job,
+c cancels one, d dumps a worker, Q quiets and S stops it, ? lists all keys, q
+quits.
 
-      --interval TIME      how often the store is asked: 100ms to 1h (1s)
-      --once               print one screen as text, COLUMNS wide (80), and end`;
+      --interval TIME    read the store at this interval, 100ms to 1h (1s)
+      --once             print one screen as text and exit
 
-/** The first answer of a store, and each after it: a screen that shows nothing for longer is no use. */
-const TIMEOUT_MS = 2_000;
-const MIN_DURATION_MS = 100;
-const MAX_DURATION_MS = 3_600_000;
-const NARROWEST = 20;
+Examples
+  jobs top
+  jobs top --interval 5s --store redis://localhost:6379
+  jobs top --once --json`;
 
-/** Shows everything, live. */
+/** A store that doesn't reply within this time is reported as unreachable. */
+const REPLY_TIMEOUT_MS = 2_000;
+const MIN_INTERVAL_MS = 100;
+const MAX_INTERVAL_MS = 3_600_000;
+const MIN_COLUMNS = 20;
+
+/** Shows everything live. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: [superfluous] } = parseCommand("top", argv, {
+  const { flags } = parseCommand("top", argv, {
     ...COMMON_FLAGS,
     interval: { takes: "text" },
     once: { takes: "switch" },
-  });
-  if (superfluous !== undefined) throw new UsageError(`Superfluous: "${superfluous}"; wanted: jobs top [--once]`);
+  }, "");
   const intervalMs = interval(flags.interval);
-  if (flags.json && !flags.once) throw new UsageError("--json goes with --once: jobs top --once --json");
-  if (!flags.once) wantTerminal();
+  if (flags.json && !flags.once) throw new UsageError("--json needs --once: jobs top --once --json");
+  if (!flags.once) requireTerminal();
   const { settings } = await loadSettings(flags);
   await using store = await openStore(storeUrl(settings), {
     ...storeOptions(settings),
-    // The embedded default may come while it looks.
+    // The default store may be created while this runs.
     create: settings.store === undefined,
-    waitMs: TIMEOUT_MS,
-    // What happens to the store is seen on the screen; a line printed over it would only spoil it.
+    waitMs: REPLY_TIMEOUT_MS,
+    // The screen shows the state of the store.
     log: () => {},
   });
   if (!flags.once) {
-    await watch(store, systemClock, intervalMs, Deno.noColor ? NO_COLOURS : COLOURS);
+    await watch(store, systemClock, intervalMs, hasColor() ? COLOURS : NO_COLOURS);
     return 0;
   }
   const snapshot = await readSnapshot(store, () => systemClock.now(), undefined);
-  if (flags.json) printJson({ stats: snapshot.stats, processes: snapshot.processes });
+  if (flags.json) printJson({ stats: statsJson(snapshot.stats), workers: snapshot.processes.map(workerJson) });
   else print(asText(snapshot, columns()));
   return 0;
 }
@@ -68,28 +77,29 @@ function asText(snapshot: Snapshot, columns: number): string {
 }
 
 function interval(text = "1s"): number {
-  const wanted = `wanted: a time from 100ms to 1h`;
   let ms: number;
   try {
     ms = parseDuration(text);
   } catch {
-    throw new UsageError(`Option --interval is "${text}"; ${wanted}`);
+    ms = NaN;
   }
-  if (ms < MIN_DURATION_MS || ms > MAX_DURATION_MS) throw new UsageError(`Option --interval is "${text}"; ${wanted}`);
+  if (!(ms >= MIN_INTERVAL_MS && ms <= MAX_INTERVAL_MS)) {
+    throw new UsageError(`Invalid --interval "${text}": expected a time from 100ms to 1h`);
+  }
   return ms;
 }
 
-function wantTerminal(): void {
+function requireTerminal(): void {
   if (!Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) {
-    throw new UsageError("jobs top wants a terminal, for keys and for the screen; --once prints one screen as text");
+    throw new UsageError("jobs top requires a terminal; --once prints one screen as text");
   }
   if (Deno.env.get("TERM") === "dumb") {
-    throw new UsageError('TERM is "dumb": this terminal cannot show a screen; --once prints one as text');
+    throw new UsageError('TERM is "dumb": the terminal can\'t show a screen; --once prints one as text');
   }
 }
 
-/** As wide as COLUMNS says. */
+/** Returns the width: of the terminal, else COLUMNS, else 80. */
 function columns(): number {
-  const given = Number(Deno.env.get("COLUMNS"));
-  return Number.isInteger(given) && given >= NARROWEST ? given : 80;
+  const given = terminalColumns() ?? Number(Deno.env.get("COLUMNS"));
+  return Number.isInteger(given) && given >= MIN_COLUMNS ? given : 80;
 }

@@ -5,31 +5,39 @@ import { Inbox, listenToSignals } from "../../server/control/signals.ts";
 import { StartupSteps } from "../../server/startup_steps.ts";
 import { newToken, passwordSecret } from "../../web/auth/accounts.ts";
 import { DEFAULT_ADDRESS, parseListenAddress } from "../../web/http/serve.ts";
-import { COMMON_FLAGS, parseCommand, UsageError } from "../terminal/args.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { loadSettings } from "../shared/store.ts";
 import { openWeb } from "./web_open.ts";
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const help = `
 Usage: jobs web [[HOST:]PORT] [OPTION …]
        jobs web --new-user NAME | --new-token NAME [--role reader|operator]
 
-Shows the dashboard, the JSON API under /api/v1, /metrics, /healthz and /readyz, until told to stop (127.0.0.1:7433).
-On any other address than this machine's own it wants users, or a proxy that names them.
+Serves the dashboard, the HTTP API under /api/v1, /metrics, /healthz and
+/readyz, by default on 127.0.0.1:7433. Any address other than the machine's own
+requires users, or a proxy that names them. Every action is logged under the
+name audit.
 
-      --read-only          nobody may act
-      --prefix PATH        what stands before every path behind a reverse proxy: /jobs
-      --host NAME          a name under which it may be asked, besides localhost and addresses; repeat for more
-      --new-user NAME      read a password from standard input, print a line for "web.users"
-      --new-token NAME     make a token, print it and a line for "web.users"
-      --role ROLE          reader may look, operator (default) may act
+      --read-only        disable all actions
+      --prefix PATH      path under which a reverse proxy serves it: /jobs
+      --host NAME        allowed Host header; repeatable
+      --new-user NAME    read a password from stdin and print a line for
+                         "web.users"
+      --new-token NAME   generate a token, and print it and a line for
+                         "web.users"
+      --role ROLE        reader (read only) or operator (the default)
 
-Every action is logged under the name audit: who, what, how many.`;
+Examples
+  jobs web
+  jobs web 0.0.0.0:7433 --host jobs.example.com
+  jobs web --new-user ann --role reader`;
 
-/** Shows the dashboard. */
+/** Serves the dashboard. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: [address, ...more] } = parseCommand("web", argv, {
+  const { flags, args: [address] } = parseCommand("web", argv, {
     ...COMMON_FLAGS,
     "read-only": { takes: "switch" },
     prefix: { takes: "text" },
@@ -37,11 +45,10 @@ export async function run(argv: readonly string[]): Promise<number> {
     "new-user": { takes: "text" },
     "new-token": { takes: "text" },
     role: { takes: "text" },
-  });
-  if (more.length > 0) throw new UsageError(`Superfluous: "${more[0]}"; wanted: jobs web [[HOST:]PORT]`);
+  }, "[[HOST:]PORT]");
   const name = flags["new-user"] ?? flags["new-token"];
   if (name === undefined && flags.role !== undefined) {
-    throw new UsageError('--role is for --new-user or --new-token: a login that is there has its role in "web.users"');
+    throw new UsageError('--role needs --new-user or --new-token; the role of an existing user is in "web.users"');
   }
   if (name !== undefined) {
     return await printUser(name, flags.role ?? "operator", flags["new-token"] !== undefined, flags.json);
@@ -61,7 +68,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   await using web = await starting.step("store", openWeb(config, listen));
   print(web.url);
   if (settings.webUsers.length === 0 && settings.webProxyHeader === undefined) {
-    printError("jobs: no login: everybody on this machine may do anything (jobs web --help)");
+    printError("jobs: no login required: every user of this machine has full access (jobs web --help)");
   }
   for (;;) {
     const { verb } = await inbox.next();
@@ -80,24 +87,24 @@ function where(text: string | undefined) {
 
 async function printUser(name: string, role: string, token: boolean, json: boolean): Promise<number> {
   if (!/^[^:,\s]{1,64}$/.test(name)) {
-    throw new UsageError(`User "${name}" cannot be; wanted: up to 64 characters without spaces, colons and commas`);
+    throw new UsageError(`Invalid user "${name}": expected up to 64 characters without spaces, colons and commas`);
   }
   if (role !== "reader" && role !== "operator") {
-    throw new UsageError(`--role is "${role}"; wanted: reader or operator`);
+    throw new UsageError(`Invalid --role "${role}": expected reader or operator`);
   }
   if (token) {
     const { token, secret } = newToken();
     const line = `${name}:${role}:${secret}`;
     if (json) printJson({ token, user: line });
     else {
-      printError('jobs: the token is shown this once; the second line goes into "web.users"');
+      printError('jobs: the token is shown only once; add the second line to "web.users"');
       print(`${token}\n${line}`);
     }
     return 0;
   }
   if (Deno.stdin.isTerminal()) printError("Password, then Enter:");
   const password = (await new Response(Deno.stdin.readable.pipeThrough(firstLine())).text()).trimEnd();
-  if (password.length < 8) throw new UsageError("The password is too short; wanted: 8 characters or more");
+  if (password.length < 8) throw new UsageError("Password too short: expected 8 characters or more");
   const secret = await passwordSecret(password).catch((error: RangeError) => {
     throw new UsageError(error.message);
   });
@@ -107,7 +114,7 @@ async function printUser(name: string, role: string, token: boolean, json: boole
   return 0;
 }
 
-/** Lets the first line pass, and no more. */
+/** Passes the first line only. */
 function firstLine(): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk, controller) {

@@ -1,5 +1,5 @@
 /**
- * The dashboard beside the jobs: `jobs run --web`. Loaded only then.
+ * The dashboard of a worker: `jobs run --web`. Loaded only then.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import type { MemberInfo } from "../../server/host/member.ts";
 import type { MemberLink } from "../../server/host/member_link.ts";
 import { parseListenAddress } from "../../web/http/serve.ts";
 import type { WorkerCounts } from "../../web/prometheus/worker_metrics.ts";
-import { UsageError } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 import { type OpenWeb, openWeb } from "./web_open.ts";
 
 /**
- * Opens the dashboard of a server.
+ * Opens the dashboard of a worker.
  *
  * @throws {UsageError}
  * @throws {StoreError}
@@ -22,7 +22,7 @@ export async function openBeside(
   config: LoadedConfig,
   { launcher, classes, member, peers }: {
     readonly launcher: Launcher;
-    /** What a supervisor told this process, if it is one of several. */
+    /** Identifies this worker among several of one supervisor. */
     readonly member: MemberInfo | undefined;
     readonly peers: MemberLink | undefined;
     readonly classes: readonly string[];
@@ -35,8 +35,8 @@ export async function openBeside(
       ...await peers?.counts() ?? [],
     ],
     notReady: () => {
-      if (!launcher.started) return "Starting: it takes no jobs yet";
-      return launcher.describe().quiet ? "Quiet: it takes no jobs" : undefined;
+      if (!launcher.started) return "Starting: not fetching jobs yet";
+      return launcher.describe().quiet ? "Quiet: not fetching jobs" : undefined;
     },
   });
 }

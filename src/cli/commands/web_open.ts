@@ -1,6 +1,6 @@
 /**
- * The dashboard as both `jobs web` and `jobs run --web` open it: with the settings as loaded, and a connection of its
- * own, so that looking never stands in the way of jobs.
+ * Opens the dashboard, for `jobs web` and `jobs run --web`. It has a separate connection to the store, so that reading never
+ * delays jobs.
  *
  * @module
  */
@@ -10,20 +10,20 @@ import { openStore } from "../../store/open.ts";
 import { openTracing } from "../../tracing/tracing.ts";
 import { type Address, serve, urlOf } from "../../web/http/serve.ts";
 import { createWeb, type WebOptions } from "../../web/web.ts";
-import { UsageError } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 import { settingRows } from "../shared/setting_rows.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
 
 /** An open dashboard. */
 export interface OpenWeb extends AsyncDisposable {
-  /** Where it is. */
+  /** Its address. */
   readonly url: string;
 }
 
 /**
- * Opens it.
+ * Opens the dashboard.
  *
- * @throws {UsageError} when it cannot listen there, or users are not named as they should be
+ * @throws {UsageError} if it can't listen there, or a user is invalid
  * @throws {StoreError}
  */
 export async function openWeb(

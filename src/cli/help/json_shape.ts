@@ -1,53 +1,53 @@
 /**
- * What one command prints with `--json`, as its row in the table of `json_shapes.ts` says it.
+ * The output of one command with `--json`: a row of the table in `json_shapes.ts`.
  *
  * @module
  */
 
 /**
- * A field's path → what it holds. `[]` is each element of a list, `{}` each value of an object by name, `?` at the end
- * says that it is left out where there is nothing to say. What is of type `any` is not described further.
+ * Path of a field → its type and meaning. `[]` is each element of a list, `{}` each value of an object by name. `?` at the end
+ * marks a field that may be absent. Values of type `any` aren't described further.
  */
 export type Fields = Readonly<Record<string, readonly [type: string, about: string]>>;
 
-/** What one command prints. */
+/** The output of one command. */
 export interface Shape {
-  /** As it is typed, without `--json`. */
+  /** As typed, without `--json`. */
   readonly command: string;
   readonly prints: "an object" | "a list of objects" | "an object a line" | "an object by jid";
   readonly fields: Fields;
-  /** More to say. */
+  /** A remark. */
   readonly note?: string;
 }
 
-/** The fields of what stands at a path. */
+/** Returns the fields of an object at a path. */
 export function under(prefix: string, fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).map(([path, about]) => [`${prefix}.${path}`, about]));
 }
 
-/** Fields that are there only with what they are part of. */
+/** Returns the fields as absent together with the object that they belong to. */
 function optional(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).map(([path, about]) => [path.replace(/\??$/, "?"), about]));
 }
 
-/** The limit of a queue, and what is used of it. */
+/** The limit of a queue, and its use. */
 export const LIMIT: Fields = {
-  "running?": ["number", "at most so many of its jobs run at once; absent where as many as are taken"],
-  "starts?": ["object", "at most so many start in a time; absent where as many as are taken"],
-  "starts.count?": ["number", "how many"],
-  "starts.perMs?": ["number", "in how long"],
-  "taken": ["number", "how many run now, as far as that is limited"],
-  "started": ["number", "how many have started within the time, as far as that is limited"],
-  "freeInMs?": ["number", "until the next may start, 0 for now; absent where one that runs has to end first"],
+  "running?": ["number", "maximum of jobs that run at once; absent if unlimited"],
+  "starts?": ["object", "maximum of starts within a time; absent if unlimited"],
+  "starts.count?": ["number", "the maximum"],
+  "starts.perMs?": ["number", "the time"],
+  "taken": ["number", "jobs running now, if that is limited"],
+  "started": ["number", "starts within the time, if that is limited"],
+  "freeInMs?": ["number", "time until the next start, 0 for now; absent if a running job has to end first"],
 };
 
-/** A queue, wherever one is printed. */
+/** A queue. */
 export const QUEUE: Fields = {
-  "name": ["text", "the queue; `*` stands for all of them, where they are paused"],
-  "size": ["number", "jobs in it"],
-  "latencyMs": ["number", "age of its oldest job; 0 when it is empty"],
-  "paused": ["boolean", "whether nothing is taken from it"],
-  "pausedForMs?": ["number", "how long still; absent where until it is resumed"],
-  "limit?": ["object", "what it is limited to; absent where it is not"],
+  "name": ["text", "the queue; `*` stands for all queues, if they are paused"],
+  "size": ["number", "queued jobs"],
+  "latencyMs": ["number", "age of its oldest job; 0 if it is empty"],
+  "paused": ["boolean", "whether it is paused"],
+  "pausedForMs?": ["number", "remaining time of the pause; absent if it has no end"],
+  "limit?": ["object", "its limit; absent if it has none"],
   ...optional(under("limit", LIMIT)),
 };

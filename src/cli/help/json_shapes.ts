@@ -1,6 +1,6 @@
 /**
- * What every command prints with `--json`: the table that docs/reference/json.md is made from, and that a test holds each command
- * to. A field that is in it stays, with its meaning; new ones may come.
+ * The output of every command with `--json`. docs/reference/json.md is generated from this table, and a test checks each
+ * command against it. Fields stay, with their meaning; new ones may be added.
  *
  * @module
  */

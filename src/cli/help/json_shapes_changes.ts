@@ -1,65 +1,68 @@
 /**
- * What the commands print with `--json` that change jobs, queues and processes.
+ * The output of the commands that change jobs, queues and workers, with `--json`.
  *
  * @module
  */
 import { type Fields, LIMIT, type Shape } from "./json_shape.ts";
 
-const edited = (verb: string): Fields => ({
-  [verb]: ["number", "how many jobs it was done to"],
-  "missed": ["list of texts", "the jids it was not done to"],
+const edited = (past: string): Fields => ({
+  [`${past}?`]: ["number", "how many jobs changed; absent with `--dry-run`"],
+  "matched?": ["number", "with `--dry-run`: how many jobs would change"],
+  "dryRun?": ["boolean", "true with `--dry-run`"],
+  "error?": ["object", "the first error, if a job didn't change"],
+  "error.code?": ["text", "`not_found`, `finished`, `wrong_state` or `moved`"],
+  "error.message?": ["text", "one line"],
+  "errors?": ["list", "all errors, each with its `jid`"],
+  "errors[].jid?": ["text", "the job"],
+  "errors[].code?": ["text", "as above"],
+  "errors[].message?": ["text", "one line"],
 });
 
 /** In the order of `jobs help`. */
 export const CHANGE_SHAPES: readonly Shape[] = [
-  { command: "jobs retry", prints: "an object", fields: edited("retry") },
-  { command: "jobs kill", prints: "an object", fields: edited("kill") },
-  { command: "jobs delete", prints: "an object", fields: edited("delete") },
-  {
-    command: "jobs cancel JID …",
-    prints: "an object by jid",
-    fields: { "{}": ["text", "`removed`, `aborted`, `dead` or `absent`"] },
-  },
-  {
-    command: "jobs cancel --all SET",
-    prints: "an object",
-    fields: { "cancel": ["number", "how many were cancelled"] },
-  },
+  { command: "jobs retry", prints: "an object", fields: edited("retried") },
+  { command: "jobs kill", prints: "an object", fields: edited("killed") },
+  { command: "jobs cancel", prints: "an object", fields: edited("cancelled") },
+  { command: "jobs delete", prints: "an object", fields: edited("deleted") },
+  { command: "jobs move", prints: "an object", fields: edited("moved") },
   {
     command: "jobs clear QUEUE",
     prints: "an object",
     fields: {
       "queue": ["text", "the queue"],
-      "cleared": ["number", "how many jobs were deleted"],
-      "forgotten": ["boolean", "whether it is off the list of queues"],
+      "deleted": ["number", "how many jobs were deleted"],
+      "removed": ["boolean", "whether the queue was removed from the list of queues"],
     },
   },
   {
     command: "jobs pause",
     prints: "an object",
-    fields: { "pause": ["list of texts", "the queues; `*` stands for all"] },
+    fields: { "paused": ["list of texts", "the queues; `*` stands for all"] },
   },
   {
     command: "jobs resume",
     prints: "an object",
-    fields: { "resume": ["list of texts", "the queues; `*` stands for all"] },
+    fields: { "resumed": ["list of texts", "the queues; `*` stands for all"] },
   },
   {
     command: "jobs limit",
     prints: "a list of objects",
-    fields: { "queue": ["text", "a queue that is limited"], ...LIMIT },
+    fields: { "queue": ["text", "a queue with a limit"], ...LIMIT },
   },
   {
     command: "jobs quiet|stop",
     prints: "an object",
-    fields: { "asked": ["list of texts", "the identities of those that were asked"] },
+    fields: { "workers": ["list of texts", "the IDs of the workers that received the command"] },
+    note: "`jobs resume --worker` prints the same.",
   },
   {
     command: "jobs dump",
-    prints: "a list of objects",
+    prints: "an object",
     fields: {
-      "identity": ["text", "the process"],
-      "dump?": ["list of texts", "its tasks, a line each; absent where it did not answer"],
+      "workers": ["list", "the workers"],
+      "workers[].id?": ["text", "the worker"],
+      "workers[].dump?": ["list of texts", "its tasks, a line each; absent if it didn't reply"],
+      "error?": ["object", "`no_reply` if a worker didn't reply"],
     },
   },
 ];

@@ -1,17 +1,17 @@
 /**
- * What `jobs cron` prints with `--json`.
+ * The output of `jobs cron` with `--json`.
  *
  * @module
  */
 import { type Fields, type Shape, under } from "./json_shape.ts";
 
 const RECORD: Fields = {
-  "scheduledAt": ["time", "the occurrence"],
-  "decidedAt": ["time", "when it was decided what becomes of it"],
+  "scheduledAt": ["time", "the scheduled time of the run"],
+  "decidedAt": ["time", "when its outcome was decided"],
   "outcome": ["text", "`enqueued`, `manual`, `skipped`, `missed`, …"],
-  "jid?": ["text", "the job that was enqueued"],
-  "reason?": ["text", "why it was not"],
-  "count?": ["number", "how many occurrences this stands for"],
+  "jid?": ["text", "the enqueued job"],
+  "reason?": ["text", "why none was enqueued"],
+  "count?": ["number", "how many runs this record covers"],
   "first?": ["time", "the first of them"],
 };
 
@@ -22,29 +22,29 @@ export const CRON_SHAPES: readonly Shape[] = [
     prints: "a list of objects",
     fields: {
       "name": ["text", "the entry"],
-      "class?": ["text", "the class of its jobs; this and what follows are absent where the entry is not understood"],
+      "class?": ["text", "the class of its jobs; absent, as the following fields, if a newer version wrote the entry"],
       "args?": ["any", "their arguments"],
-      "schedule?": ["any", "its rule or interval"],
+      "schedule?": ["any", "its cron expression or interval"],
       "when?": ["text", "the same in words"],
-      "*?": ["any", "whatever else the entry was given: `queue`, `overlap`, `catchUp`, `memo`, …"],
-      "next?": ["time", "its next occurrence"],
-      "local?": ["text", "the same in its zone"],
+      "*?": ["any", "the other fields of the entry: `queue`, `overlap`, `catchUp`, `memo`, …"],
+      "next?": ["time", "its next run"],
+      "local?": ["text", "the same in its time zone"],
       "paused": ["boolean", "whether it is paused"],
-      "waiting?": ["time", "an occurrence that waits for the job before it"],
-      "live?": ["text", "the jid of its last job, while that is not done"],
-      "carried": ["boolean", "whether a process carries it"],
-      "counts": ["any", "how often each outcome came about"],
-      "last?": ["object", "what became of the last occurrence, as `cron history` has it"],
+      "waiting?": ["time", "a run that waits for the job of the run before"],
+      "live?": ["text", "the jid of its last job, until that has finished"],
+      "loaded": ["boolean", "whether a worker has loaded it"],
+      "counts": ["any", "how often each outcome occurred"],
+      "last?": ["object", "its last run, as in `cron history`"],
       ...Object.fromEntries(Object.entries(under("last", RECORD)).map(([path, about]) => [optional(path), about])),
     },
   },
   {
     command: "jobs cron next NAME",
     prints: "a list of objects",
-    fields: { "at": ["time", "the occurrence"], "local": ["text", "the same in the entry's zone"] },
+    fields: { "at": ["time", "the scheduled time of the run"], "local": ["text", "the same in the entry's time zone"] },
   },
   { command: "jobs cron history NAME", prints: "a list of objects", fields: RECORD },
-  { command: "jobs cron run NAME", prints: "an object", fields: { "jid": ["text", "the job that was enqueued"] } },
+  { command: "jobs cron run NAME", prints: "an object", fields: { "jid": ["text", "the enqueued job"] } },
   { command: "jobs cron add NAME CLASS", prints: "an object", fields: { "added": ["text", "the entry"] } },
   { command: "jobs cron pause NAME", prints: "an object", fields: { "paused": ["text", "the entry"] } },
   { command: "jobs cron resume NAME", prints: "an object", fields: { "resumed": ["text", "the entry"] } },
@@ -53,11 +53,11 @@ export const CRON_SHAPES: readonly Shape[] = [
     command: "jobs cron check",
     prints: "an object",
     fields: {
-      "active": ["any", "the entries that are in force"],
-      "inactive": ["list", "those that are switched off"],
+      "active": ["any", "the active entries"],
+      "inactive": ["list", "the disabled entries"],
       "inactive[].name?": ["text", "the entry"],
-      "inactive[].by?": ["text", "what switches it off"],
-      "problems": ["any", "what is wrong, each with its `message`"],
+      "inactive[].by?": ["text", "the field that disables it"],
+      "problems": ["any", "the problems, each with its `message`"],
     },
   },
 ];

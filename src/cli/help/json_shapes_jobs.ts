@@ -1,95 +1,131 @@
 /**
- * What the commands print with `--json` that push jobs and look at them.
+ * The output of the commands that push and show jobs, with `--json`.
  *
  * @module
  */
 import { STEP } from "./json_shapes_steps.ts";
 import { type Fields, QUEUE, type Shape, under } from "./json_shape.ts";
 
-const ENTRY: Fields = {
-  "jid?": ["text", "the job's id; absent where the payload cannot be read"],
-  "class?": ["text", "its class, as people know it"],
-  "place": ["text", "`queue`, `scheduled`, `retry`, `dead` or `running`"],
-  "queue?": ["text", "the queue that it is in, or goes to"],
-  "at?": ["time", "scheduled, retry: when it is due; dead: when it died; running: when it was taken"],
-  "owner?": ["text", "running: the process that has it"],
-  "backtrace?": ["list of texts", "the stack of its last failure, where the job keeps one (`backtrace`)"],
-  "payload": ["any", "the payload as an object; its text where it cannot be read"],
-};
-
-const ENDED: Fields = {
-  "jid": ["text", "the job's id"],
-  "class": ["text", "the class that performed it"],
-  "queue": ["text", "the queue it was taken from"],
-  "state": ["text", "`done`, `failed`, `dead`, `cancelled` or `expired`"],
-  "result?": ["any", "what the handler returned"],
-  "result_dropped?": ["text", "why that was not kept"],
-  "error?": ["object", "what it failed with"],
+const JOB: Fields = {
+  "jid?": ["text", "the job's ID; absent if the payload is unreadable"],
+  "class?": ["text", "its class"],
+  "state": ["text", "`queued`, `scheduled`, `retrying`, `dead` or `running`"],
+  "queue?": ["text", "the queue that it is in or returns to"],
+  "createdAt?": ["time", "when it was pushed"],
+  "enqueuedAt?": ["time", "when it entered its queue"],
+  "dueAt?": ["time", "scheduled, retrying: when it is due"],
+  "diedAt?": ["time", "dead: when it died"],
+  "startedAt?": ["time", "running: when a worker fetched it"],
+  "worker?": ["text", "running: the worker"],
+  "error?": ["object", "its last failure"],
   "error.class?": ["text", "the error's class"],
   "error.message?": ["text", "its message"],
-  "error.stack?": ["list of texts", "its stack"],
-  "attempt?": ["number", "the try that ended it, 1 for the first"],
-  "started_at?": ["ms", "when that try began"],
-  "ended_at": ["ms", "when it ended"],
-  "elapsed_ms?": ["number", "how long that try took"],
-  "process?": ["text", "the process that performed it"],
-  "progress?": ["text", "how far it said it was"],
-  "last_line?": ["text", "the last line it logged"],
-  "log?": ["list of texts", "the last lines it logged"],
-  "payload?": ["any", "its payload, unless that is large"],
+  "error.backtrace?": ["list of texts", "its stack trace, if the job keeps it (`backtrace`)"],
+  "payload": ["any", "the payload as an object; its text if it is unreadable"],
 };
 
-const PAGE: Fields = {
-  "entries": ["list", "the jobs, in order"],
-  ...under("entries[]", ENTRY),
-  "next?": ["text", "the `--cursor` of the next page; absent on the last"],
+const FINISHED: Fields = {
+  "jid": ["text", "the job's ID"],
+  "class": ["text", "its class"],
+  "queue": ["text", "its queue"],
+  "state": ["text", "`succeeded`, `failed`, `dead`, `cancelled` or `expired`"],
+  "result?": ["any", "the handler's return value"],
+  "resultDropped?": ["text", "why the result wasn't kept"],
+  "error?": ["object", "its failure"],
+  "error.class?": ["text", "the error's class"],
+  "error.message?": ["text", "its message"],
+  "error.stack?": ["list of texts", "its stack trace"],
+  "attempt?": ["number", "the last attempt, 1 for the first"],
+  "startedAt?": ["time", "when that attempt started"],
+  "endedAt": ["time", "when the job ended"],
+  "elapsedMs?": ["number", "duration of that attempt"],
+  "worker?": ["text", "the worker that ran it"],
+  "progress?": ["text", "its last progress"],
+  "lastLine?": ["text", "its last log line"],
+  "log?": ["list of texts", "its last log lines"],
+  "payload?": ["any", "its payload, unless that is large"],
 };
 
 /** In the order of `jobs help`. */
 export const JOB_SHAPES: readonly Shape[] = [
-  { command: "jobs push CLASS", prints: "an object", fields: { "jid": ["text", "the job's id"] } },
+  {
+    command: "jobs push CLASS",
+    prints: "an object",
+    fields: {
+      "jid": ["text", "the job's ID; of a duplicate, the ID of the job that holds the lock"],
+      "duplicateOf?": ["text", "the same ID, if the job is a duplicate"],
+    },
+  },
   {
     command: "jobs push --bulk FILE",
     prints: "an object a line",
-    fields: { "line": ["number", "the line of the file"], "jid": ["text", "the job made of it"] },
-    note: "Lines that are refused are named on stderr.",
+    fields: {
+      "line": ["number", "the line of the file"],
+      "jid": ["text", "its job"],
+      "duplicateOf?": ["text", "as for `jobs push CLASS`"],
+    },
+    note: "Invalid lines are named on stderr.",
   },
-  { command: "jobs push CLASS --wait", prints: "an object", fields: ENDED },
+  { command: "jobs push CLASS --wait", prints: "an object", fields: FINISHED },
+  {
+    command: "jobs list STATE",
+    prints: "an object",
+    fields: {
+      "jobs": ["list", "the jobs, in order"],
+      ...under("jobs[]", JOB),
+      "next?": ["text", "the `--cursor` of the next page; absent at the end"],
+    },
+  },
+  {
+    command: "jobs list finished",
+    prints: "an object",
+    fields: {
+      "jobs": ["list", "the jobs, latest first"],
+      ...under("jobs[]", FINISHED),
+      "next?": ["text", "the `--cursor` of the next page; absent at the end"],
+    },
+  },
+  {
+    command: "jobs find",
+    prints: "an object",
+    fields: {
+      "jobs": ["list", "jobs that haven't finished"],
+      ...under("jobs[]", JOB),
+      "finished": ["list", "finished jobs"],
+      ...under("finished[]", FINISHED),
+      "more": ["boolean", "whether there are more than the limit"],
+    },
+  },
   {
     command: "jobs show JID",
     prints: "an object",
     fields: {
-      ...ENTRY,
-      "why": ["list of texts", "why it is not running, the nearest reason first; empty when it runs"],
-      "position?": ["any", "in a queue: 1 for the job that is taken next; a text where it is far from that"],
-      "progress?": ["text", "running: how far it says it is"],
-      "lastLine?": ["text", "running: the last line it logged"],
-      "log?": ["list of texts", "running: the last lines it logged"],
-      "steps?": ["list", "its durable steps, as `jobs steps` has them"],
+      ...JOB,
+      "why": ["list of texts", "why it isn't running, the nearest reason first; empty if it runs"],
+      "position?": ["any", "queued: 1 for the job that is fetched next; a text if it is far from that"],
+      "progress?": ["text", "running: its progress"],
+      "lastLine?": ["text", "running: its last log line"],
+      "log?": ["list of texts", "running: its last log lines"],
+      "steps?": ["list", "its durable steps, as `jobs steps` prints them"],
       ...under("steps[]", STEP),
     },
-    note: "A list of them where several jobs have that jid. Of a job that has ended: what `push --wait` prints.",
+    note: "A list if several jobs have that jid. Of a finished job, the output of `push --wait`.",
   },
   {
-    command: "jobs find TEXT",
+    command: "jobs errors",
     prints: "an object",
     fields: {
-      "entries": ["list", "jobs that are there"],
-      ...under("entries[]", ENTRY),
-      "ended": ["list", "jobs that have ended and are known, as `list done` has them"],
-      ...under("ended[]", ENDED),
+      "groups": ["list", "failed jobs by class and error, the largest group first"],
+      "groups[].class?": ["text", "the class"],
+      "groups[].error?": ["text", "`ErrorClass: message`, with `*` for the parts that vary"],
+      "groups[].dead?": ["number", "dead jobs"],
+      "groups[].retrying?": ["number", "retrying jobs"],
+      "groups[].firstAt?": ["time", "the first failure"],
+      "groups[].lastAt?": ["time", "the last failure"],
+      "groups[].jid?": ["text", "the job that failed last"],
       "more": ["boolean", "whether there are more than the limit"],
+      "ungrouped": ["number", "jobs in no group, because there are too many different errors"],
     },
   },
-  { command: "jobs list queues", prints: "a list of objects", fields: QUEUE },
-  { command: "jobs list queue NAME|scheduled|retry|dead|busy", prints: "an object", fields: PAGE },
-  {
-    command: "jobs list done",
-    prints: "an object",
-    fields: {
-      "entries": ["list", "the latest first"],
-      ...under("entries[]", ENDED),
-      "next?": ["text", "the `--cursor` of the next page"],
-    },
-  },
+  { command: "jobs queues", prints: "a list of objects", fields: QUEUE },
 ];

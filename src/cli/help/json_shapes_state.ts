@@ -1,61 +1,64 @@
 /**
- * What the commands print with `--json` that tell of processes and counts.
+ * The output of the commands about workers and counts, with `--json`.
  *
  * @module
  */
-import { QUEUE, type Shape, under } from "./json_shape.ts";
+import { type Fields, QUEUE, type Shape, under } from "./json_shape.ts";
+
+const COUNTS: Fields = {
+  "processed": ["number", "jobs processed since the beginning, failures included"],
+  "failed": ["number", "of those, failures"],
+  "queued": ["number", "queued jobs"],
+  "running": ["number", "running jobs"],
+  "scheduled": ["number", "scheduled jobs"],
+  "retrying": ["number", "failed jobs that are retried"],
+  "dead": ["number", "dead jobs"],
+  "workers": ["number", "online workers"],
+  "queues": ["list", "by name"],
+  ...under("queues[]", QUEUE),
+};
 
 /** In the order of `jobs help`. */
 export const STATE_SHAPES: readonly Shape[] = [
   {
-    command: "jobs ps",
+    command: "jobs workers",
     prints: "a list of objects",
     fields: {
-      "identity": ["text", "`hostname:pid:nonce`"],
+      "id": ["text", "`hostname:pid:nonce`"],
       "hostname": ["text", "the machine"],
-      "pid": ["number", "its process number there"],
-      "tag": ["text", "a word shown beside it; may be empty"],
-      "labels": ["list of texts", "more of them"],
-      "queues": ["list of texts", "the queues it takes from"],
-      "weights": ["any", "queue → weight; all 0 when strict"],
-      "concurrency": ["number", "how many jobs it performs at once"],
+      "pid": ["number", "its process ID there"],
+      "tag": ["text", "its label; may be empty"],
+      "labels": ["list of texts", "more labels"],
+      "state": ["text", "`running`, `quiet` or `offline`"],
+      "queues": ["list of texts", "the queues that it processes"],
+      "weights": ["any", "queue → weight; all 0 if strict"],
+      "concurrency": ["number", "maximum of jobs that it runs at once"],
       "version": ["text", "of jobs"],
-      "startedAt": ["ms", "when it started"],
-      "quiet": ["boolean", "takes nothing new"],
-      "busy": ["number", "jobs running now"],
-      "rss": ["number", "resident memory in bytes"],
-      "work": ["list", "what it performs now"],
-      "work[].task?": ["text", "the processor"],
-      "work[].queue?": ["text", "the queue it was taken from"],
-      "work[].payload?": ["text", "the payload's text"],
-      "work[].since?": ["ms", "when it started"],
-      "work[].progress?": ["text", "how far it says it is"],
-      "work[].lastLine?": ["text", "the last line it logged"],
-      "work[].log?": ["list of texts", "the last lines it logged"],
-      "totals?": ["any", "class → `done`, `failed`, `cancelled`, `expired`, `workedMs`"],
-      "beatAt": ["ms", "when it last said that it is alive"],
-      "alive": ["boolean", "false: its time is over and nobody has cleared it away yet"],
-      "*?": ["any", "more that the process tells of itself"],
+      "startedAt": ["time", "when it started"],
+      "heartbeatAt": ["time", "its last heartbeat"],
+      "running": ["number", "jobs that it runs"],
+      "memoryBytes": ["number", "resident memory"],
+      "jobs": ["list", "the jobs that it runs"],
+      "jobs[].processor?": ["text", "the processor"],
+      "jobs[].jid?": ["text", "the job"],
+      "jobs[].class?": ["text", "its class"],
+      "jobs[].queue?": ["text", "its queue"],
+      "jobs[].startedAt?": ["time", "when it started"],
+      "jobs[].progress?": ["text", "its progress"],
+      "jobs[].lastLine?": ["text", "its last log line"],
+      "jobs[].log?": ["list of texts", "its last log lines"],
+      "totals?": ["any", "class → `succeeded`, `failed`, `cancelled`, `expired`, `timeSpentMs`"],
     },
   },
   {
     command: "jobs stats",
     prints: "an object",
     fields: {
-      "processed": ["number", "jobs performed since the beginning, failures included"],
-      "failed": ["number", "of those, how many failed"],
-      "enqueued": ["number", "jobs in all queues"],
-      "scheduled": ["number", "jobs to run later"],
-      "retry": ["number", "failed jobs to run again"],
-      "dead": ["number", "jobs that failed for good"],
-      "leased": ["number", "jobs that processes have taken and not finished"],
-      "processes": ["number", "live processes"],
-      "queues": ["list", "by name"],
-      ...under("queues[]", QUEUE),
+      ...COUNTS,
       "history?": ["list", "with `--history`: the last days (UTC), the earliest first"],
       "history[].day?": ["text", "`YYYY-MM-DD`"],
-      "history[].processed?": ["number", "jobs performed on that day, failures included"],
-      "history[].failed?": ["number", "of those, how many failed"],
+      "history[].processed?": ["number", "jobs processed on that day, failures included"],
+      "history[].failed?": ["number", "of those, failures"],
     },
   },
   {
@@ -63,7 +66,7 @@ export const STATE_SHAPES: readonly Shape[] = [
     prints: "an object",
     fields: {
       "stats": ["any", "as `jobs stats` prints it"],
-      "processes": ["any", "as `jobs ps` prints it"],
+      "workers": ["any", "as `jobs workers` prints it"],
     },
   },
 ];

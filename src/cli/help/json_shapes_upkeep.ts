@@ -1,5 +1,5 @@
 /**
- * What the commands print with `--json` that are about the store, the dashboard and this machine.
+ * The output of the commands about the store, the dashboard and this machine, with `--json`.
  *
  * @module
  */
@@ -8,50 +8,68 @@ import type { Shape } from "./json_shape.ts";
 /** In the order of `jobs help`. */
 export const UPKEEP_SHAPES: readonly Shape[] = [
   {
-    command: "jobs move",
+    command: "jobs backup FILE",
     prints: "an object",
-    fields: { "jobs": ["number", "how many were moved"], "cron": ["number", "entries of the crontab moved"] },
+    fields: {
+      "file": ["text", "the backup"],
+      "jobs": ["number", "jobs in it that haven't finished"],
+      "bytes": ["number", "its size"],
+    },
+  },
+  {
+    command: "jobs restore FILE",
+    prints: "an object",
+    fields: {
+      "store": ["text", "the store"],
+      "jobs": ["number", "jobs in it that haven't finished"],
+      "kept?": ["text", "where the store before is kept; absent if there was none"],
+    },
+  },
+  {
+    command: "jobs migrate",
+    prints: "an object",
+    fields: { "jobs": ["number", "migrated jobs"], "cron": ["number", "migrated cron entries"] },
   },
   { command: "jobs web --new-user NAME", prints: "an object", fields: { "user": ["text", "a line for `web.users`"] } },
   {
     command: "jobs web --new-token NAME",
     prints: "an object",
-    fields: { "token": ["text", "the token, shown this once"], "user": ["text", "a line for `web.users`"] },
+    fields: { "token": ["text", "the token, shown only once"], "user": ["text", "a line for `web.users`"] },
   },
   {
     command: "jobs bench",
     prints: "an object",
     fields: {
-      "store": ["text", "what the store runs on"],
+      "store": ["text", "the version of the store"],
       "cores": ["number", "of this machine"],
-      "jobs": ["number", "pushed in bulk, and performed"],
-      "concurrency": ["number", "how many at once"],
-      "pushOne": ["object", "pushes, one after the other"],
-      "pushOne.perSecond": ["number", "how many a second"],
-      "pushOne.p50Ms": ["number", "half took at most so long"],
-      "pushOne.p99Ms": ["number", "99 of 100 did"],
-      "pushBulk": ["object", "pushes, 1,000 at a time"],
-      "pushBulk.perSecond": ["number", "jobs a second"],
-      "perform": ["object", "performing them in one process"],
-      "perform.perSecond": ["number", "jobs a second"],
-      "start": ["object", "from the push to the start, in a process that is idle"],
-      "start.p50Ms": ["number", "half took at most so long"],
-      "start.p99Ms": ["number", "99 of 100 did"],
+      "jobs": ["number", "pushed in bulk and run"],
+      "concurrency": ["number", "how many run at once"],
+      "pushOne": ["object", "single pushes"],
+      "pushOne.perSecond": ["number", "jobs/s"],
+      "pushOne.p50Ms": ["number", "median"],
+      "pushOne.p99Ms": ["number", "99th percentile"],
+      "pushBulk": ["object", "pushes of 1,000"],
+      "pushBulk.perSecond": ["number", "jobs/s"],
+      "perform": ["object", "running them in one worker"],
+      "perform.perSecond": ["number", "jobs/s"],
+      "start": ["object", "from push to start, in an idle worker"],
+      "start.p50Ms": ["number", "median"],
+      "start.p99Ms": ["number", "99th percentile"],
     },
   },
   {
     command: "jobs doctor",
     prints: "an object",
     fields: {
-      "findings": ["list", "what was looked at"],
+      "findings": ["list", "the findings"],
       "findings[].check": [
         "text",
-        "`settings`, `handlers`, `cron`, `files`, `store`, `clock`, `processes`, `queues` or `jobs`",
+        "`settings`, `handlers`, `cron`, `files`, `store`, `clock`, `workers`, `queues` or `jobs`",
       ],
       "findings[].state": ["text", "`ok`, `warning` or `failed`"],
-      "findings[].message": ["text", "what was found"],
+      "findings[].message": ["text", "one line"],
       "findings[].cure?": ["text", "what to do about it"],
-      "settings": ["list", "every setting in force"],
+      "settings": ["list", "every effective setting"],
       "settings[].key": ["text", "its key in the configuration"],
       "settings[].value?": [
         "any",
@@ -63,16 +81,16 @@ export const UPKEEP_SHAPES: readonly Shape[] = [
   {
     command: "jobs doctor --ready",
     prints: "an object",
-    fields: { "ready": ["boolean", "whether it is"], "why?": ["text", "why not"] },
+    fields: { "ready": ["boolean", "whether this machine is ready"], "why?": ["text", "why not"] },
   },
   {
     command: "jobs version",
     prints: "an object",
     fields: {
       "jobs": ["text", "the version"],
-      "commit?": ["text", "what it was compiled from"],
-      "deno": ["text", "the runtime in it"],
-      "v8": ["text", "its engine"],
+      "commit?": ["text", "the commit it was compiled from"],
+      "deno": ["text", "the runtime"],
+      "v8": ["text", "the runtime's engine"],
       "target": ["text", "the platform"],
     },
   },

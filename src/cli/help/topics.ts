@@ -1,25 +1,25 @@
 /**
- * `jobs help TOPIC` for what is no command: a few words, and a short text that is loaded when asked for.
+ * Topics of `jobs help TOPIC`. Each is loaded only when it is printed.
  *
  * @module
  */
 
-/** A topic: what it is about, in a few words, and its text. */
+/** A topic in a few words, and its text. */
 export type Topic = readonly [about: string, load: () => Promise<string>];
 
 /** The topics by name. */
 export const TOPICS: Readonly<Record<string, Topic>> = {
-  queues: ["which jobs are taken first; pausing and clearing", texts("queues")],
-  retries: ["what becomes of a job that fails", texts("retries")],
-  handlers: ["the code that performs jobs", texts("handlers")],
-  cron: ["rules, and what is enqueued by the clock", texts("cron")],
-  stores: ["where jobs are kept, and how safely", texts("stores")],
-  signals: ["what a running process does on each", texts("signals")],
-  configuration: ["the file, its environments, and what comes first", texts("configuration")],
+  "queue-order": ["which jobs are fetched first; pausing and limits", texts("queue-order")],
+  retries: ["what happens to a job that fails", texts("retries")],
+  handlers: ["the code that runs jobs", texts("handlers")],
+  "cron-syntax": ["cron expressions and entries", texts("cron-syntax")],
+  stores: ["store addresses and durability", texts("stores")],
+  signals: ["what a worker does on each", texts("signals")],
+  configuration: ["the file, environments and precedence", texts("configuration")],
   settings: ["every setting with its default", async () => (await import("./topics_settings.ts")).settingsText()],
   environment: ["every environment variable", async () => (await import("./topics_settings.ts")).environmentText()],
   json: ["what --json prints, command by command", async () => (await import("./topics_json.ts")).jsonText()],
-  "exit-codes": ["how a command, and a program that performs jobs, says how it went", texts("exit-codes")],
+  "exit-codes": ["exit codes of commands and of programs that run jobs", texts("exit-codes")],
 };
 
 function texts(name: string): () => Promise<string> {

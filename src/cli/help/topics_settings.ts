@@ -1,5 +1,5 @@
 /**
- * The topics that are made from the table of settings.
+ * The topics generated from the table of settings.
  *
  * @module
  */
@@ -10,8 +10,9 @@ import { formatDuration } from "../../job/duration.ts";
 export function settingsText(): string {
   return `Settings
 
-Their keys in the configuration (jobs help configuration), with default and meaning; * is read again on HUP.
-${rows().map((row) => `\n  ${row.key}${row.live ? " *" : ""}${shownDefault(row)}\n      ${row.about}`).join("")}`;
+Configuration keys (jobs help configuration) with default and meaning. HUP
+reloads those marked *.
+${rows().map((row) => `\n  ${row.key}${row.live ? " *" : ""}${shownDefault(row)}\n${wrapped(row.about)}`).join("")}`;
 }
 
 /** `jobs help environment`. */
@@ -19,16 +20,21 @@ export function environmentText(): string {
   const width = Math.max(...rows().map(({ env }) => env.length));
   return `Environment variables
 
-Each sets what its key in the configuration does, and comes before that. One that is empty counts as not set. jobs help
-settings says what they mean.
+Each sets a configuration key and overrides the file. An empty variable counts
+as not set. jobs help settings describes the keys.
 
 ${rows().map(({ env, key }) => `  ${env.padEnd(width)}  ${key}`).join("\n")}
 
-  ${"JOBS_ENV".padEnd(width)}  the environment: chooses the configuration's section; default development
-  ${"REDIS_URL".padEnd(width)}  the store, where JOBS_STORE is not set
-  ${"NO_COLOR".padEnd(width)}  no colours, also on a terminal
-  ${"XDG_STATE_HOME".padEnd(width)}  where the default store is: in its folder jobs
-  ${"NOTIFY_SOCKET".padEnd(width)}  systemd's: jobs run says there that it is ready`;
+  ${"JOBS_ENV".padEnd(width)}  section of the file (development)
+  ${"REDIS_URL".padEnd(width)}  the store, if JOBS_STORE isn't set
+  ${"NO_COLOR".padEnd(width)}  no colors
+  ${"XDG_STATE_HOME".padEnd(width)}  folder of the default store
+  ${"NOTIFY_SOCKET".padEnd(width)}  systemd's socket: jobs run reports there`;
+}
+
+/** Wraps to lines of at most 80 characters, indented by 6. */
+function wrapped(text: string): string {
+  return `${text} `.replace(/(.{1,74}) /g, "      $1\n").trimEnd();
 }
 
 function rows(): readonly Setting<unknown>[] {
@@ -37,7 +43,7 @@ function rows(): readonly Setting<unknown>[] {
 
 function shownDefault({ kind, default: value }: Setting<unknown>): string {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return "";
-  // What is a duration says so in what it wants; inside, it is milliseconds.
+  // Durations are milliseconds inside.
   const isDuration = typeof value === "number" && value > 0 && kind.expected.startsWith("a duration");
   return ` (${isDuration ? formatDuration(value) : String(value)})`;
 }

@@ -1,137 +1,165 @@
 /**
- * The short texts of `jobs help TOPIC`.
+ * The short texts of `jobs help TOPIC`, at most 80 columns wide.
  *
  * @module
  */
 
-/** By the topic's name. */
+/** Texts by topic. */
 export const TEXTS: Readonly<Record<string, string>> = {
-  queues: `
-Queues
+  "queue-order": `
+Queue order
 
-A queue is a name; pushing to it makes it. Within one, jobs are taken first in, first out.
+Pushing to a queue creates it. Within a queue, jobs are fetched first in, first
+out.
 
-  jobs push HardJob -q critical            to a queue; default: default
-  jobs run -q critical -q default          critical first, always
-  jobs run -q critical,2 -q default,1      by weight: two draws in three begin with critical
-  jobs run                                 default, then those that handlers name
+  jobs push ImportFile a.csv -q critical   default: default
+  jobs run h.js -q critical -q default     critical first, always
+  jobs run h.js -q critical,2 -q default,1 by weight: two in three fetches begin
+                                           with critical
+  jobs run h.js                            default, then the handlers' queues
 
-A process takes from the queues it was told, and from no other: jobs doctor names those that nobody takes.
+A worker processes its own queues only. jobs doctor names queues without a
+worker.
 
-  jobs list queues                         size, age of the oldest job, pauses
-  jobs list queue critical                 the jobs in it, in order
-  jobs pause critical --for 10m            nothing is taken from it; jobs resume critical ends that early
-  jobs pause                               nothing is taken from any
-  jobs limit mail --running 2              so many at once, --starts 100/1m: so many in any minute; of all processes
-  jobs clear critical                      deletes what waits in it; asks before, as --all does`,
+  jobs queues                              size, latency, pauses, limits
+  jobs list queued -q critical             the jobs in it, in order
+  jobs pause critical --for 10m            stop processing it; jobs resume ends
+                                           the pause early
+  jobs limit mail --running 2              at most two at once, on all workers
+  jobs limit mail --starts 100/1m          at most 100 starts in any minute
+  jobs clear critical                      delete its queued jobs`,
 
   retries: `
 Retries
 
-A job that throws is tried again: after the first failure in about 15 seconds, then later and later (count⁴ + 15 s, and
-some jitter), 25 times over about three weeks. Then it goes to dead, where 10,000 jobs are kept for 180 days.
+A job that throws is retried: about 15 seconds after the first failure, then
+with growing delays (count^4 + 15 s, plus jitter), 25 times over about three
+weeks. Then it is dead. The dead set keeps 10,000 jobs for 180 days.
 
-  jobs push HardJob --retry 3              so often; --retry false: never
-  HardJob.options = { retry: 3 }           for a class; retryIn(count, error) says when, or "kill", or "discard"
-  maxRetries                               the setting for those who say nothing
+  jobs push Mail --retry 3                 this often; --retry false: never
+  Mail.options = { retry: 3 }              for a class
+  maxRetries                               the setting for all others
 
-  jobs list retry, jobs list dead          what failed, and with what
-  jobs show JID                            every try with its error
-  jobs retry JID | --all retry|dead        now; the try that follows is not counted
-  jobs kill JID                            to dead, jobs delete JID: away
+  jobs errors                              failed jobs by class and error
+  jobs list retrying, jobs list dead       failed jobs with their errors
+  jobs show JID                            every attempt with its error
+  jobs retry JID | --all dead              run them now; the next attempt isn't
+                                           counted
+  jobs kill JID                            to the dead set
+  jobs delete JID                          delete it
 
-A handler that throws a Discard drops its job, a Kill sends it to dead, a Snooze runs it later without a failure. A job
-whose process dies has not failed: it runs again. It goes to dead when it has killed its process three times (maxRescues).`,
+A handler that throws a Discard drops its job, a Kill makes it dead, a Snooze
+runs it later without counting a failure. If a worker crashes, its jobs haven't
+failed: they run again. A job that has crashed its worker three times
+(maxRescues) is dead.`,
 
   handlers: `
 Handlers
 
-A handler is an exported function of a JavaScript or TypeScript module; its name is the class.
+A handler is an exported function of a JavaScript or TypeScript module. Its name
+is the class.
 
   export async function ImportFile(ctx, path, rows) {
-    ctx.log.info("Begins");
+    ctx.log.info("Importing");
     for (let row = 0; row < rows; row++) {
-      ctx.signal.throwIfAborted();         // the server stops, or the job is cancelled
-      ctx.progress(row, "rows");           // shown by jobs show, jobs dump and the dashboard
+      ctx.signal.throwIfAborted();         // shutdown, timeout or cancel
+      ctx.progress(row, "rows");           // shown by jobs show
     }
-    return { rows };                       // kept for a while: jobs show, jobs push --wait
+    return { rows };                       // the result, kept for a while
   }
-  ImportFile.options = { queue: "low", retry: 5, timeout: "10m", log_level: "warn" };
+  ImportFile.options = { queue: "low", retry: 5, timeout: "10m" };
 
-  jobs run handlers.js                     or folders of modules, or "handlers" in the configuration
-  jobs doctor handlers.js                  whether they load, and which classes they perform
+  jobs run handlers.js                     or folders of modules, or "handlers"
+                                           in the configuration
+  jobs doctor handlers.js                  check whether they load
 
-With isolate: true a class runs in processes of its own, which can be killed. A job may also be a program in any language:
-"exec" in the configuration; the payload is its standard input, its exit code says how it went (jobs help exit-codes).`,
+With isolate: true, a class runs in isolated processes, which can be killed. A
+job may also be a program in any language: "exec" in the configuration. Its
+stdin is the payload, its exit code the outcome (jobs help exit-codes).`,
 
-  cron: `
-Cron
+  "cron-syntax": `
+Cron syntax
 
-"cron" in the configuration, or jobs cron add, says what is enqueued when. Each occurrence is enqueued once, however many
-processes there are and whichever die.
+Cron entries are under "cron" in the configuration, or added with jobs cron add.
+Each run is enqueued once, however many workers there are.
 
-  { "name": "nightly", "rule": "30 3 * * 1-5", "timezone": "Europe/London", "class": "Report", "overlap": "skip" }
+  { "name": "nightly", "rule": "30 3 * * 1-5", "timezone": "Europe/London",
+    "class": "Report", "overlap": "skip" }
 
   rule        ┌ minute (0-59)
               │ ┌ hour (0-23)
               │ │ ┌ day of month (1-31, L the last)
               │ │ │ ┌ month (1-12, jan-dec)
-              │ │ │ │ ┌ day of week (0-7, sun-sat; 0 and 7 are Sunday; 5L the last Friday, 5#2 the second)
-              * * * * *          six fields begin with seconds; lists 1,2, ranges 1-5, steps */5
+              │ │ │ │ ┌ day of week (0-7, sun-sat; 0 and 7 are Sunday;
+              │ │ │ │ │ 5L the last Friday, 5#2 the second)
+              * * * * *   with six fields, the first is seconds;
+                          lists 1,2, ranges 1-5, steps */5
               @hourly @daily @weekly @monthly @yearly
   every       an interval instead of a rule: "10m"
-  overlap     allow, skip, queue-one or replace, where the job before is not done
-  catchUp     none, last or all, of those that were missed
+  overlap     allow, skip, queue-one or replace, if the job of the run before
+              hasn't finished
+  catchUp     none, last or all of the missed runs
 
-  jobs cron list | next NAME | history NAME | run NAME | pause NAME | resume NAME | add … | remove NAME | check`,
+jobs cron --help lists the commands.`,
 
   stores: `
 Stores
 
-A store is an address: --store URL, else JOBS_STORE, else REDIS_URL, else "store" in the configuration, else
-sqlite:~/.local/state/jobs/jobs.db (under XDG_STATE_HOME where that is set).
+The store is --store URL, else JOBS_STORE, else REDIS_URL, else "store" in the
+configuration, else sqlite:~/.local/state/jobs/jobs.db (under XDG_STATE_HOME if
+that is set).
 
-  sqlite:PATH                              a file, made where there is none; for all processes of one machine
-  sqlite:PATH?durability=normal            faster; a power cut may take the last moments' pushes
-  redis://[USER:PASSWORD@]HOST[:PORT][/DB] Redis 7.0 or later, maxmemory-policy noeviction; any number of machines
-  rediss://…                               over TLS, ?ca=PATH for the authority's certificate
-  redis+unix:/PATH?db=N                    over a socket
-  redis+sentinel://HOST,HOST/MASTER[/DB]   by Sentinel
+  sqlite:PATH                     a file, for all workers of one machine
+  sqlite:PATH?durability=normal   faster; a power cut may lose the latest jobs
+  redis://[USER:PASSWORD@]HOST[:PORT][/DB]
+                                  Redis 7.0 or later, with maxmemory-policy
+                                  noeviction; any number of machines
+  rediss://…                      over TLS; ?ca=PATH for the CA certificate
+  redis+unix:/PATH?db=N           over a socket
+  redis+sentinel://HOST,HOST/NAME[/DB]
+                                  by Sentinel
 
-On SQLite an acknowledged push is on the disk. On Redis that is set there: with appendfsync always it is, with everysec a
-power cut takes up to two seconds. On Redis the keys and payloads are Sidekiq's: Ruby pushes and performs beside jobs.
+On SQLite an acknowledged job is on disk. On Redis this depends on its
+appendfsync: with always it is, with everysec a power cut loses up to two
+seconds. On Redis, keys and payloads are in Sidekiq's format: Ruby clients and
+workers can share them.
 
-  jobs doctor                              how the store is, and what to do about it
-  jobs move --from URL --to URL            takes everything along
-  jobs bench                               what it can do on this machine`,
+  jobs doctor                     check the store
+  jobs backup FILE                copy a SQLite store while it is in use
+  jobs migrate --from URL --to URL
+                                  move everything to another store
+  jobs bench                      measure it on this machine`,
 
   signals: `
 Signals
 
-What jobs run does:
+A worker (jobs run) handles:
 
-  TERM, INT     stops: takes nothing more, waits for running jobs (timeout, 25 s), gives the others back, exits with 0.
-                A second time: at once; jobs still go back
-  TSTP, USR1    takes nothing more, finishes what runs
-  CONT          takes jobs again
-  TTIN          prints what every task is doing
-  USR2          opens the log file anew, after logrotate moved it
-  HUP           reads the configuration again: what docs/reference/configuration.md marks with ↻
+  TERM, INT     graceful shutdown: fetch no more jobs, wait for running ones
+                (shutdownTimeout, 25 s), return the others, exit with 0.
+                A second signal: at once, still returning jobs
+  TSTP, USR1    quiet: fetch no more jobs, finish running ones
+  CONT          resume
+  TTIN          log what every task is doing
+  USR2          reopen the log file, after logrotate has moved it
+  HUP           reload the settings marked * in jobs help settings
 
-jobs quiet, stop and dump ask the same through the store, from any machine. With --processes the parent passes signals on,
-and HUP replaces the processes one at a time.
+jobs quiet, resume, stop and dump do the same from any machine. With
+--processes, the parent passes signals on, and HUP replaces the workers one at a
+time.
 
-Of the other commands, those that take long (push --bulk, clear, move, retry|kill|delete --all, bench) stop on INT and TERM
-between two steps, say how far they came, and exit with 130. A second time ends them at once.`,
+Long commands (push --bulk, errors, clear, migrate, bench, and retry, kill,
+cancel, delete and move with --all) stop on INT and TERM between two batches,
+print how far they got, and exit with 130. A second signal ends them at once.`,
 
   configuration: `
 Configuration
 
--C FILE, else jobs.json, jobs.jsonc, jobs.yml or jobs.yaml in the working directory, else none: the defaults serve. Each of
-these comes before the next:
+-C FILE, else jobs.json, jobs.jsonc, jobs.yml or jobs.yaml in the working
+directory, else the same names in /etc/jobs, else none. Precedence:
 
   1. options            jobs run -c 20
-  2. the environment    JOBS_CONCURRENCY=20 (jobs help environment)
+  2. environment        JOBS_CONCURRENCY=20 (jobs help environment)
   3. the file's section for the environment that -e or JOBS_ENV names
   4. the rest of the file
   5. defaults           jobs help settings
@@ -143,29 +171,32 @@ these comes before the next:
     "environments": { "production": { "log": { "level": "warn" } } }
   }
 
-Durations are 90 (seconds), 250ms, 30s, 5m, 2h, 1d. A key that nobody knows is an error; a variable JOBS_… that nobody knows
-a warning. jobs doctor prints what is in force and where each value came from.`,
+Durations are 90 (seconds), 250ms, 30s, 5m, 2h or 1d. An unknown key is an
+error, an unknown variable JOBS_… a warning. jobs doctor --settings prints the
+effective settings and their origins.`,
 
   "exit-codes": `
 Exit codes
 
-Of every command:
+Of a command:
 
-  0    done
-  1    failed: the store cannot be reached, a job was not found, a line was refused, …; stderr says what
-  2    wrong usage, or a wrong configuration: one line says what is wanted
-  130  stopped by Ctrl-C (or TERM) before its end; it says how far it came
+  0     success
+  1     failure: a job, queue, worker or cron entry wasn't found, the store is
+        unreachable, an answer was no
+  2     usage error: a wrong option, argument or configuration
+  130   interrupted by Ctrl-C; the last line states how far it got
 
-jobs run exits with 0 after a complete stop, with 1 if it could not store every
-outcome before it stopped (those jobs run again), and with 14 if it hung for 10
-seconds after it had stopped. jobs push --wait exits with 0 only if the job
-succeeded.
+jobs run exits with 1 also if it couldn't store every outcome before it stopped
+(those jobs run again), and with 14 if it hung for 10 seconds after it had
+stopped. jobs push --wait exits with 0 only if the job succeeded.
 
-Of a program that performs a job ("exec" in the configuration):
+With --json, a failure is also {"error":{"code":…,"message":…}} on stdout.
 
-  0    done; what it printed is the result
-  75   again later, as a failure
-  100  dropped
-  101  to dead
-  else failed, and tried again`,
+Of a program that runs jobs ("exec" in the configuration):
+
+  0     success; what it printed is the result
+  75    failure; retried
+  100   discard the job
+  101   dead
+  other failure; retried`,
 };

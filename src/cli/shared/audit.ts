@@ -1,5 +1,5 @@
 /**
- * Writing down what is done at the command line, where the dashboard shows it.
+ * The audit log of actions at the command line, which the dashboard shows.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import { printError } from "../terminal/output.ts";
 import type { Store } from "../../store/admin/store.ts";
 
 /**
- * Writes an act down. What is done is done: that it cannot be written down is said, and no more.
+ * Records an action. A failure to record is reported: the action itself has succeeded.
  *
- * @param by the part of the command line through which it was done
- * @param say where it is said
+ * @param by the part of the command line that acted
+ * @param say prints the report
  */
 export async function recordAudit(
   store: Pick<Store, "audit">,
@@ -23,11 +23,11 @@ export async function recordAudit(
   try {
     await store.audit.record({ user: userName(), by, from: Deno.hostname(), ...act });
   } catch (error) {
-    say(`this is not in the audit log: ${(error as Error).message}`);
+    say(`not recorded in the audit log: ${(error as Error).message}`);
   }
 }
 
-/** The name of the system's user; where its number has none, as in a container, the number. */
+/** Returns the name of the system's user; its number if it has no name, as in a container. */
 function userName(): string {
   try {
     return userInfo().username;

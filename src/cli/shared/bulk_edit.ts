@@ -1,51 +1,43 @@
 /**
- * Changing all jobs of a place at the command line: `--all SET`, how far it is, and Ctrl-C.
+ * Bulk actions at the command line: progress, Ctrl-C and the audit log.
  *
  * @module
  */
-import { systemClock } from "../../clock.ts";
-import type { Place } from "../../store/admin/admin.ts";
-import { changeAll } from "../../store/ops/bulk_edit.ts";
-import { placeName, readPlace } from "../../store/ops/job_sets.ts";
-import { number } from "../../text/format.ts";
-import { UsageError } from "../terminal/args.ts";
-import { recordAudit } from "./audit.ts";
-import { Interrupted, LongWork } from "../terminal/progress.ts";
 import type { Store } from "../../store/admin/store.ts";
+import { systemClock } from "../../clock.ts";
 
-/**
- * The place that `--all` names.
- *
- * @param wanted the places that it may name
- * @throws {UsageError} when it names none of them
- */
-export function parseAll(all: string, wanted: readonly string[]): Place {
-  const place = readPlace(all);
-  if (place !== undefined && wanted.includes(place.in === "queue" ? "queue:NAME" : all)) return place;
-  throw new UsageError(`--all is "${all}"; wanted: one of ${wanted.join(", ")}`);
-}
+import { changeAll } from "../../store/ops/bulk_edit.ts";
+import { number } from "../../text/format.ts";
+import { recordAudit } from "./audit.ts";
+import { Interrupted } from "../terminal/errors.ts";
+import { LongWork } from "../terminal/progress.ts";
 
-/** A change, in the words of its command. */
-export interface JobChange {
-  /** As the audit log calls it: `delete`. */
+/** A bulk action, in the words of its command. */
+export interface BulkAction {
+  /** Its name in the audit log: `delete`. */
   readonly name: string;
-  /** What it is doing, in a word: `Deleting`. */
+  /** The present participle: `Deleting`. */
   readonly doing: string;
-  /** Completes "3 jobs …". */
+  /** The past participle: `Deleted`. */
   readonly done: string;
-  readonly place: Place;
-  /** How many are there when it begins. */
+  /** Its object in the audit log: `all dead jobs of class "Import"`. */
+  readonly target: string;
+  /** More for the audit log: `to queue low`. */
+  readonly details?: string | undefined;
+  /** At most this many jobs. */
   readonly total: number;
+  /** Performs a batch with each step; yields how many jobs changed. */
   readonly steps: AsyncIterable<number>;
 }
 
 /**
- * Makes the change.
+ * Performs a bulk action.
  *
- * @returns how many jobs were changed
- * @throws {Interrupted} when it is asked to stop; what is done by then stays done
+ * @returns how many jobs changed
+ * @throws {Interrupted} on Ctrl-C; the jobs changed by then stay changed
  */
-export async function bulkEdit(store: Store, { name, doing, done, place, total, steps }: JobChange) {
+export async function runBulk(store: Store, action: BulkAction): Promise<number> {
+  const { name, doing, done, target, details, total, steps } = action;
   using work = new LongWork(doing);
   let changed = 0;
   const { interrupted } = await changeAll({
@@ -54,15 +46,14 @@ export async function bulkEdit(store: Store, { name, doing, done, place, total, 
     signal: work.signal,
     progress: async (more) => {
       work.at({ done: changed += more, total });
-      // Long enough to hear of a signal: on SQLite a step waits for nothing, and dozens of turns may pass before one is seen.
+      // Lets a signal arrive: on SQLite, a step waits for nothing.
       await systemClock.sleep(1);
     },
     writeDown: (how) => {
       work.clear();
-      return recordAudit(store, { action: name, target: `all in ${placeName(place)}`, ...how });
+      return recordAudit(store, { action: name, target, ...(details !== undefined && { details }), ...how });
     },
   });
   if (!interrupted) return changed;
-  const left = number(total - changed);
-  throw new Interrupted(`Stopped: ${number(changed)} of ${number(total)} jobs ${done}; ${left} are left as they were`);
+  throw new Interrupted(`Interrupted: ${done.toLowerCase()} ${number(changed)} of ${number(total)} jobs`);
 }

@@ -3,14 +3,16 @@
  *
  * @module
  */
+import type { Store } from "../../store/admin/store.ts";
 import { Client } from "../../client/client.ts";
-import { Crontab } from "../../client/crontab.ts";
-import { UsageError } from "../terminal/args.ts";
+import { Crontab, type CrontabEntry } from "../../client/crontab.ts";
+
+import { closestWord } from "../../text/suggest.ts";
+import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { type ConfigFlags, type MissingStore, withStore } from "./store.ts";
 import { traced } from "./tracing.ts";
-import type { Store } from "../../store/admin/store.ts";
 
-/** Opens the command's store for its crontab. */
+/** Opens the command's store for its cron entries. */
 export async function withCrontab<Result>(
   flags: ConfigFlags,
   use: (crontab: Crontab, store: Store) => Promise<Result>,
@@ -27,24 +29,26 @@ export async function withCrontab<Result>(
 }
 
 /**
- * The one NAME that a subcommand takes.
+ * Returns the entry of that name.
  *
- * @throws {UsageError}
+ * @throws {NotFoundError}
  */
-export function oneName(command: string, args: readonly string[]): string {
-  const [name, more] = args;
-  if (name === undefined) throw new UsageError(`A NAME is wanted: jobs cron ${command} NAME`);
-  if (more !== undefined) throw new UsageError(`Superfluous: "${more}" (a name with blanks stands in quotes)`);
-  return name;
+export async function findEntry(crontab: Crontab, name: string): Promise<CrontabEntry> {
+  const entry = await crontab.get(name);
+  if (entry !== undefined) return entry;
+  const meant = closestWord(name, (await crontab.list()).map((one) => one.name));
+  throw new NotFoundError(
+    `Cron entry "${name}" not found; ${meant ? `did you mean "${meant}"?` : "see jobs cron list"}`,
+  );
 }
 
 /**
- * How many are wanted.
+ * Parses `--limit` of a subcommand.
  *
  * @throws {UsageError}
  */
-export function countOf(text: string | undefined, standard: number, most: number): number {
+export function parseCount(text: string | undefined, standard: number, most: number): number {
   const count = Number(text ?? standard);
   if (Number.isInteger(count) && count >= 1 && count <= most) return count;
-  throw new UsageError(`--number is "${text}"; wanted: a whole number from 1 to ${most}`);
+  throw new UsageError(`Invalid --limit "${text}": expected a whole number from 1 to ${most}`);
 }

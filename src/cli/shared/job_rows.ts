@@ -1,70 +1,89 @@
 /**
- * Jobs in the store, as commands show them: one row, or one JSON object with stable keys.
+ * Jobs in tables: their columns and cells.
  *
  * @module
  */
-import { decodeBacktrace } from "../../job/failure.ts";
-import { parsePayload, type Payload } from "../../job/job.ts";
-import { stringifyLossless } from "../../job/json.ts";
+import type { RunningJobRecord } from "../../store/port/workers.ts";
+import { formatDuration } from "../../job/duration.ts";
 import { readWireTime } from "../../job/raw.ts";
-import { asText } from "../../log/value.ts";
 import type { Entry } from "../../store/admin/admin.ts";
-import { isoTime } from "../../text/times.ts";
 
-/** The place in a word: `queue`, `scheduled`, `retry`, `dead`, `running`. */
-export function stateOf(entry: Entry): string {
-  return entry.place.in === "leased" ? "running" : entry.place.in;
+import { localTime } from "../../text/times.ts";
+import type { Column } from "../terminal/table.ts";
+import { glance } from "../top/job_summary.ts";
+import { type State, stateOfPlace } from "./states.ts";
+
+/** Returns `queued`, `scheduled`, `retrying`, `dead` or `running`. */
+export function stateOf(entry: Entry): State {
+  return stateOfPlace(entry.place);
 }
 
-/** An entry as JSON, the same wherever it is shown. */
-export function entryJson(entry: Entry): Record<string, unknown> {
-  const payload = readable(entry);
-  return {
-    jid: payload?.jid,
-    class: payload && shownClass(payload),
-    place: stateOf(entry),
-    queue: entry.place.in === "queue" ? entry.place.queue : payload?.queue,
-    at: isoTime(entry.at),
-    owner: entry.owner,
-    backtrace: decodeBacktrace(payload?.["error_backtrace"]),
-    payload: payload ?? entry.payload,
-  };
+/** What the rows of a state need besides the entries. */
+export interface RowContext {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** jid → what the job last reported; of running jobs. */
+  readonly running?: ReadonlyMap<string, RunningJobRecord>;
 }
 
-/** Texts below it are not nested too deeply. */
-const SHORT = 2_000;
-
-/** The payload, or undefined when it is none, or nested so deeply that it cannot be written again. */
-export function readable(entry: Pick<Entry, "payload">): Payload | undefined {
-  const payload = parsePayload(entry.payload)?.payload;
-  if (entry.payload.length < SHORT) return payload;
-  try {
-    stringifyLossless(payload);
-    return payload;
-  } catch {
-    return undefined;
-  }
+interface JobColumn {
+  readonly column: Column;
+  readonly cell: (entry: Entry, context: RowContext) => unknown;
 }
 
-/** The class as people know it. */
-export function shownClass(payload: Payload): string {
-  for (const name of [payload.display_class, payload.wrapped]) {
-    if (typeof name === "string" && name !== "") return name;
-  }
-  return payload.class;
+const JID: JobColumn = { column: { heading: "jid", is: "whole" }, cell: (entry) => glance(entry).jid ?? "" };
+const QUEUE: JobColumn = {
+  column: { heading: "queue", is: "optional" },
+  cell: (entry) => entry.place.in === "queue" ? entry.place.queue : glance(entry).queue ?? "",
+};
+const JOB: JobColumn = { column: "job", cell: (entry) => glance(entry).call };
+const ERROR: JobColumn = { column: "error", cell: (entry) => glance(entry).failure };
+
+function time(heading: string): JobColumn {
+  return { column: { heading, is: "whole" }, cell: ({ at }, { now }) => localTime(at, now) };
 }
 
-/** `TypeError: no such account`, whatever stands in the fields. */
-export function errorText({ error_class, error_message }: Pick<Payload, "error_class" | "error_message">): string {
-  return `${asText(error_class)}: ${asText(error_message)}`;
+const COLUMNS: Readonly<Record<State, readonly JobColumn[]>> = {
+  queued: [
+    JID,
+    {
+      column: { heading: "waiting", is: "whole" },
+      cell: (entry, { now }) => {
+        const since = readWireTime(glance(entry).enqueuedAt);
+        return since === undefined ? "" : formatDuration(Math.max(0, now - since));
+      },
+    },
+    QUEUE,
+    JOB,
+  ],
+  scheduled: [JID, time("due"), QUEUE, JOB],
+  retrying: [JID, time("due"), QUEUE, JOB, ERROR],
+  dead: [JID, time("died"), QUEUE, JOB, ERROR],
+  running: [
+    JID,
+    {
+      column: { heading: "for", is: "whole" },
+      cell: ({ at }, { now }) => at === undefined ? "" : formatDuration(Math.max(0, now - at)),
+    },
+    QUEUE,
+    { column: { heading: "worker", is: "optional" }, cell: ({ owner }) => owner ?? "" },
+    JOB,
+    {
+      column: "progress",
+      cell: (entry, { running }) => {
+        const job = running?.get(glance(entry).jid ?? "");
+        return job?.progress ?? job?.lastLine ?? "";
+      },
+    },
+  ],
+};
+
+/** Returns the columns of a list of jobs in a state. */
+export function jobColumns(state: State): Column[] {
+  return COLUMNS[state].map(({ column }) => column);
 }
 
-/** A time of the payload, as ISO 8601. */
-export function payloadTime(value: unknown): string | undefined {
-  return isoTime(readWireTime(value));
-}
-
-/** Arguments as they stand in a call. */
-export function argsText(args: readonly unknown[]): string {
-  return args.map((arg) => stringifyLossless(arg)).join(", ");
+/** Returns the row of a job in a list of that state. */
+export function jobRow(state: State, entry: Entry, context: RowContext): unknown[] {
+  return COLUMNS[state].map(({ cell }) => cell(entry, context));
 }

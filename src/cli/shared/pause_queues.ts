@@ -1,105 +1,73 @@
 /**
- * What `jobs pause` and `jobs resume` share, and how pauses are shown.
+ * What `jobs pause` and `jobs resume` share.
  *
  * @module
  */
-import { formatDuration } from "../../job/duration.ts";
+import type { Store } from "../../store/admin/store.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
 import { closestWord } from "../../text/suggest.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
-import { limitUse } from "../../text/limits.ts";
-import { UsageError } from "../terminal/args.ts";
 import { recordAudit } from "./audit.ts";
-import type { Column } from "../terminal/table.ts";
+import { UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
+import { shownQueue } from "./queue_rows.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
-import type { Store } from "../../store/admin/store.ts";
-import type { WorkerInfo } from "../../store/port/workers.ts";
 
-/** Does it to the queues named, else to all. */
+/** Pauses or resumes the named queues, or all queues if none is named. */
 export async function changePauses(
   verb: "pause" | "resume",
   flags: ConfigFlags & { readonly json: boolean },
   names: readonly string[],
   change: (store: Store, queue: string) => Promise<void>,
 ): Promise<number> {
-  const wrong = names.find((name) => !QUEUE_NAME.test(name));
-  if (wrong !== undefined) {
-    throw new UsageError(`Queue "${wrong}" cannot be; wanted: a name of letters, digits and _ : . -`);
+  const invalid = names.find((name) => !QUEUE_NAME.test(name));
+  if (invalid !== undefined) {
+    throw new UsageError(`Invalid queue "${invalid}": expected a name of letters, digits and _ : . -`);
   }
   const queues = names.length > 0 ? names : [ALL_QUEUES];
   return await withStore(flags, async (store) => {
-    const [{ queues: before }, processes] = await Promise.all([
+    const [{ queues: before }, workers] = await Promise.all([
       store.admin.stats(),
       verb === "pause" ? store.workers.list() : [],
     ]);
     for (const queue of queues) {
       await change(store, queue);
       await recordAudit(store, { action: verb, target: pauseTarget(queue) });
-      const remarked = verb === "pause" ? unknownQueue(queue, before, processes) : notPaused(queue, before);
-      if (remarked !== undefined) printError(`jobs: ${remarked}`);
+      const remark = verb === "pause" ? unknownQueue(queue, before, workers) : notPaused(queue, before);
+      if (remark !== undefined) printError(`jobs: ${remark}`);
     }
-    if (flags.json) printJson({ [verb]: queues });
-    else {
-      for (const queue of queues) print(`${shownQueue(queue)} ${verb === "pause" ? "paused" : "resumed"}`);
-    }
+    const past = verb === "pause" ? "Paused" : "Resumed";
+    if (flags.json) printJson({ [past.toLowerCase()]: queues });
+    else for (const queue of queues) print(`${past} ${queueText(queue)}`);
     return 0;
   }, { make: verb === "pause" ? "unnamed" : "never" });
 }
 
-/** A name may be mistyped; one that is to come can be paused all the same. */
+function queueText(queue: string): string {
+  return queue === ALL_QUEUES ? "all queues" : `queue "${queue}"`;
+}
+
+/** Remarks on a queue that doesn't exist yet: pausing it is valid, but the name may be misspelled. */
 function unknownQueue(
   queue: string,
   queues: readonly QueueInfo[],
-  processes: readonly WorkerInfo[],
+  workers: readonly WorkerInfo[],
 ): string | undefined {
-  const taken = processes.filter(({ alive }) => alive).flatMap((process) => process.queues);
-  const known = [...queues.map(({ name }) => name), ...taken];
+  const known = [
+    ...queues.map(({ name }) => name),
+    ...workers.filter(({ alive }) => alive).flatMap(({ queues }) => queues),
+  ];
   if (queue === ALL_QUEUES || known.includes(queue)) return undefined;
   const meant = closestWord(queue, known.filter((name) => name !== ALL_QUEUES));
-  return `queue ${queue} has no jobs, and no process takes it${meant ? `; did you mean "${meant}"?` : " yet"}`;
+  return `queue "${queue}" is new: it has no jobs and no worker yet` +
+    (meant ? `; did you mean "${meant}"? (jobs resume ${queue} undoes this)` : "");
 }
 
-/** Resuming what is not paused is well, and most likely not what was meant. */
 function notPaused(queue: string, queues: readonly QueueInfo[]): string | undefined {
   const paused = queues.filter((info) => info.paused).map(({ name }) => name);
   if (paused.includes(queue)) return undefined;
   const others = paused.length === 0 ? "" : `; paused: ${paused.map(shownQueue).join(", ")}`;
-  return queue === ALL_QUEUES
-    ? `all queues together were not paused${others}`
-    : `queue ${queue} was not paused${others}`;
-}
-
-/** The paused queues for people; undefined when there are none. */
-export function pausedQueues(queues: readonly QueueInfo[]): string | undefined {
-  const paused = queues.filter((queue) => queue.paused).map((queue) =>
-    shownQueue(queue.name) +
-    (queue.pausedForMs === undefined ? "" : ` (for ${formatDuration(queue.pausedForMs)})`)
-  );
-  return paused.length === 0 ? undefined : paused.join(", ");
-}
-
-/** The columns of {@linkcode queueRows}. */
-export const QUEUE_COLUMNS: readonly Column[] = ["queue", "size", "latency", {
-  heading: "",
-  colours: { paused: "yellow" },
-}];
-
-/** Queues as rows of a table: name, size, latency, and whether they are paused or limited, and how far. */
-export function queueRows(queues: readonly QueueInfo[]): (string | number)[][] {
-  return queues.map(({ name, size, latencyMs, paused, pausedForMs, limit }) => [
-    shownQueue(name),
-    size,
-    formatDuration(latencyMs),
-    [
-      ...(paused ? [pausedForMs === undefined ? "paused" : `paused for ${formatDuration(pausedForMs)}`] : []),
-      ...(limit ? [`limited: ${limitUse(limit)}`] : []),
-    ].join(", "),
-  ]);
-}
-
-/** A queue's name for people. */
-export function shownQueue(name: string): string {
-  return name === ALL_QUEUES ? "all queues" : name;
+  return `${queueText(queue)} ${queue === ALL_QUEUES ? "weren't paused as a whole" : "wasn't paused"}${others}`;
 }

@@ -1,5 +1,5 @@
 /**
- * The settings in force as they may be shown, on the terminal and in the dashboard.
+ * The effective settings, for the terminal and the dashboard.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { hidePassword } from "../../store/open.ts";
 import type { SettingRow } from "../../web/services.ts";
 import { storeUrl } from "./store.ts";
 
-/** All of them. Passwords and other secrets are `***`; of users, their names and roles are shown. */
+/** Returns all settings. Passwords and other secrets are `***`; users have their names and roles. */
 export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & { readonly expected: string })[] {
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
     const { key, about, kind, secret }: Setting<unknown> = SETTINGS[name];
@@ -24,7 +24,7 @@ export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & 
   });
 }
 
-/** `NAME:ROLE:***`; what is not written like that may be a secret from its first letter. */
+/** Returns `NAME:ROLE:***`; a malformed line may be all secret. */
 function shownUser(line: string): string {
   return /^[^:,\s]{1,64}:(reader|operator):/.exec(line)?.[0].concat("***") ?? "***";
 }

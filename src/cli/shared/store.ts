@@ -1,16 +1,17 @@
 /**
- * The store that a command works on: from the flags, the environment, the configuration file, or the embedded default.
+ * The store of a command: from its options, the environment, the configuration file, or the default file.
  *
  * @module
  */
+import type { Store } from "../../store/admin/store.ts";
 import { loadConfig, type LoadedConfig } from "../../config/load.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import { openStore, type StoreOptions } from "../../store/open.ts";
+import { hidePassword, openStore, type StoreOptions } from "../../store/open.ts";
+import { UsageError } from "../terminal/errors.ts";
 import { printError } from "../terminal/output.ts";
-import type { Store } from "../../store/admin/store.ts";
 
-/** Flags that say where settings come from. */
+/** Options that choose the sources of settings. */
 export interface ConfigFlags {
   readonly store: string | undefined;
   readonly config: string | undefined;
@@ -18,9 +19,9 @@ export interface ConfigFlags {
 }
 
 /**
- * The settings for a command.
+ * Loads the settings of a command.
  *
- * @param more settings given by this command's own flags
+ * @param more settings given by options of the command
  * @throws {ConfigError}
  */
 export function loadSettings(
@@ -36,14 +37,28 @@ export function loadSettings(
   });
 }
 
-/** The address of the store: as set, or the embedded default. */
+/** Returns the address of the store: as set, or the default file. */
 export function storeUrl(settings: Settings): string {
   if (settings.store !== undefined) return settings.store;
   const state = Deno.env.get("XDG_STATE_HOME") || `${Deno.env.get("HOME") || "."}/.local/state`;
   return `sqlite:${state}/jobs/jobs.db`;
 }
 
-/** How to open the store, by the settings. */
+/**
+ * Checks the scheme of an address.
+ *
+ * @throws {UsageError}
+ */
+export function checkAddress(url: string): void {
+  if (/^(sqlite|rediss?|redis\+(unix|sentinel)):/.test(url)) return;
+  throw new UsageError(
+    `Invalid store "${
+      hidePassword(url)
+    }": expected sqlite:PATH, redis://HOST, rediss://HOST, redis+unix:PATH or redis+sentinel://HOST/NAME`,
+  );
+}
+
+/** Returns the options to open the store with. */
 export function storeOptions(settings: Settings): StoreOptions {
   return {
     deadMaxJobs: settings.deadMaxJobs,
@@ -53,19 +68,20 @@ export function storeOptions(settings: Settings): StoreOptions {
   };
 }
 
-/** How a command meets a store that is not there. */
+/** How a command treats a store that doesn't exist. */
 export interface MissingStore {
   /**
-   * `always`: it is made. `unnamed`: only the embedded default, which nobody can have mistyped. `never`, the default: a
-   * store that was named is an error, and the embedded default is empty.
+   * `always`: creates it. `unnamed`: creates only the default, which can't be a typo. `never` (the default): a named store
+   * that doesn't exist is an error, and the default counts as empty.
    */
   readonly make?: "always" | "unnamed" | "never";
 }
 
 /**
- * Opens the command's store, uses it, and closes it.
+ * Opens the store of a command, uses it, and closes it.
  *
  * @throws {ConfigError}
+ * @throws {UsageError} if the address has an unknown scheme
  * @throws {StoreError}
  */
 export async function withStore<Result>(
@@ -75,6 +91,7 @@ export async function withStore<Result>(
 ): Promise<Result> {
   const { settings } = await loadSettings(flags);
   const named = settings.store !== undefined;
+  checkAddress(storeUrl(settings));
   const options: StoreOptions = {
     ...storeOptions(settings),
     create: make === "always" || make === "unnamed" && !named,

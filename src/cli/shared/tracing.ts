@@ -1,5 +1,5 @@
 /**
- * Traces of a command that enqueues: where they are on, what it pushes has spans, and they are exported before it ends.
+ * Traces of a command that pushes jobs. If tracing is on, pushes have spans, which are exported before the command ends.
  *
  * @module
  */
@@ -7,10 +7,10 @@ import type { ClientOptions } from "../../client/client.ts";
 import { carrierOfEnvironment, openTracing } from "../../tracing/tracing.ts";
 import { blankControls, printError } from "../terminal/output.ts";
 
-/** What a client is given beside the rest; nothing where traces are off. */
+/** Client options for tracing; empty if tracing is off. */
 export type ClientTracing = Pick<ClientOptions, "middleware" | "batchMiddleware">;
 
-/** Runs a command, as part of the span that it was started in, if it was (`TRACEPARENT`). */
+/** Runs a command, within the span given by `TRACEPARENT` if any. */
 export async function traced<Result>(run: (tracing: ClientTracing) => Promise<Result>): Promise<Result> {
   await using tracing = await openTracing({
     brief: true,

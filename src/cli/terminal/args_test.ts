@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { COMMON_FLAGS, parseCommand, UsageError } from "./args.ts";
+import { COMMON_FLAGS, hasFlag, parseCommand, parseLimit, splitCommand } from "./args.ts";
+import { UsageError } from "./errors.ts";
 
 const FLAGS = {
   queue: { takes: "list", short: "q" },
@@ -11,14 +12,14 @@ const FLAGS = {
 } as const;
 
 function parse(...argv: string[]) {
-  return parseCommand("push", argv, FLAGS);
+  return parseCommand("push", argv, FLAGS, "[ARG …]");
 }
 
 function refusal(...argv: string[]): string {
   return assertThrows(() => parse(...argv), UsageError).message;
 }
 
-Deno.test("parseCommand gives every flag a value, given or not", () => {
+Deno.test("returns a value for every option, given or not", () => {
   assertEquals(parse().flags, {
     queue: [],
     limit: undefined,
@@ -30,82 +31,115 @@ Deno.test("parseCommand gives every flag a value, given or not", () => {
   assertEquals(parse().args, []);
 });
 
-Deno.test("parseCommand reads every form of a flag", () => {
+Deno.test("reads every form of an option", () => {
   for (const argv of [["--limit", "5"], ["--limit=5"], ["-n", "5"], ["-n5"], ["-n=5"], ["-rn", "5"], ["-rn5"]]) {
     assertEquals(parse(...argv).flags.limit, "5", argv.join(" "));
     assertEquals(parse(...argv).flags.reverse, argv[0]!.startsWith("-r"), argv.join(" "));
   }
 });
 
-Deno.test("parseCommand collects a list in order", () => {
+Deno.test("collects a list in order", () => {
   assertEquals(parse("-q", "critical,2", "--queue=default", "-qlow").flags.queue, ["critical,2", "default", "low"]);
 });
 
-Deno.test("parseCommand keeps text as text", () => {
+Deno.test("keeps texts unchanged", () => {
   const { flags, args } = parse("HardJob", "007", "1e3", "0x10", "true", "", " ", "--limit", "007");
   assertEquals(args, ["HardJob", "007", "1e3", "0x10", "true", "", " "]);
   assertEquals(flags.limit, "007");
 });
 
-Deno.test("parseCommand keeps what stands in a value, even an equals sign or a line break", () => {
+Deno.test("keeps an equals sign and a line break in a value", () => {
   assertEquals(parse("--in=a=b").flags.in, "a=b");
   assertEquals(parse("--in", '{"a=":\n"b"}').flags.in, '{"a=":\n"b"}');
 });
 
-Deno.test("parseCommand leaves the argument after a switch alone", () => {
+Deno.test("doesn't take the argument after a switch for its value", () => {
   assertEquals(parse("--json", "true").args, ["true"]);
   assertEquals(parse("-r", "false", "x").args, ["false", "x"]);
 });
 
-Deno.test("parseCommand takes a single dash, for stdin, as a value and as an argument", () => {
+Deno.test("reads a single dash, for stdin, as a value and as an argument", () => {
   assertEquals(parse("--bulk", "-").flags.bulk, "-");
   assertEquals(parse("-").args, ["-"]);
 });
 
-Deno.test("parseCommand takes everything after -- as it is", () => {
+Deno.test("takes everything after -- as arguments", () => {
   assertEquals(parse("Add", "--", "-1", "--json", "--", "-q").args, ["Add", "-1", "--json", "--", "-q"]);
   assertEquals(parse("--", "--json").flags.json, false);
 });
 
-Deno.test("parseCommand refuses an unknown flag and names the nearest", () => {
-  assertEquals(
-    refusal("--quue", "low"),
-    'Unknown option "--quue" of jobs push; did you mean --queue? (an argument that begins with a dash stands after --)',
-  );
+Deno.test("rejects an unknown option, and suggests the nearest", () => {
+  assertEquals(refusal("--quue", "low"), 'Unknown option "--quue"; did you mean --queue?');
+  assertEquals(refusal("-z"), 'Unknown option "-z"; see jobs push --help');
   assertEquals(
     refusal("Add", "-1"),
-    'Unknown option "-1" of jobs push; see jobs push --help (an argument that begins with a dash stands after --)',
+    'Unknown option "-1". Put arguments that begin with a dash after --: jobs push … -- -1',
   );
   for (const arg of ["--quue=low", "-z", "-rz", "--no-json", "--queue.x=1", "--constructor", "--__proto__=1", "---"]) {
     assertEquals(refusal(arg).startsWith(`Unknown option "${arg}"`), true, arg);
   }
 });
 
-Deno.test("parseCommand refuses a flag without its value", () => {
+Deno.test("rejects an option without its value", () => {
   for (const argv of [["--queue"], ["--queue", "--in", "5m"], ["--queue="], ["-q", ""], ["-q", "--", "x"], ["-q="]]) {
     assertEquals(
       refusal(...argv),
-      "Option --queue of jobs push wants a value; one that begins with a dash is given as --queue=VALUE",
+      "Missing value of --queue; write --queue=VALUE if it begins with a dash",
       argv.join(" "),
     );
   }
   assertEquals(parse("--in=-1").flags.in, "-1");
 });
 
-Deno.test("parseCommand refuses a flag that is given twice and wanted once", () => {
-  assertEquals(refusal("--in", "5m", "--in=1h"), "Option --in of jobs push is given 2 times; wanted: once");
-});
-
-Deno.test("parseCommand refuses a value for a switch", () => {
-  assertEquals(refusal("--json=false"), 'Option --json of jobs push is given "false"; wanted: no value');
+Deno.test("rejects an option given twice, and a value for a switch", () => {
+  assertEquals(refusal("--in", "5m", "--in=1h"), "Option --in given 2 times: expected once");
+  assertEquals(refusal("--json=false"), 'Invalid --json="false": this option has no value');
   assertEquals(parse("--json", "--json").flags.json, true);
 });
 
-Deno.test("the flags of all commands have the documented short forms", () => {
+Deno.test("rejects missing and unexpected arguments with the usage", () => {
+  const of = (usage: string, ...argv: string[]) => () => parseCommand("x y", argv, FLAGS, usage);
+  const cases: [usage: string, argv: string[], message: string][] = [
+    ["", ["a"], 'Unexpected argument "a". Usage: jobs x y'],
+    ["NAME", [], "Missing argument: NAME. Usage: jobs x y NAME"],
+    ["NAME", ["a", "b"], 'Unexpected argument "b". Usage: jobs x y NAME'],
+    ["NAME [ARG …]", [], "Missing argument: NAME. Usage: jobs x y NAME [ARG …]"],
+    ["[[HOST:]PORT]", ["1", "2"], 'Unexpected argument "2". Usage: jobs x y [[HOST:]PORT]'],
+  ];
+  for (const [usage, argv, message] of cases) {
+    assertEquals(assertThrows(of(usage, ...argv), UsageError).message, message);
+  }
+  for (const argv of [[], ["a"], ["a", "b"]]) of("[ARG …]", ...argv)();
+  of("NAME [ARG …]", "a", "b", "c")();
+});
+
+Deno.test("reads the short forms of common options", () => {
   const { flags } = parseCommand(
     "stats",
     ["-C", "a.json", "-e", "production", "--store", "sqlite:x", "-h"],
     COMMON_FLAGS,
+    "",
   );
-  assertEquals(flags, { config: "a.json", environment: "production", store: "sqlite:x", json: false, help: true });
+  const switches = { json: false, "no-color": false, help: true };
+  assertEquals(flags, { config: "a.json", environment: "production", store: "sqlite:x", ...switches });
+});
+
+Deno.test("splits off the command; common options may precede it", () => {
+  const cases: [argv: string[], name: string | undefined, rest: string[]][] = [
+    [["stats", "--json"], "stats", ["--json"]],
+    [["--store", "X", "stats"], "stats", ["--store", "X"]],
+    [["--store=X", "--json", "stats", "a"], "stats", ["--store=X", "--json", "a"]],
+    [["-C", "f", "-eprod", "run", "h.js"], "run", ["-C", "f", "-eprod", "h.js"]],
+    [["--json"], undefined, ["--json"]],
+    [[], undefined, []],
+    [["-q", "low", "run"], "-q", ["low", "run"]],
+    [["--", "x"], "--", ["x"]],
+  ];
+  for (const [argv, name, rest] of cases) assertEquals(splitCommand(argv), { name, rest }, argv.join(" "));
+  assertEquals([hasFlag(["a", "--json"], "--json"), hasFlag(["a", "--", "--json"], "--json")], [true, false]);
+});
+
+Deno.test("reads --limit as a number without an upper bound, or all", () => {
+  assertEquals([parseLimit(undefined), parseLimit("20000"), parseLimit("all")], [25, 20_000, Infinity]);
+  for (const wrong of ["0", "-1", "x", "1.5"]) assertThrows(() => parseLimit(wrong), UsageError);
 });

@@ -1,5 +1,5 @@
 /**
- * What `jobs run` greets a terminal with.
+ * The banner that `jobs run` prints on a terminal.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const LINES = [
   "|__/                 ",
 ];
 
-/** The banner, with the version beside it. */
+/** Returns the banner with the version. */
 export function banner(plain: boolean): string {
   const lines = LINES.with(-1, `${LINES.at(-1)} ${VERSION}`);
   return plain ? lines.join("\n") : lines.map((line) => `\x1b[36m${line}\x1b[0m`).join("\n");

@@ -1,38 +1,41 @@
 /**
- * Asking before a command takes many jobs away: `clear`, and `--all` of `delete`, `kill` and `cancel`. On a terminal it
- * asks; where nobody can be asked, `--yes` has to say so beforehand.
+ * Confirmation of bulk actions: a question on a terminal, `--yes` elsewhere.
  *
  * @module
  */
 import { closestWord } from "../../text/suggest.ts";
-import type { Place, QueueInfo } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
-import { type Flag, UsageError } from "./args.ts";
+import type { Flag } from "./args.ts";
+import { CommandFailed, NotFoundError, UsageError } from "./errors.ts";
 import { ask } from "./output.ts";
 
-/** The flag that answers beforehand. */
-export const YES = { yes: { takes: "switch" } } as const satisfies Record<string, Flag>;
+/** The option that confirms in advance. */
+export const YES = { yes: { takes: "switch", short: "y" } } as const satisfies Record<string, Flag>;
 
 /**
- * Whether to go on.
+ * Asks for confirmation.
  *
- * @param what is about to be done, as a sentence that begins with a verb and has no end: `Delete 5 jobs in queue:low`
- * @throws {UsageError} when nobody can be asked
+ * @param verb in the imperative: `Delete`
+ * @param what the object of the action: `5 dead jobs of class "Import"`
+ * @throws {CommandFailed} if the answer isn't yes
+ * @throws {UsageError} if stdin isn't a terminal and `--yes` isn't given
  */
-export function confirmed(what: string, { yes }: { readonly yes: boolean }): boolean {
-  if (yes) return true;
-  if (!Deno.stdin.isTerminal()) throw new UsageError(`${what}? Nobody can be asked here: say --yes`);
-  return /^y(es)?$/i.test(ask(`${what}? [y/N] `) ?? "");
+export function confirm(verb: string, what: string, { yes }: { readonly yes: boolean }): void {
+  if (yes) return;
+  if (!Deno.stdin.isTerminal()) {
+    throw new UsageError(`This would ${verb.toLowerCase()} ${what}. Pass --yes to confirm (stdin isn't a terminal)`);
+  }
+  if (/^y(es)?$/i.test(ask(`${verb} ${what}? [y/N] `) ?? "")) return;
+  throw new CommandFailed("declined", "Declined: nothing changed");
 }
 
-/** `1 job`, `2,500 jobs`. */
-export function jobCount(count: number): string {
-  return `${number(count)} ${count === 1 ? "job" : "jobs"}`;
+/** Returns `1 job`, `2,500 jobs`, `3 dead jobs`. */
+export function jobCount(count: number, state = ""): string {
+  return `${number(count)} ${state === "" ? "" : `${state} `}${count === 1 ? "job" : "jobs"}`;
 }
 
-/** What to say where a place is a queue that is not here; undefined where it is, or is none. */
-export function missingQueue(place: Place, queues: readonly QueueInfo[]): string | undefined {
-  if (place.in !== "queue" || queues.some(({ name }) => name === place.queue)) return undefined;
-  const meant = closestWord(place.queue, queues.map((queue) => queue.name));
-  return `no queue "${place.queue}" here${meant === undefined ? "; jobs list queues" : `; did you mean "${meant}"?`}`;
+/** Returns the error for a queue that doesn't exist, with a suggestion. */
+export function queueNotFound(name: string, known: readonly string[]): NotFoundError {
+  const meant = closestWord(name, known);
+  return new NotFoundError(`Queue "${name}" not found; ${meant ? `did you mean "${meant}"?` : "see jobs queues"}`);
 }

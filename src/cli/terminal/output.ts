@@ -1,19 +1,19 @@
 /**
- * What commands print: results on stdout, remarks and errors on stderr. With `log.ts`, the only file that prints.
+ * Printing of commands: results on stdout, remarks and errors on stderr. With `log.ts`, the only file that prints.
  *
  * @module
  */
-import { dim } from "@std/fmt/colors";
+import { dim, getColorEnabled, setColorEnabled } from "@std/fmt/colors";
 import { CONTROLS, escapeControl } from "../../log/control_characters.ts";
 
 const encoder = new TextEncoder();
 
-/** A result could not be written: the disk is full. The message says why. */
+/** A result can't be written, for example because the disk is full. The message has the reason. */
 export class OutputFailed extends Error {
   override readonly name = "OutputFailed";
 }
 
-/** Whoever read the output has closed it, as `head` does: it has seen enough. */
+/** The reader of the output, such as `head`, has closed it. */
 export class OutputClosed extends Error {
   override readonly name = "OutputClosed";
 }
@@ -25,44 +25,59 @@ export class OutputClosed extends Error {
  * @throws {OutputFailed}
  */
 export function print(text: string): void {
-  try {
-    write(Deno.stdout, text + "\n");
-  } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) throw new OutputClosed("The output is closed", { cause: error });
-    throw new OutputFailed(`The output cannot be written: ${(error as Error).message}`, { cause: error });
-  }
+  printPart(text + "\n");
 }
 
-/** Prints a value as JSON, for programs. */
+/** Prints a value as indented JSON. */
 export function printJson(value: unknown): void {
   print(escapeJson(JSON.stringify(value, (_key, inner) => typeof inner === "bigint" ? String(inner) : inner, 2)));
 }
 
-/** JSON text of the same value, with nothing in it that a terminal obeys: in a store may be what is hostile to one. */
+/** Escapes the control characters of a JSON text: payloads may contain terminal sequences. */
 export function escapeJson(text: string): string {
   return text.replace(CONTROLS, (c) => c === "\n" ? c : escapeControl(c));
 }
 
-/** Prints a remark or an error, and a line break; where it cannot be heard, that stops nothing. */
+/** Prints a remark or an error and a line break. Ignores a closed stderr. */
 export function printError(text: string): void {
   try {
     write(Deno.stderr, text + "\n");
   } catch {
-    // There is nobody left to tell.
+    // stderr is closed.
   }
 }
 
-/** How many columns the terminal has on which results are printed; undefined where that is none, or it does not know. */
+/** Returns the width of the terminal that stdout is; undefined if it isn't one, or its width is unknown. */
 export function terminalColumns(): number | undefined {
   return Deno.stdout.isTerminal() ? Deno.consoleSize().columns || undefined : undefined;
 }
 
-/** Text set back, on a terminal. */
+/** Returns dimmed text, on a terminal. */
 export function faint(text: string): string {
   return Deno.stdout.isTerminal() ? dim(text) : text;
 }
 
-/** Without control characters: what is in a store may be hostile to a terminal. */
+/** Turns colors off, for `--no-color`. */
+export function disableColor(): void {
+  setColorEnabled(false);
+}
+
+/** Returns whether colors are on: neither `NO_COLOR` nor `--no-color` is given. */
+export function hasColor(): boolean {
+  return getColorEnabled();
+}
+
+/** Prints text without a line break, for output that is written in parts. */
+export function printPart(text: string): void {
+  try {
+    write(Deno.stdout, text);
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) throw new OutputClosed("The output is closed", { cause: error });
+    throw new OutputFailed(`Can't write the output: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Replaces control characters by blanks: payloads may contain terminal sequences. */
 export function blankControls(text: string): string {
   return text.replace(CONTROLS, " ");
 }
@@ -72,21 +87,21 @@ function write(to: { writeSync(bytes: Uint8Array): number }, text: string): void
   while (bytes.length > 0) bytes = bytes.subarray(to.writeSync(bytes));
 }
 
-/** The line that is written over on stderr, where that is a terminal, and how wide it may be; else undefined. */
+/** Returns the width of the terminal that stderr is, for a status line; undefined if it isn't one. */
 export function statusColumns(): number | undefined {
   return Deno.stderr.isTerminal() ? Deno.consoleSize().columns || 80 : undefined;
 }
 
-/** Writes over the last line on stderr; for terminals. Where it cannot be seen, that stops nothing. */
+/** Overwrites the current line of stderr, which is a terminal. Ignores a closed stderr. */
 export function redraw(text: string): void {
   try {
     write(Deno.stderr, `\r\x1b[K${text}`);
   } catch {
-    // There is nobody left to look.
+    // stderr is closed.
   }
 }
 
-/** Asks on stderr, and reads a line from standard input; undefined when that has ended. */
+/** Prints a question on stderr and reads a line from stdin; undefined at its end. */
 export function ask(question: string): string | undefined {
   write(Deno.stderr, question);
   const bytes: number[] = [];
@@ -100,9 +115,9 @@ export function ask(question: string): string | undefined {
 }
 
 /**
- * Writes to the terminal as it is, sequences included: for who has the whole screen (`top/`).
+ * Writes terminal sequences to stdout, for `jobs top`.
  *
- * @throws {OutputClosed} when the terminal is gone
+ * @throws {OutputClosed} if the terminal is closed
  */
 export function draw(sequences: string): void {
   try {

@@ -1,6 +1,5 @@
 /**
- * Work that takes long: how far it is, drawn on stderr where that is a terminal, and a stop that Ctrl-C asks for, between
- * two steps, that says how far it came.
+ * Long work: a progress line on stderr if that is a terminal, and an orderly stop between two steps on Ctrl-C.
  *
  * @module
  */
@@ -10,31 +9,26 @@ import { untilStopped } from "../../server/control/signals.ts";
 import { number } from "../../text/format.ts";
 import { redraw, statusColumns } from "./output.ts";
 
-/** Somebody stopped it before its end. The message says how far it came; the exit code is 130. */
-export class Interrupted extends Error {
-  override readonly name = "Interrupted";
-}
-
-/** How far something is. */
-export interface State {
-  /** Completes `… 5 of 9`. */
+/** The progress of some work. */
+export interface Progress {
+  /** A word or two: `Deleting`. */
   readonly what: string;
   readonly done: number;
-  /** How many there are, where that is known. */
+  /** Undefined if unknown. */
   readonly total: number | undefined;
-  /** From 0 to 1, where the total is not known and this is. */
+  /** From 0 to 1, if the total is unknown and this isn't. */
   readonly share?: number;
   readonly elapsedMs: number;
 }
 
 const MAX_BAR = 30;
-/** The eye wants no more. */
+/** Redrawing more often is invisible. */
 const REDRAW_MS = 100;
-/** Before that, nobody wonders, and rates mean nothing. */
+/** Work that ends sooner draws no line. */
 const SILENT_MS = 200;
 
-/** The bar, the count, the rate, and what remains by it, in so many columns at most. */
-export function progressLine({ what, done, total, share, elapsedMs }: State, columns: number): string {
+/** Returns a bar with count, rate and remaining time, in at most `columns` columns. */
+export function progressLine({ what, done, total, share, elapsedMs }: Progress, columns: number): string {
   const part = total === undefined ? share : total === 0 ? 1 : Math.min(1, done / total);
   const rate = elapsedMs > 0 ? done / elapsedMs * 1_000 : 0;
   const remainsMs = part === undefined || part === 0 ? undefined : elapsedMs / part * (1 - part);
@@ -49,9 +43,9 @@ export function progressLine({ what, done, total, share, elapsedMs }: State, col
   return `${what} ${"█".repeat(Math.floor(part * room)).padEnd(room, "░")} ${words}`;
 }
 
-/** What the work is told, and tells. */
+/** Draws the progress of some work, and lets Ctrl-C stop it. */
 export class LongWork implements Disposable {
-  /** Aborts when somebody wants it to stop; a second Ctrl-C ends the process. */
+  /** Aborts on Ctrl-C and SIGTERM; a second one ends the process. */
   readonly signal: AbortSignal;
   readonly #what: string;
   readonly #clock: Clock;
@@ -62,7 +56,7 @@ export class LongWork implements Disposable {
 
   /**
    * @param what a word or two: `Deleting`
-   * @param options.drawn false: nothing is drawn, as something else is printed on the same terminal
+   * @param options.drawn false if the results are printed on the same terminal
    */
   constructor(what: string, { drawn = true, clock = systemClock }: { drawn?: boolean; clock?: Clock } = {}) {
     this.#what = what;
@@ -74,7 +68,7 @@ export class LongWork implements Disposable {
     this.signal = listening.signal;
   }
 
-  /** Says how far it is. */
+  /** Draws the progress. */
   at(state: { readonly done: number; readonly total?: number; readonly share?: number }): void {
     if (this.#columns === undefined) return;
     const now = this.#clock.monotonic();
@@ -83,7 +77,7 @@ export class LongWork implements Disposable {
     redraw(progressLine({ total: undefined, ...state, what: this.#what, elapsedMs: now - this.#start }, this.#columns));
   }
 
-  /** Takes the line away: before a remark, and at the end. */
+  /** Clears the line: before a remark, and at the end. */
   clear(): void {
     if (this.#drawn !== undefined) redraw("");
   }

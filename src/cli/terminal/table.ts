@@ -1,9 +1,10 @@
 /**
- * Rows under their headings, in aligned columns, fitted to the terminal. Where the output is no terminal, a cell is cut at
- * 1,000 characters: payloads may hold anything, and the widest cell of a column pads all its rows.
+ * Tables: rows in aligned columns, fitted to the terminal. If the output isn't a terminal, cells are cut at 1,000 characters:
+ * payloads may contain anything, and the widest cell of a column pads all its rows.
  *
- * On a terminal that is too narrow, first the columns go that a reader can do without, then the widest are cut, an `…` at
- * the end of what was; what may not be cut (a jid that is cut is of no use) stays whole, up to 100 columns.
+ * On a narrow terminal, optional columns are left out first, the last one first. Then the widest columns are cut, marked by
+ * `…`. Columns that are useless when cut, such as jids, stay whole up to 100 columns. Columns without a value in any row are
+ * left out on every terminal.
  *
  * @module
  */
@@ -12,66 +13,74 @@ import { asText } from "../../log/value.ts";
 import { blankControls, print, terminalColumns } from "./output.ts";
 import { cutText, textWidth } from "./text_width.ts";
 
-/** A column: its heading, and what may happen to it. */
+/** A column: its heading, and how it may be narrowed. */
 export type Column = string | {
   readonly heading: string;
-  /** `whole`: it is never cut; `optional`: it goes where there is no room, the last one first. */
+  /** `whole`: never cut. `optional`: left out if there is no room, the last one first. */
   readonly is?: "whole" | "optional";
-  /** Cells that are one of these words have its colour, on a terminal. */
-  readonly colours?: Readonly<Record<string, Colour>>;
+  /** Words that are colored on a terminal. */
+  readonly colors?: Readonly<Record<string, Color>>;
 };
 
-/** What a colour means: well, look at it, bad. */
-export type Colour = "green" | "yellow" | "red";
+/** Colors: good, needs attention, bad. */
+export type Color = "green" | "yellow" | "red";
 
-/** The words for a state, wherever one stands in a column of its own. */
-export const STATE_COLOURS: Readonly<Record<string, Colour>> = {
+/** The colors of states. */
+export const STATE_COLORS: Readonly<Record<string, Color>> = {
   ok: "green",
-  done: "green",
+  succeeded: "green",
   running: "green",
   warning: "yellow",
   quiet: "yellow",
   paused: "yellow",
-  retry: "yellow",
+  retrying: "yellow",
   failed: "red",
   dead: "red",
+  offline: "red",
   expired: "red",
 };
 
-/** A word for a state in its colour; it may be padded. */
-export function coloured(word: string, colours: Readonly<Record<string, Colour>> = STATE_COLOURS): string {
-  const name = Object.hasOwn(colours, word.trim()) ? colours[word.trim()] : undefined;
+/** Returns a word, which may be padded, in its color. */
+export function colored(word: string, colors: Readonly<Record<string, Color>> = STATE_COLORS): string {
+  const name = Object.hasOwn(colors, word.trim()) ? colors[word.trim()] : undefined;
   return name === undefined ? word : PAINT[name](word);
 }
 
-const PAINT: Readonly<Record<Colour, (text: string) => string>> = { green, yellow, red };
+const PAINT: Readonly<Record<Color, (text: string) => string>> = { green, yellow, red };
 
 const GAP = "  ";
-/** The longest cell. `--json` prints everything. */
+/** A longer cell is cut. `--json` prints everything. */
 const MAX_CELL_CHARS = 1_000;
-/** The widest cell that stays whole in a column that may not be cut. */
+/** Wider cells are cut even in a `whole` column. */
 const MAX_WHOLE_COLUMNS = 100;
-/** A column is not cut below this. */
-const NARROWEST = 6;
-/** Nor, before columns go that a reader can do without, below this. */
-const COMFORTABLE = 16;
+/** Columns are not cut below this width. */
+const MIN_COLUMNS = 6;
+/** Optional columns are left out before another column is cut below this width. */
+const COMFORTABLE_COLUMNS = 16;
 
 /**
- * Prints rows under their headings; numbers to the right.
+ * Prints a table; columns of numbers are right-aligned.
  *
- * @param none what to print when there are no rows
+ * @param none printed if there are no rows
+ * @param options.headings whether to print the headings; default true
  */
-export function printTable(columns: readonly Column[], rows: readonly (readonly unknown[])[], none: string): void {
+export function printTable(
+  columns: readonly Column[],
+  rows: readonly (readonly unknown[])[],
+  none: string,
+  { headings = true }: { readonly headings?: boolean } = {},
+): void {
   if (rows.length === 0) return print(none);
   const width = terminalColumns();
-  print(tableLines(columns, rows, { width: width ?? Infinity, painted: width !== undefined }).join("\n"));
+  const lines = tableLines(columns, rows, { width: width ?? Infinity, painted: width !== undefined });
+  print(lines.slice(headings ? 0 : 1).join("\n"));
 }
 
 /**
- * The lines of a table.
+ * Returns the lines of a table, the headings first.
  *
- * @param options.width columns that there are; Infinity for no bound
- * @param options.painted with colours (none where NO_COLOR is set)
+ * @param options.width width of the terminal; Infinity for no limit
+ * @param options.painted whether to use colors, unless they are off
  */
 export function tableLines(
   columns: readonly Column[],
@@ -94,10 +103,10 @@ export function tableLines(
       width,
       least: about.is === "whole"
         ? widest(widths.filter((one) => one <= MAX_WHOLE_COLUMNS))
-        : Math.min(width, NARROWEST),
+        : Math.min(width, MIN_COLUMNS),
     };
   });
-  const laid = fit(all, width);
+  const laid = fit(withoutEmpty(all), width);
   const line = (cell: (column: Laid) => Cell, paint: (text: string, column: Laid) => string) =>
     laid.map((column, i) => paint(pad(cell(column), column, i === laid.length - 1), column)).join(GAP).trimEnd();
   const head = line(({ heading }) => ({ text: heading, taken: textWidth(heading) }), (text) => text);
@@ -106,38 +115,43 @@ export function tableLines(
     ...rows.map((_, i) =>
       line(
         ({ cells, widths }) => ({ text: cells[i]!, taken: widths[i]! }),
-        (text, column) => painted ? coloured(text, column.colours ?? {}) : text,
+        (text, column) => painted ? colored(text, column.colors ?? {}) : text,
       )
     ),
   ];
 }
 
-/** A column with what stands in it. */
+/** A column with its cells. */
 interface Laid {
   readonly heading: string;
   readonly is?: "whole" | "optional";
-  readonly colours?: Readonly<Record<string, Colour>>;
+  readonly colors?: Readonly<Record<string, Color>>;
   readonly cells: readonly string[];
-  /** How many columns of the terminal each cell takes. */
+  /** The width of each cell on the terminal. */
   readonly widths: readonly number[];
   readonly right: boolean;
   readonly width: number;
-  /** It is not made narrower than this. */
+  /** The column is not cut below this width. */
   readonly least: number;
 }
 
-/** A text, and how many columns of the terminal it takes. */
+/** A text and its width on the terminal. */
 interface Cell {
   readonly text: string;
   readonly taken: number;
 }
 
-/** Leaves columns out, then narrows others, until all have room, or no more can be done. */
+/** Leaves out columns without a value in any row, unless that would leave none. */
+function withoutEmpty(columns: readonly Laid[]): readonly Laid[] {
+  const filled = columns.filter(({ cells, is }) => is === "whole" || cells.some((cell) => cell !== ""));
+  return filled.length === 0 ? columns : filled;
+}
+
+/** Leaves out optional columns, then narrows others, until the table fits or can't be made narrower. */
 function fit(columns: readonly Laid[], width: number): Laid[] {
   const widthOf = (some: readonly Laid[]) =>
     some.reduce((sum, column) => sum + column.width, GAP.length * (some.length - 1));
   let kept = [...columns];
-  // Without those that a reader can do without, as long as the others would have to be cut a lot.
   while (widthOf(kept.map((column) => ({ ...column, width: Math.min(column.width, roomy(column)) }))) > width) {
     const last = kept.findLastIndex((column) => column.is === "optional");
     if (last < 0) break;
@@ -153,15 +167,15 @@ function fit(columns: readonly Laid[], width: number): Laid[] {
   }
   return kept;
 
-  /** What a column ought to have before others are kept that can go. */
+  /** The width that a column gets before optional columns are kept. */
   function roomy(column: Laid): number {
-    return column.is === undefined ? COMFORTABLE : column.width;
+    return column.is === undefined ? COMFORTABLE_COLUMNS : column.width;
   }
 }
 
 function cutCell(text: string): string {
   if (text.length <= MAX_CELL_CHARS) return text;
-  // Without half a character at the end.
+  // Without half a surrogate pair at the end.
   return `${text.slice(0, MAX_CELL_CHARS - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 

@@ -8,7 +8,7 @@ const COLUMNS: readonly Column[] = [
   { heading: "died", is: "whole" },
   { heading: "queue", is: "optional" },
   "job",
-  { heading: "state", colours: { dead: "red" } },
+  { heading: "state", colors: { dead: "red" } },
   "error",
 ];
 const ROWS = [

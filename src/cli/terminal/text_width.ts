@@ -1,24 +1,24 @@
 /**
- * How many columns of a terminal a text takes, cutting it to so many, and breaking it into lines. By the classes of Unicode rather than by its
- * table of widths: an ambiguous character counts as one.
+ * Widths of texts on a terminal: measuring, cutting, wrapping. Uses Unicode's classes instead of its table of widths; a
+ * character of ambiguous width counts as one column.
  *
  * @module
  */
 
-/** Takes no column of its own: what combines, joins, or selects a variant. */
-const NOTHING = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
-/** Takes two: what East Asia writes, its full-width forms, and pictures. */
+/** Characters without a width: combining marks, joiners and variation selectors. */
+const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+/** Characters two columns wide: East Asian scripts, full-width forms, emoji. */
 const WIDE =
   /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Bopomofo}\p{sc=Yi}\p{Emoji_Presentation}\u3000-\u303e\u30fb\u30fc\uff01-\uff60\uffe0-\uffe6]$/u;
-/** The half-width forms of what is wide otherwise. */
+/** Half-width forms of wide characters. */
 const HALF = /^[\uff61-\uffdc]$/u;
-/** Nothing but these, and every character takes one. */
+/** Texts of which each character is one column wide. */
 const PLAIN = /^[ -~]*$/;
 
-/** Making one takes longer than measuring a cell. */
+/** Shared: creating one takes longer than measuring a cell. */
 const SEGMENTER = new Intl.Segmenter();
 
-/** How many columns a text takes. */
+/** Returns the width of a text in columns. */
 export function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
@@ -26,7 +26,7 @@ export function textWidth(text: string): number {
   return width;
 }
 
-/** The text, cut to so many columns, with an `…` where something is missing. */
+/** Returns the text cut to `width` columns, with `…` at the end if it was cut. */
 export function cutText(text: string, width: number): string {
   if (PLAIN.test(text)) return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
   let cut = "";
@@ -39,7 +39,7 @@ export function cutText(text: string, width: number): string {
   return text;
 }
 
-/** The text as lines of at most so many columns; what is wider than a line by itself has one of its own. */
+/** Breaks a text into lines of at most `width` columns. A wider character gets a separate line. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -56,12 +56,12 @@ export function wrapText(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** What is seen as one character, a family of four also, is as wide as its widest part. */
+/** A grapheme, such as an emoji of a family, is as wide as its widest character. */
 function segmentWidth(segment: string): number {
   let width = 0;
   for (const character of segment) {
-    if (character === "\ufe0f") return 2; // as a picture
-    if (!NOTHING.test(character)) width = Math.max(width, WIDE.test(character) && !HALF.test(character) ? 2 : 1);
+    if (character === "\ufe0f") return 2; // shown as an emoji
+    if (!ZERO_WIDTH.test(character)) width = Math.max(width, WIDE.test(character) && !HALF.test(character) ? 2 : 1);
   }
   return width;
 }

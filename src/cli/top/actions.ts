@@ -3,17 +3,18 @@
  *
  * @module
  */
+import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { Edit } from "../../store/admin/admin.ts";
-import { cancelJob, isCancelled } from "../../store/ops/cancel.ts";
+import { cancelJob, type CancelResult, isCancelled } from "../../store/ops/cancel.ts";
+
 import { pauseTarget } from "../../store/port/paused_queues.ts";
 import { recordAudit } from "../shared/audit.ts";
-import { cancelledText } from "../commands/cancel.ts";
 import { dumpOf, silentText } from "../commands/dump.ts";
-import { shownQueue } from "../shared/pause_queues.ts";
-import { jobLines, unknownText } from "../commands/show.ts";
+import { shownQueue } from "../shared/queue_rows.ts";
+import { jobLines } from "../commands/show.ts";
+import { notFoundText } from "../shared/edit_jobs.ts";
 import { boundLines } from "./text.ts";
-import type { Store } from "../../store/admin/store.ts";
 
 /** One thing to do. */
 export type Act =
@@ -35,6 +36,13 @@ const EDITED: Readonly<Record<Edit, string>> = {
 };
 
 const TOLD = { quiet: "asked to be quiet", resume: "asked to take jobs again", stop: "asked to stop" } as const;
+
+const CANCELLED: Readonly<Record<CancelResult, (jid: string) => string>> = {
+  removed: (jid) => `${jid} cancelled`,
+  aborted: (jid) => `${jid} is being aborted`,
+  dead: (jid) => `${jid} is dead; delete it instead`,
+  absent: (jid) => `${jid} not found: it may have finished`,
+};
 
 /**
  * Does it, and writes it down in the audit log.
@@ -67,11 +75,11 @@ async function carryOut(store: Store, act: Act): Promise<Report> {
   switch (act.do) {
     case "pause":
     case "resume":
-      await store.admin.pause(act.queue, act.do === "pause" ? undefined : 0);
+      await store.admin.pause(act.queue, act.do === "resume" ? 0 : undefined);
       return good(`${shownQueue(act.queue)} ${act.do}d`);
     case "cancel": {
       const became = await cancelJob(store, act.jid, systemClock.now());
-      return { text: cancelledText(act.jid, became), bad: !isCancelled(became) };
+      return { text: CANCELLED[became](act.jid), bad: !isCancelled(became) };
     }
     case "tell":
       return await store.workers.send(act.identity, { verb: act.verb })
@@ -92,7 +100,7 @@ async function edit(store: Store, edit: Edit, ref: string, jid: string): Promise
 /** A job for people, as `jobs show` tells of it. */
 export async function readJob(store: Store, jid: string): Promise<string[]> {
   const lines = await jobLines(store, jid);
-  return boundLines(lines ?? [unknownText(jid)]);
+  return boundLines(lines ?? [notFoundText(jid, store.url)]);
 }
 
 /** What every task of a process is doing, as `jobs dump` tells of it. */

@@ -9,7 +9,7 @@ import type { Entry } from "../../store/admin/admin.ts";
 import { relative } from "../../text/times.ts";
 import { number } from "../../text/format.ts";
 import { glance } from "./job_summary.ts";
-import { shownQueue } from "../shared/pause_queues.ts";
+import { shownQueue } from "../shared/queue_rows.ts";
 import type { History } from "./history.ts";
 import type { ListName, Thing } from "./rows.ts";
 import { meter, sparkline } from "./spark.ts";

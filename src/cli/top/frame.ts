@@ -5,7 +5,7 @@
  */
 import { VERSION } from "../../version.ts";
 import { number } from "../../text/format.ts";
-import { pausedQueues } from "../shared/pause_queues.ts";
+import { pausedQueues } from "../shared/queue_rows.ts";
 import { columnsOf, type Surroundings } from "./columns.ts";
 import type { History } from "./history.ts";
 import { GAP, type LaidColumn, layColumns, sharePanes } from "./layout.ts";

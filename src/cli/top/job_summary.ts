@@ -7,7 +7,8 @@
 import type { Payload } from "../../job/job.ts";
 import { parseLossless } from "../../job/json.ts";
 import { fieldTexts, getField } from "../../job/raw.ts";
-import { argsText, errorText, readable, shownClass } from "../shared/job_rows.ts";
+import { readablePayload, shownClass } from "../../text/job_json.ts";
+import { argsText, errorText } from "../shared/job_text.ts";
 import { blankControls } from "../terminal/output.ts";
 
 /** A job in a row. */
@@ -43,7 +44,7 @@ export function glance(job: { readonly payload: string }): Glance {
 
 function readGlance(raw: string): Glance {
   const isLong = raw.length > MAX_PARSED_CHARS;
-  const payload = isLong ? shortFields(raw) : readable({ payload: raw });
+  const payload = isLong ? shortFields(raw) : readablePayload({ payload: raw });
   if (payload === undefined) {
     const jid = isLong ? undefined : getField(raw, "jid");
     return { ...jidField(jid), call: cut(`(unreadable) ${raw}`), failure: "" };

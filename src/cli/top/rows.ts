@@ -5,7 +5,7 @@
  */
 import type { Entry, QueueInfo, SetName } from "../../store/admin/admin.ts";
 import { glance } from "./job_summary.ts";
-import { shownQueue } from "../shared/pause_queues.ts";
+import { shownQueue } from "../shared/queue_rows.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 

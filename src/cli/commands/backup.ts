@@ -1,0 +1,31 @@
+/** `jobs backup FILE`. @module */
+import { backupStore } from "../../store/open_backup.ts";
+import { formatBytes } from "../../job/bytes.ts";
+import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { print, printJson } from "../terminal/output.ts";
+import { checkAddress, loadSettings, storeUrl } from "../shared/store.ts";
+
+/** The text of `--help`. */
+export const help = `
+Usage: jobs backup FILE [--json]
+
+Copies a SQLite store to a file, consistently and while workers use it. A plain
+copy of the file isn't enough: the latest jobs are in a second file next to it.
+FILE must not exist. jobs restore restores it. For Redis, use its own backups
+(BGSAVE, or a replica).
+
+Examples
+  jobs backup /var/backups/jobs-$(date +%F).db
+  jobs backup jobs.bak --store sqlite:/var/lib/jobs/jobs.db`;
+
+/** Backs up a store. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags, args } = parseCommand("backup", argv, COMMON_FLAGS, "FILE");
+  const { settings } = await loadSettings(flags);
+  const url = storeUrl(settings);
+  checkAddress(url);
+  const { jobs, bytes } = await backupStore(url, args[0]!);
+  if (flags.json) printJson({ file: args[0], jobs, bytes });
+  else print(`Backed up ${jobs === 1 ? "1 job" : `${jobs} jobs`} to ${args[0]} (${formatBytes(bytes)})`);
+  return 0;
+}

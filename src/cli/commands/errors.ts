@@ -1,0 +1,84 @@
+/** `jobs errors`. @module */
+import { systemClock } from "../../clock.ts";
+import { type ErrorGroup, ErrorGroups } from "../../store/ops/error_groups.ts";
+import { matchingWindows } from "../../store/ops/matching.ts";
+import { isoTime, localTime } from "../../text/times.ts";
+import { number } from "../../text/format.ts";
+import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
+import { FILTER_FLAGS, FILTER_HELP, parseFilter } from "../shared/filter_flags.ts";
+import { faint, print, printError, printJson } from "../terminal/output.ts";
+import { LongWork } from "../terminal/progress.ts";
+import { Interrupted } from "../terminal/errors.ts";
+import { withStore } from "../shared/store.ts";
+import { type Column, printTable } from "../terminal/table.ts";
+
+/** The text of `--help`. */
+export const help = `
+Usage: jobs errors [FILTER …] [-n 25]
+
+Groups the dead and retrying jobs by class and error, the largest group first,
+with counts, the first and last failure, and an example. Numbers, ids and quoted
+texts in messages count as equal and are shown as *. What it shows as class and
+error selects the group's jobs in other commands.
+
+${FILTER_HELP}
+
+  -n, --limit N|all      show this many groups (25)
+
+Examples
+  jobs errors --newer-than 1d
+  jobs errors --queue mail --json
+  jobs retry --all dead --class Mail --error 'Timeout: no reply after *s'`;
+
+const COLUMNS: readonly Column[] = [
+  { heading: "dead", is: "whole" },
+  { heading: "retrying", is: "whole" },
+  "class",
+  "error",
+  { heading: "first", is: "optional" },
+  { heading: "last", is: "whole" },
+  { heading: "example", is: "whole" },
+];
+
+/** Groups failed jobs. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags } = parseCommand("errors", argv, {
+    ...COMMON_FLAGS,
+    ...FILTER_FLAGS,
+    limit: { takes: "text", short: "n" },
+  }, "");
+  const limit = parseLimit(flags.limit);
+  const now = systemClock.now();
+  const filter = parseFilter(flags, now);
+  const groups = new ErrorGroups();
+  await withStore(flags, async (store) => {
+    const { dead, retry } = await store.admin.stats();
+    using work = new LongWork("Reading");
+    let done = 0;
+    for (const place of [{ in: "dead" }, { in: "retry" }] as const) {
+      for await (const window of matchingWindows(store, { place, filter })) {
+        for (const entry of window.entries) groups.add(entry);
+        work.at({ done: done += window.looked, total: dead + retry });
+        if (work.signal.aborted) throw new Interrupted(`Interrupted: read ${number(done)} jobs`);
+      }
+    }
+  });
+  const all = groups.list();
+  const shown = all.slice(0, limit === Infinity ? all.length : limit);
+  if (flags.json) {
+    printJson({ groups: shown.map(groupJson), more: all.length > shown.length, ungrouped: groups.ungrouped });
+    return 0;
+  }
+  printTable(COLUMNS, shown.map((group) => groupRow(group, now)), "No failed jobs");
+  if (all.length > shown.length) print(faint(`more: ${number(all.length - shown.length)} groups (--limit all)`));
+  if (groups.ungrouped > 0) printError(`jobs: ${number(groups.ungrouped)} jobs have other errors: too many to group`);
+  return 0;
+}
+
+function groupRow({ dead, retrying, class: name, error, firstAt, lastAt, jid }: ErrorGroup, now: number): unknown[] {
+  return [dead, retrying, name, error, localTime(firstAt, now), localTime(lastAt, now), jid];
+}
+
+function groupJson({ class: name, error, dead, retrying, firstAt, lastAt, jid }: ErrorGroup): unknown {
+  return { class: name, error, dead, retrying, firstAt: isoTime(firstAt), lastAt: isoTime(lastAt), jid };
+}

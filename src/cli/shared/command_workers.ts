@@ -1,0 +1,93 @@
+/**
+ * Selects workers for `jobs quiet`, `resume`, `stop` and `dump`, and sends them commands through the store.
+ *
+ * @module
+ */
+
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { Store } from "../../store/admin/store.ts";
+import { closestWord } from "../../text/suggest.ts";
+import { fewOf } from "../../text/format.ts";
+import { COMMON_FLAGS, type Flag, parseCommand } from "../terminal/args.ts";
+import { NotFoundError, UsageError } from "../terminal/errors.ts";
+import { recordAudit } from "./audit.ts";
+import { print, printJson } from "../terminal/output.ts";
+import { type ConfigFlags, withStore } from "./store.ts";
+
+/** Which workers. */
+export interface WorkerSelection {
+  readonly flags: ConfigFlags & { readonly all: boolean; readonly here: boolean; readonly json: boolean };
+  /** IDs, beginnings of IDs, process IDs or tags. */
+  readonly names: readonly string[];
+}
+
+/** The part of help texts about selecting workers. */
+export const WORKER_HELP = `WORKER is an ID as jobs workers shows it, the beginning of one, a process ID, or
+a tag.
+
+      --here             all workers on this machine
+      --all              all workers`;
+
+/** Parses `WORKER … | --here | --all`. */
+export function parseWorkers(command: string, argv: readonly string[]): WorkerSelection {
+  const given: Flag & { takes: "switch" } = { takes: "switch" };
+  const { flags, args: names } = parseCommand(
+    command,
+    argv,
+    { ...COMMON_FLAGS, all: given, here: given },
+    "[WORKER …]",
+  );
+  const kinds = [flags.all, flags.here, names.length > 0].filter(Boolean).length;
+  const usage = `Usage: jobs ${command} WORKER … | --here | --all`;
+  if (kinds === 0) {
+    throw new UsageError(`Missing argument: WORKER, --here or --all (jobs workers lists them). ${usage}`);
+  }
+  if (kinds > 1) throw new UsageError(`Expected only one of WORKER, --here and --all. ${usage}`);
+  return { flags, names };
+}
+
+/**
+ * Returns the selected workers that are online.
+ *
+ * @throws {NotFoundError} if a name fits no worker
+ * @throws {UsageError} if a name fits several workers
+ */
+export async function selectWorkers(store: Store, { flags, names }: WorkerSelection): Promise<WorkerInfo[]> {
+  const online = (await store.workers.list()).filter((worker) => worker.alive);
+  if (flags.all) return online;
+  if (flags.here) return online.filter((worker) => worker.hostname === Deno.hostname());
+  return names.map((name) => {
+    const exact = online.find((worker) => worker.identity === name);
+    if (exact) return exact;
+    const fits = online.filter(({ identity, pid, tag }) =>
+      identity.startsWith(name) || String(pid) === name || tag === name
+    );
+    if (fits.length === 1) return fits[0]!;
+    if (fits.length > 1) {
+      throw new UsageError(`"${name}" fits ${fits.length} workers: ${fits.map(({ identity }) => identity).join(", ")}`);
+    }
+    const meant = closestWord(name, online.flatMap(({ tag, identity }) => [tag, identity]).filter(Boolean));
+    throw new NotFoundError(`Worker "${name}" not found; ${meant ? `did you mean "${meant}"?` : "see jobs workers"}`);
+  });
+}
+
+const DONE = { quiet: "Quieting", resume: "Resuming", stop: "Stopping" } as const;
+
+/** Sends a command to the selected workers, without waiting until they have followed it. */
+export async function commandWorkers(
+  verb: "quiet" | "resume" | "stop",
+  selection: WorkerSelection,
+): Promise<number> {
+  return await withStore(selection.flags, async (store) => {
+    const sent: string[] = [];
+    for (const { identity } of await selectWorkers(store, selection)) {
+      if (await store.workers.send(identity, { verb })) sent.push(identity);
+    }
+    const result = sent.length === 0 ? { outcome: "no online worker" } : { target: fewOf(sent) };
+    await recordAudit(store, { action: verb, count: sent.length, ...result });
+    if (selection.flags.json) printJson({ workers: sent });
+    else if (sent.length === 0) print("No online workers");
+    else for (const identity of sent) print(`${DONE[verb]} worker ${identity}`);
+    return 0;
+  });
+}

@@ -1,0 +1,74 @@
+/**
+ * The filter options that list, find, retry, kill, cancel, delete and move share.
+ *
+ * @module
+ */
+import { parseDuration } from "../../job/duration.ts";
+import type { JobFilter } from "../../store/ops/filter.ts";
+import type { Flag } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
+
+/** The options. */
+export const FILTER_FLAGS = {
+  class: { takes: "text" },
+  queue: { takes: "text", short: "q" },
+  error: { takes: "text" },
+  tag: { takes: "text" },
+  "older-than": { takes: "text" },
+  "newer-than": { takes: "text" },
+} as const satisfies Record<string, Flag>;
+
+/** Their values. */
+export type FilterFlags = { readonly [Name in keyof typeof FILTER_FLAGS]: string | undefined };
+
+/** Their part of a help text. */
+export const FILTER_HELP = `Filters, all of which must match; * stands for any characters:
+      --class CLASS      exactly this class; 'Import*' for a pattern
+  -q, --queue QUEUE      exactly this queue
+      --error TEXT       this text anywhere in "ErrorClass: message"
+      --tag TAG          exactly this tag
+      --older-than TIME  in this state for longer than 30m, 2h or 7d
+      --newer-than TIME  in this state for less than that`;
+
+/**
+ * Parses the filter options.
+ *
+ * @param now epoch milliseconds, to which ages are relative
+ * @throws {UsageError}
+ */
+export function parseFilter(flags: FilterFlags, now: number): JobFilter {
+  const { class: name, queue, error, tag } = flags;
+  return {
+    ...(name !== undefined && { class: name }),
+    ...(queue !== undefined && { queue }),
+    ...(error !== undefined && { error }),
+    ...(tag !== undefined && { tag }),
+    ...(flags["older-than"] !== undefined && { before: now - parseAge("--older-than", flags["older-than"]) }),
+    ...(flags["newer-than"] !== undefined && { after: now - parseAge("--newer-than", flags["newer-than"]) }),
+  };
+}
+
+/** Describes the filter for questions and the audit log: `of class "Import" older than 2h`. */
+export function describeFilterFlags(flags: FilterFlags): string {
+  return [
+    flags.class === undefined ? "" : `of class "${flags.class}"`,
+    flags.queue === undefined ? "" : `in queue "${flags.queue}"`,
+    flags.error === undefined ? "" : `with error "${flags.error}"`,
+    flags.tag === undefined ? "" : `with tag "${flags.tag}"`,
+    flags["older-than"] === undefined ? "" : `older than ${flags["older-than"]}`,
+    flags["newer-than"] === undefined ? "" : `newer than ${flags["newer-than"]}`,
+  ].filter(Boolean).join(" ");
+}
+
+/** Returns whether a filter option is given. */
+export function hasFilter(flags: FilterFlags): boolean {
+  return (Object.keys(FILTER_FLAGS) as (keyof FilterFlags)[]).some((name) => flags[name] !== undefined);
+}
+
+function parseAge(option: string, text: string): number {
+  try {
+    return parseDuration(text);
+  } catch {
+    throw new UsageError(`Invalid ${option} "${text}": expected an age such as 30m, 2h or 7d`);
+  }
+}

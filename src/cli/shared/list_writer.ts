@@ -1,0 +1,63 @@
+/**
+ * Prints a list part by part, so that a list of millions takes bounded memory: as a table, or as one JSON object.
+ *
+ * @module
+ */
+import { type Column, printTable } from "../terminal/table.ts";
+import { escapeJson, faint, print, printPart } from "../terminal/output.ts";
+import { stringifyLossless } from "../../job/json.ts";
+
+/** The writer. */
+export class ListWriter {
+  readonly #json: boolean;
+  readonly #columns: readonly Column[];
+  readonly #key: string;
+  #written = 0;
+  #begun = false;
+
+  /** @param key names the list in JSON */
+  constructor(json: boolean, columns: readonly Column[], key = "jobs") {
+    this.#json = json;
+    this.#columns = columns;
+    this.#key = key;
+  }
+
+  /** Prints a part. Each part of a table is aligned by itself; the first has the headings. */
+  write<Item>(
+    items: readonly Item[],
+    toJson: (item: Item) => unknown,
+    toRow: (item: Item) => readonly unknown[],
+  ): void {
+    if (items.length === 0) return;
+    if (this.#json) {
+      const texts = items.map((item) => indented(stringifyLossless(toJson(item), 2) ?? "null"));
+      printPart(escapeJson(`${this.#written === 0 ? this.#open() : ",\n"}${texts.join(",\n")}`));
+    } else printTable(this.#columns, items.map(toRow), "", { headings: this.#written === 0 });
+    this.#written += items.length;
+  }
+
+  /**
+   * Prints the end.
+   *
+   * @param next the cursor of the next page, if there are more
+   * @param none printed if the list is empty
+   */
+  end(next: string | undefined, none: string): void {
+    if (this.#json) {
+      const start = this.#begun ? "\n  ]" : `{\n  "${this.#key}": []`;
+      print(escapeJson(`${start}${next === undefined ? "" : `,\n  "next": ${JSON.stringify(next)}`}\n}`));
+    } else {
+      if (this.#written === 0) print(none);
+      if (next !== undefined) print(faint(`more: --cursor ${next}`));
+    }
+  }
+
+  #open(): string {
+    this.#begun = true;
+    return `{\n  "${this.#key}": [\n`;
+  }
+}
+
+function indented(text: string): string {
+  return text.replace(/^/gm, "    ");
+}

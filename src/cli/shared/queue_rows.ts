@@ -1,0 +1,42 @@
+/**
+ * Queues in tables and messages.
+ *
+ * @module
+ */
+import { formatDuration } from "../../job/duration.ts";
+import type { QueueInfo } from "../../store/admin/admin.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import { limitUse } from "../../text/limits.ts";
+import type { Column } from "../terminal/table.ts";
+
+/** The columns of {@linkcode queueRows}. */
+export const QUEUE_COLUMNS: readonly Column[] = ["queue", "queued", "latency", {
+  heading: "state",
+  colors: { paused: "yellow" },
+}];
+
+/** Returns a row for each queue: name, queued jobs, latency, and its pause and limit. */
+export function queueRows(queues: readonly QueueInfo[]): (string | number)[][] {
+  return queues.map(({ name, size, latencyMs, paused, pausedForMs, limit }) => [
+    shownQueue(name),
+    size,
+    formatDuration(latencyMs),
+    [
+      ...(paused ? [pausedForMs === undefined ? "paused" : `paused for ${formatDuration(pausedForMs)}`] : []),
+      ...(limit ? [`limited: ${limitUse(limit)}`] : []),
+    ].join(", "),
+  ]);
+}
+
+/** Returns a queue's name for people. */
+export function shownQueue(name: string): string {
+  return name === ALL_QUEUES ? "all queues" : name;
+}
+
+/** Lists the paused queues in one line; undefined if there are none. */
+export function pausedQueues(queues: readonly QueueInfo[]): string | undefined {
+  const paused = queues.filter((queue) => queue.paused).map((queue) =>
+    shownQueue(queue.name) + (queue.pausedForMs === undefined ? "" : ` (for ${formatDuration(queue.pausedForMs)})`)
+  );
+  return paused.length === 0 ? undefined : paused.join(", ");
+}

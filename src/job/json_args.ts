@@ -1,0 +1,45 @@
+/**
+ * Arguments of a job as the JSON text they were written in: `2.0` stays `2.0`, which a parsed number can't tell from `2`.
+ *
+ * @module
+ */
+import { parseLossless, stringifyLossless } from "./json.ts";
+import { checkValue } from "./values.ts";
+
+/** A number whose text differs from what `JSON.stringify` writes: `2.0`, `1e3`, `-0`. */
+const ODD_NUMBER = /\d[eE]|\.\d*0(?!\d)|-0(?![.\d]*[1-9])/;
+
+/** Strings, numbers and everything else of a valid JSON text. Blanks match nothing. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s"]+/g;
+
+/** Arguments as text. */
+export class JsonArgs {
+  /** The text of a JSON array, in the form of `JSON.stringify` but for its numbers. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/**
+ * Returns the arguments that a JSON text contains, for the `args` of a push. They are values, unless a number would lose its
+ * form: then they are a {@linkcode JsonArgs}.
+ *
+ * @throws {SyntaxError} if the text isn't a JSON array
+ * @throws {InvalidPayload} if a value can't be stored
+ */
+export function jsonArgs(text: string): readonly unknown[] {
+  const args = parseLossless(text);
+  if (!Array.isArray(args)) throw new SyntaxError("not an array");
+  if (!ODD_NUMBER.test(text)) return args;
+  checkValue(args, "args");
+  const kept = (text.match(TOKENS) ?? []).map((token) => token[0] === '"' ? normalString(token) : token).join("");
+  // The push takes it for an array; only argsText() reads it.
+  return (kept === stringifyLossless(args) ? args : new JsonArgs(kept)) as readonly unknown[];
+}
+
+/** Equal strings have equal texts: the digest of a unique lock is of the text. */
+function normalString(token: string): string {
+  return token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token;
+}

@@ -1,0 +1,90 @@
+/**
+ * Backup and restore of a store. Redis has its own means.
+ *
+ * @module
+ */
+import { hidePassword, openStore } from "./open.ts";
+import { StoreError } from "./port/errors.ts";
+
+/** A backup that was made. */
+export interface Backup {
+  /** Jobs in it that haven't ended. */
+  readonly jobs: number;
+  readonly bytes: number;
+}
+
+/**
+ * Copies the SQLite store at `url` to a new file, while workers use it.
+ *
+ * @throws {StoreError} if the store doesn't exist or is in Redis, or the file exists or can't be written
+ */
+export async function backupStore(url: string, file: string): Promise<Backup> {
+  const { copyDatabase, storeFile } = await sqliteOf(url);
+  await copyDatabase(storeFile(url), file);
+  const jobs = await countJobs(file);
+  return { jobs, bytes: (await Deno.stat(file)).size };
+}
+
+/** A restored backup. */
+export interface Restored {
+  readonly jobs: number;
+  /** Where the store before is kept; undefined if there was none. */
+  readonly kept: string | undefined;
+}
+
+/**
+ * Puts a backup in the place of the SQLite store at `url`, or where there is none yet.
+ *
+ * @param options.confirmReplace called before a store is replaced; what it throws ends the restore
+ * @throws {StoreError} if the file isn't a backup, the store is in Redis, or one of its workers is online
+ */
+export async function restoreStore(
+  url: string,
+  file: string,
+  { confirmReplace }: { readonly confirmReplace: () => void },
+): Promise<Restored> {
+  const { copyDatabase, replaceFile, storeFile } = await sqliteOf(url);
+  const path = storeFile(url);
+  if (await Deno.stat(file).then((info) => !info.isFile, () => true)) {
+    throw new StoreError("missing", `No backup at "${file}": expected a file that jobs backup made`);
+  }
+  if (await Deno.stat(path).then(() => true, () => false)) {
+    await refuseIfInUse(url);
+    confirmReplace();
+  }
+  const copy = `${path}.restoring`;
+  await Deno.remove(copy).catch(() => {});
+  try {
+    await copyDatabase(file, copy);
+    // Opening it checks that it is a store, and brings an older one to the present schema.
+    const jobs = await countJobs(copy);
+    return { jobs, kept: await replaceFile(path, copy) };
+  } catch (error) {
+    for (const suffix of ["", "-wal", "-shm"]) await Deno.remove(copy + suffix).catch(() => {});
+    throw error;
+  }
+}
+
+async function refuseIfInUse(url: string): Promise<void> {
+  await using store = await openStore(url, { create: false });
+  const online = (await store.workers.list()).filter(({ alive }) => alive).map(({ identity }) => identity);
+  if (online.length === 0) return;
+  throw new StoreError(
+    "locked",
+    `Workers are online: ${online.join(", ")}. Stop them first (jobs stop --all), or wait until they are offline`,
+  );
+}
+
+async function countJobs(file: string): Promise<number> {
+  await using store = await openStore(`sqlite:${file}`, { create: false });
+  const { enqueued, scheduled, retry, dead, leased } = await store.admin.stats();
+  return enqueued + scheduled + retry + dead + leased;
+}
+
+async function sqliteOf(url: string): Promise<typeof import("./sqlite/backup.ts")> {
+  if (url.startsWith("sqlite:")) return await import("./sqlite/backup.ts");
+  throw new StoreError(
+    "wrong",
+    `Store "${hidePassword(url)}" isn't a SQLite file: back up Redis with BGSAVE, or its append-only file`,
+  );
+}

@@ -1,0 +1,91 @@
+/**
+ * Copies a store's file while workers use it, and puts a copy in its place.
+ *
+ * @module
+ */
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { StoreError } from "../port/errors.ts";
+import { parseAddress } from "./address.ts";
+import { translate } from "./errors.ts";
+
+/** The file of the store at `url`. @throws {StoreError} if it is in memory */
+export function storeFile(url: string): string {
+  const { path } = parseAddress(url, Deno.env.get("HOME"));
+  if (path !== ":memory:") return path;
+  throw new StoreError("wrong", 'Store "sqlite::memory:" ends with its process: expected a file');
+}
+
+/**
+ * Writes a consistent copy of the database at `path` to `target`, which must not exist. Reads a snapshot, so that workers
+ * neither wait nor end up half in the copy. The copy is on the disk before this returns.
+ *
+ * @throws {StoreError} if the store doesn't exist or can't be read, or the target can't be written
+ */
+export async function copyDatabase(path: string, target: string): Promise<void> {
+  if (await exists(target)) {
+    throw new StoreError("denied", `File "${target}" exists already: expected a new one`);
+  }
+  if (!await exists(path)) {
+    throw new StoreError("missing", `No store at "${path}"; --store or JOBS_STORE names another`);
+  }
+  // Payloads may be confidential: the copy gets the mode of a store.
+  try {
+    using _file = await Deno.open(target, { write: true, createNew: true, mode: 0o600 });
+  } catch (error) {
+    throw new StoreError("denied", `Can't write "${target}": ${(error as Error).message}`, { cause: error });
+  }
+  try {
+    const database = new DatabaseSync(path, { timeout: 10_000, readOnly: true });
+    try {
+      database.prepare("VACUUM INTO ?").run(target);
+    } finally {
+      database.close();
+    }
+    await flush(target);
+  } catch (error) {
+    await Deno.remove(target).catch(() => {});
+    throw translate(error, path);
+  }
+}
+
+/**
+ * Puts the file `copy` in the place of the store's file, atomically, and keeps the one before, with its log, next to it.
+ * Processes that have that one open notice, and have to be restarted.
+ *
+ * @returns where the file before is kept; undefined if there was none
+ */
+export async function replaceFile(path: string, copy: string): Promise<string | undefined> {
+  const before = await Deno.stat(path).catch(() => undefined);
+  const owner = before ?? await Deno.stat(dirname(path));
+  // root may restore the store of a service.
+  if (Deno.uid() === 0) await Deno.chown(copy, owner.uid, owner.gid);
+  await flush(copy);
+  const kept = before === undefined ? undefined : await freeName(`${path}.before-restore`);
+  if (kept !== undefined) {
+    // The log belongs to the file: it goes first, so that no other file ever has it.
+    for (const suffix of ["-wal", "-shm", ""]) {
+      await Deno.rename(path + suffix, kept + suffix).catch((error) => {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      });
+    }
+  }
+  await Deno.rename(copy, path);
+  return kept;
+}
+
+async function freeName(path: string): Promise<string> {
+  for (let i = 1;; i++) {
+    const name = i === 1 ? path : `${path}.${i}`;
+    if (!await exists(name)) return name;
+  }
+}
+
+async function flush(path: string): Promise<void> {
+  using file = await Deno.open(path, { read: true, write: true });
+  await file.sync();
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}

@@ -1,0 +1,107 @@
+/**
+ * Jobs as JSON for programs, the same wherever they are printed: camelCase names, times as ISO 8601 in UTC.
+ *
+ * @module
+ */
+import { parsePayload, type Payload } from "../job/job.ts";
+import { stringifyLossless } from "../job/json.ts";
+import { readWireTime } from "../job/raw.ts";
+import type { EndedJob } from "../job/result.ts";
+import { decodeBacktrace } from "../job/failure.ts";
+import type { Entry, Place } from "../store/admin/admin.ts";
+import { asText } from "../log/value.ts";
+import { isoTime } from "./times.ts";
+
+/** The state of the jobs in each place. */
+const STATES: Readonly<Record<Place["in"], string>> = {
+  queue: "queued",
+  scheduled: "scheduled",
+  retry: "retrying",
+  dead: "dead",
+  leased: "running",
+};
+
+/** The name of an entry's time, by place. */
+const TIMES: Readonly<Record<Place["in"], string>> = {
+  queue: "enqueuedAt",
+  scheduled: "dueAt",
+  retry: "dueAt",
+  dead: "diedAt",
+  leased: "startedAt",
+};
+
+/** Returns an entry as JSON. */
+export function jobJson(entry: Entry): Record<string, unknown> {
+  const payload = readablePayload(entry);
+  const { in: place } = entry.place;
+  return {
+    jid: payload?.jid,
+    class: payload && shownClass(payload, entry.payload),
+    state: STATES[place],
+    queue: entry.place.in === "queue" ? entry.place.queue : payload?.queue,
+    createdAt: payloadTime(payload?.created_at),
+    enqueuedAt: payloadTime(payload?.enqueued_at),
+    ...(entry.at !== undefined && { [TIMES[place]]: isoTime(entry.at) }),
+    worker: entry.owner,
+    error: payload?.error_class === undefined ? undefined : {
+      class: asText(payload.error_class),
+      message: asText(payload.error_message),
+      backtrace: decodeBacktrace(payload.error_backtrace),
+    },
+    payload: payload ?? entry.payload,
+  };
+}
+
+/** Returns the record of a finished job as JSON. */
+export function finishedJson(job: EndedJob): Record<string, unknown> {
+  return {
+    jid: job.jid,
+    class: job.class,
+    queue: job.queue,
+    state: finishedState(job),
+    result: job.result,
+    resultDropped: job.result_dropped,
+    error: job.error,
+    attempt: job.attempt,
+    startedAt: isoTime(job.started_at),
+    endedAt: isoTime(job.ended_at),
+    elapsedMs: job.elapsed_ms,
+    worker: job.process,
+    progress: job.progress,
+    lastLine: job.last_line,
+    log: job.log,
+    payload: job.payload,
+  };
+}
+
+/** Returns how a job ended: `succeeded`, `failed`, `dead`, `cancelled`, `expired`. */
+export function finishedState({ state }: Pick<EndedJob, "state">): string {
+  return state === "done" ? "succeeded" : asText(state);
+}
+
+/** A shorter payload isn't nested deeply enough to overflow the stack. */
+const SHORT_CHARS = 2_000;
+
+/** Returns the payload; undefined if it isn't a job, or is nested too deeply to be written again. */
+export function readablePayload(entry: Pick<Entry, "payload">): Payload | undefined {
+  const payload = parsePayload(entry.payload)?.payload;
+  if (entry.payload.length < SHORT_CHARS) return payload;
+  try {
+    stringifyLossless(payload);
+    return payload;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the class that users know: `display_class`, else the wrapped class, else the class. */
+export function shownClass(payload: Payload, raw?: string): string {
+  if (typeof payload.display_class === "string" && payload.display_class !== "") return payload.display_class;
+  if (typeof payload.wrapped === "string" && payload.wrapped !== "") return payload.wrapped;
+  return (raw === undefined ? undefined : parsePayload(raw)?.class) ?? payload.class;
+}
+
+/** Returns a time of a payload as ISO 8601. */
+export function payloadTime(value: unknown): string | undefined {
+  return isoTime(readWireTime(value));
+}
