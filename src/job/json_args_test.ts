@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { JsonArgs, jsonArgs } from "./json_args.ts";
+import { type JsonArgs, jsonArgs } from "./json_args.ts";
 
 Deno.test("keeps the form of numbers, and normalizes the rest", () => {
   const cases = [

@@ -35,7 +35,12 @@ export function localTime(at: number | undefined, now: number, zone?: string): s
 }
 
 /** Returns `2026-11-22 06:00` in a zone, by default the system's. */
-export function localMinute(at: number, zone: string = Temporal.Now.timeZoneId()): string {
+export function localMinute(at: number, zone: string = systemZone()): string {
   const zoned = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
   return `${zoned.toPlainDate()} ${zoned.toPlainTime().toString({ smallestUnit: "minute" })}`;
+}
+
+/** Returns the time zone of the system. */
+export function systemZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

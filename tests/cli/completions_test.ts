@@ -1,4 +1,4 @@
-/** The completions, in the shells they are for. */
+/** Completions and the shell function, in real shells. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand, runHere } from "../support/command.ts";
@@ -14,7 +14,7 @@ const COMPLETE = {
 };
 
 for (const [shell, script] of Object.entries(COMPLETE)) {
-  Deno.test(`${shell} completes commands, options, and the queues that there are`, async () => {
+  Deno.test(`${shell} completes commands, options, states and queues`, async () => {
     if (shell !== "bash") requireTool(shell);
     await using bench = await Bench.open();
     for (const queue of ["mail", "low"]) await bench.push("Noop", [], { queue });
@@ -45,10 +45,48 @@ for (const [shell, script] of Object.entries(COMPLETE)) {
   });
 }
 
-Deno.test("another shell is refused in one line", async () => {
-  for (const args of [[], ["tcsh"], ["bash", "zsh"]]) {
-    const { code, stdout, stderr } = await jobs(["completions", ...args]);
-    assertEquals([code, stdout], [2, ""]);
-    assertMatch(stderr, /^jobs: .*; wanted: jobs completions bash\|zsh\|fish\n$/);
+Deno.test("rejects an unknown shell in one line", async () => {
+  for (const command of ["completions", "shell-init"]) {
+    for (const args of [[], ["tcsh"], ["bash", "zsh"]]) {
+      const { code, stdout, stderr } = await jobs([command, ...args]);
+      assertEquals([code, stdout], [2, ""]);
+      assertMatch(stderr, /^jobs: (Missing argument|Unknown shell|Unexpected argument).*\bbash\b.*\n$/);
+    }
   }
 });
+
+/** Runs the function of `jobs shell-init` in a shell with a background job. */
+const RUN: Readonly<Record<string, { readonly load: string; readonly job: string }>> = {
+  bash: { load: 'eval "$("$0" shell-init bash)"', job: "set -m; sleep 300 &" },
+  zsh: { load: 'eval "$("$0" shell-init zsh)"', job: "setopt monitor 2>/dev/null; sleep 300 &" },
+  fish: { load: "$argv[1] shell-init fish | source", job: "sleep 300 &" },
+  sh: { load: 'eval "$("$0" shell-init sh)"', job: "sleep 300 &" },
+};
+
+for (const [shell, { load, job }] of Object.entries(RUN)) {
+  Deno.test(`runs this program for its commands and the builtin otherwise, in ${shell}`, async () => {
+    if (shell !== "bash" && shell !== "sh") requireTool(shell);
+    await using bench = await Bench.open();
+    const program = new URL("../../jobs", import.meta.url).pathname;
+    const env = { JOBS_STORE: bench.url, HOME: bench.folder };
+    const run = async (command: string) => {
+      const { stdout, stderr } = await new Deno.Command(shell, {
+        args: [
+          "-c",
+          `${load}\n${job}\n${command}\nkill $!`.replace("kill $!", shell === "fish" ? "kill $last_pid" : "kill $!"),
+          program,
+        ],
+        env,
+        stdin: "null",
+      }).output();
+      return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+    };
+    assertMatch(await run("jobs push Greet bob --in 1h"), /^[0-9a-f]{24}$/m);
+    assertMatch(await run("jobs stats"), /^scheduled +1$/m);
+    assertMatch(await run("jobs --json stats"), /"scheduled": 1/);
+    assertMatch(await run("jobs --version"), /^jobs \d/m);
+    assertMatch(await run("jobs"), /sleep/);
+    assertMatch(await run("jobs -l"), /sleep/);
+    if (shell !== "sh") assertMatch(await run("jobs %1"), /sleep/);
+  });
+}

@@ -40,7 +40,7 @@ interface Completed {
 const SHELLS: Readonly<Record<string, (commands: readonly Completed[]) => string>> = { bash, zsh, fish };
 
 /** Prints the names of queues. A slow store must not block the shell. */
-const QUEUES = "timeout 3 env jobs queues 2>/dev/null | awk 'NR > 1 { print $1 }'";
+const QUEUES = "timeout 5 env jobs queues 2>/dev/null | awk 'NR > 1 { print $1 }'";
 
 /** The states that `--all` and `jobs list` accept. */
 const STATE_WORDS = STATES.join(" ");
@@ -71,7 +71,8 @@ function completed(name: string, about: string, { help, subcommands = {} }: Comm
   const text = [help, ...Object.values(subcommands)].join("\n");
   const flags = new Set([...text.matchAll(/(?<![\w'-])--([a-z][a-z-]*[a-z])/g)].map((match) => match[1]!));
   for (const flag of Object.keys(COMMON_FLAGS)) flags.add(flag);
-  const usage = [...help.matchAll(new RegExp(`^(?:Usage:)? +jobs ${name} ([a-z|]+)`, "gm"))];
+  const [head = ""] = help.trim().split("\n\n");
+  const usage = [...head.matchAll(new RegExp(`^(?:Usage:)? +jobs ${name} ([a-z|]+)`, "gm"))];
   const first = name === "list" ? [...STATES, "finished"] : usage.flatMap((match) => match[1]!.split("|"));
   return { name, about, flags: [...flags].sort(), words: [...new Set([...first, ...Object.keys(subcommands)])] };
 }

@@ -6,7 +6,7 @@ import { checkEntries } from "../../cron/entry_check.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
 import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts";
 import { formatDuration } from "../../job/duration.ts";
-import { localMinute, localTime, relative } from "../../text/times.ts";
+import { localMinute, localTime, relative, systemZone } from "../../text/times.ts";
 import { cronEntryJson, cronRecordJson, inZone, outcomeOf, utc, zoneOf } from "../../text/cron.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { argsText } from "../shared/job_text.ts";
@@ -69,7 +69,7 @@ function pendingJson(entry: CronEntry): unknown {
 
 function nextText(at: number, now: number, schedule: ScheduleSpec): string {
   const zone = zoneOf(schedule);
-  const isLocal = zone === undefined || zone === Temporal.Now.timeZoneId();
+  const isLocal = zone === undefined || zone === systemZone();
   return isLocal ? localTime(at, now) : `${relative(at, now)} (${localMinute(at, zone)} ${zone})`;
 }
 

@@ -23,7 +23,7 @@ import { type ErrorInfo, Interrupted, UsageError } from "../terminal/errors.ts";
 import { recordAudit } from "./audit.ts";
 import { runBulk } from "./bulk_edit.ts";
 import { confirm, jobCount, YES } from "../terminal/confirm.ts";
-import { describeFilterFlags, FILTER_FLAGS, type FilterFlags, hasFilter, parseFilter } from "./filter_flags.ts";
+import { describeFilterFlags, FILTER_FLAGS, hasFilter, parseFilter } from "./filter_flags.ts";
 import { jobColumns, jobRow, stateOf } from "./job_rows.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { LongWork } from "../terminal/progress.ts";
