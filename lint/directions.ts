@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "handlers": "steps client log job clock text/suggest",
   "tracing": "client handlers version job clock",
   "server": "tracing steps client handlers cron store/port store/open config log version job clock",
+  "testing": "steps handlers client store/port log job clock",
   // How the terminal and the dashboard word what both show.
   "text": "client cron log store/port store/admin store/ops job",
   "web": "text client store/port store/admin store/ops store/open cron config log version job clock",
@@ -43,7 +44,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
     "web text server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock text/suggest",
 
   // The two front doors: for programs, and for people.
-  "mod": "server steps tracing client handlers cron store/port store/admin store/open config log version job clock",
+  "mod":
+    "server testing steps tracing client handlers cron store/port store/admin store/open config log version job clock",
   "main": "cli",
 };
 

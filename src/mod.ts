@@ -7,6 +7,8 @@
  * @module
  */
 export * from "./client/client.ts";
+export type { SignalOptions } from "./client/signal.ts";
+export type { Step, StepKind, StepState } from "./job/step.ts";
 export * from "./job/errors.ts";
 export type { JobClass } from "./job/definition.ts";
 export type { EndedJob, EndState } from "./job/result.ts";
@@ -25,6 +27,7 @@ export type {
 export type { ChildOptions, StepContext } from "./steps/context.ts";
 export type { EachOptions, StepOptions, StepRun, WaitOptions } from "./steps/options.ts";
 export { ChildFailed, StepError, StepFailed } from "./steps/errors.ts";
+export { type TestedHandler, TestJob, testJob, type TestJobOptions, type TestState } from "./testing/test_job.ts";
 export { ConfigError } from "./config/load.ts";
 export { HandlerError, Registry } from "./handlers/registry.ts";
 export type { JobContext, JobTrace, Progress } from "./handlers/context.ts";

@@ -55,13 +55,21 @@ const MAX_DOUBLINGS = 30;
 
 /** The name of a step, checked. */
 export function stepName(name: unknown, each?: unknown): string {
-  const full = each === undefined ? name : `${name} ${each}`;
+  return checkName("step name", each === undefined ? name : `${name} ${each}`);
+}
+
+/** The key of a signal, checked. */
+export function signalKey(key: unknown): string {
+  return checkName("key", key);
+}
+
+function checkName(what: string, full: unknown): string {
   if (
     typeof full === "string" && full !== "" && full.length <= MAX_STEP_NAME && full.isWellFormed() &&
     full !== "__proto__"
   ) return full;
   throw new StepError(
-    `Invalid step name ${JSON.stringify(full)?.slice(0, 300)}: expected 1 to ${MAX_STEP_NAME} characters`,
+    `Invalid ${what} ${JSON.stringify(full)?.slice(0, 300)}: expected 1 to ${MAX_STEP_NAME} characters`,
   );
 }
 

@@ -31,6 +31,7 @@ import {
   backoffMs,
   type EachOptions,
   retriesOf,
+  signalKey,
   spanMs,
   stepName,
   type StepOptions,
@@ -65,6 +66,8 @@ export interface StepServices {
   readonly clock: Clock;
   /** Builds a child; undefined if middleware stopped it. */
   readonly build: (job: ChildRequest) => Promise<NewJob | undefined>;
+  /** Called before the function of a step runs. */
+  readonly onRun?: (name: string) => void;
 }
 
 /** A job to run as a step. */
@@ -200,7 +203,7 @@ export class StepRunner {
   /** See `JobContext.waitFor`. */
   async waitFor(name: string, options: WaitOptions): Promise<unknown> {
     const full = stepName(name);
-    const key = stepName(options?.key);
+    const key = signalKey(options?.key);
     const forMs = spanMs("timeout", options.timeout);
     return await this.#use(full, "wait", async (present) => {
       const about = `"kind":"wait","key":${JSON.stringify(key)}`;
@@ -403,6 +406,7 @@ export class StepRunner {
     run: (step: StepRun) => unknown,
     timeoutMs: number | undefined,
   ): Promise<unknown> {
+    this.#services.onRun?.(name);
     const job = this.#job;
     const idempotencyKey = `${job.jid}:${name}`;
     if (timeoutMs === undefined) {

@@ -1,0 +1,334 @@
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { Discard } from "../job/errors.ts";
+import { MAX_STEPS } from "../job/step.ts";
+import type { JobContext } from "../handlers/context.ts";
+import { testJob } from "../testing/test_job.ts";
+
+/** What a handler's last attempt threw, as text. */
+function errorOf({ error }: { error: unknown }): string {
+  return `${(error as Error).name}: ${(error as Error).message}`;
+}
+
+Deno.test("a step that is done is not run again, and has the same value in the next attempt", async () => {
+  const values: unknown[] = [];
+  let fails = true;
+  const test = testJob(async (ctx: JobContext) => {
+    values.push(await ctx.step("random", () => ({ id: crypto.randomUUID(), big: 12345678901234567890n })));
+    if (fails) throw new Error("not yet");
+    return "well";
+  }, []);
+  assertEquals(await test.run(), "failed");
+  fails = false;
+  assertEquals(await test.retry(), "succeeded");
+  assertEquals(test.ran, ["random"]);
+  assertEquals(values[0], values[1]);
+});
+
+Deno.test("a step returns what is stored: undefined for nothing, and JSON for everything else", async () => {
+  const test = testJob(async (ctx: JobContext) => [
+    await ctx.step("nothing", () => {}),
+    await ctx.step("null", () => null),
+    await ctx.step("list", () => Promise.resolve([1, "a"])),
+  ], []);
+  await test.run();
+  assertEquals(test.result, [undefined, null, [1, "a"]]);
+});
+
+Deno.test("a result that JSON would change fails the step by name and path", async () => {
+  const test = testJob((ctx: JobContext) => ctx.step("load", () => ({ at: new Date(0) })), []);
+  assertEquals(await test.run(), "failed");
+  assertStringIncludes(errorOf(test), 'result of step "load".at');
+});
+
+Deno.test("a result that is too large is an error, not a cut", async () => {
+  const test = testJob((ctx: JobContext) => ctx.step("load", () => "x".repeat(1024 * 1024)), []);
+  await test.run();
+  assertMatch(errorOf(test), /^StepError: The result of step "load" has 1048578 characters of JSON; at most 1048576/);
+});
+
+Deno.test("a job has at most a thousand steps", async () => {
+  const test = testJob(async (ctx: JobContext) => {
+    for (let i = 0; i <= MAX_STEPS; i++) await ctx.step("one", () => i, { each: i });
+  }, []);
+  await test.run();
+  assertMatch(errorOf(test), /^StepError: Step "one 1000" is the job's step number 1001; at most 1000: use each\(\)/);
+  assertEquals(test.ran.length, MAX_STEPS);
+});
+
+Deno.test("a name that is used twice in one run is an error that says what to do", async () => {
+  const test = testJob(async (ctx: JobContext) => {
+    await ctx.step("ship", () => 1);
+    await ctx.step("ship", () => 2);
+  }, []);
+  await test.run();
+  assertEquals(
+    errorOf(test),
+    'StepError: Step name "ship" is used twice in one run; in a loop, tell the steps apart with { each: id }',
+  );
+});
+
+Deno.test("a step within a step is an error", async () => {
+  const test = testJob((ctx: JobContext) => ctx.step("outer", () => ctx.step("inner", () => 1)), []);
+  await test.run();
+  assertStringIncludes(errorOf(test), 'Step "inner" begins inside of step "outer"');
+});
+
+Deno.test("a step that throws fails the attempt with its own error, its name in the message, and is counted", async () => {
+  const attempts: number[] = [];
+  const test = testJob((ctx: JobContext) =>
+    ctx.step("charge", ({ attempt }) => {
+      attempts.push(attempt);
+      if (attempt < 3) throw new TypeError("declined");
+      return "paid";
+    }), []);
+  assertEquals(await test.run(), "failed");
+  assertEquals(errorOf(test), 'TypeError: Step "charge": declined');
+  assertEquals(test.steps.map(({ state, attempts }) => [state, attempts]), [["failed", 1]]);
+  await test.retry();
+  assertEquals(await test.retry(), "succeeded");
+  assertEquals(attempts, [1, 2, 3]);
+  assertEquals(test.steps[0]!.attempts, 3);
+});
+
+Deno.test("retry attempts a step again without an attempt of the job, and then it has failed for good", async () => {
+  let failures = 0;
+  const attempts: number[] = [];
+  const test = testJob(async (ctx: JobContext) => {
+    attempts.push(ctx.attempt);
+    await ctx.step("charge", () => {
+      failures++;
+      throw new Error("declined");
+    }, { retry: 2, backoff: "10s" });
+  }, []);
+  assertEquals(await test.run(), "asleep");
+  assertEquals(await test.advance("9s"), "asleep");
+  assertEquals(failures, 1);
+  await test.advance("1s");
+  assertEquals([failures, test.state], [2, "asleep"]);
+  assertEquals(await test.advance("20s"), "failed");
+  assertEquals(errorOf(test), 'StepFailed: Step "charge" failed for good after 3 attempts: Error: declined');
+  assertEquals(attempts, [1, 1, 1]);
+  await test.retry();
+  assertEquals(failures, 3, "it stays failed: what follows from it is done once");
+});
+
+Deno.test("compensation runs once, also when its own worker crashes", async () => {
+  const test = testJob(async (ctx: JobContext) => {
+    const seat = await ctx.step("reserve", () => "12A");
+    try {
+      await ctx.step("charge", () => {
+        throw new Error("declined");
+      }, { retry: 0 });
+    } catch (error) {
+      if ((error as Error).name !== "StepFailed") throw error;
+      await ctx.step("release seat", () => seat);
+      throw new Discard("Card declined");
+    }
+  }, []);
+  assertEquals(await test.run(), "failed");
+  assertEquals(errorOf(test), "Discard: Card declined");
+  await test.crash();
+  assertEquals(test.ran, ["reserve", "charge", "release seat"]);
+});
+
+Deno.test("timeout fails a step whether or not it listens, and aborts its signal", async () => {
+  const signals: AbortSignal[] = [];
+  const test = testJob((ctx: JobContext) =>
+    ctx.step("slow", ({ signal }) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    }, { timeout: "30s" }), []);
+  const running = test.run();
+  while (signals.length === 0) await Promise.resolve();
+  await test.advance("30s");
+  assertEquals(await running, "failed");
+  assertStringIncludes(errorOf(test), 'Timeout: Step "slow": ');
+  assert(signals[0]!.aborted);
+});
+
+Deno.test("a sleep ends at its time and not before, and later attempts pass it", async () => {
+  const test = testJob(async (ctx: JobContext) => {
+    await ctx.step("before", () => 1);
+    await ctx.sleep("cooling off", "2d");
+    await ctx.step("after", () => 2);
+  }, []);
+  assertEquals(await test.run(), "asleep");
+  await test.advance("47h");
+  assertEquals(test.ran, ["before"]);
+  assertEquals(await test.advance("1h"), "succeeded");
+  assertEquals(test.ran, ["before", "after"]);
+});
+
+Deno.test("a sleeping job that is woken early sleeps on", async () => {
+  const test = testJob((ctx: JobContext) => ctx.sleep("nap", "1h"), []);
+  await test.run();
+  await test.advance("30m");
+  assertEquals(await test.crash(), "asleep");
+  assertEquals(await test.advance("30m"), "succeeded");
+});
+
+Deno.test("a handler that catches the sleep runs no further step, and sleeps anyway", async () => {
+  const test = testJob(async (ctx: JobContext) => {
+    try {
+      await ctx.sleep("nap", "1h");
+    } catch {
+      await ctx.step("too early", () => 1).catch(() => {});
+    }
+    return "ended";
+  }, []);
+  assertEquals(await test.run(), "asleep");
+  assertEquals(test.ran, []);
+});
+
+Deno.test("waitFor returns the data of the signal, or undefined when the time has passed", async () => {
+  const handler = async (ctx: JobContext) => await ctx.waitFor("approval", { key: "order:1", timeout: "7d" }) ?? "none";
+  const signalled = testJob(handler, []);
+  await signalled.run();
+  assertEquals(await signalled.signal("order:2"), "asleep");
+  assertEquals(await signalled.signal("order:1", { by: "ann" }), "succeeded");
+  assertEquals(signalled.result, { by: "ann" });
+
+  const late = testJob(handler, []);
+  await late.run();
+  assertEquals(await late.advance("7d"), "succeeded");
+  assertEquals(late.result, "none");
+
+  const early = testJob(handler, []);
+  await early.signal("order:1");
+  assertEquals(await early.run(), "succeeded");
+  assertEquals(early.result, true);
+});
+
+Deno.test("run pushes a child once, and returns its result or throws its failure, in every attempt", async () => {
+  let tries = 0;
+  const handler = async (ctx: JobContext) => {
+    tries++;
+    const doubled = await ctx.run("child", "Double", [21], { queue: "low" });
+    if (tries === 2) throw new Error("after the child");
+    return doubled;
+  };
+  const test = testJob(handler, []);
+  assertEquals(await test.run(), "asleep");
+  assertEquals(await test.finishChild("child", 42), "failed");
+  assertEquals([await test.retry(), test.result], ["succeeded", 42]);
+
+  const failing = testJob((ctx: JobContext) => ctx.run("child", "Double", [21]), []);
+  await failing.run();
+  await failing.failChild("child", new TypeError("no number"));
+  assertMatch(errorOf(failing), /^ChildFailed: Job .* of step "child" failed: TypeError: no number$/);
+});
+
+Deno.test("steps side by side end before the job sleeps", async () => {
+  const test = testJob(async (ctx: JobContext) => {
+    const [, fetched] = await Promise.all([
+      ctx.sleep("nap", "1h"),
+      ctx.step("fetch", async () => {
+        for (let i = 0; i < 100; i++) await Promise.resolve();
+        return "page";
+      }).then(() => ctx.step("parse", () => "parsed")),
+      ctx.waitFor("signal", { key: "k", timeout: "10m" }),
+    ]);
+    return fetched;
+  }, []);
+  assertEquals(await test.run(), "asleep");
+  assertEquals(test.ran, ["fetch", "parse"]);
+  assertEquals(await test.advance("1h"), "succeeded");
+  assertEquals(test.result, "parsed");
+});
+
+Deno.test("each continues after the last item done when an item fails", async () => {
+  const done: number[] = [];
+  const test = testJob(
+    (ctx: JobContext) =>
+      ctx.each("rows", (after = 0) => [1, 2, 3, 4].filter((row) => row > after), (row) => {
+        if (row === 3 && ctx.attempt === 1) throw new Error("row 3");
+        done.push(row);
+      }, { cursor: (row) => row }),
+    [],
+  );
+  assertEquals(await test.run(), "failed");
+  assertEquals(errorOf(test), 'Error: Step "rows": row 3');
+  assertEquals([await test.retry(), test.result], ["succeeded", 4]);
+  assertEquals(done, [1, 2, 3, 4]);
+  assertEquals([await test.crash(), done.length], ["succeeded", 4]);
+});
+
+Deno.test("while the worker stops, no further step begins, and the job continues elsewhere", async () => {
+  const test = testJob(async (ctx: JobContext) => {
+    await ctx.step("one", () => test.stopWorker());
+    await ctx.step("two", () => 2);
+  }, []);
+  assertEquals(await test.run(), "released");
+  assertEquals(test.ran, ["one"]);
+  assertEquals(await test.run(), "succeeded");
+  assertEquals(test.ran, ["one", "two"]);
+});
+
+Deno.test("an outcome that a step asks for is no failure of the step", async () => {
+  const test = testJob((ctx: JobContext) =>
+    ctx.step("check", () => {
+      throw new Discard("nothing to do");
+    }, { retry: 5 }), []);
+  await test.run();
+  assertEquals(errorOf(test), "Discard: nothing to do");
+  assertEquals(test.steps, []);
+});
+
+Deno.test("options that make no sense are errors before anything runs", async () => {
+  const uses: readonly [(ctx: JobContext) => Promise<unknown>, RegExp][] = [
+    [(ctx) => ctx.step("", () => 1), /Invalid step name ""/],
+    [(ctx) => ctx.step("x".repeat(201), () => 1), /expected 1 to 200 characters/],
+    [(ctx) => ctx.step("a", () => 1, { retry: -1 }), /Invalid retry -1: expected a whole number from 0/],
+    [(ctx) => ctx.step("a", () => 1, { timeout: "soon" }), /timeout is "soon"/],
+    [(ctx) => ctx.sleep("a", "whenever"), /duration is "whenever"/],
+    [(ctx) => ctx.waitFor("a", { key: "", timeout: "1h" }), /Invalid key ""/],
+    [(ctx) => ctx.waitFor("a", { key: "k" } as never), /timeout is undefined/],
+    [(ctx) => ctx.run("a", "Double", [1], { unique_for: "1h" }), /has unique_for/],
+  ];
+  for (const [use, message] of uses) {
+    const test = testJob(use, []);
+    assertEquals(await test.run(), "failed");
+    assertMatch(errorOf(test), message);
+    assertEquals(test.ran, []);
+  }
+});
+
+Deno.test("a deploy that reorders, renames, removes or adds steps keeps what is done", async () => {
+  const before = async (ctx: JobContext) => {
+    await ctx.step("a", () => "a1");
+    await ctx.step("b", () => "b1");
+    throw new Error("deployed meanwhile");
+  };
+  const after = async (ctx: JobContext) => [
+    await ctx.step("b", () => "b2"), // reordered, changed: the stored value counts
+    await ctx.step("renamed a", () => "a2"), // renamed: it runs
+    await ctx.step("added", () => "c2"),
+  ];
+  let handler: (ctx: JobContext) => Promise<unknown> = before;
+  const test = testJob((ctx: JobContext) => handler(ctx), []);
+  await test.run();
+  handler = after;
+  await test.retry();
+  assertEquals(test.result, ["b1", "a2", "c2"]);
+  assertEquals(test.steps.map(({ name }) => name), ["a", "b", "renamed a", "added"]);
+});
+
+Deno.test("a deploy that makes another kind of step of a name is an error with the command that clears it", async () => {
+  let handler = (ctx: JobContext): Promise<unknown> => ctx.sleep("pause", "1h");
+  const test = testJob((ctx: JobContext) => handler(ctx), []);
+  await test.run();
+  handler = (ctx) => ctx.step("pause", () => 1);
+  await test.advance("1h");
+  assertMatch(
+    errorOf(test),
+    /^StepError: Step "pause" was stored as "sleep" and is used as "step" now; .*jobs steps clear/,
+  );
+});
+
+Deno.test("a test's helpers refuse what makes no sense", async () => {
+  const test = testJob(() => "well", []);
+  await assertRejects(() => test.retry(), Error, "Only a failed job is retried; this one is new");
+  await assertRejects(() => test.finishChild("child", 1), Error, 'Step "child" waits for no child');
+  await test.run();
+  await assertRejects(() => test.run(), Error, "has succeeded");
+});
