@@ -242,10 +242,15 @@ onBothStores("a new job of a known class is pushed, now and for later", async ({
   const form = await (await visitor().open("/")).follow("New job");
   assertEquals(form.options("class-names"), ["Known::Job"]);
   await assertRejects(() => form.press("Push"), Error, "is required");
-  const fill = { Class: "Known::Job", Arguments: '["bob", 12345678901234567890]', Queue: "mail", Retries: "maybe" };
+  const fill = {
+    Class: "Known::Job",
+    Arguments: '["bob", 12345678901234567890]',
+    Queue: "mail",
+    "Max retries": "maybe",
+  };
   const wrong = await form.press("Push", { fill });
   assertStringIncludes(wrong.message, 'Invalid retries "maybe"');
-  assertStringIncludes((await wrong.press("Push", { fill: { Retries: "3" } })).message, "Pushed as ");
+  assertStringIncludes((await wrong.press("Push", { fill: { "Max retries": "3" } })).message, "Pushed as ");
   const { entries: [now] } = await store.admin.page({ in: "queue", queue: "mail" });
   assertStringIncludes(now!.payload, '"args":["bob",12345678901234567890]');
   assertEquals(JSON.parse(now!.payload).retry, 3);

@@ -5,21 +5,20 @@ import type { Store } from "../../src/store/admin/store.ts";
 
 const MINUTE_MS = 60_000;
 
-/** What stands in the diagram's boxes, by the state: those that were passed, and the one where it is. */
-function states(text: string): Record<string, string> {
-  const boxes = [...text.matchAll(/<li class="state-(\w+) (past|now)"[^>]*>(.*?)<\/li>/gs)];
-  return Object.fromEntries(
-    boxes.map((
-      [, state, kind, inner],
-    ) => [state, `${kind} ${inner!.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim()}`]),
-  );
+/** The steps of a job's timeline, as text; the current one begins with `now: `. */
+function steps(html: string): string[] {
+  const list = /<ol class="timeline">(.*?)<\/ol>/s.exec(html)?.[1] ?? "";
+  return [...list.matchAll(/<li class="([^"]*)"[^>]*>(.*?)<\/li>/gs)].map(([, kind, inner]) => {
+    const text = inner!.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim();
+    return kind!.includes("now") ? `now: ${text}` : text;
+  });
 }
 
 async function beat(store: Store, busy: number, work: readonly RunningJobRecord[] = []): Promise<void> {
   await store.workers.heartbeat(processRecord("web1:7:abc", { concurrency: 1, busy, work }), MINUTE_MS);
 }
 
-onBothStores("A failed job shows each try with its error, its states with their times, and its log", async (site) => {
+onBothStores("A failed job shows a timeline with each attempt's error, and its log", async (site) => {
   const { store, visitor } = site;
   const now = Math.floor(Date.now() / 1_000) + 0.5;
   const at = (minutes: number) => now - minutes * 60;
@@ -43,32 +42,30 @@ onBothStores("A failed job shows each try with its error, its states with their 
     body: JSON.stringify({ jid: "d1", log: ["line 1", "line 2"] }),
   });
   const { text } = await visitor().visit("/jobs/d1");
-  const rows = [...text.matchAll(/data-label="Try">(\d+)<.*?datetime="([^"]+)".*?class="error"[^>]*>(Error\d+)/gs)];
-  assertEquals(rows.map(([, attempt, , error]) => [attempt, error]), [
-    ...Array.from({ length: 10 }, (_, i) => [String(12 - i), `Error${12 - i}`]),
-  ]);
+  const shown = steps(text);
+  assertMatch(shown[0]!, /^Pushed (59m|1h)/);
+  assertEquals(shown[1], "Attempts 1 to 2 failed not kept");
+  assertEquals(
+    shown.slice(2, -1).map((step) => /^Attempt (\d+) failed .* (Error\d+): /.exec(step)?.slice(1).join(" ")),
+    [
+      ...Array.from({ length: 10 }, (_, i) => `${i + 3} Error${i + 3}`),
+    ],
+  );
   const iso = (minutes: number) => new Date(at(minutes) * 1_000).toISOString();
-  assertEquals([rows[0]![2], rows[9]![2]], [iso(31), iso(40)]);
-  assertStringIncludes(text, "the last 10 of 12");
+  for (const minutes of [31, 40]) assertStringIncludes(text, `datetime="${iso(minutes)}"`);
+  assertMatch(shown.at(-1)!, /^now: Moved to dead (now|\d+s ago)/);
   assert(!text.includes("abcdefghijklmnop"));
   assertStringIncludes(text, "line 1\nline 2");
-  const { created, queue, running, retry, dead, ...rest } = states(text);
-  assertEquals(rest, {});
-  assertMatch(created!, /^past created (59m|1h)/);
-  assertMatch(queue!, /^past in queue (now|\d+s ago)$/);
-  assertMatch(running!, /^past running [89]m.* ago failed 12 times$/);
-  assertEquals(retry, "past retry 11 times");
-  assertMatch(dead!, /^now dead (now|\d+s ago)$/);
 });
 
 onBothStores("What Sidekiq wrote of its failures is shown as far as it goes", async ({ store, visitor }) => {
   await bury(store, "d1", { failed_at: 1.7e9, retried_at: 1.7e9 + 60, retry_count: 2, errors: "none of ours" });
   const { text } = await visitor().visit("/jobs/d1");
-  const tries = [...text.matchAll(/data-label="Try">(\S+?)<.*?class="error"[^>]*>(.*?)</gs)];
-  assertEquals(tries.map(([, attempt, error]) => [attempt, error]), [["3", "RangeError: no luck"], [
-    "1",
-    "(not kept)",
-  ]]);
+  const shown = steps(text).filter((step) => step.startsWith("Attempt"));
+  assertEquals(shown.map((step) => step.replace(/ \d+[a-z].*? ago( after \w+)?/, "")), [
+    "Attempt 1 failed (not kept)",
+    "Attempt 3 failed RangeError: no luck",
+  ]);
 });
 
 onBothStores("A waiting job shows its position, and everything that holds it up", async ({ store, visitor }) => {
@@ -76,8 +73,11 @@ onBothStores("A waiting job shows its position, and everything that holds it up"
   const someone = visitor();
   const why = async (jid: string) =>
     [...(await someone.visit(`/jobs/${jid}`)).text.matchAll(/<li>(.*?)<\/li>/gs)].map(([, reason]) => reason);
-  assertMatch(states((await someone.visit("/jobs/q3")).text).queue!, /^now in queue (now|\d+s ago) 2 before it$/);
-  assertMatch(states((await someone.visit("/jobs/q1")).text).queue!, / next$/);
+  assertMatch(
+    steps((await someone.visit("/jobs/q3")).text).at(-1)!,
+    /^now: Queued in default (now|\d+s ago).* 2 before it$/,
+  );
+  assertMatch(steps((await someone.visit("/jobs/q1")).text).at(-1)!, / next in line$/);
   assertEquals(await why("q1"), ["No process runs."]);
   const [shown] = ((await someone.api("GET", "/jobs/q3")).value as { jobs: Record<string, unknown>[] }).jobs;
   assertEquals([shown!["before"], shown!["whyNotRunning"]], [2, ["No process runs."]]);
@@ -95,7 +95,7 @@ onBothStores("A waiting job shows its position, and everything that holds it up"
   const [all, own, ...more] = await why("q2");
   assertMatch(all!, /^All queues are paused until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in (10m|9m)/);
   assertEquals([own, more], ["Queue default is paused, until somebody resumes it.", []]);
-  assertStringIncludes((await someone.visit("/")).text, "All queues are paused: nothing is taken");
+  assertStringIncludes((await someone.visit("/")).text, "All queues are paused");
   assertStringIncludes((await someone.visit("/queues")).text, "all paused for ");
   await someone.submit("/queues/resume", {}, "/queues");
   await someone.submit("/queues/default/resume", {}, "/queues");
@@ -115,7 +115,7 @@ onBothStores("A running job shows how far it is and what it logs, on its page an
   await beat(store, 1, [{ ...job, lastLine: "At row 3", log }]);
   const someone = visitor();
   const { text } = await someone.visit("/jobs/r1");
-  assertMatch(states(text).running!, /^now running (now|\d+s ago) 3 of 9$/);
+  assertMatch(steps(text).at(-1)!, /^now: Attempt 1 is running (now|\d+s ago).* on web1:7:abc 3 of 9$/);
   assertStringIncludes(text, "At row 1\nUsing Bearer ••••••\nAt row 3");
   const [shown] = ((await someone.api("GET", "/jobs/r1")).value as { jobs: Record<string, unknown>[] }).jobs;
   assertEquals(shown!["log"], ["At row 1", "Using Bearer ••••••", "At row 3"]);
@@ -125,7 +125,7 @@ onBothStores("A running job shows how far it is and what it logs, on its page an
   assertStringIncludes(busy, "At row 1\nUsing Bearer ••••••\nAt row 3");
 });
 
-onBothStores("An ended job shows its states, every try and what it logged", async ({ store, visitor }) => {
+onBothStores("An ended job shows a timeline with every attempt, and its log", async ({ store, visitor }) => {
   const record = (jid: string, more: Record<string, unknown>) => {
     const body = {
       jid,
@@ -144,14 +144,12 @@ onBothStores("An ended job shows its states, every try and what it logged", asyn
   const someone = visitor();
   const done = (await someone.visit("/jobs/e1")).text;
   assertStringIncludes(done, "began\nended");
-  assertMatch(states(done).done!, /^now succeeded (now|\d+s ago)$/);
-  assertMatch(states(done).running!, /^past running .*1\.2s$/);
-  assertEquals(states(done).retry, "past retry try 2");
+  const [pushed, first, started, ended, ...more] = steps(done);
+  assertEquals([pushed, more], ["Pushed", []]);
+  assertMatch(first!, /^Attempt 1 failed .* FirstError: no luck$/);
+  assertMatch(started!, /^Attempt 2 started /);
+  assertMatch(ended!, /^now: Succeeded (now|\d+s ago).* took 1\.2s$/);
   const failed = (await someone.visit("/jobs/e2")).text;
-  assertMatch(states(failed).dead!, /^now failed /);
-  const tries = [...failed.matchAll(/data-label="Try">(\S+?)<.*?class="error"[^>]*>(.*?)</gs)];
-  assertEquals(tries.map(([, attempt, error]) => [attempt, error]), [
-    ["2", "LastError: worse"],
-    ["1", "FirstError: no luck"],
-  ]);
+  assertMatch(steps(failed).at(-1)!, /^now: Failed .* LastError: worse$/);
+  assertMatch(steps(failed)[1]!, /^Attempt 1 failed .* FirstError: no luck$/);
 });

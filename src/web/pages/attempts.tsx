@@ -1,15 +1,14 @@
 /**
- * What a job's tries failed with, and what it logged: of one that is there and of one that has ended alike.
+ * The failures in a job's payload, and its log: of a job in the store and of one that has ended.
  *
  * @module
  */
 import { readCauses, readErrors, tryNumbers } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
-import { Time, type View } from "./view.tsx";
 
 /** One failure. */
 export interface Attempt {
-  /** Which try it was, from 1; undefined when that is not known. */
+  /** The number of the attempt, from 1; undefined if unknown. */
   readonly number: number | undefined;
   /** Epoch milliseconds. */
   readonly at: number | undefined;
@@ -17,7 +16,7 @@ export interface Attempt {
   readonly error: string;
 }
 
-/** What is read of a payload; all of it may be missing, or anything. */
+/** The fields of a payload that are read. Each may be missing, or hold any value. */
 interface Failed {
   readonly errors?: unknown;
   readonly error_class?: unknown;
@@ -26,7 +25,7 @@ interface Failed {
   readonly retried_at?: unknown;
 }
 
-/** The failures that a payload tells of, the latest first. One that Sidekiq wrote tells of its last, and when the first was. */
+/** Returns the failures in a payload, the latest first. Sidekiq writes the last one, and the time of the first. */
 export function attemptsOf(payload: Failed, failures: number): Attempt[] {
   const errors = readErrors(payload.errors);
   if (errors.length > 0) {
@@ -52,47 +51,17 @@ function numberOf(attempt: number): number | undefined {
   return attempt >= 1 ? attempt : undefined;
 }
 
-/** The table of them; nothing when there are none. */
-export function Attempts({ view, attempts }: { readonly view: View; readonly attempts: readonly Attempt[] }) {
-  if (attempts.length === 0) return null;
-  const [{ number: last }] = attempts as [Attempt];
-  return (
-    <section>
-      <h2>
-        Failed tries{" "}
-        {last !== undefined && last > attempts.length && <span class="note">the last {attempts.length} of {last}</span>}
-      </h2>
-      <table class="list">
-        <thead>
-          <tr>
-            <th class="num">Try</th>
-            <th>Failed</th>
-            <th>With</th>
-          </tr>
-        </thead>
-        <tbody>
-          {attempts.map(({ number, at, error }) => (
-            <tr>
-              <td class="num" data-label="Try">{number ?? "–"}</td>
-              <td class="when" data-label="Failed">
-                <Time at={at} now={view.now} />
-              </td>
-              <td class="error" data-label="With">{error}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-/** The last lines that a job logged; nothing when there are none. */
+/** The last lines of a job's log; nothing if there are none. */
 export function LogTail({ lines, live = false }: { readonly lines: readonly string[]; readonly live?: boolean }) {
   if (lines.length === 0) return null;
   return (
     <section>
       <h2>
-        Log <span class="note">its last {lines.length} lines{live ? ", as of the last heartbeat" : ""}</span>
+        Log{" "}
+        <span class="note">
+          last {lines.length} {lines.length === 1 ? "line" : "lines"}
+          {live ? ", as of the last heartbeat" : ""}
+        </span>
       </h2>
       <pre class="document" tabindex={0} aria-label="Log">{lines.join("\n")}</pre>
     </section>

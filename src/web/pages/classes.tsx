@@ -1,128 +1,154 @@
 /**
- * `/classes`: how each class has fared of late: what was measured of all jobs, and what the records of some tell.
+ * `/classes` and `/classes/NAME`: how the jobs of each class have run: how many, how long, how many failed.
  *
  * @module
  */
-import type { Child } from "hono/jsx";
 import { formatDuration } from "../../job/duration.ts";
-import { JOB_BOUNDS } from "../../job/histogram.ts";
-import { RUN_BOUNDS_MS, WINDOWS } from "../../store/port/metrics.ts";
+import { type MetricsWindow, RUN_BOUNDS_MS, WINDOWS } from "../../store/port/metrics.ts";
 import { number } from "../../text/format.ts";
+import type { Chart } from "../read/charts.ts";
 import type { ClassMeasures, MeasuredClasses } from "../read/class_metrics.ts";
-import type { ClassStats, Spread } from "../read/class_stats.ts";
-import type { RecentEnded } from "../read/results.ts";
-import { Empty, link, Time, type View } from "./view.tsx";
+import type { ClassStats } from "../read/class_stats.ts";
+import { Bars } from "./bars.tsx";
+import { CHART_SCRIPTS, ChartFigure } from "./charts.tsx";
 import { Layout } from "./layout.tsx";
+import { Empty, link, type View } from "./view.tsx";
+
+/** The windows, as the choice names them. */
+const WINDOW_LABELS: Readonly<Record<MetricsWindow, string>> = {
+  "1h": "1 h",
+  "8h": "8 h",
+  "24h": "24 h",
+  "72h": "72 h",
+};
+
+/** What the table can be sorted by: the value of a class, the largest first. */
+const SORTS = {
+  runs: (one) => one.processed,
+  failed: (one) => one.failed / Math.max(1, one.processed),
+  p50: (one) => one.p50Ms ?? 0,
+  p95: (one) => one.p95Ms ?? 0,
+  p99: (one) => one.p99Ms ?? 0,
+  total: (one) => one.workedMs,
+} as const satisfies Record<string, (one: ClassMeasures) => number>;
+
+/** The name of an order. */
+export type ClassSort = keyof typeof SORTS;
+
+/** The order that an address names; default by the number of runs. */
+export function classSortOf(text: string | undefined): ClassSort {
+  return text !== undefined && Object.hasOwn(SORTS, text) ? text as ClassSort : "runs";
+}
 
 /** The classes. */
-export function ClassesPage({ view, measured, recent, classes }: {
+export function ClassesPage({ view, measured, sort }: {
   readonly view: View;
   readonly measured: MeasuredClasses;
-  readonly recent: RecentEnded;
-  readonly classes: readonly ClassStats[];
+  readonly sort: ClassSort;
 }) {
-  const since = recent.rows.at(-1)?.ended_at;
+  const classes = measured.classes.toSorted((a, b) => SORTS[sort](b) - SORTS[sort](a));
   return (
     <Layout view={view} title="Classes">
       <div class="heading">
         <h1>Classes</h1>
-        <span class="note">
-          all jobs of the last {WORDS[measured.window]}; each try counts, times are of those that did not fail
-        </span>
+        <span class="note">{number(classes.length + measured.more)} with runs</span>
         <span class="grow"></span>
-        <nav class="spans" aria-label="How far back">
-          {Object.entries(WORDS).map(([window, words]) => (
-            <a
-              href={link(view, "/classes", { over: window })}
-              aria-current={window === measured.window ? "true" : undefined}
-            >
-              {words}
-            </a>
-          ))}
-        </nav>
+        <Windows view={view} path="/classes" window={measured.window} query={{ sort }} />
       </div>
-      {measured.classes.length === 0
-        ? <Empty title="No jobs ran in this time.">Workers record the runs of each class once a minute.</Empty>
-        : <MeasuresTable view={view} measured={measured} />}
-      {recent.rows.length > 0 && (
-        <section aria-labelledby="records-title">
-          <div class="heading">
-            <h2 id="records-title">From records</h2>
-            <span class="note">
-              the last {number(recent.rows.length)} jobs that left one{recent.whole ? "" : " (there are more)"},{" "}
-              the oldest <Time at={since} now={view.now} />
-            </span>
-          </div>
-          <p class="note">
-            Here each job counts once, with its own run time, failed ones too: the figures differ from those above.
-          </p>
-          <Table view={view} classes={classes} />
-        </section>
+      {classes.length === 0
+        ? (
+          <Empty title="No jobs ran in this time.">
+            Workers record the runs of each class once a minute. Start one with <code>jobs run handlers.js</code>.
+          </Empty>
+        )
+        : <ClassTable view={view} classes={classes} window={measured.window} sort={sort} />}
+      {measured.more > 0 && <p class="note">{number(measured.more)} more classes had fewer runs.</p>}
+      {classes.length > 0 && (
+        <p class="note">
+          Each attempt is a run. Durations are those of successful runs, estimated from histogram buckets.
+        </p>
       )}
     </Layout>
   );
 }
 
-const WORDS = { "1h": "hour", "8h": "8 hours", "24h": "24 hours", "72h": "72 hours" } as const;
-
-function MeasuresTable({ view, measured }: { readonly view: View; readonly measured: MeasuredClasses }) {
-  const { stepMs, steps } = WINDOWS[measured.window];
-  const minutes = stepMs * steps / 60_000;
+function Windows({ view, path, window, query = {} }: {
+  readonly view: View;
+  readonly path: string;
+  readonly window: MetricsWindow;
+  readonly query?: Readonly<Record<string, string>>;
+}) {
   return (
-    <>
-      <Wide label="What was measured of each class">
-        <table class="list">
-          <thead>
-            <tr>
-              <th>Class</th>
-              <th class="num">Performed</th>
-              <th class="num">A minute</th>
-              <th class="num">Failed</th>
-              <th class="num">Took in all</th>
-              <th class="num">Mean</th>
-              <th class="num">Median</th>
-              <th class="num">95 of 100</th>
-              <th class="num">99 of 100</th>
-              <th>Run times</th>
-              <th>Over time</th>
-            </tr>
-          </thead>
-          <tbody>
-            {measured.classes.map((one) => (
-              <tr>
-                <td data-label="Class">
-                  <a class="class" href={link(view, "/finished", { q: one.class })}>{one.class}</a>
-                </td>
-                <td class="num" data-label="Performed">{number(one.processed)}</td>
-                <td class="num" data-label="A minute">{rate(one.processed / minutes)}</td>
-                <td class={`num ${one.failed > 0 ? "bad" : ""}`} data-label="Failed">
-                  {share(one.failed, one.processed)}
-                </td>
-                <td class="num" data-label="Took in all">{time(one.workedMs)}</td>
-                <td class="num" data-label="Mean">{time(one.meanMs)}</td>
-                <td class="num" data-label="Median">{estimate(one.p50Ms)}</td>
-                <td class="num" data-label="95 of 100">{estimate(one.p95Ms)}</td>
-                <td class="num" data-label="99 of 100">{estimate(one.p99Ms)}</td>
-                <td data-label="Run times">
-                  <Bars counts={one.histogram} words={(count, i) => runWords(count, RUN_BOUNDS_MS[i])} wide={5} />
-                </td>
-                <td data-label="Over time">
-                  <OverTime one={one} stepMs={stepMs} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
-      <p class="note">
-        Run times are counted by their bounds, not one by one: “≈” is an estimate between two bounds.
-      </p>
-      {measured.more > 0 && <p class="note">{number(measured.more)} more classes had fewer jobs.</p>}
-    </>
+    <nav class="choice" aria-label="Range">
+      {Object.entries(WINDOW_LABELS).map(([name, label]) => (
+        <a href={link(view, path, { ...query, over: name })} aria-current={name === window ? "true" : undefined}>
+          {label}
+        </a>
+      ))}
+    </nav>
   );
 }
 
-/** So many bars are enough for any span. */
+function ClassTable({ view, classes, window, sort }: {
+  readonly view: View;
+  readonly classes: readonly ClassMeasures[];
+  readonly window: MetricsWindow;
+  readonly sort: ClassSort;
+}) {
+  const { stepMs, steps } = WINDOWS[window];
+  const minutes = stepMs * steps / 60_000;
+  const heading = (name: ClassSort, label: string) => (
+    <th class="num" aria-sort={name === sort ? "descending" : undefined}>
+      <a href={link(view, "/classes", { over: window, sort: name })}>{label}{name === sort ? " ↓" : ""}</a>
+    </th>
+  );
+  return (
+    <div class="wide-list" role="region" aria-label="Runs of each class" tabindex={0}>
+      <table class="list">
+        <thead>
+          <tr>
+            <th>Class</th>
+            {heading("runs", "Runs")}
+            <th class="num">per min</th>
+            {heading("failed", "Failed")}
+            {heading("p50", "p50")}
+            {heading("p95", "p95")}
+            {heading("p99", "p99")}
+            {heading("total", "Total time")}
+            <th>Runs over time</th>
+          </tr>
+        </thead>
+        <tbody>
+          {classes.map((one) => (
+            <tr>
+              <td data-label="Class">
+                <a class="class" href={classPath(view, one.class, window)}>{one.class}</a>
+              </td>
+              <td class="num" data-label="Runs">{number(one.processed)}</td>
+              <td class="num" data-label="per min">{rate(one.processed / minutes)}</td>
+              <td class={`num ${one.failed > 0 ? "bad" : ""}`} data-label="Failed">
+                {share(one.failed, one.processed)}
+              </td>
+              <td class="num" data-label="p50">{estimate(one.p50Ms)}</td>
+              <td class="num" data-label="p95">{estimate(one.p95Ms)}</td>
+              <td class="num" data-label="p99">{estimate(one.p99Ms)}</td>
+              <td class="num" data-label="Total time">{formatDuration(one.workedMs)}</td>
+              <td data-label="Over time">
+                <OverTime one={one} stepMs={stepMs} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function classPath(view: View, name: string, window: MetricsWindow): string {
+  return link(view, `/classes/${encodeURIComponent(name)}`, { over: window });
+}
+
+/** The most bars of a sparkline. */
 const MAX_BARS = 60;
 
 function OverTime({ one, stepMs }: { readonly one: ClassMeasures; readonly stepMs: number }) {
@@ -131,113 +157,118 @@ function OverTime({ one, stepMs }: { readonly one: ClassMeasures; readonly stepM
     { length: Math.ceil(one.series.length / perBar) },
     (_, i) => one.series.slice(i * perBar, (i + 1) * perBar).reduce((sum, count) => sum + count, 0),
   );
-  const most = Math.max(...bars);
-  const words = `at most ${number(most)} in ${formatDuration(stepMs * perBar)}`;
-  return <Bars counts={bars} words={() => words} wide={3} label={words} />;
-}
-
-/** Jobs a minute. */
-function rate(value: number): string {
-  return value >= 100 ? number(Math.round(value)) : value >= 0.95 ? value.toFixed(1) : value.toPrecision(1);
-}
-
-function time(ms: number | undefined): string {
-  return ms === undefined ? "–" : formatDuration(ms);
-}
-
-/** What is below the first bound, or beyond the last, is known only to be that. */
-function estimate(ms: number | undefined): string {
-  if (ms !== undefined && ms <= RUN_BOUNDS_MS[0]!) return `< ${time(RUN_BOUNDS_MS[0])}`;
-  if (ms === undefined) return "–";
-  return `${ms >= RUN_BOUNDS_MS.at(-1)! ? ">" : "≈"} ${time(Math.min(ms, RUN_BOUNDS_MS.at(-1)!))}`;
-}
-
-function Table({ view, classes }: { readonly view: View; readonly classes: readonly ClassStats[] }) {
   return (
-    <Wide label="What records tell of each class">
-      <table class="list">
+    <Bars counts={bars} width={3} label={`max ${number(Math.max(...bars))} in ${formatDuration(stepMs * perBar)}`} />
+  );
+}
+
+/** One class. */
+export function ClassPage({ view, name, window, one, recent, charts }: {
+  readonly view: View;
+  readonly name: string;
+  readonly window: MetricsWindow;
+  /** Its runs; undefined when there were none in the window. */
+  readonly one: ClassMeasures | undefined;
+  /** From the records of its jobs that have ended; undefined when there are none. */
+  readonly recent: ClassStats | undefined;
+  readonly charts: readonly Chart[];
+}) {
+  const path = `/classes/${encodeURIComponent(name)}`;
+  return (
+    <Layout view={view} title={name} scripts={CHART_SCRIPTS}>
+      <div class="heading">
+        <a class="crumb" href={link(view, "/classes")}>Classes</a>
+        <h1>{name}</h1>
+        <span class="grow"></span>
+        <a class="button" href={link(view, "/retrying", { class: name })}>Retrying</a>
+        <a class="button" href={link(view, "/dead", { class: name })}>Dead</a>
+        <a class="button" href={link(view, "/finished", { q: name })}>Finished</a>
+        <Windows view={view} path={path} window={window} />
+      </div>
+      {one === undefined ? <Empty title="No runs in this time.">Choose a longer range, or see its jobs.</Empty> : (
+        <>
+          <dl class="tiles">
+            <Tile label="Runs" value={number(one.processed)} />
+            <Tile label="Failed" value={share(one.failed, one.processed)} />
+            <Tile label="p50" value={estimate(one.p50Ms)} />
+            <Tile label="p95" value={estimate(one.p95Ms)} />
+            <Tile label="p99" value={estimate(one.p99Ms)} />
+            {recent?.wait && <Tile label="p95 wait" value={formatDuration(recent.wait.p95)} />}
+            <Tile label="Total time" value={formatDuration(one.workedMs)} />
+          </dl>
+          <div class="charts">{charts.map((chart) => <ChartFigure chart={chart} />)}</div>
+          <Histogram one={one} />
+        </>
+      )}
+    </Layout>
+  );
+}
+
+function Tile({ label, value }: { readonly label: string; readonly value: string }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+/** How many runs took how long: one row for each bucket from the first to the last that has any. */
+function Histogram({ one: { histogram } }: { readonly one: ClassMeasures }) {
+  const first = histogram.findIndex((count) => count > 0);
+  if (first < 0) return null;
+  const last = histogram.findLastIndex((count) => count > 0);
+  const max = Math.max(...histogram);
+  const total = histogram.reduce((sum, count) => sum + count, 0);
+  return (
+    <section aria-labelledby="histogram-title">
+      <h2 id="histogram-title">Duration of successful runs</h2>
+      <table class="list histogram">
         <thead>
           <tr>
-            <th>Class</th>
-            <th class="num">Ended</th>
-            <th class="num">Failed</th>
-            <th class="num">Ran, median</th>
-            <th class="num">95 of 100</th>
-            <th class="num">99 of 100</th>
-            <th class="num">Longest</th>
-            <th class="num">Waited, 95 of 100</th>
-            <th>Run times</th>
+            <th class="num">Duration</th>
+            <th class="num">Runs</th>
+            <th class="num">Share</th>
+            <th></th>
           </tr>
         </thead>
         <tbody>
-          {classes.map((one) => (
+          {histogram.slice(first, last + 1).map((count, i) => (
             <tr>
-              <td data-label="Class">
-                <a class="class" href={link(view, "/finished", { q: one.class })}>{one.class}</a>
-              </td>
-              <td class="num" data-label="Ended">{number(one.count)}</td>
-              <td class={`num ${one.failed > 0 ? "bad" : ""}`} data-label="Failed">{share(one.failed, one.count)}</td>
-              <td class="num" data-label="Median">{shown(one.run, "p50")}</td>
-              <td class="num" data-label="95 of 100">{shown(one.run, "p95")}</td>
-              <td class="num" data-label="99 of 100">{shown(one.run, "p99")}</td>
-              <td class="num" data-label="Longest">{shown(one.run, "longest")}</td>
-              <td class="num" data-label="Waited">{shown(one.wait, "p95")}</td>
-              <td data-label="Run times">
-                <Bars
-                  counts={one.histogram}
-                  words={(count, i) => runWords(count, JOB_BOUNDS[i] && JOB_BOUNDS[i] * 1_000)}
-                />
+              <td class="num" data-label="Duration">{bucketText(first + i)}</td>
+              <td class="num" data-label="Runs">{number(count)}</td>
+              <td class="num" data-label="Share">{(count / total * 100).toFixed(1)} %</td>
+              <td class="bar">
+                <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+                  <rect width={(count / max * 100).toFixed(1)} height="10" rx="1" />
+                </svg>
               </td>
             </tr>
           ))}
         </tbody>
       </table>
-    </Wide>
+    </section>
   );
 }
 
-/** A table with so many columns that a small window shows only some of them: it is moved, not the page. */
-function Wide({ label, children }: { readonly label: string; readonly children: Child }) {
-  return <div class="wide-list" role="region" aria-label={label} tabindex={0}>{children}</div>;
+function bucketText(i: number): string {
+  const bound = RUN_BOUNDS_MS[i];
+  return bound === undefined ? `> ${formatDuration(RUN_BOUNDS_MS.at(-1)!)}` : `≤ ${formatDuration(bound)}`;
+}
+
+/** Jobs per minute. */
+function rate(value: number): string {
+  return value >= 100 ? number(Math.round(value)) : value >= 0.95 ? value.toFixed(1) : value.toPrecision(1);
+}
+
+/** An estimated duration; below the first bucket's bound, or beyond the last's, only that is known. */
+function estimate(ms: number | undefined): string {
+  if (ms === undefined) return "–";
+  if (ms <= RUN_BOUNDS_MS[0]!) return `< ${formatDuration(RUN_BOUNDS_MS[0]!)}`;
+  const last = RUN_BOUNDS_MS.at(-1)!;
+  return ms >= last ? `> ${formatDuration(last)}` : formatDuration(ms);
 }
 
 function share(failed: number, count: number): string {
   return failed === 0 ? "0" : `${number(failed)} (${(failed / count * 100).toFixed(failed / count < 0.1 ? 1 : 0)} %)`;
-}
-
-function shown(spread: Spread | undefined, which: keyof Spread): string {
-  return spread === undefined ? "–" : formatDuration(spread[which]);
-}
-
-function runWords(count: number, boundMs: number | undefined): string {
-  return boundMs === undefined ? `${number(count)} longer` : `${number(count)} up to ${formatDuration(boundMs)}`;
-}
-
-/** A bar for each count; words for those who do not see them. */
-function Bars({ counts, words, wide = 9, label }: {
-  readonly counts: readonly number[];
-  readonly words: (count: number, i: number) => string;
-  /** Of a bar, with the gap after it. */
-  readonly wide?: number;
-  /** Instead of all words. */
-  readonly label?: string;
-}) {
-  const most = Math.max(1, ...counts);
-  const text = label ?? (counts.flatMap((count, i) => count > 0 ? [words(count, i)] : []).join(", ") || "none");
-  const bar = (count: number, i: number) => {
-    const top = 24 - Math.max(2, count / most * 24);
-    return count === 0 ? "" : `M${i * wide} 24V${top.toFixed(1)}h${wide - (wide > 4 ? 2 : 1)}V24z`;
-  };
-  return (
-    <svg
-      class="bars"
-      viewBox={`0 0 ${counts.length * wide} 24`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={text}
-    >
-      <path d={`M0 23h${counts.length * wide}v1H0z${counts.map(bar).join("")}`} />
-      <title>{text}</title>
-    </svg>
-  );
 }

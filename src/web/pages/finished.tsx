@@ -12,9 +12,10 @@ import { endedState, logOf } from "../read/results.ts";
 import { argsLine, cut, document, text } from "../read/job_view.ts";
 import { Icon } from "./icons.tsx";
 import { Empty, link, Time, type View } from "./view.tsx";
-import { type Attempt, Attempts, attemptsOf, Causes, LogTail } from "./attempts.tsx";
+import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
-import { StateDiagram } from "./states.tsx";
+import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
+import { Tree } from "./tree.tsx";
 
 /** The jobs that have ended. */
 export function FinishedPage({ view, list }: { readonly view: View; readonly list: FinishedList }) {
@@ -93,7 +94,7 @@ function FinishedTable({ view, rows }: { readonly view: View; readonly rows: rea
                 : <code>{resultOf(job).slice(0, 200)}</code>}
             </td>
             <td class="short" data-label="Queue">{text(job.queue)}</td>
-            <td class="num" data-label="Duration">{took(job)}</td>
+            <td class="num" data-label="Duration">{durationOf(job)}</td>
             <td class="when" data-label="Ended">
               <Time at={job.ended_at} now={view.now} />
             </td>
@@ -116,7 +117,7 @@ function stateName({ state }: EndedJob): string {
   return cut(endedState(text(state)), 20);
 }
 
-function took({ elapsed_ms: ms }: EndedJob): string {
+function durationOf({ elapsed_ms: ms }: EndedJob): string {
   return typeof ms === "number" ? formatDuration(ms) : "–";
 }
 
@@ -129,35 +130,49 @@ function resultOf({ result, result_dropped: dropped }: EndedJob): string {
   return dropped !== undefined ? `(${dropped})` : result === undefined ? "" : document(result);
 }
 
-function EndedStates({ view, job }: { readonly view: View; readonly job: EndedJob }) {
+/** The steps of an ended job, the earliest first. */
+function stepsOf(job: EndedJob): Step[] {
   const { created_at: createdAt, enqueued_at: enqueuedAt } = job.payload ?? {};
-  const end = job.error || job.state === "dead" ? "dead" : "done";
-  const notes = {
-    created: { at: readWireTime(createdAt) },
-    queue: { at: readWireTime(enqueuedAt) },
-    ...(job.started_at !== undefined && { running: { at: job.started_at, note: took(job) } }),
-    ...((job.attempt ?? 1) > 1 && { retry: { note: `try ${job.attempt}` } }),
-    [end]: { at: job.ended_at },
+  const attempt = typeof job.attempt === "number" ? job.attempt : 1;
+  const name = stateName(job);
+  const kinds: Readonly<Record<string, Step["kind"]>> = {
+    succeeded: "ok",
+    failed: "bad",
+    dead: "bad",
+    expired: "retrying",
   };
-  return <StateDiagram view={view} now={end} names={{ [end]: stateName(job) }} notes={notes} />;
+  const worker = text(job.process);
+  const steps: Step[] = [{ title: "Pushed", at: readWireTime(createdAt) }];
+  steps.push(...attemptSteps(attemptsOf(job.payload ?? {}, attempt - 1)));
+  if (readWireTime(enqueuedAt) !== undefined) {
+    steps.push({ title: `Queued in ${text(job.queue)}`, at: readWireTime(enqueuedAt) });
+  }
+  if (job.started_at !== undefined) {
+    steps.push({
+      title: `Attempt ${attempt} started`,
+      at: job.started_at,
+      kind: "running",
+      ...(worker && { note: `on ${worker}` }),
+    });
+  }
+  const took = job.elapsed_ms === undefined ? undefined : `took ${durationOf(job)}`;
+  const error = job.error && `${text(job.error.class)}: ${text(job.error.message)}`.slice(0, 1_000);
+  return [...steps, { title: titleCase(name), at: job.ended_at, kind: kinds[name], isNow: true, note: took, error }];
 }
 
-/** The failures before its last try, and that one's. */
-function failuresOf({ payload, attempt: said, error, ended_at: at }: EndedJob): readonly Attempt[] {
-  const attempt = typeof said === "number" ? said : 1;
-  const before = attemptsOf(payload ?? {}, attempt - 1);
-  return error ? [{ number: attempt, at, error: `${text(error.class)}: ${text(error.message)}` }, ...before] : before;
+function titleCase(name: string): string {
+  return name === "" ? "Ended" : name[0]!.toUpperCase() + name.slice(1);
 }
 
-/** One that has ended. */
+/** An ended job. */
 export function FinishedJobPage({ view, job }: { readonly view: View; readonly job: EndedJob }) {
   const rows: [string, unknown][] = [
-    ["Try", job.attempt],
-    ["Took", job.elapsed_ms === undefined ? undefined : took(job)],
-    ["Process", job.process],
+    ["Attempt", job.attempt],
+    ["Duration", job.elapsed_ms === undefined ? undefined : durationOf(job)],
+    ["Worker", job.process],
     ["Queue", job.queue],
     ["Progress", job.progress],
-    ["Last line", job.last_line],
+    ["Last log line", job.last_line],
   ];
   return (
     <Layout view={view} title={`Job ${job.jid}`}>
@@ -167,7 +182,7 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
           <State job={job} />
           <span class="note mono">{job.jid}</span>
         </div>
-        <EndedStates view={view} job={job} />
+
         {job.error && (
           <section>
             <h2>Error</h2>
@@ -180,16 +195,18 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
             )}
           </section>
         )}
-        <Attempts view={view} attempts={failuresOf(job)} />
+        <Timeline view={view} steps={stepsOf(job)} />
         <LogTail lines={logOf(job)} />
         {resultOf(job) !== "" && (
           <section>
             <h2>Result</h2>
-            <pre class="document" tabindex={0} aria-label="Result">{resultOf(job)}</pre>
+            {job.result_dropped === undefined
+              ? <Tree value={job.result} label="Result" />
+              : <p class="note">{resultOf(job)}</p>}
           </section>
         )}
         <section>
-          <h2>How it ran</h2>
+          <h2>Details</h2>
           <table class="fields">
             <tbody>
               {rows.filter(([, value]) => value !== undefined).map(([name, value]) => (
@@ -204,7 +221,7 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
         {job.payload !== undefined && (
           <section>
             <h2>Payload</h2>
-            <pre class="document" tabindex={0} aria-label="Payload">{document(job.payload)}</pre>
+            <Tree value={job.payload} label="Payload" />
           </section>
         )}
       </article>

@@ -1,5 +1,6 @@
 /**
- * `/jobs/JID`: one job, where it is and why, what it was given, how each try failed, what it logged; and the form to push it again, changed.
+ * `/jobs/JID`: one job, its timeline, why it is not running, its last error, its arguments and its log; and the form that
+ * enqueues it again, changed.
  *
  * @module
  */
@@ -12,12 +13,14 @@ import { isoTime } from "../../text/times.ts";
 import { actionsIn } from "../read/job_sets.ts";
 import { cut, document, type JobView, text } from "../read/job_view.ts";
 import { ActionButton, Empty, Hidden, link, type View } from "./view.tsx";
-import { Attempts, attemptsOf, Causes, LogTail } from "./attempts.tsx";
+import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { actionLabel, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
-import { StateDiagram } from "./states.tsx";
+import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
+import { Tree } from "./tree.tsx";
+import { Progress } from "./workers.tsx";
 
-/** Jobs that are taken before one are counted so far. */
+/** The largest position in a queue that is counted. */
 export const FAR = 10_000;
 
 /** One place where the job is. Usually it is in one. */
@@ -26,9 +29,9 @@ export interface JobDetail {
   readonly job: JobView;
   readonly reasons: readonly string[];
   readonly backtrace: readonly string[];
-  /** How many are taken before it, counted up to {@linkcode FAR}; undefined when it is in no queue. */
+  /** How many jobs precede it in its queue, counted up to {@linkcode FAR}; undefined if it is not in a queue. */
   readonly before: number | undefined;
-  /** What it last said of how far it is. */
+  /** Its last progress text. */
   readonly progress: string | undefined;
   /** The last lines it logged. */
   readonly log: readonly string[];
@@ -62,13 +65,12 @@ function Detail({ view, detail }: { readonly view: View; readonly detail: JobDet
     <article>
       <div class="heading">
         <h1>{job.class}</h1>
-        <span class={`badge ${entry.place.in}`}>{stateName(entry)}</span>
+        <span class={`badge ${STATES[entry.place.in]}`}>{stateName(entry)}</span>
         <span class="note mono">{job.jid}</span>
         <span class="grow"></span>
         <JobActions view={view} detail={detail} />
       </div>
-      <States view={view} detail={detail} />
-      {reasons.length > 0 && (
+      {reasons.length > 0 && entry.place.in !== "dead" && (
         <section class="reasons">
           <h2>Why it is not running</h2>
           <ul>{reasons.map((reason) => <li>{reason}</li>)}</ul>
@@ -86,21 +88,30 @@ function Detail({ view, detail }: { readonly view: View; readonly detail: JobDet
           )}
         </section>
       )}
-      {job.payload !== undefined && <Attempts view={view} attempts={attemptsOf(job.payload, job.failures)} />}
+      <Timeline view={view} steps={stepsOf(detail)} />
       <LogTail lines={log} live={entry.place.in === "leased"} />
       <section>
         <h2>Arguments</h2>
         {job.payload === undefined
-          ? <pre class="document" tabindex={0} aria-label="What is stored">{job.args}</pre>
-          : <pre class="document" tabindex={0} aria-label="Arguments">{document(job.payload.args)}</pre>}
+          ? <pre class="document" tabindex={0} aria-label="Stored payload">{job.args}</pre>
+          : <Tree value={job.payload.args} label="Arguments" />}
       </section>
       {job.payload !== undefined && <Fields job={job} />}
     </article>
   );
 }
 
-function stateName(entry: Entry): string {
-  return entry.place.in === "queue" ? `in queue ${entry.place.queue}` : placeName(entry.place);
+/** The name of each place as a state of jobs. */
+const STATES = {
+  queue: "queued",
+  scheduled: "scheduled",
+  retry: "retrying",
+  dead: "dead",
+  leased: "running",
+} as const satisfies Record<Entry["place"]["in"], string>;
+
+function stateName({ place }: Entry): string {
+  return place.in === "queue" ? `queued in ${place.queue}` : STATES[place.in];
 }
 
 function JobActions({ view, detail: { entry, job } }: { readonly view: View; readonly detail: JobDetail }) {
@@ -132,63 +143,81 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
         </a>
       )}
       {actionsIn(entry.place).includes("move") && (
-        <form method="post" action={link(view, "/jobs/act")} class="inline move">
-          <Hidden
-            view={view}
-            fields={{ in: placeName(entry.place), ref: entry.ref, do: "move", back: view.here }}
-          />
-          <input
-            name="queue_to"
-            list="queue-names"
-            required
-            placeholder="queue"
-            aria-label="Queue to move to"
-            autocomplete="off"
-          />
-          <button type="submit">Move</button>
-          <QueueNames view={view} />
-        </form>
+        <details class="popover end">
+          <summary class="button">Move…</summary>
+          <form method="post" action={link(view, "/jobs/act")} class="panel">
+            <Hidden
+              view={view}
+              fields={{ in: placeName(entry.place), ref: entry.ref, do: "move", back: view.here }}
+            />
+            <input
+              name="queue_to"
+              list="queue-names"
+              required
+              placeholder="queue"
+              aria-label="Queue to move to"
+              autocomplete="off"
+            />
+            <button type="submit">Move</button>
+            <QueueNames view={view} />
+          </form>
+        </details>
       )}
     </>
   );
 }
 
-/** Where the job is, where it was, and where it may go. */
-function States({ view, detail: { entry, job, before, progress } }: {
-  readonly view: View;
-  readonly detail: JobDetail;
-}) {
-  const failed = readWireTime(job.payload?.retried_at) ?? readWireTime(job.payload?.failed_at);
-  const state = entry.place.in === "leased" ? "running" : entry.place.in;
-  // A retry by hand begins to count anew; the tries before it are listed all the same.
-  const failures = Math.max(job.failures, job.payload ? attemptsOf(job.payload, job.failures)[0]?.number ?? 0 : 0);
-  const wasRun = failures > 0 || state === "dead";
-  const notes = {
-    created: { at: job.createdAt },
-    ...((state === "running" || state === "queue" || wasRun) && { queue: { at: job.enqueuedAt } }),
-    ...(wasRun && { running: { note: failures > 0 ? `failed ${times(failures)}` : undefined, at: failed } }),
-    ...(failures > 1 && { retry: { note: times(failures - 1) } }),
-    [state]: {
-      at: entry.at ?? (state === "queue" ? job.enqueuedAt : undefined),
-      note: noteOf(entry, before, progress),
-    },
-  };
-  return <StateDiagram view={view} now={state} notes={notes} />;
+/** The steps of the job's timeline, the earliest first, up to where it is now. */
+function stepsOf({ entry, job, before, progress }: JobDetail): Step[] {
+  const { place, at } = entry;
+  const attempts = job.payload ? attemptSteps(attemptsOf(job.payload, job.failures)) : [];
+  const pushed: Step = { title: "Pushed", at: job.createdAt };
+  const now = { isNow: true, at };
+  switch (place.in) {
+    case "scheduled":
+      return [pushed, ...attempts, { ...now, title: "Scheduled", kind: "scheduled" }];
+    case "retry":
+      return [pushed, ...attempts, { ...now, title: `Attempt ${nextAttempt(job)} is due`, kind: "retrying" }];
+    case "dead":
+      return [pushed, ...attempts, { ...now, title: "Moved to dead", kind: "bad", note: "no further retries" }];
+    case "queue": {
+      const note = before === undefined ? undefined : positionText(before);
+      return [pushed, ...attempts, {
+        isNow: true,
+        title: `Queued in ${place.queue}`,
+        at: job.enqueuedAt,
+        kind: "queued",
+        note,
+      }];
+    }
+    case "leased": {
+      const queued: Step = { title: `Queued in ${job.queue}`, at: job.enqueuedAt, kind: "queued" };
+      const running: Step = {
+        ...now,
+        title: `Attempt ${nextAttempt(job)} is running`,
+        kind: "running",
+        note: entry.owner === undefined ? undefined : `on ${entry.owner}`,
+        children: progress === undefined ? undefined : <Progress text={progress} />,
+      };
+      return [pushed, ...attempts, queued, running];
+    }
+  }
 }
 
-function times(count: number): string {
-  return count === 1 ? "once" : `${number(count)} times`;
+/** The number of the attempt that follows the failed ones; a retry by hand resets the count of retries, not this. */
+function nextAttempt(job: JobView): number {
+  const last = job.payload ? attemptsOf(job.payload, job.failures)[0]?.number ?? 0 : 0;
+  return Math.max(job.failures, last) + 1;
 }
 
-function noteOf(entry: Entry, before: number | undefined, progress: string | undefined): string | undefined {
-  if (before === 0) return "next";
-  if (before !== undefined) return before < FAR ? `${number(before)} before it` : `more than ${number(FAR)} before it`;
-  return progress ?? entry.owner;
+function positionText(before: number): string {
+  if (before === 0) return "next in line";
+  return before < FAR ? `${number(before)} before it` : `more than ${number(FAR)} before it`;
 }
 
 const MAX_FIELD_NAME_CHARS = 40;
 const TIMES = new Set(["created_at", "enqueued_at", "failed_at", "retried_at", "discarded_at"]);
-/** They stand elsewhere on the page. */
+/** Shown elsewhere on the page. */
 const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_causes", "error_backtrace", "errors"]);
 
 function Fields({ job }: { readonly job: JobView }) {
@@ -220,7 +249,7 @@ function FieldValue({ name, value }: { readonly name: string; readonly value: un
   return <code>{typeof value === "string" ? value : document(value)}</code>;
 }
 
-/** What the form is filled with. */
+/** The texts in the form. */
 export interface PushForm {
   readonly class: string;
   readonly args: string;
@@ -229,7 +258,7 @@ export interface PushForm {
   readonly retry: string;
 }
 
-/** The form for a new job, or for one pushed again. */
+/** The form for a new job, or for one that is enqueued again, changed. */
 export function PushPage({ view, form, classes, original, problem }: {
   readonly view: View;
   readonly form: PushForm;
@@ -244,8 +273,7 @@ export function PushPage({ view, form, classes, original, problem }: {
       <h1>{original ? "Edit & re-enqueue" : "New job"}</h1>
       {original && (
         <p class="note">
-          It is pushed as a new job with an id of its own, and <span class="mono">{original.jid}</span>{" "}
-          is deleted. What is masked stays as it was.
+          This pushes a new job and deletes <span class="mono">{original.jid}</span>. Masked values stay as they are.
         </p>
       )}
       {problem !== undefined && <p class="flash bad" role="alert">{problem}</p>}
@@ -257,8 +285,9 @@ export function PushPage({ view, form, classes, original, problem }: {
         </label>
         <datalist id="class-names">{classes.map((name) => <option value={name}></option>)}</datalist>
         <label>
-          Arguments <span class="note">a JSON array</span>
-          <textarea name="args" rows={8} spellcheck={false} class="mono">{form.args}</textarea>
+          Arguments
+          <textarea name="args" rows={5} spellcheck={false} class="mono">{form.args}</textarea>
+          <span class="help">A JSON array, such as ["bob", 42].</span>
         </label>
         <label>
           Queue
@@ -268,12 +297,14 @@ export function PushPage({ view, form, classes, original, problem }: {
         {!original && (
           <>
             <label>
-              When <span class="note">now, or in 90, 30s, 5m, 2h, or at 2027-01-31T08:00Z</span>
+              When
               <input name="when" value={form.when} placeholder="now" autocomplete="off" />
+              <span class="help">Empty for now; in 30s, in 5m, in 2h; or at 2027-01-31T08:00Z.</span>
             </label>
             <label>
-              Retries <span class="note">how often, true or false</span>
+              Max retries
               <input name="retry" value={form.retry} placeholder="true" autocomplete="off" />
+              <span class="help">A number, true for the default, or false for none.</span>
             </label>
           </>
         )}

@@ -10,7 +10,12 @@ import { Empty, jobs, link, type View } from "./view.tsx";
 import { type JobList, JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 
-const TITLES: Readonly<Record<SetName, string>> = { scheduled: "Scheduled", retry: "Retrying", dead: "Dead" };
+/** What the sets are called. */
+export const SET_TITLES: Readonly<Record<SetName, string>> = {
+  scheduled: "Scheduled",
+  retry: "Retrying",
+  dead: "Dead",
+};
 
 const ABOUT: Readonly<Record<SetName, (count: number) => string>> = {
   scheduled: (count) => `${jobs(count)} waiting for their time`,
@@ -24,7 +29,7 @@ export function SetPage({ view, set, list }: {
   readonly set: SetName;
   readonly list: JobList;
 }) {
-  const title = TITLES[set];
+  const title = SET_TITLES[set];
   return (
     <Layout view={view} title={title}>
       <div class="heading">

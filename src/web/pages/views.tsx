@@ -8,7 +8,9 @@ import { parsePayload } from "../../job/job.ts";
 import type { SetName, Stats } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { readAuditPage } from "../read/audit.ts";
-import { rangeOf, readCharts } from "../read/charts.ts";
+import { classChart, rangeOf, readCharts } from "../read/charts.ts";
+import { groupErrors } from "../read/error_groups.ts";
+import { parseFilter } from "../read/filter.ts";
 import { HttpError } from "../http/body.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
 import { classStats } from "../read/class_stats.ts";
@@ -20,8 +22,9 @@ import { listOf } from "../read/paging.ts";
 import { searchEverywhere } from "../read/search.ts";
 import { editableArgs, viewRunning } from "../read/job_view.ts";
 import { AuditPage } from "./audit.tsx";
-import { ClassesPage } from "./classes.tsx";
+import { ClassesPage, ClassPage, classSortOf } from "./classes.tsx";
 import { FinishedJobPage, FinishedPage } from "./finished.tsx";
+import { ErrorGroupsPage } from "./error_groups.tsx";
 import { html, requireOperator, viewOf } from "./responses.tsx";
 import { JobPage, type PushForm, PushPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
@@ -38,6 +41,9 @@ const SET_PATHS: Readonly<Record<string, SetName>> = {
 
 /** The most jobs on the page of running jobs. */
 const MAX_RUNNING = 500;
+
+/** The longest name of a class in an address. */
+const MAX_CLASS_CHARS = 300;
 
 /** Adds the pages. */
 export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
@@ -95,6 +101,11 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   for (const [path, set] of Object.entries(SET_PATHS)) {
     app.get(path, async (c) => {
+      if (set !== "scheduled" && c.req.query("group") === "error") {
+        const filter = parseFilter(new URL(c.req.url).searchParams);
+        const [view, grouped] = await Promise.all([viewOf(services, c), groupErrors(services, { in: set }, filter)]);
+        return html(services, c, <ErrorGroupsPage {...{ view, set, path, filter, grouped }} />);
+      }
       const [view, list] = await Promise.all([viewOf(services, c), listOf(services, c, { in: set })]);
       return html(services, c, <SetPage view={view} set={set} list={list} />);
     });
@@ -157,17 +168,23 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/classes", async (c) => {
     const window = windowOf(c.req.query("over"));
-    const [view, recent, all] = await Promise.all([
-      viewOf(services, c),
-      recentEnded(services),
-      services.measures.read(window),
-    ]);
+    const [view, all] = await Promise.all([viewOf(services, c), services.measures.read(window)]);
     const measured = measuredClasses(window, all);
-    return html(
-      services,
-      c,
-      <ClassesPage view={view} measured={measured} recent={recent} classes={classStats(recent.rows)} />,
-    );
+    return html(services, c, <ClassesPage {...{ view, measured, sort: classSortOf(c.req.query("sort")) }} />);
+  });
+
+  app.get("/classes/:name", async (c) => {
+    const name = c.req.param("name").slice(0, MAX_CLASS_CHARS);
+    const window = windowOf(c.req.query("over"));
+    const [view, all, { rows }] = await Promise.all([
+      viewOf(services, c),
+      services.measures.read(window),
+      recentEnded(services),
+    ]);
+    const one = measuredClasses(window, all.filter((other) => other.class === name)).classes[0];
+    const recent = classStats(rows.filter((row) => row.class === name))[0];
+    const charts = one === undefined ? [] : [classChart(one, window, services.clock.now())];
+    return html(services, c, <ClassPage {...{ view, name, window, one, recent, charts }} />);
   });
 
   app.get("/audit", async (c) => {

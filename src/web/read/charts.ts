@@ -5,7 +5,7 @@
  */
 import { DAY_MS } from "../../store/admin/history.ts";
 import { type QueueSeries, SAMPLE_WINDOWS, sampleSteps } from "../../store/admin/queue_samples.ts";
-import { stepsOf, WINDOWS } from "../../store/port/metrics.ts";
+import { type ClassMetricsSeries, type MetricsWindow, stepsOf, WINDOWS } from "../../store/port/metrics.ts";
 import type { Services } from "../services.ts";
 import { lastDays } from "./history.ts";
 
@@ -85,6 +85,20 @@ function combined(
       const value = queue[field][i];
       return value === undefined ? all : all === null ? value : combine(all, value);
     }, null));
+}
+
+/** Returns the chart of one class's runs and failures over a window. */
+export function classChart(one: ClassMetricsSeries, window: MetricsWindow, now: number): Chart {
+  const { stepMs } = WINDOWS[window];
+  return {
+    id: "runs",
+    title: stepMs === 60_000 ? "Runs per minute" : "Runs per 10 minutes",
+    unit: "jobs",
+    bars: true,
+    times: stepsOf(window, now).map((at) => at / 1_000),
+    stepS: stepMs / 1_000,
+    series: twoSeries(one.series, one.failedSeries),
+  };
 }
 
 /** Throughput by the minute or ten minutes; of 7 and 30 days by the day, as totals are kept. */

@@ -37,7 +37,7 @@ export const FILTERS: Readonly<Record<FilterName, FilterText>> = {
     label: "Error",
     chip: "error",
     example: "timeout, or No account *",
-    about: "text in the last error; with *, a pattern of the whole error, where * stands for any text",
+    about: "text in the last error, ignoring case; * stands for any text",
   },
   tag: { label: "Tag", chip: "tag", example: "nightly", about: "a tag, exactly" },
   older: {
@@ -120,7 +120,7 @@ export function matcher(filter: Filter, mask: Mask, now: number): (entry: Entry)
 }
 
 function matchesError(shown: string, error: string): boolean {
-  return error.includes("*") ? matchesPattern(shown, error) : shown.includes(error);
+  return matchesPattern(shown, `*${error}*`);
 }
 
 function matchesAge(

@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import axe from "axe-core";
 import { Client } from "../../../src/client/client.ts";
+import { RUN_BOUNDS_MS } from "../../../src/store/port/metrics.ts";
 import { Crontab } from "../../../src/client/crontab.ts";
 import { bury, fail, processRecord, push } from "../site.ts";
 import { browserTest, type Tools } from "./browser.ts";
@@ -36,6 +37,8 @@ async function accessible({ page, site: { store, visitor }, go, press }: Tools):
     "/cron-new",
     "/search?q=x",
     "/dead?q=nothing",
+    "/dead?group=error",
+    "/classes/Report",
     "/nope",
   ];
   const pages = new Map<string, string>();
@@ -107,6 +110,9 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
       body: JSON.stringify({ ...body, result: "x".repeat(200) }),
     });
   }
+  const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(7);
+  await store.metrics.record([{ class: "Report", processed: 200, failed: 18, workedMs: 9_000, histogram }]);
+  await store.queueSamples.record([{ queue: "default", size: 3, latencyMs: 90_000 }]);
   await store.admin.pause("default");
   const owner = "web1:7:abc";
   await push(store, "r1", { queue: "runs" });

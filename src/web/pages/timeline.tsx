@@ -1,0 +1,72 @@
+/**
+ * A job's history as a timeline: pushed, queued, each attempt and how it ended, where the job is now, and what is next.
+ *
+ * @module
+ */
+import type { Child } from "hono/jsx";
+import { formatDuration } from "../../job/duration.ts";
+import type { Attempt } from "./attempts.tsx";
+import { Time, type View } from "./view.tsx";
+
+/** One step. */
+export interface Step {
+  readonly title: string;
+  /** Epoch milliseconds; undefined if unknown. */
+  readonly at?: number | undefined;
+  /** Its color: a state of jobs. Default: neutral. */
+  readonly kind?: "ok" | "bad" | "running" | "queued" | "scheduled" | "retrying" | undefined;
+  /** Where the job is now. */
+  readonly isNow?: boolean;
+  readonly note?: string | undefined;
+  readonly error?: string | undefined;
+  readonly children?: Child;
+}
+
+/** Returns a step for each failed attempt, the earliest first; `attempts` are the latest first. */
+export function attemptSteps(attempts: readonly Attempt[]): Step[] {
+  const first = attempts.at(-1)?.number;
+  const steps = attempts.toReversed().map(({ number, at, error }): Step => ({
+    title: number === undefined ? "An attempt failed" : `Attempt ${number} failed`,
+    at,
+    kind: "bad",
+    error,
+  }));
+  if (first === undefined || first <= 1) return steps;
+  return [
+    { title: first === 2 ? "Attempt 1 failed" : `Attempts 1 to ${first - 1} failed`, note: "not kept" },
+    ...steps,
+  ];
+}
+
+/** The timeline. */
+export function Timeline({ view, steps }: { readonly view: View; readonly steps: readonly Step[] }) {
+  return (
+    <section aria-labelledby="timeline-title">
+      <h2 id="timeline-title">Timeline</h2>
+      <ol class="timeline">
+        {steps.map((step, i) => {
+          const since = sincePrevious(steps, i);
+          return (
+            <li class={`${step.kind ?? ""} ${step.isNow ? "now" : ""}`} aria-current={step.isNow ? "step" : undefined}>
+              <div>
+                <b>{step.title}</b> {step.at !== undefined && <Time at={step.at} now={view.now} />}{" "}
+                {since !== undefined && <span class="note">after {since}</span>}{" "}
+                {step.note !== undefined && <span class="note">{step.note}</span>}
+              </div>
+              {step.error !== undefined && <p class="error">{step.error}</p>}
+              {step.children}
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}
+
+/** The time between a step and the one before it, if both are known and it is at least a millisecond. */
+function sincePrevious(steps: readonly Step[], i: number): string | undefined {
+  const at = steps[i]!.at;
+  const before = steps.slice(0, i).findLast((step) => step.at !== undefined)?.at;
+  if (at === undefined || before === undefined || at - before < 1) return undefined;
+  return formatDuration(at - before);
+}
