@@ -39,7 +39,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "testing": "steps handlers client store/port log job clock",
   // How the terminal and the dashboard word what both show.
   "text": "client cron log store/port store/admin store/ops job",
-  "web": "text client store/port store/admin store/ops store/open cron config log version job clock",
+  "web": "text text/suggest client store/port store/admin store/ops store/open cron config log version job clock",
   "cli":
     "web text server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock text/suggest",
 

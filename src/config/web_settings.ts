@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { optionalText, text, texts, yesOrNo } from "./kinds.ts";
+import { optionalText, text, texts, wholeNumber, yesOrNo } from "./kinds.ts";
 import { setting } from "./setting.ts";
 
 /** The rows. */
@@ -54,6 +54,12 @@ export const WEB_SETTINGS = {
     kind: texts,
     default: [],
     about: "addresses of trusted proxies, for example 127.0.0.1; others can't set that header or X-Forwarded-For",
+  }),
+  webTokenRate: setting<number>({
+    key: "web.tokenRate",
+    kind: wholeNumber(0, 1_000_000),
+    default: 100,
+    about: "how many requests per second each API token may send, ten times as many at once; 0 for any number",
   }),
   webMask: setting<readonly string[]>({
     key: "web.mask",

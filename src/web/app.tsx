@@ -119,11 +119,25 @@ async function storeProblem({ store, clock, notReady }: Services): Promise<strin
   }
 }
 
+/** What a visitor of role `push` may do: push, and wait for what it has pushed. */
+function isForPush(services: Services, c: Context): boolean {
+  const path = herePath(services, c).split("?")[0]!;
+  return c.req.method === "POST" ? path === "/api/v1/jobs" : /^\/api\/v1\/jobs\/[^/]+\/result$/.test(path);
+}
+
 async function admit(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
   const admission = await services.gate.admit(c, c.env?.peer ?? "");
   if (!("refused" in admission)) {
     c.set("visitor", admission);
-    return await next();
+    if (admission.role === "push" && !isForPush(services, c)) {
+      throw new HttpError(403, "Your role (push) allows only POST /api/v1/jobs and GET /api/v1/jobs/JID/result");
+    }
+    const waitMs = admission.by === "token" ? services.tokens.use(admission.name) : 0;
+    if (waitMs === 0) return await next();
+    c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
+    const message =
+      `Token "${admission.name}" sends too many requests: at most ${services.tokens.perSecond} per second`;
+    return refuse(services, c, 429, message);
   }
   if (admission.refused === "wait") {
     c.header("retry-after", String(Math.ceil(admission.waitMs / 1_000)));
@@ -154,7 +168,7 @@ async function guardActions(services: Services, c: Context<WebEnv>, next: Next):
     throw new HttpError(403, "Cross-site request blocked: actions come from this dashboard's pages");
   }
   const isHarmless = ["/theme", "/logout"].includes(herePath(services, c));
-  if (visitor.role !== "operator" && !isHarmless) {
+  if (visitor.role === "reader" && !isHarmless) {
     throw new HttpError(403, "Your role (reader) does not allow this action");
   }
   if (isForPrograms(services, c)) {
@@ -179,7 +193,8 @@ async function guardActions(services: Services, c: Context<WebEnv>, next: Next):
 
 /** Bounds how many pages are made at the same time. Actions don't wait behind pages. */
 async function limit(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
-  if (c.req.method === "POST") return await next();
+  // Who waits for a result takes no processor time.
+  if (c.req.method === "POST" || /\/result$/.test(c.req.path)) return await next();
   using place = await services.limiter.enter(c.get("visitor").address, c.req.raw.signal);
   if (place !== undefined) return await next();
   c.header("retry-after", "1");
@@ -187,16 +202,41 @@ async function limit(services: Services, c: Context<WebEnv>, next: Next): Promis
 }
 
 function explain(services: Services, c: Context<WebEnv>, error: Error): Promise<Response> {
-  if (error instanceof HttpError) return refuse(services, c, error.status, error.message);
-  if (error instanceof CursorError) return refuse(services, c, 400, error.message);
+  if (error instanceof HttpError) return refuse(services, c, error.status, error.message, error.field);
+  if (error instanceof CursorError) return refuse(services, c, 400, error.message, "cursor");
   if (error instanceof StoreError) return refuse(services, c, 503, error.message);
   services.log.error("Request failed", { path: c.req.path, error });
   return refuse(services, c, 500, "Internal error; see the log");
 }
 
-async function refuse(services: Services, c: Context<WebEnv>, status: number, message: string): Promise<Response> {
+/** The codes of the API's errors, by status: programs decide by them, and people read the message. */
+const CODES: Readonly<Record<number, string>> = {
+  400: "bad_request",
+  401: "unauthenticated",
+  403: "forbidden",
+  404: "not_found",
+  405: "method_not_allowed",
+  408: "timeout",
+  409: "conflict",
+  413: "too_large",
+  415: "not_json",
+  422: "invalid",
+  429: "rate_limited",
+  503: "unavailable",
+};
+
+async function refuse(
+  services: Services,
+  c: Context<WebEnv>,
+  status: number,
+  message: string,
+  field?: string,
+): Promise<Response> {
   const code = status as 400;
-  if (isForPrograms(services, c)) return c.json({ error: message }, code);
+  if (isForPrograms(services, c)) {
+    const error = { code: CODES[status] ?? "internal", message, ...(field !== undefined && { field }) };
+    return c.json({ error }, code);
+  }
   const view = await viewForRefusal(services, c, status);
   return c.html(`<!doctype html>${<ErrorPage prefix={services.prefix} {...{ status, message, view }} />}`, code);
 }

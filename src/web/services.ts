@@ -7,6 +7,7 @@ import type { Client } from "../client/client.ts";
 import type { Crontab } from "../client/crontab.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log/log.ts";
+import type { TokenUses } from "./auth/tokens.ts";
 import type { Gate, Visitor } from "./auth/gate.ts";
 import type { BodyBudget } from "./http/body.ts";
 import type { LiveStats } from "./read/live_stats.ts";
@@ -36,6 +37,8 @@ export interface Services {
   readonly clock: Clock;
   readonly mask: Mask;
   readonly gate: Gate;
+  /** How often tokens are used. */
+  readonly tokens: TokenUses;
   readonly feed: LiveStats;
   readonly measures: RecentMetrics;
   readonly alerts: RecentAlerts;

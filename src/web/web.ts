@@ -14,6 +14,7 @@ import { BodyBudget } from "./http/body.ts";
 import type { Services, SettingRow } from "./services.ts";
 import { LiveStats } from "./read/live_stats.ts";
 import { Limiter } from "./http/limiter.ts";
+import { TokenUses } from "./auth/tokens.ts";
 import { Mask } from "./read/mask.ts";
 import { Operations } from "./actions/operations.ts";
 import { RecentAlerts } from "./read/alerts.ts";
@@ -39,6 +40,8 @@ export interface WebOptions {
   readonly prefix?: string;
   /** Names under which it may be asked, besides `localhost` and addresses. */
   readonly hosts?: readonly string[];
+  /** How many requests per second each token may send; 0 for any number. Default 100. */
+  readonly tokenRate?: number;
   /** More names whose values are secrets. */
   readonly mask?: readonly string[];
   /** The settings as loaded, to be shown. */
@@ -109,6 +112,7 @@ export function createWeb(options: WebOptions): Web {
     crontab: new Crontab({ store, client, clock }),
     clock,
     gate,
+    tokens: new TokenUses(clock, options.tokenRate ?? 100),
     log,
     prefix,
     maxPayloadBytes,

@@ -94,7 +94,7 @@ onBothStores("The API cancels a job wherever it is: one that waits, one that run
   assertEquals([command!.verb, command!.jid], ["cancel", "runs"]);
   const refused = await someone.api("POST", "/jobs/dead/cancel");
   assertEquals([refused.status, await placeOf(store, "dead")], [404, "dead"]);
-  assertStringIncludes(refused.value.error, "a dead one is deleted");
+  assertStringIncludes(refused.value.error.message, "a dead one is deleted");
   assertEquals((await someone.api("POST", "/jobs/nobody/cancel")).status, 404);
   for (let i = 0; i < 3; i++) await push(store, `all${i}`);
   const all = { action: "cancel", all: { in: "queue:default" } };
@@ -199,7 +199,7 @@ onBothStores(
     await push(store, "q1");
     for (const path of ["/queues/default/pause", "/pause"]) {
       for (const value of [-1, 0, "1x", true, null, { s: 1 }]) {
-        const { status, value: { error } } = await someone.api("POST", path, { for: value });
+        const { status, value: { error: { message: error } } } = await someone.api("POST", path, { for: value });
         assertEquals(status, 422, `${path} ${JSON.stringify(value)}`);
         assertStringIncludes(JSON.stringify(error), "10m");
       }

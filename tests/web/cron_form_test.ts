@@ -115,7 +115,7 @@ onBothStores(
     for (const [body, why] of refused) {
       const { status, value } = await someone.api("POST", "/cron", body);
       assertEquals(status, 422, why);
-      assertStringIncludes(value.error, why);
+      assertStringIncludes(value.error.message, why);
     }
     assertEquals((await someone.api("POST", "/cron/nobody/edit", {})).status, 404);
     const lossless = await someone.send("/api/v1/cron", {

@@ -231,7 +231,10 @@ test("a body of unknown length is refused once it is too large", async () => {
 });
 
 test("a field that names an object's prototype changes no object", async () => {
-  const answer = await ask(port, post("/api/v1/jobs", JSON_TYPE, '{"class":"A","args":[],"__proto__":{"polluted":1}}'));
+  const answer = await ask(
+    port,
+    post("/api/v1/jobs", JSON_TYPE, '{"class":"A","args":[],"fields":{"__proto__":{"polluted":1}}}'),
+  );
   assertMatch(answer, /^HTTP\/1\.1 201 /);
   assertEquals(({} as { polluted?: number }).polluted, undefined);
 });

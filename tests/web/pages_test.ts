@@ -216,7 +216,10 @@ onBothStores("A cursor that no list gave is refused in one line; an empty one is
     const { status, text } = await someone.visit(`${page}cursor=x`);
     assertEquals(status, 400, page);
     assertStringIncludes(text, refusal.replaceAll('"', "&quot;"));
-    assertEquals(await someone.api("GET", `${api}cursor=x`), { status: 400, value: { error: refusal } });
+    assertEquals(await someone.api("GET", `${api}cursor=x`), {
+      status: 400,
+      value: { error: { code: "bad_request", message: refusal, field: "cursor" } },
+    });
     assertEquals((await someone.visit(`${page}cursor=`)).status, 200);
     assertEquals((await someone.api("GET", `${api}cursor=`)).status, 200);
   }

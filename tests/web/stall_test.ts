@@ -180,7 +180,7 @@ Deno.test("A job in a list may be as large as a payload may be, written in any w
   const fits = await send(` [ {"class":"A"} ,\n{"class":"B","args":["${"\\u0061".repeat(3_000)}"]} ] `);
   assertEquals([fits.status, fits.value.results.length], [201, 2]);
   const large = await send(`[{"class":"A"},{"class":"B","args":["${"a".repeat(3_000_000)}"]}]`);
-  assertEquals([large.status, large.value.error.includes("job 2")], [413, true]);
+  assertEquals([large.status, large.value.error.message.includes("job 2")], [413, true]);
   for (
     const [body, problem] of [
       ["[{},]", "no JSON"],
@@ -192,7 +192,7 @@ Deno.test("A job in a list may be as large as a payload may be, written in any w
   ) {
     const { status, value } = await send(body);
     assertEquals(status, 400, body);
-    assertStringIncludes(value.error, problem, body);
+    assertStringIncludes(value.error.message, problem, body);
   }
   assertEquals((await send("[]")).value, { results: [] });
 });

@@ -14,7 +14,7 @@ import { openWeb } from "./web_open.ts";
 /** The text of `--help`. */
 export const help = `
 Usage: jobs web [[HOST:]PORT] [OPTION …]
-       jobs web --new-user NAME | --new-token NAME [--role reader|operator]
+       jobs web --new-user NAME | --new-token NAME [--role reader|operator|push]
 
 Serves the dashboard, the HTTP API under /api/v1, /metrics, /healthz and
 /readyz, by default on 127.0.0.1:7433. Any address other than the machine's own
@@ -28,7 +28,9 @@ name audit.
                          "web.users"
       --new-token NAME   generate a token, and print it and a line for
                          "web.users"
-      --role ROLE        reader (read only) or operator (the default)
+      --role ROLE        reader (read only), operator (the default), or push: only
+                         push jobs, and wait for their results. A token may be
+                         limited: push(class=Mail|Report,queue=low)
 
 Examples
   jobs web
@@ -89,8 +91,8 @@ async function printUser(name: string, role: string, token: boolean, json: boole
   if (!/^[^:,\s]{1,64}$/.test(name)) {
     throw new UsageError(`Invalid user "${name}": expected up to 64 characters without spaces, colons and commas`);
   }
-  if (role !== "reader" && role !== "operator") {
-    throw new UsageError(`Invalid --role "${role}": expected reader or operator`);
+  if (!/^(reader|operator|push(\([^)\s]+\))?)$/.test(role)) {
+    throw new UsageError(`Invalid --role "${role}": expected reader, operator, push or push(class=Mail,queue=low)`);
   }
   if (token) {
     const { token, secret } = newToken();

@@ -51,6 +51,7 @@ export async function openWeb(
       hosts: [...settings.webHosts, address.host],
       proxyHeader: settings.webProxyHeader,
       proxies: settings.webProxies,
+      tokenRate: settings.webTokenRate,
       mask: settings.webMask,
       settings: settingRows(config),
       maxPayloadBytes: settings.maxPayloadBytes,

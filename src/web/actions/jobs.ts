@@ -149,29 +149,31 @@ async function* matchingSteps(services: Services, { action, place, filter, to, t
 /**
  * Pushes a job.
  *
- * @returns its jid
- * @throws {HttpError} when it cannot be stored as it is
+ * @returns its jid, and whether an earlier push had stored it
+ * @throws {HttpError} if it cannot be stored as it is, or its unique lock is held
  */
 export async function pushJob(
   services: Services,
   visitor: Visitor,
   request: JobRequest,
   action = "push",
-): Promise<string> {
-  let jid: string | undefined;
+): Promise<{ readonly jid: string; readonly existed: boolean }> {
+  let result: PushResult;
   try {
-    jid = await services.client.push(request);
+    result = await services.client.tryPush(request);
   } catch (error) {
-    if (error instanceof InvalidPayload) throw new HttpError(422, error.message);
+    if (error instanceof InvalidPayload) throw new HttpError(422, error.message, error.field);
     throw error;
   }
+  const { jid, existed = false } = result;
+  if (existed) return { jid: jid!, existed };
   if (jid === undefined) {
     throw new HttpError(409, "Not pushed: a job with the same class, queue and arguments is there");
   }
   // Programs push by the thousand: of theirs the log has a line, and the store's audit log none.
   const deed = visitor.by === "token" ? undefined : { target: jid, details: String(request.class), count: 1 };
   await recordAudit(services, visitor, { action, class: request.class, jid }, deed);
-  return jid;
+  return { jid, existed };
 }
 
 /**
@@ -235,7 +237,7 @@ export async function pushAgain(
   const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !PAST.includes(field)));
   const args = changed.args === undefined ? before?.args : services.mask.restore(changed.args, before?.args);
   const request = { ...rest, ...changed, args } as JobRequest;
-  const jid = await pushJob(services, visitor, request, "push again");
+  const { jid } = await pushJob(services, visitor, request, "push again");
   if (original.place.in !== "leased") await services.store.admin.edit([original.ref], "delete");
   return jid;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
+import { meantOption, optionNames } from "../../job/options.ts";
 import type { JobRequest } from "../../job/payload.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { actOnJobs, pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
@@ -17,7 +18,11 @@ import { cancelRunning } from "../actions/workers.ts";
 import { scanOf } from "../read/paging.ts";
 import { payloadLength } from "../read/scan.ts";
 import { text } from "../read/job_view.ts";
-import { allowFields, jobJson, MAX_JOBS, objectOf, objectOrListOf, textIn } from "./json.ts";
+import { allowFields, jobJson, MAX_JOBS, objectOf, objectOrListOf, spanIn, textIn } from "./json.ts";
+import { closestWord } from "../../text/suggest.ts";
+import type { PushScope } from "../auth/accounts.ts";
+import type { Visitor } from "../auth/gate.ts";
+import type { PushResult } from "../../client/client.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
 
 const REF = { ref: { type: "string", description: "its ref, which spares looking for it" } };
@@ -63,6 +68,7 @@ export const jobRoutes: readonly ApiRoute[] = [
       type: "object",
       properties: {
         jid: { type: "string" },
+        existed: { type: "boolean", description: "an earlier push with the same Idempotency-Key, id or jid stored it" },
         results: {
           type: "array",
           description: "of a list, one for each",
@@ -92,8 +98,23 @@ export const jobRoutes: readonly ApiRoute[] = [
         progress,
         log,
       }));
-      return { value: { jobs, finished: await endedJob(services, jid) } };
+      const finished = await endedJob(services, jid);
+      if (jobs.length === 0 && finished === undefined) throw new HttpError(404, `No job "${jid.slice(0, 80)}"`);
+      return { value: { jobs, finished } };
     },
+  },
+  {
+    method: "GET",
+    path: "/jobs/{jid}/result",
+    about: "Shows how a job has ended, if need be after waiting for it",
+    query: { wait: "how long to wait, at most 60s; default not at all" },
+    answer: {
+      type: "object",
+      properties: {
+        finished: { type: ["object", "null"], description: "null: it has not ended, or its record is gone" },
+      },
+    },
+    run: resultOf,
   },
   ...ACTIONS_ON_ONE.map((action): ApiRoute => ({
     method: "POST",
@@ -184,18 +205,100 @@ async function listJobs(c: Context<WebEnv>, services: Services): Promise<ApiAnsw
 
 async function push(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
   const body = await objectOrListOf(c, services);
+  const visitor = c.get("visitor");
+  const id = c.req.header("idempotency-key");
   if (!Array.isArray(body)) {
-    const jid = await pushJob(services, c.get("visitor"), requestOf(body as Record<string, unknown>));
-    return { value: { jid }, status: 201 };
+    const request = requestOf(body as Record<string, unknown>, visitor.scope);
+    const { jid, existed } = await pushJob(services, visitor, id === undefined ? request : { id, ...request });
+    return { value: { jid, ...(existed && { existed }) }, status: existed ? 200 : 201 };
   }
-  return { value: { results: await pushJobs(services, c.get("visitor"), body.map(requestOf)) }, status: 201 };
+  return { value: { results: await pushList(services, visitor, body, id) }, status: 201 };
 }
 
-function requestOf(body: unknown): JobRequest {
-  return typeof body === "object" && body !== null
-    ? { args: [], ...body } as unknown as JobRequest
-    : body as JobRequest;
+/** Pushes a list. A job that is refused doesn't affect the others: its place has the reason. */
+async function pushList(
+  services: Services,
+  visitor: Visitor,
+  list: readonly unknown[],
+  id: string | undefined,
+): Promise<PushResult[]> {
+  const results: PushResult[] = [];
+  const requests: JobRequest[] = [];
+  const places: number[] = [];
+  for (const [i, one] of list.entries()) {
+    try {
+      const request = requestOf(one, visitor.scope);
+      const isObject = typeof request === "object" && request !== null;
+      requests.push(id !== undefined && isObject ? { id: `${id}/${i}`, ...request } : request);
+      places.push(i);
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+      results[i] = { refused: error.message };
+    }
+  }
+  const pushed = await pushJobs(services, visitor, requests);
+  for (const [n, i] of places.entries()) results[i] = pushed[n]!;
+  return results;
 }
+
+/** Shows the record of a job. */
+async function resultOf(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
+  const jid = c.req.param("jid") ?? "";
+  const waitMs = Math.min(MAX_WAIT_MS, spanIn({ wait: c.req.query("wait") }, "wait") ?? 0);
+  const finished = await endedJob(services, jid);
+  if (finished !== undefined || waitMs === 0) return { value: { finished: finished ?? null } };
+  await services.tokens.waiting(MAX_WAITING, async () => {
+    const over = new AbortController();
+    const signal = AbortSignal.any([c.req.raw.signal, over.signal]);
+    void services.clock.sleep(waitMs, over.signal).then(() => over.abort());
+    try {
+      await services.store.results.wait(jid, signal);
+    } finally {
+      over.abort();
+    }
+  });
+  return { value: { finished: await endedJob(services, jid) ?? null } };
+}
+
+/** What a pushed job may have; fields of the program's own go into `fields`. */
+const PUSH_FIELDS = ["class", "args", ...optionNames("push"), "fields"];
+
+/** @throws {HttpError} if it has an unknown field, or is outside of the token's scope */
+function requestOf(body: unknown, scope: PushScope | undefined): JobRequest {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return body as JobRequest;
+  const { fields, ...known } = body as Record<string, unknown>;
+  const other = Object.keys(known).find((name) => !PUSH_FIELDS.includes(name));
+  if (other !== undefined) {
+    const meant = meantOption(other, "push") ?? closestWord(other, PUSH_FIELDS);
+    const hint = meant === undefined ? 'a field of your own goes into "fields"' : `did you mean "${meant}"?`;
+    throw new HttpError(422, `Unknown field "${other.slice(0, 80)}"; ${hint}`, other.slice(0, 80));
+  }
+  if (fields !== undefined && (typeof fields !== "object" || fields === null || Array.isArray(fields))) {
+    throw new HttpError(422, `"fields" is no object; expected an object such as { "tenant": "acme" }`, "fields");
+  }
+  const taken = Object.keys(fields ?? {}).find((name) => PUSH_FIELDS.includes(name));
+  if (taken !== undefined) {
+    throw new HttpError(422, `"fields.${taken}" is an option: put it next to "class"`, `fields.${taken}`);
+  }
+  const request = { args: [], ...fields, ...known } as unknown as JobRequest;
+  checkScope(request, scope);
+  return request;
+}
+
+/** A limited token names the queue itself: the class's options could lead it elsewhere. */
+function checkScope({ class: name, queue }: JobRequest, scope: PushScope | undefined): void {
+  if (scope?.classes !== undefined && !scope.classes.includes(name)) {
+    throw new HttpError(403, `This token may push only ${scope.classes.join(", ")}`, "class");
+  }
+  if (scope?.queues !== undefined && !scope.queues.includes(queue ?? "")) {
+    throw new HttpError(403, `This token may push only to ${scope.queues.join(", ")}: set "queue"`, "queue");
+  }
+}
+
+/** The most requests that wait for results at the same time. */
+const MAX_WAITING = 1_000;
+/** The longest wait for a result. */
+const MAX_WAIT_MS = 60_000;
 
 async function actOnOne(c: Context<WebEnv>, services: Services, action: JobAction): Promise<ApiAnswer> {
   const body = await objectOf(c, services);

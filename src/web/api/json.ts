@@ -97,15 +97,35 @@ function noJson(error: Error): HttpError {
 }
 
 /**
- * Refuses what a route would not look at: whoever sent it meant something by it.
+ * Refuses a field that a route ignores: its sender meant something by it.
  *
  * @throws {HttpError} that names the first field that is not among `names`
  */
 export function allowFields(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
   const other = Object.keys(body).find((name) => !names.includes(name));
   if (other === undefined) return;
-  const wanted = names.length === 0 ? "no fields" : names.map((name) => `"${name}"`).join(", ");
-  throw new HttpError(422, `"${other.slice(0, 80)}" is not known here; wanted: ${wanted}`);
+  const expected = names.length === 0 ? "no fields" : names.join(", ");
+  throw new HttpError(422, `Unknown field "${other.slice(0, 80)}"; expected ${expected}`, other.slice(0, 80));
+}
+
+/** The largest `limit` of a list. */
+const MAX_LIMIT = 1_000;
+
+/**
+ * Refuses a query parameter that a route ignores, and a `limit` that is no number.
+ *
+ * @throws {HttpError} that names the first such parameter
+ */
+export function allowParameters(c: Context<WebEnv>, names: readonly string[]): void {
+  const { searchParams } = new URL(c.req.url);
+  const other = [...searchParams.keys()].find((name) => !names.includes(name));
+  if (other !== undefined) {
+    const expected = names.length === 0 ? "no parameters" : names.join(", ");
+    throw new HttpError(422, `Unknown parameter "${other.slice(0, 80)}"; expected ${expected}`, other.slice(0, 80));
+  }
+  const limit = searchParams.get("limit");
+  if (limit === null || (/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= MAX_LIMIT)) return;
+  throw new HttpError(422, `limit is "${limit.slice(0, 20)}"; expected a number from 1 to ${MAX_LIMIT}`, "limit");
 }
 
 /**
@@ -125,14 +145,18 @@ export function spanIn(body: Readonly<Record<string, unknown>>, name: string): n
     }
   }
   const shown = String(JSON.stringify(value)).slice(0, 40);
-  throw new HttpError(422, `"${name}" is ${shown}; wanted: seconds above 0, or a text such as "30s", "10m" or "2h"`);
+  throw new HttpError(
+    422,
+    `"${name}" is ${shown}; wanted: seconds above 0, or a text such as "30s", "10m" or "2h"`,
+    name,
+  );
 }
 
 /** A text in a body; undefined when it is not there. */
 export function textIn(body: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const value = body[name];
   if (value === undefined || typeof value === "string") return value;
-  throw new HttpError(422, `"${name}" is no text`);
+  throw new HttpError(422, `"${name}" is no text`, name);
 }
 
 /** A job as the API shows it. */

@@ -52,7 +52,21 @@ const SCHEMAS = {
     },
     additionalProperties: true,
   },
-  Error: { type: "object", required: ["error"], properties: { error: { type: "string" } } },
+  Error: {
+    type: "object",
+    required: ["error"],
+    properties: {
+      error: {
+        type: "object",
+        required: ["code", "message"],
+        properties: {
+          code: { type: "string", description: "not_found, invalid, forbidden, rate_limited, unavailable, …" },
+          message: { type: "string" },
+          field: { type: "string", description: "the field or parameter that is wrong" },
+        },
+      },
+    },
+  },
 };
 
 /** The document. */

@@ -9,7 +9,7 @@ import { stringifyLossless } from "../../job/json.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { cronRoutes } from "./cron.ts";
 import { jobRoutes } from "./jobs.ts";
-import { allowFields, objectOf } from "./json.ts";
+import { allowFields, allowParameters, objectOf } from "./json.ts";
 import { openApiDocument } from "./openapi.ts";
 import { stateRoutes } from "./state.ts";
 import { stepRoutes } from "./steps.ts";
@@ -43,8 +43,9 @@ const API_PATH = "/api/v1";
 /** Adds the API. */
 export function apiRoutes(app: Hono<WebEnv>, services: Services): void {
   const routes = [...jobRoutes, ...stateRoutes, ...stepRoutes, ...cronRoutes];
-  for (const { method, path, body, run } of routes) {
+  for (const { method, path, query = {}, body, run } of routes) {
     app.on(method, API_PATH + path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
+      allowParameters(c, Object.keys(query));
       if (method === "POST" && body === undefined) allowFields(await objectOf(c, services), []);
       const { value, status = 200 } = await run(c, services);
       return await services.slices.run(() => json(c, value, status));

@@ -244,6 +244,20 @@ export const stateRoutes: readonly ApiRoute[] = [
   },
   {
     method: "GET",
+    path: "/tokens",
+    about:
+      "Lists the API tokens by name: role, scope, and when this process last served each. web.users adds and revokes them",
+    answer: { type: "object", properties: { tokens: OBJECTS } },
+    run: (_c, services) => {
+      const tokens = services.gate.tokenUsers.map(({ name, role, scope }) => {
+        const lastUsed = services.tokens.lastUsed(name);
+        return { name, role, ...scope, lastUsed: lastUsed === undefined ? null : isoTime(lastUsed) };
+      });
+      return Promise.resolve({ value: { tokens } });
+    },
+  },
+  {
+    method: "GET",
     path: "/settings",
     about: "Lists the settings as this process loaded them",
     answer: { type: "object", properties: { settings: OBJECTS } },

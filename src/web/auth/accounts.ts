@@ -1,7 +1,8 @@
 /**
  * Who may log in: accounts as the settings name them, one text each, `NAME:ROLE:SECRET`.
  *
- *  1. ROLE is `reader` or `operator`; the name `*` stands for everybody whom a trusted proxy names.
+ *  1. ROLE is `reader`, `operator`, or `push`, which may be limited to classes and queues: `push(class=Mail|Report,queue=low)`.
+ *     The name `*` stands for everybody whom a trusted proxy names.
  *  2. SECRET is `scrypt$…` (a password), `sha256$…` (a token), or nothing: such a one comes through a proxy only.
  *  3. A wrong name costs as much time as a wrong password, and comparing takes the same time whatever is compared.
  *
@@ -10,22 +11,30 @@
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 
-/** What somebody may do: look, or act too. */
-export type Role = "reader" | "operator";
+/** What a user may do: look; look and act; or only push jobs. */
+export type Role = "reader" | "operator" | "push";
+
+/** What a user of role `push` may push; absent: anything. */
+export interface PushScope {
+  readonly classes?: readonly string[];
+  readonly queues?: readonly string[];
+}
 
 /** Somebody who has been recognised. */
 export interface User {
   readonly name: string;
   readonly role: Role;
+  /** Of the role `push`. */
+  readonly scope?: PushScope;
 }
 
 interface Account extends User {
   readonly secret: string;
 }
 
-const WANTED = "NAME:reader:SECRET or NAME:operator:SECRET, as jobs web --new-user NAME prints it";
+const WANTED = "NAME:ROLE:SECRET with the role reader, operator or push, as jobs web --new-user NAME prints it";
 const ACCOUNT =
-  /^(?<name>[^:,\s]{1,64}):(?<role>reader|operator)(?::(?<secret>scrypt\$\d{2}\$[\w-]{22}\$[\w-]{43}|sha256\$[\w-]{43})?)?$/;
+  /^(?<name>[^:,\s]{1,64}):(?<role>reader|operator|push)(?:\((?<scope>[^)\s]{1,1000})\))?(?::(?<secret>scrypt\$\d{2}\$[\w-]{22}\$[\w-]{43}|sha256\$[\w-]{43})?)?$/;
 
 /** 2^15 rounds of 8 blocks: 32 MiB and some 80 ms for each guess. */
 const COST = 15;
@@ -50,6 +59,11 @@ export class Accounts {
     if (twice !== undefined) throw new RangeError(`User "${twice}" is named twice; wanted: one line for each name`);
   }
 
+  /** The users that have a token. */
+  get withTokens(): readonly User[] {
+    return this.#accounts.filter(({ secret }) => secret.startsWith("sha256$")).map(userOf);
+  }
+
   /** Whether nobody is named. */
   get empty(): boolean {
     return this.#accounts.length === 0;
@@ -63,15 +77,16 @@ export class Accounts {
   /** The account of that name; `*` where there is none such and it stands for everybody. */
   named(name: string): User | undefined {
     const found = this.#accounts.find((one) => one.name === name);
-    return found && { name, role: found.role };
+    return found && { ...userOf(found), name };
   }
 
   /** Who has this token. All are compared, so that time tells nothing. */
   withToken(token: string): User | undefined {
     const given = digest(token);
     let found: User | undefined;
-    for (const { name, role, secret } of this.#accounts) {
-      if (secret.startsWith("sha256$") && equal(`sha256$${given}`, secret)) found = { name, role };
+    for (const account of this.#accounts) {
+      const { secret } = account;
+      if (secret.startsWith("sha256$") && equal(`sha256$${given}`, secret)) found = userOf(account);
     }
     return found;
   }
@@ -89,7 +104,7 @@ export class Accounts {
     const check = this.#checking.then(() => isPassword(password, account?.secret ?? NOBODY));
     this.#checking = check.catch(() => {});
     try {
-      return await check && account ? { name, role: account.role } : undefined;
+      return await check && account ? userOf(account) : undefined;
     } finally {
       this.#waiting--;
     }
@@ -122,10 +137,31 @@ export function equal(a: string, b: string): boolean {
 }
 
 function parseAccount(line: string): Account {
-  const { name, role, secret = "" } = ACCOUNT.exec(line)?.groups ?? {};
+  const { name, role, scope, secret = "" } = ACCOUNT.exec(line)?.groups ?? {};
   // A secret must not end up in a log, not even a hashed one.
   if (name === undefined) throw new RangeError(`User "${line.split(":")[0]}" cannot be read; wanted: ${WANTED}`);
-  return { name, role: role as Role, secret };
+  if (scope !== undefined && role !== "push") {
+    throw new RangeError(`User "${name}" has the role ${role}(${scope}); only the role push has a scope`);
+  }
+  return { name, role: role as Role, secret, ...(scope !== undefined && { scope: parseScope(name, scope) }) };
+}
+
+function userOf({ name, role, scope }: Account): User {
+  return { name, role, ...(scope !== undefined && { scope }) };
+}
+
+/** Reads `class=Mail|Report,queue=low`. */
+function parseScope(name: string, text: string): PushScope {
+  const scope: { classes?: string[]; queues?: string[] } = {};
+  for (const part of text.split(",")) {
+    const [kind, names] = part.split("=") as [string, string | undefined];
+    const list = names?.split("|").filter(Boolean) ?? [];
+    if ((kind !== "class" && kind !== "queue") || list.length === 0) {
+      throw new RangeError(`User "${name}" has the scope "${text}"; expected class=Mail|Report,queue=low`);
+    }
+    scope[kind === "class" ? "classes" : "queues"] = list;
+  }
+  return scope;
 }
 
 async function isPassword(password: string, secret: string): Promise<boolean> {

@@ -40,7 +40,7 @@ Deno.test("A line that is none is refused without repeating its secret; a name s
   for (
     const line of ["ann", "ann:admin:x", "ann:operator:hunter2", "a b:reader", ":reader", "ann:reader:sha256$short"]
   ) {
-    const error = assertThrows(() => new Accounts([line]), RangeError, "wanted: NAME:reader:SECRET");
+    const error = assertThrows(() => new Accounts([line]), RangeError, "NAME:ROLE:SECRET");
     assertEquals(error.message.includes("hunter2"), false);
   }
   assertThrows(() => new Accounts(["ann:reader", `ann:operator:${newToken().secret}`]), RangeError, "named twice");

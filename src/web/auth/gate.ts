@@ -82,6 +82,11 @@ export class Gate {
     return this.#accounts.empty && this.#options.proxyHeader === undefined;
   }
 
+  /** The users that have a token. */
+  get tokenUsers(): readonly User[] {
+    return this.#accounts.withTokens;
+  }
+
   /** Whether there is anything to log in with. */
   get canLogIn(): boolean {
     return this.#accounts.canLogIn;
@@ -93,6 +98,7 @@ export class Gate {
     const visitor = (user: User, by: Visitor["by"], session?: string): Visitor => ({
       name: user.name,
       role: this.#options.readOnly ? "reader" : user.role,
+      ...(user.scope !== undefined && { scope: user.scope }),
       address,
       by,
       formToken: this.sessions.formToken(session ?? `${by}:${user.name}`),

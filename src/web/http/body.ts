@@ -9,17 +9,21 @@ import type { Clock } from "../../clock.ts";
 export class HttpError extends Error {
   override readonly name = "Refusal";
   /** HTTP's status code. */
-  readonly status: 400 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 503;
+  readonly status: 400 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429 | 503;
+  /** The field or parameter that is wrong, as a path. */
+  readonly field: string | undefined;
 
   /**
    * A refusal.
    *
    * @param status HTTP's status code
-   * @param message for people: what is wrong and what is wanted
+   * @param message for people: what is wrong and what was expected
+   * @param field the field or parameter that is wrong
    */
-  constructor(status: HttpError["status"], message: string) {
+  constructor(status: HttpError["status"], message: string, field?: string) {
     super(message);
     this.status = status;
+    this.field = field;
   }
 }
 

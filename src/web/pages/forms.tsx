@@ -221,11 +221,10 @@ async function pushForm(services: Services, c: Context<WebEnv>): Promise<Respons
       args: parseArgs(field("args")),
       queue: field("queue") || "default",
     };
-    const jid = original ? await pushAgain(services, c.get("visitor"), original, request) : await pushJob(
-      services,
-      c.get("visitor"),
-      { ...request, ...whenOf(field("when")), ...retryOf(field("retry")) } as JobRequest,
-    );
+    const job = { ...request, ...whenOf(field("when")), ...retryOf(field("retry")) } as JobRequest;
+    const jid = original
+      ? await pushAgain(services, c.get("visitor"), original, request)
+      : (await pushJob(services, c.get("visitor"), job)).jid;
     return await back(
       services,
       c,

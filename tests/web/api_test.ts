@@ -1,0 +1,160 @@
+/** The JSON API for programs: what it refuses and how, idempotent pushes, results, and tokens with limits. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { newToken } from "../../src/web/auth/accounts.ts";
+import { systemClock } from "../../src/clock.ts";
+import { openSite, type Site, type SiteOptions } from "./site.ts";
+
+/** A clock that stands still, for rates. */
+const STILL = { ...systemClock, monotonic: () => 0 };
+
+type Answer = { readonly status: number; readonly value: Record<string, unknown>; readonly headers: Headers };
+
+/** Calls the API as a program does. */
+async function call(
+  site: Site,
+  method: "GET" | "POST",
+  path: string,
+  { body, token, key }: { readonly body?: unknown; readonly token?: string; readonly key?: string } = {},
+): Promise<Answer> {
+  const headers = new Headers({ host: "127.0.0.1", "content-type": "application/json" });
+  if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+  if (key !== undefined) headers.set("idempotency-key", key);
+  const request = new Request(`http://127.0.0.1/api/v1${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const response = await site.web.handle(request, "127.0.0.1");
+  return { status: response.status, value: await response.json(), headers: response.headers };
+}
+
+function onEach(title: string, run: (site: Site) => Promise<void>, options: SiteOptions = {}): void {
+  for (const kind of ["sqlite", "redis"] as const) {
+    Deno.test(`${title} (${kind})`, async () => {
+      await using site = await openSite(kind, options);
+      await run(site);
+    });
+  }
+}
+
+onEach("an unknown field or parameter is refused by its name, and nothing is stored", async (site) => {
+  const cases: [method: "GET" | "POST", path: string, body: unknown, field: string, hint: string][] = [
+    ["POST", "/jobs", { class: "Mail", argz: [1] }, "argz", 'did you mean "args"?'],
+    ["POST", "/jobs", { class: "Mail", args: [], uniqueFor: 5 }, "uniqueFor", 'did you mean "unique_for"?'],
+    ["POST", "/jobs", { class: "Mail", args: [], tenant: "acme" }, "tenant", 'goes into "fields"'],
+    ["POST", "/jobs", { class: "Mail", args: [], fields: { retry: 5 } }, "fields.retry", 'next to "class"'],
+    ["POST", "/jobs", { class: "Mail", args: [], retry: -1 }, "retry", "expected true, false"],
+    ["POST", "/pause", { fro: "5m" }, "fro", "Unknown field"],
+    ["GET", "/jobs?in=dead&klass=Mail", undefined, "klass", "Unknown parameter"],
+    ["GET", "/jobs?in=dead&limit=0", undefined, "limit", "from 1 to 1000"],
+    ["GET", "/jobs?in=dead&limit=5000", undefined, "limit", "from 1 to 1000"],
+    ["GET", "/stats?in=dead", undefined, "in", "no parameters"],
+  ];
+  for (const [method, path, body, field, hint] of cases) {
+    const { status, value } = await call(site, method, path, { body });
+    const error = value["error"] as Record<string, string>;
+    assertEquals([status, error["code"], error["field"]], [422, "invalid", field], path);
+    assertStringIncludes(error["message"]!, hint);
+  }
+  assertEquals((await site.store.admin.stats()).enqueued, 0);
+});
+
+onEach("in a list, a job that is refused doesn't affect the others", async (site) => {
+  const body = [{ class: "A", args: [] }, { class: "A", argz: [] }, { class: "A", args: [] }];
+  const { status, value } = await call(site, "POST", "/jobs", { body });
+  const results = value["results"] as { jid?: string; refused?: string }[];
+  assertEquals([status, results.map(({ jid }) => jid !== undefined)], [201, [true, false, true]]);
+  assertStringIncludes(results[1]!.refused!, 'Unknown field "argz"; did you mean "args"?');
+});
+
+onEach("fields of the program's own go into the payload", async (site) => {
+  const { value } = await call(site, "POST", "/jobs", {
+    body: { class: "Mail", args: [1], fields: { tenant: "acme" } },
+  });
+  const [entry] = await site.store.admin.find([value["jid"] as string]);
+  assertEquals(JSON.parse(entry!.payload).tenant, "acme");
+});
+
+onEach("what doesn't exist is 404, in the same form as every error", async (site) => {
+  for (
+    const [method, path] of [["GET", "/jobs/none"], ["POST", "/jobs/none/retry"], ["GET", "/cron/none"], ["GET", "/no"]]
+  ) {
+    const { status, value } = await call(site, method as "GET", path!, method === "POST" ? { body: {} } : {});
+    const { code } = (value["error"] ?? {}) as Record<string, string>;
+    assertEquals([status, code], [404, "not_found"], `${path}: ${JSON.stringify(value)}`);
+  }
+});
+
+onEach("an Idempotency-Key makes a push idempotent, single and as a list", async (site) => {
+  const push = (body: unknown) => call(site, "POST", "/jobs", { body, key: "order-7" });
+  const first = await push({ class: "Mail", args: [7] });
+  const second = await push({ class: "Mail", args: [7] });
+  assertEquals([first.status, second.status, second.value], [201, 200, { jid: first.value["jid"], existed: true }]);
+  const list = [{ class: "Mail", args: [8] }, { class: "Mail", args: [9] }];
+  const [one, two] = [await push(list), await push(list)];
+  const jids = ({ value }: Answer) => (value["results"] as { jid: string }[]).map(({ jid }) => jid);
+  assertEquals(jids(one), jids(two));
+  assertEquals((await site.store.admin.stats()).enqueued, 3);
+});
+
+onEach("a result can be waited for, and one that doesn't come is null", async (site) => {
+  const body = { jid: "a1", state: "done", result: 42, class: "A", queue: "default", ended_at: Date.now() };
+  const none = await call(site, "GET", "/jobs/a1/result?wait=0.05");
+  assertEquals([none.status, none.value], [200, { finished: null }]);
+  const waiting = call(site, "GET", "/jobs/a1/result?wait=30s");
+  await site.store.results.keep({ jid: "a1", ttlMs: 60_000, body: JSON.stringify(body) });
+  const { value } = await waiting;
+  assertEquals((value["finished"] as Record<string, unknown>)["result"], 42);
+  assertEquals((await call(site, "GET", "/jobs/a1/result?wait=soon")).status, 422);
+});
+
+const tokens = Object.fromEntries(["any", "mail", "low", "eye"].map((name) => [name, newToken()]));
+const users = [
+  `any:push:${tokens["any"]!.secret}`,
+  `mail:push(class=Mail|Report):${tokens["mail"]!.secret}`,
+  `low:push(queue=low):${tokens["low"]!.secret}`,
+  `eye:reader:${tokens["eye"]!.secret}`,
+];
+
+onEach("a token of the role push pushes what its scope allows, and does nothing else", async (site) => {
+  const push = async (name: string, body: unknown) =>
+    (await call(site, "POST", "/jobs", { body, token: tokens[name]!.token })).status;
+  const mail = { class: "Mail", args: [] };
+  assertEquals(await push("any", mail), 201);
+  assertEquals([await push("mail", mail), await push("mail", { class: "Other", args: [] })], [201, 403]);
+  const list = await call(site, "POST", "/jobs", {
+    body: [mail, { class: "Other", args: [] }],
+    token: tokens["mail"]!.token,
+  });
+  assertEquals((list.value["results"] as { refused?: string }[])[1]!.refused, "This token may push only Mail, Report");
+  assertEquals([await push("low", { ...mail, queue: "low" }), await push("low", mail)], [201, 403]);
+  assertEquals(await push("eye", mail), 403);
+  const token = tokens["any"]!.token;
+  for (const path of ["/stats", "/jobs?in=dead", "/settings", "/tokens", "/jobs/a1"]) {
+    assertEquals((await call(site, "GET", path, { token })).status, 403, path);
+  }
+  for (const path of ["/pause", "/actions", "/jobs/a1/delete", "/cron"]) {
+    assertEquals((await call(site, "POST", path, { token, body: {} })).status, 403, path);
+  }
+  assertEquals((await call(site, "GET", "/jobs/a1/result", { token })).value, { finished: null });
+  const { value } = await call(site, "GET", "/tokens", { token: tokens["eye"]!.token });
+  const listed = value["tokens"] as { name: string; role: string; classes?: string[]; lastUsed: string | null }[];
+  assertEquals(listed.map(({ name, role, classes }) => [name, role, classes]), [
+    ["any", "push", undefined],
+    ["mail", "push", ["Mail", "Report"]],
+    ["low", "push", undefined],
+    ["eye", "reader", undefined],
+  ]);
+  assertEquals(listed.every(({ lastUsed }) => lastUsed !== null), true);
+}, { users });
+
+onEach("a token that sends too many requests is told when to try again, and no other token is", async (site) => {
+  const statuses: number[] = [];
+  for (let i = 0; i < 11; i++) {
+    statuses.push((await call(site, "GET", "/jobs/x/result", { token: tokens["any"]!.token })).status);
+  }
+  assertEquals([statuses[0], statuses.at(-1)], [200, 429]);
+  const late = await call(site, "GET", "/jobs/x/result", { token: tokens["any"]!.token });
+  assertEquals(late.headers.get("retry-after"), "1");
+  assertEquals((await call(site, "GET", "/jobs/x/result", { token: tokens["low"]!.token })).status, 200);
+}, { users, tokenRate: 1, clock: STILL });
