@@ -29,7 +29,7 @@
     const bars = uPlot.paths.bars({ size: [0.8, 40], align: 1 });
     return {
       width,
-      height: 160,
+      height: 150,
       legend: { live: true },
       cursor: { y: false, points: { show: !chart.bars } },
       scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(max * 1.05, 1)] } },
@@ -38,6 +38,7 @@
           ...axis,
           grid: { show: false },
           space: 70,
+          size: 26,
           values: (_u, splits, _a, _s, step) => splits.map(step < 86400 ? clock : date),
         },
         { ...axis, grid, size: 48, splits: undefined, values: (_u, splits) => splits.map(format), space: 34 },

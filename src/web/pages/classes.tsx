@@ -189,7 +189,10 @@ export function ClassPage({ view, name, window, one, recent, charts }: {
         <>
           <dl class="tiles">
             <Tile label="Runs" value={number(one.processed)} />
-            <Tile label="Failed" value={share(one.failed, one.processed)} />
+            <Tile
+              label={`Failed (${number(one.failed)})`}
+              value={`${(one.failed / Math.max(1, one.processed) * 100).toFixed(1)} %`}
+            />
             <Tile label="p50" value={estimate(one.p50Ms)} />
             <Tile label="p95" value={estimate(one.p95Ms)} />
             <Tile label="p99" value={estimate(one.p99Ms)} />
@@ -229,7 +232,9 @@ function Histogram({ one: { histogram } }: { readonly one: ClassMeasures }) {
             <th class="num">Duration</th>
             <th class="num">Runs</th>
             <th class="num">Share</th>
-            <th></th>
+            <th>
+              <span class="visually-hidden">Bar</span>
+            </th>
           </tr>
         </thead>
         <tbody>

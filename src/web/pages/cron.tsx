@@ -84,9 +84,9 @@ function CronTable({ view, entries }: { readonly view: View; readonly entries: r
       <thead>
         <tr>
           <th>Name</th>
-          <th>When</th>
-          <th>Next</th>
-          <th>Last</th>
+          <th>Schedule</th>
+          <th>Next run</th>
+          <th>Last run</th>
           <th>Job</th>
           {view.canAct && (
             <th>
@@ -102,14 +102,14 @@ function CronTable({ view, entries }: { readonly view: View; readonly entries: r
               <a class="class" href={link(view, `/cron/${encodeURIComponent(entry.name)}`)}>{entry.name}</a>
               <State entry={entry} />
             </td>
-            <td data-label="When">{entry.definition && describeSchedule(entry.definition.schedule)}</td>
-            <td data-label="Next">
+            <td data-label="Schedule">{entry.definition && describeSchedule(entry.definition.schedule)}</td>
+            <td data-label="Next run">
               <Time at={entry.next} now={view.now} />
             </td>
-            <td data-label="Last">
+            <td data-label="Last run">
               <Last view={view} record={entry.last} />
             </td>
-            <td class="job" data-label="Job">
+            <td class="short" data-label="Job" title={entry.definition?.class}>
               {entry.definition?.class}
               {entry.live !== undefined && (
                 <a class="tag" href={link(view, `/jobs/${encodeURIComponent(entry.live)}`)}>running</a>
@@ -133,11 +133,22 @@ function State({ entry }: { readonly entry: CrontabEntry }) {
   return entry.isCarried ? null : <span class="badge warn">not defined by any running worker</span>;
 }
 
+/** The colors of outcomes. */
+const OUTCOMES: Readonly<Record<CronRecord["outcome"], string>> = {
+  enqueued: "ok",
+  manual: "ok",
+  waiting: "running",
+  skipped: "warn",
+  replaced: "warn",
+  missed: "bad",
+};
+
 function Last({ view, record }: { readonly view: View; readonly record: CronRecord | undefined }) {
-  if (record === undefined) return <span class="note">never</span>;
+  if (record === undefined) return <span class="note">no runs yet</span>;
   return (
     <span>
-      {record.outcome} <Time at={record.decidedAt} now={view.now} />
+      <span class={`badge ${OUTCOMES[record.outcome]}`}>{record.outcome}</span>{" "}
+      <Time at={record.decidedAt} now={view.now} />
     </span>
   );
 }
@@ -151,7 +162,8 @@ function CronActions({ view, entry }: { readonly view: View; readonly entry: Cro
       <ActionButton
         view={view}
         path={`${path}/${pausing}`}
-        label={pausing === "pause" ? "Pause" : "Resume"}
+        label={pausing === "pause" ? "On" : "Off"}
+        kind={pausing === "pause" ? "on" : "off"}
         title={`${pausing === "pause" ? "Pause" : "Resume"} ${entry.name}`}
       />
     </>

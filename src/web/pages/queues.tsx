@@ -6,17 +6,23 @@
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { formatDuration } from "../../job/duration.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
+import type { QueueSeries } from "../../store/admin/queue_samples.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
+import { Bars } from "./bars.tsx";
 import { ActionButton, Empty, Hidden, jobs, link, type View } from "./view.tsx";
 import { type JobList, JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { NothingQueued } from "./set.tsx";
 
 /** All queues. */
-export function QueuesPage({ view }: { readonly view: View }) {
+export function QueuesPage({ view, series }: {
+  readonly view: View;
+  /** The last hour of each queue. */
+  readonly series: readonly QueueSeries[];
+}) {
   const named = view.stats.queues.filter(({ name }) => name !== ALL_QUEUES);
   return (
     <Layout view={view} title="Queues">
@@ -29,7 +35,7 @@ export function QueuesPage({ view }: { readonly view: View }) {
         <PauseAll view={view} />
       </div>
       <div id="queues" data-live>
-        <QueueTable view={view} queues={view.stats.queues} />
+        <QueueTable view={view} queues={view.stats.queues} series={series} />
       </div>
     </Layout>
   );
@@ -96,7 +102,12 @@ function LimitForm({ view, queue: { name, limit } }: { readonly view: View; read
 }
 
 /** The rows. */
-export function QueueTable({ view, queues }: { readonly view: View; readonly queues: readonly QueueInfo[] }) {
+export function QueueTable({ view, queues, series }: {
+  readonly view: View;
+  readonly queues: readonly QueueInfo[];
+  /** The last hour of each queue; without it the table has no column for it. */
+  readonly series?: readonly QueueSeries[];
+}) {
   const named = queues.filter((queue) => queue.name !== ALL_QUEUES);
   if (named.length === 0) {
     return (
@@ -113,6 +124,7 @@ export function QueueTable({ view, queues }: { readonly view: View; readonly que
           <th>Queue</th>
           <th class="num">Jobs</th>
           <th class="num">Latency</th>
+          {series && <th>Latency, last hour</th>}
           {view.canAct && (
             <th>
               <span class="visually-hidden">Actions</span>
@@ -135,6 +147,11 @@ export function QueueTable({ view, queues }: { readonly view: View; readonly que
               </svg>
             </td>
             <td class="num" data-label="Latency">{queue.size === 0 ? "–" : formatDuration(queue.latencyMs)}</td>
+            {series && (
+              <td data-label="Last hour">
+                <LatencyBars series={series.find((one) => one.queue === queue.name)} />
+              </td>
+            )}
             {view.canAct && (
               <td class="acts">
                 <QueueActions view={view} queue={queue} />
@@ -145,6 +162,12 @@ export function QueueTable({ view, queues }: { readonly view: View; readonly que
       </tbody>
     </table>
   );
+}
+
+function LatencyBars({ series }: { readonly series: QueueSeries | undefined }) {
+  if (series === undefined) return <span class="note">–</span>;
+  const values = series.latenciesMs.map((value) => value ?? 0);
+  return <Bars counts={values} width={3} label={`max ${formatDuration(Math.max(...values))} in the last hour`} />;
 }
 
 function QueueActions({ view, queue }: { readonly view: View; readonly queue: QueueInfo }) {

@@ -80,15 +80,18 @@ export function ActionButton({ view, path, fields, label, kind = "", title }: {
   readonly path: string;
   readonly fields?: Readonly<Record<string, string | undefined>>;
   readonly label: string;
-  readonly kind?: "" | "danger" | "primary";
-  /** What a screen reader says, where the label alone does not tell. */
+  /** `on` and `off` make it a switch that shows the state that it changes. */
+  readonly kind?: "" | "danger" | "primary" | "on" | "off";
+  /** The name for screen readers, where the label alone is ambiguous. */
   readonly title?: string;
 }) {
   if (!view.canAct) return null;
   return (
     <form method="post" action={link(view, path)} class="inline">
       <Hidden view={view} fields={{ ...fields, back: view.here }} />
-      <button type="submit" class={kind} aria-label={title}>{label}</button>
+      <button type="submit" class={kind === "on" || kind === "off" ? `switch ${kind}` : kind} aria-label={title}>
+        {label}
+      </button>
     </form>
   );
 }

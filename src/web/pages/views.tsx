@@ -6,6 +6,7 @@
 import type { Hono } from "hono";
 import { parsePayload } from "../../job/job.ts";
 import type { SetName, Stats } from "../../store/admin/admin.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { readAuditPage } from "../read/audit.ts";
 import { classChart, rangeOf, readCharts } from "../read/charts.ts";
@@ -29,7 +30,7 @@ import { html, requireOperator, viewOf } from "./responses.tsx";
 import { JobPage, type PushForm, PushPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchPage, SettingsPage } from "./misc.tsx";
-import { RunningPage, WorkersPage } from "./workers.tsx";
+import { RunningPage, type RunningRow, WorkersPage } from "./workers.tsx";
 import { QueuePage, QueuesPage } from "./queues.tsx";
 import { QueuedPage, SetPage } from "./set.tsx";
 
@@ -64,13 +65,8 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   });
 
   app.get("/running", async (c) => {
-    const [view, processes] = await Promise.all([viewOf(services, c), store.workers.list()]);
-    const work = processes.flatMap((process) => process.work.map((job) => ({ process, job }))).slice(0, MAX_RUNNING);
-    const running = await services.slices.map(work, {
-      weigh: ({ job }) => job.payload.length,
-      map: ({ process, job }) => ({ process, task: job.task, job: viewRunning(job, mask) }),
-    });
-    return html(services, c, <RunningPage view={view} workers={processes} running={running} />);
+    const [view, workers] = await Promise.all([viewOf(services, c), store.workers.list()]);
+    return html(services, c, <RunningPage {...{ view, workers, running: await runningRows(services, workers) }} />);
   });
 
   for (const path of ["/queued", "/queued/:name"]) {
@@ -84,7 +80,10 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     });
   }
 
-  app.get("/queues", async (c) => html(services, c, <QueuesPage view={await viewOf(services, c)} />));
+  app.get("/queues", async (c) => {
+    const [view, series] = await Promise.all([viewOf(services, c), store.queueSamples.read("1h")]);
+    return html(services, c, <QueuesPage view={view} series={series} />);
+  });
 
   app.get("/queues/:name", async (c) => {
     const name = checkQueue(c.req.param("name"));
@@ -194,7 +193,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/workers", async (c) => {
     const [view, workers] = await Promise.all([viewOf(services, c), store.workers.list()]);
-    return html(services, c, <WorkersPage view={view} workers={workers} />);
+    return html(services, c, <WorkersPage {...{ view, workers, running: await runningRows(services, workers) }} />);
   });
 
   app.get(
@@ -207,6 +206,15 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     const text = (c.req.query("q") ?? "").trim().slice(0, 500);
     const [view, { found, looked }] = await Promise.all([viewOf(services, c), searchEverywhere(services, text)]);
     return html(services, c, <SearchPage view={view} text={text} found={found} looked={looked} />);
+  });
+}
+
+/** Returns the jobs that workers perform, as rows. */
+async function runningRows({ slices, mask }: Services, workers: readonly WorkerInfo[]): Promise<RunningRow[]> {
+  const work = workers.flatMap((process) => process.work.map((job) => ({ process, job }))).slice(0, MAX_RUNNING);
+  return await slices.map(work, {
+    weigh: ({ job }) => job.payload.length,
+    map: ({ process, job }) => ({ process, task: job.task, job: viewRunning(job, mask) }),
   });
 }
 

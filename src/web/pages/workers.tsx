@@ -15,11 +15,14 @@ import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 const MAX_TAGS = 20;
 const MAX_WORD_CHARS = 200;
 const MAX_QUEUES = 30;
-/** The most processors that a worker's page lists. */
-const MAX_PROCESSORS = 200;
 
 /** All workers. */
-export function WorkersPage({ view, workers }: { readonly view: View; readonly workers: readonly WorkerInfo[] }) {
+export function WorkersPage({ view, workers, running }: {
+  readonly view: View;
+  readonly workers: readonly WorkerInfo[];
+  /** The job of each busy processor. */
+  readonly running: readonly RunningRow[];
+}) {
   const online = workers.filter((worker) => worker.alive);
   const offline = workers.length - online.length;
   return (
@@ -40,10 +43,10 @@ export function WorkersPage({ view, workers }: { readonly view: View; readonly w
       </div>
       <div id="workers" data-live>
         <WorkerTable view={view} workers={workers} />
-        {online.some(({ work }) => work.length > 0) && (
+        {running.length > 0 && (
           <section aria-labelledby="processors-title">
             <h2 id="processors-title">Processors</h2>
-            <Processors view={view} workers={online} />
+            <Processors view={view} rows={running} />
           </section>
         )}
       </div>
@@ -86,7 +89,7 @@ export function WorkerTable({ view, workers, isShort = false }: {
       <tbody>
         {workers.map((worker) => (
           <tr>
-            <td class="short" data-label="Worker">
+            <td data-label="Worker">
               <span class="class">{workerName(worker)}</span> <WorkerState worker={worker} />
               {[worker.tag, ...worker.labels].filter(Boolean).slice(0, MAX_TAGS).map((word) => (
                 <span class="tag">{cut(word, MAX_WORD_CHARS)}</span>
@@ -163,29 +166,30 @@ function WorkerActions({ view, worker }: { readonly view: View; readonly worker:
 }
 
 /** The job of each busy processor, by worker. */
-function Processors({ view, workers }: { readonly view: View; readonly workers: readonly WorkerInfo[] }) {
-  const rows = workers.flatMap((worker) => worker.work.map((job) => ({ worker, job }))).slice(0, MAX_PROCESSORS);
+function Processors({ view, rows }: { readonly view: View; readonly rows: readonly RunningRow[] }) {
   return (
     <table class="list">
       <thead>
         <tr>
           <th>Processor</th>
           <th>Worker</th>
-          <th>Queue</th>
-          <th class="num">Running for</th>
+          <th class="job">Job</th>
           <th>Progress</th>
+          <th class="num">Running for</th>
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ worker, job }) => (
+        {rows.map(({ process, task, job }) => (
           <tr>
-            <td class="short" data-label="Processor">{cut(job.task, MAX_WORD_CHARS)}</td>
-            <td class="short" data-label="Worker">{workerName(worker)}</td>
-            <td class="short" data-label="Queue">{cut(job.queue, MAX_WORD_CHARS)}</td>
-            <td class="num" data-label="Running for">{runningFor(job, view.now)}</td>
-            <td class="short" data-label="Progress">
-              <Progress text={job.progress === undefined ? undefined : cut(job.progress, MAX_WORD_CHARS)} />
+            <td class="short" data-label="Processor">{cut(task, MAX_WORD_CHARS)}</td>
+            <td class="short" data-label="Worker">{workerName(process)}</td>
+            <td class="job" data-label="Job">
+              <JobName view={view} job={job} />
             </td>
+            <td class="short" data-label="Progress">
+              <Progress text={job.progress} />
+            </td>
+            <td class="num" data-label="Running for">{runningFor({ since: job.at ?? view.now }, view.now)}</td>
           </tr>
         ))}
       </tbody>
