@@ -16,7 +16,7 @@ import { printTable } from "../terminal/table.ts";
 export const help = `
 Usage: jobs limit QUEUE [--running N|none] [--starts N/TIME|none]
        jobs limit QUEUE --each-group [--running N|none] [--starts N/TIME|none]
-       jobs limit QUEUE --group NAME [--running …] [--starts …] [--weight N] [--for TIME]
+       jobs limit QUEUE --group NAME [OPTION …]
        jobs limit QUEUE [--each-group|--group NAME] --off
        jobs limit [QUEUE]
 

@@ -35,8 +35,10 @@ Usage: jobs list STATE [FILTER …] [OPTION …]
 Lists the jobs in a state: queued, scheduled, retrying, dead, running or
 finished. Queued jobs are in the order in which workers fetch them, others
 earliest first, finished ones latest first. Finished jobs are known for as
-long as the settings retention.* say. Groups are those of a queue that have jobs or
-a limit of their own, with what runs of each and why it is held.
+long as the settings retention.* say.
+
+"groups" lists the groups of a queue that have jobs or a limit of their own,
+how many jobs of each run, and why it is held.
 
 ${FILTER_HELP}
 
