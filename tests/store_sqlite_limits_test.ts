@@ -28,7 +28,7 @@ Deno.test("sqlite: limits: time is looked at closely only when it is nearly over
   assertEquals(queues.hasWork("mail"), false);
   now += 59_500;
   assertEquals(queues.hasWork("mail"), "soon");
-  sql("INSERT INTO lease VALUES (1, 1, 'owner', 'take', 1000000)").run();
+  sql("INSERT INTO lease (job, queue, owner, take, at) VALUES (1, 1, 'owner', 'take', 1000000)").run();
   assertEquals(queues.hasWork("mail"), false);
   now += 500;
   assertEquals(queues.hasWork("mail"), false);

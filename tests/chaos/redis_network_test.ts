@@ -180,7 +180,8 @@ Deno.test("redis chaos: where bytes vanish without a word, the connection is giv
   await using t = await openBench({ waitMs: 8_000 });
   const patience = new AbortController();
   const waiting = t.store.jobs.waitForWork(["default"], patience.signal);
-  await until(() => t.proxy.accepted === 2);
+  // For commands, for the queue, and for announcements.
+  await until(() => t.proxy.accepted === 3);
   t.proxy.freeze();
   assertEquals(await t.store.jobs.enqueue(jobs(1, 1)), [{ stored: true }]);
   let isOver = false;
