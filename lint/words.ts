@@ -52,7 +52,17 @@ export const BANNED: readonly BannedPhrase[] = [
  * Still to come, as they are translated: src/web/, src/cli/, src/text/, src/config/, src/server/, src/cron/,
  * src/log/, src/store/, src/client/, src/handlers/, src/job/, src/tracing/, tests/.
  */
-export const COVERED: readonly string[] = ["lint/", "docs/internals/", "docs/architecture.md", "docs/contributing.md"];
+export const COVERED: readonly string[] = [
+  "lint/",
+  "docs/internals/",
+  "docs/architecture.md",
+  "docs/contributing.md",
+  "docs/start/",
+  "docs/guides/",
+  "docs/operate/",
+  "docs/migrate/",
+  "README.md",
+];
 
 /** One place where a text breaks the table. */
 export interface Finding {

@@ -22,8 +22,6 @@ export const TOOLS: readonly Tool[] = [
   // Without windows it takes half of the processor time.
   { command: "chromium-headless-shell", alternative: "chromium", package: "chromium-headless-shell" },
   { command: "promtool", package: "prometheus" },
-  { command: "node", package: "nodejs" },
-  { command: "python3", package: "python3-minimal" },
   { command: "zsh", package: "zsh" },
   { command: "fish", package: "fish" },
   { command: "logrotate", package: "logrotate" },
@@ -32,6 +30,8 @@ export const TOOLS: readonly Tool[] = [
   { command: "groff", package: "groff-base" },
   { command: "script", package: "bsdutils" },
   { command: "openssl", package: "openssl" },
+  { command: "nginx", package: "nginx-light" },
+  { command: "caddy", package: "caddy" },
 ];
 
 /** Returns the tools whose command is not on `PATH`. */

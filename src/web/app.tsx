@@ -5,13 +5,14 @@
  * @module
  */
 import { type Context, Hono, type Next } from "hono";
+import { getPathNoStrict } from "hono/utils/url";
 import { CursorError } from "../store/port/cursor.ts";
 import { StoreError } from "../store/port/errors.ts";
 import { isSuspended } from "../store/port/paused_queues.ts";
 import { apiRoutes } from "./api/routes.ts";
 import { ASSETS } from "./assets.ts";
 import { equal } from "./auth/accounts.ts";
-import { Hosts, isReadFromElsewhere, senderOf } from "./auth/origin.ts";
+import { Hosts, isReadFromElsewhere, proxyHint, senderOf } from "./auth/origin.ts";
 import { HttpError } from "./http/body.ts";
 import type { Services, WebEnv } from "./services.ts";
 import { eventStream } from "./read/events.ts";
@@ -56,7 +57,9 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   const hosts = new Hosts(hostNames);
   const problemOfStore = singleFlight(() => storeProblem(services));
   const metrics = singleFlight(() => metricsText(services));
-  const app = new Hono<WebEnv>({ strict: false }).basePath(services.prefix || "/") as Hono<WebEnv>;
+  const prefix = services.prefix || "/";
+  const getPath = (request: Request) => pathOf(request, services.prefix);
+  const app = new Hono<WebEnv>({ getPath }).basePath(prefix) as Hono<WebEnv>;
   app.use(async (c, next) => {
     await next();
     for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
@@ -98,6 +101,15 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   app.notFound((c) => refuse(services, c, 404, "Page not found"));
   app.onError((error, c) => explain(services, c, error));
   return app;
+}
+
+/** Paths for machines next to this one. They work without the prefix, too, because a probe doesn't pass through the proxy. */
+const PROBES = new Set(["/healthz", "/readyz", "/metrics"]);
+
+/** The path to route by, without a slash at its end. */
+function pathOf(request: Request, prefix: string): string {
+  const path = getPathNoStrict(request);
+  return prefix !== "" && PROBES.has(path) ? prefix + path : path;
 }
 
 /** The longest time that `/readyz` waits for the store. */
@@ -165,7 +177,8 @@ async function guardActions(services: Services, c: Context<WebEnv>, next: Next):
   const sender = senderOf(c.req.raw.headers);
   const named = visitor.by === "token";
   if (sender === "other" && !named) {
-    throw new HttpError(403, "Cross-site request blocked: actions come from this dashboard's pages");
+    const reason = proxyHint(c.req.raw.headers) ?? "actions come from this dashboard's pages";
+    throw new HttpError(403, `Cross-site request blocked: ${reason}`);
   }
   const isHarmless = ["/theme", "/logout"].includes(herePath(services, c));
   if (visitor.role === "reader" && !isHarmless) {

@@ -6,7 +6,7 @@
 import type { Context, Hono } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { SESSION_COOKIE } from "./gate.ts";
-import { senderOf } from "./origin.ts";
+import { proxyHint, senderOf } from "./origin.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { formOf, SMALL_FORM_BYTES } from "../http/forms.ts";
@@ -32,7 +32,10 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.post("/login", async (c) => {
     // Else another site could log its visitor in as somebody else.
-    if (senderOf(c.req.raw.headers) === "other") throw new HttpError(403, "Another site sent this");
+    if (senderOf(c.req.raw.headers) === "other") {
+      const reason = proxyHint(c.req.raw.headers) ?? "log in on this dashboard's page";
+      throw new HttpError(403, `Cross-site request blocked: ${reason}`);
+    }
     const peer = c.env?.peer ?? "";
     const address = services.gate.addressOf(c, peer);
     // Before the body: reading it costs more than this refusal. Not logged: the attempts that led here are.

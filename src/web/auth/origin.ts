@@ -32,6 +32,18 @@ export function senderOf(headers: Headers): "us" | "other" | "silent" {
 }
 
 /**
+ * Returns what to set in a proxy when a request was refused only because the proxy cut the port off the `Host` header, as
+ * `proxy_set_header Host $host` of nginx does; undefined otherwise.
+ */
+export function proxyHint(headers: Headers): string | undefined {
+  const origin = headers.get("origin");
+  if (origin === null || !URL.canParse(origin)) return undefined;
+  const { hostname, port } = new URL(origin);
+  if (port === "" || hostname !== headers.get("host")?.toLowerCase()) return undefined;
+  return `behind a proxy, forward the Host header with its port ${port} (nginx: proxy_set_header Host $http_host)`;
+}
+
+/**
  * Whether another site's page reads this, rather than leads its visitor here. Browsers keep the answer from it; but it
  * would cost us the work, and a stream of events would stay.
  */

@@ -6,7 +6,6 @@
  */
 import { readCauses } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
-import type { Step as DurableStep } from "../../job/step.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { number } from "../../text/format.ts";
@@ -17,7 +16,6 @@ import { ActionButton, Empty, Hidden, link, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { actionLabel, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
-import { Steps } from "./steps.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
 import { Progress } from "./workers.tsx";
@@ -40,12 +38,10 @@ export interface JobDetail {
 }
 
 /** The page. */
-export function JobPage({ view, jid, details, durable }: {
+export function JobPage({ view, jid, details }: {
   readonly view: View;
   readonly jid: string;
   readonly details: readonly JobDetail[];
-  /** Its durable steps. */
-  readonly durable: readonly DurableStep[];
 }) {
   return (
     <Layout view={view} title={`Job ${jid}`}>
@@ -58,16 +54,12 @@ export function JobPage({ view, jid, details, durable }: {
             </Empty>
           </>
         )
-        : details.map((detail) => <Detail view={view} detail={detail} durable={durable} />)}
+        : details.map((detail) => <Detail view={view} detail={detail} />)}
     </Layout>
   );
 }
 
-function Detail({ view, detail, durable }: {
-  readonly view: View;
-  readonly detail: JobDetail;
-  readonly durable: readonly DurableStep[];
-}) {
+function Detail({ view, detail }: { readonly view: View; readonly detail: JobDetail }) {
   const { entry, job, reasons, backtrace, log } = detail;
   return (
     <article>
@@ -96,7 +88,6 @@ function Detail({ view, detail, durable }: {
           )}
         </section>
       )}
-      <Steps view={view} jid={job.jid} steps={durable} />
       <Timeline view={view} steps={stepsOf(detail)} />
       <LogTail lines={log} live={entry.place.in === "leased"} />
       <section>
