@@ -1,5 +1,5 @@
 /**
- * What a worker is made of: components, most of which are loops.
+ * The components of a worker, most of which are loops.
  *
  *  - A {@linkcode Component} has a name, and may have to be started and stopped.
  *  - A {@linkcode Loop} is a component that alternates between the `step` and the `rest` of its body. It is the watchdog
@@ -24,7 +24,7 @@ export interface Component {
   stop?(budget: ShutdownBudget): void | Promise<void>;
 }
 
-/** What a loop does. Tests call `step` directly. */
+/** The work of a loop. Tests call `step` directly. */
 export interface LoopBody<Result> {
   /** Its label in the dump and in the log. */
   readonly name: string;
@@ -38,7 +38,7 @@ export interface LoopBody<Result> {
   abandon?(): void;
 }
 
-/** What a loop is made with. */
+/** Options of {@linkcode Loop}. */
 export interface LoopOptions {
   readonly clock: Clock;
   readonly tasks: Tasks;
@@ -141,8 +141,8 @@ export const OUTCOMES_SHARE = 0.8;
 
 /**
  * Bounds how long a stop waits for the store. Several components have something left to store, one after the other, and an
- * unreachable store must not delay each of them. What is not stored by then is left to the rescuer of another worker, which
- * finds the leases when this worker's heartbeat has expired.
+ * unreachable store must not delay each of them. The rest is left to the rescuer of another worker, which finds the leases when
+ * this worker's heartbeat has expired.
  */
 export class ShutdownBudget {
   readonly #clock: Clock;

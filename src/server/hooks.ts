@@ -1,5 +1,5 @@
 /**
- * Where an embedding program hooks in: the process's life, and every failure.
+ * Hooks of an embedding program: for the life of the worker, and for failures.
  *
  * @module
  */
@@ -7,23 +7,23 @@ import type { JobContext } from "../handlers/context.ts";
 import type { Payload } from "../job/job.ts";
 import type { Log } from "../log/log.ts";
 
-/** What a program may want to be told. A hook may be async; an error in one is logged and changes nothing else. */
+/** Functions that are called when something happens. They may be async. An error in one is logged, and changes nothing else. */
 export interface Hooks {
-  /** Before the first job is taken. An error here stops the start. */
+  /** Called before the first job is taken. An error in it stops the start. */
   readonly startup?: () => unknown;
-  /** It takes no more jobs. */
+  /** Called when the worker takes no more jobs. */
   readonly quiet?: () => unknown;
-  /** It is about to end; running jobs have ended or were given back. */
+  /** Called before the worker ends: running jobs have ended or were given back. */
   readonly shutdown?: () => unknown;
-  /** The store took a heartbeat. */
+  /** Called when the store has accepted a heartbeat. */
   readonly heartbeat?: () => unknown;
-  /** A job failed; called for each failure, before its retry is decided. */
+  /** Called for each failure of a job, before its retry is decided. */
   readonly error?: (error: unknown, job: JobContext) => unknown;
-  /** A job failed for good: it goes to `dead`, or is dropped. */
+  /** Called when a job has failed for good: it is moved to `dead`, or discarded. */
   readonly death?: (payload: Payload, error: unknown) => unknown;
 }
 
-/** Calls a hook; whatever it does, this resolves. */
+/** Calls a hook. Always resolves. */
 export async function callHook(log: Log, name: keyof Hooks, call: () => unknown): Promise<void> {
   try {
     await call();

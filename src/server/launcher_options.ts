@@ -1,5 +1,5 @@
 /**
- * What a server is made of, as the launcher is told.
+ * Options of the launcher, and what its components need of it.
  *
  * @module
  */
@@ -16,51 +16,51 @@ import type { Inbox } from "./control/signals.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
 import type { ServerStore } from "../store/port/store.ts";
 
-/** What a server is made of. */
+/** Options of `Launcher`. */
 export interface LauncherOptions {
-  /** Opened by the caller, and closed by the caller after `Launcher.finished`. */
+  /** The caller closes it after `Launcher.finished`. */
   readonly store: ServerStore;
-  /** The address the store was opened with, and how: the heartbeat opens it once more. */
+  /** The address and options that the store was opened with: the heartbeat's thread opens it again. */
   readonly storeUrl: string;
   readonly storeOptions?: StoreOptions;
   readonly registry: Registry;
   readonly settings: Settings;
-  /** The last part of its identity, where another knows it beforehand; default one that nobody else has. */
+  /** The last part of the worker ID, if the supervisor has chosen it; default: random. */
   readonly nonce?: string | undefined;
-  /** The identity of the process whose place this one takes, which has ended: its name is free. */
+  /** The ID of the worker that this one replaces: it has ended, and its name is free. */
   readonly predecessor?: string | undefined;
-  /** How that process ended, if it died: the errors of jobs that keep killing their workers say so. */
+  /** How that worker ended, if it died: for the errors of jobs that keep killing their workers. */
   readonly predecessorEnded?: string | undefined;
-  /** The process number of its supervisor, which it must not outlive. */
+  /** The process number of the supervisor, which this worker must not outlive. */
   readonly parent?: number | undefined;
   readonly clock?: Clock;
-  /** How long a stop waits for a store that does not answer, in all; default 5 seconds. */
+  /** How long a stop waits for the store in total; default 5 seconds. */
   readonly shutdownBudgetMs?: number;
   readonly pushMiddleware?: readonly PushMiddleware[];
   readonly batchMiddleware?: readonly BatchMiddleware[];
   readonly performMiddleware?: readonly PerformMiddleware[];
   readonly hooks?: Hooks;
-  /** What signals and commands ask goes in there; default one of its own. Give one that listened before the launcher. */
+  /** Receives requests of signals and commands. Default: a new one. Pass one that has received signals during the start. */
   readonly inbox?: Inbox;
-  /** Crontab entries beside those of the settings. */
+  /** Cron entries in addition to those of the settings. */
   readonly cron?: readonly CronEntryInput[];
-  /** Decides which crontab entries are active; default `development`. */
+  /** Selects the active cron entries; default `development`. */
   readonly environment?: string;
-  /** Catch errors that belong to no job, too: for a program that is nothing but a server. Default false. */
+  /** Catch errors that belong to no job as well: for the executable. Default false. */
   readonly catchAllErrors?: boolean;
-  /** Reopens the log: what USR2 asks for. */
+  /** Reopens the log: what USR2 requests. */
   readonly onReopen?: () => void;
-  /** Reads the configuration again: what HUP asks for. Absent: HUP does nothing. */
+  /** Reads the configuration again: what HUP requests. Absent: HUP does nothing. */
   readonly readSettings?: () => Promise<Settings>;
   /** Called when settings that were read again apply. */
   readonly onSettings?: (settings: Settings) => void;
-  /** Called once, when stopping begins. */
+  /** Called once, when a stop begins. */
   readonly onStopping?: () => void;
-  /** Called once, when the worker has stopped, with what it could not do. */
+  /** Called once, when the worker has stopped. */
   readonly onStopped?: (failure: StoreError | undefined) => void;
 }
 
-/** What components need of the launcher. */
+/** The launcher, as its components see it. */
 export interface LauncherHooks {
   /** The worker ID, `hostname:pid:nonce`. */
   readonly identity: string;

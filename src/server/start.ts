@@ -1,7 +1,7 @@
 /**
  * Starts a server: opens tracing and the store, starts the launcher, and closes everything after it has stopped.
- * {@linkcode startServer} is for programs that embed one; `jobs run` calls {@linkcode launch} with what belongs to a
- * process of its own.
+ * {@linkcode startServer} is for programs that embed one; `jobs run` calls {@linkcode launch}, and adds what belongs to
+ * its process.
  *
  * @module
  */

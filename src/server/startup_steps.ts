@@ -1,6 +1,6 @@
 /**
- * The steps of a start: one that hangs names itself (nothing else would, because no task runs yet that a dump could show),
- * and a stop that is asked for ends the start at once, whatever it waits for.
+ * The steps of a start: the log names a step that hangs (no task runs yet that a dump could show), and a stop request ends the
+ * start at once, whatever it waits for.
  *
  * @module
  */
@@ -8,30 +8,28 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log/log.ts";
 import type { Inbox } from "./control/signals.ts";
 
-/** A step that takes so long is named, and again each time as much has passed. */
+/** A step that takes this long is logged, and again each time this much has passed. */
 export const NAMED_AFTER_MS = 10_000;
 
-/** A stop was asked for before the start was over. */
+/** A stop was requested during the start. */
 export class StartEnded extends Error {
-  /** Told apart by name. */
   override readonly name = "StartEnded";
 
-  /** @param by who asked: a signal's name */
+  /** @param by where the request came from: a signal's name */
   constructor(step: string, by: string) {
-    super(`Asked to stop by ${by} while starting (${step})`);
+    super(`Stopped by ${by} while starting (${step})`);
   }
 }
 
-/** What the steps are told. */
+/** Options of {@linkcode StartupSteps}. */
 export interface StartupStepsOptions {
-  /** Says when to speak. */
   readonly clock: Clock;
   readonly log: Pick<Log, "warn">;
-  /** Where a stop is asked for. */
+  /** Receives stop requests. */
   readonly inbox: Inbox;
 }
 
-/** Says in which step a start is, and ends it when that is asked for. */
+/** Watches the steps of a start. */
 export class StartupSteps {
   readonly #options: StartupStepsOptions;
 
@@ -40,15 +38,15 @@ export class StartupSteps {
   }
 
   /**
-   * Waits for a step; whatever it comes to is the caller's.
+   * Waits for a step, and returns its result.
    *
-   * @throws {StartEnded} when a stop is asked for meanwhile; the step goes on, and nobody waits for it
+   * @throws {StartEnded} if a stop is requested meanwhile; the step continues, and its result is ignored
    */
-  async step<Result>(name: string, doing: Result | Promise<Result>): Promise<Result> {
+  async step<Result>(name: string, result: Result | Promise<Result>): Promise<Result> {
     const over = new AbortController();
     void this.#watch(name, over.signal);
     try {
-      return await Promise.race([doing, this.#ended(name)]);
+      return await Promise.race([result, this.#ended(name)]);
     } finally {
       over.abort();
     }

@@ -4,7 +4,7 @@ import { KeptLog } from "../../tests/support/log.ts";
 import { Inbox } from "./control/signals.ts";
 import { NAMED_AFTER_MS, StartEnded, StartupSteps } from "./startup_steps.ts";
 
-Deno.test("a step of the start that hangs is named, again and again, until it is over", async () => {
+Deno.test("logs a step that hangs, again and again, until it has ended", async () => {
   const clock = new FakeClock();
   const log = new KeptLog();
   const starting = new StartupSteps({ clock, log, inbox: new Inbox() });
@@ -19,24 +19,24 @@ Deno.test("a step of the start that hangs is named, again and again, until it is
   ]);
   hanging.resolve("there");
   assertEquals(await step, "there");
-  assertEquals(clock.sleeping, [], "it is watched no longer");
+  assertEquals(clock.sleeping, [], "no longer watched");
 });
 
-Deno.test("a step that fails fails the start, and is watched no longer", async () => {
+Deno.test("passes on the error of a step, and stops watching it", async () => {
   const clock = new FakeClock();
   const starting = new StartupSteps({ clock, log: new KeptLog(), inbox: new Inbox() });
   await assertRejects(() => starting.step("name", Promise.reject(new Error("taken"))), Error, "taken");
   assertEquals(clock.sleeping, []);
 });
 
-Deno.test("a stop that is asked for ends the step that hangs, and stays in the inbox for who acts on it", async () => {
+Deno.test("a stop request ends the current step, and stays in the inbox", async () => {
   const clock = new FakeClock();
   const inbox = new Inbox();
   const starting = new StartupSteps({ clock, log: new KeptLog(), inbox });
   inbox.put({ verb: "reopen", by: "SIGUSR2" });
   const step = starting.step("store", new Promise(() => {}));
   inbox.put({ verb: "stop", by: "SIGTERM" });
-  await assertRejects(() => step, StartEnded, "Asked to stop by SIGTERM while starting (store)");
+  await assertRejects(() => step, StartEnded, "Stopped by SIGTERM while starting (store)");
   assertEquals(clock.sleeping, []);
   assertEquals((await inbox.next()).verb, "reopen");
   assertEquals((await inbox.next()).verb, "stop");

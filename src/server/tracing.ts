@@ -1,5 +1,5 @@
 /**
- * Traces of a server: where they are on, its pushes and performs have spans.
+ * Tracing of a worker: its pushes and attempts have spans, if that is on.
  *
  * @module
  */
@@ -8,16 +8,16 @@ import { logger } from "../log/log.ts";
 import { openTracing, type Tracing } from "../tracing/tracing.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 
-/** Sets tracing up, where it is on. To be disposed of when the server has stopped. */
+/** Sets up tracing, if it is on. Dispose of it when the worker has stopped. */
 export function openServerTracing({ traceStyle }: Settings): Promise<Tracing | undefined> {
   const log = logger("tracing");
   return openTracing({ style: traceStyle, warn: (message) => log.warn(message) });
 }
 
 /**
- * The middleware of a server, with that of tracing as the outermost.
+ * Returns middleware with that of tracing as the outermost.
  *
- * @param own what there is besides
+ * @param own the other middleware
  */
 export function traced(
   tracing: Tracing | undefined,

@@ -16,7 +16,7 @@ import { TcpProxy } from "../support/tcp_proxy.ts";
 
 /** Long enough that a busy machine takes no worker offline. */
 const BRIEF = { JOBS_HEARTBEAT_TIMEOUT: "3s", JOBS_HEARTBEAT: "200ms" };
-const WAITS = "Workers may be offline: waiting until each has had a heartbeat timeout to show that it lives";
+const WAITS = "Workers may be offline: waiting one heartbeat timeout before their jobs are rescued";
 
 interface Scene {
   readonly bench: Bench;

@@ -58,7 +58,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const lines = (await Deno.readTextFile(file)).trim().split("\n").map((line) => JSON.parse(line));
     const { level, class: name, jid: named, error } = lines.find(({ msg }) => msg === "Failed for good, moved to dead");
     assertEquals([level, name, named, error], ["error", "Crash", jid, `WorkerDied: ${message}`]);
-    const rescued = lines.find(({ msg }) => msg === "Rescued the jobs of dead processes");
+    const rescued = lines.find(({ msg }) => msg === "Rescued jobs of offline workers");
     assertEquals([rescued.rescued, rescued.buried], [0, 1]);
 
     const listed = await jobs(["list", "dead", "--store", bench.url]);

@@ -91,7 +91,7 @@ Deno.test("a process that was frozen past its heartbeat cannot settle what it no
   await bench.freeze(frozen);
   // Another process finds it dead, and the job runs there: it is leased by the other one while the frozen one wakes up.
   await using other = await bench.server(["-c", "1"], MORTAL);
-  await other.logged("Rescued the jobs of dead processes");
+  await other.logged("Rescued jobs of offline workers");
   await bench.until(async () => (await bench.readNotes()).length >= 2, "it runs a second time");
   frozen.kill("SIGCONT");
   await frozen.logged("Leases lost: this worker was offline, and these jobs run again elsewhere");

@@ -19,7 +19,7 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   await bench.noted(`start ${jid}`);
   await bench.freeze(frozen);
   await using other = await bench.server(["-c", "2"], PATIENT);
-  await other.logged("Rescued the jobs of dead processes");
+  await other.logged("Rescued jobs of offline workers");
   await bench.until(async () => (await bench.readNotes()).length === 2, "it runs again");
   frozen.kill("SIGCONT");
   // The other worker is still performing it: the first doesn't learn of it by its outcome.

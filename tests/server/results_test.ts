@@ -130,7 +130,7 @@ Deno.test("a result that is too large or no JSON is not kept, and that is said; 
     "70002 characters; at most 65536 are kept",
   ]);
   const odd = await bench.client.result(await bench.push("Odd", []));
-  assertEquals([odd?.state, odd?.result_dropped], ["done", "a function is no JSON"]);
+  assertEquals([odd?.state, odd?.result_dropped], ["done", "a function isn't JSON"]);
 });
 
 Deno.test("how long is as the push, the class or the configuration says", async () => {

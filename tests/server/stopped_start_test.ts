@@ -59,7 +59,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     assert(await exists(pidfile));
     server.kill(signal);
     assertEquals((await server.status()).code, 0);
-    assertEquals(server.lines.map(({ msg }) => msg), [`jobs: Asked to stop by ${signal} while starting (store)`]);
+    assertEquals(server.lines.map(({ msg }) => msg), [`jobs: Stopped by ${signal} while starting (store)`]);
     assert(!await exists(pidfile));
   });
 }
@@ -70,7 +70,7 @@ Deno.test("TERM while a module of handlers does not end loading ends jobs run at
   await bench.noted(`loading ${server.pid}`);
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
-  assertEquals(server.lines.map(({ msg }) => msg), ["jobs: Asked to stop by SIGTERM while starting (handlers)"]);
+  assertEquals(server.lines.map(({ msg }) => msg), ["jobs: Stopped by SIGTERM while starting (handlers)"]);
 });
 
 Deno.test("TERM while the store does not answer ends jobs web at once, with 0", async () => {

@@ -16,7 +16,7 @@ export interface Limits {
   readonly maxIdleMs: number | undefined;
 }
 
-/** What the worker is doing. */
+/** The state that a decision depends on. */
 export interface Activity {
   /** Jobs that are running, have not started, or whose outcomes are not stored. */
   readonly unfinished: number;
@@ -28,7 +28,7 @@ export interface Activity {
 
 const POLL_INTERVAL_MS = 50;
 
-/** What it is made with. */
+/** Options of {@linkcode AutoStop}. */
 export interface AutoStopOptions {
   readonly clock: Clock;
   readonly limits: Limits;

@@ -20,7 +20,7 @@ const VERBS: Readonly<Partial<Record<Command["verb"], Verb>>> = {
 /** Pause after a step without commands: a store that is closed returns at once. */
 const RETRY_MS = 1_000;
 
-/** What it is made with. */
+/** Options of {@linkcode RemoteCommands}. */
 export interface RemoteCommandsOptions {
   readonly store: ServerStore;
   readonly clock: Clock;

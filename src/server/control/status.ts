@@ -15,7 +15,7 @@ import type { WorkerRecord } from "../../store/port/workers.ts";
 /** A worker with more classes than this doesn't list them in its heartbeats. */
 const MAX_CLASSES = 1_000;
 
-/** What the status is made with. */
+/** Options of {@linkcode Status}. */
 export interface StatusOptions {
   readonly identity: string;
   readonly clock: Clock;

@@ -21,7 +21,7 @@ export const KILLED_CODE = 14;
 const SIGALRM = 14;
 const ITIMER_REAL = 0;
 
-/** What a guard is made with. */
+/** Options of {@linkcode ExitGuard}. */
 export interface ExitGuardOptions {
   readonly clock: Clock;
   readonly log: Log;

@@ -35,7 +35,7 @@ interface Asking {
   readonly over: AbortController;
 }
 
-/** What it is made with. */
+/** Options of {@linkcode MemberLink}. */
 export interface MemberLinkOptions {
   /** What this process has counted, as of now. */
   readonly counts: () => ServerCounts;

@@ -22,7 +22,7 @@ import { identityOf, randomId } from "./identity.ts";
 import { MEMBER_VARIABLE, type MemberInfo } from "./member.ts";
 import type { Asked, Inbox } from "../control/signals.ts";
 
-/** What a supervisor is made with. */
+/** Options of {@linkcode Supervisor}. */
 export interface SupervisorOptions {
   readonly count: number;
   /** The arguments after `jobs` that start a process; the same for all. */

@@ -29,7 +29,7 @@ import type { ServerStore } from "../../store/port/store.ts";
  */
 const MAX_BACKOFF_MS = 2_000;
 
-/** What the heartbeat is made with. */
+/** Options of {@linkcode Heartbeat}. */
 export interface HeartbeatOptions {
   readonly store: ServerStore;
   /** The address with its password, for the Worker's own connection. */

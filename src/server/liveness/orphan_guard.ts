@@ -13,7 +13,7 @@ import type { Clock } from "../../clock.ts";
 /** How often to look whether the parent lives. */
 const POLL_INTERVAL_MS = 1_000;
 
-/** What a guard is made with. */
+/** Options of {@linkcode OrphanGuard}. */
 export interface OrphanGuardOptions {
   /** The process number of the parent. */
   readonly parent: number;

@@ -1,7 +1,9 @@
 /**
- * The rescuer: gives the leases of offline workers back to the front of their queues, at every heartbeat's interval and
- * at start. Which workers are offline is the store's to decide (`Store.rescue`): not those that merely could not reach
- * the store. A job that keeps killing its workers is buried instead.
+ * The rescuer: gives the leases of offline workers back to the front of their queues, at the start and once per heartbeat
+ * interval. The store decides which workers are offline (`JobStore.rescue`): not those that merely could not reach the store.
+ * A job that keeps killing its workers is buried instead.
+ *
+ * If the process dies between two steps, the rescuer of another worker continues: each step is whole.
  *
  * @module
  */
@@ -15,59 +17,51 @@ import type { Counters } from "../stats/counters.ts";
 /** Maximum number of leases in one step of the store. */
 const BATCH = 100;
 
-/** Its loop's task is `rescuer`. */
+/** Options of {@linkcode Rescuer}. */
+export interface RescuerOptions {
+  readonly store: { readonly jobs: Pick<JobStore, "rescue"> };
+  readonly burial: Pick<Burial, "bury">;
+  /** The ID of this worker. */
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly counters: Counters;
+  /** The heartbeat interval. */
+  readonly intervalMs: number;
+  /** A job is buried when this many workers have died while they ran it. */
+  readonly maxRescues: number;
+}
+
+/** Rescues jobs. Its loop's task is `rescuer`. */
 export class Rescuer implements LoopBody<RescueResult> {
   readonly name = "rescuer";
-  readonly #store: { readonly jobs: Pick<JobStore, "rescue"> };
-  readonly #burial: Pick<Burial, "bury">;
-  readonly #owner: string;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #counters: Counters;
-  readonly #intervalMs: number;
-  readonly #maxRescues: number;
-  #waiting = false;
+  readonly #options: RescuerOptions;
+  #isWaiting = false;
   #hasWork = true;
 
-  constructor(options: {
-    readonly store: { readonly jobs: Pick<JobStore, "rescue"> };
-    readonly burial: Pick<Burial, "bury">;
-    /** The identity of this worker. */
-    readonly owner: string;
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly counters: Counters;
-    readonly intervalMs: number;
-    readonly maxRescues: number;
-  }) {
-    this.#store = options.store;
-    this.#burial = options.burial;
-    this.#owner = options.owner;
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#counters = options.counters;
-    this.#intervalMs = options.intervalMs;
-    this.#maxRescues = options.maxRescues;
+  constructor(options: RescuerOptions) {
+    this.#options = options;
   }
 
   /**
-   * Whether jobs may come back to their queues soon: workers with leases may be offline, or the last step has rescued
-   * some. True until the first step has ended.
+   * Whether jobs may return to their queues soon: workers with leases may be offline, or the last step has rescued jobs. True
+   * until the first step has ended.
    */
   get hasWork(): boolean {
     return this.#hasWork;
   }
 
-  /** Rescues one batch of leases at most, and buries those of them that are doomed. */
+  /** Rescues at most one batch of leases, and buries the doomed jobs among them. */
   async step(): Promise<RescueResult> {
+    const { store, burial, owner, counters, maxRescues } = this.#options;
     try {
-      const result = await this.#store.jobs.rescue({ owner: this.#owner, limit: BATCH, maxRescues: this.#maxRescues });
+      const result = await store.jobs.rescue({ owner, limit: BATCH, maxRescues });
       this.#hasWork = result.waits || result.rescued > 0;
-      this.#counters.rescued += result.rescued;
+      counters.rescued += result.rescued;
       let buried = 0;
       for (const job of result.doomed) {
-        if (!await this.#burial.bury(job)) continue;
-        this.#counters.buried++;
+        if (!await burial.bury(job)) continue;
+        counters.buried++;
         buried++;
       }
       this.#report(result, buried);
@@ -79,20 +73,21 @@ export class Rescuer implements LoopBody<RescueResult> {
   }
 
   #report({ rescued, owners, waits }: RescueResult, buried: number): void {
+    const { log } = this.#options;
     if (owners.length > 0 || rescued > 0 || buried > 0) {
-      const processes = owners.join(" ");
-      if (rescued + buried === 0) this.#log.warn("Forgot dead processes, which had no jobs", { processes });
-      else this.#log.warn("Rescued the jobs of dead processes", { processes, rescued, buried });
+      const workers = owners.join(" ");
+      if (rescued + buried === 0) log.warn("Removed offline workers without jobs", { workers });
+      else log.warn("Rescued jobs of offline workers", { workers, rescued, buried });
     }
-    if (waits && !this.#waiting) {
-      this.#log.info("Workers may be offline: waiting until each has had a heartbeat timeout to show that it lives");
+    if (waits && !this.#isWaiting) {
+      log.info("Workers may be offline: waiting one heartbeat timeout before their jobs are rescued");
     }
-    this.#waiting = waits;
+    this.#isWaiting = waits;
   }
 
-  /** Until the next heartbeat's time, unless there is more to rescue. */
+  /** Waits one heartbeat interval, unless there is more to rescue. */
   async rest(result: RescueResult, signal: AbortSignal): Promise<void> {
     if (result.more) return;
-    await this.#clock.sleep(this.#intervalMs, signal);
+    await this.#options.clock.sleep(this.#options.intervalMs, signal);
   }
 }

@@ -26,11 +26,11 @@ Deno.test("logs what a rescue did, and once that it waits", async () => {
     maxRescues: 3,
   });
   while (results.length > 0) await rescuer.step();
-  assertEquals(log.lines.map(({ message, fields }) => [message, fields["processes"], fields["buried"]]), [
-    ["Rescued the jobs of dead processes", "a", 1],
-    ["Forgot dead processes, which had no jobs", "b c", undefined],
+  assertEquals(log.lines.map(({ message, fields }) => [message, fields["workers"], fields["buried"]]), [
+    ["Rescued jobs of offline workers", "a", 1],
+    ["Removed offline workers without jobs", "b c", undefined],
     [
-      "Workers may be offline: waiting until each has had a heartbeat timeout to show that it lives",
+      "Workers may be offline: waiting one heartbeat timeout before their jobs are rescued",
       undefined,
       undefined,
     ],

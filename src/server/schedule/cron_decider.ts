@@ -1,6 +1,6 @@
 /**
- * Where one crontab entry is decided upon: what is stored of it and the time → what is to be written, with its jobs.
- * Nothing is stored here.
+ * The cron decider: turns the stored state of one entry and the time into what is to be written, with its jobs. The scheduler
+ * stores it.
  *
  * @module
  */
@@ -15,33 +15,33 @@ import type { CronWrite, StoredCron } from "../../store/port/cron.ts";
 import type { CronReporter } from "./cron_reporter.ts";
 import type { InProcessRuns } from "./in_process_runs.ts";
 
-/** A job that is to be cancelled is asked so often. */
+/** Interval at which a cancellation is repeated. */
 export const RECHECK_MS = 1_000;
 
-/** What is to be done about one entry. */
+/** A decision on one entry. */
 export interface EntryDecision {
   readonly name: string;
-  /** Absent: nothing has changed. */
+  /** Undefined: nothing has changed. */
   readonly write: CronWrite | undefined;
-  /** What to report once that is written. */
+  /** Reported when `write` is stored. */
   readonly records: readonly CronRecord[];
-  /** The job to cancel then. */
+  /** The job to cancel when `write` is stored. */
   readonly cancel: string | undefined;
-  /** When to look again, by the store's clock; infinite: not before something changes. */
+  /** When to look at the entry again, by the store's clock; Infinity: not before something changes. */
   readonly next: number;
 }
 
-/** An entry in force, with what is stored of it. */
+/** A definition in force, and the stored entry. */
 export interface EntrySnapshot {
   readonly definition: CronDefinition;
   readonly stored: StoredCron | undefined;
   /** The store's time. */
   readonly now: number;
-  /** The definition's text, where it is to be written. */
+  /** The definition's text, if it is to be written. */
   readonly text?: string | undefined;
 }
 
-/** What performs jobs in this process, past the store. */
+/** Performs jobs in this process, without the store. */
 export type LocalPerformer = Pick<InProcessRuns, "isRunning" | "start">;
 
 /** Decides on entries. */
@@ -50,7 +50,7 @@ export class CronDecider {
   readonly #report: CronReporter;
   readonly #local: LocalPerformer;
   readonly #jids = new JidMaker();
-  /** Of entries that each process performs: what this one remembers. */
+  /** The states of entries that each worker performs itself. */
   readonly #here = new Map<string, { readonly state: CronState; readonly live: string | undefined }>();
 
   constructor(options: { client: Client; report: CronReporter; local: LocalPerformer }) {
@@ -59,12 +59,12 @@ export class CronDecider {
     this.#local = options.local;
   }
 
-  /** Decides on one entry; one that each process performs is performed here. */
+  /** Decides on one entry. If each worker performs it itself, its jobs are started here. */
   async decide(one: EntrySnapshot): Promise<EntryDecision> {
     return one.definition.everyProcess ? await this.#decideHere(one) : await this.#decideForAll(one);
   }
 
-  /** The entry is no longer there. */
+  /** Forgets an entry that was removed. */
   forget(name: string): void {
     this.#here.delete(name);
   }
@@ -93,7 +93,7 @@ export class CronDecider {
       awaited: state.waiting !== undefined,
       records: records.map((record) => JSON.stringify(record)),
     };
-    // What was not built stands in nobody's way: another may wait for it in vain.
+    // A job that could not be built is not stored: a run that waits for its end is decided now.
     const again = decided.cancel !== undefined ? now + RECHECK_MS : jobs.length < decided.jobs.length ? now : Infinity;
     return {
       name,
@@ -104,7 +104,7 @@ export class CronDecider {
     };
   }
 
-  /** Stored is only that there is such an entry, and whether it is paused. */
+  /** The store only has the definition, and whether the entry is paused. */
   async #decideHere(one: EntrySnapshot): Promise<EntryDecision> {
     const { definition, stored, now, text } = one;
     const { name, schedule } = definition;
@@ -129,7 +129,7 @@ export class CronDecider {
     const planned = plan(definition, before?.state, now);
     const live = this.#local.isRunning(before?.live) ? before?.live : undefined;
     const decided = decideRuns({ name, overlap, plan: planned, live, now, newJid: () => this.#jids.next(now) });
-    // It is not tried again, and nothing of it is kept.
+    // It is not retried, and leaves no record.
     const once = { ...definition, options: { ...definition.options, retry: false, dead: false } };
     const { jobs, records } = await buildOccurrences(this.#client, once, decided);
     for (const job of jobs) this.#local.start(job);

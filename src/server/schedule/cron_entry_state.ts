@@ -1,6 +1,6 @@
 /**
- * What one worker remembers of one cron entry, how events change that, and what it does about an entry that it has read.
- * Pure: the scheduler reads and writes the store.
+ * The state of one cron entry in one worker: how events change it, and how the worker acts on an entry that it has read. Pure:
+ * the scheduler reads and writes the store.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface OwnEntry {
   readonly text: string;
 }
 
-/** What a worker remembers of an entry. */
+/** The state of an entry. */
 export interface EntryState {
   /** Its own definition; undefined if the entry comes from others. */
   readonly own: OwnEntry | undefined;
@@ -44,7 +44,7 @@ export const UNKNOWN: EntryState = {
   next: undefined,
 };
 
-/** What happens to an entry. */
+/** An event that concerns an entry. */
 export type EntryEvent =
   /** It is in the configuration that was read. */
   | { readonly kind: "configured"; readonly own: OwnEntry }
@@ -92,14 +92,14 @@ export function isForgettable({ own, isRemoved, next }: EntryState): boolean {
   return own === undefined && !isRemoved && next === undefined;
 }
 
-/** What to do about an entry: write its own definition, decide on it as stored, remove it, or leave it to others. */
+/** How a worker acts on an entry: it writes its own definition, decides on the stored one, removes it, or leaves it to others. */
 export type EntryAction =
   | { readonly kind: "define"; readonly own: OwnEntry }
   | { readonly kind: "decide"; readonly definition: CronDefinition }
   | { readonly kind: "remove" | "ignore" };
 
 /**
- * Returns what to do about an entry that was just read.
+ * Returns how to act on an entry that was just read.
  *
  * @param state after the event `found`
  * @param now the store's time
@@ -115,8 +115,8 @@ export function actionFor(state: EntryState, stored: StoredCron, now: number): E
 }
 
 /**
- * Returns the own definition of a missing entry if it is to be written: it is new, or has been missing for so long that it
- * was not removed on purpose by a worker whose configuration this one has yet to read.
+ * Returns the own definition of a missing entry if it is to be written: it is new, or has been missing for a while. Another
+ * worker may have removed it because of a configuration that this one has yet to read.
  *
  * @param state after the event `missing`
  * @param at the time, on the monotonic clock

@@ -1,6 +1,6 @@
 /**
- * What becomes of occurrences, as counts and as lines of the log: on time in passing, late, skipped and missed so that it
- * is noticed.
+ * Counts and logs the outcomes of cron occurrences: those on time at debug, late, skipped and missed ones so that operators
+ * notice them.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { ON_TIME_MS } from "../../cron/plan.ts";
 import type { Log } from "../../log/log.ts";
 import type { Counters } from "../stats/counters.ts";
 
-/** Says what became of occurrences. */
+/** Reports outcomes. */
 export class CronReporter {
   readonly #log: Log;
   readonly #counters: Pick<Counters, "occurrence">;
@@ -19,20 +19,20 @@ export class CronReporter {
     this.#counters = counters;
   }
 
-  /** Says what has been decided about an entry. */
+  /** Reports the decisions on an entry. */
   records(entry: string, records: readonly CronRecord[]): void {
     for (const record of records) {
       this.#counters.occurrence(record);
-      this.#say(entry, record);
+      this.#write(entry, record);
     }
   }
 
-  /** The store's clock is so far back that what was decided before does not count any more. */
+  /** Reports that the store's clock was set back so far that earlier decisions no longer count. */
   clockSetBack(entry: string, byMs: number): void {
-    this.#log.warn("Store's clock was set back by more than a day: the entry begins anew", { entry, byMs });
+    this.#log.warn("Store's clock was set back by more than a day: the cron entry starts over", { entry, byMs });
   }
 
-  #say(entry: string, { outcome, scheduledAt, decidedAt, jid, count, first, reason }: CronRecord): void {
+  #write(entry: string, { outcome, scheduledAt, decidedAt, jid, count, first, reason }: CronRecord): void {
     const fields = { entry, scheduledAt: iso(scheduledAt), jid };
     const lateMs = decidedAt - scheduledAt;
     switch (outcome) {
@@ -41,12 +41,12 @@ export class CronReporter {
         else this.#log.debug("Occurrence enqueued", { ...fields, lateMs });
         return;
       case "waiting":
-        return this.#log.info("Occurrence waits: the job before is still there", fields);
+        return this.#log.info("Occurrence waits for the previous job to end", fields);
       case "skipped":
         if (reason !== undefined) {
           return this.#log.warn("Occurrence skipped", { entry, scheduledAt: iso(scheduledAt), reason });
         }
-        return this.#log.info("Occurrence skipped: the job before is still there", fields);
+        return this.#log.info("Occurrence skipped: the previous job has not ended", fields);
       case "replaced":
         return this.#log.info("Occurrence replaced by a later one", { entry, scheduledAt: iso(scheduledAt) });
       case "missed":

@@ -1,5 +1,5 @@
 /**
- * The crontab that a process carries: what its configuration and its program say, checked against its handlers.
+ * The cron entries of a worker: those of its configuration and its program, checked against its handlers.
  *
  * @module
  */
@@ -8,31 +8,31 @@ import type { CronEntry, CronEntryInput } from "../../cron/entry.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { merge } from "../../job/payload.ts";
 
-/** What a crontab is read from. */
+/** Where the entries come from. */
 export interface CronSources {
-  /** From the configuration. */
+  /** Entries of the configuration. */
   readonly configured: readonly unknown[];
-  /** From the program, by `defineCron`. */
+  /** Entries of the program, by `defineCron`. */
   readonly defined: readonly CronEntryInput[];
-  /** Its name decides which entries are active. */
+  /** Selects the active entries. */
   readonly environment: string;
   readonly registry: Registry;
-  /** The queues that this process takes: what runs in others may have its handler elsewhere. */
+  /** The queues that this worker takes from: the handlers of other queues may be in other workers. */
   readonly queues: Iterable<string>;
 }
 
-/** A crontab, ready to be carried. */
+/** The entries of a worker. */
 export interface ProcessCrontab {
-  /** Each with what its class says about its jobs: whoever enqueues them need not know the class. */
+  /** Active entries, with the options of their classes: other workers that enqueue their jobs need not know these. */
   readonly entries: readonly CronEntry[];
-  /** Names of entries that are switched off. */
+  /** Names of entries that the configuration switches off. */
   readonly switchedOff: readonly string[];
 }
 
 /**
- * Reads the crontab.
+ * Checks the entries of a worker.
  *
- * @throws {CrontabError} when anything is wrong with it
+ * @throws {CrontabError} if an entry is invalid
  */
 export function readCrontab({ configured, defined, environment, registry, queues }: CronSources): ProcessCrontab {
   const { active, inactive } = checkCrontab([...configured, ...defined], {
@@ -47,6 +47,6 @@ export function readCrontab({ configured, defined, environment, registry, queues
 }
 
 function withClassOptions(entry: CronEntry, registry: Registry): CronEntry {
-  const said = registry.get(entry.class)?.options;
-  return said === undefined ? entry : { ...entry, options: { ...merge(entry.options, said) } };
+  const options = registry.get(entry.class)?.options;
+  return options === undefined ? entry : { ...entry, options: { ...merge(entry.options, options) } };
 }

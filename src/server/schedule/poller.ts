@@ -1,50 +1,54 @@
 /**
- * The poller: moves jobs whose time has come from `scheduled` and `retry` to their queues, in one step of the store, so
- * that a job is promoted once however many pollers there are. It sleeps until the next one is due, or until an earlier
- * one may have come in.
+ * The poller: moves due jobs from `scheduled` and `retry` to their queues. One step of the store moves them, so that a job is
+ * moved once, however many pollers there are. It sleeps until the next job is due, or an earlier one may have been added.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { PromoteResult } from "../../store/port/jobs.ts";
-import type { LoopBody } from "../component.ts";
 import type { ServerStore } from "../../store/port/store.ts";
+import type { LoopBody } from "../component.ts";
 
-/** It looks again after so long at most: a clock that was set, or a machine that slept, must not make jobs late. */
+/** Maximum sleep: a clock that was set, or a machine that slept, must not delay jobs for longer. */
 const MAX_SLEEP_MS = 15_000;
-/** At most so many in one step of the store: it must stay short. */
+/** Maximum number of jobs in one step of the store. */
 const BATCH = 1_000;
 
-/** Its loop's task is `poller`. */
+/** Options of {@linkcode Poller}. */
+export interface PollerOptions {
+  readonly store: ServerStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Moves due jobs. Its loop's task is `poller`. */
 export class Poller implements LoopBody<PromoteResult> {
   readonly name = "poller";
-  readonly #store: ServerStore;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #options: PollerOptions;
 
-  constructor(options: { store: ServerStore; clock: Clock; log: Log }) {
-    this.#store = options.store;
-    this.#clock = options.clock;
-    this.#log = options.log;
+  constructor(options: PollerOptions) {
+    this.#options = options;
   }
 
-  /** Moves what is due now, a batch at most. */
+  /** Moves at most one batch of due jobs. */
   async step(): Promise<PromoteResult> {
-    const result = await this.#store.jobs.promote(BATCH);
-    if (result.moved > 0) this.#log.debug("Promoted", { count: result.moved });
-    if (result.buried > 0) this.#log.error("Unreadable jobs moved to dead", { count: result.buried });
+    const { store, log } = this.#options;
+    const result = await store.jobs.promote(BATCH);
+    if (result.moved > 0) log.debug("Promoted", { count: result.moved });
+    if (result.buried > 0) log.error("Moved unreadable jobs to dead", { count: result.buried });
     return result;
   }
 
-  /** Waits until the next one is due. */
+  /** Waits until the next job is due. */
   async rest({ nextInMs }: PromoteResult, signal: AbortSignal): Promise<void> {
     if (nextInMs === 0) return;
+    const { store, clock } = this.#options;
     const either = new AbortController();
     const end = () => either.abort();
     signal.addEventListener("abort", end, { once: true });
-    const waits = [this.#store.jobs.waitForDue(either.signal)];
-    if (nextInMs !== undefined) waits.push(this.#clock.sleep(Math.min(nextInMs, MAX_SLEEP_MS), either.signal));
+    const waits = [store.jobs.waitForDue(either.signal)];
+    if (nextInMs !== undefined) waits.push(clock.sleep(Math.min(nextInMs, MAX_SLEEP_MS), either.signal));
     await Promise.race(waits);
     either.abort();
     signal.removeEventListener("abort", end);

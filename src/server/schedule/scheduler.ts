@@ -6,7 +6,7 @@
  *     stored ones: the definition that was written last is in force for all workers.
  *  2. It looks at an entry when its next occurrence is due, and at all entries from time to time and when the store reports a
  *     change.
- *  3. It decides on the entries of its own configuration, whichever definition is in force, and on those added at run time.
+ *  3. It decides on the entries of its configuration, whichever definition is in force, and on those added at run time.
  *     Entries that no worker has had for long are removed.
  *
  * The time is the store's, taken from each reading and continued on the monotonic clock.
@@ -44,7 +44,7 @@ const MAX_ROUNDS = 10;
 /** Maximum number of jobs and records in one step of the store, roughly. */
 const BATCH = 1_000;
 
-/** What the scheduler is made with. */
+/** Options of {@linkcode Scheduler}. */
 export interface SchedulerOptions {
   readonly store: Pick<ServerStore, "cron" | "jobs">;
   readonly clock: Clock;

@@ -13,7 +13,7 @@ import type { LoopBody } from "../component.ts";
 
 const INTERVAL_MS = 86_400_000;
 
-/** What it is made with. */
+/** Options of {@linkcode ClassSync}. */
 export interface ClassSyncOptions {
   readonly store: Pick<ServerStore, "classes">;
   readonly registry: Registry;

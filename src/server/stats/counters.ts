@@ -1,5 +1,5 @@
 /**
- * What this worker counts, for `jobs workers` and `/metrics`: jobs by class, and events that belong to no class. Components count
+ * Counters of this worker, for `jobs workers` and `/metrics`: jobs by class, and events that belong to no class. Components count
  * here; readers ask the launcher.
  *
  * Counting a job takes two look-ups and some additions.

@@ -18,7 +18,7 @@ const LATEST_MS = 59_000;
 /** Its name in the outage log. */
 const PART = "class metrics";
 
-/** What the recorder is made with. */
+/** Options of {@linkcode MetricsRecorder}. */
 export interface MetricsRecorderOptions {
   readonly store: Pick<ServerStore, "metrics">;
   readonly classCounters: Pick<ClassCounters, "drain">;

@@ -30,7 +30,7 @@ import { Wakeup } from "./wakeup.ts";
 /** Pause between attempts to give back jobs that a lost reply may have leased, before jitter. */
 const RETRY_MS = 500;
 
-/** What the fetcher is made with. */
+/** Options of {@linkcode Fetcher}. */
 export interface FetcherOptions {
   readonly store: ServerStore;
   /** The ID of this worker. */

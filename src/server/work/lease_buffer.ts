@@ -21,7 +21,7 @@ import { type Unstarted, UnstartedJobs } from "./unstarted.ts";
 /** Jobs that have waited for this long are stale. */
 export const STALE_MS = 1_000;
 
-/** What the buffer is made with. */
+/** Options of {@linkcode LeaseBuffer}. */
 export interface LeaseBufferOptions {
   readonly clock: Clock;
   readonly settler: Pick<Settler, "add">;

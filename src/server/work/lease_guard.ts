@@ -25,7 +25,7 @@ export function momentOf(clock: Clock): Moment {
 /** Between two looks at the wall clock that are so close, no clock has jumped, and nothing has stood still. */
 const SHORT_MS = 1_000;
 
-/** What ownership is made with. */
+/** Options of {@linkcode LeaseGuard}. */
 export interface LeaseGuardOptions {
   readonly clock: Clock;
   /** The heartbeat timeout. */

@@ -180,7 +180,7 @@ export class Manager {
   }
 }
 
-/** What a job's handler has reported. */
+/** The reports of a job's handler. */
 function reportOf(
   { progress, lastLine, lastLines }: RunningJob,
 ): Pick<RunningJobRecord, "progress" | "lastLine" | "log"> {

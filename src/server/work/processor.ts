@@ -41,7 +41,7 @@ import type { Settler } from "./settler.ts";
 import type { Task, Tasks } from "../control/tasks.ts";
 import type { ClassCounters, Ending } from "../stats/counters.ts";
 
-/** What processors share. */
+/** Services that processors share. */
 export interface ProcessorServices {
   readonly clock: Clock;
   readonly tasks: Tasks;
@@ -61,7 +61,7 @@ export interface ProcessorServices {
   readonly log: Log;
 }
 
-/** What has become of an attempt's lease: see the head of this file. */
+/** State of an attempt's lease: see the head of this file. */
 export type Disposition = "ours" | "released" | "lost" | "settled";
 
 /** One attempt to perform a job. */

@@ -1,38 +1,40 @@
 /**
- * In which order a fetch looks into the queues, by their weights, as Sidekiq has it:
+ * The order in which jobs are taken from queues, by their weights, as in Sidekiq:
  *
- * - no weights: strict, in the order given, every time;
+ * - no weights: strict, always in the given order;
  * - all weights 1: random;
- * - else weighted: a queue of weight 3 comes before one of weight 1 in three fetches of four.
+ * - otherwise weighted: a queue of weight 3 comes before one of weight 1 in three of four takings.
  *
  * @module
  */
 import type { QueueWeight } from "../../config/kinds.ts";
 
-/** Gives the order for the next fetch. */
+/** Returns the order for the next taking. */
 export type QueueOrder = () => readonly string[];
 
 /**
- * @param random a number from 0 up to 1, for the weighted draw
+ * Makes an order.
+ *
+ * @param random returns a number from 0 to 1, for the weighted draw
  */
 export function queueOrder(queues: readonly QueueWeight[], random: () => number = Math.random): QueueOrder {
   const names = [...new Set(queues.map((queue) => queue.name))];
   if (queues.every((queue) => queue.weight === 0)) return () => names;
-  // Beside weighted queues, one without a weight weighs 1. A name given twice counts twice.
+  // Among weighted queues, the weight of one without is 1. The weights of a repeated name add up.
   const weights = new Map<string, number>();
   for (const { name, weight } of queues) weights.set(name, (weights.get(name) ?? 0) + Math.max(1, weight));
   if (names.length === 1) return () => names;
   return () => draw(weights, random);
 }
 
-/** Draws all names one after the other, each time by weight among those that are left. */
+/** Draws all names one after the other, each time by weight among the remaining ones. */
 function draw(weights: ReadonlyMap<string, number>, random: () => number): string[] {
   // One exponential variate per name, smallest first, is the same distribution as drawing without replacement.
   const keys = [...weights].map(([name, weight]) => ({ name, key: -Math.log(1 - random()) / weight }));
   return keys.sort((a, b) => a.key - b.key).map((one) => one.name);
 }
 
-/** The queues as set; else `default` and those that handlers name. */
+/** Returns the queues of the settings; without any, `default` and the queues that handlers name. */
 export function chooseQueues(set: readonly QueueWeight[], named: readonly string[]): readonly QueueWeight[] {
   if (set.length > 0) return set;
   return [...new Set(["default", ...named])].map((name) => ({ name, weight: 0 }));

@@ -2,8 +2,8 @@
  * The result recorder: makes the records of ended jobs, and decides for how long they are kept.
  *
  * A job that returns nothing leaves a record too, as long as there are not too many of them: a user finds the one job, and
- * a worker that performs tens of thousands a second doesn't write as many records. A job with a `result_ttl` of its own, or
- * of its class, always leaves one, and so does every job when `retention.done` is set.
+ * a worker that performs tens of thousands a second doesn't write as many records. A job whose push or class has a
+ * `result_ttl` always leaves one, and so does every job when `retention.done` is set.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const MAX_STACK_LINES = 20;
 const EMPTY_RECORDS_PER_SECOND = 100;
 const MAX_EMPTY_RECORDS_AT_ONCE = 1_000;
 
-/** What the recorder is made with. */
+/** Options of {@linkcode ResultRecorder}. */
 export interface ResultRecorderOptions {
   readonly clock: Clock;
   readonly settings: Settings;
@@ -143,7 +143,7 @@ export class ResultRecorder {
     const { maxResultBytes } = this.#options.settings;
     try {
       const text = stringifyLossless(result);
-      if (text === undefined) return { result_dropped: `a ${typeof result} is no JSON` };
+      if (text === undefined) return { result_dropped: `a ${typeof result} isn't JSON` };
       return text.length <= maxResultBytes
         ? { result }
         : { result_dropped: `${text.length} characters; at most ${maxResultBytes} are kept` };

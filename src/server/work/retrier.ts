@@ -20,10 +20,10 @@ import type { Outcome } from "../../store/port/jobs.ts";
 import { callHook, type Hooks } from "../hooks.ts";
 import { logJob } from "./job_log.ts";
 
-/** The outcome of an attempt. `release` is none: only a worker that stops releases jobs. */
+/** The outcome of an attempt. Only a worker that stops releases jobs. */
 export type AttemptOutcome = Exclude<Outcome, { readonly kind: "release" }>;
 
-/** What the retrier is made with. */
+/** Options of {@linkcode Retrier}. */
 export interface RetrierOptions {
   readonly clock: Clock;
   readonly settings: Settings;
@@ -60,7 +60,7 @@ export class Retrier {
     return this.#outcomeOf(token, job, error, options, decision);
   }
 
-  /** Returns the outcome of a cancelled job: cancelling is no failure. */
+  /** Returns the outcome of a cancelled job: cancelling isn't a failure. */
   cancelled(token: string, job: RunningJob): AttemptOutcome {
     logJob(job, this.#options.log, "info", "Cancelled", () => fieldsOf(job));
     return { kind: "ack", token, ...lockOf(job.job) };

@@ -21,31 +21,40 @@ import type { Counters } from "../stats/counters.ts";
 import { Wakeup } from "./wakeup.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 
-/** In one call, which is bounded by bytes as well: a step of the store must be short. */
+/** Maximum number of outcomes in one call, which is bounded by bytes as well: a step of the store must be short. */
 const MAX_BATCH_OUTCOMES = 1_000;
-/** Between two attempts, with jitter. The pause between attempts at refused outcomes doubles up to the second value. */
+/** Pause between attempts, before jitter. For refused outcomes it doubles up to the second value. */
 const RETRY_MS = 500;
 const MAX_REFUSED_RETRY_MS = 2_000;
-/** Calls that search one batch for the outcomes that the store refuses. */
+/** Maximum number of calls that search one batch for the outcomes that the store refuses. */
 const MAX_SPLIT_CALLS = 32;
-/** After a call the settler waits this long if few outcomes came in meanwhile: each call costs the store a disk write. */
+/** Pause after a call during which few outcomes were added: each call costs the store a disk write. */
 const GATHER_MS = 2;
-/** This many outcomes are worth a call at once. */
-const ENOUGH = 100;
+/** From this many outcomes on, there is no pause. */
+const MIN_BATCH_OUTCOMES = 100;
+
+/** Options of {@linkcode Settler}. */
+export interface SettlerOptions {
+  readonly store: ServerStore;
+  /** The ID of this worker. */
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly counters: Counters;
+  /** Called when an outcome came too late: another worker had the lease by then. */
+  readonly onLost?: () => void;
+  /** Called when the store is gone, and the leases with it. */
+  readonly fail?: (error: StoreError) => void;
+  readonly outage?: OutageLog;
+}
 
 /** Collects outcomes and stores them. */
 export class Settler {
-  readonly #store: ServerStore;
-  readonly #owner: string;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #counters: Counters;
-  readonly #onLost: () => void;
-  readonly #fail: (error: StoreError) => void;
+  readonly #options: SettlerOptions;
   readonly #outage: OutageLog;
   #pending: Outcome[] = [];
   /** The batch that is being stored. */
-  #underWay: readonly Outcome[] = [];
+  #storing: readonly Outcome[] = [];
   /** Outcomes that the store refused, to be retried from `#retryAt` on. */
   #refused: Outcome[] = [];
   #retryAt = 0;
@@ -56,38 +65,17 @@ export class Settler {
   readonly #wake = new Wakeup();
   readonly #giveUp = new AbortController();
 
-  /**
-   * @param options.onLost called when an outcome came too late: another worker had the lease by then
-   * @param options.fail called when the store is gone, and the leases with it
-   */
-  constructor(
-    options: {
-      store: ServerStore;
-      owner: string;
-      clock: Clock;
-      log: Log;
-      counters: Counters;
-      onLost?: () => void;
-      fail?: (error: StoreError) => void;
-      outage?: OutageLog;
-    },
-  ) {
-    this.#store = options.store;
-    this.#owner = options.owner;
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#counters = options.counters;
-    this.#onLost = options.onLost ?? (() => {});
-    this.#fail = options.fail ?? (() => {});
+  constructor(options: SettlerOptions) {
+    this.#options = options;
     this.#outage = options.outage ?? new OutageLog();
   }
 
-  /** Outcomes that are not stored yet. */
+  /** Number of outcomes that are not stored. */
   get unsettled(): number {
-    return this.#pending.length + this.#underWay.length + this.#refused.length;
+    return this.#pending.length + this.#storing.length + this.#refused.length;
   }
 
-  /** Accepts an outcome; it is stored soon. */
+  /** Adds an outcome. It is stored soon. */
   add(outcome: Outcome): void {
     this.#pending.push(outcome);
     this.#flushing ??= this.#run();
@@ -99,23 +87,23 @@ export class Settler {
     while (this.#flushing) await this.#flushing;
   }
 
-  /** Stops retrying. Jobs whose outcome is not stored stay leased, and run again when this process is offline. */
+  /** Stops retrying. Jobs whose outcomes are not stored stay leased, and run again when this worker has deregistered or is offline. */
   abandon(): void {
     this.#giveUp.abort();
   }
 
   async #run(): Promise<void> {
-    // Jobs that finish in the rest of this turn go in the same call.
-    await this.#clock.turn();
+    // Jobs that end in the rest of this turn share the call.
+    await this.#options.clock.turn();
     while (!this.#abandoned) {
-      const untilRetryMs = this.#retryAt - this.#clock.monotonic();
+      const untilRetryMs = this.#retryAt - this.#options.clock.monotonic();
       if (this.#refused.length > 0 && untilRetryMs <= 0) {
         await this.#retryRefused();
       } else if (this.#pending.length > 0) {
         this.#setAside(await this.#settle(takeBatch(this.#pending)));
-        if (this.#pending.length < ENOUGH) await this.#clock.sleep(GATHER_MS, this.#giveUp.signal);
+        if (this.#pending.length < MIN_BATCH_OUTCOMES) await this.#options.clock.sleep(GATHER_MS, this.#giveUp.signal);
       } else if (this.#refused.length > 0) {
-        await this.#wake.wait(this.#giveUp.signal, this.#clock, untilRetryMs);
+        await this.#wake.wait(this.#giveUp.signal, this.#options.clock, untilRetryMs);
       } else break;
     }
     this.#flushing = undefined;
@@ -140,17 +128,17 @@ export class Settler {
     if (this.#abandoned) return;
     if (this.#refused.length === 0) {
       this.#refusalLogged = false;
-      this.#log.info("Refused outcomes are stored");
+      this.#options.log.info("Refused outcomes are stored");
     }
     this.#retryMs = refused.length < batch.length ? RETRY_MS : Math.min(2 * this.#retryMs, MAX_REFUSED_RETRY_MS);
-    this.#retryAt = this.#clock.monotonic() + withJitter(this.#retryMs);
+    this.#retryAt = this.#options.clock.monotonic() + withJitter(this.#retryMs);
   }
 
   #setAside(refused: readonly Outcome[]): void {
     if (refused.length === 0) return;
     if (this.#refused.length === 0) {
       this.#retryMs = RETRY_MS;
-      this.#retryAt = this.#clock.monotonic() + withJitter(this.#retryMs);
+      this.#retryAt = this.#options.clock.monotonic() + withJitter(this.#retryMs);
     }
     this.#refused.push(...refused);
   }
@@ -158,12 +146,12 @@ export class Settler {
   /**
    * Stores a batch, and splits it where the store refuses it.
    *
-   * @returns the outcomes that are not stored: those that the store refuses, and more of them when there are many
+   * @returns the outcomes that are not stored: those that the store refuses; if there are many, others as well
    */
   async #settle(batch: readonly Outcome[]): Promise<readonly Outcome[]> {
     const left: Outcome[] = [];
     const parts = [batch];
-    this.#underWay = batch;
+    this.#storing = batch;
     for (let calls = 1; parts.length > 0; calls++) {
       const part = parts.pop()!;
       const error = calls > MAX_SPLIT_CALLS || this.#abandoned ? undefined : await this.#call(part);
@@ -177,7 +165,7 @@ export class Settler {
       // The later half goes first. A released job goes to the front of its queue, and the earlier ones must be before it.
       parts.push(part.slice(0, half), part.slice(half));
     }
-    this.#underWay = [];
+    this.#storing = [];
     return left;
   }
 
@@ -189,25 +177,28 @@ export class Settler {
   async #call(outcomes: readonly Outcome[]): Promise<"stored" | Error | undefined> {
     for (let failures = 0; !this.#abandoned; failures++) {
       try {
-        const result = await this.#store.jobs.settle(this.#owner, outcomes);
+        const result = await this.#options.store.jobs.settle(this.#options.owner, outcomes);
         const level = this.#outage.over("settler");
-        if (level !== undefined) this.#log[level]("Outcomes are stored again");
+        if (level !== undefined) this.#options.log[level]("Outcomes are stored again");
         this.#report(outcomes, result);
         return "stored";
       } catch (error) {
         // `abandon` and `fail` are logged by their callers.
         if (this.#abandoned) return;
         if (isGone(error)) {
-          this.#fail(error);
+          this.#options.fail?.(error);
           this.abandon();
           return;
         }
         if (!(error instanceof StoreError && error.transient)) return error as Error;
         if (failures === 0) {
           const level = this.#outage.met("settler", error);
-          this.#log[level]("Outcomes not stored, trying again", { count: outcomes.length, error: error.message });
+          this.#options.log[level]("Outcomes not stored, trying again", {
+            count: outcomes.length,
+            error: error.message,
+          });
         }
-        await this.#clock.sleep(withJitter(RETRY_MS), this.#giveUp.signal);
+        await this.#options.clock.sleep(withJitter(RETRY_MS), this.#giveUp.signal);
       }
     }
   }
@@ -217,7 +208,7 @@ export class Settler {
     if (this.#refusalLogged) return;
     this.#refusalLogged = true;
     const tokens = outcomes.map(({ token }) => token);
-    this.#log.error("Store refuses an outcome: its job stays leased here, and the outcome is retried", {
+    this.#options.log.error("Store refuses an outcome: its job stays leased here, and the outcome is retried", {
       token: tokens[0],
       ...jidsOf(outcomes, tokens),
       error: error.message,
@@ -226,17 +217,17 @@ export class Settler {
   }
 
   #report(batch: readonly Outcome[], result: { readonly lost: readonly string[]; readonly dropped: number }): void {
-    this.#counters.leasesLost += result.lost.length;
-    this.#counters.deadDropped += result.dropped;
+    this.#options.counters.leasesLost += result.lost.length;
+    this.#options.counters.deadDropped += result.dropped;
     if (result.lost.length > 0) {
-      this.#log.warn("Leases lost: this worker was offline, and these jobs run again elsewhere", {
+      this.#options.log.warn("Leases lost: this worker was offline, and these jobs run again elsewhere", {
         count: result.lost.length,
         ...jidsOf(batch, result.lost),
       });
-      this.#onLost();
+      this.#options.onLost?.();
     }
     if (result.dropped > 0) {
-      this.#log.warn("Dead jobs dropped: over the limit of number or age", { count: result.dropped });
+      this.#options.log.warn("Deleted dead jobs: over the limit of number or age", { count: result.dropped });
     }
   }
 }
@@ -244,9 +235,9 @@ export class Settler {
 /** Takes one call's share from the front of a list. */
 function takeBatch(outcomes: Outcome[]): Outcome[] {
   const budget = new ByteBudget();
-  const most = Math.min(outcomes.length, MAX_BATCH_OUTCOMES);
+  const max = Math.min(outcomes.length, MAX_BATCH_OUTCOMES);
   let count = 0;
-  while (count < most && budget.spend({ length: sizeOf(outcomes[count]!) })) count++;
+  while (count < max && budget.spend({ length: sizeOf(outcomes[count]!) })) count++;
   return outcomes.splice(0, count);
 }
 
@@ -258,7 +249,7 @@ function withJitter(ms: number): number {
   return ms * (0.5 + Math.random());
 }
 
-/** The jids of outcomes, as far as these know: one of a job that left no record may not. */
+/** Returns the jids of outcomes that have one: in their record, or in their payload. */
 function jidsOf(batch: readonly Outcome[], tokens: readonly string[]): { readonly jids?: string } {
   const lost = new Set(tokens);
   const jids = batch.filter(({ token }) => lost.has(token)).flatMap((outcome) => {

@@ -1,14 +1,14 @@
 /**
- * The suspects of a worker: jobs that may have killed another one (`job/suspicion.ts`). They start one at a time, so that it
- * is known which job is to blame if this worker dies, too.
+ * Suspects: jobs that may have killed another worker (`job/suspicion.ts`). They start one at a time, so that it is known which
+ * job is to blame if this worker dies, too.
  *
- *  1. Before a suspect starts, the store is told so. Nothing else starts in the second before and the second after, unless
- *     the suspect ends sooner: most jobs that kill their worker do so at once.
- *  2. After that second other jobs start beside it, and the store is told that, too.
- *  3. A job that has come under suspicion twice runs beside no other suspect, until it ends. Others are snoozed meanwhile:
- *     at the front of their queue this worker would only take them again.
+ *  1. A suspect is noted in the store before it starts. No other job starts in the second before and in the second after,
+ *     unless the suspect ends sooner: most jobs that kill their worker do so at once.
+ *  2. After that second other jobs start, which is noted in the store as well.
+ *  3. A job that has been suspected twice doesn't run together with other suspects. They are snoozed until it has ended: from
+ *     the front of their queue this worker would only take them again.
  *
- * Jobs that run in processes of their own cannot kill the worker: they start like any other.
+ * Isolated jobs cannot kill the worker: they start like any other.
  *
  * @module
  */
@@ -21,64 +21,64 @@ import type { OutageLog } from "../component.ts";
 import type { WorkerStore } from "../../store/port/workers.ts";
 
 const NAME = "suspects";
-/** For this long nothing else starts, before a suspect and after. */
+/** No other job starts for this long before and after a suspect. */
 const ALONE_MS = 1_000;
-/** A suspect that may not run beside another one is tried again after this time, with jitter. */
+/** How long a suspect is snoozed that must not run together with another one, before jitter. */
 const SNOOZE_MS = 10_000;
-/** After the store has failed. */
+/** Pause after the store has failed. */
 const RETRY_MS = 500;
 
-/** What {@linkcode Suspects} is made with. */
+/** Options of {@linkcode Suspects}. */
 export interface SuspectsOptions {
   readonly store: { readonly workers: Pick<WorkerStore, "noteSuspects"> };
   readonly owner: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly outage: OutageLog;
-  /** Whether jobs of a class run in processes of their own. */
+  /** Returns whether jobs of a class are isolated. */
   readonly isIsolated: (className: string) => boolean;
 }
 
-/** Whether a job may start: now, later (ask again when told so), or after this many milliseconds in `scheduled`. */
+/** Whether a job may start: now; later (`onChange` is called then); or after this many milliseconds in `scheduled`. */
 export type Admission = "now" | "wait" | { readonly snoozeMs: number };
 
 /** Decides when a job may start. */
 export class Suspects {
   readonly #options: SuspectsOptions;
-  /** Called when a job that had to wait may be asked for again. */
+  /** Called when a job that had to wait may start. */
   #onChange = () => {};
-  /** By token, those that run: whether no other may run beside them. */
+  /** Running suspects, by token: whether no other suspect may run together with them. */
   readonly #running = new Map<string, boolean>();
-  /** A suspect is about to start, or has just started: no other job starts. */
+  /** A suspect is about to start, or has just started: no other job may start. */
   #closed = false;
-  /** The one that may start now. */
+  /** The suspect that may start now. */
   #admitted: string | undefined;
-  /** Ends the second after its start. */
+  /** The suspect that has just started. `over` ends the second after its start. */
   #starting: { readonly token: string; readonly over: AbortController } | undefined;
-  /** Others have started lately, or may have. */
+  /** Other jobs have started since the last suspect. */
   #mingled = false;
-  /** The store knows of no other job beside those that run. */
+  /** According to the store, only the running suspects run. */
   #notedAlone = false;
 
   constructor(options: SuspectsOptions) {
     this.#options = options;
   }
 
-  /** Sets what is called when a job that had to wait may be asked for again. */
+  /** Sets the function that is called when a job that had to wait may start. */
   set onChange(onChange: () => void) {
     this.#onChange = onChange;
   }
 
-  /** Whether a suspect is about to start: it must not be given back now. */
+  /** Whether a suspect is about to start: it must not be given back. */
   get admitting(): boolean {
     return this.#closed && this.#starting === undefined;
   }
 
-  /** Whether the oldest job at hand may start. After `now` it has started; {@linkcode ended} must follow. */
+  /** Returns whether the oldest job in the buffer may start. After `now` it has started: {@linkcode ended} must follow. */
   admit(lease: Lease): Admission {
     if (this.#admitted !== undefined) {
       if (this.#admitted === lease.token) return this.#start(lease);
-      // That one was given back or lost.
+      // The admitted job was given back or lost.
       this.#admitted = undefined;
       this.#closed = false;
     }
@@ -94,7 +94,7 @@ export class Suspects {
     return this.#wait(() => this.#announce(lease));
   }
 
-  /** A job that was admitted has ended, however it did. */
+  /** Notes that an admitted job has ended. */
   ended({ token }: Lease): void {
     if (!this.#running.delete(token) || this.#starting?.token !== token) return;
     this.#starting.over.abort();
@@ -119,17 +119,17 @@ export class Suspects {
     return "now";
   }
 
-  /** Nothing starts until this is done. */
-  #wait(what: () => Promise<void>): "wait" {
+  /** Lets no job start until an action has succeeded. */
+  #wait(action: () => Promise<void>): "wait" {
     this.#closed = true;
-    void this.#insist(what);
+    void this.#insist(action);
     return "wait";
   }
 
-  async #insist(what: () => Promise<void>): Promise<void> {
+  async #insist(action: () => Promise<void>): Promise<void> {
     const { clock, log, outage } = this.#options;
     try {
-      await what();
+      await action();
       const level = outage.over(NAME);
       if (level !== undefined) log[level]("Suspects are noted again");
     } catch (error) {

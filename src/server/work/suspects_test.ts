@@ -48,7 +48,7 @@ function lab(isIsolated = false) {
   return { suspects, clock, log, notes, failures, admitLater };
 }
 
-Deno.test("jobs that are no suspects start at once, and cost the store nothing", async () => {
+Deno.test("other jobs than suspects start at once, without a request to the store", async () => {
   const t = lab();
   assertEquals([t.suspects.admit(PLAIN), t.suspects.admit(OTHER)], ["now", "now"]);
   t.suspects.ended(PLAIN);
@@ -56,7 +56,7 @@ Deno.test("jobs that are no suspects start at once, and cost the store nothing",
   assertEquals([t.notes, t.suspects.admitting], [[], false]);
 });
 
-Deno.test("a suspect is noted before it starts, and nothing else starts before it has ended", async () => {
+Deno.test("a suspect is noted before it starts, and no other job starts before it has ended", async () => {
   const t = lab();
   assertEquals(t.suspects.admit(A), "wait");
   assert(t.suspects.admitting);
@@ -71,7 +71,7 @@ Deno.test("a suspect is noted before it starts, and nothing else starts before i
   assertEquals(t.notes.length, 1);
 });
 
-Deno.test("a suspect waits until nothing else has started for a second", async () => {
+Deno.test("a suspect waits until no other job has started for a second", async () => {
   const t = lab();
   t.suspects.admit(PLAIN);
   assertEquals(t.suspects.admit(A), "wait");
@@ -85,7 +85,7 @@ Deno.test("a suspect waits until nothing else has started for a second", async (
   assertEquals(await t.admitLater(B), "now");
 });
 
-Deno.test("other jobs start beside a suspect that has run for a second, and the store is told before", async () => {
+Deno.test("other jobs start when a suspect has run for a second, and this is noted before", async () => {
   const t = lab();
   assertEquals(await t.admitLater(A), "now");
   await t.clock.advance(999);
@@ -96,7 +96,7 @@ Deno.test("other jobs start beside a suspect that has run for a second, and the 
   assertEquals(t.notes, [{ tokens: ["a"], alone: true }, { tokens: ["a"], alone: false }]);
 });
 
-Deno.test("suspects start a second apart, and each note names those that run", async () => {
+Deno.test("suspects start a second apart, and each note names the running ones", async () => {
   const t = lab();
   assertEquals(await t.admitLater(A), "now");
   assertEquals(t.suspects.admit(B), "wait");
@@ -109,7 +109,7 @@ Deno.test("suspects start a second apart, and each note names those that run", a
   assertEquals(t.notes, [{ tokens: ["a"], alone: true }, { tokens: ["a", "b"], alone: true }]);
 });
 
-Deno.test("a job that was to blame before runs beside no other suspect: that one is snoozed", async () => {
+Deno.test("a job that was suspected twice doesn't run together with another suspect, which is snoozed", async () => {
   for (const [first, second] of [[SOLO, A], [A, SOLO]] as const) {
     const t = lab();
     assertEquals(await t.admitLater(first), "now");
@@ -124,7 +124,7 @@ Deno.test("a job that was to blame before runs beside no other suspect: that one
   }
 });
 
-Deno.test("a suspect that was given back or lost before it started holds nothing up", async () => {
+Deno.test("a suspect that was given back or lost before it started delays no other job", async () => {
   const t = lab();
   assertEquals(t.suspects.admit(A), "wait");
   await t.clock.turn();
@@ -132,7 +132,7 @@ Deno.test("a suspect that was given back or lost before it started holds nothing
   assertEquals(t.suspects.admit(A), "wait", "it has to be noted again");
 });
 
-Deno.test("a suspect doesn't start before the store has noted it; a store that fails is told of once", async () => {
+Deno.test("a suspect doesn't start before it is noted, and a store that fails is logged once", async () => {
   const t = lab();
   t.failures.push(new StoreError("unavailable", "away"), new StoreError("unavailable", "away"));
   assertEquals(t.suspects.admit(A), "wait");
@@ -148,7 +148,7 @@ Deno.test("a suspect doesn't start before the store has noted it; a store that f
   assertEquals(told, ["warn Suspects not noted, trying again", "warn Suspects are noted again"]);
 });
 
-Deno.test("jobs that run in processes of their own are no suspects, nor what is unreadable", () => {
+Deno.test("isolated and unreadable jobs start like any other", () => {
   assertEquals(lab(true).suspects.admit(A), "now");
   assertEquals(lab().suspects.admit({ token: "x", queue: "q", payload: '{"suspected":1' }), "now");
 });

@@ -1,22 +1,22 @@
 /**
- * How many jobs to take ahead of need: those that the processors finish within 20 ms at the present rate. Thousands of quick
- * jobs a second come in large batches, while behind a slow job nothing waits that another worker could do.
+ * How many jobs to take ahead of need: as many as the processors finish in 20 ms at the current rate. Thousands of quick jobs/s
+ * come in large batches, while no job waits behind a slow one that another worker could perform.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 
-/** Jobs that are finished within this time, at the present rate, are taken ahead. */
+/** Jobs that are finished within this time, at the current rate, are taken ahead. */
 const AHEAD_MS = 20;
-/** Whatever the rate. */
+/** The maximum, at any rate. */
 const MAX_AHEAD = 1_000;
-/** The rate is measured over this time at least: two jobs that end together are no burst. */
+/** The rate is measured over at least this time: two jobs that end together don't make a burst. */
 const MIN_MEASURED_MS = 2;
 
 /** Measures the rate. */
 export class TakeAhead {
   readonly #clock: Clock;
-  /** Jobs that were finished since then. */
+  /** Jobs finished since `#since`. */
   #finished = 0;
   #since: number;
   #jobs = 0;
@@ -26,7 +26,7 @@ export class TakeAhead {
     this.#since = clock.monotonic();
   }
 
-  /** How many jobs to take ahead. */
+  /** Number of jobs to take ahead. */
   get jobs(): number {
     return this.#jobs;
   }
@@ -46,7 +46,7 @@ export class TakeAhead {
     this.#since = now;
   }
 
-  /** Takes nothing ahead until the next measurement: the jobs have turned slow. */
+  /** Takes nothing ahead until the next measurement: the jobs have become slow. */
   stop(): void {
     this.#jobs = 0;
   }

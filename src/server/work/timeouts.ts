@@ -13,7 +13,7 @@ import { logJob } from "./job_log.ts";
 /** Time after the grace period before a job is reported: killing an isolated process takes a moment. */
 const REPORT_AFTER_MS = 1_000;
 
-/** What timeouts are made with. */
+/** Options of {@linkcode Timeouts}. */
 export interface TimeoutsOptions {
   readonly clock: Clock;
   readonly log: Log;

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../clock.ts";
 
-/** What a bucket is made with. */
+/** Options of {@linkcode TokenBucket}. */
 export interface TokenBucketOptions {
   readonly clock: Clock;
   /** Tokens added per second. */

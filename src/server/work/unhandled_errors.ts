@@ -10,7 +10,7 @@ import type { RunningJob } from "../../handlers/running_job.ts";
 import type { Log } from "../../log/log.ts";
 import { asText } from "../../log/value.ts";
 
-/** What {@linkcode UnhandledErrors} is made with. */
+/** Options of {@linkcode UnhandledErrors}. */
 export interface UnhandledErrorsOptions {
   readonly log: Log;
   /** Catch errors that belong to no job as well: for the executable, in which no other code could. */

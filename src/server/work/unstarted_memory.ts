@@ -1,6 +1,6 @@
 /**
  * The memory that both sides of the unstarted jobs (`unstarted.ts`) share. A slot has the token of one job, and a state that
- * says which side has the job: whoever changes it from {@linkcode WAITING} first.
+ * tells which side has the job: the one that changed it from {@linkcode WAITING} first.
  *
  * Tokens are written here, and not posted to the thread, because posting costs more than a tenth of what a quick job
  * does: two microseconds a job instead of a tenth of one.

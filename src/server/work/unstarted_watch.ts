@@ -13,7 +13,7 @@ const CHECK_MS = 250;
 /** An event loop that does not turn for this long is blocked. */
 const BLOCKED_MS = 1_000;
 
-/** What a watch is made with. */
+/** Options of {@linkcode UnstartedWatch}. */
 export interface UnstartedWatchOptions {
   readonly memory: UnstartedMemory;
   readonly clock: Clock;

@@ -1,17 +1,17 @@
 /**
- * A bell for a loop at rest: ringing it ends the wait under way, or, if nobody waits, the next one at once, so that no
- * ring is lost between looking and waiting.
+ * A wake-up call for a loop at rest. It ends the current wait, or, without one, the next wait at once: no call is lost between
+ * a loop's step and its rest.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 
-/** A bell that one loop waits for. */
+/** Wakes up one loop. */
 export class Wakeup {
   #rung = false;
   #waiter: (() => void) | undefined;
 
-  /** Ends the wait under way, or the next one. */
+  /** Ends the current wait, or the next one. */
   ring(): void {
     if (this.#waiter) this.#waiter();
     else this.#rung = true;
@@ -23,9 +23,9 @@ export class Wakeup {
   }
 
   /**
-   * Waits for something else, but no longer than until rung or aborted.
+   * Waits for something else, until rung or aborted.
    *
-   * @param start begins that wait; it must end when the signal it is given aborts
+   * @param start begins that wait, which must end when its signal aborts
    */
   async until(signal: AbortSignal, start: (either: AbortSignal) => Promise<void>): Promise<void> {
     if (this.#rung || signal.aborted) {

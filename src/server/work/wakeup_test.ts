@@ -12,7 +12,7 @@ async function isOver(wait: Promise<void>): Promise<boolean> {
 
 const never = new AbortController().signal;
 
-Deno.test("a wait lasts until the bell rings", async () => {
+Deno.test("waits until rung", async () => {
   const wake = new Wakeup();
   const wait = wake.wait(never);
   assertEquals(await isOver(wait), false);
@@ -20,7 +20,7 @@ Deno.test("a wait lasts until the bell rings", async () => {
   assertEquals(await isOver(wait), true);
 });
 
-Deno.test("a ring while nobody waits ends the next wait, and only that", async () => {
+Deno.test("a ring without a wait ends the next wait, and only that one", async () => {
   const wake = new Wakeup();
   wake.ring();
   wake.ring();
@@ -31,7 +31,7 @@ Deno.test("a ring while nobody waits ends the next wait, and only that", async (
   await second;
 });
 
-Deno.test("a ring that ended a wait does not end the next", async () => {
+Deno.test("a ring that has ended a wait doesn't end the next one", async () => {
   const wake = new Wakeup();
   const first = wake.wait(never);
   wake.ring();
@@ -43,7 +43,7 @@ Deno.test("a ring that ended a wait does not end the next", async () => {
   await second;
 });
 
-Deno.test("a wait ends when its signal aborts, before or meanwhile", async () => {
+Deno.test("a wait ends when its signal aborts, or if it has aborted before", async () => {
   const wake = new Wakeup();
   const stop = new AbortController();
   const wait = wake.wait(stop.signal);
@@ -53,7 +53,7 @@ Deno.test("a wait ends when its signal aborts, before or meanwhile", async () =>
   assertEquals(await isOver(wake.wait(stop.signal)), true);
 });
 
-Deno.test("a wait with a clock ends after its time, or when rung, and leaves no sleeper behind", async () => {
+Deno.test("a wait with a time limit ends after that time or when rung, and leaves no timer", async () => {
   const wake = new Wakeup();
   const clock = new FakeClock();
   const first = wake.wait(never, clock, 1_000);
@@ -68,7 +68,7 @@ Deno.test("a wait with a clock ends after its time, or when rung, and leaves no 
   assertEquals(clock.sleeping, []);
 });
 
-Deno.test("waiting for something else ends with it, or aborts it when rung", async () => {
+Deno.test("a wait for something else ends with it, or aborts it when rung", async () => {
   const wake = new Wakeup();
   await wake.until(never, () => Promise.resolve());
   wake.ring(); // the wait is over: this is for the next
@@ -87,7 +87,7 @@ Deno.test("waiting for something else ends with it, or aborts it when rung", asy
   assertEquals(aborted, true);
 });
 
-Deno.test("when the bell has rung already, nothing is begun", async () => {
+Deno.test("a ring before a wait for something else keeps that from starting", async () => {
   const wake = new Wakeup();
   wake.ring();
   let begun = false;

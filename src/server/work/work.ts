@@ -2,8 +2,8 @@
  * The work of a worker: taking jobs and performing them. Quiet stops the taking, resume continues it, and stopping ends both.
  *
  * Where the job is at each await: a lease of this worker until its outcome is stored, also while a stop waits for handlers or
- * for the store. What is not stored or given back in time is rescued when this worker's heartbeat has expired, or when it
- * deregisters.
+ * for the store. Jobs that are not settled or given back in time are rescued when this worker's heartbeat has expired, or when
+ * it deregisters.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { Fetcher } from "./fetcher.ts";
 import type { Manager } from "./manager.ts";
 import type { Settler } from "./settler.ts";
 
-/** What the work is made with. */
+/** Options of {@linkcode Work}. */
 export interface WorkOptions {
   /** Tells running jobs when it goes quiet. */
   readonly stopNotice: StopNotice;
