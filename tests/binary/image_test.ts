@@ -110,10 +110,10 @@ Deno.test("in its root, read-only, as process 1 and nobody: performs, is ready, 
 
   assertEquals((await jobs(["quiet", "--here"], { env })).code, 0);
   await server.logged("Quiet: taking no more jobs");
-  await until(async () => (await jobs(["ps"], { env })).stdout.includes("quiet"), "quiet");
+  await until(async () => (await jobs(["workers"], { env })).stdout.includes("quiet"), "quiet");
   const quiet = await jobs(["doctor", "--ready"], { env });
   assertEquals(quiet.code, 1);
-  assertMatch(quiet.stderr, /^jobs: not ready: \S+ on ".*" is quiet: it takes no more jobs\n$/);
+  assertMatch(quiet.stderr, /^jobs: not ready: \S+ on ".*" is quiet: it doesn't fetch jobs\n$/);
 
   Deno.kill(inside, "SIGTERM");
   assertEquals((await server.status()).code, 0);

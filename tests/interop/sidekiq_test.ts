@@ -253,19 +253,19 @@ Deno.test("what a Sidekiq process performs, dumps and has done is told of as far
   await bench.until(async () => (await bench.store.workers.list())[0]?.busy === 1, "it has said what it performs");
   const [process] = await bench.store.workers.list();
 
-  const busy = await run("list", "busy");
-  assertEquals([busy.code, busy.stdout], [0, "No jobs are running\n"]);
-  assertEquals(busy.stderr, "jobs: 1 more in processes of Sidekiq's (jobs top, jobs ps --json)\n");
+  const busy = await run("list", "running");
+  assertEquals([busy.code, busy.stdout], [0, "No running jobs\n"]);
+  assertEquals(busy.stderr, "jobs: 1 more run in Sidekiq's workers (jobs workers --json)\n");
 
   const dump = await run("dump", process!.identity);
   assertEquals([dump.code, dump.stdout], [0, ""]);
   const { identity } = process!;
-  const elsewhere = "it was asked, and prints what its threads do in its own log";
-  assertEquals(dump.stderr, `jobs: ${identity} is a process of Sidekiq's: ${elsewhere}\n`);
+  const elsewhere = "it writes the dump of its threads to its own log";
+  assertEquals(dump.stderr, `jobs: ${identity} is a worker of Sidekiq: ${elsewhere}\n`);
 
   const waiting = run("push", "Note", bench.notes, "done", "--wait", "--wait-timeout", "2s");
   await bench.noted("done");
-  assertMatch((await waiting).stderr, / is gone, and nobody said how it ended: .* a process of Sidekiq's has it\n$/);
+  assertMatch((await waiting).stderr, / left no record: it was deleted, or a worker of Sidekiq runs it\n$/);
   assertEquals((await waiting).code, 1);
   await bench.go();
   await bench.noted(`end ${jid}`);

@@ -86,7 +86,7 @@ async function openAlone() {
     const { code, stderr } = await jobs(["push", "Note", notes, text, "--store", store]);
     assertEquals(code, 0, stderr);
   };
-  const beatAt = async () => JSON.parse((await jobs(["ps", "--json", "--store", store])).stdout)[0].beatAt;
+  const beatAt = async () => JSON.parse((await jobs(["workers", "--json", "--store", store])).stdout)[0].heartbeatAt;
   const first = await beatAt();
   await until(async () => await beatAt() > first, "a beat of the thread, which then has the file open, too");
   await push("before");

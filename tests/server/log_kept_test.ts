@@ -11,23 +11,23 @@ Deno.test("a process that pushes and ends takes nothing away from the server tha
   await using server = new JobsProcess({ store, args: [handlers] });
   await server.logged("Ready");
   // The heartbeat's thread has opened the file once it has beaten.
-  const beats = async () => JSON.parse((await jobs(["ps", "--json", "--store", store])).stdout)[0];
-  const first = (await beats()).beatAt;
-  await until(async () => (await beats()).beatAt > first, "a beat of the thread");
+  const beats = async () => JSON.parse((await jobs(["workers", "--json", "--store", store])).stdout)[0];
+  const first = (await beats()).heartbeatAt;
+  await until(async () => (await beats()).heartbeatAt > first, "a beat of the thread");
   for (let count = 1; count <= 3; count++) {
     const { stdout } = await jobs(["push", "Noop", "--store", store]);
     await server.logged("Done", { jid: stdout.trim() });
     await until(async () => JSON.parse((await jobs(["stats", "--json", "--store", store])).stdout).processed === count);
-    const { beatAt } = await beats();
-    await until(async () => (await beats()).beatAt > beatAt, "another beat");
+    const { heartbeatAt: beatAt } = await beats();
+    await until(async () => (await beats()).heartbeatAt > beatAt, "another beat");
   }
   // Many at once, that open and close it in every order.
   const pushed = await Promise.all(
     Array.from({ length: 12 }, async () => (await jobs(["push", "Noop", "--store", store])).stdout.trim()),
   );
   for (const jid of pushed) await server.logged("Done", { jid });
-  const { beatAt } = await beats();
-  await until(async () => (await beats()).beatAt > beatAt, "another beat, with another look at the files");
+  const { heartbeatAt: beatAt } = await beats();
+  await until(async () => (await beats()).heartbeatAt > beatAt, "another beat, with another look at the files");
   assertEquals((await beats()).alive, true);
   assertEquals(server.complaints, []);
 });

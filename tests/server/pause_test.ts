@@ -11,17 +11,17 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const command = (...args: string[]) => jobs([...args, "--store", bench.url]);
     await using server = await bench.server(["-q", "default", "-q", "mail"]);
 
-    assertEquals((await command("pause", "mail")).stdout, "mail paused\n");
+    assertEquals((await command("pause", "mail")).stdout, 'Paused queue "mail"\n');
     await bench.push("Note", [bench.notes, "mail"], { queue: "mail" });
     await bench.push("Note", [bench.notes, "default"]);
     await bench.noted("default");
-    assertEquals((await command("pause")).stdout, "all queues paused\n");
+    assertEquals((await command("pause")).stdout, "Paused all queues\n");
     const waiting = await bench.push("Note", [bench.notes, "later"]);
-    assertMatch((await command("ps")).stderr, /jobs: paused: all queues, mail\n/);
-    assertMatch((await command("list", "queues")).stdout, /all queues .*paused/);
+    assertMatch((await command("workers")).stderr, /jobs: paused: all queues, mail\n/);
+    assertMatch((await command("queues")).stdout, /all queues .*paused/);
     await using second = await bench.server([]);
     assertEquals(
-      (await second.logged("Paused: no jobs are taken from there until jobs resume")).queues,
+      (await second.logged("Queues are paused; jobs resume ends it")).queues,
       "all queues, mail",
     );
     assertEquals((await bench.store.admin.find([waiting])).map((entry) => entry.place.in), ["queue"]);
@@ -33,9 +33,9 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals(await bench.readNotes(), ["default", "later", "mail"]);
     assertEquals((await command("pause", "no queue")).code, 2);
 
-    assertEquals((await command("pause", "mail", "--for", "1h")).stdout, "mail paused\n");
-    assertMatch((await command("ps")).stderr, /jobs: paused: mail \(for (1h|59m)/);
-    assertMatch((await command("list", "queues")).stdout, /mail .*paused for (1h|59m)/);
+    assertEquals((await command("pause", "mail", "--for", "1h")).stdout, 'Paused queue "mail"\n');
+    assertMatch((await command("workers")).stderr, /jobs: paused: mail \(for (1h|59m)/);
+    assertMatch((await command("queues")).stdout, /mail .*paused for (1h|59m)/);
     assertMatch((await command("stats")).stdout, /mail .*paused for (1h|59m)/);
     await command("pause", "mail", "--for", "500ms");
     await bench.push("Note", [bench.notes, "by itself"], { queue: "mail" });

@@ -11,7 +11,10 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const command = (...args: string[]) => jobs([...args, "--store", bench.url]);
     const starts = async () => (await bench.readNotes()).filter((line) => line.startsWith("start")).length;
     const queues = ["-q", "reports", "-q", "default", "-c", "5"];
-    assertEquals((await command("limit", "reports", "--running", "2")).stdout, "reports: 2 at once (0 of 2 run)\n");
+    assertEquals(
+      (await command("limit", "reports", "--running", "2")).stdout,
+      'Queue "reports": 2 at once (0 of 2 running)\n',
+    );
     for (let i = 0; i < 4; i++) await bench.push("Listen", [bench.notes], { queue: "reports" });
 
     await using first = await bench.server(queues, { JOBS_HEARTBEAT_TIMEOUT: "2s", JOBS_HEARTBEAT: "500ms" });
@@ -20,14 +23,14 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await bench.push("Note", [bench.notes, "not limited"]);
     await bench.noted("not limited");
     assertEquals(await starts(), 2);
-    assertMatch((await command("list", "queues")).stdout, /reports +2 .*limited: 2 of 2 run/);
+    assertMatch((await command("queues")).stdout, /reports +2 .*limited: 2 of 2 running/);
 
     first.kill("SIGKILL");
     await bench.until(async () => await starts() === 4, "the other takes over");
     assertEquals((await bench.store.admin.stats()).queues.find(({ name }) => name === "reports")?.limit?.taken, 2);
     await Deno.writeTextFile(`${bench.notes}.go`, "");
     await bench.until(async () => (await bench.readNotes()).filter((line) => line.startsWith("end")).length === 4);
-    assertEquals((await command("limit", "reports", "--off")).stdout, "reports: not limited\n");
+    assertEquals((await command("limit", "reports", "--off")).stdout, 'Queue "reports": not limited\n');
     second.kill("SIGTERM");
     await second.status();
   });
@@ -47,19 +50,25 @@ for (const kind of ["SQLite", "Redis"] as const) {
 Deno.test("jobs limit changes what is named, keeps the rest, and tells of it; what it cannot read changes nothing", async () => {
   await using bench = await Bench.open();
   const command = (...args: string[]) => jobs(["limit", ...args, "--store", bench.url]);
-  assertMatch((await command()).stdout, /No queue is limited/);
-  assertEquals((await command("mail")).stdout, "mail: not limited\n");
-  assertEquals((await command("mail", "--starts", "100/m")).stdout, "mail: 100/1m (0 of 100 started in the last 1m)\n");
-  assertMatch((await command("mail", "--running", "5")).stdout, /^mail: 5 at once, 100\/1m \(0 of 5 run, 0 of 100 /);
-  assertMatch((await command()).stdout, /^queue +limit .*\nmail +5 at once, 100\/1m +0 of 5 run/);
+  assertMatch((await command()).stdout, /No limits/);
+  assertEquals((await command("mail")).code, 1, "it doesn't exist yet");
+  assertEquals(
+    (await command("mail", "--starts", "100/m")).stdout,
+    'Queue "mail": 100/1m (0 of 100 started in the last 1m)\n',
+  );
+  assertMatch(
+    (await command("mail", "--running", "5")).stdout,
+    /^Queue "mail": 5 at once, 100\/1m \(0 of 5 running, 0 of 100 /,
+  );
+  assertMatch((await command()).stdout, /^queue +limit .*\nmail +5 at once, 100\/1m +0 of 5 running/);
   for (
     const [args, wrong] of [
-      [["mail", "--running", "0"], /--running: "0" is no number of jobs at once; wanted: 1 to 10000, or none/],
-      [["mail", "--starts", "5"], /--starts: "5" is no number of starts in a time; wanted: such as 100\/1m/],
+      [["mail", "--running", "0"], /Invalid --running "0": expected .*1 to 10000, or none/],
+      [["mail", "--starts", "5"], /Invalid --starts "5": expected .*100\/1m/],
       [["mail", "--off", "--running", "1"], /contradict/],
-      [["mail", "post", "--running", "1"], /Superfluous: "post"/],
-      [["--running", "1"], /Which queue\?/],
-      [["no queue", "--running", "1"], /"no queue" cannot be/],
+      [["mail", "post", "--running", "1"], /Unexpected argument "post"/],
+      [["--running", "1"], /Missing argument: QUEUE/],
+      [["no queue", "--running", "1"], /Invalid queue "no queue"/],
     ] as const
   ) {
     const { code, stderr } = await command(...args);
@@ -67,9 +76,9 @@ Deno.test("jobs limit changes what is named, keeps the rest, and tells of it; wh
     assertMatch(stderr, wrong);
   }
   assertEquals(JSON.parse((await command("--json")).stdout).map((one: { running: number }) => one.running), [5]);
-  assertMatch((await command("mail", "--running", "none")).stdout, /^mail: 100\/1m \(/);
+  assertMatch((await command("mail", "--running", "none")).stdout, /^Queue "mail": 100\/1m \(/);
   await command("mail", "--off");
-  assertEquals((await command("mail")).stdout, "mail: not limited\n");
+  assertEquals((await command("mail")).stdout, 'Queue "mail": not limited\n');
   assertEquals(
     (await bench.store.audit.page()).acts.map(({ action, target, details }) => `${action} ${target} ${details}`),
     [

@@ -39,7 +39,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const ended = await bench.client.result(sum);
     assertEquals([ended?.state, ended?.result, ended?.attempt, ended?.class], ["done", { sum: 3 }, 1, "Add"]);
     const shown = await jobs(["show", sum, "--store", bench.url]);
-    assertMatch(shown.stdout, /^state +done .*\n[\s\S]*^result +{"sum":3}$/m);
+    assertMatch(shown.stdout, /^state +succeeded .*\n[\s\S]*^result +{"sum":3}$/m);
 
     const away = await bench.client.result(await bench.push("AddAway", [1, 2]));
     assertEquals([away?.result, away?.progress, away?.last_line], [3, "50 percent", "half way"]);
@@ -47,7 +47,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const flaky = await bench.push("Flaky", []);
     assertEquals((await bench.client.result(flaky))?.log, ["try 3", "it will not do"]);
     const tries = (await jobs(["show", flaky, "--store", bench.url])).stdout;
-    assertMatch(tries, /^tries +1\. \S+Z RangeError: no luck 1\n +2\. \S+Z RangeError: no luck 2$/m);
+    assertMatch(tries, /^attempts +1\. \S+Z RangeError: no luck 1\n +2\. \S+Z RangeError: no luck 2$/m);
     assertMatch(tries, /^log +try 3\n +it will not do$/m);
 
     const gone = await bench.client.result(await bench.push("Gone", []));
@@ -56,16 +56,16 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const dead = await bench.client.result(await bench.push("Add", [], { class: "Nobody", retry: 0 }));
     assertEquals([dead?.state, dead?.error?.class], ["dead", "HandlerMissing"]);
 
-    const listed = await jobs(["list", "done", "--json", "--store", bench.url]);
-    assertEquals(JSON.parse(listed.stdout).entries.map((one: { class: string }) => one.class), [
+    const listed = await jobs(["list", "finished", "--json", "--store", bench.url]);
+    assertEquals(JSON.parse(listed.stdout).jobs.map((one: { class: string }) => one.class), [
       "Nobody",
       "Gone",
       "Flaky",
       "AddAway",
       "Add",
     ]);
-    const found = await jobs(["list", "done", "--search", "TYPEERROR", "--json", "--store", bench.url]);
-    assertEquals(JSON.parse(found.stdout).entries.length, 1);
+    const found = await jobs(["list", "finished", "--error", "TYPEERROR", "--json", "--store", bench.url]);
+    assertEquals(JSON.parse(found.stdout).jobs.length, 1);
 
     const waited = await jobs(["push", "Add", "20", "22", "--wait", "--store", bench.url]);
     assertEquals([waited.code, waited.stdout], [0, '{"sum":42}\n']);
@@ -75,7 +75,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals([nothing.code, nothing.stdout], [0, ""]);
     const usual = await bench.push("Noop", []);
     assertEquals((await bench.client.result(usual))?.state, "done");
-    assertMatch((await jobs(["show", usual, "--store", bench.url])).stdout, /^state +done /m);
+    assertMatch((await jobs(["show", usual, "--store", bench.url])).stdout, /^state +succeeded /m);
   });
 }
 

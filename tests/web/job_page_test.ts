@@ -78,28 +78,31 @@ onBothStores("A waiting job shows its position, and everything that holds it up"
     /^now: Queued in default (now|\d+s ago).* 2 before it$/,
   );
   assertMatch(steps((await someone.visit("/jobs/q1")).text).at(-1)!, / next in line$/);
-  assertEquals(await why("q1"), ["No process runs."]);
+  assertEquals(await why("q1"), ["No worker is online."]);
   const [shown] = ((await someone.api("GET", "/jobs/q3")).value as { jobs: Record<string, unknown>[] }).jobs;
-  assertEquals([shown!["before"], shown!["whyNotRunning"]], [2, ["No process runs."]]);
+  assertEquals([shown!["before"], shown!["whyNotRunning"]], [2, ["No worker is online."]]);
   await beat(store, 1);
-  assertEquals(await why("q1"), ["All processors of the processes that take its queue are busy."]);
+  assertEquals(await why("q1"), ["All processors of its queue are busy."]);
   await beat(store, 0);
-  assertEquals(await why("q1"), ["Nothing stands in its way: its turn comes."]);
+  assertEquals(await why("q1"), ["Nothing blocks it: a worker fetches it next."]);
   await store.admin.limit("default", { starts: { count: 1, perMs: MINUTE_MS } });
   const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner: "web1:7:abc" });
-  assertMatch((await why("q2"))[0]!, /^Queue default is at its limit: 1 of 1 started in the last 1m, the next in \d+/);
+  assertMatch(
+    (await why("q2"))[0]!,
+    /^Queue &quot;default&quot; is at its limit: 1 of 1 started in the last 1m, next in \d+/,
+  );
   await store.admin.limit("default", {});
   await store.jobs.settle("web1:7:abc", [{ kind: "release", token: lease!.token }]);
   await store.admin.pause("*", 10 * MINUTE_MS);
   await store.admin.pause("default");
   const [all, own, ...more] = await why("q2");
-  assertMatch(all!, /^All queues are paused until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in (10m|9m)/);
-  assertEquals([own, more], ["Queue default is paused, until somebody resumes it.", []]);
+  assertMatch(all!, /^All queues are paused until \d{4}-\d\d-\d\d \d\d:\d\d UTC, in (10m|9m)/);
+  assertEquals([own, more], ["Queue &quot;default&quot; is paused until it is resumed.", []]);
   assertStringIncludes((await someone.visit("/")).text, "All queues are paused");
   assertStringIncludes((await someone.visit("/queues")).text, "all paused for ");
   await someone.submit("/queues/resume", {}, "/queues");
   await someone.submit("/queues/default/resume", {}, "/queues");
-  assertEquals(await why("q2"), ["Nothing stands in its way: its turn comes."]);
+  assertEquals(await why("q2"), ["Nothing blocks it: a worker fetches it next."]);
   const paused = async (verb: string) => (await someone.api("POST", `/${verb}`)).value;
   assertEquals([await paused("pause"), await paused("resume")], [{ paused: true }, { paused: false }]);
   assert((await store.admin.stats()).queues.every((queue) => !queue.paused));

@@ -27,7 +27,7 @@ onBothStores("Every page shows what is there", async ({ store, visitor }) => {
   await shows("/running", "No jobs running");
   await shows("/workers", "No workers are running.");
   await shows("/jobs/d1", "Moved to dead", "RangeError", "no luck", "••••••");
-  await shows("/jobs/q1", "No process runs");
+  await shows("/jobs/q1", "No worker is online");
   await shows("/jobs/s1", "It waits for its time");
   await shows("/jobs/nobody", "Job not found");
 });
