@@ -130,7 +130,8 @@ function explain(error: unknown, json: boolean): number {
     return 1;
   }
   const { code, message, exit } = known;
-  printError(`jobs: ${blankControls(message)}`);
+  // Several problems, of cron entries, are several lines.
+  for (const line of message.split("\n")) printError(`jobs: ${blankControls(line)}`);
   try {
     if (json) printJson({ error: { code, message } });
   } catch {

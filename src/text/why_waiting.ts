@@ -19,8 +19,13 @@ export interface Surroundings extends Around {
 export function whyNotRunning(entry: Entry, around: Surroundings): readonly string[] {
   const { place } = entry;
   if (place.in === "leased") return [];
-  if (place.in === "dead") return ["It is dead: its retries are exhausted. jobs retry runs it again."];
   const job = parsePayload(entry.payload);
+  if (place.in === "dead") {
+    const why = job !== undefined && job.payload.error_class === undefined
+      ? "it was killed"
+      : "its retries are exhausted";
+    return [`It is dead: ${why}. jobs retry runs it again.`];
+  }
   const named = job?.payload.queue;
   const queue = place.in === "queue" ? place.queue : typeof named === "string" && named !== "" ? named : "default";
   return [...waiting(entry, around), ...queueReasons(queue, job?.class, place.in === "queue", around)];

@@ -90,7 +90,7 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   assertEquals((await why(second))[0], 'Queue "default" is paused until it is resumed.');
 
   await store.jobs.settle(owner, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
-  assertEquals(await why(first), ["It is dead: its retries are exhausted. jobs retry runs it again."]);
+  assertEquals(await why(first), ["It is dead: it was killed. jobs retry runs it again."]);
 });
 
 Deno.test("rejects a cursor of no list in one line", async () => {

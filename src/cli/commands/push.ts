@@ -107,7 +107,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
       }
       const begin = () => afterStoring(async () => remarkIfIdle(store, { class: name, queue: await queueOf() }));
       if (waited !== undefined) return await waited.waitFor(jid, { store, client, begin, limitMs, json: flags.json });
-      await begin();
+      if (duplicateOf === undefined) await begin();
       return 0;
     } catch (error) {
       if (!(error instanceof OutputFailed)) throw error;

@@ -1,0 +1,83 @@
+/** `jobs backup` and `jobs restore`, while a worker uses the store. */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { openStore } from "../../src/store/open.ts";
+import { Bench, benchOn } from "../support/bench.ts";
+import { jobs, temporaryFolder } from "../support/process.ts";
+
+benchOn((folder) => `sqlite:${folder}/jobs.db`);
+
+const on = (bench: Bench, ...args: string[]) => jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
+
+Deno.test("backs up a store under a running worker, and restores every job of it", async () => {
+  await using bench = await Bench.open();
+  const queues = ["-q", "busy"];
+  {
+    await using worker = await bench.server(queues);
+    const args = Array.from({ length: 2_000 }, (_, i) => [i]);
+    await bench.client.pushBulk({ class: "Noop", queue: "idle", args });
+    for (let i = 0; i < 5; i++) await bench.push("Noop", [i], { in: "1h" });
+    const running = await bench.push("Wait", [bench.notes], { queue: "busy" });
+    await bench.noted(`start ${running}`);
+    // Jobs come and go meanwhile.
+    const writing = bench.client.pushBulk({ class: "Noop", queue: "busy", args });
+    const made = await on(bench, "backup", "copy.db", "--json");
+    await writing;
+    assertEquals(made.code, 0, made.stderr);
+    const { jobs: count } = JSON.parse(made.stdout);
+    await using copy = await openStore(`sqlite:${bench.folder}/copy.db`, { create: false });
+    const { enqueued, scheduled, leased, queues: found } = await copy.admin.stats();
+    assertEquals([scheduled, found.find(({ name }) => name === "idle")?.size], [5, 2_000]);
+    assertEquals(count, enqueued + scheduled + leased);
+    assertEquals((await Deno.stat(`${bench.folder}/copy.db`)).mode! & 0o777, 0o600);
+    const refused = await on(bench, "restore", "copy.db", "--yes");
+    assertEquals(refused.code, 1);
+    assertMatch(refused.stderr, /^jobs: Workers are online: .* Stop them first/);
+    worker.kill("SIGTERM");
+    await bench.go();
+    await worker.status();
+  }
+  await on(bench, "clear", "idle", "--yes");
+  const asked = await on(bench, "restore", "copy.db");
+  assertEquals(asked.code, 2);
+  assertStringIncludes(asked.stderr, "This would replace the store");
+  const restored = await on(bench, "restore", "copy.db", "--yes", "--json");
+  assertEquals(restored.code, 0, restored.stderr);
+  const { kept, jobs: count } = JSON.parse(restored.stdout);
+  const { scheduled, queued, queues: found } = JSON.parse((await on(bench, "stats", "--json")).stdout);
+  assertEquals([scheduled, found.find((one: { name: string }) => one.name === "idle").size], [5, 2_000]);
+  assertEquals(count >= queued + scheduled, true);
+  assertEquals((await Deno.stat(kept)).isFile, true);
+});
+
+Deno.test("restores where there is no store yet", async () => {
+  await using bench = await Bench.open();
+  await bench.push("A", [1]);
+  assertMatch((await on(bench, "backup", "copy.db")).stdout, /^Backed up 1 job to copy\.db \(\d+ KB\)\n$/);
+  await using folder = await temporaryFolder();
+  const store = `sqlite:${folder.path}/new.db`;
+  const { stdout } = await on(bench, "restore", "copy.db", "--store", store);
+  assertEquals(stdout, `Restored 1 job to ${store}\n`);
+  assertEquals(JSON.parse((await on(bench, "stats", "--json", "--store", store)).stdout).queued, 1);
+});
+
+Deno.test("rejects a target that exists, a file that is no backup, and Redis", async () => {
+  await using bench = await Bench.open();
+  await bench.push("A", [1]);
+  await Deno.writeTextFile(`${bench.folder}/text`, "not a database, but long enough to be read as one".repeat(20));
+  const cases: [args: string[], message: RegExp][] = [
+    [["backup", "text"], /^jobs: File "text" exists already/],
+    [["backup", "no/such/folder/x"], /^jobs: Can't write "no\/such\/folder\/x"/],
+    [["backup", "x", "--store", "redis://127.0.0.1:1"], /isn't a SQLite file: back up Redis with BGSAVE/],
+    [["backup", "x", "--store", "sqlite::memory:"], /expected a file/],
+    [["restore", "none", "--yes"], /^jobs: No backup at "none"/],
+    [["restore", "text", "--yes"], /^jobs: /],
+  ];
+  for (const [args, message] of cases) {
+    const { code, stderr } = await on(bench, ...args);
+    assertEquals([code, stderr.trim().split("\n").length], [1, 1], stderr);
+    assertMatch(stderr, message);
+  }
+  assertEquals((await bench.store.admin.stats()).enqueued, 1);
+  const files = (await Array.fromAsync(Deno.readDir(bench.folder))).map(({ name }) => name).sort();
+  assertEquals(files.filter((name) => !name.startsWith("jobs.db")), ["text"]);
+});
