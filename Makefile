@@ -1,7 +1,7 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo run check test bench soak fmt compile package library image docs clean
+.PHONY: help deno demo run check test bench soak fmt compile package library clients image docs clean
 
 # How long a soak lasts, on which store (sqlite, redis or both), and its seed; empty for any.
 MINUTES = 1
@@ -53,6 +53,9 @@ package: compile ## Make what people install: dist/*.tar.gz, dist/*.deb and thei
 
 library: ## Make the library as a folder that any Deno program imports from, dist/library
 	@$(DENO) task --quiet library
+
+clients: ## Put the clients for Node and Python where they can be installed from, dist/clients
+	@mkdir -p dist/clients && cp -R clients/node clients/python dist/clients/
 
 image: compile ## Make a container image of it, dist/jobs.tar, and its files in dist/rootfs; no Docker needed
 	@$(DENO) task --quiet image

@@ -22,6 +22,8 @@ export const TOOLS: readonly Tool[] = [
   // Without windows it takes half of the processor time.
   { command: "chromium-headless-shell", alternative: "chromium", package: "chromium-headless-shell" },
   { command: "promtool", package: "prometheus" },
+  { command: "node", package: "nodejs" },
+  { command: "python3", package: "python3-minimal" },
   { command: "zsh", package: "zsh" },
   { command: "fish", package: "fish" },
   { command: "logrotate", package: "logrotate" },

@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { InvalidPayload } from "../job/errors.ts";
+import { groupOf } from "../job/group.ts";
 import { JidMaker } from "../job/jid.ts";
 import {
   argsText,
@@ -60,10 +61,19 @@ export class JobBuilder {
     const now = clock.now();
     const text = argsText(args);
     const jid = prepared.jid ?? this.#jids.next(now);
-    const payload = payloadText(prepared, text, jid, now, wire);
+    const group = prepared.group === undefined ? undefined : groupOf(prepared.group, args);
+    const ungrouped = payloadText(prepared, text, jid, now, wire);
+    const payload = group === undefined ? ungrouped : `${ungrouped.slice(0, -1)},"group":${JSON.stringify(group)}}`;
     // A character has at most three bytes: only a payload that may be too large is measured.
     if (payload.length * 3 > maxPayloadBytes) checkSize(payload, maxPayloadBytes);
-    const job: NewJob = { jid, queue: prepared.queue, payload, ...moment(prepared, laterMs), ...once(prepared, now) };
+    const job: NewJob = {
+      jid,
+      queue: prepared.queue,
+      payload,
+      ...(group !== undefined && { group }),
+      ...moment(prepared, laterMs),
+      ...once(prepared, now),
+    };
     return prepared.uniqueForMs === undefined ? job : lock(job, prepared.className, text, prepared.uniqueForMs, now);
   }
 

@@ -7,6 +7,7 @@
 import { closestWord } from "../text/suggest.ts";
 import { type Backoff, readBackoff, type RetryIn } from "./backoff.ts";
 import { InvalidPayload } from "./errors.ts";
+import { GROUP_EXPECTED, isGroupOption } from "./group.ts";
 import { JID } from "./jid.ts";
 import { stringifyLossless } from "./json.ts";
 import { QUEUE_NAME } from "./queue_name.ts";
@@ -105,6 +106,17 @@ const flag = kind<boolean>("true or false", (value) => typeof value === "boolean
   fromText: booleanOrText,
 });
 
+/** Stored as text, by the builder: it may be a path into the arguments. */
+const groupName: OptionKind<string | number | false> = {
+  expected: GROUP_EXPECTED,
+  placeholder: "NAME|PATH",
+  write: (field, value) => {
+    if (!isGroupOption(value)) throw new InvalidPayload(field, value, GROUP_EXPECTED);
+    return undefined;
+  },
+  fromText: (text) => text === "false" ? false : text,
+};
+
 const retries = kind<boolean | number>(
   "true, false, or a whole number from 0",
   (value) => typeof value === "boolean" || isCount(value),
@@ -176,6 +188,13 @@ export const JOB_OPTIONS = {
     on: EVERYWHERE,
     default: "`default`",
     about: "the queue",
+  }),
+  group: option({
+    kind: groupName,
+    on: EVERYWHERE,
+    default: "none",
+    about:
+      "the job's group in its queue, for limits and fair shares: a name, or a path into the arguments such as `args[0]`",
   }),
   in: option({
     kind: momentKind<number | string>(SECONDS, "DURATION"),

@@ -6,6 +6,7 @@ import { checkClassOptions, prepare } from "./payload.ts";
 /** A valid and an invalid value of each option. */
 const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown, invalid: unknown]>> = {
   queue: ["low", "a b"],
+  group: ["acme", ""],
   in: ["5m", "soon"],
   at: ["2030-01-01", "soon"],
   retry: [5, -1],

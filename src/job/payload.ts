@@ -39,6 +39,8 @@ export interface Prepared extends Moment {
   readonly queue: string;
   /** The payload's text from `queue` on, without `created_at` and the closing brace. */
   readonly tail: string;
+  /** The option: a name, or a path into the arguments. */
+  readonly group?: string | number;
   readonly uniqueForMs?: number;
   /** The key under which the store keeps the push idempotent, and for how long. */
   readonly once?: { readonly key: string; readonly ttlMs: number };
@@ -54,7 +56,7 @@ const JID_REMEMBERED_S = 30 * 86_400;
 
 /** Fields that {@linkcode payloadText} places itself, and fields that only a store writes. */
 const NOT_IN_TAIL: ReadonlySet<string> = new Set([
-  ...["class", "args", "jid", "queue", "retry", "created_at"],
+  ...["class", "args", "jid", "queue", "group", "retry", "created_at"],
   ...["enqueued_at", "unique_key"],
 ]);
 
@@ -76,6 +78,8 @@ export function prepare(request: JobOptions & { readonly class: string }, option
   }
   JOB_OPTIONS.queue.kind.write("queue", queue);
   JOB_OPTIONS.retry.kind.write("retry", retry);
+  const { group = false } = fields;
+  JOB_OPTIONS.group.kind.write("group", group);
   if (jid !== undefined) JOB_OPTIONS.jid.kind.write("jid", jid);
   const createdAt = created === undefined ? undefined : readWireTime(created);
   if (created !== undefined && createdAt === undefined) {
@@ -92,6 +96,7 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     queue,
     tail,
     ...readMoment(fields.in, fields.at),
+    ...(group !== false && { group }),
     ...(isLockWanted(unique) && { uniqueForMs: readSpan("unique_for", unique) * 1_000 }),
     ...onceOf(fields),
     ...(jid !== undefined && { jid }),

@@ -15,6 +15,7 @@
  *
  * @module
  */
+import { queuePlaces } from "./ops/queue_places.ts";
 import { getField } from "../job/raw.ts";
 import type { Entry } from "./admin/admin.ts";
 import { ByteBudget } from "./port/batch_bytes.ts";
@@ -125,7 +126,7 @@ async function placesOf(from: Store, to: Store, done: Closed): Promise<JobPlace[
     if (paused) done.paused.add(name);
     if (limit && !done.limited.has(name) && !await isLimited(to, name)) await to.admin.limit(name, limit);
     if (limit) done.limited.add(name);
-    places.push({ in: "queue", queue: name });
+    places.push(...await queuePlaces(from.admin, name));
   }
   return places;
 }

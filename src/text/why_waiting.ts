@@ -6,6 +6,8 @@
 import { parsePayload } from "../job/job.ts";
 import type { Entry } from "../store/admin/admin.ts";
 import { type Around, type Blocker, blockersOf } from "../store/ops/blockers.ts";
+import type { GroupInfo } from "../store/port/groups.ts";
+import { groupHeldText } from "./groups.ts";
 import { limitUse } from "./limits.ts";
 import { localMinute, relative } from "./times.ts";
 
@@ -13,6 +15,8 @@ import { localMinute, relative } from "./times.ts";
 export interface Surroundings extends Around {
   /** Epoch milliseconds. */
   readonly now: number;
+  /** The job's group, if it waits in one. */
+  readonly group?: GroupInfo;
 }
 
 /** Returns the reasons, the nearest first; none for a running job. */
@@ -50,6 +54,8 @@ function queueReasons(
     // Workers that are busy now may be free when the job is due.
     .filter(({ is }) => isQueued || is !== "busy");
   const reasons = blockers.map((blocker) => reasonOf(blocker, queue, className, around));
+  const held = isQueued && around.group ? groupHeldText(around.group) : "";
+  if (held !== "") reasons.push(`Group "${around.group!.name}" is ${held}.`);
   if (isQueued && reasons.length === 0) reasons.push("Nothing blocks it: a worker fetches it next.");
   return reasons;
 }

@@ -176,6 +176,17 @@ export const groups: Cases = {
     assertEquals(shares(await takeUpTo(t.store, owner)), { a: 1 });
   },
 
+  "a group with a limit that ends by itself has room again as soon as one of its jobs has ended": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", "a", { running: 1, forMs: 30 * 24 * HOUR_MS });
+    await t.store.jobs.enqueue(groupOf("a", 1, 3));
+    const [lease] = await takeUpTo(t.store, owner);
+    assertEquals(await takeUpTo(t.store, owner), []);
+    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    assertEquals(shares(await takeUpTo(t.store, owner)), { a: 1 });
+  },
+
   "changing or removing a limit strands nothing, and counts what runs already": async (open) => {
     await using t = await open();
     const owner = await register(t.store);

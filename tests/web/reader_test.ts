@@ -18,6 +18,7 @@ const SECRET = "hunter2";
 const ACTIONS: readonly (readonly [path: string, fields: Record<string, string>])[] = [
   ["/jobs/act", { in: "dead", do: "delete", scope: "all", confirmed: "yes" }],
   ["/jobs/cancel", { jid: "q1", process: "web1:7:x" }],
+  ["/jobs/steps", { do: "clear", jid: "q1", name: "charge" }],
   ["/push", { class: "Hard", args: "[]" }],
   ["/jobs/d1/edit", { class: "Hard", args: "[]" }],
   ["/queues/pause", {}],

@@ -8,13 +8,16 @@ import { UsageError } from "../terminal/errors.ts";
 import { queueNotFound } from "../terminal/confirm.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { print, printJson } from "../terminal/output.ts";
+import { limitGroups } from "./limit_groups.ts";
 import { withStore } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
 Usage: jobs limit QUEUE [--running N|none] [--starts N/TIME|none]
-       jobs limit QUEUE --off
+       jobs limit QUEUE --each-group [--running N|none] [--starts N/TIME|none]
+       jobs limit QUEUE --group NAME [OPTION …]
+       jobs limit QUEUE [--each-group|--group NAME] --off
        jobs limit [QUEUE]
 
 Limits a queue across all workers: at most --running of its jobs run at once,
@@ -25,12 +28,18 @@ jobs. Sidekiq's workers on the same store ignore limits.
 
       --running N        at most this many jobs at once; none: no limit
       --starts N/TIME    at most this many starts, for example 100/1m
-      --off              remove both limits
+      --off              remove the limits
+      --each-group       limit every group of the queue (jobs push --group)
+      --group NAME       limit this group, instead of as each group
+      --weight N         the group's share of the queue; others have 1
+      --for TIME         remove the group's limit after 30d, 2h …
 
 Examples
   jobs limit reports --running 2
   jobs limit mail --starts 100/1m
-  jobs limit mail --off`;
+  jobs limit mail --off
+  jobs limit exports --each-group --running 2
+  jobs limit exports --group acme --running 10 --weight 3 --for 30d`;
 
 /** Limits a queue, or prints limits. */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -39,16 +48,26 @@ export async function run(argv: readonly string[]): Promise<number> {
     running: { takes: "text" },
     starts: { takes: "text" },
     off: { takes: "switch" },
+    "each-group": { takes: "switch" },
+    group: { takes: "text" },
+    weight: { takes: "text" },
+    for: { takes: "text" },
   }, "[QUEUE]");
-  const changes = flags.off || flags.running !== undefined || flags.starts !== undefined;
+  const isOfGroups = flags["each-group"] || flags.group !== undefined;
+  const parts = [flags.running, flags.starts, flags.weight, flags.for];
+  const changes = flags.off || isOfGroups || parts.some((part) => part !== undefined);
   if (changes && queue === undefined) {
     throw new UsageError("Missing argument: QUEUE. Usage: jobs limit QUEUE [OPTION …]");
   }
   if (queue !== undefined && !QUEUE_NAME.test(queue)) {
     throw new UsageError(`Invalid queue "${queue}": expected a name of letters, digits and _ : . -`);
   }
-  if (flags.off && (flags.running !== undefined || flags.starts !== undefined)) {
-    throw new UsageError("--off contradicts --running and --starts");
+  if (flags.off && parts.some((part) => part !== undefined)) {
+    throw new UsageError("--off contradicts --running, --starts, --weight and --for");
+  }
+  if (isOfGroups) return await limitGroups(queue!, flags);
+  if (flags.weight !== undefined || flags.for !== undefined) {
+    throw new UsageError("--weight and --for need a group: add --group NAME");
   }
   const running = optionOf("running", flags.running, parseRunning);
   const starts = optionOf("starts", flags.starts, parseStarts);
@@ -75,7 +94,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 /** Returns the value of an option; null for none, undefined if it isn't given. */
-function optionOf<Value>(
+export function optionOf<Value>(
   name: string,
   text: string | undefined,
   parse: (text: string) => Value,
@@ -88,7 +107,12 @@ function optionOf<Value>(
   }
 }
 
-function kept<Name extends string, Value>(name: Name, said: Value | null | undefined, before: Value | undefined) {
+/** Returns the part of a limit that an option sets, or that it had before. */
+export function kept<Name extends string, Value>(
+  name: Name,
+  said: Value | null | undefined,
+  before: Value | undefined,
+) {
   const value = said === undefined ? before : said;
   return (value === undefined || value === null ? {} : { [name]: value }) as { readonly [key in Name]?: Value };
 }

@@ -23,17 +23,22 @@ import { jobColumns, jobRow } from "../shared/job_rows.ts";
 import { parseState, placesOf, type State, STATES } from "../shared/states.ts";
 import { ListWriter } from "../shared/list_writer.ts";
 import { listFinished } from "./list_finished.ts";
+import { listGroups } from "./list_groups.ts";
 import { printError } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 
 /** The text of `--help`. */
 export const help = `
 Usage: jobs list STATE [FILTER …] [OPTION …]
+       jobs list groups QUEUE [-n N] [--cursor CURSOR]
 
 Lists the jobs in a state: queued, scheduled, retrying, dead, running or
 finished. Queued jobs are in the order in which workers fetch them, others
 earliest first, finished ones latest first. Finished jobs are known for as
 long as the settings retention.* say.
+
+"groups" lists the groups of a queue that have jobs or a limit of their own,
+how many jobs of each run, and why it is held.
 
 ${FILTER_HELP}
 
@@ -53,13 +58,15 @@ const PAGE_SIZE = 500;
 
 /** Lists jobs. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: [list] } = parseCommand("list", argv, {
+  const { flags, args: [list, queue] } = parseCommand("list", argv, {
     ...COMMON_FLAGS,
     ...FILTER_FLAGS,
     limit: { takes: "text", short: "n" },
     cursor: { takes: "text" },
     reverse: { takes: "switch", short: "r" },
-  }, "STATE");
+  }, "STATE [QUEUE]");
+  if (list === "groups") return await listGroups(queue, flags);
+  if (queue !== undefined) throw new UsageError(`Unexpected argument "${queue}"; did you mean -q ${queue}?`);
   if (list === "queues" || list === "workers" || list === "cron") {
     throw new UsageError(`"${list}" isn't a state; did you mean jobs ${list === "cron" ? "cron list" : list}?`);
   }
@@ -120,9 +127,16 @@ function startOf(places: readonly Place[], cursor: string | undefined): Position
     if (places.length > 1) throw new CursorError(cursor);
     return places[0] && { place: places[0], cursor };
   }
-  const place = places.find((one) => one.in === "queue" && one.queue >= name);
+  const place = places.find((one) => orderOf(one) >= name);
   if (place === undefined) return undefined;
-  return { place, ...(place.in === "queue" && place.queue === name && inner !== "" && { cursor: inner }) };
+  return { place, ...(orderOf(place) === name && inner !== "" && { cursor: inner }) };
+}
+
+/** The name of a queue or a group in a cursor. A space sorts before any character of a queue's name. */
+function orderOf(place: Place): string {
+  return place.in === "queue"
+    ? encodeURIComponent(place.queue) + (place.group === undefined ? "" : ` ${encodeURIComponent(place.group)}`)
+    : "";
 }
 
 function following(places: readonly Place[], { place }: Position): Position | undefined {
@@ -131,7 +145,7 @@ function following(places: readonly Place[], { place }: Position): Position | un
 }
 
 function cursorOf({ place, cursor }: Position, places: readonly Place[]): string | undefined {
-  return place.in === "queue" && places.length > 1 ? `queue=${place.queue}/${cursor ?? ""}` : cursor;
+  return place.in === "queue" && places.length > 1 ? `queue=${orderOf(place)}/${cursor ?? ""}` : cursor;
 }
 
 async function runningJobs(store: Store): Promise<ReadonlyMap<string, RunningJobRecord>> {

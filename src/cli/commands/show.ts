@@ -110,7 +110,13 @@ async function reportOf(store: Store, jid: string, entries: readonly Entry[]): P
 /** Returns for each entry why it isn't running. */
 async function reasonsOf(store: Store, entries: readonly Entry[]): Promise<(readonly string[])[]> {
   const [{ queues }, processes] = await Promise.all([store.admin.stats(), store.workers.list()]);
-  return entries.map((entry) => whyNotRunning(entry, { queues, processes, now: systemClock.now() }));
+  return await Promise.all(entries.map(async (entry) => {
+    const { place } = entry;
+    const group = place.in === "queue" && place.group !== undefined
+      ? (await store.admin.groups(place.queue, { group: place.group })).groups[0]
+      : undefined;
+    return whyNotRunning(entry, { queues, processes, now: systemClock.now(), ...(group && { group }) });
+  }));
 }
 
 /** Returns 1 for the job that is fetched next; a text if it is far from that; undefined if it isn't queued. */
@@ -129,7 +135,7 @@ function describe(
   const payload = readablePayload(entry);
   if (payload === undefined) return [`(unreadable) ${blankControls(entry.payload)}`];
   const when = entry.at === undefined ? "" : ` ${relative(entry.at, systemClock.now())} (${isoTime(entry.at)})`;
-  const where = entry.place.in === "queue" ? `queued in "${entry.place.queue}"` : `${stateOf(entry)}${when}`;
+  const where = entry.place.in === "queue" ? queuedText(entry.place) : `${stateOf(entry)}${when}`;
   const rows: [string, unknown][] = [
     ["jid", payload.jid],
     ["class", shownClass(payload, entry.payload)],
@@ -138,8 +144,9 @@ function describe(
     ...lineRows("why", why),
     ["progress", report?.progress],
     ["last line", report?.lastLine],
-    ["position", position && `${position} in its queue`],
+    ["position", position && `${position} in its ${payload.group === undefined ? "queue" : "group"}`],
     ["queue", payload.queue],
+    ["group", payload.group],
     ["created", payloadTime(payload.created_at)],
     ["enqueued", payloadTime(payload.enqueued_at)],
     ["retry", payload.retry],
@@ -206,4 +213,9 @@ function format(rows: readonly (readonly [string, unknown])[]): string[] {
   return rows.filter(([, value]) => value !== undefined).map(([name, value]) =>
     `${name.padEnd(9)} ${blankControls(asText(value))}`
   );
+}
+
+/** Returns `queued in "exports", group "acme"`. */
+function queuedText({ queue, group }: { readonly queue: string; readonly group?: string }): string {
+  return `queued in "${queue}"${group === undefined ? "" : `, group "${group}"`}`;
 }

@@ -6,6 +6,7 @@
 import type { Store } from "../../store/admin/store.ts";
 import { closestWord } from "../../text/suggest.ts";
 import type { Place } from "../../store/admin/admin.ts";
+import { queuePlaces } from "../../store/ops/queue_places.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { queueNotFound } from "../terminal/confirm.ts";
 
@@ -70,13 +71,14 @@ export interface StatePlaces {
 }
 
 /**
- * Returns the places that hold the jobs of a state. Only queued jobs are spread over several: one per queue, by name.
+ * Returns the places that hold the jobs of a state. Only queued jobs are spread over several: one per
+ * queue and one per group of it, by name.
  *
  * @param queue the `--queue` criterion
  * @throws {NotFoundError} if `queue` names a queue that doesn't exist, of queued jobs
  */
 export async function placesOf(
-  store: { readonly admin: Pick<Store["admin"], "stats"> },
+  store: { readonly admin: Pick<Store["admin"], "stats" | "groups"> },
   state: State,
   queue: string | undefined,
 ): Promise<StatePlaces> {
@@ -88,5 +90,7 @@ export async function placesOf(
   const isPattern = queue?.includes("*") ?? true;
   if (!isPattern && !names.includes(queue!)) throw queueNotFound(queue!, names);
   const chosen = isPattern ? names : [queue!];
-  return { places: chosen.map((name): Place => ({ in: "queue", queue: name })), queue: isPattern ? queue : undefined };
+  const places: Place[] = [];
+  for (const name of chosen) places.push(...await queuePlaces(store.admin, name));
+  return { places, queue: isPattern ? queue : undefined };
 }

@@ -13,15 +13,14 @@
  *
  * @module
  */
+import { isGroup } from "../../job/group.ts";
 import { getField } from "../../job/raw.ts";
 import { queueNamedIn } from "../../job/payload_edits.ts";
 import type { LimitInfo, QueueLimit } from "./limits.ts";
 
-/** Maximum length of a group's name in bytes of UTF-8. */
-export const MAX_GROUP_BYTES = 256;
 /** Maximum weight of a group. */
 export const MAX_WEIGHT = 1_000;
-/** A group counts turns in steps of 1/weight; a take gives one group at most this many jobs before the next has its turn. */
+/** A take gives a group at most this many jobs per unit of its weight before the next group has its turn. */
 export const MAX_QUANTUM = 100;
 
 /** The limit of one group, or of each group of a queue. */
@@ -95,13 +94,4 @@ export function groupNamedIn(payload: string): string | undefined {
   if (!payload.includes('"group"')) return undefined;
   const group = getField(payload, "group");
   return isGroup(group) ? group : undefined;
-}
-
-/** Whether a value is a valid name of a group: a text of 1 to {@linkcode MAX_GROUP_BYTES} bytes. */
-export function isGroup(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.isWellFormed() && bytesOf(value) <= MAX_GROUP_BYTES;
-}
-
-function bytesOf(text: string): number {
-  return text.length * 3 <= MAX_GROUP_BYTES ? text.length : new TextEncoder().encode(text).length;
 }

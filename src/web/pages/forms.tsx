@@ -27,6 +27,7 @@ import { isRemoval } from "./job_table.tsx";
 import { jobs } from "./view.tsx";
 import { PushPage } from "./job.tsx";
 import { ConfirmPage } from "./misc.tsx";
+import { stepsForm } from "./steps.tsx";
 import { DumpPage } from "./workers.tsx";
 import { back, html, THEME_COOKIE, viewOf } from "./responses.tsx";
 
@@ -49,6 +50,8 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
     await cancelRunning(services, c.get("visitor"), jid, form.get("process") ?? "");
     return await back(services, c, { kind: "ok", text: `Cancelling ${jid}…` });
   });
+
+  app.post("/jobs/steps", (c) => stepsForm(services, c));
 
   app.post("/push", (c) => pushForm(services, c));
   app.post("/jobs/:jid/edit", (c) => pushForm(services, c));

@@ -6,6 +6,7 @@
  */
 import { readCauses } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
+import type { Step as DurableStep } from "../../job/step.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { number } from "../../text/format.ts";
@@ -16,6 +17,7 @@ import { ActionButton, Empty, Hidden, link, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { actionLabel, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
+import { Steps } from "./steps.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
 import { Progress } from "./workers.tsx";
@@ -38,10 +40,12 @@ export interface JobDetail {
 }
 
 /** The page. */
-export function JobPage({ view, jid, details }: {
+export function JobPage({ view, jid, details, durable }: {
   readonly view: View;
   readonly jid: string;
   readonly details: readonly JobDetail[];
+  /** Its durable steps. */
+  readonly durable: readonly DurableStep[];
 }) {
   return (
     <Layout view={view} title={`Job ${jid}`}>
@@ -54,12 +58,16 @@ export function JobPage({ view, jid, details }: {
             </Empty>
           </>
         )
-        : details.map((detail) => <Detail view={view} detail={detail} />)}
+        : details.map((detail) => <Detail view={view} detail={detail} durable={durable} />)}
     </Layout>
   );
 }
 
-function Detail({ view, detail }: { readonly view: View; readonly detail: JobDetail }) {
+function Detail({ view, detail, durable }: {
+  readonly view: View;
+  readonly detail: JobDetail;
+  readonly durable: readonly DurableStep[];
+}) {
   const { entry, job, reasons, backtrace, log } = detail;
   return (
     <article>
@@ -88,6 +96,7 @@ function Detail({ view, detail }: { readonly view: View; readonly detail: JobDet
           )}
         </section>
       )}
+      <Steps view={view} jid={job.jid} steps={durable} />
       <Timeline view={view} steps={stepsOf(detail)} />
       <LogTail lines={log} live={entry.place.in === "leased"} />
       <section>

@@ -24,6 +24,7 @@ import { searchEverywhere } from "../read/search.ts";
 import { editableArgs, viewRunning } from "../read/job_view.ts";
 import { AuditPage } from "./audit.tsx";
 import { ClassesPage, ClassPage, classSortOf } from "./classes.tsx";
+import { stepsOf } from "../read/steps.ts";
 import { FinishedJobPage, FinishedPage } from "./finished.tsx";
 import { ErrorGroupsPage } from "./error_groups.tsx";
 import { html, requireOperator, viewOf } from "./responses.tsx";
@@ -118,7 +119,9 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     return html(
       services,
       c,
-      ended ? <FinishedJobPage view={view} job={ended} /> : <JobPage view={view} jid={jid} details={details} />,
+      ended
+        ? <FinishedJobPage view={view} job={ended} />
+        : <JobPage view={view} jid={jid} details={details} durable={await stepsOf(services, jid)} />,
     );
   });
 

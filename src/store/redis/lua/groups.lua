@@ -66,14 +66,15 @@ local function removed(name, count)
   endTurns(queue)
 end
 
--- Makes a group ready that is held until one of its leases ends.
+-- Makes a held group ready: one of its leases has ended. If it is at its limit nevertheless, its next turn holds it again.
 local function wakeGroup(name)
   local call = redis.call
   local queue, group = groupIn(name)
   if not queue then return end
   local tag = call('ZSCORE', 'jobs:groups:held:' .. queue, group)
-  if not tag or call('ZSCORE', 'jobs:groups:due:' .. queue, group) then return end
+  if not tag then return end
   call('ZREM', 'jobs:groups:held:' .. queue, group)
+  call('ZREM', 'jobs:groups:due:' .. queue, group)
   makeReady(queue, group, math.max(virtualTime(queue), tonumber(tag)))
 end
 

@@ -10,7 +10,7 @@ local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local queue, group, running, starts, per, weight, ttl = unpack(ARGV, 2)
-local key, held, due = 'jobs:groups:limits:' .. queue, 'jobs:groups:held:' .. queue, 'jobs:groups:due:' .. queue
+local key, held = 'jobs:groups:limits:' .. queue, 'jobs:groups:held:' .. queue
 
 if running == '0' and starts == '0' and weight == '0' then
   call('HDEL', key, group)
@@ -38,7 +38,6 @@ end
 -- Held groups have another look. Of very many, take.lua finds the rest by and by.
 local groups = group ~= '' and { group } or call('ZRANGE', held, 0, 9999)
 for _, one in ipairs(groups) do
-  call('ZREM', due, one)
   wakeGroup(queue .. '|' .. one)
 end
 if not isLimited then endTurns(queue) end

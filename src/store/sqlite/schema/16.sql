@@ -4,7 +4,7 @@ ALTER TABLE queue ADD COLUMN parent INTEGER;
 ALTER TABLE queue ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
 -- Of a group: the virtual time of its next turn. Of a queue: that of its jobs without a group.
 ALTER TABLE queue ADD COLUMN tag REAL NOT NULL DEFAULT 0;
--- Of a held group: when it becomes ready by time alone. Null: when one of its leases ends.
+-- Of a held group: when it becomes ready by time alone. Null: only when one of its leases ends.
 ALTER TABLE queue ADD COLUMN due_at INTEGER;
 -- Of a queue: its virtual time, and the number of jobs in its groups.
 ALTER TABLE queue ADD COLUMN vtime REAL NOT NULL DEFAULT 0;
@@ -23,10 +23,10 @@ CREATE TRIGGER group_size AFTER UPDATE OF size ON queue WHEN NEW.parent IS NOT N
   UPDATE queue SET state = 0, due_at = NULL WHERE id = NEW.id AND NEW.size = 0;
 END;
 
--- Whatever ends a lease makes its group ready, unless it waits for a time.
+-- Whatever ends a lease makes its group ready. One that is at its limit nevertheless is held again at its next turn.
 CREATE TRIGGER group_freed AFTER DELETE ON lease WHEN OLD.grouped = 1 BEGIN
-  UPDATE queue SET state = 1, tag = max(tag, (SELECT vtime FROM queue AS parent WHERE parent.id = queue.parent))
-    WHERE id = OLD.queue AND state = 2 AND due_at IS NULL;
+  UPDATE queue SET state = 1, due_at = NULL, tag = max(tag, (SELECT vtime FROM queue AS parent WHERE parent.id = queue.parent))
+    WHERE id = OLD.queue AND state = 2;
 END;
 
 -- The limit of a group; its name is empty: of each group of the queue that has none of its own.

@@ -1,0 +1,155 @@
+/**
+ * Client of the HTTP API of `jobs`: pushes jobs, and waits for their results. One file without dependencies, for Node 18
+ * and later, Bun and Deno. Types: jobs_client.d.mts.
+ *
+ * Every push carries an idempotency key, so a request that is sent again after a lost answer stores its jobs once.
+ *
+ * ```js
+ * import { JobsClient } from "./jobs_client.mjs";
+ *
+ * const jobs = new JobsClient({ url: "http://127.0.0.1:7433", token: process.env.JOBS_TOKEN });
+ * const { jid } = await jobs.push("Mail", ["ada@example.com"], { in: "5m", id: "order-7-mail" });
+ * const ended = await jobs.result(jid, { timeoutMs: 60_000 });
+ * ```
+ */
+
+/** The API refused a request, or could not be reached. */
+export class JobsError extends Error {
+  /**
+   * @param {string} message what happened
+   * @param {{ code: string, status?: number, field?: string, cause?: unknown }} details
+   */
+  constructor(message, { code, status, field, cause }) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "JobsError";
+    /** `invalid`, `conflict` (the unique lock is held), `forbidden`, `rate_limited`, `unavailable`, `unreachable`, … */
+    this.code = code;
+    /** HTTP's status code; undefined if there was no answer. */
+    this.status = status;
+    /** The field that is wrong. */
+    this.field = field;
+  }
+}
+
+/** The most jobs in one request. */
+const BATCH = 1_000;
+/** The longest wait in one request. */
+const WAIT_MS = 30_000;
+/** Statuses after which a request is sent again: the API is busy, or a proxy in front of it has lost it. */
+const TRANSIENT = new Set([408, 429, 500, 502, 503, 504]);
+
+/** Pushes jobs over HTTP. */
+export class JobsClient {
+  #url;
+  #headers;
+  #timeoutMs;
+  #retries;
+  #fetch;
+
+  /** @param {{ url: string, token?: string, timeoutMs?: number, retries?: number, fetch?: typeof fetch }} options */
+  constructor({ url, token, timeoutMs = 10_000, retries = 4, fetch = globalThis.fetch }) {
+    this.#url = `${String(url).replace(/\/+$/, "")}/api/v1`;
+    this.#headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
+    this.#timeoutMs = timeoutMs;
+    this.#retries = retries;
+    this.#fetch = fetch;
+  }
+
+  /** Pushes one job. Throws a JobsError with the code `conflict` if another job holds its unique lock. */
+  async push(className, args = [], options = {}) {
+    const body = JSON.stringify(requestOf({ ...options, class: className, args }));
+    const { jid, existed = false } = await this.#send("POST", "/jobs", body, options.id ?? crypto.randomUUID());
+    return { jid, existed };
+  }
+
+  /** Pushes jobs from any iterable, in batches. Yields a result for each, in order, once its batch is stored. */
+  async *pushMany(jobs) {
+    let batch = [];
+    for await (const job of jobs) {
+      if (batch.push(requestOf(job)) < BATCH) continue;
+      yield* await this.#pushBatch(batch);
+      batch = [];
+    }
+    if (batch.length > 0) yield* await this.#pushBatch(batch);
+  }
+
+  /** Waits until a job has ended, and returns its record; undefined if it has not ended in time. */
+  async result(jid, { timeoutMs = 60_000, signal } = {}) {
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      const leftMs = Math.max(0, deadline - performance.now());
+      const waitMs = Math.min(WAIT_MS, leftMs);
+      const query = waitMs > 0 ? `?wait=${Math.ceil(waitMs)}ms` : "";
+      const path = `/jobs/${encodeURIComponent(jid)}/result${query}`;
+      const { finished } = await this.#send("GET", path, undefined, undefined, { extraMs: waitMs, signal });
+      if (finished !== null) return finished;
+      if (leftMs <= WAIT_MS) return undefined;
+    }
+  }
+
+  async #pushBatch(batch) {
+    const { results } = await this.#send("POST", "/jobs", JSON.stringify(batch), crypto.randomUUID());
+    return results;
+  }
+
+  /** Sends a request, again after a failure that may pass. */
+  async #send(method, path, body, key, { extraMs = 0, signal } = {}) {
+    for (let attempt = 0;; attempt++) {
+      let error;
+      try {
+        return await this.#sendOnce(method, path, body, key, extraMs, signal);
+      } catch (thrown) {
+        signal?.throwIfAborted();
+        error = thrown;
+      }
+      if (attempt >= this.#retries || !(error.status === undefined || TRANSIENT.has(error.status))) throw error;
+      const delayMs = error.retryAfterMs ?? Math.min(5_000, 100 * 2 ** attempt) * (0.5 + Math.random() / 2);
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+    }
+  }
+
+  async #sendOnce(method, path, body, key, extraMs, signal) {
+    const timeout = AbortSignal.timeout(Math.ceil(this.#timeoutMs + extraMs));
+    const headers = { ...this.#headers, ...(key !== undefined && { "idempotency-key": key }) };
+    let response;
+    let text;
+    try {
+      const signals = signal ? anySignal([signal, timeout]) : timeout;
+      response = await this.#fetch(this.#url + path, { method, headers, body, signal: signals });
+      text = await response.text();
+    } catch (cause) {
+      throw new JobsError(`Cannot reach ${this.#url}: ${cause?.cause?.message ?? cause?.message}`, {
+        code: "unreachable",
+        cause,
+      });
+    }
+    let value;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      // A proxy's page.
+    }
+    if (response.ok && value !== undefined) return value;
+    const { code = "unavailable", message = `${response.status} ${response.statusText}`, field } = value?.error ?? {};
+    const error = new JobsError(message, { code, status: response.status, field });
+    const retryAfter = Number(response.headers.get("retry-after"));
+    if (retryAfter > 0) error.retryAfterMs = Math.min(60_000, retryAfter * 1_000);
+    throw error;
+  }
+}
+
+/** Returns a job as the API takes it: a Date becomes text. */
+function requestOf(job) {
+  return job?.at instanceof Date ? { ...job, at: job.at.toISOString() } : job;
+}
+
+/** Node 18 has no `AbortSignal.any`. */
+function anySignal(signals) {
+  if (AbortSignal.any) return AbortSignal.any(signals);
+  const controller = new AbortController();
+  for (const signal of signals) {
+    if (signal.aborted) controller.abort(signal.reason);
+    else signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
+  }
+  return controller.signal;
+}

@@ -1,0 +1,89 @@
+/** `jobs limit QUEUE --each-group` and `--group NAME`. @module */
+import { parseDuration } from "../../job/duration.ts";
+import { GROUP_EXPECTED, isGroup } from "../../job/group.ts";
+import type { AdminStore } from "../../store/admin/admin.ts";
+import { type GroupLimit, MAX_WEIGHT } from "../../store/port/groups.ts";
+import { parseRunning, parseStarts } from "../../store/port/limits.ts";
+import { groupLimitText } from "../../text/groups.ts";
+import { recordAudit } from "../shared/audit.ts";
+import { type ConfigFlags, withStore } from "../shared/store.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { print, printJson } from "../terminal/output.ts";
+import { kept, optionOf } from "./limit.ts";
+
+/** The flags that concern groups. */
+export interface GroupFlags extends ConfigFlags {
+  readonly json: boolean;
+  readonly off: boolean;
+  readonly "each-group": boolean;
+  readonly group?: string | undefined;
+  readonly running?: string | undefined;
+  readonly starts?: string | undefined;
+  readonly weight?: string | undefined;
+  readonly for?: string | undefined;
+}
+
+/** Limits one group, or each group, and prints its limit. */
+export async function limitGroups(queue: string, flags: GroupFlags): Promise<number> {
+  const { group } = flags;
+  if (flags["each-group"] && group !== undefined) {
+    throw new UsageError("--each-group contradicts --group");
+  }
+  if (group !== undefined && !isGroup(group)) {
+    throw new UsageError(`Invalid --group ${JSON.stringify(group)}: expected ${GROUP_EXPECTED.split(",")[0]}`);
+  }
+  if (group === undefined && (flags.weight !== undefined || flags.for !== undefined)) {
+    throw new UsageError("--weight and --for need one group: use --group NAME");
+  }
+  const running = optionOf("running", flags.running, parseRunning);
+  const starts = optionOf("starts", flags.starts, parseStarts);
+  const weight = optionOf("weight", flags.weight, parseWeight);
+  const forMs = optionOf("for", flags.for, parseDuration);
+  const parts = [flags.running, flags.starts, flags.weight, flags.for];
+  const changes = flags.off || parts.some((part) => part !== undefined);
+  return await withStore(flags, async (store) => {
+    if (changes) {
+      const before = await limitOf(store.admin, queue, group);
+      const limit: GroupLimit = flags.off ? {} : {
+        ...kept("running", running, before.running),
+        ...kept("starts", starts, before.starts),
+        ...kept("weight", weight, before.weight),
+        ...kept("forMs", forMs, before.forMs),
+      };
+      await store.admin.limitGroup(queue, group, limit);
+      const target = group === undefined ? `queue:${queue} each group` : `queue:${queue} group ${group}`;
+      await recordAudit(store, { action: "limit", target, details: groupLimitText(limit) || "off" });
+    }
+    const limit = await limitOf(store.admin, queue, group);
+    if (flags.json) printJson({ queue, group: group ?? null, ...limit });
+    else {print(
+        `${queue}, ${group === undefined ? "each group" : `group ${group}`}: ${groupLimitText(limit) || "not limited"}`,
+      );}
+    return 0;
+  }, { make: changes ? "always" : "never" });
+}
+
+/** Reads the limit that a group has of its own, or that of each group. */
+async function limitOf(
+  admin: Pick<AdminStore, "groups">,
+  queue: string,
+  group: string | undefined,
+): Promise<GroupLimit> {
+  if (group === undefined) return (await admin.groups(queue, { limit: 1 })).each ?? {};
+  const [info] = (await admin.groups(queue, { group })).groups;
+  if (!info?.isOwn) return {};
+  const { running, starts } = info.limit ?? {};
+  return {
+    ...(running !== undefined && { running }),
+    ...(starts !== undefined && { starts }),
+    ...(info.weight !== 1 && { weight: info.weight }),
+    ...(info.endsInMs !== undefined && { forMs: info.endsInMs }),
+  };
+}
+
+/** @throws {RangeError} if it is no weight */
+function parseWeight(text: string): number {
+  const weight = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (weight >= 1 && weight <= MAX_WEIGHT) return weight;
+  throw new RangeError(`expected a weight from 1 to ${MAX_WEIGHT}`);
+}

@@ -1,0 +1,46 @@
+/** `jobs list groups QUEUE`. @module */
+import { groupHeldText, groupLimitText } from "../../text/groups.ts";
+import { type ConfigFlags, withStore } from "../shared/store.ts";
+import { parseLimit } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { faint, print, printJson } from "../terminal/output.ts";
+import { printTable } from "../terminal/table.ts";
+
+/** The flags of the list. */
+export interface GroupListFlags extends ConfigFlags {
+  readonly json: boolean;
+  readonly limit?: string | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** Lists the groups of a queue: their queued and running jobs, their limit, and why none of their jobs is taken. */
+export async function listGroups(queue: string | undefined, flags: GroupListFlags): Promise<number> {
+  if (queue === undefined) throw new UsageError("Missing argument: QUEUE. Usage: jobs list groups QUEUE");
+  const limit = Math.min(parseLimit(flags.limit), 10_000);
+  return await withStore(flags, async (store) => {
+    const { cursor } = flags;
+    const page = await store.admin.groups(queue, { limit, ...(cursor !== undefined && { cursor }) });
+    if (flags.json) {
+      printJson(page);
+      return 0;
+    }
+    printTable(
+      [{ heading: "group", is: "whole" }, "queued", "running", "limit", ""],
+      page.groups.map((group) => [
+        group.name,
+        group.size,
+        group.running,
+        groupLimitText({
+          ...group.limit,
+          weight: group.weight,
+          ...(group.endsInMs !== undefined && { forMs: group.endsInMs }),
+        }),
+        groupHeldText(group),
+      ]),
+      `No groups in queue "${queue}": jobs push CLASS -q ${queue} --group NAME makes one`,
+    );
+    if (page.ungrouped > 0 && page.groups.length > 0) print(faint(`without a group: ${page.ungrouped}`));
+    if (page.next !== undefined) print(faint(`more: --cursor ${page.next}`));
+    return 0;
+  });
+}

@@ -1,0 +1,55 @@
+/**
+ * The `group` option: the group of its queue that a job belongs to, for example its customer.
+ *
+ * @module
+ */
+import { InvalidPayload } from "./errors.ts";
+
+/** Maximum length of a group's name in bytes of UTF-8. */
+export const MAX_GROUP_BYTES = 256;
+
+/** What the option accepts. */
+export const GROUP_EXPECTED =
+  `a text of 1 to ${MAX_GROUP_BYTES} bytes, a number, or a path into the arguments such as args[0] or args[0].customer`;
+
+/** A path into the arguments: `args[0]`, `args[1].customer.id`. */
+const PATH = /^args(\[\d{1,9}\]|\.[A-Za-z_$][\w$]*)+$/;
+const STEP = /\[(\d+)\]|\.([\w$]+)/g;
+
+/** Whether a value is a valid name of a group. */
+export function isGroup(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.isWellFormed() && bytesOf(value) <= MAX_GROUP_BYTES;
+}
+
+/** Whether the option accepts a value. `false` is for no group, whatever the class's option is. */
+export function isGroupOption(value: unknown): value is string | number | false {
+  return value === false || isGroup(value) || Number.isSafeInteger(value);
+}
+
+/**
+ * Returns the group of one job.
+ *
+ * @param option a name, or a path into the arguments
+ * @throws {InvalidPayload} if the path leads to neither a text nor a whole number, or to one that is no valid name
+ */
+export function groupOf(option: string | number, args: unknown): string {
+  if (typeof option === "number" || !PATH.test(option)) return String(option);
+  let value = args;
+  for (const [, index, field] of option.matchAll(STEP)) {
+    const key = index ?? field!;
+    value = typeof value === "object" && value !== null && Object.hasOwn(value, key)
+      ? (value as Readonly<Record<string, unknown>>)[key]
+      : undefined;
+  }
+  const group = Number.isSafeInteger(value) || typeof value === "bigint" ? String(value) : value;
+  if (isGroup(group)) return group;
+  throw new InvalidPayload(
+    `group (${option})`,
+    value,
+    `a text of 1 to ${MAX_GROUP_BYTES} bytes or a whole number there`,
+  );
+}
+
+function bytesOf(text: string): number {
+  return text.length * 3 <= MAX_GROUP_BYTES ? text.length : new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,29 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { InvalidPayload } from "./errors.ts";
+import { groupOf, isGroupOption } from "./group.ts";
+
+Deno.test("a group is a name, or what a path into the arguments leads to", () => {
+  const args = ["acme", { customer: { id: 7, "": 1 } }, 12];
+  const groups: [string | number, string][] = [
+    ["acme", "acme"],
+    [42, "42"],
+    ["args", "args"],
+    ["args[0]", "acme"],
+    ["args[1].customer.id", "7"],
+    ["args[2]", "12"],
+  ];
+  for (const [option, group] of groups) assertEquals(groupOf(option, args), group);
+});
+
+Deno.test("a path that leads to no name is refused with the value that is there", () => {
+  for (const option of ["args[3]", "args[0].length", "args[1]", "args[1].toString", "args[1].customer.name"]) {
+    assertThrows(() => groupOf(option, ["a", { customer: {} }]), InvalidPayload, option);
+  }
+  assertThrows(() => groupOf("args[0]", ["x".repeat(257)]), InvalidPayload, "256 bytes");
+  assertThrows(() => groupOf("args[0]", ["ä".repeat(129)]), InvalidPayload);
+});
+
+Deno.test("the option accepts a name of up to 256 bytes, a whole number, and false for no group", () => {
+  for (const value of ["a", "a|b c", "ä".repeat(128), 7, false]) assertEquals(isGroupOption(value), true);
+  for (const value of ["", "ä".repeat(129), "\ud800", 1.5, true, null, {}]) assertEquals(isGroupOption(value), false);
+});

@@ -1,0 +1,22 @@
+/**
+ * Groups of queues, in words.
+ *
+ * @module
+ */
+import { formatDuration } from "../job/duration.ts";
+import type { GroupInfo, GroupLimit } from "../store/port/groups.ts";
+import { limitText, limitUse } from "./limits.ts";
+
+/** `2 at once, 100/1m, weight 3, for 30d`; empty without any part. */
+export function groupLimitText(limit: GroupLimit): string {
+  return [
+    ...[limitText(limit)].filter((text) => text !== ""),
+    ...(limit.weight === undefined || limit.weight === 1 ? [] : [`weight ${limit.weight}`]),
+    ...(limit.forMs === undefined ? [] : [`for ${formatDuration(limit.forMs)}`]),
+  ].join(", ");
+}
+
+/** Why nothing is taken from a group now: `at its limit: 2 of 2 run`; empty if its turn comes. */
+export function groupHeldText({ limit }: Pick<GroupInfo, "limit">): string {
+  return limit === undefined || limit.freeInMs === 0 ? "" : `at its limit: ${limitUse(limit)}`;
+}

@@ -1,0 +1,106 @@
+/**
+ * The durable steps of a job, on its page: what is done, what it waits for and until when, and what an operator can do.
+ *
+ * @module
+ */
+import type { Context } from "hono";
+import type { Step } from "../../job/step.ts";
+import { stepDetails, stepState, stepValue } from "../../text/steps.ts";
+import { clear, signal, wake } from "../actions/steps.ts";
+import { HttpError } from "../http/body.ts";
+import { formOf } from "../http/forms.ts";
+import type { Services, WebEnv } from "../services.ts";
+import { back } from "./responses.tsx";
+import { ActionButton, Time, type View } from "./view.tsx";
+
+/** The section; nothing if there are no steps. */
+export function Steps({ view, jid, steps }: {
+  readonly view: View;
+  readonly jid: string;
+  readonly steps: readonly Step[];
+}) {
+  const { now } = view;
+  if (steps.length === 0) return null;
+  const waits = steps.some(({ state }) => state === "waiting");
+  return (
+    <section>
+      <h2>Steps</h2>
+      <table class="list">
+        <thead>
+          <tr>
+            <th>Step</th>
+            <th>State</th>
+            <th>Since</th>
+            <th>Details</th>
+            <th>Value</th>
+            {view.canAct && <th></th>}
+          </tr>
+        </thead>
+        <tbody>
+          {steps.map((step) => (
+            <tr>
+              <td>{step.name}</td>
+              <td>{stepState(step)}</td>
+              <td>
+                <Time at={step.since} now={now} />
+              </td>
+              <td>{stepDetails(step, now)}</td>
+              <td class="mono">{stepValue(step)}</td>
+              {view.canAct && (
+                <td>
+                  <StepAction view={view} jid={jid} step={step} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {waits && <ActionButton view={view} path="/jobs/steps" fields={{ do: "wake", jid }} label="Wake now" />}
+    </section>
+  );
+}
+
+function StepAction({ view, jid, step }: { readonly view: View; readonly jid: string; readonly step: Step }) {
+  const { name, state, key } = step;
+  if (state === "waiting" && key !== undefined) {
+    return <ActionButton view={view} path="/jobs/steps" fields={{ do: "signal", jid, key }} label="Signal" />;
+  }
+  if (state === "waiting") return null;
+  return (
+    <ActionButton
+      view={view}
+      path="/jobs/steps"
+      fields={{ do: "clear", jid, name }}
+      label="Run again"
+      title={`Run step ${name} again in the next attempt`}
+    />
+  );
+}
+
+/** Does what a button of the section says. */
+export async function stepsForm(services: Services, c: Context<WebEnv>): Promise<Response> {
+  const form = await formOf(c, services);
+  const visitor = c.get("visitor");
+  const jid = form.get("jid") ?? "";
+  switch (form.get("do")) {
+    case "wake": {
+      const count = await wake(services, visitor, jid);
+      const text = count === 0 ? "The job neither sleeps nor waits any more." : "The job continues.";
+      return await back(services, c, { kind: count === 0 ? "bad" : "ok", text });
+    }
+    case "signal": {
+      const key = form.get("key") ?? "";
+      const { reached } = await signal(services, visitor, key, true, {});
+      const text = reached === undefined ? `Signal ${key} is kept: no job waits for it.` : `Job ${reached} continues.`;
+      return await back(services, c, { kind: "ok", text });
+    }
+    case "clear": {
+      const name = form.get("name") ?? "";
+      const count = await clear(services, visitor, jid, name);
+      const text = count === 0 ? `There is no step ${name} any more.` : `Step ${name} runs again in the next attempt.`;
+      return await back(services, c, { kind: count === 0 ? "bad" : "ok", text });
+    }
+    default:
+      throw new HttpError(422, `No action "${(form.get("do") ?? "").slice(0, 40)}"; expected wake, signal or clear`);
+  }
+}
