@@ -93,8 +93,12 @@ export interface TypedJob<Args extends readonly unknown[]> extends JobOptions {
   readonly args: JsonArgs<Args>;
 }
 
-/** Items of any iterable. */
-type Items<T> = Iterable<T> | AsyncIterable<T>;
+/**
+ * Items in memory, or as they come.
+ *
+ * @internal
+ */
+export type Items<T> = Iterable<T> | AsyncIterable<T>;
 
 /**
  * Puts jobs into a store.

@@ -11,6 +11,7 @@ import { closestWord } from "../text/suggest.ts";
 
 /** The configuration is invalid. The message is one line for users. */
 export class ConfigError extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "ConfigError";
 }
 

@@ -5,7 +5,11 @@
  */
 import type { Kind } from "./kinds.ts";
 
-/** A row as written in the table. */
+/**
+ * A row as written in the table.
+ *
+ * @internal
+ */
 export interface SettingRow<T> {
   /** Its path in the configuration file; a dot leads into an object. */
   readonly key: string;

@@ -39,6 +39,8 @@ type Changed =
 /**
  * `T`, with {@linkcode ChangedByJson} in the place of each type that JSON doesn't keep. `unknown` and `any` pass, and so
  * does `Also`.
+ *
+ * @internal
  */
 export type Json<T, Also = never> = unknown extends T ? T
   : T extends string | number | boolean | null | Also ? T
@@ -56,4 +58,5 @@ export type JsonArgs<Args extends readonly unknown[], Also = never> = {
     : Json<Args[Key], Also>;
 };
 
+/** @internal */
 type IsOptional<T, Key extends keyof T> = Record<never, never> extends Pick<T, Key> ? true : false;

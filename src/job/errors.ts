@@ -8,6 +8,7 @@ import { formatDuration, parseDuration } from "./duration.ts";
 
 /** A job cannot be stored as it is. Nothing was stored. */
 export class InvalidPayload extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "InvalidPayload";
   /** The invalid field, as a path: `args[1].user.born`. */
   readonly field: string;
@@ -17,6 +18,8 @@ export class InvalidPayload extends Error {
   readonly expected: string;
 
   /**
+   * Creates the error.
+   *
    * @param field the invalid field, as a path
    * @param value its value
    * @param expected what would be valid; completes "expected …"
@@ -32,11 +35,13 @@ export class InvalidPayload extends Error {
 
 /** Thrown by a handler: drops the job, without a retry and without a place in the dead set. */
 export class Discard extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "Discard";
 }
 
 /** Thrown by a handler: moves the job to the dead set, without a retry. */
 export class Kill extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "Kill";
 }
 
@@ -45,11 +50,14 @@ export class Kill extends Error {
  * its field `delayMs` sets the delay, by default a minute.
  */
 export class Snooze extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "Snooze";
   /** Milliseconds until it runs again. */
   readonly delayMs: number;
 
   /**
+   * Creates the error.
+   *
    * @param delay seconds, or a duration such as `5m`
    * @throws {RangeError} if it is no duration
    */
@@ -65,6 +73,7 @@ export class Snooze extends Error {
  * throws still counts: a result, `Snooze`, `Discard`, `Kill`. Any other error returns the job to its queue.
  */
 export class Shutdown extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "Shutdown";
 }
 
@@ -73,8 +82,14 @@ export class Shutdown extends Error {
  * until its heartbeat lapsed, and another worker has the job. What the handler still does doesn't count.
  */
 export class LeaseLost extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "LeaseLost";
 
+  /**
+   * Creates the error.
+   *
+   * @param message why the job is lost
+   */
   constructor(message = "This worker's heartbeat lapsed, and the job was rescued: it runs again elsewhere") {
     super(message);
   }
@@ -82,9 +97,14 @@ export class LeaseLost extends Error {
 
 /** The failure of a job that ran for longer than its timeout; also the reason with which its signal aborts. */
 export class Timeout extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "Timeout";
 
-  /** @param limitMs the job's timeout */
+  /**
+   * Creates the error.
+   *
+   * @param limitMs the job's timeout
+   */
   constructor(limitMs: number) {
     super(`Ran for longer than its timeout of ${formatDuration(limitMs)}`);
   }
@@ -92,9 +112,12 @@ export class Timeout extends Error {
 
 /** The failure of a job that keeps killing its workers. The hook `death` receives it; no handler does. */
 export class WorkerDied extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "WorkerDied";
 
   /**
+   * Creates the error.
+   *
    * @param times how many workers died while running the job
    * @param ended how the last of them ended, if known: `killed by signal 9 (SIGKILL)`
    */
@@ -107,8 +130,14 @@ export class WorkerDied extends Error {
 
 /** The reason with which a job's signal aborts when the job is cancelled. A cancelled job isn't retried. */
 export class Cancelled extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "Cancelled";
 
+  /**
+   * Creates the error.
+   *
+   * @param message who cancelled it, or why
+   */
   constructor(message = "Cancelled on request") {
     super(message);
   }
@@ -116,9 +145,15 @@ export class Cancelled extends Error {
 
 /** The failure of a job whose class has no handler in this worker. */
 export class HandlerMissing extends Error {
+  /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "HandlerMissing";
 
-  /** @param known the classes that have a handler */
+  /**
+   * Creates the error.
+   *
+   * @param className the job's class
+   * @param known the classes that have a handler
+   */
   constructor(className: string, known: readonly string[]) {
     super(`No handler for class "${className}"; this worker has ${known.length > 0 ? known.join(", ") : "none"}`);
   }

@@ -347,7 +347,11 @@ export type JobOptionName = keyof Table;
 type ValueOf<Row> = Row extends OptionRow<infer T, infer _Place> ? T : never;
 type PlacesOf<Row> = Row extends OptionRow<infer _T, infer Place> ? Place : never;
 
-/** The options that may be set in a place, with the types of their values. */
+/**
+ * The options that may be set in a place, with the types of their values.
+ *
+ * @internal
+ */
 export type OptionsOn<Place extends OptionPlace> = {
   readonly [Name in JobOptionName as Place extends PlacesOf<Table[Name]> ? Name : never]?: ValueOf<Table[Name]>;
 };

@@ -19,8 +19,11 @@ export type StepState = "done" | "failed" | "running" | "waiting";
 
 /** A step, as read from its record. Times are epoch milliseconds. */
 export interface Step {
+  /** Names it within its job. */
   readonly name: string;
+  /** How far it is. */
   readonly state: StepState;
+  /** What made it. */
   readonly kind: StepKind;
   /** When it began: its last attempt, the sleep, the wait. */
   readonly since: number;

@@ -66,6 +66,7 @@ export class TestJob {
   readonly pushed: NewJob[] = [];
   /** The messages it logged. */
   readonly logged: string[] = [];
+  /** The job's ID. */
   readonly jid: string;
   readonly #handler: TestedHandler<never>;
   readonly #payload: Record<string, unknown>;

@@ -48,7 +48,11 @@ export type SampleWindow = keyof typeof SAMPLE_WINDOWS;
 /** The most queues of one sample that are kept: those with the most jobs. */
 export const MAX_SAMPLED_QUEUES = 50;
 
-/** Keeps samples of queues. */
+/**
+ * Keeps samples of queues.
+ *
+ * @internal
+ */
 export interface QueueSampler {
   /** Records a sample as of now, by the store's clock. */
   record(samples: readonly QueueSample[]): Promise<void>;

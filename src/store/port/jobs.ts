@@ -112,6 +112,7 @@ export interface ParentStep {
   readonly jid: string;
   /** Its name. */
   readonly step: string;
+  /** How it ends. */
   readonly state: "done" | "failed";
   /** JSON members of its record: `"value":…`, or `"error":…`. */
   readonly outcome: string;

@@ -13,18 +13,23 @@ import type { NewJob } from "./jobs.ts";
 export interface StepLease {
   /** The worker. */
   readonly owner: string;
+  /** Its token, from `take`. */
   readonly token: string;
+  /** Its job. */
   readonly jid: string;
 }
 
 /** A step with its record (`job/step.ts`). */
 export interface StoredStep {
+  /** Names it within its job. */
   readonly name: string;
+  /** JSON text. */
   readonly record: string;
 }
 
 /** A step that waits. */
 export interface NewWait {
+  /** Names it within its job. */
   readonly name: string;
   /** JSON members of its record: its kind, and what people see of it. */
   readonly about: string;
@@ -38,6 +43,7 @@ export interface NewWait {
 
 /** A step that waits, or has ended. */
 export interface Wait {
+  /** JSON text. */
   readonly record: string;
   /** Milliseconds until it gives up, by the store's clock; 0 if it has ended. */
   readonly leftMs: number;
@@ -52,6 +58,7 @@ export type SignalResult =
 
 /** A signal that is kept while no job waits for it. */
 export interface Signal {
+  /** What the job waits for. */
   readonly key: string;
   /** JSON text. */
   readonly data: string;
