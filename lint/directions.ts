@@ -43,9 +43,12 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "cli":
     "web text server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock text/suggest",
 
+  // A worker inside a program, with its dashboard.
+  "embed": "server web config",
+
   // The two front doors: for programs, and for people.
   "mod":
-    "server testing steps tracing client handlers cron store/port store/admin store/open config log version job clock",
+    "embed server testing steps tracing client handlers cron store/port store/admin store/open config log version job clock",
   "main": "cli",
 };
 

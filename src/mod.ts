@@ -31,7 +31,8 @@ export { type TestedHandler, TestJob, testJob, type TestJobOptions, type TestSta
 export { ConfigError } from "./config/load.ts";
 export { HandlerError, Registry } from "./handlers/registry.ts";
 export type { JobContext, JobTrace, Progress } from "./handlers/context.ts";
-export { type Server, type ServerOptions, startServer } from "./server/start.ts";
+export type { Server } from "./server/start.ts";
+export { type ServerOptions, startServer } from "./embed/start.ts";
 export type { Hooks } from "./server/hooks.ts";
 export { type CronEntryInput, defineCron } from "./cron/entry.ts";
 export { CrontabError } from "./cron/crontab.ts";

@@ -122,6 +122,10 @@ export interface Server extends AsyncDisposable {
   readonly identity: string;
   /** Pushes jobs. */
   readonly client: Client;
+  /** The store that it works on, with every part. It is closed when the server has stopped. */
+  readonly store: Launching["store"];
+  /** The address of its dashboard; undefined if it has none. */
+  readonly url: string | undefined;
   /**
    * Resolves when it has stopped. Rejects with a {@linkcode StoreError} if it stopped because its store is gone, or if it
    * could not store every outcome before it stopped: those jobs run again. The log has the same error.
@@ -137,8 +141,13 @@ export interface Server extends AsyncDisposable {
   dump(): string[];
 }
 
+/** Opens what runs next to a server, in its `prepare`. Returns the address of its dashboard. */
+export type OpenBeside = (launching: Launching, settings: Settings) => Promise<string | undefined>;
+
 /**
  * Starts a server in this program; resolves when it takes jobs.
+ *
+ * @param beside opens the dashboard
  *
  * @throws {ConfigError} if a setting is unknown or invalid
  * @throws {StoreError} if the store cannot be opened
@@ -146,28 +155,33 @@ export interface Server extends AsyncDisposable {
  * @throws {CrontabError} if a cron entry is invalid
  * @throws {LogError} if the log cannot be opened, or the program has configured LogTape and passes `log` as well
  */
-export async function startServer(options: ServerOptions): Promise<Server> {
+export async function startServer(options: ServerOptions, beside?: OpenBeside): Promise<Server> {
   const registry = new Registry(options.registry).define(...options.jobs ?? []);
   const settings = checkSettings(options.settings ?? {});
   using logStack = new DisposableStack();
   const ownLog = setUpLog(options.log, settings);
   if (ownLog !== undefined) logStack.use(ownLog);
   const log = logger("start");
+  let store: Launching["store"] | undefined;
+  let url: string | undefined;
   const { launcher, storeUrl, isReady, closed } = await launch({
     ...options,
     storeUrl: options.store,
     registry,
     settings,
     environment: options.environment ?? (Deno.env.get("JOBS_ENV") || "development"),
-    prepare: ({ launcher, stack }) => {
-      if (options.signals) stack.use(listenToSignals(launcher.inbox));
+    prepare: async (launching) => {
+      store = launching.store;
+      if (options.signals) launching.stack.use(listenToSignals(launching.launcher.inbox));
       for (const warning of misspelledOptions(registry.list())) log.warn(warning);
+      url = await beside?.(launching, settings);
     },
   });
   const { identity, classes } = launcher;
   if (isReady) {
     const { concurrency } = settings;
-    log.info("Ready", { identity, store: storeUrl, concurrency, handlers: classes.join(" ") });
+    const shown = { identity, store: storeUrl, concurrency, handlers: classes.join(" "), ...(url && { web: url }) };
+    log.info("Ready", shown);
   }
   const openLogs = logStack.move();
   const finished = closed.finally(() => openLogs.dispose()).then(() => {
@@ -182,6 +196,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   return {
     identity,
     client: launcher.client,
+    store: store!,
+    url,
     finished,
     quiet: () => launcher.quiet(),
     resume: () => void launcher.resume(),

@@ -1,0 +1,85 @@
+/**
+ * A worker inside a program, with its dashboard if the program wants one: the server and the web, put together.
+ *
+ * @module
+ */
+import { ConfigError } from "../config/load.ts";
+import type { Settings } from "../config/settings.ts";
+import {
+  type Launching,
+  type Server,
+  type ServerOptions as WorkerOptions,
+  startServer as start,
+} from "../server/start.ts";
+
+/** Options of {@linkcode startServer}. */
+export interface ServerOptions extends WorkerOptions {
+  /**
+   * Serves the dashboard, the HTTP API, /metrics, /healthz and /readyz at this address: `127.0.0.1:7433`, or a port. Port 0
+   * is any free port; `server.url` has it. An address of other machines requires `settings.webUsers`. Default: none.
+   */
+  readonly web?: string | number;
+}
+
+/**
+ * Starts a worker in this program; resolves when it takes jobs.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, startServer } from "@jobs/jobs";
+ *
+ * const Add = defineJob("Add", (_ctx, a: number, b: number) => a + b, { result_ttl: "1h" });
+ * await using server = await startServer({ store: "sqlite::memory:", jobs: [Add], web: "127.0.0.1:0", log: false });
+ * const jid = await server.client.push(Add, [1, 2]);
+ * const ended = await server.client.result(jid!);
+ * const page = await (await fetch(`${server.url}healthz`)).text();
+ * if (ended?.result !== 3 || page !== "ok\n") throw new Error("unexpected");
+ * ```
+ *
+ * @throws {ConfigError} if a setting or the address is invalid
+ * @throws {StoreError} if the store cannot be opened
+ * @throws {HandlerError} if two jobs have the same class
+ * @throws {CrontabError} if a cron entry is invalid
+ * @throws {LogError} if the log cannot be opened, or the program has configured LogTape and passes `log` as well
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { web, ...rest } = options;
+  if (web === undefined) return await start(rest);
+  return await start(rest, (launching, settings) => openDashboard(String(web), launching, settings));
+}
+
+/** Opens the dashboard on the worker's store. Loaded only now: a worker without one needs none of it. */
+async function openDashboard(text: string, { launcher, store, stack }: Launching, settings: Settings): Promise<string> {
+  const [{ createWeb }, { parseListenAddress, serve, urlOf }] = await Promise.all([
+    import("../web/web.ts"),
+    import("../web/http/serve.ts"),
+  ]);
+  try {
+    const address = parseListenAddress(text);
+    const prefix = (settings.webPrefix ?? "").replace(/\/+$/, "");
+    const web = stack.use(createWeb({
+      store,
+      prefix,
+      users: settings.webUsers,
+      readOnly: settings.webReadOnly,
+      hosts: [...settings.webHosts, address.host],
+      proxyHeader: settings.webProxyHeader,
+      proxies: settings.webProxies,
+      tokenRate: settings.webTokenRate,
+      mask: settings.webMask,
+      maxPayloadBytes: settings.maxPayloadBytes,
+      sidekiqWire: settings.sidekiqWire,
+      classes: launcher.classes,
+      counts: () => Promise.resolve([{ process: undefined, counts: launcher.counts() }]),
+      notReady: () => {
+        if (!launcher.started) return "Starting: not fetching jobs yet";
+        return launcher.describe().quiet ? "Quiet: not fetching jobs" : undefined;
+      },
+    }));
+    const server = stack.use(await serve(web, address));
+    return urlOf(server.address, prefix);
+  } catch (error) {
+    if (error instanceof RangeError) throw new ConfigError(`Invalid option "web" "${text}": ${error.message}`);
+    throw error;
+  }
+}
