@@ -7,6 +7,31 @@
  * @module
  */
 export * from "./client/client.ts";
+export {
+  type AddToBatch,
+  Batch,
+  BatchError,
+  Batches,
+  type BatchOptions,
+  type BatchServices,
+  type BatchStatus,
+  MemberBatch,
+} from "./client/batches.ts";
+export type {
+  Batch as StoredBatch,
+  BatchCallback,
+  BatchMember,
+  BatchPage,
+  BatchRefusal,
+  BatchState,
+  BatchStore,
+  BatchSweep,
+  ClosedAs,
+  CloseResult,
+  MemberChange,
+  NewBatch,
+} from "./store/port/batches.ts";
+export type { BatchEvent, Counted, MemberEnd } from "./job/batch.ts";
 export type { SignalOptions } from "./client/signal.ts";
 export type { Step, StepKind, StepState } from "./job/step.ts";
 export * from "./job/errors.ts";

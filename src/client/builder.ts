@@ -73,6 +73,7 @@ export class JobBuilder {
       ...(group !== undefined && { group }),
       ...moment(prepared, laterMs),
       ...once(prepared, now),
+      ...(prepared.batch && { batch: prepared.batch }),
     };
     return prepared.uniqueForMs === undefined ? job : lock(job, prepared.className, text, prepared.uniqueForMs, now);
   }

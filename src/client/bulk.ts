@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { refusalText } from "./batches.ts";
 import { describeError, InvalidPayload } from "../job/errors.ts";
 import { MAX_BATCH_BYTES } from "../store/port/batch_bytes.ts";
 import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
@@ -90,7 +91,7 @@ class Batch {
       throw new BulkInterrupted(error, done);
     }
     answers.forEach((answer, i) => {
-      if (!answer.stored) this.results[this.#places[i]!] = unstored(answer);
+      if (!answer.stored) this.results[this.#places[i]!] = unstored(answer, this.#jobs[i]!);
     });
     return this.results;
   }
@@ -122,8 +123,9 @@ export class BulkInterrupted extends Error {
   }
 }
 
-/** Returns the result of a job that was not stored: an earlier push had its key, or another job has its lock. */
-export function unstored(answer: Exclude<EnqueueResult, { readonly stored: true }>): PushResult {
+/** Returns the result of a job that was not stored: because of an earlier push with its key, of a lock, or of its batch. */
+export function unstored(answer: Exclude<EnqueueResult, { readonly stored: true }>, { batch }: NewJob): PushResult {
+  if (answer.batch !== undefined) return { refused: refusalText(batch!.id, answer.batch) };
   if (answer.first !== undefined) return { jid: answer.first, existed: true };
   const refused = `job "${answer.holder}" is there already, with the same class, queue and arguments`;
   return { refused, duplicateOf: answer.holder };

@@ -21,7 +21,9 @@ import { Gather } from "./gather.ts";
 import { sendSignal, type SignalOptions } from "./signal.ts";
 import type { SignalResult, StepStore } from "../store/port/steps.ts";
 import type { ResultStore } from "../store/port/results.ts";
+import type { BatchStore } from "../store/port/batches.ts";
 import type { ClassStore } from "../store/port/classes.ts";
+import { type AddToBatch, type Batch, Batches, type BatchOptions, refused } from "./batches.ts";
 
 export { BulkInterrupted, type BulkOptions, type PushResult } from "./bulk.ts";
 export type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
@@ -34,6 +36,8 @@ export interface ClientStore {
   readonly results?: Pick<ResultStore, "wait">;
   /** Receives signals. */
   readonly steps?: Pick<StepStore, "signal">;
+  /** Absent in an isolated process: there, batches cannot be opened or read. */
+  readonly batches?: BatchStore;
   /** Without it, the client applies only the class options of its own program. */
   readonly classes?: Pick<ClassStore, "read">;
 }
@@ -118,6 +122,8 @@ export class Client {
   readonly #builder: JobBuilder;
   readonly #middleware: PushMiddleware | undefined;
   readonly #aroundBatch: BatchMiddleware;
+  /** Batches: opens them, and looks at them. */
+  readonly batches: Batches;
   readonly #classes: ClassOptionsKnown;
   /** The options of the classes that this program has registered. */
   readonly #own = new Map<string, ClassOptions>();
@@ -142,6 +148,48 @@ export class Client {
       wire: options.sidekiqWire ?? 7,
       classOptions: (name) => this.#classes.ofPush(name),
     });
+    this.batches = new Batches({
+      store: options.store.batches,
+      clock: this.#clock,
+      pushMany: (jobs) => this.pushMany(jobs),
+      build: (job) => this.build(this.#named(job)),
+    });
+  }
+
+  /**
+   * Opens a batch, fills it and closes it. Its members run meanwhile; its callbacks wait until it is closed. If `fill`
+   * throws, the batch is abandoned: members that are stored run, and the `abandoned` callback is pushed.
+   *
+   * @example
+   * ```ts
+   * import { Client, openStore } from "@jobs/jobs";
+   *
+   * await using store = await openStore("sqlite::memory:");
+   * const client = new Client({ store, onUnregistered: () => {} });
+   * const batch = await client.batch({
+   *   name: "import 42",
+   *   success: { class: "Notify", args: [42] },
+   * }, async (add) => {
+   *   for (let row = 1; row <= 3; row++) await add("ImportRow", [row]);
+   * });
+   * console.log((await client.batches.get(batch.id))?.total); // 3
+   * ```
+   *
+   * @returns the batch, closed
+   * @throws {InvalidPayload} if an option, a callback or a job cannot be stored as it is
+   * @throws what `fill` throws
+   */
+  async batch(options: BatchOptions, fill: (add: AddToBatch, batch: Batch) => unknown): Promise<Batch> {
+    const batch = await this.batches.open(options);
+    try {
+      await fill(batch.add, batch);
+      await batch.close();
+      return batch;
+    } catch (error) {
+      // If this fails too, `closeWithin` does it.
+      await batch.abandon().catch(() => {});
+      throw error;
+    }
   }
 
   /**
@@ -371,7 +419,9 @@ export class Client {
       // Not awaited here: among many jobs, those without a lock would overtake those with one.
       const job = this.#builder.build(prepared, args, laterMs);
       const answer = await enqueue(job);
-      return answer.stored ? { jid: (await job).jid } : unstored(answer);
+      if (answer.stored) return { jid: (await job).jid };
+      if (answer.batch !== undefined) throw refused(prepared.batch!.id, answer.batch);
+      return unstored(answer, await job);
     };
     if (!this.#middleware) return await store(this.#builder.prepare(request), request.args);
     // The completed request has the class's options. An option that middleware removes must not come back.

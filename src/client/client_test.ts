@@ -12,12 +12,12 @@ const clock: Clock = { ...systemClock, now: () => NOW };
 
 /** Keeps what it is given, holds unique locks, and fails when told to: the part of a store that a client sees. */
 class Recorder {
-  readonly batches: NewJob[][] = [];
+  readonly calls: NewJob[][] = [];
   failAfter = Infinity;
   readonly #locks = new Map<string, string>();
 
   get stored(): NewJob[] {
-    return this.batches.flat();
+    return this.calls.flat();
   }
 
   get payloads(): Record<string, unknown>[] {
@@ -27,14 +27,14 @@ class Recorder {
   readonly jobs = { enqueue: (jobs: readonly NewJob[]) => this.#enqueue(jobs) };
 
   #enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
-    if (this.batches.length >= this.failAfter) return Promise.reject(new Error("disk full"));
+    if (this.calls.length >= this.failAfter) return Promise.reject(new Error("disk full"));
     const results = jobs.map((job): EnqueueResult => {
       const holder = job.unique && this.#locks.get(job.unique.key);
       if (holder !== undefined) return { stored: false, holder };
       if (job.unique) this.#locks.set(job.unique.key, job.jid);
       return { stored: true };
     });
-    this.batches.push(jobs.filter((_job, i) => results[i]!.stored));
+    this.calls.push(jobs.filter((_job, i) => results[i]!.stored));
     return Promise.resolve(results);
   }
 }
@@ -101,7 +101,7 @@ Deno.test("What is refused stores nothing", async () => {
   for (const [job, message] of refused) {
     await assertRejects(() => client.push(job as JobRequest), InvalidPayload, message);
   }
-  assertEquals(store.batches.length, 0);
+  assertEquals(store.calls.length, 0);
 });
 
 Deno.test("The size of a payload is counted in bytes, to the byte", async () => {
@@ -145,13 +145,13 @@ Deno.test("A unique lock holds for the time until the job is due as well", async
   assertEquals(store.stored.map((job) => job.unique!.ttlMs), [70_000, 15_000, 10_000]);
 });
 
-Deno.test("pushBulk stores batches of 1,000, and tells for each job what became of it", async () => {
+Deno.test("pushBulk stores calls of 1,000, and tells for each job what became of it", async () => {
   const { store, client } = recorded();
   const args: unknown[][] = Array.from({ length: 2_500 }, (_, i) => [i]);
   args[1_500] = [undefined];
   args[3] = "no array" as unknown as unknown[];
   const results = await client.pushBulk({ class: "A", args, queue: "low", at: new Date(NOW + 1_000) });
-  assertEquals(store.batches.map((batch) => batch.length), [999, 999, 500]);
+  assertEquals(store.calls.map((batch) => batch.length), [999, 999, 500]);
   assertEquals(results.length, 2_500);
   assertEquals(results[3], { refused: `args is "no array"; expected an array of the handler's arguments` });
   assertEquals(results[1_500]?.refused?.startsWith("args[0] is undefined"), true);
@@ -166,7 +166,7 @@ Deno.test("pushBulk refuses what is wrong with all of them, before anything is s
   await assertRejects(() => client.pushBulk({ class: "A", args: [[]], jid: "one" }), InvalidPayload, "jid");
   await assertRejects(() => client.pushBulk({ class: "A", args: 5 as never }), InvalidPayload, "args is 5");
   await assertRejects(() => client.pushBulk({ class: "A", args: [[]], spreadMs: -1 }), InvalidPayload, "spreadMs");
-  assertEquals([await client.pushBulk({ class: "A", args: [] }), store.batches.length], [[], 0]);
+  assertEquals([await client.pushBulk({ class: "A", args: [] }), store.calls.length], [[], 0]);
 });
 
 Deno.test("pushMany reads no more than a batch ahead", async () => {
@@ -179,7 +179,7 @@ Deno.test("pushMany reads no more than a batch ahead", async () => {
   })();
   const results = client.pushMany(jobs);
   await results.next();
-  assertEquals([store.batches.length, read < 1_001], [1, true]);
+  assertEquals([store.calls.length, read < 1_001], [1, true]);
   const rest = await all(results);
   assertEquals([rest.length, store.stored.length], [2_999, 3_000]);
   assertEquals(store.stored.map((job) => job.queue).slice(0, 3), ["even", "odd", "even"]);
@@ -189,7 +189,7 @@ Deno.test("A batch of large jobs is cut sooner", async () => {
   const { store, client } = recorded();
   const text = "x".repeat(1024 * 1023);
   await all(client.pushMany(Array.from({ length: 20 }, () => ({ class: "A", args: [text] }))));
-  assertEquals(store.batches.map((batch) => batch.length), [5, 5, 5, 5]);
+  assertEquals(store.calls.map((batch) => batch.length), [5, 5, 5, 5]);
 });
 
 Deno.test("Among many, a refused job and one whose lock is held stop none of the others", async () => {
@@ -282,7 +282,7 @@ Deno.test("Middleware sees the whole job, may change it, and gets the jid", asyn
 
 Deno.test("Middleware may stop a push; what it leaves is checked again", async () => {
   const stopping = recorded({ middleware: [() => Promise.resolve(undefined)] });
-  assertEquals([await stopping.client.push("A", []), stopping.store.batches.length], [undefined, 0]);
+  assertEquals([await stopping.client.push("A", []), stopping.store.calls.length], [undefined, 0]);
   const breaking = recorded({ middleware: [setting({ args: [new Map()] })] });
   await assertRejects(() => breaking.client.push("A", []), InvalidPayload, "args[0] is a Map");
   const untouched = recorded({ middleware: [() => Promise.reject(new Error("reached"))] });
@@ -310,7 +310,7 @@ Deno.test("Many jobs through middleware still share one call of the store, and k
   const { store, client } = recorded({ middleware: [some] });
   const args = Array.from({ length: 1_200 }, (_, i) => [i]);
   const results = await client.pushBulk({ class: "A", args, queue: "low" });
-  assertEquals(store.batches.map((batch) => batch.length), [998, 200]);
+  assertEquals(store.calls.map((batch) => batch.length), [998, 200]);
   assertEquals(results.slice(1, 3), [{ refused: "stopped by middleware" }, { refused: "TypeError: not this one" }]);
   assertEquals(results.flatMap((result) => result.jid ?? []), store.stored.map((job) => job.jid));
   assertEquals(store.stored.every((job) => job.queue === "low"), true);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { MemberBatch } from "../client/batches.ts";
 import type { Client } from "../client/client.ts";
 import type { Payload } from "../job/job.ts";
 import type { Occurrence } from "../job/occurrence.ts";
@@ -62,6 +63,8 @@ export interface JobContext extends StepContext {
   readonly log: Log;
   /** The cron entry and time that it was enqueued for; undefined if it wasn't enqueued by a cron entry. */
   readonly occurrence: Occurrence | undefined;
+  /** The batch that counts the job; undefined if it has none. Add members to it while this one runs. */
+  readonly batch: MemberBatch | undefined;
   /** Pushes more jobs. */
   readonly client: Client;
   /**

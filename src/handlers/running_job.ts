@@ -4,7 +4,9 @@
  *
  * @module
  */
+import { MemberBatch } from "../client/batches.ts";
 import type { Client } from "../client/client.ts";
+import { membershipOf } from "../job/batch.ts";
 import type { Job, Payload } from "../job/job.ts";
 import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
 import type { Log, LogLevel } from "../log/log.ts";
@@ -84,6 +86,14 @@ export class RunningJob {
 
   get client(): Client {
     return this.#services.client;
+  }
+
+  /** See {@linkcode JobContext.batch}. */
+  get batch(): MemberBatch | undefined {
+    const batch = membershipOf(this.job.payload);
+    if (batch?.counted === undefined) return undefined;
+    const { client } = this;
+    return new MemberBatch(batch.id, this.jid, { push: (job) => client.push(job), batches: client.batches });
   }
 
   /** What runs its steps; undefined until the handler uses one. */
@@ -245,6 +255,10 @@ class Context extends StepMethods implements JobContext {
 
   get client(): Client {
     return this.#running.client;
+  }
+
+  get batch(): MemberBatch | undefined {
+    return this.#running.batch;
   }
 
   protected override steps(): StepRunner {

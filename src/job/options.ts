@@ -298,6 +298,12 @@ export const JOB_OPTIONS = {
     default: "",
     about: "the class that performs the job, where `class` is a wrapper (ActiveJob)",
   }),
+  batch: option({
+    kind: { ...jobId, placeholder: "ID" },
+    on: ["push"],
+    default: "none",
+    about: "the ID of the batch that counts the job",
+  }),
   jid: option({
     kind: jobId,
     on: ["push"],

@@ -24,6 +24,7 @@ const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown
   tags: [["a"], [""]],
   display_class: ["Mail", 5],
   wrapped: ["Mail", ""],
+  batch: ["1a203f735340c7e1a8800001", ""],
   jid: ["a1", "a b"],
   id: ["order-7-email", ""],
   within: ["7d", 0],

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { ADDED_BY_FIELD, BATCH_FIELD, COUNTED_FIELD } from "./batch.ts";
 import { InvalidPayload } from "./errors.ts";
 import { stringifyLossless } from "./json.ts";
 import { isLockWanted, JOB_OPTIONS, type JobOption, jobOption, optionNames, type OptionsOn } from "./options.ts";
@@ -45,6 +46,8 @@ export interface Prepared extends Moment {
   /** The key under which the store keeps the push idempotent, and for how long. */
   readonly once?: { readonly key: string; readonly ttlMs: number };
   readonly jid?: string;
+  /** The batch that counts them, and the member that adds them. */
+  readonly batch?: { readonly id: string; readonly by?: string };
   /** Set by the caller; default now. */
   readonly createdAt?: number;
 }
@@ -57,7 +60,7 @@ const JID_REMEMBERED_S = 30 * 86_400;
 /** Fields that {@linkcode payloadText} places itself, and fields that only a store writes. */
 const NOT_IN_TAIL: ReadonlySet<string> = new Set([
   ...["class", "args", "jid", "queue", "group", "retry", "created_at"],
-  ...["enqueued_at", "unique_key"],
+  ...["enqueued_at", "unique_key", COUNTED_FIELD],
 ]);
 
 /**
@@ -91,10 +94,14 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     const text = fieldText(field, fields[field]);
     if (text !== undefined) tail += `,${JSON.stringify(field)}:${text}`;
   }
+  const batch = batchIn(fields);
+  // The store counts it in the step that stores it.
+  if (batch !== undefined) tail += `,"${COUNTED_FIELD}":"pending"`;
   return {
     className,
     queue,
     tail,
+    ...(batch !== undefined && { batch }),
     ...readMoment(fields.in, fields.at),
     ...(group !== false && { group }),
     ...(isLockWanted(unique) && { uniqueForMs: readSpan("unique_for", unique) * 1_000 }),
@@ -111,6 +118,11 @@ function onceOf({ id, within, jid }: JobOptions): Pick<Prepared, "once"> {
     return { once: { key: `id:${id}`, ttlMs: readSpan("within", within ?? DEFAULT_WITHIN_S) * 1_000 } };
   }
   return jid === undefined ? {} : { once: { key: `jid:${jid}`, ttlMs: JID_REMEMBERED_S * 1_000 } };
+}
+
+function batchIn({ [BATCH_FIELD]: id, [ADDED_BY_FIELD]: by }: JobOptions): Prepared["batch"] {
+  if (typeof id !== "string") return undefined;
+  return typeof by === "string" ? { id, by } : { id };
 }
 
 /** Fields of one job, which a class cannot set for all of its jobs. */

@@ -12,6 +12,7 @@ import { chooseExecutionModes } from "../handlers/execution_modes.ts";
 import { StopNotice } from "../handlers/stop_notice.ts";
 import { logger } from "../log/log.ts";
 import { AutoStop } from "./control/auto_stop.ts";
+import { BatchSweeper } from "./schedule/batch_sweeper.ts";
 import { Burial } from "./work/burial.ts";
 import { ClassSync, declaredWithin } from "./stats/class_sync.ts";
 import { CronDecider } from "./schedule/cron_decider.ts";
@@ -157,6 +158,8 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     timeouts: new Timeouts({ clock, killAfterMs: settings.killAfterMs, log: log("timeouts") }),
     unhandledErrors,
     client,
+    owner,
+    batches: store.batches,
     stepRunner: stepRunners({ store, owner, clock, client }),
     middleware: options.performMiddleware ?? [],
     log: log("processor"),
@@ -258,6 +261,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     // As process 1 of a container.
     ...Deno.pid === 1 ? [loop(new Reaper({ clock, log: log("reaper") }))] : [],
     ...AutoStop.needed(settings) ? [loop(autoStop)] : [],
+    loop(new BatchSweeper({ store, clock, log: log("batch-sweeper") })),
     loop(new MetricsRecorder({ store, classCounters, clock, log: log("metrics-recorder"), outage })),
     work,
   ];

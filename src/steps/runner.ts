@@ -391,6 +391,11 @@ export class StepRunner {
     const parent = { jid: this.#job.jid, step: name };
     const job = await this.#services.build({ ...said, ...more, class: className, parent });
     if (job === undefined) throw new StepError(`Job "${className}" of step "${name}" was stopped by push middleware`);
+    if (job.batch !== undefined) {
+      throw new StepError(
+        `Job "${className}" of step "${name}" has batch; a child counts as part of its parent: unset it`,
+      );
+    }
     if (job.unique !== undefined) {
       throw new StepError(
         `Job "${className}" of step "${name}" has unique_for; a child is pushed once anyway: unset it`,

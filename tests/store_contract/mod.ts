@@ -4,6 +4,7 @@
  * @module
  */
 import { audit } from "./audit.ts";
+import { batches } from "./batches.ts";
 import { bytes } from "./bytes.ts";
 import { claim } from "./worker_names.ts";
 import { classes } from "./classes.ts";
@@ -64,6 +65,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   measures,
   "queue samples": queueSamples,
   steps,
+  batches,
   health,
   "exactly once": exactlyOnce,
 };

@@ -12,6 +12,7 @@ import { RunningJob } from "../../handlers/running_job.ts";
 import { WorkerDied } from "../../job/errors.ts";
 import { type Job, parsePayload } from "../../job/job.ts";
 import type { DoomedJob, JobStore, Outcome } from "../../store/port/jobs.ts";
+import { withBatch } from "./batch_member.ts";
 import type { ProcessorServices } from "./processor.ts";
 
 /** Buries jobs. */
@@ -50,6 +51,6 @@ export class Burial {
     const error = new WorkerDied(deaths, ended);
     const running = new RunningJob(job, queue, this.#services);
     const outcome = results.died(await retrier.outcome(token, running, error), running, error, owner);
-    return withSteps(outcome, running, { error });
+    return withBatch(withSteps(outcome, running, { error }), job, "cancelled");
   }
 }

@@ -22,14 +22,17 @@ import { RunningJob, traceFields } from "../../handlers/running_job.ts";
 import type { StopNotice } from "../../handlers/stop_notice.ts";
 import { Cancelled, HandlerMissing, LeaseLost, Shutdown, Timeout, verdictOf } from "../../job/errors.ts";
 import { isExpired } from "../../job/time.ts";
-import { lockOf, parsePayload } from "../../job/job.ts";
+import { type Job, lockOf, parsePayload } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Log, LogFields } from "../../log/log.ts";
+import { membershipOf } from "../../job/batch.ts";
 import { Expired, isReleased } from "../../steps/errors.ts";
 import { withSteps } from "../../steps/outcome.ts";
 import type { StepJob, StepRunner } from "../../steps/runner.ts";
 import { compose } from "../../client/middleware.ts";
 import type { Lease } from "../../store/port/jobs.ts";
+import type { BatchStore } from "../../store/port/batches.ts";
+import { withBatch } from "./batch_member.ts";
 import type { Timeouts } from "./timeouts.ts";
 import type { LeaseBuffer } from "./lease_buffer.ts";
 import { logJob } from "./job_log.ts";
@@ -56,6 +59,9 @@ export interface ProcessorServices {
   readonly results: ResultRecorder;
   readonly unhandledErrors: UnhandledErrors;
   readonly client: Client;
+  /** The ID of the worker. */
+  readonly owner: string;
+  readonly batches: Pick<BatchStore, "admit">;
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
   readonly middleware: readonly PerformMiddleware[];
   readonly log: Log;
@@ -157,7 +163,9 @@ export class Processor implements Component {
       this.#services.settler.add({ kind: "bury", token: lease.token, payload: lease.payload });
       return;
     }
-    const running = new RunningJob(job, lease.queue, this.#services, lease.token);
+    const made = this.#running(lease, job);
+    // Without a turn of the event loop for jobs that need none.
+    const running = made instanceof RunningJob ? made : await made;
     if (isExpired(job.payload, this.#services.clock.now())) return this.#expire(lease, running);
     const attempt = this.#begin(lease, running);
     let outcome: AttemptOutcome | undefined;
@@ -167,11 +175,28 @@ export class Processor implements Component {
       running.steps?.throwIfEnding();
       const record = this.#services.results.succeeded(running, result, attempt.since);
       const ack = { kind: "ack", token: lease.token, ...lockOf(job), ...record } as const;
-      outcome = withSteps(ack, running, { result });
+      outcome = withBatch(withSteps(ack, running, { result }), running.job, "succeeded");
     } catch (error) {
       outcome = await this.#thrown(attempt, error);
     }
     this.#end(attempt, outcome);
+  }
+
+  /** Returns the job to perform. A member of a batch that was pushed without being counted is counted first. */
+  #running(lease: Lease, job: Job): RunningJob | Promise<RunningJob> {
+    const running = (read: Job) => new RunningJob(read, lease.queue, this.#services, lease.token);
+    const batch = membershipOf(job.payload);
+    if (batch === undefined || batch.counted !== undefined) return running(job);
+    const { batches, owner, log } = this.#services;
+    const admitted = batches.admit({ owner, token: lease.token, jid: job.jid }, batch.id);
+    return admitted.then((payload) => {
+      if (payload !== undefined) return running(parsePayload(payload)!);
+      log.warn("Not counted: its batch is closed, or doesn't exist", { jid: job.jid, batch: batch.id });
+      return running(job);
+    }, (error) => {
+      log.warn("Not counted: its batch could not be reached", { jid: job.jid, batch: batch.id, error: error.message });
+      return running(job);
+    });
   }
 
   /** Returns the outcome of an attempt that threw; undefined if it doesn't count, or the job was given back. */
@@ -195,7 +220,7 @@ export class Processor implements Component {
 
   async #failed({ lease, job, since }: Attempt, error: unknown): Promise<AttemptOutcome> {
     const outcome = await this.#services.retrier.outcome(lease.token, job, error);
-    return this.#services.results.failed(outcome, job, error, since);
+    return withBatch(this.#services.results.failed(outcome, job, error, since), job.job, "cancelled");
   }
 
   /** Ends a job that has not started before it expired. */
@@ -206,7 +231,7 @@ export class Processor implements Component {
     classCounters.addUnstarted(name, "expired");
     const record = results.unstarted(job, queue, "expired");
     const outcome = { kind: "ack", token: lease.token, ...lockOf(job), ...record } as const;
-    settler.add(withSteps(outcome, running, { error: new Expired() }));
+    settler.add(withBatch(withSteps(outcome, running, { error: new Expired() }), running.job, "expired"));
   }
 
   async #run(): Promise<void> {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { BatchMember, BatchRefusal, MemberChange } from "./batches.ts";
 import type { NewRecord } from "./results.ts";
 
 /** A job on its way in. */
@@ -26,6 +27,8 @@ export interface NewJob {
   readonly unique?: UniqueLock;
   /** Stored only if no job was stored with the same key before, in the same step. A refused job doesn't use up its key. */
   readonly once?: OnceKey;
+  /** The batch that counts it, in the same step. Its payload has the mark `batch_counted`. */
+  readonly batch?: BatchMember;
 }
 
 /** A lock on "a job like this is already there". Let go when its job leaves the store, or after `ttlMs`. */
@@ -45,13 +48,15 @@ export interface OnceKey {
 }
 
 /**
- * What happened to one {@linkcode NewJob}: it was stored; or it was not, because the job `holder` has its unique lock, or
- * because the job `first` was stored with the same {@linkcode OnceKey}. The key wins over the lock.
+ * What happened to one {@linkcode NewJob}: it was stored; or it was not, because the job `holder` has its unique lock,
+ * because the job `first` was stored with the same {@linkcode OnceKey}, or because of its batch. The key wins over the
+ * lock and the batch.
  */
 export type EnqueueResult =
   | { readonly stored: true }
-  | { readonly stored: false; readonly holder: string; readonly first?: undefined }
-  | { readonly stored: false; readonly first: string; readonly holder?: undefined };
+  | { readonly stored: false; readonly holder: string; readonly first?: undefined; readonly batch?: undefined }
+  | { readonly stored: false; readonly first: string; readonly holder?: undefined; readonly batch?: undefined }
+  | { readonly stored: false; readonly batch: BatchRefusal; readonly first?: undefined; readonly holder?: undefined };
 
 /** A job that a worker has taken and not yet ended. */
 export interface Lease {
@@ -91,12 +96,12 @@ export interface TakeRequest {
  * crontab entry: it is no longer the entry's live job. `record` is kept of a job that has ended: with `ack`, `discard`
  * and `bury`. `steps` is set where the job `jid` may have steps: `ack` and `discard` delete them, and with `snooze` it is
  * due at once if one of its waits has ended meanwhile. `parent` is set with `ack`, `discard` and `bury`: the step that
- * waits for the end of this job.
+ * waits for the end of this job. `batch` is set with `ack`, `discard` and `bury`, for a member of a batch.
  */
 export type Outcome =
   & { readonly token: string; readonly unlock?: string; readonly jid?: string; readonly occurrence?: string }
   & { readonly steps?: boolean; readonly parent?: ParentStep }
-  & { readonly record?: NewRecord }
+  & { readonly record?: NewRecord; readonly batch?: MemberChange }
   & (
     | { readonly kind: "ack" }
     | { readonly kind: "discard" }

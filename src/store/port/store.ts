@@ -17,6 +17,7 @@
  *
  * @module
  */
+import type { BatchStore } from "./batches.ts";
 import type { ClassStore } from "./classes.ts";
 import type { CronStore } from "./cron.ts";
 import type { JobStore } from "./jobs.ts";
@@ -37,6 +38,8 @@ export interface ServerStore extends AsyncDisposable {
   readonly cron: CronStore;
   /** The steps of jobs, and the signals that they wait for. */
   readonly steps: StepStore;
+  /** Batches of jobs. */
+  readonly batches: BatchStore;
   /** Records of ended jobs. */
   readonly results: ResultStore;
   /** Sums of what was performed, by class and time. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
 import { uncounted } from "../../job/payload_edits.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
 import type { Edit, Place, SetName } from "../admin/admin.ts";
@@ -102,13 +103,16 @@ function moveOf(
     case "delete":
       return { ...from, old: exact, to: "", unlock: jidOf(text), ...(record && { record }) };
     case "kill":
-      return place.in === "dead" ? undefined : { ...from, old: exact, to: SETS.dead, unlock: jidOf(text) };
+      return place.in === "dead"
+        ? undefined
+        : { ...from, old: exact, to: SETS.dead, unlock: jidOf(text), ...killedMember(text) };
     case "requeue":
       try {
         const payload = setFields(text, {
           ...(queue === undefined ? {} : { queue: JSON.stringify(queue) }),
           enqueued_at: wireTime(now, context.wire),
           at: undefined,
+          ...(countedIn(text)?.counted === "dead" && { [COUNTED_FIELD]: `"pending"` }),
           ...((place.in === "retry" || place.in === "dead") && uncounted(text)),
         });
         return { ...from, old: exact, to: queueKey(nameIn(text, queue)), payload };
@@ -117,4 +121,9 @@ function moveOf(
         return undefined;
       }
   }
+}
+
+/** A member of a batch is marked when it is killed, so that the batch counts it once. */
+function killedMember(text: string): Pick<Move, "payload"> {
+  return countedIn(text)?.counted === "pending" ? { payload: countedAs(text, "dead") } : {};
 }

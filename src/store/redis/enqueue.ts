@@ -13,6 +13,7 @@ import { systemClock } from "../../clock.ts";
 import { setFields } from "../../job/raw.ts";
 import { nameOf } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
+import type { BatchRefusal } from "../port/batches.ts";
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
 import { type Context, rememberMs } from "./context.ts";
 import { pusherKey } from "./keys.ts";
@@ -108,7 +109,12 @@ export class Enqueuer {
     for (let i = 0; i < refused.length; i += 2) {
       const place = refused[i] as number;
       const jid = refused[i + 1] as string;
-      results[order[Math.abs(place) - 1]!] = place < 0 ? { stored: false, first: jid } : { stored: false, holder: jid };
+      // No jid begins with a space.
+      results[order[Math.abs(place) - 1]!] = jid.startsWith(" ")
+        ? { stored: false, batch: jid.slice(1) as BatchRefusal }
+        : place < 0
+        ? { stored: false, first: jid }
+        : { stored: false, holder: jid };
     }
     return results;
   }
@@ -152,12 +158,15 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
   }
   const locks: string[] = [];
   const keys: string[] = [];
+  const members: string[] = [];
   for (const [place, i] of order.entries()) {
-    const { unique, once, jid } = jobs[i]!;
+    const { unique, once, batch, jid } = jobs[i]!;
     if (unique) locks.push(`${place + 1}`, unique.key, jid, `${Math.ceil(unique.ttlMs)}`);
+    if (batch) members.push(`${place + 1}`, batch.id, batch.by ?? "");
     if (once) keys.push(`${place + 1}`, once.key, jid, `${Math.ceil(once.ttlMs)}`);
   }
-  return { args: [`${locks.length / 4}`, `${keys.length / 4}`, ...locks, ...keys, ...args], order };
+  if (members.length > 0) members.unshift("members", `${members.length / 3}`);
+  return { args: [`${locks.length / 4}`, `${keys.length / 4}`, ...locks, ...keys, ...members, ...args], order };
 }
 
 /**

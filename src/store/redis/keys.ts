@@ -118,6 +118,16 @@ export function stepsKey(jid: string): string {
   return `jobs:steps:${jid}`;
 }
 
+/** Ours: a batch: its counters, and the jobs to push when its members have ended (hash). */
+export function batchKey(id: string): string {
+  return `jobs:batch:${id}`;
+}
+
+/** Ours: IDs of the batches, which sort by age (sorted set). */
+export const BATCHES = "jobs:batches";
+/** Ours: IDs of batches → when they are abandoned or removed, in epoch milliseconds (sorted set). */
+export const BATCHES_DUE = "jobs:batches:due";
+
 /** Ours: the answer to a signal, for as long as it may be sent again (string). */
 export function signalledKey(id: string): string {
   return `jobs:signalled:${id}`;
@@ -138,6 +148,8 @@ export const TYPES: Readonly<Record<string, string>> = {
   [SETS.dead]: "zset",
   [OWNERS]: "zset",
   [ENDED]: "zset",
+  [BATCHES]: "zset",
+  [BATCHES_DUE]: "zset",
   [AUDIT]: "stream",
   [CLASSES]: "hash",
   [ANNOUNCED]: "hash",

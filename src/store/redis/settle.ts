@@ -82,12 +82,13 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
   return args;
 }
 
-/** What an outcome means for steps: those of the job, and the one that waits for its end. */
-function packSteps({ kind, token, steps, jid, parent }: Outcome): string[] {
+/** What an outcome means for steps (those of the job, and the one that waits for its end), and for its batch. */
+function packSteps({ kind, token, steps, jid, parent, batch }: Outcome): string[] {
   const packed: string[] = [];
   if (steps && jid !== undefined && (kind === "ack" || kind === "discard")) packed.push(token, jid, "", "ended", "");
   if (steps && jid !== undefined && kind === "snooze") packed.push(token, jid, "", "asleep", "");
   if (parent !== undefined) packed.push(token, parent.jid, parent.step, parent.state, parent.outcome);
+  if (batch !== undefined) packed.push(token, batch.id, batch.from, "member", batch.to);
   return packed;
 }
 

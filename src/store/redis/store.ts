@@ -7,6 +7,7 @@ import { cancelJob } from "../ops/cancel.ts";
 import type { Store } from "../admin/store.ts";
 import { adminPart } from "./admin.ts";
 import { auditPart } from "./audit.ts";
+import { batchesPart } from "./batches.ts";
 import { classesPart } from "./classes.ts";
 import { type Context, serverTime } from "./context.ts";
 import { Cron } from "./cron.ts";
@@ -39,6 +40,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     workers: new Workers(context, leases),
     cron,
     steps: stepsPart(context),
+    batches: batchesPart(context),
     results,
     metrics: metricsPart(context),
     queueSamples: queueSamplesPart(context),

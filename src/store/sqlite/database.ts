@@ -24,6 +24,7 @@ import schema13 from "./schema/13.sql" with { type: "text" };
 import schema14 from "./schema/14.sql" with { type: "text" };
 import schema15 from "./schema/15.sql" with { type: "text" };
 import schema16 from "./schema/16.sql" with { type: "text" };
+import schema17 from "./schema/17.sql" with { type: "text" };
 
 /** Marks a database as ours: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -45,6 +46,7 @@ const MIGRATIONS: readonly string[] = [
   schema14,
   schema15,
   schema16,
+  schema17,
 ];
 /** SQLite's pages have at least so many bytes, and a database has at least one. */
 const MIN_PAGE = 512;

@@ -6,6 +6,8 @@
 import { uncounted } from "../../job/payload_edits.ts";
 import type { Edit, Place } from "../admin/admin.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
+import { COUNTED_FIELD, countedAs, countedIn, type MemberEnd } from "../../job/batch.ts";
+import type { BatchChanges, BatchCounters } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import type { Entries, EntryRow } from "./entries.ts";
 import type { Jobs } from "./job_rows.ts";
@@ -15,6 +17,14 @@ import type { Queues } from "./take.ts";
 import type { Sets } from "./sets.ts";
 import { failParentOf, forgetStepsOf } from "./step_rows.ts";
 import type { UniqueLocks } from "./unique_locks.ts";
+
+/** What to do with a row, in which step. */
+interface RowEdit {
+  readonly edit: Edit;
+  readonly now: number;
+  readonly queue: string | undefined;
+  readonly batches: BatchChanges;
+}
 
 /** Edits jobs, each only where its name says it is. */
 export class Editor {
@@ -26,6 +36,7 @@ export class Editor {
   readonly #promotion: Promotion;
   readonly #sets: Sets;
   readonly #locks: UniqueLocks;
+  readonly #batches: BatchCounters;
 
   constructor(
     context: Context,
@@ -37,6 +48,7 @@ export class Editor {
       promotion: Promotion;
       sets: Sets;
       locks: UniqueLocks;
+      batches: BatchCounters;
     },
   ) {
     this.#context = context;
@@ -47,6 +59,7 @@ export class Editor {
     this.#promotion = parts.promotion;
     this.#sets = parts.sets;
     this.#locks = parts.locks;
+    this.#batches = parts.batches;
   }
 
   /** See `AdminStore.edit`. */
@@ -97,28 +110,37 @@ export class Editor {
     }, limit);
   }
 
-  /** Deletes one, inside a transaction; false when it is there no longer. */
-  delete(ref: string): boolean {
+  /**
+   * Deletes one, inside a transaction; false when it is there no longer.
+   *
+   * @param end how its batch counts it. Default: not at all, because it continues in another store
+   */
+  delete(ref: string, end?: MemberEnd): boolean {
     const row = this.#entries.locate(ref);
-    return row !== undefined && this.#applyTo(row, "delete", this.#context.now(), undefined);
+    if (row === undefined || row.place === "leased") return false;
+    this.#delete(row);
+    if (end === undefined) return true;
+    const batches = this.#batches.begin();
+    batches.noteEnd(row.payload, end);
+    batches.apply(this.#context.now());
+    return true;
   }
 
   #apply(rows: readonly EntryRow[], edit: Edit, queue?: string): number {
     const now = this.#context.now();
-    const count = rows.filter((row) => this.#applyTo(row, edit, now, queue)).length;
+    const batches = this.#batches.begin();
+    const count = rows.filter((row) => this.#applyTo(row, { edit, now, queue, batches })).length;
     if (edit === "kill" && count > 0) this.#sets.trimDead(now);
+    batches.apply(now);
     return count;
   }
 
-  #applyTo(row: EntryRow, edit: Edit, now: number, queue: string | undefined): boolean {
+  #applyTo(row: EntryRow, { edit, now, queue, batches }: RowEdit): boolean {
     if (row.place === "leased") return false;
     switch (edit) {
       case "delete":
-        this.#takeOut(row);
-        this.#jobs.delete([row.id]);
-        this.#locks.releaseOf(row.jid);
-        forgetStepsOf(this.#context, row.payload);
-        failParentOf(this.#context, row.payload, "Deleted");
+        this.#delete(row);
+        batches.noteEnd(row.payload, "deleted");
         return true;
       case "kill":
         if (row.place === "dead") return false;
@@ -126,17 +148,37 @@ export class Editor {
         this.#sets.add("dead", now, row.id);
         this.#locks.releaseOf(row.jid);
         failParentOf(this.#context, row.payload, "Killed");
+        this.#noteDeath(row, batches);
         return true;
       case "requeue": {
+        const batch = countedIn(row.payload);
         const changes = {
           ...((row.place === "retry" || row.place === "dead") && uncounted(row.payload)),
           ...(queue !== undefined && { queue: JSON.stringify(queue) }),
+          ...(batch?.counted === "dead" && { [COUNTED_FIELD]: `"pending"` }),
         };
         if (!this.#promotion.toBack(row, changes, now)) return false;
         this.#takeOut(row);
+        if (batch !== undefined) batches.note(batch.id, batch.counted, "pending");
         return true;
       }
     }
+  }
+
+  #delete(row: EntryRow): void {
+    this.#takeOut(row);
+    this.#jobs.delete([row.id]);
+    this.#locks.releaseOf(row.jid);
+    forgetStepsOf(this.#context, row.payload);
+    failParentOf(this.#context, row.payload, "Deleted");
+  }
+
+  /** A member of a batch is marked when it is killed, so that the batch counts it once. */
+  #noteDeath({ id, payload }: EntryRow, batches: BatchChanges): void {
+    const batch = countedIn(payload);
+    if (batch?.counted !== "pending") return;
+    this.#jobs.rewrite(id, countedAs(payload, "dead"));
+    batches.note(batch.id, "pending", "dead");
   }
 
   #takeOut({ queue, id }: EntryRow): void {

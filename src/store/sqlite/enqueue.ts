@@ -6,6 +6,7 @@
 import { setFields, wireTime } from "../../job/raw.ts";
 import { nameOf } from "../port/groups.ts";
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
+import type { BatchCounters } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import type { Jobs } from "./job_rows.ts";
 import type { Queues } from "./take.ts";
@@ -22,13 +23,18 @@ export class Enqueuer {
   readonly #queues: Queues;
   readonly #sets: Sets;
   readonly #locks: UniqueLocks;
+  readonly #batches: BatchCounters;
 
-  constructor(context: Context, parts: { jobs: Jobs; queues: Queues; sets: Sets; locks: UniqueLocks }) {
+  constructor(
+    context: Context,
+    parts: { jobs: Jobs; queues: Queues; sets: Sets; locks: UniqueLocks; batches: BatchCounters },
+  ) {
     this.#context = context;
     this.#jobs = parts.jobs;
     this.#queues = parts.queues;
     this.#sets = parts.sets;
     this.#locks = parts.locks;
+    this.#batches = parts.batches;
   }
 
   /** See `JobStore.enqueue`. */
@@ -36,10 +42,13 @@ export class Enqueuer {
     return this.#context.commit.run(() => {
       const now = this.#context.now();
       const accepted: NewJob[] = [];
+      const batches = this.#batches.begin();
       let keys = 0;
       const results = jobs.map((job): EnqueueResult => {
-        // A job that its lock refuses must not use up its key.
-        let first = job.unique && job.once && this.#locks.firstWith(job.once.key, now);
+        // A job that its lock or its batch refuses must not use up its key.
+        let first = (job.unique || job.batch) && job.once && this.#locks.firstWith(job.once.key, now);
+        const batch = first === undefined && job.batch && this.#batches.refusal(job.batch);
+        if (batch) return { stored: false, batch };
         const holder = first === undefined && job.unique && this.#locks.take(job.unique, job.jid, now);
         if (holder) return { stored: false, holder };
         if (job.once) {
@@ -47,11 +56,13 @@ export class Enqueuer {
           first ??= this.#locks.remember(job.once, job.jid, now);
         }
         if (first !== undefined) return { stored: false, first };
+        if (job.batch !== undefined) batches.note(job.batch.id, undefined, "pending");
         accepted.push(job);
         return { stored: true };
       });
       if (keys > 0) this.#locks.forgetKeys(keys, now);
       this.store(accepted, now);
+      batches.apply(now);
       return results;
     }, jobs.length);
   }

@@ -4,6 +4,8 @@
  * @module
  */
 import type { SetName } from "../admin/admin.ts";
+import { COUNTED_FIELD } from "../../job/batch.ts";
+import type { BatchCounters } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import { inParts, type Jobs } from "./job_rows.ts";
 
@@ -14,10 +16,12 @@ const MAX_DROPPED = 1_000;
 export class Sets {
   readonly #context: Context;
   readonly #jobs: Jobs;
+  readonly #batches: BatchCounters;
 
-  constructor(context: Context, jobs: Jobs) {
+  constructor(context: Context, jobs: Jobs, batches: BatchCounters) {
     this.#context = context;
     this.#jobs = jobs;
+    this.#batches = batches;
   }
 
   /** Adds a job that is in no other place. */
@@ -36,11 +40,13 @@ export class Sets {
     const old = this.#drop(
       sql("SELECT job FROM member WHERE place = 'dead' AND at < ? ORDER BY at, job LIMIT ?")
         .all(now - deadMaxAgeMs, MAX_DROPPED),
+      now,
     );
     const over = this.size("dead") - deadMaxJobs;
     if (over <= 0) return old;
     return old + this.#drop(
       sql("SELECT job FROM member WHERE place = 'dead' ORDER BY at, job LIMIT ?").all(Math.min(over, MAX_DROPPED)),
+      now,
     );
   }
 
@@ -61,13 +67,18 @@ export class Sets {
     return at === null ? undefined : Number(at);
   }
 
-  #drop(rows: readonly Record<string, unknown>[]): number {
+  #drop(rows: readonly Record<string, unknown>[], now: number): number {
+    const batches = this.#batches.begin();
     const ids = rows.map((row) => row.job as number);
     inParts(ids, "job", (where, values) => this.#context.sql(`DELETE FROM member WHERE ${where}`).run(...values));
     inParts(ids, "id", (where, values) => {
+      const members = this.#context.sql(`SELECT payload FROM job WHERE ${where} AND instr(payload, ?) > 0`)
+        .all(...values, `"${COUNTED_FIELD}"`);
+      for (const { payload } of members) batches.noteEnd(payload as string, "deleted");
       this.#context.sql(`DELETE FROM step WHERE jid IN (SELECT jid FROM job WHERE ${where})`).run(...values);
     });
     this.#jobs.delete(ids);
+    batches.apply(now);
     return ids.length;
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Outcome, SettleResult } from "../port/jobs.ts";
+import type { BatchCounters } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
 import { inParts, type Jobs } from "./job_rows.ts";
@@ -35,10 +36,19 @@ export class Leases {
   readonly #locks: UniqueLocks;
   readonly #totals: Totals;
   readonly #results: Results;
+  readonly #batches: BatchCounters;
 
   constructor(
     context: Context,
-    parts: { jobs: Jobs; queues: Queues; sets: Sets; locks: UniqueLocks; totals: Totals; results: Results },
+    parts: {
+      jobs: Jobs;
+      queues: Queues;
+      sets: Sets;
+      locks: UniqueLocks;
+      totals: Totals;
+      results: Results;
+      batches: BatchCounters;
+    },
   ) {
     this.#context = context;
     this.#jobs = parts.jobs;
@@ -47,6 +57,7 @@ export class Leases {
     this.#locks = parts.locks;
     this.#totals = parts.totals;
     this.#results = parts.results;
+    this.#batches = parts.batches;
   }
 
   /** See `JobStore.settle`. */
@@ -58,6 +69,7 @@ export class Leases {
       const lost: string[] = [];
       const ended: number[] = [];
       const done: number[] = [];
+      const batches = this.#batches.begin();
       let finished = 0;
       let failed = 0;
       let buried = 0;
@@ -74,6 +86,7 @@ export class Leases {
         ended.push(token.job);
         if (outcome.kind === "ack" || outcome.kind === "discard") done.push(token.job);
         else this.#move(outcome, token.job, lease.queue, now);
+        if (outcome.batch !== undefined) batches.note(outcome.batch.id, outcome.batch.from, outcome.batch.to);
         if (outcome.parent !== undefined) answerStep(this.#context, outcome.parent);
         if (outcome.steps && outcome.jid !== undefined && (outcome.kind === "ack" || outcome.kind === "discard")) {
           forgetSteps(this.#context, outcome.jid);
@@ -92,6 +105,7 @@ export class Leases {
       this.#jobs.delete(done);
       this.#totals.add(now, finished, failed);
       if (recorded > 0) this.#results.trim(now);
+      batches.apply(now);
       return { lost, dropped: buried > 0 ? this.#sets.trimDead(now) : 0 };
     }, outcomes.length);
   }

@@ -6,6 +6,8 @@
 import type { Store } from "../admin/store.ts";
 import { cancelJob } from "../ops/cancel.ts";
 import { auditPart } from "./audit.ts";
+import { BatchCounters } from "./batch_rows.ts";
+import { Batches } from "./batches.ts";
 import { classesPart } from "./classes.ts";
 import { Commands } from "./commands.ts";
 import type { Context } from "./context.ts";
@@ -43,10 +45,11 @@ export function sqliteStore(url: string, context: Context): Store {
   const totals = new Totals(context);
   const results = new Results(context);
   const jobRows = new Jobs(context);
-  const sets = new Sets(context, jobRows);
+  const batches = new BatchCounters(context, (jobs, now) => enqueuer.store(jobs, now));
+  const sets = new Sets(context, jobRows, batches);
   const queues = new Queues(context);
-  const enqueuer = new Enqueuer(context, { jobs: jobRows, queues, sets, locks });
-  const leases = new Leases(context, { jobs: jobRows, queues, sets, locks, totals, results });
+  const enqueuer = new Enqueuer(context, { jobs: jobRows, queues, sets, locks, batches });
+  const leases = new Leases(context, { jobs: jobRows, queues, sets, locks, totals, results, batches });
   const promotion = new Promotion(context, { jobs: jobRows, queues, sets });
   const workers = new Workers(context, queues);
   const rescue = new Rescue(context, { jobs: jobRows, leases, processes: workers, queues });
@@ -54,7 +57,7 @@ export function sqliteStore(url: string, context: Context): Store {
   const counts = new Counts(context, { processes: workers, sets, totals });
   const pages = new Pages(context);
   const entries = new Entries(context);
-  const editor = new Editor(context, { jobs: jobRows, queues, entries, pages, promotion, sets, locks });
+  const editor = new Editor(context, { jobs: jobRows, queues, entries, pages, promotion, sets, locks, batches });
   let isClosed = false;
 
   const store: Store = {
@@ -93,12 +96,13 @@ export function sqliteStore(url: string, context: Context): Store {
     },
     cron: new Cron(context, enqueuer),
     steps: new Steps(context, { jobs: jobRows, intake: enqueuer }),
+    batches: new Batches(context, { jobs: jobRows, counters: batches }),
     results: {
       wait: (jid, signal) => results.wait(jid, signal),
       get: (jid) => results.get(jid),
       page: (request) => results.page(request),
       search: (text, limit) => results.search(text, limit),
-      keep: (record, ref) => results.keep(record, () => ref === undefined || editor.delete(ref)),
+      keep: (record, ref) => results.keep(record, () => ref === undefined || editor.delete(ref, "cancelled")),
     },
     metrics: new Measures(context),
     queueSamples: queueSamplesPart(context),

@@ -10,6 +10,14 @@
 import { createHash } from "node:crypto";
 import add from "../lua/add.lua" with { type: "text" };
 import announce from "../lua/announce.lua" with { type: "text" };
+import batch from "../lua/batch.lua" with { type: "text" };
+import batchAdmit from "../lua/batch_admit.lua" with { type: "text" };
+import batchClose from "../lua/batch_close.lua" with { type: "text" };
+import batchCorrect from "../lua/batch_correct.lua" with { type: "text" };
+import batchCreate from "../lua/batch_create.lua" with { type: "text" };
+import batchEnd from "../lua/batch_end.lua" with { type: "text" };
+import batchPage from "../lua/batch_page.lua" with { type: "text" };
+import batchSweep from "../lua/batch_sweep.lua" with { type: "text" };
 import blockedQueues from "../lua/blocked_queues.lua" with { type: "text" };
 import claimName from "../lua/claim_name.lua" with { type: "text" };
 import count from "../lua/count.lua" with { type: "text" };
@@ -86,6 +94,12 @@ function script(source: string, included = ""): Script {
 
 export const SCRIPTS = {
   announce: script(announce),
+  batchAdmit: script(batchAdmit, batch),
+  batchCorrect: script(batchCorrect, batch),
+  batchCreate: script(batchCreate, batch),
+  batchEnd: script(batchEnd, batch + batchClose),
+  batchPage: script(batchPage),
+  batchSweep: script(batchSweep, batch + batchClose),
   blockedQueues: script(blockedQueues, paused + limits),
   claimName: script(claimName, offline),
   cronRead: script(cronRead),
@@ -95,7 +109,7 @@ export const SCRIPTS = {
   declare: script(declare),
   deregister: script(deregister, groups),
   due: script(due),
-  enqueue: script(enqueue, add + groups),
+  enqueue: script(enqueue, add + groups + batch),
   forget: script(forget, paused),
   hasQueuedJobs: script(hasQueuedJobs, paused),
   heartbeat: script(heartbeat),
@@ -107,7 +121,7 @@ export const SCRIPTS = {
   migrateOut: script(migrateOut, groups + takeOut + unlock + endLive + ended),
   move: script(
     move,
-    groups + steps + stepParent + takeOut + add + trimDead + unlock + endLive + ended + keepRecord,
+    groups + steps + stepParent + takeOut + add + batch + trimDead + unlock + endLive + ended + keepRecord,
   ),
   nameHolder: script(nameHolder),
   orphans: script(orphans, offline),
@@ -123,7 +137,7 @@ export const SCRIPTS = {
   rescue: script(rescue, offline + groups),
   sampleQueues: script(sampleQueues),
   send: script(send),
-  settle: script(settle, groups + steps + stepAsleep + add + trimDead + count + endLive + keepRecord),
+  settle: script(settle, groups + steps + stepAsleep + add + batch + trimDead + count + endLive + keepRecord),
   signal: script(signal, steps),
   stepRemember: script(stepRemember, stepMark),
   stepWait: script(stepWait, groups + steps + stepMark + add),

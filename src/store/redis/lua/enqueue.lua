@@ -5,12 +5,14 @@
 -- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, for how many ms to remember it,
 --          number of unique locks, number of once keys,
 --          per lock, then per once key: place of its job in the batch (from 1), key, jid, time to live in ms;
+--          then, if any are members of batches: "members", count, per member: place of its job, batch, the member that
+--          adds it ("" for none);
 --          then groups:
 --            "now", queue, count, per job: payload without its closing brace
 --            "raw", queue, count, per job: what is no JSON object, to be stored as it is
 --            "later", count, per job: "at" or "in", ms, queue, payload
 -- Result   per job refused because of its lock: place, jid of the job that has it; because of its once key: the place
---          with a minus, jid of the job that was stored with it
+--          with a minus, jid of the job that was stored with it; because of its batch: place, a space and why
 -- O(N + L log M) for N jobs, L of them for later, M members of `schedule`
 
 local call = redis.call
@@ -23,10 +25,12 @@ local result = {}
 local locks = tonumber(ARGV[5])
 local onces = tonumber(ARGV[6])
 local first = 7 + 4 * (locks + onces)
+local members = ARGV[first] == 'members' and tonumber(ARGV[first + 1]) or 0
+local groups = members > 0 and first + 2 + 3 * members or first
 
 -- A key of the wrong type must stop us before anything is written.
 do
-  local i = first
+  local i = groups
   while i <= #ARGV do
     if ARGV[i] ~= 'later' then
       call('LLEN', 'queue:' .. ARGV[i + 1])
@@ -56,6 +60,22 @@ local function refuse(place, answer, jid)
   result[#result + 1] = jid
 end
 
+-- A member that its batch refuses takes no lock and uses up no key. One that an earlier push has stored is answered so.
+if members > 0 then
+  local closed = {}
+  for i = first + 2, groups - 1, 3 do closed[tonumber(ARGV[i])] = refusalOf(ARGV[i + 1], ARGV[i + 2]) end
+  if next(closed) then
+    for i = 7 + 4 * locks, first - 1, 4 do
+      local place = tonumber(ARGV[i])
+      local holder = closed[place] and holderIn(call('GET', 'jobs:once:' .. ARGV[i + 1]))
+      if holder then refuse(place, -place, holder) end
+    end
+    for place, why in pairs(closed) do
+      if not refused[place] then refuse(place, place, ' ' .. why) end
+    end
+  end
+end
+
 local locked = {}
 for from = 7, 6 + 4 * locks, 4000 do
   local keys = {}
@@ -66,6 +86,7 @@ end
 -- By the places of their jobs, as both lists are: a job that its lock refuses doesn't use up its once key.
 local o = 7 + 4 * locks
 local function takeOnce(i)
+  if refused[tonumber(ARGV[i])] then return end
   local place, key, jid, ttl = tonumber(ARGV[i]), 'jobs:once:' .. ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
   local line = lineOf(jid, ttl)
   local stored = call('SET', key, line, 'NX', 'GET', 'PX', ttl + 60000)
@@ -82,7 +103,9 @@ for i = 7, 6 + 4 * locks, 4 do
   local hasOnce = o < first and tonumber(ARGV[o]) == place
   local stored = hasOnce and holderIn(call('GET', 'jobs:once:' .. ARGV[o + 1]))
   local holder = holderIn(locked[key])
-  if stored then
+  if refused[place] then
+    -- By its batch.
+  elseif stored then
     refuse(place, -place, stored)
   elseif holder and holder ~= jid then
     refuse(place, place, holder)
@@ -95,10 +118,13 @@ for i = 7, 6 + 4 * locks, 4 do
   if hasOnce then o = o + 4 end
 end
 for i = o, first - 1, 4 do takeOnce(i) end
+for i = first + 2, groups - 1, 3 do
+  if not refused[tonumber(ARGV[i])] then noteMember(ARGV[i + 1], '', 'pending') end
+end
 call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
 
 local place = 0
-local i = first
+local i = groups
 -- When the earliest member of `schedule` was due before, and when it is now.
 local head, earliest
 while i <= #ARGV do
@@ -138,6 +164,7 @@ while i <= #ARGV do
     i = last + 1
   end
 end
+countMembers(now)
 -- It fails where the user may not publish; pollers then see it a second later.
 if earliest then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 return result

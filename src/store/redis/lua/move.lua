@@ -55,6 +55,12 @@ local function move()
         ended(jid, to == '')
         failParentOf(now, old, to == '' and 'Deleted' or 'Killed')
       end
+      local batch, counted = memberOf(old)
+      if batch then
+        local _, new = memberOf(new)
+        local how = to == '' and (recorded == '' and 'deleted' or 'cancelled') or new
+        if how then noteMember(batch, counted, how) end
+      end
       if recorded ~= '' then keepRecord(now, recorded, ttl, body) end
     end
     moved[#moved + 1] = answer
@@ -62,6 +68,7 @@ local function move()
   sweep(mark)
   listRecords(ARGV[6])
   if buried then trimDead(now, ARGV[4], ARGV[5]) end
+  countMembers(now)
   return table.concat(moved)
 end
 

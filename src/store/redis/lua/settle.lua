@@ -9,6 +9,7 @@
 --          per record: token of its job, jid, time to live in ms ("" for ever), body;
 --          per job with steps: token, jid, "", "ended" or "asleep", "";
 --          per job that a step of another waits for: token, that one's jid, the step, "done" or "failed", JSON members;
+--          per member of a batch: token, id of the batch, how it counted the job until now, "member", how from now on;
 --          then groups, in the order of the outcomes:
 --            "ack", "drop" or "release", count, per job: token
 --            "held ack" or "held drop", count, per job: token that the owner is sure to have, unless it was robbed
@@ -165,11 +166,17 @@ for k = firstStep, first - 1, 5 do
   if ended[token] then
     if state == 'ended' then
       call('UNLINK', 'jobs:steps:' .. jid)
+    elseif state == 'member' then
+      noteMember(jid, step, outcome)
+      -- The same token a second time is lost.
+      ended[token] = nil
     elseif state ~= 'asleep' then
       answerStep(now, jid, step, outcome, state)
     end
   end
 end
+
+countMembers(now)
 
 for set, at in pairs(earliest) do
   local head = call('ZRANGE', set, 0, 0, 'WITHSCORES')

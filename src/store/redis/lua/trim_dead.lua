@@ -1,4 +1,4 @@
--- Included: drops dead jobs that are too old, and the oldest of those that are too many; returns how many. It drops at most
+-- Included after batch.lua, whose `countMembers` must follow: drops dead jobs that are too old, and the oldest of those that are too many; returns how many. It drops at most
 -- 1,000 at once: after the limit was lowered there may be a million, which the next burials drop.
 local function trimDead(now, most, ageMs)
   local old = redis.call('ZCOUNT', 'dead', '-inf', string.format('(%.3f', (now - ageMs) / 1000))
@@ -6,6 +6,8 @@ local function trimDead(now, most, ageMs)
   local drop = math.min(math.max(old, over), 1000)
   if drop <= 0 then return 0 end
   for _, member in ipairs(redis.call('ZRANGE', 'dead', 0, drop - 1)) do
+    local batch, counted = memberOf(member)
+    if batch then noteMember(batch, counted, 'deleted') end
     if string.find(member, '"has_steps":true', 1, true) then
       local ok, job = pcall(cjson.decode, member)
       if ok and type(job) == 'table' and type(job.jid) == 'string' then redis.call('UNLINK', 'jobs:steps:' .. job.jid) end

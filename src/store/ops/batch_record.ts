@@ -1,0 +1,68 @@
+/**
+ * The record of a batch, as both stores keep it and hand it to each other.
+ *
+ * @module
+ */
+import { BATCH_EVENTS, type BatchEvent, type MEMBER_STATES } from "../../job/batch.ts";
+import type { Batch, BatchCallback, BatchState, ClosedAs } from "../port/batches.ts";
+
+/** A counter of a batch. */
+export type Counter = typeof MEMBER_STATES[number];
+
+/** What is kept of a batch as JSON. */
+export interface BatchSpec {
+  readonly name?: string;
+  readonly tags?: readonly string[];
+  readonly callbacks: Readonly<Partial<Record<BatchEvent, BatchCallback>>>;
+}
+
+/** A row of `batch`. */
+export type BatchRow =
+  & { readonly [Name in Counter | "total" | "version" | "created" | "close_within" | "keep"]: number }
+  & { readonly [Name in `${BatchEvent}_at` | "success_at" | "complete_at" | "closed" | "due"]: number | null }
+  & {
+    readonly id: string;
+    readonly spec: string;
+    readonly parent: string | null;
+    readonly counted: Counter | null;
+    readonly closed_as: ClosedAs | null;
+  };
+
+/** Returns the batch of a row. */
+export function batchOf(row: BatchRow): Batch {
+  const { name, tags = [], callbacks } = JSON.parse(row.spec) as BatchSpec;
+  const { id, total, pending, dead, succeeded, failed, cancelled, expired, deleted, version } = row;
+  return {
+    id,
+    ...(name !== undefined && { name }),
+    tags,
+    ...(row.parent !== null && { parent: row.parent }),
+    state: stateOf(row),
+    createdAt: row.created,
+    ...(row.closed !== null && { closedAt: row.closed }),
+    ...(row.complete_at !== null && { completedAt: row.complete_at }),
+    ...{ total, pending, dead, succeeded, failed, cancelled, expired, deleted },
+    callbacks: BATCH_EVENTS.flatMap((event) => {
+      const callback = callbacks[event];
+      const pushedAt = row[`${event}_at`];
+      if (callback === undefined) return [];
+      return [{ event, jid: callback.jid, class: callback.class, ...(pushedAt !== null && { pushedAt }) }];
+    }),
+    ...(row.due !== null && { dueAt: row.due }),
+    version,
+  };
+}
+
+function stateOf({ closed_as: closedAs, pending, dead, succeeded, total }: BatchRow): BatchState {
+  if (closedAs === null) return "open";
+  if (closedAs !== "closed") return closedAs;
+  if (pending > 0) return "running";
+  return dead > 0 ? "stuck" : succeeded === total ? "succeeded" : "failed";
+}
+
+/** The fields that another store's text may set: SQL is made of their names. */
+export const COLUMNS: ReadonlySet<string> = new Set([
+  ...["id", "spec", "parent", "counted", "created", "close_within", "keep", "closed", "closed_as"],
+  ...["success_at", "complete_at", "death_at", "abandoned_at", "due", "version"],
+  ...["total", "pending", "dead", "succeeded", "failed", "cancelled", "expired", "deleted"],
+]);

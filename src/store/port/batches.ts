@@ -1,0 +1,165 @@
+/**
+ * The batches part of the store port: counters of jobs that belong together, and the jobs to push when they have ended.
+ *
+ *  1. `pending` is the number of members that are somewhere in the store and not dead, at every moment. It changes in the
+ *     step that stores or ends a member, and only there.
+ *  2. A callback is pushed in the step that saw its condition, under a jid that was chosen with the batch: once.
+ *  3. A closed batch whose members have all left the store is finished, and is removed after its retention.
+ *
+ * @module
+ */
+import type { BatchEvent, Counted, MemberEnd } from "../../job/batch.ts";
+import type { StepLease } from "./steps.ts";
+
+/** A job to push for an event. */
+export interface BatchCallback {
+  readonly jid: string;
+  readonly class: string;
+  readonly queue: string;
+  readonly group?: string;
+  /** Without `enqueued_at`. */
+  readonly payload: string;
+}
+
+/** A batch on its way in. */
+export interface NewBatch {
+  /** Sorts by age: a jid. */
+  readonly id: string;
+  readonly name?: string;
+  readonly tags?: readonly string[];
+  /** The batch that counts this one as a member. */
+  readonly parent?: BatchMember;
+  readonly callbacks: Readonly<Partial<Record<BatchEvent, BatchCallback>>>;
+  /** An open batch to which nothing is added for this long is abandoned. */
+  readonly closeWithinMs: number;
+  /** A finished batch is kept for this long. */
+  readonly keepMs: number;
+}
+
+/** Which batch a new job belongs to. */
+export interface BatchMember {
+  readonly id: string;
+  /** The running member that adds it. Only members add to a closed batch. */
+  readonly by?: string;
+}
+
+/** Why a batch accepts no member. */
+export type BatchRefusal = "missing" | "closed" | "cancelled" | "abandoned";
+
+/** How a member of a batch ends. */
+export interface MemberChange {
+  readonly id: string;
+  /** How the batch counts it until now. */
+  readonly from: Counted;
+  /** How it does from now on. */
+  readonly to: Counted | MemberEnd;
+}
+
+/**
+ * - `open`: more members may come from outside.
+ * - `running`: closed; some members are pending.
+ * - `stuck`: closed, none is pending, and some are dead: retry them by hand, or delete them.
+ * - `succeeded`: every member has succeeded.
+ * - `failed`: finished, but not every member has succeeded.
+ * - `cancelled`, `abandoned`: as they say. Members may still be running.
+ */
+export type BatchState = "open" | "running" | "stuck" | "succeeded" | "failed" | "cancelled" | "abandoned";
+
+/** A batch. Times are epoch milliseconds. */
+export interface Batch {
+  readonly id: string;
+  readonly name?: string;
+  readonly tags: readonly string[];
+  readonly parent?: string;
+  readonly state: BatchState;
+  readonly createdAt: number;
+  readonly closedAt?: number;
+  /** When the last member had ended or died, for the first time, of a closed batch. */
+  readonly completedAt?: number;
+  readonly total: number;
+  readonly pending: number;
+  readonly dead: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly expired: number;
+  readonly deleted: number;
+  readonly callbacks: readonly {
+    readonly event: BatchEvent;
+    readonly jid: string;
+    readonly class: string;
+    readonly pushedAt?: number;
+  }[];
+  /** Open: when it is abandoned unless something is added. Finished: when it is removed. */
+  readonly dueAt?: number;
+  /** Grows with every change of a counter. */
+  readonly version: number;
+}
+
+/** A page of batches, the latest first. */
+export interface BatchPage {
+  readonly batches: readonly Batch[];
+  /** Pass it to get the next page; absent on the last. */
+  readonly next?: string;
+}
+
+/** What closing did: whether this call closed it, and how it is closed now. Undefined: there is no such batch. */
+export type CloseResult = { readonly done: boolean; readonly closedAs: ClosedAs } | undefined;
+
+/** How a batch was closed. */
+export type ClosedAs = "closed" | "cancelled" | "abandoned";
+
+/** What a sweep did. */
+export interface BatchSweep {
+  readonly abandoned: number;
+  readonly removed: number;
+  /** More are due. */
+  readonly more: boolean;
+}
+
+/** Keeps batches. Members come in by `jobs.enqueue`, and leave by every verb that ends a job. */
+export interface BatchStore {
+  /**
+   * Opens a batch. The same batch a second time changes nothing.
+   *
+   * @returns why its parent doesn't accept it; then nothing is stored
+   */
+  create(batch: NewBatch): Promise<BatchRefusal | undefined>;
+
+  /** Returns a batch; undefined if there is none. */
+  get(id: string): Promise<Batch | undefined>;
+
+  /** Returns a page of the batches, latest first; at most `limit`, default 25. */
+  page(request?: { readonly cursor?: string; readonly limit?: number }): Promise<BatchPage>;
+
+  /** Closes a batch: it accepts no more members from outside, and its callbacks follow when its members have ended. */
+  close(id: string, as: ClosedAs): Promise<CloseResult>;
+
+  /**
+   * Counts a member that another producer pushed without counting it, under its lease, and marks its payload.
+   *
+   * @returns the payload as it is now; undefined if the lease is lost, or the batch accepts no members
+   */
+  admit(lease: StepLease, id: string): Promise<string | undefined>;
+
+  /** Corrects the counters of members that are in the store, if the batch has not changed since `version`. */
+  correct(
+    id: string,
+    found: { readonly pending: number; readonly dead: number; readonly version: number },
+  ): Promise<boolean>;
+
+  /** Abandons open batches that nobody closes, and removes finished ones after their retention; at most `limit`. */
+  sweep(limit: number): Promise<BatchSweep>;
+
+  /** Returns what another store needs to take a batch over: text for {@linkcode BatchStore.importBatch}. */
+  exportBatch(id: string): Promise<string | undefined>;
+
+  /** Takes a batch over, with its counters. Does nothing if it is there. */
+  importBatch(text: string): Promise<void>;
+
+  /** Removes a batch that another store has taken over. */
+  remove(id: string): Promise<void>;
+}
+
+/** How many batches one sweep handles. */
+export const SWEEP_LIMIT = 100;

@@ -1,0 +1,109 @@
+/**
+ * Batches: see `BatchStore`.
+ *
+ * @module
+ */
+import { batchOf, type BatchRow, type BatchSpec, COLUMNS } from "../ops/batch_record.ts";
+import type { BatchRefusal, BatchStore, ClosedAs, NewBatch } from "../port/batches.ts";
+import { SCRIPTS } from "./client/scripts.ts";
+import type { Context } from "./context.ts";
+import { openEnded } from "./enqueue.ts";
+import { BATCHES, BATCHES_DUE, batchKey, leasesKey } from "./keys.ts";
+
+/** The part. */
+export function batchesPart({ link, offset, wire }: Context): BatchStore {
+  const read = async (id: string): Promise<BatchRow | undefined> =>
+    rowOf(await link.call(["HGETALL", batchKey(id)]) as Record<string, string>);
+  return {
+    async create({ id, parent, closeWithinMs, keepMs, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
+      const answer = await link.run(SCRIPTS.batchCreate, [batchKey(id)], [
+        ...[offset(), id, parent?.id ?? "", parent?.by ?? ""],
+        ...[`${Math.round(closeWithinMs)}`, `${Math.round(keepMs)}`, `${wire}`, JSON.stringify(spec)],
+        ...packCallbacks(spec),
+      ]) as BatchRefusal | "";
+      return answer === "" ? undefined : answer;
+    },
+
+    async get(id) {
+      const row = await read(id);
+      return row && batchOf(row);
+    },
+
+    async page({ cursor = "", limit = 25 } = {}) {
+      const answer = await link.run(SCRIPTS.batchPage, [], [cursor, `${limit + 1}`]) as string[][];
+      const batches = answer.map((fields) => rowOf(pairs(fields))).filter((row) => row !== undefined).map(batchOf);
+      const shown = batches.slice(0, limit);
+      return { batches: shown, ...(batches.length > limit && { next: shown.at(-1)!.id }) };
+    },
+
+    async close(id, as) {
+      const [done, closedAs] = await link.run(SCRIPTS.batchEnd, [], [offset(), id, as]) as [(0 | 1)?, ClosedAs?];
+      return closedAs === undefined ? undefined : { done: done === 1, closedAs };
+    },
+
+    async admit({ owner, token }, id) {
+      const payload = await link.run(SCRIPTS.batchAdmit, [leasesKey(owner)], [offset(), token, id]);
+      return payload as string | null ?? undefined;
+    },
+
+    async correct(id, { pending, dead, version }) {
+      const args = [offset(), id, `${version}`, `${pending}`, `${dead}`];
+      return await link.run(SCRIPTS.batchCorrect, [], args) === 1;
+    },
+
+    async sweep(limit) {
+      const answer = await link.run(SCRIPTS.batchSweep, [], [offset(), `${limit}`]) as [number, number, 0 | 1];
+      return { abandoned: answer[0], removed: answer[1], more: answer[2] === 1 };
+    },
+
+    async exportBatch(id) {
+      const row = await read(id);
+      return row && JSON.stringify(row);
+    },
+
+    async importBatch(text) {
+      const row = JSON.parse(text) as BatchRow;
+      if (await link.call(["EXISTS", batchKey(row.id)]) === 1) return;
+      const fields = Object.entries(row).filter(([name, value]) => COLUMNS.has(name) && value !== null);
+      const callbacks = packCallbacks(JSON.parse(row.spec) as BatchSpec);
+      const args = [...fields.flatMap(([name, value]) => [name, `${value}`]), "wire", `${wire}`];
+      for (let i = 0; i < callbacks.length; i += 3) {
+        args.push(`${callbacks[i]}:queue`, callbacks[i + 1]!, `${callbacks[i]}:payload`, callbacks[i + 2]!);
+      }
+      // Listed first: what is listed without being there is removed by the next sweep.
+      await link.call(["ZADD", BATCHES, "0", row.id]);
+      await link.call(["HSET", batchKey(row.id), ...args]);
+      if (row.due !== null) await link.call(["ZADD", BATCHES_DUE, `${row.due}`, row.id]);
+    },
+
+    async remove(id) {
+      await link.call(["ZREM", BATCHES_DUE, id]);
+      await link.call(["UNLINK", batchKey(id)]);
+      await link.call(["ZREM", BATCHES, id]);
+    },
+  };
+}
+
+/** Per callback: event, queue, payload without its closing brace. */
+function packCallbacks({ callbacks }: BatchSpec): string[] {
+  return Object.entries(callbacks).flatMap(([event, { queue, payload }]) => [event, queue, openEnded(payload)!]);
+}
+
+function pairs(fields: readonly string[]): Record<string, string> {
+  const record: Record<string, string> = {};
+  for (let i = 0; i < fields.length; i += 2) record[fields[i]!] = fields[i + 1]!;
+  return record;
+}
+
+/** The fields that are text; the others are numbers. */
+const TEXTS: ReadonlySet<string> = new Set(["id", "spec", "parent", "counted", "closed_as"]);
+
+function rowOf(fields: Record<string, string>): BatchRow | undefined {
+  if (fields["id"] === undefined) return undefined;
+  const row: Record<string, string | number | null> = {};
+  for (const name of COLUMNS) {
+    const text = fields[name];
+    row[name] = text === undefined ? null : TEXTS.has(name) ? text : Number(text);
+  }
+  return row as unknown as BatchRow;
+}

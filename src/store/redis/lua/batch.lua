@@ -1,0 +1,115 @@
+-- Included: the counters of batches, in the hashes jobs:batch:ID. They follow the marks in the payloads of members
+-- (src/job/batch.ts). A script notes what becomes of members, and applies it once, at its end, with `countMembers`.
+local noted, notedIds
+
+-- from: how the batch counted the member until now, "" if it is new; to: how it does from now on.
+local function noteMember(id, from, to)
+  if from == to then return end
+  if not noted then noted, notedIds = {}, {} end
+  local changes = noted[id]
+  if not changes then
+    changes = {}
+    noted[id] = changes
+    notedIds[#notedIds + 1] = id
+  end
+  if from == '' then changes.total = (changes.total or 0) + 1 else changes[from] = (changes[from] or 0) - 1 end
+  changes[to] = (changes[to] or 0) + 1
+end
+
+-- The batch that counts a payload's job, and how.
+local function memberOf(payload)
+  if not string.find(payload, '"batch_counted"', 1, true) then return end
+  local ok, job = pcall(cjson.decode, payload)
+  if not ok or type(job) ~= 'table' or type(job.batch) ~= 'string' then return end
+  if job.batch_counted == 'pending' or job.batch_counted == 'dead' then return job.batch, job.batch_counted end
+end
+
+-- Why a batch accepts no member; nil if it does. by: the running member that adds it, or "".
+local function refusalOf(id, by)
+  local there, closedAs, pending = unpack(redis.call('HMGET', 'jobs:batch:' .. id, 'id', 'closed_as', 'pending'))
+  if not there then return 'missing' end
+  if not closedAs then return end
+  -- The lease of the member that adds it keeps the batch above zero.
+  if closedAs == 'closed' and by ~= '' and tonumber(pending) > 0 then return end
+  return closedAs
+end
+
+local function pushCallback(now, key, event, parent)
+  local call = redis.call
+  local queue, payload, wire = unpack(call('HMGET', key, event .. ':queue', event .. ':payload', 'wire'))
+  if not queue then return end
+  local at = wire == '8' and string.format('%d', now) or string.format('%.3f', now / 1000)
+  call('SADD', 'queues', queue)
+  local pushed = redis.pcall('LPUSH', 'queue:' .. queue, payload .. ',"enqueued_at":' .. at .. '}')
+  -- A queue whose key is of another type must not stop the end of a job: the poller reports it.
+  if type(pushed) == 'table' then call('ZADD', 'schedule', at, payload .. '}') end
+  -- The batch above waits for the callbacks of this one.
+  if parent then noteMember(parent, '', 'pending') end
+end
+
+-- Does what follows from the counters of a batch as they are now.
+local function advanceBatch(now, id, grown)
+  local call = redis.call
+  local key = 'jobs:batch:' .. id
+  local row = call('HMGET', key, 'closed_as', 'pending', 'dead', 'failed', 'succeeded', 'total', 'success_at', 'complete_at',
+    'death_at', 'abandoned_at', 'due', 'close_within', 'keep', 'parent', 'counted')
+  local closedAs, pending, dead, failed = row[1], tonumber(row[2]), tonumber(row[3]), tonumber(row[4])
+  local parent, counted = row[14], row[15]
+  local function fire(event, isPushed)
+    call('HSET', key, event .. '_at', now)
+    if isPushed then pushCallback(now, key, event, parent) end
+  end
+  if dead + failed > 0 and not row[9] then fire('death', true) end
+  if closedAs == 'abandoned' and not row[10] then fire('abandoned', true) end
+  local isEnded = closedAs and pending == 0
+  -- It is not known what an abandoned batch lacks: it is neither complete nor a success.
+  if isEnded and not row[8] then fire('complete', closedAs ~= 'abandoned') end
+  local hasSucceeded = isEnded and closedAs == 'closed' and row[5] == row[6]
+  if hasSucceeded and not row[7] then fire('success', true) end
+
+  local isFinished = isEnded and dead == 0
+  local due = nil
+  if not closedAs then
+    if grown then due = now + row[12] end
+  elseif isFinished and not row[11] then
+    due = now + row[13]
+  elseif not isFinished and row[11] then
+    call('HDEL', key, 'due')
+    call('ZREM', 'jobs:batches:due', id)
+  end
+  if due then
+    call('HSET', key, 'due', string.format('%.0f', due))
+    call('ZADD', 'jobs:batches:due', due, id)
+  end
+
+  if not parent then return end
+  local state = 'pending'
+  if isEnded then
+    if dead > 0 then state = 'dead'
+    elseif hasSucceeded then state = 'succeeded'
+    else state = closedAs == 'cancelled' and 'cancelled' or 'failed' end
+  end
+  if state ~= counted then
+    call('HSET', key, 'counted', state)
+    noteMember(parent, counted, state)
+  end
+end
+
+-- Applies what was noted, and pushes the callbacks whose time has come; also those of the batches above.
+local function countMembers(now)
+  while noted do
+    local all, ids = noted, notedIds
+    noted, notedIds = nil, nil
+    for _, id in ipairs(ids) do
+      local key = 'jobs:batch:' .. id
+      -- A batch that is no longer there counts nothing.
+      if redis.call('EXISTS', key) == 1 then
+        for name, by in pairs(all[id]) do
+          if by ~= 0 then redis.call('HINCRBY', key, name, by) end
+        end
+        redis.call('HINCRBY', key, 'version', 1)
+        advanceBatch(now, id, all[id].total)
+      end
+    end
+  end
+end

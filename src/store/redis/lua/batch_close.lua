@@ -1,0 +1,16 @@
+-- Included: closes a batch. Returns whether this call did, and how it is closed now; nothing if there is no such batch.
+local function closeBatch(now, id, as)
+  local call = redis.call
+  local key = 'jobs:batch:' .. id
+  local there, closedAs, due = unpack(call('HMGET', key, 'id', 'closed_as', 'due'))
+  if not there then return end
+  -- What is closed and has not ended can still be cancelled.
+  if closedAs and not (as == 'cancelled' and closedAs == 'closed' and not due) then return 0, closedAs end
+  call('HSETNX', key, 'closed', now)
+  call('HSET', key, 'closed_as', as)
+  call('HDEL', key, 'due')
+  call('ZREM', 'jobs:batches:due', id)
+  advanceBatch(now, id)
+  countMembers(now)
+  return 1, as
+end

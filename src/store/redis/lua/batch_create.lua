@@ -1,0 +1,33 @@
+#!lua
+-- Opens a batch. Sent again because the answer was lost, it changes nothing.
+--
+-- KEYS[1]  jobs:batch:ID
+-- ARGV     offset of the clock in ms, id, parent ("" for none), the member of it that adds this one ("" for none),
+--          close within ms, keep for ms, wire (7 or 8), what people and other stores read of it (JSON),
+--          per callback: event, queue, payload without its closing brace
+-- Result   "", or why the parent accepts no members
+-- O(log N) for N batches
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local id, parent, by, closeWithin, keep, wire, spec = unpack(ARGV, 2, 8)
+-- A key of the wrong type must stop us before anything is written.
+call('ZCARD', 'jobs:batches')
+call('ZCARD', 'jobs:batches:due')
+if call('HEXISTS', KEYS[1], 'id') == 1 then return '' end
+local refusal = parent ~= '' and refusalOf(parent, by)
+if refusal then return refusal end
+local due = string.format('%.0f', now + closeWithin)
+call('HSET', KEYS[1], 'id', id, 'spec', spec, 'created', now, 'close_within', closeWithin, 'keep', keep, 'wire', wire,
+  'due', due, 'version', 0, 'total', 0, 'pending', 0, 'dead', 0, 'succeeded', 0, 'failed', 0, 'cancelled', 0,
+  'expired', 0, 'deleted', 0)
+for i = 9, #ARGV, 3 do call('HSET', KEYS[1], ARGV[i] .. ':queue', ARGV[i + 1], ARGV[i] .. ':payload', ARGV[i + 2]) end
+call('ZADD', 'jobs:batches', 0, id)
+call('ZADD', 'jobs:batches:due', due, id)
+if parent ~= '' then
+  call('HSET', KEYS[1], 'parent', parent, 'counted', 'pending')
+  noteMember(parent, '', 'pending')
+  countMembers(now)
+end
+return ''

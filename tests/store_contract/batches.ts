@@ -1,0 +1,461 @@
+/**
+ * Batches: counters of jobs that belong together, and the jobs that follow when they have ended.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { countedAs, countedIn, type MemberEnd } from "../../src/job/batch.ts";
+import { getField, setFields } from "../../src/job/raw.ts";
+import { endedText } from "../../src/job/result.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import type { Batch, NewBatch } from "../../src/store/port/batches.ts";
+import type { Lease, NewJob, Outcome } from "../../src/store/port/jobs.ts";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { entries, HOUR_MS, jid, job, lapse, register, rescueFor, takeUpTo } from "./jobs.ts";
+
+const DAY_MS = 24 * HOUR_MS;
+
+/** The n-th batch. Its callbacks go to the queue `callbacks`. */
+function batch(n: number, change: Partial<NewBatch> = {}): NewBatch {
+  const id = `b${jid(n).slice(1)}`;
+  const callback = (event: string) => {
+    const jid = `${id}-${event}`;
+    const parent = change.parent === undefined ? "" : `,"batch":"${change.parent.id}","batch_counted":"pending"`;
+    const payload = `{"class":"Callback","args":["${event}"],"jid":"${jid}","queue":"callbacks"${parent}}`;
+    return { jid, class: "Callback", queue: "callbacks", payload };
+  };
+  return {
+    id,
+    callbacks: {
+      success: callback("success"),
+      complete: callback("complete"),
+      death: callback("death"),
+      abandoned: callback("abandoned"),
+    },
+    closeWithinMs: DAY_MS,
+    keepMs: 7 * DAY_MS,
+    ...change,
+  };
+}
+
+/** The n-th job, as a member. */
+function member(n: number, { id }: { readonly id: string }, change: Partial<NewJob> = {}): NewJob {
+  const plain = job(n, change);
+  const payload = setFields(plain.payload, { batch: `"${id}"`, batch_counted: `"pending"` });
+  return { ...plain, payload, batch: { id }, ...change };
+}
+
+/** How a member ends. */
+function ending(lease: Lease, how: "ack" | "discard" | "bury", acknowledged: MemberEnd = "succeeded"): Outcome {
+  const { token, payload } = lease;
+  const { id, counted: from } = countedIn(payload)!;
+  if (how === "bury") return { kind: how, token, payload: countedAs(payload, "dead"), batch: { id, from, to: "dead" } };
+  return { kind: how, token, batch: { id, from, to: how === "ack" ? acknowledged : "failed" } };
+}
+
+/** The counters that are not zero. */
+async function counts(store: Store, { id }: { readonly id: string }): Promise<Partial<Batch>> {
+  const found = await store.batches.get(id);
+  assert(found !== undefined, `no batch ${id}`);
+  const { total, pending, dead, succeeded, failed, cancelled, expired, deleted } = found;
+  assertEquals(total, pending + dead + succeeded + failed + cancelled + expired + deleted);
+  const all = { total, pending, dead, succeeded, failed, cancelled, expired, deleted };
+  return Object.fromEntries(Object.entries(all).filter(([, count]) => count !== 0));
+}
+
+/** The events that callbacks were pushed for and wait in their queue, in order. */
+async function pushed(store: Store): Promise<unknown[]> {
+  const found = await entries(store, { in: "queue", queue: "callbacks" });
+  return found.map(({ payload }) => (getField(payload, "args") as unknown[])[0]);
+}
+
+/** Opens the batch 1, pushes members 1 … `count` and takes them. */
+async function running(store: Store, count: number, change: Partial<NewBatch> = {}) {
+  const owner = await register(store);
+  const one = batch(1, change);
+  await store.batches.create(one);
+  await store.jobs.enqueue(Array.from({ length: count }, (_, i) => member(i + 1, one)));
+  return { owner, one, leases: await takeUpTo(store, owner, count) };
+}
+
+const state = async (store: Store, { id }: { readonly id: string }) => (await store.batches.get(id))?.state;
+
+export const batches: Cases = {
+  "members count from the step that stores them to the step that ends them": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 3);
+    assertEquals(await counts(t.store, one), { total: 3, pending: 3 });
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack"), ending(leases[1]!, "discard")]);
+    assertEquals(await counts(t.store, one), { total: 3, pending: 1, succeeded: 1, failed: 1 });
+    await t.store.jobs.settle(owner, [ending(leases[2]!, "bury")]);
+    assertEquals(await counts(t.store, one), { total: 3, dead: 1, succeeded: 1, failed: 1 });
+  },
+
+  "complete and success follow once the batch is closed and its members have succeeded": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 2);
+    await t.store.jobs.settle(owner, leases.map((lease) => ending(lease, "ack")));
+    assertEquals([await pushed(t.store), await state(t.store, one)], [[], "open"]);
+    assertEquals(await t.store.batches.close(one.id, "closed"), { done: true, closedAs: "closed" });
+    assertEquals([await pushed(t.store), await state(t.store, one)], [["complete", "success"], "succeeded"]);
+    const [callback] = await entries(t.store, { in: "queue", queue: "callbacks" });
+    assertEquals(getField(callback!.payload, "jid"), `${one.id}-complete`);
+    assertEquals(typeof getField(callback!.payload, "enqueued_at"), "number");
+  },
+
+  "an empty batch succeeds when it is closed": async (open) => {
+    await using t = await open();
+    await t.store.batches.create(batch(1));
+    await t.store.batches.close(batch(1).id, "closed");
+    assertEquals([await pushed(t.store), await state(t.store, batch(1))], [["complete", "success"], "succeeded"]);
+  },
+
+  "closing twice changes nothing": async (open) => {
+    await using t = await open();
+    await t.store.batches.create(batch(1));
+    await t.store.batches.close(batch(1).id, "closed");
+    assertEquals(await t.store.batches.close(batch(1).id, "closed"), { done: false, closedAs: "closed" });
+    assertEquals(await t.store.batches.close("none", "closed"), undefined);
+    assertEquals(await pushed(t.store), ["complete", "success"]);
+  },
+
+  "creating the same batch twice changes nothing": async (open) => {
+    await using t = await open();
+    const { one } = await running(t.store, 1);
+    assertEquals(await t.store.batches.create(one), undefined);
+    assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
+  },
+
+  "death follows the first member that fails for good, and complete the last one": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 3);
+    await t.store.batches.close(one.id, "closed");
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
+    assertEquals(await pushed(t.store), ["death"]);
+    await t.store.jobs.settle(owner, [ending(leases[1]!, "bury")]);
+    await t.store.jobs.settle(owner, [ending(leases[2]!, "ack")]);
+    assertEquals([await pushed(t.store), await state(t.store, one)], [["death", "complete"], "stuck"]);
+  },
+
+  "a dead member that is retried by hand is pending again, and its success makes the batch one": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 1);
+    await t.store.batches.close(one.id, "closed");
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
+    const [dead] = await entries(t.store, { in: "dead" });
+    assertEquals(await t.store.admin.edit([dead!.ref], "requeue"), 1);
+    assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
+    const [again] = await takeUpTo(t.store, owner, 1);
+    await t.store.jobs.settle(owner, [ending(again!, "ack")]);
+    assertEquals(await counts(t.store, one), { total: 1, succeeded: 1 });
+    assertEquals(await pushed(t.store), ["death", "complete", "success"]);
+  },
+
+  "a dead member that Sidekiq's page retries is counted as dead until it ends, once": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 1);
+    await t.store.batches.close(one.id, "closed");
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
+    const [dead] = await entries(t.store, { in: "dead" });
+    // It moves the payload, and knows nothing of marks.
+    await t.pushRaw("default", dead!.payload);
+    const [again] = await takeUpTo(t.store, owner, 1);
+    await t.store.jobs.settle(owner, [ending(again!, "ack")]);
+    assertEquals(await counts(t.store, one), { total: 1, succeeded: 1 });
+  },
+
+  "release, retry and snooze are no ends": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 3);
+    await t.store.batches.close(one.id, "closed");
+    const [a, b, c] = leases as [Lease, Lease, Lease];
+    await t.store.jobs.settle(owner, [
+      { kind: "release", token: a.token },
+      { kind: "retry", token: b.token, delayMs: HOUR_MS, payload: b.payload },
+      { kind: "snooze", token: c.token, delayMs: HOUR_MS, payload: c.payload },
+    ]);
+    assertEquals([await counts(t.store, one), await pushed(t.store)], [{ total: 3, pending: 3 }, []]);
+    t.advance(HOUR_MS + SLACK_MS);
+    await t.store.jobs.promote(10);
+    assertEquals(await counts(t.store, one), { total: 3, pending: 3 });
+  },
+
+  "a rescued member counts once": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 1);
+    await t.store.batches.close(one.id, "closed");
+    await lapse(t);
+    assertEquals((await rescueFor(t.store)).rescued, 1);
+    await register(t.store, owner);
+    assertEquals((await t.store.jobs.settle(owner, [ending(leases[0]!, "ack")])).lost.length, 1);
+    assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
+    const [again] = await takeUpTo(t.store, owner, 1);
+    await t.store.jobs.settle(owner, [ending(again!, "ack")]);
+    assertEquals(await counts(t.store, one), { total: 1, succeeded: 1 });
+  },
+
+  "a token that ends twice in one step counts once": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 2);
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack"), ending(leases[0]!, "discard")]);
+    assertEquals((await counts(t.store, one)).pending, 1);
+  },
+
+  "cancelled, expired and deleted members count as what they are": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const one = batch(1);
+    await t.store.batches.create(one);
+    await t.store.jobs.enqueue([1, 2, 3, 4, 5].map((n) => member(n, one)));
+    await t.store.batches.close(one.id, "closed");
+    const [first, second, third] = await entries(t.store, { in: "queue", queue: "default" });
+    const body = endedText({ jid: jid(1), class: "HardJob", queue: "default", state: "cancelled", ended_at: 1 });
+    assert(await t.store.results.keep({ jid: jid(1), ttlMs: HOUR_MS, body }, first!.ref));
+    await t.store.admin.edit([second!.ref], "delete");
+    await t.store.admin.edit([third!.ref], "kill");
+    assertEquals(await counts(t.store, one), { total: 5, pending: 2, dead: 1, cancelled: 1, deleted: 1 });
+    const [a, b] = await takeUpTo(t.store, owner, 2);
+    await t.store.jobs.settle(owner, [ending(a!, "ack", "expired"), ending(b!, "ack", "cancelled")]);
+    assertEquals(await pushed(t.store), ["death", "complete"]);
+    const [dead] = await entries(t.store, { in: "dead" });
+    await t.store.admin.edit([dead!.ref], "delete");
+    assertEquals(await counts(t.store, one), { total: 5, expired: 1, cancelled: 2, deleted: 2 });
+    assertEquals([await state(t.store, one), await pushed(t.store)], ["failed", ["death", "complete"]]);
+  },
+
+  "clearing a queue and the dead set counts the members in them": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 1);
+    await t.store.jobs.enqueue([member(2, one), member(3, one)]);
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
+    await t.store.admin.editSome({ in: "queue", queue: "default" }, "delete", 100);
+    await t.store.admin.editSome({ in: "dead" }, "delete", 100);
+    assertEquals(await counts(t.store, one), { total: 3, deleted: 3 });
+  },
+
+  "a dead member that is dropped, because there are too many, counts as deleted": async (open) => {
+    await using t = await open({ deadMaxJobs: 1 });
+    const { owner, one, leases } = await running(t.store, 3);
+    await t.store.batches.close(one.id, "closed");
+    for (const lease of leases) {
+      await t.store.jobs.settle(owner, [ending(lease, "bury")]);
+      t.advance(1_000);
+    }
+    assertEquals(await counts(t.store, one), { total: 3, dead: 1, deleted: 2 });
+  },
+
+  "a refused member is not counted, and takes neither lock nor key": async (open) => {
+    await using t = await open();
+    const one = batch(1);
+    await t.store.batches.create(one);
+    await t.store.batches.close(one.id, "closed");
+    const unique = { key: "k", ttlMs: HOUR_MS };
+    const once = { key: "id:1", ttlMs: HOUR_MS };
+    const refused = await t.store.jobs.enqueue([
+      member(1, one, { unique, once }),
+      member(2, { id: "none" }),
+      job(3, { unique, once }),
+    ]);
+    assertEquals(refused, [{ stored: false, batch: "closed" }, { stored: false, batch: "missing" }, { stored: true }]);
+    assertEquals(await counts(t.store, one), {});
+  },
+
+  "a member that its lock or its key refuses is not counted": async (open) => {
+    await using t = await open();
+    const one = batch(1);
+    await t.store.batches.create(one);
+    const unique = { key: "k", ttlMs: HOUR_MS };
+    const once = { key: "id:1", ttlMs: HOUR_MS };
+    await t.store.jobs.enqueue([member(1, one, { unique }), member(2, one, { unique }), member(3, one, { once })]);
+    assertEquals(await t.store.jobs.enqueue([member(4, one, { once })]), [{ stored: false, first: jid(3) }]);
+    assertEquals(await counts(t.store, one), { total: 2, pending: 2 });
+    await t.store.batches.close(one.id, "closed");
+    // An earlier push stored it, whatever happened to the batch since.
+    assertEquals(await t.store.jobs.enqueue([member(5, one, { once })]), [{ stored: false, first: jid(3) }]);
+  },
+
+  "a closed batch accepts members that its members add": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 1);
+    await t.store.batches.close(one.id, "closed");
+    const added = await t.store.jobs.enqueue([member(2, one, { batch: { id: one.id, by: jid(1) } })]);
+    assertEquals(added, [{ stored: true }]);
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack")]);
+    assertEquals(await pushed(t.store), []);
+    const [second] = await takeUpTo(t.store, owner, 1);
+    await t.store.jobs.settle(owner, [ending(second!, "ack")]);
+    assertEquals(await pushed(t.store), ["complete", "success"]);
+    const late = await t.store.jobs.enqueue([member(3, one, { batch: { id: one.id, by: jid(1) } })]);
+    assertEquals(late, [{ stored: false, batch: "closed" }]);
+  },
+
+  "scheduled members count": async (open) => {
+    await using t = await open();
+    const one = batch(1);
+    await t.store.batches.create(one);
+    await t.store.jobs.enqueue([member(1, one, { delayMs: HOUR_MS })]);
+    assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
+    const [waiting] = await entries(t.store, { in: "scheduled" });
+    await t.store.admin.edit([waiting!.ref], "requeue");
+    assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
+  },
+
+  "a cancelled batch accepts no members, and pushes complete without success": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 1);
+    assertEquals(await t.store.batches.close(one.id, "cancelled"), { done: true, closedAs: "cancelled" });
+    const refused = await t.store.jobs.enqueue([member(2, one, { batch: { id: one.id, by: jid(1) } })]);
+    assertEquals(refused, [{ stored: false, batch: "cancelled" }]);
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack", "cancelled")]);
+    assertEquals([await pushed(t.store), await state(t.store, one)], [["complete"], "cancelled"]);
+  },
+
+  "a batch that nobody closes in time is abandoned; its members run on": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 1, { closeWithinMs: HOUR_MS });
+    t.advance(HOUR_MS / 2);
+    await t.store.jobs.enqueue([member(2, one)]);
+    t.advance(HOUR_MS / 2 + SLACK_MS);
+    await register(t.store);
+    // Adding puts it off.
+    assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 0, more: false });
+    t.advance(HOUR_MS);
+    assertEquals(await t.store.batches.sweep(10), { abandoned: 1, removed: 0, more: false });
+    assertEquals([await pushed(t.store), await state(t.store, one)], [["abandoned"], "abandoned"]);
+    const [second] = await takeUpTo(t.store, owner, 1);
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack"), ending(second!, "ack")]);
+    assertEquals(await pushed(t.store), ["abandoned"]);
+    assertEquals(await t.store.batches.close(one.id, "closed"), { done: false, closedAs: "abandoned" });
+  },
+
+  "a finished batch is removed after its retention; one with dead members stays": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 1, { keepMs: HOUR_MS });
+    const two = batch(2, { keepMs: HOUR_MS });
+    await t.store.batches.create(two);
+    await t.store.batches.close(one.id, "closed");
+    await t.store.batches.close(two.id, "closed");
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
+    t.advance(HOUR_MS + SLACK_MS);
+    assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
+    assertEquals(await t.store.batches.get(two.id), undefined);
+    const [dead] = await entries(t.store, { in: "dead" });
+    await t.store.admin.edit([dead!.ref], "delete");
+    t.advance(HOUR_MS + SLACK_MS);
+    assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
+    assertEquals(await t.store.batches.page(), { batches: [] });
+  },
+
+  "a member that ends after its batch was removed changes nothing": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 1);
+    await t.store.batches.remove(one.id);
+    assertEquals(await t.store.jobs.settle(owner, [ending(leases[0]!, "ack")]), { lost: [], dropped: 0 });
+    assertEquals(await t.store.batches.get(one.id), undefined);
+  },
+
+  "a batch waits for the batches in it, and for their callbacks": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const outer = batch(1);
+    const inner = batch(2, { parent: { id: outer.id } });
+    await t.store.batches.create(outer);
+    assertEquals(await t.store.batches.create(inner), undefined);
+    await t.store.batches.close(outer.id, "closed");
+    assertEquals(await counts(t.store, outer), { total: 1, pending: 1 });
+    await t.store.jobs.enqueue([member(1, inner)]);
+    await t.store.batches.close(inner.id, "closed");
+    const [lease] = await takeUpTo(t.store, owner, 1);
+    await t.store.jobs.settle(owner, [ending(lease!, "ack")]);
+    assertEquals(await counts(t.store, outer), { total: 3, pending: 2, succeeded: 1 });
+    const callbacks = await takeUpTo(t.store, owner, 10, ["callbacks"]);
+    assertEquals(callbacks.map(({ payload }) => getField(payload, "jid")), [
+      `${inner.id}-complete`,
+      `${inner.id}-success`,
+    ]);
+    await t.store.jobs.settle(owner, callbacks.map((one) => ending(one, "ack")));
+    assertEquals([await pushed(t.store), await state(t.store, outer)], [["complete", "success"], "succeeded"]);
+  },
+
+  "a dead member keeps the batch above from succeeding until it is retried": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const outer = batch(1, { callbacks: {} });
+    const inner = batch(2, { parent: { id: outer.id }, callbacks: {} });
+    for (const one of [outer, inner]) await t.store.batches.create(one);
+    await t.store.jobs.enqueue([member(1, inner)]);
+    for (const one of [outer, inner]) await t.store.batches.close(one.id, "closed");
+    const [lease] = await takeUpTo(t.store, owner, 1);
+    await t.store.jobs.settle(owner, [ending(lease!, "bury")]);
+    assertEquals([await counts(t.store, outer), await state(t.store, outer)], [{ total: 1, dead: 1 }, "stuck"]);
+    const [dead] = await entries(t.store, { in: "dead" });
+    await t.store.admin.edit([dead!.ref], "requeue");
+    assertEquals(await state(t.store, outer), "running");
+    const [again] = await takeUpTo(t.store, owner, 1);
+    await t.store.jobs.settle(owner, [ending(again!, "ack")]);
+    assertEquals([await state(t.store, inner), await state(t.store, outer)], ["succeeded", "succeeded"]);
+  },
+
+  "a batch cannot be opened in one that is closed": async (open) => {
+    await using t = await open();
+    await t.store.batches.create(batch(1));
+    await t.store.batches.close(batch(1).id, "closed");
+    assertEquals(await t.store.batches.create(batch(2, { parent: { id: batch(1).id } })), "closed");
+    assertEquals(await t.store.batches.get(batch(2).id), undefined);
+  },
+
+  "a member that another producer pushed is counted once, under its lease": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const one = batch(1);
+    await t.store.batches.create(one);
+    await t.pushRaw("default", setFields(job(1).payload, { batch: `"${one.id}"` }));
+    const [lease] = await takeUpTo(t.store, owner, 1);
+    const held = { owner, token: lease!.token, jid: jid(1) };
+    const payload = await t.store.batches.admit(held, one.id);
+    assertEquals(countedIn(payload!), { id: one.id, counted: "pending" });
+    assertEquals(await t.store.batches.admit(held, one.id), payload);
+    assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
+    await t.store.jobs.settle(owner, [{ kind: "release", token: lease!.token }]);
+    const [again] = await takeUpTo(t.store, owner, 1);
+    assertEquals(countedIn(again!.payload)?.counted, "pending");
+    assertEquals(await t.store.batches.admit(held, one.id), undefined);
+  },
+
+  "correct: repairs the counters, unless the batch changed since": async (open) => {
+    await using t = await open();
+    const { one } = await running(t.store, 3);
+    await t.store.batches.close(one.id, "closed");
+    const { version } = (await t.store.batches.get(one.id))!;
+    assertEquals(await t.store.batches.correct(one.id, { pending: 0, dead: 0, version: version - 1 }), false);
+    // All three were removed by a program that knows no batches.
+    assertEquals(await t.store.batches.correct(one.id, { pending: 0, dead: 0, version }), true);
+    assertEquals([await counts(t.store, one), await pushed(t.store)], [{}, ["complete", "success"]]);
+  },
+
+  "pages: the latest first": async (open) => {
+    await using t = await open();
+    for (const n of [1, 2, 3]) await t.store.batches.create(batch(n, { name: `import ${n}`, tags: ["customer:7"] }));
+    const first = await t.store.batches.page({ limit: 2 });
+    assertEquals(first.batches.map(({ name }) => name), ["import 3", "import 2"]);
+    const rest = await t.store.batches.page({ limit: 2, cursor: first.next! });
+    assertEquals([rest.batches.map(({ name, tags }) => [name, tags]), rest.next], [
+      [["import 1", ["customer:7"]]],
+      undefined,
+    ]);
+  },
+
+  "another store takes a batch over, with its counters and callbacks": async (open) => {
+    await using t = await open();
+    const { owner, one, leases } = await running(t.store, 1);
+    await t.store.batches.close(one.id, "closed");
+    const before = await t.store.batches.get(one.id);
+    const text = (await t.store.batches.exportBatch(one.id))!;
+    await t.store.batches.remove(one.id);
+    await t.store.batches.importBatch(text);
+    await t.store.batches.importBatch(text);
+    assertEquals(await t.store.batches.get(one.id), before);
+    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack")]);
+    assertEquals(await pushed(t.store), ["complete", "success"]);
+  },
+};
