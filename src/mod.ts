@@ -53,6 +53,14 @@ export type { ChildOptions, StepContext } from "./steps/context.ts";
 export type { EachOptions, StepOptions, StepRun, WaitOptions } from "./steps/options.ts";
 export { ChildFailed, StepError, StepFailed } from "./steps/errors.ts";
 export { type TestedHandler, TestJob, testJob, type TestJobOptions, type TestState } from "./testing/test_job.ts";
+export {
+  context,
+  FakeClient,
+  fakeClient,
+  type FakeClientOptions,
+  type PushedJob,
+  type TestContextOptions,
+} from "./testing/fake_client.ts";
 export { ConfigError } from "./config/load.ts";
 export { HandlerError, Registry } from "./handlers/registry.ts";
 export type { JobContext, JobTrace, Progress } from "./handlers/context.ts";

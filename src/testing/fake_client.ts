@@ -1,0 +1,294 @@
+/**
+ * A client for tests: it keeps what is pushed in memory, and runs it on a clock that it moves itself. No store, no worker,
+ * no waiting. For handlers with durable steps there is `testJob`.
+ *
+ * @module
+ */
+import { Client } from "../client/client.ts";
+import type { PushMiddleware } from "../client/middleware.ts";
+import type { JobContext } from "../handlers/context.ts";
+import type { JobDefinition } from "../handlers/handler.ts";
+import { RunningJob } from "../handlers/running_job.ts";
+import { decide } from "../job/backoff.ts";
+import type { JobClass } from "../job/definition.ts";
+import { parseDuration } from "../job/duration.ts";
+import { describeError } from "../job/errors.ts";
+import { failedPayload } from "../job/failure.ts";
+import { type Job, parsePayload, type Payload } from "../job/job.ts";
+import { setFields } from "../job/raw.ts";
+import { isExpired } from "../job/time.ts";
+import type { Log } from "../log/log.ts";
+import type { EnqueueResult, NewJob } from "../store/port/jobs.ts";
+import { TestClock } from "./test_clock.ts";
+
+/** A job that was pushed to a {@linkcode FakeClient}. */
+export interface PushedJob<Args extends readonly unknown[] = readonly unknown[]> {
+  readonly jid: string;
+  readonly class: string;
+  readonly args: Args;
+  readonly queue: string;
+  /** When it runs, or ran. */
+  readonly at: Date;
+  /** The whole payload, as it is now. */
+  readonly payload: Payload;
+  /** `pending` until {@linkcode FakeClient.drain} runs it; `dead` when its retries are exhausted. */
+  readonly state: "pending" | "succeeded" | "discarded" | "expired" | "dead";
+  /** What its handler returned. */
+  readonly result?: unknown;
+  /** What its last attempt threw. */
+  readonly error?: unknown;
+}
+
+/** Options of {@linkcode fakeClient}. */
+export interface FakeClientOptions {
+  /** The classes whose jobs {@linkcode FakeClient.drain} runs. */
+  // deno-lint-ignore no-explicit-any -- definitions with any arguments
+  readonly jobs?: readonly JobDefinition<any>[];
+  /** What its clock shows first. Default: 2026-01-01T00:00:00Z. */
+  readonly now?: Date;
+  /** Around each push. */
+  readonly middleware?: readonly PushMiddleware[];
+}
+
+interface Entry {
+  raw: string;
+  readonly queue: string;
+  dueAt: number;
+  state: PushedJob["state"];
+  result?: unknown;
+  error?: unknown;
+}
+
+/** A client whose jobs stay in memory. */
+export class FakeClient extends Client {
+  readonly #clock: TestClock;
+  readonly #memory: Memory;
+  // deno-lint-ignore no-explicit-any -- definitions with any arguments
+  readonly #jobs: ReadonlyMap<string, JobDefinition<any>>;
+  /** The messages that handlers logged. */
+  readonly logged: string[] = [];
+
+  /** See {@linkcode fakeClient}. */
+  constructor({ jobs = [], now = new Date("2026-01-01T00:00:00Z"), middleware = [] }: FakeClientOptions = {}) {
+    const clock = new TestClock(now.getTime());
+    const memory = new Memory(clock);
+    super({ store: { jobs: memory }, clock, jobs, middleware, onUnregistered: () => {} });
+    this.#clock = clock;
+    this.#memory = memory;
+    this.#jobs = new Map(jobs.map((job) => [job.class, job]));
+  }
+
+  /** What its clock shows. */
+  get now(): Date {
+    return new Date(this.#clock.now());
+  }
+
+  /** Returns the jobs of a class that were pushed, in order, with their state. */
+  // deno-lint-ignore no-explicit-any -- the definition has the types of the arguments
+  pushed<Args extends readonly any[]>(definition: JobClass<Args>): PushedJob<Args>[];
+  /** Returns all jobs that were pushed, or those of a class by its name. */
+  pushed(className?: string): PushedJob[];
+  // deno-lint-ignore no-explicit-any -- as above
+  pushed(what?: string | JobClass<any>): PushedJob[] {
+    const name = typeof what === "function" ? what.class : what;
+    return this.#memory.entries.map(shown).filter((job) => name === undefined || job.class === name);
+  }
+
+  /**
+   * Runs what is due, in the order of its times, and what that pushes; retries and snoozed jobs, too. The clock moves on
+   * to the time of each job, and in the end to `until`.
+   *
+   * @param options.until how far time passes: a duration such as `7d`, or a Date. Default: not at all
+   * @returns how many attempts it ran
+   * @throws {Error} if a job's class is not among the client's `jobs`, or 10,000 attempts were not enough
+   */
+  async drain({ until }: { readonly until?: number | string | Date } = {}): Promise<number> {
+    const end = until instanceof Date
+      ? until.getTime()
+      : this.#clock.now() + (until === undefined ? 0 : parseDuration(String(until)));
+    let attempts = 0;
+    for (let entry = this.#memory.next(end); entry; entry = this.#memory.next(end)) {
+      if (++attempts > MAX_ATTEMPTS) throw new Error(`More than ${MAX_ATTEMPTS} attempts: a job pushes itself forever`);
+      this.#clock.pass(Math.max(0, entry.dueAt - this.#clock.now()));
+      await this.#run(entry);
+    }
+    this.#clock.pass(Math.max(0, end - this.#clock.now()));
+    return attempts;
+  }
+
+  async #run(entry: Entry): Promise<void> {
+    const job = parsePayload(entry.raw)!;
+    const definition = this.#jobs.get(job.class);
+    if (definition === undefined) {
+      throw new Error(`No handler for class "${job.class}": add it to fakeClient({ jobs: [...] })`);
+    }
+    if (isExpired({ ...job.payload, enqueued_at: entry.dueAt / 1_000 }, this.#clock.now())) {
+      entry.state = "expired";
+      return;
+    }
+    try {
+      entry.result = await definition(this.#contextOf(job, entry.queue), ...job.args);
+      entry.state = "succeeded";
+      this.#memory.unlock(job.jid);
+    } catch (error) {
+      entry.error = error;
+      this.#fail(entry, job, error, definition.options);
+    }
+  }
+
+  #fail(entry: Entry, job: Job, error: unknown, options: Readonly<Record<string, unknown>>): void {
+    const decision = decide({
+      payload: job.payload,
+      error,
+      options,
+      maxRetries: 25,
+      now: this.#clock.now(),
+      random: () => 0.5,
+      onOptionError: (optionError) => {
+        throw optionError;
+      },
+    });
+    if (decision.kind === "retry") {
+      const facts = { error: describeError(error), queue: entry.queue, now: this.#clock.now(), wire: 7 } as const;
+      entry.raw = failedPayload(job, facts);
+    }
+    if (decision.kind === "retry" || decision.kind === "snooze") {
+      entry.dueAt = this.#clock.now() + decision.delayMs;
+      return;
+    }
+    entry.state = decision.kind === "dead" && decision.keep ? "dead" : "discarded";
+    this.#memory.unlock(job.jid);
+  }
+
+  #contextOf(job: Job, queue: string): JobContext {
+    return new RunningJob(job, queue, { log: logInto(this.logged), client: this }).context;
+  }
+}
+
+/** A drain that takes more attempts has met a job that pushes itself. */
+const MAX_ATTEMPTS = 10_000;
+
+/**
+ * Returns a client that keeps what is pushed in memory.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { defineJob, fakeClient } from "@jobs/jobs";
+ *
+ * const Remind = defineJob("Remind", (_ctx, to: string) => `reminded ${to}`);
+ * const SignUp = defineJob("SignUp", async (ctx, to: string) => {
+ *   await ctx.client.push(Remind, [to], { in: "7d" });
+ * });
+ *
+ * const client = fakeClient({ jobs: [SignUp, Remind] });
+ * await client.push(SignUp, ["ada@example.com"]);
+ * await client.drain();
+ * assert(client.pushed(Remind)[0]!.state === "pending");
+ * await client.drain({ until: "7d" });
+ * assert(client.pushed(Remind)[0]!.result === "reminded ada@example.com");
+ * ```
+ */
+export function fakeClient(options: FakeClientOptions = {}): FakeClient {
+  return new FakeClient(options);
+}
+
+/** Options of {@linkcode context}. */
+export interface TestContextOptions {
+  /** Default: a {@linkcode FakeClient}. */
+  readonly client?: Client;
+  /** Default 1. */
+  readonly attempt?: number;
+  /** More fields of the payload. */
+  readonly payload?: Readonly<Record<string, unknown>>;
+  /** Aborts `ctx.stopping`. */
+  readonly stopping?: AbortSignal;
+  /** Receives the messages that the handler logs. */
+  readonly logged?: string[];
+}
+
+/**
+ * Returns a context for calling a handler directly: `await Mail(context(Mail), "ada@example.com")`.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { context, defineJob } from "@jobs/jobs";
+ *
+ * const Greet = defineJob("Greet", (ctx, name: string) => `Hello ${name}, attempt ${ctx.attempt}`);
+ * assert(await Greet(context(Greet, { attempt: 2 }), "Ada") === "Hello Ada, attempt 2");
+ * ```
+ */
+// deno-lint-ignore no-explicit-any -- definitions with any arguments
+export function context(definition: JobClass<any>, options: TestContextOptions = {}): JobContext {
+  const { attempt = 1, payload = {}, client = fakeClient(), logged = [], stopping } = options;
+  const fields = { jid: "0".repeat(24), queue: "default", ...definition.options, ...payload };
+  const count = attempt > 1 ? { retry_count: attempt - 2 } : {};
+  const job = parsePayload(
+    JSON.stringify({ ...fields, ...count, class: definition.class, args: payload["args"] ?? [] }),
+  )!;
+  const notice = stopping === undefined ? {} : { stopNotice: { signal: stopping } };
+  return new RunningJob(job, String(fields.queue), { log: logInto(logged), client, ...notice }).context;
+}
+
+/** The jobs, in memory, with their unique locks and once keys. */
+class Memory {
+  readonly entries: Entry[] = [];
+  readonly #clock: TestClock;
+  readonly #locks = new Map<string, { readonly jid: string; readonly until: number }>();
+
+  constructor(clock: TestClock) {
+    this.#clock = clock;
+  }
+
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    const now = this.#clock.now();
+    return Promise.resolve(jobs.map((job): EnqueueResult => {
+      const first = job.once && this.#holder(`once ${job.once.key}`);
+      if (first !== undefined) return { stored: false, first };
+      const holder = job.unique && this.#holder(`unique ${job.unique.key}`);
+      if (holder !== undefined) return { stored: false, holder };
+      if (job.once) this.#locks.set(`once ${job.once.key}`, { jid: job.jid, until: now + job.once.ttlMs });
+      if (job.unique) this.#locks.set(`unique ${job.unique.key}`, { jid: job.jid, until: now + job.unique.ttlMs });
+      const dueAt = Math.max(now, job.delayMs === undefined ? job.at ?? now : now + job.delayMs);
+      const raw = setFields(job.payload, { enqueued_at: (dueAt / 1_000).toFixed(3) });
+      this.entries.push({ raw, queue: job.queue, dueAt, state: "pending" });
+      return { stored: true };
+    }));
+  }
+
+  /** The pending job with the earliest time up to `end`; of several, the one that was pushed first. */
+  next(end: number): Entry | undefined {
+    let best: Entry | undefined;
+    for (const entry of this.entries) {
+      if (entry.state !== "pending" || entry.dueAt > end) continue;
+      if (best === undefined || entry.dueAt < best.dueAt) best = entry;
+    }
+    return best;
+  }
+
+  /** Releases the unique lock of a job that has ended. */
+  unlock(jid: string): void {
+    for (const [key, lock] of this.#locks) if (key.startsWith("unique ") && lock.jid === jid) this.#locks.delete(key);
+  }
+
+  #holder(key: string): string | undefined {
+    const lock = this.#locks.get(key);
+    return lock !== undefined && lock.until > this.#clock.now() ? lock.jid : undefined;
+  }
+}
+
+function shown({ raw, queue, dueAt, state, result, error }: Entry): PushedJob {
+  const { jid, class: name, args, payload } = parsePayload(raw)!;
+  return {
+    ...{ jid, class: name, args, queue, payload, state, at: new Date(dueAt) },
+    ...(result !== undefined && { result }),
+    ...(error !== undefined && { error }),
+  };
+}
+
+function logInto(lines: string[]): Log {
+  const write = (message: string) => void lines.push(message);
+  const log: Log = { debug: write, info: write, warn: write, error: write, enabled: () => true, with: () => log };
+  return log;
+}

@@ -1,0 +1,94 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { defineJob } from "../handlers/handler.ts";
+import { Discard, Kill, Snooze } from "../job/errors.ts";
+import { context, fakeClient } from "./fake_client.ts";
+
+const Add = defineJob("Add", (_ctx, a: number, b: number) => a + b, { queue: "sums" });
+const Chain = defineJob("Chain", async (ctx, left: number): Promise<void> => {
+  ctx.log.info(`left ${left}`);
+  if (left > 0) await ctx.client.push("Chain", [left - 1], { in: "1d" });
+});
+
+Deno.test("pushed returns the jobs of a class with their arguments and options; nothing runs before drain", async () => {
+  const client = fakeClient({ jobs: [Add] });
+  await client.push(Add, [1, 2], { in: "5m" });
+  await client.push("Other", []);
+  const [job] = client.pushed(Add);
+  const sum: number = job!.args[0] + job!.args[1];
+  assertEquals([sum, job!.queue, job!.state], [3, "sums", "pending"]);
+  assertEquals(job!.at.getTime() - client.now.getTime(), 300_000);
+  assertEquals(client.pushed().length, 2);
+});
+
+Deno.test("drain runs what is due, and what that pushes, as far as time passes", async () => {
+  const client = fakeClient({ jobs: [Add, Chain] });
+  await client.push(Add, [1, 2]);
+  await client.push(Chain, [9]);
+  assertEquals(await client.drain(), 2);
+  assertEquals(client.pushed(Add)[0]!.result, 3);
+  const begin = client.now.getTime();
+  assertEquals(await client.drain({ until: "7d" }), 7);
+  assertEquals(client.now.getTime() - begin, 7 * 86_400_000);
+  assertEquals(client.logged.at(-1), "left 2");
+});
+
+Deno.test("failures are retried at their time, and Snooze, Discard and Kill decide, as in a worker", async () => {
+  let failures = 0;
+  const Flaky = defineJob("Flaky", (ctx) => {
+    if (++failures < 3) throw new Error("down");
+    return ctx.attempt;
+  }, { backoff: { type: "fixed", base: "1m" } });
+  const Ends = defineJob("Ends", (ctx, how: string) => {
+    if (how === "discard") throw new Discard();
+    if (how === "kill") throw new Kill();
+    if (how === "snooze" && ctx.attempt === 1 && failures === 0) throw new Snooze("1h");
+    throw new Error("no");
+  }, { retry: 0 });
+  const client = fakeClient({ jobs: [Flaky, Ends] });
+  await client.push(Flaky, []);
+  for (const how of ["discard", "kill", "fail"]) await client.push(Ends, [how]);
+  await client.drain({ until: "90s" });
+  assertEquals([client.pushed(Flaky)[0]!.state, failures], ["pending", 2]);
+  await client.drain({ until: "1m" });
+  assertEquals([client.pushed(Flaky)[0]!.state, client.pushed(Flaky)[0]!.result], ["succeeded", 3]);
+  assertEquals(client.pushed(Ends).map(({ state }) => state), ["discarded", "dead", "dead"]);
+});
+
+Deno.test("unique and idempotent pushes behave as on a store", async () => {
+  const client = fakeClient({ jobs: [Add] });
+  const unique = { unique_for: "1h" } as const;
+  const first = await client.push(Add, [1, 1], unique);
+  assertEquals([typeof first, await client.push(Add, [1, 1], unique)], ["string", undefined]);
+  const once = await client.push(Add, [2, 2], { id: "a" });
+  await client.drain();
+  assertEquals(await client.push(Add, [2, 2], { id: "a" }), once);
+  assertEquals(typeof await client.push(Add, [1, 1], unique), "string");
+  await client.drain({ until: "2d" });
+  assertEquals(await client.push(Add, [2, 2], { id: "a" }) === once, false);
+});
+
+Deno.test("a class without a handler, and a job that pushes itself forever, end the drain with an error", async () => {
+  const client = fakeClient();
+  await client.push("Nobody", []);
+  await assertRejects(() => client.drain(), Error, 'No handler for class "Nobody"');
+  const Self = defineJob("Self", async (ctx): Promise<void> => void await ctx.client.push("Self", []));
+  const selfish = fakeClient({ jobs: [Self] });
+  await selfish.push(Self, []);
+  await assertRejects(() => selfish.drain(), Error, "pushes itself forever");
+});
+
+Deno.test("context is what a handler receives", async () => {
+  const logged: string[] = [];
+  const stop = new AbortController();
+  const client = fakeClient();
+  const Job = defineJob("Job", async (ctx, name: string) => {
+    ctx.log.info(`hello ${name}`);
+    ctx.progress(50, "half");
+    await ctx.client.push("Next", [ctx.attempt]);
+    return [ctx.class, ctx.attempt, ctx.payload["tenant"], ctx.stopping.aborted, ctx.signal.aborted];
+  });
+  stop.abort();
+  const ctx = context(Job, { attempt: 3, payload: { tenant: "acme" }, stopping: stop.signal, client, logged });
+  assertEquals(await Job(ctx, "Ada"), ["Job", 3, "acme", true, false]);
+  assertEquals([logged, client.pushed("Next")[0]!.args], [["hello Ada"], [3]]);
+});
