@@ -64,7 +64,7 @@ export {
 export { ConfigError } from "./config/load.ts";
 export { HandlerError, Registry } from "./handlers/registry.ts";
 export type { JobContext, JobTrace, Progress } from "./handlers/context.ts";
-export type { Server } from "./server/start.ts";
+export type { Server, ServerOptions as WorkerOptions } from "./server/start.ts";
 export { type ServerOptions, startServer } from "./embed/start.ts";
 export type { Hooks } from "./server/hooks.ts";
 export { type CronEntryInput, defineCron } from "./cron/entry.ts";

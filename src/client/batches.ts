@@ -87,6 +87,7 @@ export interface AddToBatch {
 export interface BatchServices {
   /** Undefined in an isolated process. */
   readonly store: BatchStore | undefined;
+  /** For the times of a batch. */
   readonly clock: Clock;
   /** Stores jobs through middleware. */
   readonly pushMany: (jobs: Iterable<JobInput>) => AsyncIterable<PushResult>;

@@ -28,10 +28,10 @@ export type MemberEnd = "succeeded" | "failed" | "cancelled" | "expired" | "dele
 export const MEMBER_STATES = ["pending", "dead", "succeeded", "failed", "cancelled", "expired", "deleted"] as const;
 
 /** The events that a batch pushes a job for, each at most once. */
-export const BATCH_EVENTS = ["success", "complete", "death", "abandoned"] as const;
+export const BATCH_EVENTS: readonly BatchEvent[] = ["success", "complete", "death", "abandoned"];
 
 /** An event of a batch. */
-export type BatchEvent = typeof BATCH_EVENTS[number];
+export type BatchEvent = "success" | "complete" | "death" | "abandoned";
 
 /** A batch that a payload belongs to. */
 export interface Membership {

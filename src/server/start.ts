@@ -123,7 +123,7 @@ export interface Server extends AsyncDisposable {
   /** Pushes jobs. */
   readonly client: Client;
   /** The store that it works on, with every part. It is closed when the server has stopped. */
-  readonly store: Launching["store"];
+  readonly store: Awaited<ReturnType<typeof openStore>>;
   /** The address of its dashboard; undefined if it has none. */
   readonly url: string | undefined;
   /**

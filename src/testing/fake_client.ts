@@ -23,9 +23,13 @@ import { TestClock } from "./test_clock.ts";
 
 /** A job that was pushed to a {@linkcode FakeClient}. */
 export interface PushedJob<Args extends readonly unknown[] = readonly unknown[]> {
+  /** Its ID. */
   readonly jid: string;
+  /** The class whose handler performs it. */
   readonly class: string;
+  /** The handler's arguments. */
   readonly args: Args;
+  /** The queue: that of the push, else of the class, else `default`. */
   readonly queue: string;
   /** When it runs, or ran. */
   readonly at: Date;

@@ -13,9 +13,13 @@ import type { StepLease } from "./steps.ts";
 
 /** A job to push for an event. */
 export interface BatchCallback {
+  /** The ID of the job. */
   readonly jid: string;
+  /** Its class. */
   readonly class: string;
+  /** Its queue. */
   readonly queue: string;
+  /** Its group in the queue. */
   readonly group?: string;
   /** Without `enqueued_at`. */
   readonly payload: string;
@@ -25,10 +29,13 @@ export interface BatchCallback {
 export interface NewBatch {
   /** Sorts by age: a jid. */
   readonly id: string;
+  /** A name for people. */
   readonly name?: string;
+  /** Words shown with the batch. */
   readonly tags?: readonly string[];
   /** The batch that counts this one as a member. */
   readonly parent?: BatchMember;
+  /** The jobs that it pushes, by event. */
   readonly callbacks: Readonly<Partial<Record<BatchEvent, BatchCallback>>>;
   /** An open batch to which nothing is added for this long is abandoned. */
   readonly closeWithinMs: number;
@@ -38,6 +45,7 @@ export interface NewBatch {
 
 /** Which batch a new job belongs to. */
 export interface BatchMember {
+  /** The ID of the batch. */
   readonly id: string;
   /** The running member that adds it. Only members add to a closed batch. */
   readonly by?: string;
@@ -48,6 +56,7 @@ export type BatchRefusal = "missing" | "closed" | "cancelled" | "abandoned";
 
 /** How a member of a batch ends. */
 export interface MemberChange {
+  /** The ID of the batch. */
   readonly id: string;
   /** How the batch counts it until now. */
   readonly from: Counted;
@@ -67,23 +76,39 @@ export type BatchState = "open" | "running" | "stuck" | "succeeded" | "failed" |
 
 /** A batch. Times are epoch milliseconds. */
 export interface Batch {
+  /** The ID of the batch. */
   readonly id: string;
+  /** A name for people. */
   readonly name?: string;
+  /** Words shown with the batch. */
   readonly tags: readonly string[];
+  /** The batch that counts it as a member. */
   readonly parent?: string;
+  /** See {@linkcode BatchState}. */
   readonly state: BatchState;
+  /** When it was created. */
   readonly createdAt: number;
+  /** When it was closed. */
   readonly closedAt?: number;
   /** When the last member had ended or died, for the first time, of a closed batch. */
   readonly completedAt?: number;
+  /** How many members it has had. */
   readonly total: number;
+  /** Members that have not ended, and are not dead. */
   readonly pending: number;
+  /** Members in the dead set. */
   readonly dead: number;
+  /** Members that have succeeded. */
   readonly succeeded: number;
+  /** Members that have failed, and left the store. */
   readonly failed: number;
+  /** Members that were cancelled. */
   readonly cancelled: number;
+  /** Members that expired. */
   readonly expired: number;
+  /** Members that were deleted. */
   readonly deleted: number;
+  /** The jobs that it pushes, by event. */
   readonly callbacks: readonly {
     readonly event: BatchEvent;
     readonly jid: string;
@@ -98,6 +123,7 @@ export interface Batch {
 
 /** A page of batches, the latest first. */
 export interface BatchPage {
+  /** The batches. */
   readonly batches: readonly Batch[];
   /** Pass it to get the next page; absent on the last. */
   readonly next?: string;
@@ -111,7 +137,9 @@ export type ClosedAs = "closed" | "cancelled" | "abandoned";
 
 /** What a sweep did. */
 export interface BatchSweep {
+  /** How many open batches were abandoned. */
   readonly abandoned: number;
+  /** How many finished batches were removed. */
   readonly removed: number;
   /** More are due. */
   readonly more: boolean;
