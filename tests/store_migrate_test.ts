@@ -5,6 +5,7 @@
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Place } from "../src/store/admin/admin.ts";
+import { setFields } from "../src/job/raw.ts";
 import { MigrateError, type MigrateProgress, migrateStore } from "../src/store/migrate.ts";
 import { openStore } from "../src/store/open.ts";
 import { openSqliteTestStore } from "./support/stores.ts";
@@ -15,6 +16,7 @@ import {
   HOUR_MS,
   inDead,
   inRetry,
+  jid,
   job,
   jobs,
   LAPSE_MS,
@@ -213,6 +215,40 @@ Deno.test("move: a unique lock goes along", async () => {
   assertEquals(await t.redis.jobs.enqueue([{ ...locked, jid: "b" }]), [{ stored: false, holder: "a" }]);
   assertEquals(await t.sqlite.jobs.enqueue([{ ...locked, jid: "b" }]), [{ stored: true }]);
 });
+
+for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
+  Deno.test(`move: ${direction}: the steps of a job go along, and a signal still reaches its wait`, async () => {
+    await using t = await openBoth();
+    const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
+    const owner = await register(from);
+    await from.jobs.enqueue([job(1)]);
+    const { token } = (await takeUpTo(from, owner, 1))[0]!;
+    const lease = { owner, token, jid: jid(1) };
+    const record = '{"state":"done","since":1,"ended":2,"kind":"step","attempts":1,"value":[12345678901234567890]}';
+    await from.steps.remember(lease, { name: "charge", record });
+    await from.steps.wait(lease, { name: "go", about: '"kind":"wait","key":"k"', forMs: HOUR_MS, key: "k" });
+    const payload = setFields(job(1).payload, { has_steps: "true" });
+    const child = setFields(job(2).payload, { parent: `{"jid":"${jid(1)}","step":"child"}` });
+    await from.steps.wait(lease, {
+      name: "child",
+      about: '"kind":"child","child":"2"',
+      forMs: HOUR_MS,
+      child: job(2, { payload: child }),
+    });
+    await from.jobs.settle(owner, [
+      { kind: "snooze", token, jid: jid(1), steps: true, delayMs: HOUR_MS, payload },
+    ]);
+    await from.workers.deregister(owner);
+    const before = await from.steps.read(jid(1));
+    assertEquals((await migrateStore(from, to)).jobs, 2);
+    const names = (steps: readonly { name: string }[]) => steps.map(({ name }) => name).sort();
+    assertEquals(names(await to.steps.read(jid(1))), names(before));
+    assertEquals((await to.steps.read(jid(1))).filter(({ record }) => record.includes("failed")), []);
+    assertEquals(await from.steps.read(jid(1)), []);
+    assertEquals(await to.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), { reached: jid(1) });
+    assertEquals((await to.jobs.promote(10)).moved, 1);
+  });
+}
 
 Deno.test("move: the crontab goes along, with what is remembered of it, unless the target has the entry", async () => {
   await using t = await openBoth();

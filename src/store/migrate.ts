@@ -11,12 +11,14 @@
  *  4. A crontab entry is written to the target if it has none of that name, then removed from the source.
  *
  * Nobody may be performing jobs of the source meanwhile: that is checked before every batch. Whoever still pushes to it
- * is moved after: it goes on until nothing is left. The running totals, and what is kept of ended jobs, stay behind.
+ * is moved after: it goes on until nothing is left. The running totals, what is kept of ended jobs, and signals that no job
+ * waits for yet stay behind.
  *
  * @module
  */
 import { queuePlaces } from "./ops/queue_places.ts";
 import { getField } from "../job/raw.ts";
+import { STEPS_FIELD } from "../job/step.ts";
 import type { Entry } from "./admin/admin.ts";
 import { ByteBudget } from "./port/batch_bytes.ts";
 import { MAX_CRON_RECORDS } from "./port/cron.ts";
@@ -173,10 +175,25 @@ interface BatchMove {
 
 /** Moves an announced batch. Returns how many of its entries the source had. */
 async function moveBatch(from: Store, to: Store, { batch, entries }: BatchMove): Promise<number> {
+  if (!await to.migration.hasKey(batch.id)) await moveSteps(from, to, entries);
   await to.migration.importJobs(batch.id, entries.map(toAdopt));
   const gone = await from.migration.removeAnnounced(batch);
   await to.migration.forgetKey(batch.id);
   return gone;
+}
+
+/**
+ * Copies the steps of jobs, before the jobs: a job that arrives without them would do everything again. The source deletes
+ * them with its jobs.
+ */
+async function moveSteps(from: Store, to: Store, entries: readonly Entry[]): Promise<void> {
+  for (const { place, payload, at } of entries) {
+    if (!payload.includes(`"${STEPS_FIELD}"`)) continue;
+    const jid = getField(payload, "jid");
+    if (typeof jid !== "string") continue;
+    const steps = await from.steps.read(jid);
+    if (steps.length > 0) await to.migration.importSteps(jid, steps, place.in === "scheduled" ? at : undefined);
+  }
 }
 
 /** Moves a batch that a move announced and did not finish. */

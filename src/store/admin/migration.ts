@@ -8,6 +8,7 @@
  * @module
  */
 import type { Place } from "./admin.ts";
+import type { StoredStep } from "../port/steps.ts";
 import type { UniqueLock } from "../port/jobs.ts";
 
 /** A job as another store had it. */
@@ -39,6 +40,13 @@ export interface MigrationStore {
    * @returns the number of imported jobs
    */
   importJobs(batch: string, jobs: readonly ImportedJob[]): Promise<number>;
+
+  /**
+   * Imports the steps of a job before the job itself, but for those that are here already.
+   *
+   * @param at when the job is due, if it is in `scheduled`
+   */
+  importSteps(jid: string, steps: readonly StoredStep[], at?: number): Promise<void>;
 
   /** Remembers a key for {@linkcode KEYS_KEPT_MS}. If another connection finds it, both lead to one store. */
   rememberKey(key: string): Promise<void>;

@@ -9,7 +9,7 @@ import { KEYS_KEPT_MS, type MigrationStore } from "../admin/migration.ts";
 import type { Arg } from "./client/connection.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
-import { ANNOUNCED, importedKey, listKey, SETS } from "./keys.ts";
+import { ANNOUNCED, importedKey, listKey, SETS, stepsKey } from "./keys.ts";
 import { locateAll } from "./locate.ts";
 import { jidOf } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
@@ -25,6 +25,11 @@ export function migrationPart({ link, offset }: Context): MigrationStore {
         args.push(unique?.key ?? "", unique?.jid ?? "", `${Math.ceil(unique?.ttlMs ?? 0)}`);
       }
       return await link.run(SCRIPTS.importJobs, [importedKey(batch)], args) as number;
+    },
+    async importSteps(jid, steps, at) {
+      const due = at === undefined ? "" : `${Math.round(at)}`;
+      const pairs = steps.flatMap(({ name, record }) => [name, record]);
+      await link.run(SCRIPTS.importSteps, [stepsKey(jid)], [offset(), jid, due, ...pairs]);
     },
     async rememberKey(key) {
       await link.call(["SET", importedKey(key), "1", "PX", `${KEYS_KEPT_MS}`]);

@@ -113,13 +113,14 @@ export class Editor {
   /**
    * Deletes one, inside a transaction; false when it is there no longer.
    *
-   * @param end how its batch counts it. Default: not at all, because it continues in another store
+   * @param end how its batch counts it, and the step that waits for it ends. Default: not at all, because it continues in another store
    */
   delete(ref: string, end?: MemberEnd): boolean {
     const row = this.#entries.locate(ref);
     if (row === undefined || row.place === "leased") return false;
     this.#delete(row);
     if (end === undefined) return true;
+    failParentOf(this.#context, row.payload, "Deleted");
     const batches = this.#batches.begin();
     batches.noteEnd(row.payload, end);
     batches.apply(this.#context.now());
@@ -140,6 +141,7 @@ export class Editor {
     switch (edit) {
       case "delete":
         this.#delete(row);
+        failParentOf(this.#context, row.payload, "Deleted");
         batches.noteEnd(row.payload, "deleted");
         return true;
       case "kill":
@@ -170,7 +172,6 @@ export class Editor {
     this.#jobs.delete([row.id]);
     this.#locks.releaseOf(row.jid);
     forgetStepsOf(this.#context, row.payload);
-    failParentOf(this.#context, row.payload, "Deleted");
   }
 
   /** A member of a batch is marked when it is killed, so that the batch counts it once. */

@@ -4,6 +4,8 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
+import { readStep, waitsUntil } from "../../job/step.ts";
+import type { StoredStep } from "../port/steps.ts";
 import { type ImportedJob, KEYS_KEPT_MS, type MigrationBatch, type MigrationStore } from "../admin/migration.ts";
 import { nameOf } from "../port/groups.ts";
 import type { Context } from "./context.ts";
@@ -42,6 +44,21 @@ export class Migration implements MigrationStore {
       for (const job of jobs) this.#importJob(job, now);
       return jobs.length;
     }, jobs.length);
+  }
+
+  importSteps(jid: string, steps: readonly StoredStep[]): Promise<void> {
+    return this.#context.commit.run(() => {
+      const { sql } = this.#context;
+      for (const { name, record } of steps) {
+        const { changes } = sql("INSERT OR IGNORE INTO step (jid, name, record) VALUES (?, ?, ?)").run(
+          jid,
+          name,
+          record,
+        );
+        const key = Number(changes) > 0 && waitsUntil(record) !== undefined ? readStep(name, record).key : undefined;
+        if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
+      }
+    }, steps.length);
   }
 
   rememberKey(key: string): Promise<void> {

@@ -39,6 +39,7 @@ import heartbeat from "../lua/heartbeat.lua" with { type: "text" };
 import importJobs from "../lua/import_jobs.lua" with { type: "text" };
 import keepRecord from "../lua/keep_record.lua" with { type: "text" };
 import leased from "../lua/leased.lua" with { type: "text" };
+import importSteps from "../lua/import_steps.lua" with { type: "text" };
 import limit from "../lua/limit.lua" with { type: "text" };
 import limitGroup from "../lua/limit_group.lua" with { type: "text" };
 import limits from "../lua/limits.lua" with { type: "text" };
@@ -114,6 +115,7 @@ export const SCRIPTS = {
   hasQueuedJobs: script(hasQueuedJobs, paused),
   heartbeat: script(heartbeat),
   importJobs: script(importJobs, add + groups),
+  importSteps: script(importSteps, steps),
   leased: script(leased),
   limit: script(limit, groups),
   limitGroup: script(limitGroup, groups),
