@@ -396,10 +396,9 @@ export class StepRunner {
         `Job "${className}" of step "${name}" has batch; a child counts as part of its parent: unset it`,
       );
     }
-    if (job.unique !== undefined) {
-      throw new StepError(
-        `Job "${className}" of step "${name}" has unique_for; a child is pushed once anyway: unset it`,
-      );
+    const key = job.unique !== undefined ? "unique_for" : job.once !== undefined ? "once" : undefined;
+    if (key !== undefined) {
+      throw new StepError(`Job "${className}" of step "${name}" has ${key}; a child is pushed once anyway: unset it`);
     }
     return job;
   }
