@@ -60,5 +60,8 @@ clients: ## Put the clients for Node and Python where they can be installed from
 image: compile ## Make a container image of it, dist/jobs.tar, and its files in dist/rootfs; no Docker needed
 	@$(DENO) task --quiet image
 
+docs: ## Make the documentation as a site with search, dist/docs; npm installs VitePress for it
+	@$(DENO) run -A scripts/site/build.ts
+
 clean: ## Remove what was made: dist, coverage, the toolchain
 	rm -rf dist coverage .deno

@@ -186,7 +186,9 @@ class Shell implements AsyncDisposable {
       TMPDIR: Deno.env.get("TMPDIR") ?? "/tmp",
       ...env,
     });
-    await shell.#send("exec 2>&1\n");
+    // As `jobs shell-init` does, which has tests: the builtin comes before a program of the same name.
+    const init = 'jobs() { case ${1-} in ""|-*|%*) builtin jobs "$@" ;; *) env jobs "$@" ;; esac; }';
+    await shell.#send(`exec 2>&1\n${init}\n`);
     return shell;
   }
 

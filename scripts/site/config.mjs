@@ -1,0 +1,105 @@
+/** The configuration of VitePress. `scripts/site/build.ts` copies it next to the pages. */
+import { readFileSync } from "node:fs";
+import { slug } from "./slug.mjs";
+
+/** Pages that are made when the site is built: `{ text, link }` by section. */
+const generated = JSON.parse(readFileSync(new URL("./generated.json", import.meta.url), "utf8"));
+
+const items = (folder, pages) => Object.entries(pages).map(([name, text]) => ({ text, link: `/${folder}${name}` }));
+
+const sidebar = [
+  {
+    text: "Start",
+    items: items("start/", { why: "Why jobs", install: "Install", quickstart: "Quickstart", concepts: "Concepts" }),
+  },
+  {
+    text: "Guides",
+    items: items("guides/", {
+      retries: "Retries and errors",
+      scheduling: "Scheduling and queues",
+      cron: "Cron",
+      limits: "Unique jobs and limits",
+      timeouts: "Timeouts, cancelling, isolation",
+      programs: "Programs in any language",
+      results: "Results and history",
+      workflows: "Workflows as code",
+      testing: "Testing",
+      pushing: "Pushing from any language",
+      clients: "Clients for Node and Python",
+      library: "The library",
+    }),
+  },
+  {
+    text: "Operate",
+    items: [
+      ...items("operate/", { deploy: "Deploy", sqlite: "SQLite in production", redis: "Redis in production" }),
+      { text: "Dashboard", link: "/dashboard" },
+      ...items("operate/", {
+        terminal: "The terminal view",
+        monitoring: "Monitoring and alerts",
+        tracing: "Traces",
+        security: "Security",
+        upgrade: "Upgrade",
+        proxy: "Behind a reverse proxy",
+        reliability: "Reliability",
+        troubleshooting: "Troubleshooting",
+        runbook: "Runbook",
+      }),
+    ],
+  },
+  {
+    text: "Migrate",
+    items: items("migrate/", {
+      sidekiq: "From Sidekiq",
+      bullmq: "From BullMQ",
+      rq: "From RQ",
+      celery: "From Celery",
+      hyperf: "From Hyperf",
+    }),
+  },
+  {
+    text: "Reference",
+    items: [
+      { text: "Command line", collapsed: true, items: generated.commands },
+      ...items("reference/", {
+        configuration: "Configuration",
+        "job-options": "Job options",
+        cron: "Cron",
+        "library-api": "Library",
+        "http-api": "HTTP API",
+        metrics: "Metrics",
+        json: "JSON output",
+      }),
+      { text: "Changelog", link: "/changelog" },
+    ],
+  },
+  {
+    text: "Internals",
+    collapsed: true,
+    items: [
+      { text: "Architecture", link: "/architecture" },
+      ...items("internals/", {
+        liveness: "Liveness",
+        limits: "Limits",
+        throughput: "Throughput and cost",
+        deno: "Deno facts",
+      }),
+      { text: "Contributing", link: "/contributing" },
+    ],
+  },
+];
+
+export default {
+  title: "jobs",
+  description: "Background jobs in one executable",
+  base: process.env.DOCS_BASE ?? "/",
+  cleanUrls: false,
+  lastUpdated: false,
+  markdown: { anchor: { slugify: slug } },
+  themeConfig: {
+    search: { provider: "local" },
+    sidebar,
+    outline: [2, 3],
+    nav: [{ text: "Quickstart", link: "/start/quickstart" }],
+  },
+};
