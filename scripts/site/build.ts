@@ -74,7 +74,7 @@ async function install(): Promise<void> {
   for (const file of ["package.json", "package-lock.json"]) {
     await Deno.copyFile(join(NPM, file), join(SITE, file));
   }
-  await run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], SITE);
+  await run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"], SITE);
   await Deno.writeTextFile(join(SITE, "installed.json"), lock);
 }
 

@@ -143,7 +143,10 @@ Deno.test("the Debian package installs, runs, upgrades without losing a job, and
   assertEquals(await machine.must(asJobs("env jobs push Greet ann --wait 2>/dev/null")), '"Hello ann"');
 
   // `jobs` is also a builtin: login shells have a function that knows both.
-  assertEquals(await machine.must(asJobs("jobs stats >/dev/null; sleep 9 & jobs -p >/tmp/pids; kill %1; wc -l </tmp/pids")), "1");
+  assertEquals(
+    await machine.must(asJobs("jobs stats >/dev/null; sleep 9 & jobs -p >/tmp/pids; kill %1; wc -l </tmp/pids")),
+    "1",
+  );
   const { code, output } = await machine.sh("setpriv --reuid=nobody --clear-groups env jobs stats");
   assertEquals([code > 0, output.split("\n").length], [true, 1], output); // another user: one clear line
 
