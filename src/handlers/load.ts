@@ -14,7 +14,7 @@ import { asText } from "../log/value.ts";
 import type { HandlerExport, HandlerOptions, JobDefinition } from "./handler.ts";
 import { HandlerError, type Registry } from "./registry.ts";
 
-const MODULE = /\.(js|mjs|ts|mts|jsx|tsx)$/;
+const MODULE = /\.(js|mjs|cjs|ts|mts|jsx|tsx)$/;
 const NOT_A_HANDLER_FILE = /(^[._])|([._]test\.[a-z]+$)|(\.d\.m?ts$)/;
 
 /**
@@ -135,8 +135,21 @@ function whyNotLoaded(file: string, error: unknown): string {
   // What a module throws says where in its stack only.
   const thrownAt = / at .*?file:\/\/(\/[^\s)]+)/.exec(error.stack ?? "")?.[1] ?? "";
   const place = message.includes(" at /") || thrownAt.startsWith(import.meta.dirname!) ? "" : thrownAt;
-  return plain(message.trim()) + (place && ` at ${place}`) +
-    (Deno.build.standalone ? bundlingHint(file, message) : "");
+  return plain(message.trim()) + (place && ` at ${place}`) + cureOf(file, message);
+}
+
+/** Returns what to do about a module of CommonJS, and about packages. */
+function cureOf(file: string, message: string): string {
+  if (/\b(module|exports|require) is not defined/.test(message)) {
+    return ` (this is CommonJS: rename the file to ${file.replace(/\.[^.]*$/, "")}.cjs, or use import and export)`;
+  }
+  return Deno.build.standalone ? bundlingHint(file, message) : packageHint(file, message);
+}
+
+/** From the sources, packages come from npm: addresses only. */
+function packageHint(file: string, message: string): string {
+  if (!/not a dependency/.test(message)) return "";
+  return ` (import packages as npm:NAME@VERSION, or bundle them: deno bundle ${file} -o bundle.js)`;
 }
 
 /** The executable loads files, but no packages, and not every runtime TypeScript: a bundle of it all helps. */

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { loadHandlers } from "./load.ts";
 import { HandlerError, Registry } from "./registry.ts";
 
@@ -210,4 +210,23 @@ Deno.test("a module may throw anything while it is imported", async () => {
   }
   const { cause } = await assertRejects(() => load({ "a.js": "throw new RangeError('x')" }), HandlerError);
   assert(cause instanceof RangeError);
+});
+
+Deno.test("loads CommonJS from .cjs, and names the cure for CommonJS in .js and for packages", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "jobs-test-" });
+  try {
+    const source = "exports.Greet = (ctx, name) => name;\n";
+    await Deno.writeTextFile(`${folder}/a.cjs`, source);
+    await Deno.writeTextFile(`${folder}/a.js`, source);
+    await Deno.writeTextFile(`${folder}/p.js`, 'import _ from "lodash"; export const A = () => _;\n');
+    const registry = new Registry();
+    await loadHandlers([`${folder}/a.cjs`], registry);
+    assertEquals(registry.classes(), ["Greet"]);
+    const why = async (name: string) =>
+      (await assertRejects(() => loadHandlers([`${folder}/${name}`], new Registry()), HandlerError)).message;
+    assertStringIncludes(await why("a.js"), "this is CommonJS: rename the file to ");
+    assertStringIncludes(await why("p.js"), "import packages as npm:NAME@VERSION, or bundle them");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

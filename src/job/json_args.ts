@@ -22,6 +22,11 @@ export class JsonArgs {
   }
 }
 
+/** Returns whether a JSON text may contain a number that loses its form when parsed. */
+export function hasOddNumber(text: string): boolean {
+  return ODD_NUMBER.test(text);
+}
+
 /**
  * Returns the arguments that a JSON text contains, for the `args` of a push. They are values, unless a number would lose its
  * form: then they are a {@linkcode JsonArgs}.
@@ -32,7 +37,7 @@ export class JsonArgs {
 export function jsonArgs(text: string): readonly unknown[] {
   const args = parseLossless(text);
   if (!Array.isArray(args)) throw new SyntaxError("not an array");
-  if (!ODD_NUMBER.test(text)) return args;
+  if (!hasOddNumber(text)) return args;
   checkValue(args, "args");
   const kept = (text.match(TOKENS) ?? []).map((token) => token[0] === '"' ? normalString(token) : token).join("");
   // The push takes it for an array; only argsText() reads it.

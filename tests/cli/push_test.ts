@@ -175,3 +175,78 @@ Deno.test("a class that no worker has registered is named once; --strict refuses
   );
   assertEquals((await bench.store.admin.stats()).enqueued, 3);
 });
+
+Deno.test("prints the jid that holds the lock of a duplicate, with exit 0", async () => {
+  await using bench = await Bench.open();
+  const push = (...more: string[]) => on(bench, ["push", "Once", "1", "--unique-for", "1h", ...more]);
+  const first = await push();
+  const second = await push();
+  assertEquals([second.code, second.stdout], [0, first.stdout]);
+  assertStringIncludes(second.stderr, `jobs: duplicate: job "${first.stdout.trim()}" holds the lock; nothing enqueued`);
+  const jid = first.stdout.trim();
+  assertEquals(JSON.parse((await push("--json")).stdout), { jid, duplicateOf: jid });
+  assertEquals((await bench.store.admin.stats()).enqueued, 1);
+  await Deno.writeTextFile(`${bench.folder}/lines`, "[1]\n[2]\n[2]\n");
+  const bulk = await on(bench, ["push", "Once", "--bulk", "lines", "--unique-for", "1h"]);
+  assertEquals([bulk.code, bulk.stdout.trim().split("\n")[0]], [0, jid]);
+  assertStringIncludes(bulk.stderr, "jobs: skipped 2 lines as duplicates");
+});
+
+Deno.test("rejects times that are probably meant otherwise, and prints the time as understood", async () => {
+  await using bench = await Bench.open();
+  for (
+    const [args, message] of [
+      [["--in", "5", "minutes"], 'Invalid --in "5 minutes": expected one word such as 5m'],
+      [["--in=2", "h"], 'Invalid --in "2 h": expected one word such as 2h'],
+      [["--at", "5"], 'Invalid --at "5": expected a time or epoch seconds; for a delay use --in 5'],
+    ] as const
+  ) {
+    const { code, stderr } = await on(bench, ["push", "A", ...args]);
+    assertEquals([code, stderr], [2, `jobs: ${message}\n`]);
+  }
+  const past = await on(bench, ["push", "A", "--at", "2020-01-01T08:00:00Z"]);
+  assertMatch(past.stderr, /jobs: 2020-01-01 \d\d:00 \(.* ago\) is past: the job runs now/);
+  const later = await on(bench, ["push", "A", "--at", "2100-01-01T08:00:00Z"]);
+  assertMatch(later.stderr, /jobs: scheduled for 2100-01-01 \d\d:00 \(in .*\)/);
+});
+
+Deno.test("stores numbers as typed, one by one and in bulk", async () => {
+  await using bench = await Bench.open();
+  const stored = async (stdout: string) => {
+    const jids = stdout.trim().split("\n");
+    const entries = await bench.store.admin.find(jids);
+    return entries.map(({ payload }) => /"args":(\[.*?\]),"jid"/.exec(payload)?.[1]).sort();
+  };
+  assertEquals(await stored((await on(bench, ["push", "A", "2.0", "1e3", "x"])).stdout), ['[2.0,1e3,"x"]']);
+  assertEquals(await stored((await on(bench, ["push", "A", "--args", "[ 2.50, -0 ]"])).stdout), ["[2.50,-0]"]);
+  const lines = '[2.0]\n{"class":"B","args":[3.0]}\n{"class":"B","args":[4]}\n';
+  assertEquals(await stored((await on(bench, ["push", "A", "--bulk", "-"], lines)).stdout), ["[2.0]", "[3.0]", "[4]"]);
+});
+
+Deno.test("stops at the first invalid line of a file with --on-error stop", async () => {
+  await using bench = await Bench.open();
+  const lines = [...Array.from({ length: 30 }, (_, i) => `[${i}]`), '{"class":"A","args":5}', "[31]"].join("\n");
+  const stopped = await on(bench, ["push", "A", "--bulk", "-", "--on-error", "stop"], lines);
+  assertEquals([stopped.code, stopped.stdout.trim().split("\n").length], [1, 30]);
+  assertStringIncludes(stopped.stderr, "jobs: line 31 is invalid: ");
+  assertStringIncludes(stopped.stderr, "jobs: stopped at line 31: 30 lines stored, none from line 31 on");
+  assertEquals((await bench.store.admin.stats()).enqueued, 30);
+  const skipped = await on(bench, ["push", "A", "--bulk", "-"], lines);
+  assertEquals([skipped.code, skipped.stdout.trim().split("\n").length], [1, 31]);
+  assertEquals((await on(bench, ["push", "A", "--on-error", "stop"])).code, 2);
+});
+
+Deno.test("refuses to run without handlers, and warns of a handler's queue that the worker doesn't process", async () => {
+  await using bench = await Bench.open();
+  const none = await on(bench, ["run"]);
+  assertEquals([none.code, none.stderr.startsWith("jobs: Missing argument: HANDLERS. Usage: jobs run")], [2, true]);
+  const absent = await on(bench, ["run", "nope.js"]);
+  assertEquals(absent.code, 2);
+  const handlers = `${bench.folder}/low.js`;
+  await Deno.writeTextFile(handlers, "export function ImportFile() {}\nImportFile.options = { queue: 'low' };\n");
+  await using worker = await bench.server(["-q", "critical", handlers]);
+  await worker.logged(
+    'This worker doesn\'t process queue "low" of ImportFile; add -q low, or run a worker that does',
+    { level: "warn" },
+  );
+});

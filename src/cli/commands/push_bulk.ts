@@ -6,7 +6,7 @@
  * @module
  */
 import { BulkInterrupted, type Client, type JobRequest, type PushResult } from "../../client/client.ts";
-import { jsonArgs } from "../../job/json_args.ts";
+import { hasOddNumber, jsonArgs } from "../../job/json_args.ts";
 import { meantOption } from "../../job/options.ts";
 import { argsText, prepare } from "../../job/payload.ts";
 import { fieldTexts } from "../../job/raw.ts";
@@ -32,13 +32,16 @@ export interface BulkFlags {
   readonly onError: "skip" | "stop";
 }
 
+/** Jobs that are pushed together: of one class and with the same options, which are built faster, or any. */
+type BatchJobs =
+  | { readonly class: string; readonly args: readonly (readonly unknown[])[] }
+  | { readonly requests: readonly JobRequest[] };
+
 /** Lines that are pushed together. */
 interface Batch {
   /** The line numbers of the jobs, from 1. */
-  readonly lines: number[];
-  readonly requests: JobRequest[];
-  /** The arguments of the jobs, if all lines are arrays: then they are built faster. */
-  readonly args: (readonly unknown[])[] | undefined;
+  readonly lines: readonly number[];
+  readonly jobs: BatchJobs;
   /** The last line that was read. */
   readonly last: number;
   /** How much of the file was read by then, from 0 to 1; undefined if its size is unknown. */
@@ -94,13 +97,13 @@ export async function pushLines(
 
 async function storeBatch(
   client: Client,
-  { requests, args }: Batch,
+  { jobs }: Batch,
   base: Partial<JobRequest>,
 ): Promise<{ results: readonly PushResult[]; cause?: unknown }> {
   const results: PushResult[] = [];
   try {
-    if (args !== undefined) return { results: await client.pushBulk({ ...base, class: base.class!, args }) };
-    for await (const result of client.pushMany(requests)) results.push(result);
+    if ("args" in jobs) return { results: await client.pushBulk({ ...base, ...jobs }) };
+    for await (const result of client.pushMany(jobs.requests)) results.push(result);
     return { results };
   } catch (error) {
     if (!(error instanceof BulkInterrupted)) throw error;
@@ -116,58 +119,83 @@ async function* parseBatches(
   signal: AbortSignal,
 ): AsyncGenerator<Batch, undefined> {
   let line = 0;
-  let batch = newBatch();
+  let batch = new BatchBuilder(base);
   let chars = 0;
-  const whole = (share: number | undefined): Batch => ({
-    lines: batch.lines,
-    requests: batch.requests,
-    args: batch.requests.length === batch.args.length ? batch.args : undefined,
-    last: line,
-    share,
-  });
+  const whole = (share: number | undefined): Batch => ({ lines: batch.lines, jobs: batch.jobs(), last: line, share });
   for await (const { texts, share } of readLines(file, signal)) {
     for (const text of texts) {
       line++;
       if (text.trim() === "") continue;
-      if (!parseInto(batch, text, line, base, report)) {
-        if (batch.lines.length > 0) yield whole(share);
+      if (!parseInto(batch, text, line, report)) {
+        if (batch.lines.length > 0) yield { ...whole(share), last: line - 1 };
         return undefined;
       }
       chars += text.length;
       if (batch.lines.length < BATCH_LINES && chars < BATCH_CHARS) continue;
       yield whole(share);
-      [batch, chars] = [newBatch(), 0];
+      [batch, chars] = [new BatchBuilder(base), 0];
     }
   }
   if (batch.lines.length > 0 && !signal.aborted) yield whole(1);
   return undefined;
 }
 
-function newBatch() {
-  return { lines: [] as number[], requests: [] as JobRequest[], args: [] as (readonly unknown[])[] };
+/** Collects the jobs of a batch: as arguments of one class for as long as they are alike. */
+class BatchBuilder {
+  readonly lines: number[] = [];
+  readonly #base: Partial<JobRequest>;
+  readonly #args: (readonly unknown[])[] = [];
+  #class: string | undefined;
+  #requests: JobRequest[] | undefined;
+
+  constructor(base: Partial<JobRequest>) {
+    this.#base = base;
+  }
+
+  /** Adds arguments for a class; default: the class of the command line. */
+  addArgs(line: number, args: readonly unknown[], name: string | undefined = this.#base.class): void {
+    if (name === undefined) throw new UsageError("an array of arguments, but no CLASS on the command line");
+    if (this.#requests === undefined && (this.#class ?? name) === name) {
+      this.#class = name;
+      this.#args.push(args);
+      this.lines.push(line);
+    } else this.add(line, { ...this.#base, class: name, args });
+  }
+
+  /** Returns the job of an object's fields. */
+  requestOf(fields: Record<string, unknown>): JobRequest {
+    return { ...this.#base, ...fields } as JobRequest;
+  }
+
+  /** Adds a job with any options. */
+  add(line: number, request: JobRequest): void {
+    this.#requests ??= this.#args.map((args) => ({ ...this.#base, class: this.#class!, args }));
+    this.#requests.push(request);
+    this.lines.push(line);
+  }
+
+  jobs(): BatchJobs {
+    return this.#requests === undefined ? { class: this.#class!, args: this.#args } : { requests: this.#requests };
+  }
 }
 
 /** Adds the job of a line to a batch. Returns false if the push ends at this line. */
-function parseInto(
-  batch: ReturnType<typeof newBatch>,
-  text: string,
-  line: number,
-  base: Partial<JobRequest>,
-  report: Report,
-): boolean {
+function parseInto(batch: BatchBuilder, text: string, line: number, report: Report): boolean {
   try {
     if (/^\s*\[/.test(text)) {
-      if (base.class === undefined) throw new UsageError("an array of arguments, but no CLASS on the command line");
-      const args = jsonArgs(text);
-      batch.args.push(args);
-      batch.requests.push({ ...base, class: base.class, args });
-    } else {
-      const request = parseObject(text, base);
-      if (report.stops) check(request);
-      report.warn(line, Object.keys(request));
-      batch.requests.push(request);
+      batch.addArgs(line, jsonArgs(text));
+      return true;
     }
-    batch.lines.push(line);
+    const fields = parseObject(text);
+    const names = Object.keys(fields);
+    if (names.length === 2 && typeof fields["class"] === "string" && Array.isArray(fields["args"]) && !report.stops) {
+      batch.addArgs(line, fields["args"], fields["class"]);
+      return true;
+    }
+    const request = batch.requestOf(fields);
+    if (report.stops) check(request);
+    report.warn(line, names);
+    batch.add(line, request);
     return true;
   } catch (error) {
     return report.reject(line, (error as Error).message);
@@ -180,15 +208,16 @@ function check(request: JobRequest): void {
   argsText(request.args);
 }
 
-function parseObject(text: string, base: Partial<JobRequest>): JobRequest {
+function parseObject(text: string): Record<string, unknown> {
   const value = parseLossless(text);
   if (typeof value !== "object" || value === null) {
     throw new UsageError(
       `expected an array of arguments, or an object with class and args; found ${text.slice(0, 40)}`,
     );
   }
+  if (!hasOddNumber(text)) return value as Record<string, unknown>;
   const args = fieldTexts(text)?.findLast(([name]) => name === "args")?.[1];
-  return { ...base, ...value, ...(args?.startsWith("[") && { args: jsonArgs(args) }) } as JobRequest;
+  return { ...value, ...(args?.startsWith("[") && { args: jsonArgs(args) }) };
 }
 
 /** Counts lines, and reports invalid ones. */
