@@ -182,7 +182,7 @@ Deno.test("a configuration that is read again changes, adds and removes entries;
   await bench.until(async () => (await bench.readNotes()).length > 0, "the changed entry occurs");
   await write([entry("c", { rule: "61 * * * *" })]);
   server.kill("SIGHUP");
-  const { error } = await server.logged("Could not do what was asked");
+  const { error } = await server.logged("Request failed");
   assert(String(error).includes('Cron entry "c"'), String(error));
   assertEquals((await bench.store.cron.read()).entries.map(({ name }) => name), ["b", "c"]);
 });

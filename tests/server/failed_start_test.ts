@@ -35,7 +35,8 @@ const CASES: readonly Case[] = [
     what: "a pidfile in a folder that is not there",
     args: (folder) => ["--pid-file", `${folder}/no/pid`],
     code: 1,
-    says: /^jobs: Pidfile ".*\/no\/pid" cannot be written: there is no such folder; make it, or name another file\n$/,
+    says:
+      /^jobs: Pidfile ".*\/no\/pid" cannot be written: the folder doesn't exist; create it, or name another file\n$/,
   },
   {
     what: "a pidfile that is a folder",

@@ -112,7 +112,7 @@ Deno.test("HUP reads the configuration again; a broken file changes nothing and 
 
   await write({ queues: ["c"], concurrency: "many" });
   server.kill("SIGHUP");
-  const line = await server.logged("Could not do what was asked");
+  const line = await server.logged("Request failed");
   assertMatch(String(line.error), /invalid "concurrency" "many": expected a whole number/);
   const jid = await bench.push("Note", [bench.notes, "still"], { queue: "b" });
   await bench.noted("still");

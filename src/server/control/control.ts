@@ -1,6 +1,6 @@
 /**
- * The control loop: acts on what signals and commands ask, one after the other. Only stopping goes on beside it, so that
- * a second TERM can make it a cold stop, and a dump still works while jobs finish.
+ * The control loop: acts on the requests of signals and commands, one after the other. Only a stop runs concurrently, so that a
+ * second TERM can make it a cold stop, and a dump works while jobs end.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import type { Log } from "../../log/log.ts";
 import type { Inbox } from "./signals.ts";
 import type { Tasks } from "./tasks.ts";
 
-/** What the loop acts on. */
+/** A worker, as the control loop sees it. */
 export interface Controls {
-  /** Stops; the second call, while stopping, makes it cold. Resolves when stopped. */
+  /** Stops; a second call ends running jobs at once. Resolves when it has stopped. */
   stop(): Promise<void>;
   quiet(): void | Promise<void>;
   resume(): void | Promise<void>;
@@ -19,7 +19,7 @@ export interface Controls {
   reload(): void | Promise<void>;
 }
 
-/** Acts on the inbox until stopped. Its task is `control`. */
+/** Acts on requests until the worker has stopped. Its task is `control`. */
 export async function control(inbox: Inbox, controls: Controls, services: { tasks: Tasks; log: Log }): Promise<void> {
   const { tasks, log } = services;
   const task = tasks.add("control");
@@ -37,16 +37,16 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
         continue;
       }
       if (stopped && (asked.verb === "quiet" || asked.verb === "resume" || asked.verb === "reload")) {
-        log.info("Too late: stopping", { asked: asked.verb, by: asked.by });
+        log.info("Ignored during a stop", { asked: asked.verb, by: asked.by });
         continue;
       }
       log.info(MEANING[asked.verb], { by: asked.by });
       if (asked.verb === "stop") stopped = controls.stop();
-      // Both wait until the store has answered the last taking. A stop must be acted on before.
+      // Both wait until the store has replied to the last taking. A stop must not wait for that.
       else if (asked.verb === "quiet" || asked.verb === "resume") void controls[asked.verb]();
       else await controls[asked.verb]();
     } catch (error) {
-      log.error("Could not do what was asked", { asked: asked.verb, by: asked.by, error: (error as Error).message });
+      log.error("Request failed", { asked: asked.verb, by: asked.by, error: (error as Error).message });
     }
   }
   tasks.remove(task);

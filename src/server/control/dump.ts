@@ -1,5 +1,5 @@
 /**
- * The dump: one line for every async task, then the counts. What TTIN writes to the log and `jobs dump` prints.
+ * The dump: one line for each async task, then the counts. TTIN writes it to the log, and `jobs dump` prints it.
  *
  * @module
  */
@@ -8,21 +8,21 @@ import { formatDuration } from "../../job/duration.ts";
 import { plain } from "../../log/format.ts";
 import type { Tasks } from "./tasks.ts";
 
-/** What stands below the tasks. */
+/** The counts below the tasks. */
 export interface DumpCounts {
   readonly identity: string;
   readonly concurrency: number;
   /** Jobs running. */
   readonly busy: number;
-  /** Jobs taken and not yet settled: running, waiting and finished ones whose outcome is on its way. */
+  /** Jobs taken and not settled: running and waiting ones, and ended ones whose outcomes are not stored. */
   readonly leases: number;
-  /** Jobs taken and not yet started. */
+  /** Jobs taken and not started. */
   readonly waiting: number;
-  /** Finished jobs whose outcome is not yet stored. */
+  /** Ended jobs whose outcomes are not stored. */
   readonly unsettled: number;
-  /** Milliseconds for which the event loop last kept the heartbeat waiting. */
+  /** How long the event loop delayed its last answer to the heartbeat. */
   readonly loopDelayMs: number;
-  /** Errors that handlers left behind after their job had ended. */
+  /** Errors that no handler awaited. */
   readonly unhandledErrors: number;
   readonly quiet: boolean;
 }
@@ -32,7 +32,7 @@ export interface DumpTask {
   readonly task: number;
   readonly label: string;
   readonly state: string;
-  /** For how long it has been in that state. */
+  /** How long it has been in that state. */
   readonly forMs: number;
   readonly job?: {
     readonly class: string;
@@ -41,12 +41,12 @@ export interface DumpTask {
     readonly attempt: number;
     readonly progress?: string;
     readonly lastLine?: string;
-    /** Why its signal aborted, if it did: it runs on. */
+    /** Name of the reason that its signal has aborted with. */
     readonly aborted?: string;
   };
 }
 
-/** The tasks as they are now. */
+/** Describes the tasks. */
 export function dumpTasks(tasks: Tasks, clock: Clock): DumpTask[] {
   const now = clock.monotonic();
   return tasks.list().map((task) => {
@@ -72,7 +72,7 @@ export function dumpTasks(tasks: Tasks, clock: Clock): DumpTask[] {
   });
 }
 
-/** The dump as lines of text, columns aligned; without control characters, whatever a job is called or says. */
+/** Formats the dump as lines of text with aligned columns. Control characters in names and texts of jobs are removed. */
 export function formatDump(tasks: readonly DumpTask[], counts: DumpCounts): string[] {
   const width = (pick: (task: DumpTask) => string) => Math.max(...tasks.map((task) => pick(task).length), 1);
   const idWidth = width((task) => String(task.task));

@@ -1,14 +1,14 @@
 /**
- * Signals: a table of what each means, and the only place that listens for them. A listener notes the name and nothing
- * more; one loop (`control.ts`) acts, so that two signals never act at once.
+ * Signals: a table of their meanings, and the only place that listens for them. A listener only notes the request; one loop
+ * (`control.ts`) acts on it, so that two signals never act at once.
  *
  * @module
  */
 
-/** What a signal asks for. */
+/** A request. */
 export type Verb = "stop" | "quiet" | "resume" | "reopen" | "reload" | "dump";
 
-/** The table. Equal signals close together may arrive as one. */
+/** The requests by signal. Equal signals close together may arrive as one. */
 export const SIGNALS: Readonly<Partial<Record<Deno.Signal, Verb>>> = {
   SIGTERM: "stop",
   SIGINT: "stop",
@@ -21,22 +21,22 @@ export const SIGNALS: Readonly<Partial<Record<Deno.Signal, Verb>>> = {
   SIGTTIN: "dump",
 };
 
-/** Something asked of this process. */
+/** A request to this process. */
 export interface Asked {
   readonly verb: Verb;
-  /** Who asked: a signal's name, or `command`. */
+  /** Where it comes from: a signal's name, `command`, `program`. */
   readonly by: string;
-  /** The answer goes here, when one is wanted. */
+  /** Sends the reply; absent if none is expected. */
   readonly reply?: (text: string) => Promise<void>;
 }
 
-/** What was asked and not yet acted on, in order. For one reader. */
+/** Requests that wait to be acted on, in order. For one reader. */
 export class Inbox {
   readonly #asked: Asked[] = [];
   readonly #firstStop = Promise.withResolvers<Asked>();
   #reader: ((asked: Asked) => void) | undefined;
 
-  /** Resolves with the first stop that is asked for, which stays in here. For a start (`startup_steps.ts`): nobody reads yet. */
+  /** Resolves with the first stop request, which stays in here. For a start (`startup_steps.ts`), during which the inbox has no reader. */
   get stopAsked(): Promise<Asked> {
     return this.#firstStop.promise;
   }
@@ -49,7 +49,7 @@ export class Inbox {
     else this.#asked.push(asked);
   }
 
-  /** The next one; waits for it. */
+  /** Waits for the next request. */
   next(): Promise<Asked> {
     const first = this.#asked.shift();
     if (first) return Promise.resolve(first);
@@ -58,22 +58,20 @@ export class Inbox {
 }
 
 /**
- * Does nothing on the signals that end or stop a process: a horse ends when its parent says so, also where an operator
- * or systemd signals everything there is.
+ * Ignores the signals that end or stop a process: an isolated process ends when its parent ends it, even if an operator or
+ * systemd signals the whole process group.
  */
 export function ignoreSignals(): void {
   for (const signal of Object.keys(SIGNALS) as Deno.Signal[]) Deno.addSignalListener(signal, () => {});
 }
 
-/**
- * Listens to the table's signals and puts them into the inbox, until disposed.
- */
+/** Puts the requests of signals into the inbox, until disposed. */
 export function listenToSignals(inbox: Inbox): Disposable {
   const table = Object.entries(SIGNALS) as [Deno.Signal, Verb][];
   return onSignals(Object.fromEntries(table.map(([signal, verb]) => [signal, () => inbox.put({ verb, by: signal })])));
 }
 
-/** Calls what each signal names when it comes, until disposed. For what is no server: a screen (`cli/top/`). */
+/** Calls a function at each signal, until disposed. For programs other than workers, for example `cli/top/`. */
 export function onSignals(acts: Readonly<Partial<Record<Deno.Signal, () => void>>>): Disposable {
   const listeners = Object.entries(acts) as [Deno.Signal, () => void][];
   for (const [signal, act] of listeners) Deno.addSignalListener(signal, act);
@@ -85,8 +83,8 @@ export function onSignals(acts: Readonly<Partial<Record<Deno.Signal, () => void>
 }
 
 /**
- * For a command that works through something: aborts when it is asked to end, by INT or TERM, so that it can stop between
- * two steps. A second time, the signal does what it always does. Until disposed.
+ * Returns a signal that aborts at INT or TERM, so that a long command can stop between two steps. A second INT or TERM has its
+ * default effect. Until disposed.
  */
 export function untilStopped(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();

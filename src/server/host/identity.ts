@@ -1,15 +1,15 @@
 /**
- * Who this process is.
+ * The ID of a worker.
  *
  * @module
  */
 
-/** 12 hex digits that nobody else has. */
+/** Returns 12 random hex digits. */
 export function randomId(): string {
   return [...crypto.getRandomValues(new Uint8Array(6))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Of a process on this machine: `hostname:pid:nonce`; in containers, hostname and pid alone would repeat. */
+/** Returns the ID of a worker on this machine, `hostname:pid:nonce`. In containers, hostname and pid alone would repeat. */
 export function identityOf(pid: number, nonce: string): string {
   return `${Deno.hostname()}:${pid}:${nonce}`;
 }

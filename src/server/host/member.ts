@@ -1,13 +1,13 @@
 /**
- * What a supervisor tells each process it starts: which one it is, and where to connect.
+ * The message of a supervisor to each process that it starts: its index, and where to connect.
  *
  * @module
  */
 
-/** The environment variable that carries it. */
+/** The environment variable with the message. */
 export const MEMBER_VARIABLE = "JOBS_MEMBER";
 
-/** What a supervisor tells each process it starts. */
+/** The message. */
 export interface MemberInfo {
   /** From 1. */
   readonly index: number;
@@ -15,21 +15,21 @@ export interface MemberInfo {
   readonly parent: number;
   /** The socket on which the supervisor waits for its connection (`member_link.ts`). */
   readonly address: string;
-  /** Tells the supervisor which process connects. */
+  /** Identifies the process when it connects. */
   readonly token: string;
-  /** The last part of its identity, so that the supervisor knows all of it. */
+  /** The last part of its worker ID, so that the supervisor knows the ID. */
   readonly nonce?: string;
-  /** The identity of the process whose place it takes: that one has ended, which its parent knows for certain. */
+  /** The ID of the worker that it replaces, and that is known to have ended. */
   readonly predecessor?: string | undefined;
-  /** How that one ended; absent when it was replaced on purpose. */
+  /** How that worker died; absent if it was replaced on purpose. */
   readonly predecessorEnded?: string | undefined;
 }
 
-/** What a supervisor told this process; undefined when none has started it. */
+/** Reads the message; undefined if no supervisor has started this process. */
 export function readMemberInfo(): MemberInfo | undefined {
-  const told = Deno.env.get(MEMBER_VARIABLE);
-  if (told === undefined) return undefined;
-  // What jobs start is no member.
+  const text = Deno.env.get(MEMBER_VARIABLE);
+  if (text === undefined) return undefined;
+  // Processes that jobs start must not inherit it.
   Deno.env.delete(MEMBER_VARIABLE);
-  return JSON.parse(told) as MemberInfo;
+  return JSON.parse(text) as MemberInfo;
 }

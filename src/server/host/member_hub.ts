@@ -1,6 +1,6 @@
 /**
- * The supervisor's side of its connections to its members. It hears when a member takes jobs, and passes on what members
- * ask one another. It keeps nothing, and how long to wait is decided by the one that asks. The members' side is `member_link.ts`.
+ * The supervisor's side of its connections to its members. A member reports when it takes jobs, and requests the counts of the
+ * others: the hub passes requests and answers on, and keeps nothing. The members' side, `member_link.ts`, limits the wait.
  *
  * @module
  */
@@ -8,39 +8,39 @@ import { FrameConnection } from "../../handlers/isolation/ipc.ts";
 import type { ServerCounts } from "../stats/counters.ts";
 import type { ClassCounts } from "../stats/counters.ts";
 
-/** Counts as they travel: a `Map` does not. */
+/** Counts in a frame, without a `Map`. */
 export interface CountsFrame extends Omit<ServerCounts, "classes"> {
-  /** Whose counts these are; another version's may have another form. */
+  /** The version of the sender: the counts of another version may have another form. */
   readonly version: string;
   readonly classes: readonly (readonly [string, ClassCounts])[];
 }
 
 /** To a member. */
 export type ToMember =
-  /** Asks what it has counted. */
+  /** Requests its counts. */
   | { readonly kind: "ask"; readonly id: number; readonly by: number }
-  /** Who else there is, and which of them were asked: one that is just being started has no connection. */
+  /** The other members, and how many of them were asked: a member that is being started has no connection. */
   | { readonly kind: "asked"; readonly id: number; readonly others: readonly number[]; readonly asked: number }
-  /** What one of them has counted. */
+  /** The counts of one of them. */
   | { readonly kind: "answer"; readonly id: number; readonly from: number; readonly counts: CountsFrame };
 
 /** From a member. */
 export type FromMember =
   /** It takes jobs. */
   | { readonly kind: "ready" }
-  /** Asks what all others have counted. */
+  /** Requests the counts of all others. */
   | { readonly kind: "ask"; readonly id: number }
   | { readonly kind: "answer"; readonly id: number; readonly to: number; readonly counts: CountsFrame };
 
 type Line = FrameConnection<FromMember, ToMember>;
 
-/** Passes on. */
+/** Connects members. */
 export class MemberHub {
   /** By the member's index. */
   readonly #lines = new Map<number, Line>();
   readonly #members: () => Iterable<number>;
 
-  /** @param members the indices of those that are kept running, also while one of them is being started again */
+  /** @param members returns the indices of all members, including those that are being restarted */
   constructor(members: () => Iterable<number>) {
     this.#members = members;
   }
@@ -48,13 +48,13 @@ export class MemberHub {
   /**
    * Serves one member; resolves when its connection has ended.
    *
-   * @param onReady called when it takes jobs
+   * @param onReady called when the member takes jobs
    */
   async serve(index: number, connection: Deno.Conn, onReady: () => void): Promise<void> {
     using line: Line = new FrameConnection(connection);
     this.#lines.set(index, line);
     await line.read((frame) => frame.kind === "ready" ? onReady() : this.#pass(index, line, frame));
-    // The next one may be here already.
+    // Its successor may have connected already.
     if (this.#lines.get(index) === line) this.#lines.delete(index);
   }
 
@@ -67,7 +67,7 @@ export class MemberHub {
     const { id } = frame;
     const others = [...this.#members()].filter((other) => other !== index);
     const lines = others.flatMap((other) => this.#lines.get(other) ?? []);
-    // First of all: the answers come on the same way.
+    // Before the requests: the answers use the same connection.
     line.send({ kind: "asked", id, others, asked: lines.length });
     for (const other of lines) other.send({ kind: "ask", id, by: index });
   }

@@ -15,21 +15,21 @@ import type { CountsFrame, FromMember, ToMember } from "./member_hub.ts";
 import type { MemberInfo } from "./member.ts";
 import type { ServerCounts } from "../stats/counters.ts";
 
-/** What one of them has counted. */
+/** The counts of one member. */
 export interface MemberCounts {
   /** Which one it is, from 1. */
   readonly process: number;
-  /** Undefined when it did not say in time, or was of another version. */
+  /** Undefined if it didn't answer in time, or has another version. */
   readonly counts: ServerCounts | undefined;
 }
 
-/** One whose event loop does not turn is not waited for any longer: who scrapes has a bound, too. */
+/** How long to wait for members whose event loop is blocked: a scrape has a timeout, too. */
 const TIMEOUT_MS = 2_000;
 
-/** An asking under way. */
+/** A pending request. */
 interface Asking {
   others: readonly number[];
-  /** How many were asked; unknown until the supervisor says so. */
+  /** Number of members asked; Infinity until the supervisor reports it. */
   asked: number;
   readonly answers: Map<number, CountsFrame>;
   readonly over: AbortController;
@@ -37,14 +37,14 @@ interface Asking {
 
 /** Options of {@linkcode MemberLink}. */
 export interface MemberLinkOptions {
-  /** What this process has counted, as of now. */
+  /** Returns the counts of this process. */
   readonly counts: () => ServerCounts;
   readonly clock: Clock;
-  /** Called once when the connection has ended: the supervisor has, or this process is about to. */
+  /** Called once when the connection has ended: the supervisor has ended, or this process is about to. */
   readonly onEnd: () => void;
 }
 
-/** The others. */
+/** Connects this process to the supervisor. */
 export class MemberLink implements Disposable {
   readonly #socket: Deno.Conn;
   readonly #line: FrameConnection<ToMember, FromMember>;
@@ -64,9 +64,9 @@ export class MemberLink implements Disposable {
   }
 
   /**
-   * Connects to the supervisor; undefined when it has ended.
+   * Connects to the supervisor; undefined if it has ended.
    *
-   * @throws {Error} when it lives, and can't be reached
+   * @throws {SpawnError} if it is running and can't be reached
    */
   static async join(
     { address, token, parent }: MemberInfo,
@@ -87,7 +87,7 @@ export class MemberLink implements Disposable {
     this.#line.send({ kind: "ready" });
   }
 
-  /** What the others have counted; takes at most two seconds. */
+  /** Returns the counts of the other members, after at most two seconds. */
   async counts(): Promise<MemberCounts[]> {
     const id = ++this.#lastId;
     const asking: Asking = { others: [], asked: Infinity, answers: new Map(), over: new AbortController() };
@@ -98,9 +98,9 @@ export class MemberLink implements Disposable {
     return asking.others.map((process) => ({ process, counts: unpack(asking.answers.get(process)) }));
   }
 
-  /** Says that it is going: the supervisor closes, and the reading ends. Closing would not end a reading under way. */
+  /** Closes the writing side: the supervisor then closes the connection. Closing it here would not end a pending read. */
   [Symbol.dispose](): void {
-    this.#socket.closeWrite().catch(() => {}); // it is closed already
+    this.#socket.closeWrite().catch(() => {}); // already closed
   }
 
   #receive(frame: ToMember): void {
@@ -110,7 +110,7 @@ export class MemberLink implements Disposable {
       return;
     }
     const asking = this.#askings.get(frame.id);
-    if (asking === undefined) return; // too late
+    if (asking === undefined) return; // the request has timed out
     if (frame.kind === "answer") asking.answers.set(frame.from, frame.counts);
     else {
       asking.others = frame.others;

@@ -1,19 +1,18 @@
 /**
- * The pidfile: says which process this is, and keeps a second one from starting.
+ * The pidfile: contains the number of this process, and prevents a second one from starting.
  *
  * @module
  */
 
 /** Another process has the pidfile, or it cannot be written. The message is one line for people. */
 export class PidfileError extends Error {
-  /** Told apart by name. */
   override readonly name = "PidfileError";
 }
 
 /**
- * Writes this process's number into a file; removed when disposed.
+ * Writes this process's number into a file, which is removed when disposed.
  *
- * @throws {PidfileError} when the process in it is alive, or it cannot be written
+ * @throws {PidfileError} if the file names a live process, or cannot be written
  */
 export async function writePidfile(path: string): Promise<AsyncDisposable> {
   try {
@@ -21,7 +20,7 @@ export async function writePidfile(path: string): Promise<AsyncDisposable> {
     if (holder !== undefined) {
       throw new PidfileError(`Pidfile "${path}" names process ${holder}, which is alive; stop that one first`);
     }
-    // Of a process that is gone.
+    // Its process has ended.
     await Deno.remove(path).catch(() => {});
     await Deno.writeTextFile(path, `${Deno.pid}\n`, { createNew: true, mode: 0o644 });
   } catch (error) {
@@ -38,12 +37,12 @@ export async function writePidfile(path: string): Promise<AsyncDisposable> {
 
 function reasonOf(error: unknown): string {
   if (error instanceof Deno.errors.AlreadyExists) return "another process was first";
-  if (error instanceof Deno.errors.NotFound) return "there is no such folder; make it, or name another file";
+  if (error instanceof Deno.errors.NotFound) return "the folder doesn't exist; create it, or name another file";
   if (error instanceof Deno.errors.IsADirectory) return "it is a folder; name a file in it";
   return (error as Error).message;
 }
 
-/** The live process that the file names. In a container, an old file may well name our own number. */
+/** Returns the live process that the file names. In a container, an old file may contain our own number. */
 async function holderOf(path: string): Promise<number | undefined> {
   let text: string;
   try {

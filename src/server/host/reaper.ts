@@ -1,9 +1,9 @@
 /**
- * The reaper: as process 1 of a container, this process inherits the orphans of everything in it, and they stay zombies
- * until it waits for them. Deno waits only for children of its own, so this asks the C library. It runs only as PID 1.
+ * The reaper: as process 1 of a container, this process inherits all orphans, which stay zombies until it waits for them. Deno
+ * only waits for children that it has started, so the reaper calls the C library. It runs only as PID 1.
  *
- * A child of our own is a zombie too, for a moment, until Deno has seen it end; taking it away would lose its exit code.
- * So only what was a zombie at the step before is reaped.
+ * A child that Deno has started is a zombie, too, until Deno has noticed its end. Reaping it would lose its exit code: so a
+ * process is reaped only if it was a zombie at the previous step as well.
  *
  * @module
  */
@@ -12,10 +12,10 @@ import type { Log } from "../../log/log.ts";
 import type { LoopBody } from "../component.ts";
 
 const INTERVAL_MS = 2_000;
-/** `waitpid` returns at once when the process has not ended. */
+/** Lets `waitpid` return at once if the process has not ended. */
 const WNOHANG = 1;
 
-/** Its loop's task is `reaper`. */
+/** Reaps orphans. Its loop's task is `reaper`. */
 export class Reaper implements LoopBody<void> {
   readonly name = "reaper";
   readonly #clock: Clock;
@@ -23,7 +23,7 @@ export class Reaper implements LoopBody<void> {
   readonly #libc = Deno.dlopen("libc.so.6", {
     waitpid: { parameters: ["i32", "pointer", "i32"], result: "i32" },
   });
-  /** Zombies seen at the step before. */
+  /** Zombies at the previous step. */
   #seen = new Set<number>();
 
   constructor(options: { clock: Clock; log: Log }) {
@@ -31,7 +31,7 @@ export class Reaper implements LoopBody<void> {
     this.#log = options.log;
   }
 
-  /** Reaps what was a zombie last time and still is. */
+  /** Reaps processes that were zombies at the previous step. */
   async step(): Promise<void> {
     const zombies = await findZombies();
     for (const pid of zombies) {
@@ -53,13 +53,13 @@ export class Reaper implements LoopBody<void> {
   }
 }
 
-/** The children of this process that have ended and nobody has waited for. */
+/** Returns the children of this process that have ended and were not waited for. */
 async function findZombies(): Promise<Set<number>> {
   const zombies = new Set<number>();
   const children = await Deno.readTextFile(`/proc/self/task/${Deno.pid}/children`);
   for (const pid of children.split(" ").filter(Boolean)) {
     const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-    // The name before it, in parentheses, may contain anything.
+    // The name before the state, in parentheses, may contain anything.
     if (stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z")) zombies.add(Number(pid));
   }
   return zombies;

@@ -1,13 +1,13 @@
 /**
- * The supervisor: a parent that keeps several processes of one configuration running, one per core. It performs no jobs
- * and opens no store.
+ * The supervisor: a parent that keeps several processes of one configuration running, one per core. It performs no jobs and
+ * opens no store.
  *
- *  1. One that dies is started again, later each time if it dies young, and has the name of the dead one at once. One
- *     that ends by itself (burst, `jobs stop`) is not; when none is left, the supervisor ends.
- *  2. Signals are passed on. HUP replaces the processes one at a time, so that the others take jobs all the while.
- *  3. One that uses too much memory is replaced in the same way.
- *  4. When the first does not even start, nothing does: its exit code is ours.
- *  5. Asked to stop a second time, it kills those that do not take jobs yet: one whose start is stuck may not even hear.
+ *  1. It restarts a process that dies, with a growing pause if it dies young. The successor has the name of the dead process at
+ *     once. A process that ends by itself (burst, `jobs stop`) is not restarted; when none is left, the supervisor ends.
+ *  2. It passes signals on. HUP replaces the processes one at a time, so that the others continue to take jobs.
+ *  3. It replaces a process that uses too much memory in the same way.
+ *  4. If the first process doesn't start, no other is started, and the supervisor ends with its exit code.
+ *  5. At a second stop request it kills processes that don't take jobs yet: their start may be stuck.
  *
  * @module
  */
@@ -25,42 +25,42 @@ import type { Asked, Inbox } from "../control/signals.ts";
 /** Options of {@linkcode Supervisor}. */
 export interface SupervisorOptions {
   readonly count: number;
-  /** The arguments after `jobs` that start a process; the same for all. */
+  /** The arguments after `jobs` for each process. */
   readonly args: readonly string[];
-  /** One that uses more is replaced; 0 for no limit. */
+  /** A process that uses more is replaced; 0: no limit. */
   readonly maxMemoryBytes: number;
-  /** What it is asked by signals. */
+  /** Receives the requests of signals. */
   readonly inbox: Inbox;
   readonly clock: Clock;
   readonly log: Log;
   /** Called once, when each process has reported that it takes jobs. */
   readonly onReady: () => void;
-  /** Called once, when it is asked to stop. */
+  /** Called once, at the first stop request. */
   readonly onStopping: () => void;
-  /** Called when the log is to be reopened; the processes are told, too. */
+  /** Called to reopen the log. The processes get the signal as well. */
   readonly onReopen: () => void;
 }
 
-/** How often memory is looked at while there is a limit. */
+/** Interval at which memory is checked, if there is a limit. */
 const POLL_INTERVAL_MS = 1_000;
-/** One that lived so long did not die of its start. */
+/** A process that has lived this long didn't die of its start. */
 const GROWN_UP_MS = 10_000;
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 30_000;
 
-/** A process that it has started. */
+/** A process that the supervisor has started. */
 interface Member {
   readonly child: Deno.ChildProcess;
   readonly identity: string;
-  /** Resolves with true when it takes jobs, with false when it has ended before. */
+  /** Resolves with true when it takes jobs, with false if it ends before. */
   readonly ready: Promise<boolean>;
   /** It takes jobs, or did. */
   isReady: boolean;
-  /** It was asked to make room for another. */
+  /** It is being replaced on purpose. */
   replaced: boolean;
   /** How it ended, if it died. */
   died?: string;
-  /** Resolves with the one started in its place, or undefined when none is. */
+  /** Resolves with its successor; undefined if there is none. */
   readonly successor: PromiseWithResolvers<Member | undefined>;
 }
 
@@ -70,12 +70,12 @@ export class Supervisor {
   readonly #listener: ChildListener;
   /** By index, from 1. */
   readonly #members = new Map<number, Member>();
-  /** The indices of those that took jobs at some time. */
+  /** The indices of processes that have taken jobs. */
   readonly #ready = new Set<number>();
-  readonly #exchange = new MemberHub(() => this.#members.keys());
+  readonly #hub = new MemberHub(() => this.#members.keys());
   readonly #stop = new AbortController();
   #replacing: Promise<void> = Promise.resolve();
-  /** The first exit code, other than 0, of a worker that stopped: it could not store everything. */
+  /** The first exit code other than 0 of a worker that has stopped: it could not store everything. */
   #code = 0;
 
   constructor(options: SupervisorOptions) {
@@ -84,16 +84,16 @@ export class Supervisor {
   }
 
   /**
-   * Starts the processes and keeps them running until asked to stop, or until all have ended. Returns the exit code.
+   * Starts the processes and keeps them running until a stop request, or until all have ended. Returns the exit code.
    *
-   * @throws {SpawnError} when the first can't be started
+   * @throws {SpawnError} if the first can't be started
    */
   async run(): Promise<number> {
     const { count, inbox, maxMemoryBytes } = this.#options;
     const over = new AbortController();
-    void this.#hear(inbox, over.signal);
+    void this.#listen(inbox, over.signal);
     await checkDescriptors();
-    // One that ends because it was asked to has not failed.
+    // A stop request during the check isn't a failure.
     if (this.#stop.signal.aborted) return 0;
     const first = this.#start(1);
     if (!await first.ready) {
@@ -108,7 +108,7 @@ export class Supervisor {
     return this.#code;
   }
 
-  /** @throws {SpawnError} when it can't be started */
+  /** @throws {SpawnError} if it can't be started */
   #start(index: number): Member {
     const expected = this.#listener.expect();
     const nonce = randomId();
@@ -123,7 +123,7 @@ export class Supervisor {
     }
   }
 
-  /** Starts a process, later if it can't be now; undefined when all are to stop. */
+  /** Starts a process, and retries until that succeeds; undefined after a stop request. */
   async #startEventually(index: number): Promise<Member | undefined> {
     for (let failures = 1; !this.#stop.signal.aborted; failures++) {
       try {
@@ -146,17 +146,17 @@ export class Supervisor {
   }
 
   #spawn(index: number, nonce: string, { address, token }: ExpectedChild): Deno.ChildProcess {
-    // Only for one that has ended is another started in its place.
+    // A process has a predecessor only if that has ended.
     const before = this.#members.get(index);
-    const told: MemberInfo = {
+    const info: MemberInfo = {
       ...{ index, parent: Deno.pid, address, token, nonce },
       predecessor: before?.identity,
       predecessorEnded: before?.died,
     };
-    // What a terminal sends to its foreground reaches this process, which passes it on: a group of its own for each.
+    // Each has a separate process group: signals of the terminal reach this process only, which passes them on.
     return spawnSelf({
       args: this.#options.args,
-      env: { [MEMBER_VARIABLE]: JSON.stringify(told) },
+      env: { [MEMBER_VARIABLE]: JSON.stringify(info) },
       output: "inherit",
     });
   }
@@ -171,7 +171,7 @@ export class Supervisor {
       resolve(true);
       this.#countReady(index);
     };
-    void connection.then((socket) => socket && this.#exchange.serve(index, socket, onReady));
+    void connection.then((socket) => socket && this.#hub.serve(index, socket, onReady));
     void child.status.then(() => {
       cancel();
       resolve(false);
@@ -185,7 +185,7 @@ export class Supervisor {
     if (this.#ready.add(index).size === count) onReady();
   }
 
-  /** Starts another in its place whenever one dies, until it ends by itself or all are to stop. */
+  /** Restarts a process whenever it dies, until it ends by itself or a stop is requested. */
   async #keep(index: number, first?: Member): Promise<void> {
     const { clock } = this.#options;
     let failures = 0;
@@ -197,7 +197,7 @@ export class Supervisor {
       const { replaced, child: { pid } } = ended;
       member = undefined;
       if (this.#stop.signal.aborted || (status.success && !replaced)) {
-        // A start that a stop interrupts is no failure, and a signal is the operator's.
+        // A start that a stop interrupts isn't a failure, nor is the end by an operator's signal.
         if (ended.isReady && status.signal === null) this.#code ||= status.code;
       } else {
         failures = replaced || clock.monotonic() - since >= GROWN_UP_MS ? 0 : failures + 1;
@@ -212,7 +212,7 @@ export class Supervisor {
     this.#members.delete(index);
   }
 
-  async #hear(inbox: Inbox, over: AbortSignal): Promise<void> {
+  async #listen(inbox: Inbox, over: AbortSignal): Promise<void> {
     while (!over.aborted) this.#act(await inbox.next());
   }
 
@@ -234,12 +234,12 @@ export class Supervisor {
     for (const { child } of this.#members.values()) send(child, by as Deno.Signal);
   }
 
-  /** One at a time; when a new one does not start, the others stay as they are. */
+  /** Replaces the processes one at a time. If a new one doesn't start, the others are kept. */
   async #replaceAll(): Promise<void> {
     for (const index of [...this.#members.keys()]) {
       if (this.#stop.signal.aborted) return;
       if (await this.#replace(index)) continue;
-      this.#options.log.error("The new process did not start; the others stay as they are", { index });
+      this.#options.log.error("The new process did not start: the others are kept", { index });
       return;
     }
   }
@@ -272,6 +272,6 @@ function send(child: Deno.ChildProcess, signal: Deno.Signal): void {
   try {
     child.kill(signal);
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }

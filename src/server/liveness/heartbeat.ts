@@ -1,11 +1,13 @@
 /**
- * The heartbeat: says to the store that this process is alive and what it is doing. It beats in a Worker thread with a
- * store connection of its own, so that a handler that blocks the event loop does not make the process look dead.
+ * The heartbeat: tells the store that this worker is alive, and what it is doing. A thread with a separate store connection sends
+ * it, so that a handler that blocks the event loop doesn't take the worker offline.
  *
- *  1. Before each beat the Worker asks this side what the process is doing. An answer that is late (the loop is blocked)
- *     is not waited for: the Worker beats with what it knew. The lateness is the event-loop delay.
- *  2. A store that only this process can open (`sqlite::memory:`) has nobody to tell: the beat stays on this side.
- *  3. Sidekiq's signal list, read with the beat, is handed on as commands.
+ *  1. Before each heartbeat the thread asks this side what the worker is doing. It doesn't wait for a late answer (the event loop
+ *     is blocked), and sends the previous one. The delay is reported as the event-loop delay.
+ *  2. Only this process can open `sqlite::memory:`: then this side sends the heartbeats.
+ *  3. Sidekiq's list of signals is read with the heartbeat, and passed on as commands.
+ *
+ * If the process dies, its heartbeat expires, and its jobs are rescued.
  *
  * @module
  */
@@ -24,21 +26,21 @@ import type { Command, HeartbeatReply, WorkerRecord } from "../../store/port/wor
 import type { ServerStore } from "../../store/port/store.ts";
 
 /**
- * Maximum pause between two attempts to connect. After an outage every worker has a heartbeat timeout to beat again: with a
- * short timeout the pauses have to be short, too.
+ * Maximum pause between two attempts to connect. After an outage every worker has one heartbeat timeout to send a heartbeat:
+ * with a short timeout the pauses must be short, too.
  */
 const MAX_BACKOFF_MS = 2_000;
 
 /** Options of {@linkcode Heartbeat}. */
 export interface HeartbeatOptions {
   readonly store: ServerStore;
-  /** The address with its password, for the Worker's own connection. */
+  /** The address with its password, for the thread's connection. */
   readonly storeUrl: string;
   readonly storeOptions: StoreOptions;
-  /** What the process is and does, as of now. */
+  /** Describes the worker. */
   readonly describe: () => WorkerRecord;
   readonly onCommands: (commands: readonly Command[]) => void;
-  /** Called after each beat that the store took. `sentAt` is when it was sent, or earlier. */
+  /** Called after each heartbeat that the store has accepted. `sentAt` is when it was sent, or earlier. */
   readonly onBeat: (beat: Pick<HeartbeatReply, "lapsed"> & { readonly sentAt: Moment }) => void;
   /** The jobs that have not started, which the thread gives back while the event loop is blocked. */
   readonly unstarted: UnstartedJobs;
@@ -46,12 +48,12 @@ export interface HeartbeatOptions {
   readonly onReturned: (tokens: readonly string[]) => void;
   /** Called when the thread has failed: it may have given these jobs back. */
   readonly onUnsure: (tokens: readonly string[]) => void;
-  /** Ends the server: the store is gone. */
+  /** Stops the worker: the store is gone. */
   readonly onGone: (error: StoreError) => void;
   readonly outage: OutageLog;
   readonly intervalMs: number;
   readonly ttlMs: number;
-  /** The supervisor that has started this process, if one has, and how long the loop may be blocked once it has ended. */
+  /** The supervisor that has started this process, and how long the event loop may be blocked once it has ended. */
   readonly orphan?: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
   readonly clock: Clock;
   readonly tasks: Tasks;
@@ -66,15 +68,15 @@ export class Heartbeat implements Component {
   readonly name = "heartbeat";
   readonly #options: HeartbeatOptions;
   #worker: Worker | undefined;
-  /** The same, while it ends. */
+  /** The thread while it ends. */
   #stopping: Worker | undefined;
   #stopped: (() => void) | undefined;
   #loopDelayMs = 0;
   #isDeregistered = false;
-  /** Beats in a row that did not reach the store. */
+  /** Heartbeats in a row that did not reach the store. */
   #failing = 0;
   readonly #stop = new AbortController();
-  /** Resolves with the thread's first beat that the store took. */
+  /** Resolves with the thread's first heartbeat that the store has accepted. */
   readonly #threadBeats = Promise.withResolvers<void>();
   #inline: Promise<void> | undefined;
 
@@ -82,7 +84,7 @@ export class Heartbeat implements Component {
     this.#options = options;
   }
 
-  /** For how long the event loop kept the last beat's question waiting, in milliseconds. */
+  /** How long the event loop delayed its last answer to the thread, in milliseconds. */
   get loopDelayMs(): number {
     return this.#loopDelayMs;
   }
@@ -93,12 +95,12 @@ export class Heartbeat implements Component {
   }
 
   /**
-   * Registers the process with a first beat, and resolves when the thread beats. On a machine without time to spare the
-   * thread may start more slowly than a heartbeat expires: jobs taken before would be given to others.
+   * Registers the worker with a first heartbeat, and resolves with the first one of the thread. On a busy machine the thread may
+   * start more slowly than a heartbeat expires: jobs taken before would be given to others.
    */
   async start(): Promise<void> {
     await this.step();
-    // Stopped while the store kept the first beat waiting: another would register it again.
+    // Stopped during the first heartbeat: another one would register the worker again.
     if (this.#stop.signal.aborted) return;
     const task = this.#options.tasks.add(this.name);
     if (this.#options.storeUrl === "sqlite::memory:") {
@@ -110,7 +112,7 @@ export class Heartbeat implements Component {
     task.enter("beating");
   }
 
-  /** One beat from this side. */
+  /** Sends one heartbeat from this side. */
   async step(): Promise<void> {
     const { store, describe, ttlMs, onCommands, onBeat, clock } = this.#options;
     const sentAt = momentOf(clock);
@@ -148,8 +150,8 @@ export class Heartbeat implements Component {
   }
 
   /**
-   * Starts the thread, and beats on this side while it can't be: without free file descriptors, creating a `Worker` would
-   * end the process.
+   * Starts the thread. While that is impossible this side sends the heartbeats: without free file descriptors, creating a `Worker`
+   * would end the process.
    */
   async #startThread(): Promise<void> {
     const { clock, log } = this.#options;
@@ -238,7 +240,7 @@ export class Heartbeat implements Component {
         onGone(new StoreError("gone", message.error));
         break;
       case "failed":
-        // It has a connection of its own, that nobody else tells of: it does, where it is the only one that fails.
+        // The thread's connection doesn't log. It is reported here if no other component fails.
         this.#failing++;
         if (this.#failing === 1) log.debug("Heartbeat does not reach the store", { error: message.error });
         else if (!outage.isMet) {

@@ -1,5 +1,5 @@
 /**
- * The heartbeat's thread: see `heartbeat.ts`. A Worker's entry: it does nothing but answer messages.
+ * The heartbeat's thread, see `heartbeat.ts`. It only acts on messages.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { UnstartedWatch } from "../work/unstarted_watch.ts";
 import type { HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 
-/** To the Worker. */
+/** Messages to the thread. */
 export type ToHeartbeat =
   | {
     readonly kind: "start";
@@ -25,7 +25,7 @@ export type ToHeartbeat =
     readonly unstarted: SharedArrayBuffer;
     readonly intervalMs: number;
     readonly ttlMs: number;
-    /** Only for a process that a supervisor has started. */
+    /** Undefined unless a supervisor has started this process. */
     readonly orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
   }
   | { readonly kind: "process"; readonly process: WorkerRecord; readonly at: Moment }
@@ -34,12 +34,12 @@ export type ToHeartbeat =
   | { readonly kind: "alive" }
   | { readonly kind: "stop" };
 
-/** From the Worker. */
+/** Messages from the thread. */
 export type FromHeartbeat =
   | { readonly kind: "ask" }
-  /** Wants `alive` for an answer. */
+  /** The answer is `alive`. */
   | { readonly kind: "ping" }
-  /** Jobs that had not started were given back; so many of them were another worker's already. */
+  /** Jobs that had not started were given back. Another worker had `lost` of them already. */
   | { readonly kind: "returned"; readonly tokens: readonly string[]; readonly lost: number }
   /** `sentAt` is when the main side described the process, which was before the heartbeat was sent. */
   | HeartbeatReply & { readonly kind: "beat"; readonly sentAt: Moment; readonly loopDelayMs: number }
@@ -47,14 +47,14 @@ export type FromHeartbeat =
   | { readonly kind: "failed" | "gone"; readonly error: string }
   | { readonly kind: "stopped" };
 
-/** The main side is given so long to say what it is doing. */
+/** How long to wait for the main side's answer. */
 const ANSWER_MS = 200;
-/** A delay of the event loop from which on it is worth a line in the log. */
+/** A delay of the event loop from this time on is logged. */
 const BLOCKED_MS = 1_000;
 
-/** Jobs given back in one step of the store. */
+/** Maximum number of jobs given back in one step of the store. */
 const MAX_BATCH_JOBS = 1_000;
-/** Between two attempts to give jobs back, with jitter. */
+/** Pause between two attempts to give jobs back, before jitter. */
 const RETRY_MS = 500;
 
 const scope = self as unknown as {
@@ -85,7 +85,7 @@ scope.onmessage = ({ data }) => {
         giveBack: (tokens) => void giveBack(tokens),
       });
       void watch.watch();
-      running = beatOn(data);
+      running = sendHeartbeats(data);
       if (data.orphan) void watchParent(data.orphan);
       break;
     case "process":
@@ -106,10 +106,10 @@ scope.onmessage = ({ data }) => {
   }
 };
 
-async function beatOn(
+async function sendHeartbeats(
   { storeUrl, storeOptions, intervalMs, ttlMs }: Extract<ToHeartbeat, { kind: "start" }>,
 ): Promise<void> {
-  // At once, so that a file which is replaced later is missed here, too. What fails now is said with the first beat.
+  // At once, to notice a file that is replaced later. The first heartbeat reports an error.
   store = await openStore(storeUrl, storeOptions).catch(() => undefined);
   for (let loopDelayMs = 0; !stopping.signal.aborted; loopDelayMs = await ask()) {
     try {
@@ -154,7 +154,7 @@ function watchParent(orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs">): 
   return guard.run();
 }
 
-/** Asks the main side what it is doing; returns how long the answer took, or has been taking until now. */
+/** Asks the main side what it is doing. Returns how long the answer took, or has taken until now. */
 async function ask(): Promise<number> {
   const now = systemClock.monotonic();
   if (askedAt === undefined) {
@@ -162,15 +162,15 @@ async function ask(): Promise<number> {
     scope.postMessage({ kind: "ask" });
   }
   const since = askedAt;
-  const patience = new AbortController();
+  const waiting = new AbortController();
   answered = () => {
     const ms = systemClock.monotonic() - since;
     if (ms >= BLOCKED_MS) scope.postMessage({ kind: "blocked", ms });
     askedAt = undefined;
     answered = undefined;
-    patience.abort();
+    waiting.abort();
   };
-  await systemClock.sleep(ANSWER_MS, patience.signal);
+  await systemClock.sleep(ANSWER_MS, waiting.signal);
   return systemClock.monotonic() - since;
 }
 

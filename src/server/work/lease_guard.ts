@@ -1,15 +1,15 @@
 /**
- * Ownership: whether jobs that this worker has leased, and not started, are certainly still its own.
+ * The lease guard: decides whether the jobs that this worker has leased, and not started, are certainly its own.
  *
  * Once its last heartbeat is older than the heartbeat timeout, another worker may rescue them: this one was frozen, or cut
- * off from the store. From then on the fetcher hands nothing out until this worker has sent a heartbeat, after which no
+ * off from the store. From then on the lease buffer hands nothing out until this worker has sent a heartbeat, after which no
  * lease can be rescued, and has asked the store which leases it still has.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 
-/** A moment by both clocks: the wall clock may be set, and the monotonic one stands still while the machine sleeps. */
+/** A time by both clocks: the wall clock may be set, and the monotonic clock stops while the machine sleeps. */
 export interface Moment {
   /** Epoch milliseconds. */
   readonly now: number;
@@ -22,7 +22,7 @@ export function momentOf(clock: Clock): Moment {
   return { now: clock.now(), monotonic: clock.monotonic() };
 }
 
-/** Between two looks at the wall clock that are so close, no clock has jumped, and nothing has stood still. */
+/** If the wall clock has advanced by less than this, it was not set, and the machine has not slept. */
 const SHORT_MS = 1_000;
 
 /** Options of {@linkcode LeaseGuard}. */
@@ -41,9 +41,9 @@ export class LeaseGuard {
   readonly #options: LeaseGuardOptions;
   /** When the last heartbeat that the store accepted was sent. */
   #heartbeatAt: Moment;
-  /** By the wall clock. */
+  /** When `isSure` was last read, by the wall clock. */
   #askedAt = 0;
-  /** How often leases may have been lost; and how often when they were last compared with the store. */
+  /** Number of lapses, and their number when the leases were last compared with the store. */
   #lapses = 0;
   #compared = 0;
 
@@ -52,7 +52,7 @@ export class LeaseGuard {
     this.#heartbeatAt = momentOf(options.clock);
   }
 
-  /** Whether every lease is certainly this worker's. Asked before each job starts: reads one clock where that is enough. */
+  /** Whether every lease is certainly this worker's. Read before each job starts: usually it reads one clock. */
   get isSure(): boolean {
     if (this.#lapses !== this.#compared) return false;
     const { clock, ttlMs } = this.#options;
@@ -76,7 +76,7 @@ export class LeaseGuard {
   }
 
   /**
-   * Finds out which leases are left. Called while no taking is under way: its leases could not be compared.
+   * Finds out which leases are left. Called between two takings: the leases of a pending one could not be compared.
    *
    * @throws {StoreError} if the store doesn't answer
    */

@@ -210,7 +210,7 @@ export class Processor implements Component {
       attempt.disposition = "lost";
       return undefined;
     }
-    // An error after the worker's shutdown timeout is no failure of the job, but what the handler decides counts.
+    // An error after the worker's shutdown timeout isn't a failure of the job, but a decision of the handler counts.
     if (isReleased(reason) || (isInterrupted && verdictOf(reason) === undefined)) {
       await this.release();
       return undefined;

@@ -7,7 +7,7 @@ import type { Lease } from "../../store/port/jobs.ts";
 import { OutageLog } from "../component.ts";
 import { Suspects } from "./suspects.ts";
 
-/** Leases of a job that is none, a suspect, and one that runs beside no other suspect. */
+/** Leases of jobs that are not suspected, suspected once, and suspected twice. */
 const [PLAIN, OTHER] = [lease("plain", {}), lease("other", {})];
 const [A, B] = [lease("a", { suspected: 1 }), lease("b", { suspected: 1 })];
 const SOLO = lease("solo", { suspected: 1, rescues: 1 });

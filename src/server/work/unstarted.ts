@@ -1,6 +1,6 @@
 /**
- * The jobs that this worker has taken and not started, shared with the heartbeat's thread: while a handler blocks the event
- * loop, the thread gives them back (`unstarted_watch.ts`), so that other workers perform them.
+ * Unstarted jobs: jobs that this worker has taken and not started. They are shared with the heartbeat's thread: while a handler
+ * blocks the event loop, the thread gives them back (`unstarted_watch.ts`), so that other workers perform them.
  *
  * Exactly one side has each job: the one that claims it first in shared memory (`unstarted_memory.ts`). The main side claims
  * a job right before it starts, or before it gives the job back itself.
@@ -27,12 +27,12 @@ export interface Unstarted extends Lease {
 
 /** The main side. */
 export class UnstartedJobs {
-  /** Those that wait here, oldest first, from `#head` on. */
+  /** Jobs that wait here, oldest first, from `#head` on. */
   #waiting: Unstarted[] = [];
   #head = 0;
-  /** Those that idle processors are about to start. */
+  /** Jobs that idle processors are about to start. */
   readonly #handed = new Set<Unstarted>();
-  /** Those that the thread gives back: the slots of their tokens. */
+  /** The slots of jobs that the thread is giving back, by token. */
   readonly #returning = new Map<string, number>();
   /** Absent while there is no thread. */
   #memory: UnstartedMemory | undefined;
@@ -41,17 +41,17 @@ export class UnstartedJobs {
   #wakeThread = () => {};
   #order = 0;
 
-  /** How many wait here. */
+  /** Number of jobs that wait here. */
   get size(): number {
     return this.#waiting.length - this.#head;
   }
 
-  /** How many there are in all: those that wait, are about to start, or are being given back by the thread. */
+  /** Number of all jobs: those that wait, are about to start, or are being given back by the thread. */
   get total(): number {
     return this.size + this.#handed.size + this.#returning.size;
   }
 
-  /** The tokens of those that the thread doesn't have. */
+  /** The tokens of jobs that the thread doesn't have. */
   get tokens(): string[] {
     return this.#all().filter((job) => this.#isHere(job)).map(({ token }) => token);
   }
