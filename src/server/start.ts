@@ -147,7 +147,7 @@ export type OpenBeside = (launching: Launching, settings: Settings) => Promise<s
 /**
  * Starts a server in this program; resolves when it takes jobs.
  *
- * @param beside opens the dashboard
+ * @param openDashboard opens the dashboard of the server
  *
  * @throws {ConfigError} if a setting is unknown or invalid
  * @throws {StoreError} if the store cannot be opened
@@ -155,7 +155,7 @@ export type OpenBeside = (launching: Launching, settings: Settings) => Promise<s
  * @throws {CrontabError} if a cron entry is invalid
  * @throws {LogError} if the log cannot be opened, or the program has configured LogTape and passes `log` as well
  */
-export async function startServer(options: ServerOptions, beside?: OpenBeside): Promise<Server> {
+export async function startServer(options: ServerOptions, openDashboard?: OpenBeside): Promise<Server> {
   const registry = new Registry(options.registry).define(...options.jobs ?? []);
   const settings = checkSettings(options.settings ?? {});
   using logStack = new DisposableStack();
@@ -174,7 +174,7 @@ export async function startServer(options: ServerOptions, beside?: OpenBeside): 
       store = launching.store;
       if (options.signals) launching.stack.use(listenToSignals(launching.launcher.inbox));
       for (const warning of misspelledOptions(registry.list())) log.warn(warning);
-      url = await beside?.(launching, settings);
+      url = await openDashboard?.(launching, settings);
     },
   });
   const { identity, classes } = launcher;

@@ -1,5 +1,5 @@
 /**
- * The batch sweeper: abandons open batches that nobody closes, and removes finished ones after their retention. Several
+ * The batch sweeper: abandons open batches that no client closes, and removes finished ones after their retention. Several
  * workers may sweep at once: each batch is handled in one step of the store.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * What the end of an attempt means for the batch of its job.
+ * Adds the end of an attempt to the counts of its batch.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Outcome } from "../../store/port/jobs.ts";
 
 /**
  * Adds to an outcome how the job's batch counts it from then on. A job without a batch keeps its outcome, and so does one
- * that runs again: release, retry and snooze are no ends.
+ * that runs again: release, retry and snooze don't end it.
  *
  * @param acknowledged how a job ends that is acknowledged
  */
