@@ -1,0 +1,45 @@
+/** The shop in examples/shop: its handlers tested without a store, and the whole program run as its readme says. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { fakeClient } from "../../src/mod.ts";
+import { shopJobs } from "../../examples/shop/jobs.ts";
+import { startRedis } from "../support/redis.ts";
+
+Deno.test("an order is charged despite outages, and its receipt is sent once", async () => {
+  const mails: string[] = [];
+  let outages = 2;
+  const jobs = shopJobs({
+    mail: (to, text) => Promise.resolve(void mails.push(`${to}: ${text}`)),
+    charge: () => outages-- > 0 ? Promise.reject(new Error("down")) : Promise.resolve("paid"),
+  });
+  const client = fakeClient({ jobs: Object.values(jobs) });
+  await client.push(jobs.Charge, [7, "ada@example.com"]);
+  await client.push(jobs.Charge, [7, "ada@example.com"]); // a second charge of the same order
+  await client.drain({ until: "1h" });
+  assertEquals(mails, ["ada@example.com: Receipt of order 7"]);
+  assertEquals(client.pushed(jobs.Charge).map(({ state, result }) => [state, result]), [
+    ["succeeded", "paid"],
+    ["succeeded", "paid"],
+  ]);
+  await client.push(jobs.Stock, [42]);
+  assertEquals(await client.push(jobs.Stock, [42]), undefined);
+});
+
+for (const kind of ["sqlite", "redis"] as const) {
+  Deno.test(`the shop runs by one command, on ${kind}`, async () => {
+    await using redis = kind === "redis" ? await startRedis() : undefined;
+    const root = new URL("../../", import.meta.url).pathname;
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "examples/shop/main.ts", redis?.url ?? "sqlite::memory:", "50"],
+      cwd: root,
+      env: { NO_COLOR: "1" },
+    }).output();
+    const decoder = new TextDecoder();
+    const lines = decoder.decode(stdout).trim().split("\n");
+    assertEquals(
+      [success, lines.slice(1)],
+      [true, ["Stored 50 newsletters", "Stock: 0", "Sent 51 mails"]],
+      decoder.decode(stderr),
+    );
+    assertMatch(lines[0]!, /^Dashboard: http:\/\/127\.0\.0\.1:\d+\/$/);
+  });
+}
