@@ -162,7 +162,7 @@ function CronActions({ view, entry }: { readonly view: View; readonly entry: Cro
       <ActionButton
         view={view}
         path={`${path}/${pausing}`}
-        label={pausing === "pause" ? "On" : "Off"}
+        label=""
         kind={pausing === "pause" ? "on" : "off"}
         title={`${pausing === "pause" ? "Pause" : "Resume"} ${entry.name}`}
       />
