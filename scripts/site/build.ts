@@ -15,7 +15,10 @@ import { COMMAND_GROUPS } from "../../src/cli/commands_table.ts";
 import { commandPage, httpPage, libraryPage } from "./generated_pages.ts";
 
 const ROOT = resolve(import.meta.dirname!, "../..");
-const SITE = join(ROOT, ".deno/site");
+const CACHE = join(ROOT, ".deno");
+await Deno.mkdir(CACHE, { recursive: true });
+/** Without symbolic links: VitePress compares paths of pages. */
+const SITE = join(await Deno.realPath(CACHE), "site");
 const PAGES = join(SITE, "pages");
 const OUTPUT = join(ROOT, "dist/docs");
 /** A folder apart: a package.json next to modules would change how Deno resolves their imports. */
