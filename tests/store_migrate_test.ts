@@ -309,6 +309,22 @@ Deno.test("move: not from a store to itself, whatever its addresses; nothing is 
   assertEquals(await redis.cli("KEYS", "jobs:imported:*"), "");
 });
 
+Deno.test("move: jobs stay in their groups, in order, there and back", async () => {
+  await using t = await openBoth();
+  const grouped = (n: number, group: string) => {
+    const one = job(n);
+    return { ...one, group, payload: one.payload.replace(/}$/, `,"group":"${group}"}`) };
+  };
+  await t.sqlite.jobs.enqueue([grouped(1, "a"), job(2), grouped(3, "b|c"), grouped(4, "a")]);
+  for (const [from, to] of [[t.sqlite, t.redis], [t.redis, t.sqlite]] as const) {
+    assertEquals((await migrateStore(from, to)).jobs, 4);
+    assertEquals(await numbersIn(to, { in: "queue", queue: "default" }), [2]);
+    assertEquals(await numbersIn(to, { in: "queue", queue: "default", group: "a" }), [1, 4]);
+    assertEquals(await numbersIn(to, { in: "queue", queue: "default", group: "b|c" }), [3]);
+    assertEquals((await from.admin.stats()).enqueued, 0);
+  }
+});
+
 Deno.test("move: from one database of a server to another", async () => {
   await using t = await openBoth();
   await using other = await openStore(`redis://127.0.0.1:${redis.port}/1`);

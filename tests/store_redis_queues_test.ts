@@ -116,3 +116,43 @@ Deno.test("redis: reads the age of a payload of 20 MB from its ends, without tra
   const bytes = await sent() - before;
   assert(bytes < 100_000, `${bytes} bytes`);
 });
+
+Deno.test("redis: a job that another program pushes with a group is sorted into its group, and limited with it", async () => {
+  await using store = await openEmpty();
+  await store.admin.limitGroup("default", undefined, { running: 1 });
+  const payload = (n: number, more: string) =>
+    `{"class":"HardJob","args":[${n}],"jid":"${jid(n)}","queue":"default"${more}}`;
+  const texts = [
+    ...[payload(1, `,"group":"a"`), payload(2, `,"group":"a"`), payload(3, `,"group":"b"`)],
+    // No group: in the arguments, of another type, too long, in what is no JSON.
+    ...[`{"class":"HardJob","args":[{"group":"a"}],"jid":"4"}`, payload(5, `,"group":7`)],
+    ...[payload(6, `,"group":"${"x".repeat(257)}"`), `"group" 7`],
+  ];
+  await redis.cli("SADD", "queues", "default");
+  for (const text of texts) await redis.cli("LPUSH", "queue:default", text);
+  const leases = await takeUpTo(store, OWNER);
+  assertEquals(leases.map(({ group }) => group ?? "-").sort(), ["-", "-", "-", "-", "a", "b"]);
+  assertEquals(await takeUpTo(store, OWNER), []);
+  assertEquals(await redis.cli("LLEN", "queue:default|a"), "1");
+  assertEquals(await redis.cli("SMEMBERS", "queues"), "default");
+});
+
+Deno.test("redis: a queue without groups costs no command for groups", async () => {
+  await using store = await openEmpty();
+  const calls = async () =>
+    [...(await redis.cli("INFO", "commandstats")).matchAll(/cmdstat_(\w+):calls=(\d+)/g)]
+      .flatMap(([, name, count]) => name === "info" || name === "config|resetstat" ? [] : [`${name} ${count}`]).sort();
+  const once = async () => {
+    await store.jobs.enqueue([job(1)]);
+    const leases = await takeUpTo(store, OWNER);
+    await store.jobs.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })));
+  };
+  await once();
+  await redis.cli("CONFIG", "RESETSTAT");
+  await once();
+  // None of them is about groups: that a queue has some stands in the limits that a take reads anyway.
+  assertEquals((await calls()).filter((call) => /^(exists|h|l|r|s|z)/.test(call)), [
+    ...["exists 2", "hdel 1", "hmget 1", "hset 1", "llen 1", "lpush 1", "rpop 2"],
+    ...["sadd 1", "set 1", "smismember 1", "zadd 1", "zmscore 1"],
+  ]);
+});

@@ -6,7 +6,22 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
 import type { Cases } from "./harness.ts";
-import { HOUR_MS, job, jobs, lapse, numbers, numbersIn, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
+import {
+  HOUR_MS,
+  job,
+  jobs,
+  lapse,
+  LAPSE_MS,
+  numbers,
+  numbersIn,
+  register,
+  rescueAll,
+  rescueFor,
+  RESCUER,
+  takeUpTo,
+  TTL_MS,
+  woken,
+} from "./jobs.ts";
 
 /** The n-th job, in a group. */
 function grouped(n: number, group: string, change: Partial<NewJob> = {}): NewJob {
@@ -316,4 +331,74 @@ export const groups: Cases = {
     assertEquals((await t.store.admin.groups("default")).groups, []);
     assertEquals(await t.store.admin.forgetQueue("default"), true);
   },
+
+  "while workers take, die, freeze and come back, no two jobs of a group of limit 1 run, and each job ends once":
+    async (
+      open,
+    ) => {
+      await using t = await open();
+      const GROUPS = 60;
+      const JOBS = 300;
+      const random = randomFrom(7);
+      const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+      await t.store.admin.limitGroup("default", undefined, { running: 1 });
+      await t.store.jobs.enqueue(
+        Array.from({ length: JOBS }, (_, n) => grouped(n, `g${Math.floor(random() * GROUPS)}`)),
+      );
+      const done = new Set<unknown>();
+      // What each worker that has not been rescued holds. A frozen one keeps the leases that it believes it has.
+      const held = new Map<string, Lease[]>();
+      const frozen = new Map<string, Lease[]>();
+      let named = 0;
+      const start = async () => held.set(await register(t.store, `host:${++named}:a`), []);
+      for (let i = 0; i < 4; i++) await start();
+      for (let step = 0; done.size < JOBS; step++) {
+        assert(step < 4_000, `${done.size} of ${JOBS} jobs ended: a group was stranded`);
+        const owner = pick([...held.keys()]);
+        const leases = held.get(owner)!;
+        const chance = random();
+        if (chance < 0.5) {
+          leases.push(...await takeUpTo(t.store, owner, 1 + Math.floor(random() * 20)));
+          const running = [...held.values()].flat().map(({ group }) => group);
+          assertEquals(new Set(running).size, running.length, "two of a group run");
+        } else if (chance < 0.9) {
+          for (const { token, payload } of leases.splice(0, 1 + Math.floor(random() * leases.length))) {
+            const end = pick(["ack", "ack", "release", "retry"] as const);
+            const outcome = end === "retry" ? { kind: end, token, payload, delayMs: 0 } : { kind: end, token };
+            assertEquals((await t.store.jobs.settle(owner, [outcome])).lost, []);
+            if (end === "ack") done.add(numbers([{ payload }])[0]);
+          }
+        } else if (chance < 0.94) {
+          await t.store.workers.deregister(owner);
+          held.delete(owner);
+          await start();
+        } else if (chance < 0.97) {
+          // It dies, or is frozen, with what it has. The others beat on until it is offline, and its jobs are rescued.
+          if (random() < 0.5) frozen.set(owner, leases.splice(0));
+          held.delete(owner);
+          await register(t.store, RESCUER);
+          for (let passed = 0; passed < LAPSE_MS; passed += TTL_MS / 4) {
+            t.advance(TTL_MS / 4);
+            for (const alive of [RESCUER, ...held.keys()]) await register(t.store, alive);
+          }
+          await rescueAll(t.store);
+          await start();
+        } else {
+          for (const [late, believed] of frozen) {
+            const outcomes = believed.map(({ token }) => ({ kind: "ack" as const, token }));
+            assertEquals((await t.store.jobs.settle(late, outcomes)).lost.length, believed.length);
+          }
+          frozen.clear();
+          await t.store.jobs.promote(100);
+        }
+      }
+      const left = await t.store.admin.stats();
+      assertEquals([left.enqueued, left.leased, left.retry], [0, 0, 0]);
+    },
 };
+
+/** Numbers from 0 to 1, the same in each run. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
+}
