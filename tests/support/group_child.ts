@@ -1,0 +1,46 @@
+/**
+ * A worker of its own process that runs jobs of groups, for tests that kill and freeze it. Arguments: the store's address,
+ * its ID, how long its heartbeat holds in milliseconds. For each job it appends a line to standard output when it starts and
+ * when it ends, before it acknowledges it: `start JID GROUP TIME`, by the clock of the machine, which is the store's too.
+ *
+ * @module
+ */
+import { systemClock } from "../../src/clock.ts";
+import { getField } from "../../src/job/raw.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Lease } from "../../src/store/port/jobs.ts";
+import { processRecord } from "../store_contract/jobs.ts";
+
+const [url, owner, ttl] = Deno.args as [string, string, string];
+const encoder = new TextEncoder();
+/** In one write, so that a kill leaves no half line. */
+const note = (what: string, lease: Lease) =>
+  Deno.stdout.writeSync(
+    encoder.encode(`${what} ${getField(lease.payload, "jid")} ${lease.group} ${systemClock.now()}\n`),
+  );
+
+await using store = await openStore(url);
+const beat = () => store.workers.heartbeat(processRecord(owner), Number(ttl));
+await beat();
+void (async () => {
+  for (;;) {
+    await systemClock.sleep(Number(ttl) / 5);
+    // A worker whose heartbeat had lapsed stops: what it runs may have been given to another.
+    if ((await beat()).lapsed) Deno.exit(3);
+    await store.jobs.rescue({ owner, limit: 100, maxRescues: 1_000 });
+  }
+})();
+for (let running = 0;;) {
+  const leases = await store.jobs.take({ queues: ["default"], limit: 5 - running, owner });
+  for (const lease of leases) {
+    running++;
+    void (async () => {
+      note("start", lease);
+      await systemClock.sleep(5 + Math.random() * 30);
+      note("end", lease);
+      await store.jobs.settle(owner, [{ kind: "ack", token: lease.token }]);
+      running--;
+    })();
+  }
+  await systemClock.sleep(leases.length > 0 || running > 0 ? 3 : 20);
+}
