@@ -36,7 +36,7 @@ for (let running = 0;;) {
     running++;
     void (async () => {
       note("start", lease);
-      await systemClock.sleep(5 + Math.random() * 30);
+      await systemClock.sleep(20 + Math.random() * 60);
       note("end", lease);
       await store.jobs.settle(owner, [{ kind: "ack", token: lease.token }]);
       running--;
