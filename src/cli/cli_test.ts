@@ -3,7 +3,7 @@ import { VERSION } from "../version.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-/** What a command did. */
+/** The end of a command. */
 interface Ended {
   readonly code: number;
   readonly stdout: string;

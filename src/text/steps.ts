@@ -17,7 +17,7 @@ export function stepState({ state, kind, timedOut }: Step): string {
   return state === "waiting" && kind === "sleep" ? "sleeping" : state;
 }
 
-/** What there is to say of a step next to its state: `until 2026-11-24T10:00:00.000Z, in 2d, for "order:42"`. */
+/** Returns the details of a step next to its state: `until 2026-11-24T10:00:00.000Z, in 2d, for "order:42"`. */
 export function stepDetails(step: Step, now: number): string {
   const { state, kind, since, ended, until, attempts = 1, key, child, count, error, final } = step;
   const took = ended !== undefined && kind !== "each" && state === "done" ? [formatDuration(ended - since)] : [];

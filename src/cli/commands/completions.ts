@@ -27,7 +27,7 @@ Examples
   eval "$(env jobs completions bash)"
   env jobs completions fish | source`;
 
-/** What can be completed after a command. */
+/** The words that can follow a command. */
 interface Completed {
   readonly name: string;
   readonly about: string;

@@ -10,6 +10,6 @@ export interface Finding {
   readonly check: string;
   readonly state: "ok" | "warning" | "failed";
   readonly message: string;
-  /** What to do about it, if anything. */
+  /** The remedy, if there is one. */
   readonly cure?: string;
 }

@@ -192,7 +192,7 @@ async function checkQueues(store: Store): Promise<Finding[]> {
   ];
 }
 
-/** Reports a queue at its limit. It is no fault: an operator set the limit. */
+/** Reports a queue at its limit. This isn't a fault: an operator set the limit. */
 function atItsLimit({ name, size, latencyMs, limit }: QueueInfo): Finding[] {
   if (size === 0 || limit === undefined || limit.freeInMs === 0) return [];
   const age = `${size === 1 ? "" : "the oldest "}${formatDuration(latencyMs)} old`;

@@ -1,5 +1,5 @@
 /**
- * What the commands print with `--json` that concern durable steps.
+ * The output of the commands about durable steps, with `--json`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What the subcommands of `jobs cron` share.
+ * Shared parts of the subcommands of `jobs cron`.
  *
  * @module
  */

@@ -57,7 +57,7 @@ export interface EditCommand {
   readonly states: readonly State[];
   /** `Delete`, `Deleting`, `Deleted`. */
   readonly words: readonly [imperative: string, participle: string, past: string];
-  /** What the store does; `cancel` also reaches running jobs. */
+  /** The edit in the store; `cancel` also reaches running jobs. */
   readonly edit: Edit | "cancel";
   /** Completes question and result: ` to queue "low"`. */
   readonly suffix?: string;

@@ -18,7 +18,7 @@ export function stateOf(entry: Entry): State {
   return stateOfPlace(entry.place);
 }
 
-/** What the rows of a state need besides the entries. */
+/** Data for rows besides the entries. */
 export interface RowContext {
   /** Epoch milliseconds. */
   readonly now: number;

@@ -1,5 +1,5 @@
 /**
- * What `jobs pause` and `jobs resume` share.
+ * Shared part of `jobs pause` and `jobs resume`.
  *
  * @module
  */
