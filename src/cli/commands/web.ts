@@ -28,8 +28,8 @@ name audit.
                          "web.users"
       --new-token NAME   generate a token, and print it and a line for
                          "web.users"
-      --role ROLE        reader (read only), operator (the default), or push: only
-                         push jobs, and wait for their results. A token may be
+      --role ROLE        reader (read only), operator (the default), or push:
+                         only push jobs, and wait for their results. A token may be
                          limited: push(class=Mail|Report,queue=low)
 
 Examples
