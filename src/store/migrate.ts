@@ -8,7 +8,9 @@
  *     batch in one step. Then the target forgets the id. Run again after a break, the move continues with the announced
  *     batch: a target that remembers it leaves it out.
  *  3. A queue that is paused or limited is so at the target first, and no longer at the source when all jobs are moved.
- *  4. A crontab entry is written to the target if it has none of that name, then removed from the source.
+ *  4. A batch is copied with its counters before the jobs move, which count nothing on the way: a member that ends at the
+ *     target finds it. It is removed from the source at the end.
+ *  5. A crontab entry is written to the target if it has none of that name, then removed from the source.
  *
  * Nobody may be performing jobs of the source meanwhile: that is checked before every batch. Whoever still pushes to it
  * is moved after: it goes on until nothing is left. The running totals, what is kept of ended jobs, and signals that no job
@@ -82,6 +84,7 @@ export async function migrateStore(
     total = Math.max(total, jobs);
     options.onProgress?.({ moved: jobs, total });
   };
+  await copyBatches(from, to);
   const done: Closed = { paused: new Set(), limited: new Set() };
   for (let before = -1; before < jobs;) {
     before = jobs;
@@ -94,6 +97,7 @@ export async function migrateStore(
   }
   for (const queue of done.paused) await from.admin.pause(queue, 0);
   for (const queue of done.limited) await from.admin.limit(queue, {});
+  await removeBatches(from, to);
   return { jobs, cron: await moveCron(from, to, options.signal) };
 }
 
@@ -225,6 +229,30 @@ function lockOf(payload: string): ImportedJob["unique"] {
   const jid = getField(payload, "jid");
   if (typeof key !== "string" || typeof seconds !== "number" || typeof jid !== "string") return undefined;
   return { key, jid, ttlMs: seconds * 1_000 };
+}
+
+/** Copies the batches, before their members: what the target has already, it keeps. */
+async function copyBatches(from: Store, to: Store): Promise<void> {
+  for await (const id of batchIds(from)) {
+    const text = await from.batches.exportBatch(id);
+    if (text !== undefined) await to.batches.importBatch(text);
+  }
+}
+
+/** Removes the batches that the target has. One opened since the copy is copied first; its members have moved. */
+async function removeBatches(from: Store, to: Store): Promise<void> {
+  await copyBatches(from, to);
+  const ids: string[] = [];
+  for await (const id of batchIds(from)) ids.push(id);
+  for (const id of ids) await from.batches.remove(id);
+}
+
+async function* batchIds(store: Store): AsyncGenerator<string> {
+  for (let cursor: string | undefined;;) {
+    const { batches, next } = await store.batches.page({ limit: BATCH, ...(cursor !== undefined && { cursor }) });
+    for (const { id } of batches) yield id;
+    if ((cursor = next) === undefined) return;
+  }
 }
 
 async function moveCron(from: Store, to: Store, signal: AbortSignal | undefined): Promise<number> {

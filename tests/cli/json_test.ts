@@ -1,6 +1,7 @@
 /** What the commands print with `--json` has the fields of the table that docs/reference/json.md is made from, and no others. */
 import { assert, assertEquals } from "@std/assert";
 import { SHAPES } from "../../src/cli/help/json_shapes.ts";
+import { Client } from "../../src/client/client.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 
@@ -139,6 +140,16 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
     await check(bench, "jobs cancel", ["cancel", "--all", "running", "--yes"]);
     const waiting = await push("JsonSteps");
     await bench.until(async () => (await bench.store.admin.stats()).scheduled === 1);
+    const batches = new Client({ store: bench.store, onUnregistered: () => {} });
+    const done = { class: "Wait", args: [bench.notes] };
+    const batch = await batches.batches.open({ name: "import", tags: ["customer:7"], success: done });
+    await batch.add("Wait", [bench.notes], { queue: "later" });
+    await batch.flush();
+    await check(bench, "jobs batch list", ["batch", "list"]);
+    await check(bench, "jobs batch show ID", ["batch", "show", batch.id]);
+    await check(bench, "jobs batch check ID", ["batch", "check", batch.id]);
+    await check(bench, "jobs batch retry ID", ["batch", "retry", batch.id]);
+    await check(bench, "jobs batch cancel ID", ["batch", "cancel", batch.id]);
     await check(bench, "jobs steps JID", ["steps", waiting]);
     await check(bench, "jobs show JID", ["show", waiting]);
     await check(bench, "jobs steps clear JID", ["steps", "clear", waiting, "charge"]);

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Shape } from "./json_shape.ts";
+import { BATCH_SHAPES } from "./json_shapes_batches.ts";
 import { CHANGE_SHAPES } from "./json_shapes_changes.ts";
 import { CRON_SHAPES } from "./json_shapes_cron.ts";
 import { JOB_SHAPES } from "./json_shapes_jobs.ts";
@@ -18,6 +19,7 @@ export const SHAPES: readonly Shape[] = [
   ...CRON_SHAPES,
   ...STATE_SHAPES,
   ...CHANGE_SHAPES,
+  ...BATCH_SHAPES,
   ...STEP_SHAPES,
   ...UPKEEP_SHAPES,
 ];

@@ -1,0 +1,40 @@
+/**
+ * Batches, as the command line and the dashboard show them.
+ *
+ * @module
+ */
+import type { Batch } from "../store/port/batches.ts";
+
+const STATES: Readonly<Record<Batch["state"], string>> = {
+  open: "more members may come",
+  running: "closed; members are pending",
+  stuck: "no member is pending, some are dead: retry or delete them",
+  succeeded: "every member has succeeded",
+  failed: "finished; not every member has succeeded",
+  cancelled: "cancelled",
+  abandoned: "nobody closed it in time",
+};
+
+/** Returns what a state means. */
+export function batchStateText({ state }: Batch): string {
+  return STATES[state];
+}
+
+/** Returns how far a batch is: `40 of 100`. */
+export function batchProgress({ total, pending }: Batch): string {
+  return `${total - pending} of ${total}`;
+}
+
+/** Returns a batch as `--json` and the HTTP API have it: times in ISO 8601. */
+export function batchJson(batch: Batch): Record<string, unknown> {
+  const { createdAt, closedAt, completedAt, dueAt, version: _, callbacks, ...rest } = batch;
+  const time = (ms: number | undefined) => ms === undefined ? undefined : new Date(ms).toISOString();
+  return {
+    ...rest,
+    createdAt: time(createdAt),
+    closedAt: time(closedAt),
+    completedAt: time(completedAt),
+    dueAt: time(dueAt),
+    callbacks: callbacks.map(({ pushedAt, ...callback }) => ({ ...callback, pushedAt: time(pushedAt) })),
+  };
+}
