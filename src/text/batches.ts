@@ -12,7 +12,7 @@ const STATES: Readonly<Record<Batch["state"], string>> = {
   succeeded: "every member has succeeded",
   failed: "finished; not every member has succeeded",
   cancelled: "cancelled",
-  abandoned: "nobody closed it in time",
+  abandoned: "not closed in time",
 };
 
 /** Returns what a state means. */
