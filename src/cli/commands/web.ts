@@ -29,8 +29,8 @@ name audit.
       --new-token NAME   generate a token, and print it and a line for
                          "web.users"
       --role ROLE        reader (read only), operator (the default), or push:
-                         only push jobs, and wait for their results. A token may be
-                         limited: push(class=Mail|Report,queue=low)
+                         only push jobs, and wait for their results. A token
+                         may be limited: push(class=Mail|Report,queue=low)
 
 Examples
   jobs web
