@@ -35,7 +35,10 @@ export async function stepsChaos(url?: string): Promise<void> {
   let disturbedAt = 0;
   const signalled = new Set<string>();
   const thawing: Promise<void>[] = [];
-  await bench.until(async () => {
+  let lines = 0;
+  let isOver = false;
+  /** Disturbs and signals; returns whether anything was done since the last time. */
+  const getsOn = async () => {
     const notes = await bench.readNotes();
     for (const jid of jids.slice(0, JOBS / 2)) {
       if (
@@ -57,8 +60,12 @@ export async function stepsChaos(url?: string): Promise<void> {
         workers[at] = await start();
       }
     }
-    return jids.every((jid) => notes.includes(`end ${jid}`));
-  }, "every job has ended");
+    isOver = jids.every((jid) => notes.includes(`end ${jid}`));
+    const before = lines;
+    lines = notes.length;
+    return isOver || lines > before;
+  };
+  while (!isOver) await bench.until(getsOn, "the jobs get on");
   await Promise.all(thawing);
   await bench.until(async () => {
     const { enqueued, scheduled, retry, dead, leased } = await bench.store.admin.stats();

@@ -70,8 +70,9 @@ export async function Saga(ctx, file) {
     if (i === 5) await ctx.sleep("nap", 0.2);
     if (i === 10) await ctx.waitFor("signal", { key: `saga:${ctx.jid}`, timeout: "1h" });
     if (i === 15) note(file, `result ${ctx.jid} ${await ctx.run("child", "SagaChild", [file, ctx.jid])}`);
-    const value = await ctx.step(`step ${i}`, () => {
+    const value = await ctx.step(`step ${i}`, async () => {
       note(file, `step ${ctx.jid} ${i}`);
+      await new Promise((resolve) => setTimeout(resolve, 30));
       return crypto.randomUUID();
     });
     note(file, `value ${ctx.jid} ${i} ${value}`);
