@@ -30,7 +30,8 @@ void (async () => {
     await store.jobs.rescue({ owner, limit: 100, maxRescues: 1_000 });
   }
 })();
-for (let running = 0;;) {
+let running = 0;
+for (;;) {
   const leases = await store.jobs.take({ queues: ["default"], limit: 5 - running, owner });
   for (const lease of leases) {
     running++;
