@@ -5,6 +5,7 @@
  */
 import { audit } from "./audit.ts";
 import { batches } from "./batches.ts";
+import { batchesRandom } from "./batches_random.ts";
 import { bytes } from "./bytes.ts";
 import { claim } from "./worker_names.ts";
 import { classes } from "./classes.ts";
@@ -66,6 +67,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   "queue samples": queueSamples,
   steps,
   batches,
+  "batches at random": batchesRandom,
   health,
   "exactly once": exactlyOnce,
 };
