@@ -1,7 +1,7 @@
 /**
  * Runs one job in memory, for tests of handlers with durable steps: no store, no worker, and a clock that the test moves.
  *
- * ```ts
+ * ```ts ignore
  * const test = testJob(Order, [42]);
  * await test.run(); // charges, and sleeps for two days
  * assertEquals(test.ran, ["charge"]);
