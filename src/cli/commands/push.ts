@@ -1,6 +1,6 @@
 /** `jobs push CLASS [ARG …]`. @module */
 import type { Store } from "../../store/admin/store.ts";
-import { BulkInterrupted, Client, type JobRequest } from "../../client/client.ts";
+import { Client, type JobRequest } from "../../client/client.ts";
 import { systemClock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import { parseLossless } from "../../job/json.ts";
@@ -124,16 +124,10 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
  * @throws {UsageError} if the job is invalid
  */
 async function pushOne(client: Client, job: JobRequest): Promise<{ jid: string; duplicateOf?: string }> {
-  try {
-    for await (const { jid, refused, duplicateOf } of client.pushMany([job])) {
-      if (jid !== undefined) return { jid };
-      if (duplicateOf !== undefined) return { jid: duplicateOf, duplicateOf };
-      throw new UsageError(refused);
-    }
-  } catch (error) {
-    throw error instanceof BulkInterrupted ? error.cause : error;
-  }
-  throw new Error("A push has no result");
+  const { jid, refused, duplicateOf } = await client.tryPush(job);
+  if (jid !== undefined) return { jid };
+  if (duplicateOf !== undefined) return { jid: duplicateOf, duplicateOf };
+  throw new UsageError(refused);
 }
 
 /** A word after a number that belongs to it: `5 minutes`. */
