@@ -29,7 +29,7 @@ Deno.test("man understands the manual page", async () => {
   const { stdout, stderr } = await new Deno.Command("groff", { args }).output();
   assertEquals(new TextDecoder().decode(stderr), "");
   const text = new TextDecoder().decode(stdout);
-  for (const part of ["jobs push — enqueue a job", "--unique-for DURATION", "EXIT CODES", "until told to stop"]) {
+  for (const part of ["jobs push — enqueue a job", "--unique-for DURATION", "EXIT CODES", "until it is stopped"]) {
     assertEquals(text.includes(part), true, part);
   }
 });

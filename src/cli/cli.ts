@@ -131,7 +131,8 @@ function explain(error: unknown, json: boolean): number {
   }
   const { code, message, exit } = known;
   // Several problems, of cron entries, are several lines.
-  for (const line of message.split("\n")) printError(`jobs: ${blankControls(line)}`);
+  const lines = code === "cron" ? message.split("\n") : [message];
+  for (const line of lines) printError(`jobs: ${blankControls(line)}`);
   try {
     if (json) printJson({ error: { code, message } });
   } catch {

@@ -165,7 +165,7 @@ Deno.test("without a terminal it says what is wanted; --once prints one screen a
   const run = (...args: string[]) => jobs(["top", "--store", bench.url, ...args], { env: { COLUMNS: "70" } });
   const without = await run();
   assertEquals([without.code, without.stdout], [2, ""]);
-  assertMatch(without.stderr, /^jobs: jobs top wants a terminal.*--once.*\n$/);
+  assertMatch(without.stderr, /^jobs: jobs top requires a terminal.*--once.*\n$/);
   const once = await run("--once");
   assertEquals([once.code, once.stderr, once.stdout.includes("\x1b")], [0, "", false]);
   assertMatch(once.stdout, /^ {2}mail +1 .*nobody$/m);

@@ -30,7 +30,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await bench.store.classes.declare([{ name: "Elsewhere", options: '{"queue":"far"}' }]);
 
     const first = await push("Careful", "1");
-    assertMatch(first.stderr, /no process takes queue "slow"/);
+    assertMatch(first.stderr, /no worker processes queue "slow"/);
     const payload = await pushed(first.stdout);
     assertEquals([payload.queue, payload.retry, payload.tags, payload.unique_for], ["slow", 2, ["files"], 3_600]);
     assertEquals((await push("Careful", "1")).code, 1, "the lock holds");
