@@ -90,7 +90,7 @@ async function calls(command: string): Promise<number> {
 Deno.test("redis: waiting for work: a foreign push wakes it, and the job is still there to be taken", async () => {
   await using store = await openEmpty();
   await woken((signal) => store.jobs.waitForWork(["mail", "default"], signal), async () => {
-    await until(async () => (await connections()).length === 3);
+    await until(async () => (await connections()).length === 4);
     await redis.cli("LPUSH", "queue:mail", job(1, { queue: "mail" }).payload);
   });
   assertEquals((await takeUpTo(store, "host:1:aaaaaaaaaaaa", 10, ["mail"])).map(({ payload }) => payload), [
@@ -108,14 +108,14 @@ Deno.test("redis: waiting for work: one connection per queue, however many wait,
   const store = await openEmpty();
   const patience = new AbortController();
   const waits = [["a", "b"], ["b", "a"], ["b"]].map((queues) => store.jobs.waitForWork(queues, patience.signal));
-  await until(async () => (await connections()).length === 3);
+  await until(async () => (await connections()).length === 4);
   patience.abort();
   await Promise.all(waits);
   const again = new AbortController();
   const wait = store.jobs.waitForWork(["a", "b"], again.signal);
   await redis.cli("LPUSH", "queue:a", "{}");
   await wait;
-  assertEquals(await connections(), ["jobs:commands", "jobs:queue", "jobs:queue"]);
+  assertEquals(await connections(), ["jobs:commands", "jobs:queue", "jobs:queue", "jobs:subscriptions"]);
   await store[Symbol.asyncDispose]();
   await until(async () => (await connections()).length === 0);
 });

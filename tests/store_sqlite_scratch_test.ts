@@ -22,14 +22,14 @@ async function age(path: string): Promise<void> {
 Deno.test("bench at a mistyped place makes nothing there, and says so; at the embedded default it makes the folder", async () => {
   await using folder = await temporaryFolder();
   const here = { cwd: folder.path, env: { XDG_STATE_HOME: folder.path, JOBS_STORE: "" } };
-  const mistyped = await jobs(["bench", "-n", "1", "--store", `sqlite:${folder.path}/no/such.db`], here);
+  const mistyped = await jobs(["bench", "--jobs", "1", "--store", `sqlite:${folder.path}/no/such.db`], here);
   assertEquals([mistyped.code, mistyped.stdout, mistyped.stderr], [
     1,
     "",
     `jobs: There is no folder "${folder.path}/no" to measure in; give the address of a store\n`,
   ]);
   assertEquals(await contents(folder.path), []);
-  const unnamed = await jobs(["bench", "-n", "1"], here);
+  const unnamed = await jobs(["bench", "--jobs", "1"], here);
   assertEquals(unnamed.code, 0, unnamed.stderr);
   assertEquals([await contents(folder.path), await contents(`${folder.path}/jobs`)], [["jobs"], []]);
 });
@@ -39,7 +39,7 @@ Deno.test("what a killed bench has left is taken away by a later one, and nothin
   const store = `sqlite:${folder.path}/jobs.db`;
   const [program, ...first] = jobsCommand();
   const child = new Deno.Command(program, {
-    args: [...first, "bench", "-n", "2000000", "--store", store],
+    args: [...first, "bench", "--jobs", "2000000", "--store", store],
     stdin: "null",
     stdout: "null",
     stderr: "null",

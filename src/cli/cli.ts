@@ -123,7 +123,10 @@ function wrapWords(words: readonly string[], width: number): string[] {
 /** Prints an error: a line on stderr and, with `--json`, an object on stdout. Returns the exit code. */
 function explain(error: unknown, json: boolean): number {
   if (error instanceof OutputClosed) return 0;
-  if (error instanceof Error && error.name === "StartEnded") return 0;
+  if (error instanceof Error && error.name === "StartEnded") {
+    printError(`jobs: ${error.message}`);
+    return 0;
+  }
   const known = describeError(error);
   if (known === undefined) {
     printError(`jobs: unexpected error, please report it\n${error instanceof Error ? error.stack : String(error)}`);

@@ -28,8 +28,8 @@ const CASES: readonly Case[] = [
   {
     what: "handlers that are not there",
     args: (folder) => [`${folder}/nothing.js`, "--pid-file", `${folder}/pid`],
-    code: 1,
-    says: /^jobs: Handlers ".*\/nothing\.js" cannot be loaded: there is no such file or folder\n$/,
+    code: 2,
+    says: /^jobs: Handlers ".*\/nothing\.js" not found: expected a module or a folder of modules\n$/,
   },
   {
     what: "a pidfile in a folder that is not there",

@@ -28,6 +28,6 @@ Deno.test("a process that pushes and ends takes nothing away from the server tha
   for (const jid of pushed) await server.logged("Done", { jid });
   const { heartbeatAt: beatAt } = await beats();
   await until(async () => (await beats()).heartbeatAt > beatAt, "another beat, with another look at the files");
-  assertEquals((await beats()).alive, true);
+  assertEquals((await beats()).state, "running");
   assertEquals(server.complaints, []);
 });

@@ -171,7 +171,7 @@ onBothStores(
     await push(store, "q1");
     const set = await someone.submit("/queues/default/limit", { running: "5", starts: "100/1m" }, "/queues/default");
     assertStringIncludes(set.text, "Queue default is limited to 5 at once, 100/1m.");
-    assertStringIncludes(set.text, "0 of 5 run, 0 of 100 started in the last 1m");
+    assertStringIncludes(set.text, "0 of 5 running, 0 of 100 started in the last 1m");
     assertEquals(await limited(), { running: 5, starts: { count: 100, perMs: 60_000 } });
     const form = (await someone.visit("/queues/default")).text;
     assertStringIncludes(form, 'value="5"');
@@ -359,7 +359,7 @@ onBothStores("A process is asked to be quiet, to resume, to stop, and for its du
   const { totals: _ours, ...sidekiqs } = processRecord("web2:8:def");
   await store.workers.heartbeat(sidekiqs, 60_000);
   const elsewhere = await someone.submit("/workers/web2:8:def/dump", {}, "/workers");
-  assertStringIncludes(elsewhere.text, "prints what its threads do in its own log");
+  assertStringIncludes(elsewhere.text, "it writes the dump of its threads to its own log");
   const gone = await someone.submit("/workers/nobody:1:x/quiet", {}, "/workers");
   assertEquals(gone.status, 404);
 });

@@ -66,7 +66,7 @@ Deno.test("jobs run --web shows the jobs of its own process, and is not ready on
   server.kill("SIGTSTP");
   await server.logged("Quiet: taking no more jobs");
   const quiet = await fetch(`${web}readyz`);
-  assertEquals([quiet.status, await quiet.text()], [503, "Quiet: it takes no jobs\n"]);
+  assertEquals([quiet.status, await quiet.text()], [503, "Quiet: not fetching jobs\n"]);
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
 });
@@ -82,7 +82,7 @@ Deno.test("jobs run --web is not ready while it waits for the name of one that w
   await using server = new JobsProcess({ store, args: [HANDLERS, "--name", "mail", "--web", String(port)] });
   await server.logged("Waiting until the worker that has the name is offline");
   const waiting = await fetch(`http://127.0.0.1:${port}/readyz`);
-  assertEquals([waiting.status, await waiting.text()], [503, "Starting: it takes no jobs yet\n"]);
+  assertEquals([waiting.status, await waiting.text()], [503, "Starting: not fetching jobs yet\n"]);
 });
 
 Deno.test("without --web, no module of the web is loaded", async () => {
