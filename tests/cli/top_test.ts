@@ -171,10 +171,10 @@ Deno.test("without a terminal it says what is wanted; --once prints one screen a
   assertMatch(once.stdout, /^ {2}mail +1 .*nobody$/m);
   assertEquals(Math.max(...once.stdout.split("\n").map((line) => [...line].length)) <= 70, true);
   const json = JSON.parse((await run("--once", "--json")).stdout);
-  assertEquals([json.stats.enqueued, json.processes], [1, []]);
+  assertEquals([json.stats.queued, json.workers], [1, []]);
   for (const wrong of [["--interval", "1ms"], ["--interval", "soon"], ["--json"], ["more"]]) {
     const { code, stderr } = await run(...wrong);
     assertEquals(code, 2);
-    assertMatch(stderr, /^jobs: .*wanted|goes with --once/);
+    assertMatch(stderr, /^jobs: .*(expected|Unexpected|needs --once)/);
   }
 });

@@ -33,9 +33,10 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertMatch(first.stderr, /no worker processes queue "slow"/);
     const payload = await pushed(first.stdout);
     assertEquals([payload.queue, payload.retry, payload.tags, payload.unique_for], ["slow", 2, ["files"], 3_600]);
-    assertEquals((await push("Careful", "1")).code, 1, "the lock holds");
+    const duplicate = await push("Careful", "1");
+    assertEquals([duplicate.code, duplicate.stdout], [0, first.stdout], "the job that holds the lock is named");
     assertEquals((await pushed((await push("Careful", "1", "-q", "mine", "--retry", "9")).stdout)).queue, "mine");
-    assertMatch((await push("Nobody", "-q", "other")).stderr, /will fail: .*no process .* handler for class "Nobody"/);
+    assertMatch((await push("Nobody", "-q", "other")).stderr, /will fail: no worker of queue "other" has a handler for class "Nobody"/);
 
     // A handler in a process of its own knows what its server knows, and what others have told.
     await push("Apart");
