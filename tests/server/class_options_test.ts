@@ -36,7 +36,10 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const duplicate = await push("Careful", "1");
     assertEquals([duplicate.code, duplicate.stdout], [0, first.stdout], "the job that holds the lock is named");
     assertEquals((await pushed((await push("Careful", "1", "-q", "mine", "--retry", "9")).stdout)).queue, "mine");
-    assertMatch((await push("Nobody", "-q", "other")).stderr, /will fail: no worker of queue "other" has a handler for class "Nobody"/);
+    assertMatch(
+      (await push("Nobody", "-q", "other")).stderr,
+      /will fail: no worker of queue "other" has a handler for class "Nobody"/,
+    );
 
     // A handler in a process of its own knows what its server knows, and what others have told.
     await push("Apart");
