@@ -13,7 +13,8 @@ import type { Log, LogLevel } from "../log/log.ts";
 import { asText } from "../log/value.ts";
 import type { JobContext, JobTrace, Progress } from "./context.ts";
 import { StepMethods } from "../steps/context.ts";
-import type { LeaseSteps, StepJob, StepRunner } from "../steps/runner.ts";
+import type { StepRunner } from "../steps/runner.ts";
+import type { LeaseSteps, StepJob } from "../steps/services.ts";
 import { firstLevel, isAtLeast } from "./log_level.ts";
 import type { Registry } from "./registry.ts";
 

@@ -6,7 +6,8 @@
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../clock.ts";
 import type { ServerStore } from "../store/port/store.ts";
-import { type StepJob, StepRunner } from "./runner.ts";
+import { StepRunner } from "./runner.ts";
+import type { StepJob } from "./services.ts";
 
 /** What the steps of a worker's jobs share. */
 export interface StepOptions {

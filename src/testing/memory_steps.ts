@@ -4,7 +4,7 @@
  * @module
  */
 import { endedRecord, isDone, readStep, type Step, waitingRecord, waitsUntil } from "../job/step.ts";
-import type { LeaseSteps } from "../steps/runner.ts";
+import type { LeaseSteps } from "../steps/services.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import type { NewWait, Signal, SignalResult, StoredStep, Wait } from "../store/port/steps.ts";
 

@@ -17,7 +17,7 @@ import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
 import { HandlerError } from "../registry.ts";
-import type { LeaseSteps } from "../../steps/runner.ts";
+import type { LeaseSteps } from "../../steps/services.ts";
 import { stepRelay } from "../running_job.ts";
 import { spawnSelf } from "./spawn_self.ts";
 

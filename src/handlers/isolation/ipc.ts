@@ -7,7 +7,7 @@
  * @module
  */
 import type { ClientStore } from "../../client/client.ts";
-import type { LeaseSteps } from "../../steps/runner.ts";
+import type { LeaseSteps } from "../../steps/services.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
 
 /** What the client in a horse needs of a store; the parent has one. */

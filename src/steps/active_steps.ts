@@ -1,0 +1,118 @@
+/**
+ * Tracks the steps that are active in one attempt, and ends the attempt when all that remains is waiting.
+ *
+ *  1. A step name is used once in an attempt, and a step cannot contain another.
+ *  2. A step that sleeps or waits pauses. The attempt ends when a step has paused and no other step is active, so that
+ *     steps side by side end first. The job runs again when the first pause ends.
+ *  3. While the worker stops, no further step begins: the job returns to the front of its queue.
+ *
+ * @module
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Clock } from "../clock.ts";
+import { Asleep, Released, StepError } from "./errors.ts";
+import type { StepJob } from "./services.ts";
+
+/** A use of a step that has paused: it ends the attempt, unless other steps are active. */
+export class Pause {
+  /** When the pause ends, in milliseconds of the monotonic clock. */
+  readonly wakeAt: number;
+  /** Shown as the reason why the job sleeps. */
+  readonly reason: string;
+
+  constructor(wakeAt: number, reason: string) {
+    this.wakeAt = wakeAt;
+    this.reason = reason;
+  }
+}
+
+/** The active steps of one attempt. */
+export class ActiveSteps {
+  readonly #job: StepJob;
+  readonly #clock: Clock;
+  /** The name of the step that the running code belongs to. */
+  readonly #current = new AsyncLocalStorage<string>();
+  readonly #used = new Set<string>();
+  /** The number of active steps. */
+  #active = 0;
+  readonly #paused: { readonly pause: Pause; readonly reject: (error: Error) => void }[] = [];
+  #isChecking = false;
+  #ending: Error | undefined;
+
+  constructor(job: StepJob, clock: Clock) {
+    this.#job = job;
+    this.#clock = clock;
+  }
+
+  /** The error that ends an attempt whose job has neither succeeded nor failed: it sleeps, or its worker stops. */
+  get ending(): Error | undefined {
+    return this.#ending;
+  }
+
+  /** Runs code as the code of a step, in which no other step may begin. */
+  inside<Result>(name: string, run: () => Result): Result {
+    return this.#current.run(name, run);
+  }
+
+  /** Returns a pause of this many milliseconds. */
+  pause(ms: number, reason: string): Pause {
+    return new Pause(this.#clock.monotonic() + ms, reason);
+  }
+
+  /** Runs one use of a step. If `run` returns a {@linkcode Pause}, the promise rejects when the attempt ends. */
+  async use<Result>(name: string, run: () => Promise<Result | Pause>): Promise<Result> {
+    if (this.#ending !== undefined) throw this.#ending;
+    if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
+    const outer = this.#current.getStore();
+    if (outer !== undefined) {
+      throw new StepError(`Step "${name}" begins inside of step "${outer}"; a step cannot contain another`);
+    }
+    if (this.#used.has(name)) {
+      throw new StepError(
+        `Step name "${name}" is used twice in one run; in a loop, tell the steps apart with { each: id }`,
+      );
+    }
+    this.#used.add(name);
+    this.#active++;
+    let result: Result | Pause;
+    try {
+      result = await run();
+    } finally {
+      this.#active--;
+      this.#endIfPaused();
+    }
+    if (!(result instanceof Pause)) return result;
+    const pause = result;
+    return await new Promise<never>((_, reject) => {
+      this.#paused.push({ pause, reject });
+      this.#endIfPaused();
+    });
+  }
+
+  /** Ends the attempt, because its worker stops. */
+  release(): never {
+    this.#end(new Released());
+    throw this.#ending!;
+  }
+
+  /** Ends the attempt if steps have paused and none is active. */
+  #endIfPaused(): void {
+    if (this.#paused.length === 0 || this.#active > 0 || this.#isChecking) return;
+    this.#isChecking = true;
+    // In the next turn: code that awaited a step may begin another one in this turn.
+    void this.#clock.turn().then(() => {
+      this.#isChecking = false;
+      // A release in the meantime has ended the attempt already.
+      if (this.#active > 0 || this.#paused.length === 0) return;
+      const pauses = this.#paused.map(({ pause }) => pause);
+      const first = pauses.reduce((one, other) => other.wakeAt < one.wakeAt ? other : one);
+      const delayMs = Math.max(0, Math.round(first.wakeAt - this.#clock.monotonic()));
+      this.#end(new Asleep(delayMs, `Asleep: ${first.reason}`));
+    });
+  }
+
+  #end(ending: Error): void {
+    this.#ending ??= ending;
+    for (const { reject } of this.#paused.splice(0)) reject(this.#ending);
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Calls the function of a step, with its timeout.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import { Timeout } from "../job/errors.ts";
+import type { StepRun } from "./options.ts";
+import type { StepJob } from "./services.ts";
+
+/** One attempt of a step. */
+export interface StepCall {
+  readonly name: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** Undefined for no timeout. */
+  readonly timeoutMs: number | undefined;
+}
+
+/**
+ * Calls a step's function. Rejects after the timeout even if the function ignores its signal.
+ *
+ * @throws {Timeout}
+ */
+export async function callStep(
+  job: StepJob,
+  clock: Clock,
+  { name, attempt, timeoutMs }: StepCall,
+  run: (step: StepRun) => unknown,
+): Promise<unknown> {
+  const idempotencyKey = `${job.jid}:${name}`;
+  if (timeoutMs === undefined) {
+    const step = {
+      idempotencyKey,
+      attempt,
+      // A getter: the job makes its signal when it is first used.
+      get signal() {
+        return job.signal;
+      },
+    };
+    return await run(step);
+  }
+  const timedOut = new AbortController();
+  const ended = new AbortController();
+  const error = new Timeout(timeoutMs);
+  const expiry = clock.sleep(timeoutMs, ended.signal).then(() => {
+    if (ended.signal.aborted) return;
+    timedOut.abort(error);
+    throw error;
+  });
+  const step = { idempotencyKey, attempt, signal: AbortSignal.any([job.signal, timedOut.signal]) };
+  try {
+    const running = Promise.resolve(run(step));
+    return await Promise.race([running, expiry.then(() => running)]);
+  } finally {
+    ended.abort();
+  }
+}

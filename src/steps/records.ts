@@ -1,0 +1,193 @@
+/**
+ * Reads and writes the step records of one job.
+ *
+ *  1. The records are read once, when the first step begins. A job that never had a step isn't read.
+ *  2. A write needs the job's lease. Without the lease nothing is written, and the job aborts.
+ *  3. While the store is unreachable, a call is repeated until the store replies or the job aborts. Failing instead would
+ *     run a step again whose function has already ended.
+ *
+ * @module
+ */
+import { LeaseLost } from "../job/errors.ts";
+import { stringifyLossless } from "../job/json.ts";
+import {
+  MAX_STEP_CHARACTERS,
+  MAX_STEPS,
+  MAX_STEPS_CHARACTERS,
+  mayHaveSteps,
+  readStep,
+  type Step,
+  type StepKind,
+} from "../job/step.ts";
+import { checkValue } from "../job/values.ts";
+import { StoreError } from "../store/port/errors.ts";
+import type { NewWait } from "../store/port/steps.ts";
+import { StepError } from "./errors.ts";
+import type { LeaseSteps, StepJob, StepServices } from "./services.ts";
+
+/** The pause before a call to an unreachable store is repeated, with a jitter of 50 %. */
+const RETRY_MS = 500;
+
+/** The fields of a record, in addition to its state, its kind and the time of the write. Times are epoch milliseconds. */
+export interface RecordFields {
+  readonly since: number;
+  readonly [field: string]: unknown;
+}
+
+/** The step records of one job. */
+export class StepRecords {
+  readonly #job: StepJob;
+  readonly #services: Pick<StepServices, "steps" | "clock">;
+  #loading: Promise<Map<string, Step>> | undefined;
+  #count = 0;
+  /** The characters of all records, which {@linkcode MAX_STEPS_CHARACTERS} limits. */
+  #characters = 0;
+  readonly #charactersOf = new Map<string, number>();
+  #hasWritten = false;
+
+  constructor(job: StepJob, services: Pick<StepServices, "steps" | "clock">) {
+    this.#job = job;
+    this.#services = services;
+  }
+
+  /** Whether this attempt has written a record. */
+  get hasWritten(): boolean {
+    return this.#hasWritten;
+  }
+
+  /** The store with repeated calls and lease checks, for the runner of this job in an isolated process. */
+  get relay(): LeaseSteps {
+    const { steps } = this.#services;
+    const checked = async <Reply>(call: () => Promise<Reply | undefined>) => {
+      const reply = await this.#untilReply(call);
+      if (reply === undefined) this.#job.abort(new LeaseLost());
+      else this.#hasWritten = true;
+      return reply;
+    };
+    return {
+      read: () => this.#untilReply(() => steps.read()),
+      remember: (step) => checked(() => steps.remember(step)),
+      wait: (wait) => checked(() => steps.wait(wait)),
+    };
+  }
+
+  /** Epoch milliseconds, as records have them. */
+  now(): number {
+    return Math.round(this.#services.clock.now());
+  }
+
+  /** Returns a stored step. */
+  async get(name: string): Promise<Step | undefined> {
+    return (await this.#load()).get(name);
+  }
+
+  /** Throws if a new step would exceed {@linkcode MAX_STEPS}. */
+  checkCount(name: string, present: Step | undefined): void {
+    if (present === undefined && this.#count >= MAX_STEPS) {
+      throw new StepError(
+        `Step "${name}" is the job's step number ${this.#count + 1}; at most ${MAX_STEPS}: use each() for many items`,
+      );
+    }
+  }
+
+  /**
+   * Writes a step.
+   *
+   * @param value JSON text: the result of a step, the cursor of an iteration; empty for none
+   * @returns the step in the store. A step that is done is never overwritten, and its stored value is returned
+   */
+  async write(
+    name: string,
+    kind: StepKind,
+    state: "done" | "failed" | "running",
+    { since, ...fields }: RecordFields,
+    value = "",
+  ): Promise<Step> {
+    const members = JSON.stringify({ state, since, ended: this.now(), kind, ...fields });
+    // Spliced in unparsed, so that large numbers keep their digits.
+    const record = value === ""
+      ? members
+      : `${members.slice(0, -1)},"${kind === "each" ? "cursor" : "value"}":${value}}`;
+    const steps = await this.#load();
+    const isNew = !steps.has(name);
+    this.#setCharacters(name, record.length);
+    if (this.#characters > MAX_STEPS_CHARACTERS) {
+      throw new StepError(
+        `The steps of this job have more than ${MAX_STEPS_CHARACTERS} characters with step "${name}"; keep large values elsewhere, and return where`,
+      );
+    }
+    const stored = this.#leased(await this.#untilReply(() => this.#services.steps.remember({ name, record })));
+    if (isNew) this.#count++;
+    const step = readStep(name, stored);
+    steps.set(name, step);
+    return step;
+  }
+
+  /**
+   * Begins a wait, or continues one.
+   *
+   * @returns the step, and the milliseconds until its wait ends
+   */
+  async wait(wait: NewWait, present: Step | undefined): Promise<{ readonly step: Step; readonly leftMs: number }> {
+    this.checkCount(wait.name, present);
+    const { record, leftMs } = this.#leased(await this.#untilReply(() => this.#services.steps.wait(wait)));
+    if (present === undefined) this.#count++;
+    return { step: readStep(wait.name, record), leftMs };
+  }
+
+  #load(): Promise<Map<string, Step>> {
+    return this.#loading ??= this.#read();
+  }
+
+  async #read(): Promise<Map<string, Step>> {
+    if (this.#job.jid === "") throw new StepError("This job has no jid, and its steps could not be found again");
+    if (!mayHaveSteps(this.#job.job.payload)) return new Map();
+    const stored = await this.#untilReply(() => this.#services.steps.read());
+    this.#count = stored.length;
+    for (const { name, record } of stored) this.#setCharacters(name, record.length);
+    return new Map(stored.map(({ name, record }) => [name, readStep(name, record)]));
+  }
+
+  #setCharacters(name: string, characters: number): void {
+    this.#characters += characters - (this.#charactersOf.get(name) ?? 0);
+    this.#charactersOf.set(name, characters);
+  }
+
+  /** Returns the reply to a write. Aborts the job if the worker has lost the lease. */
+  #leased<Reply>(reply: Reply | undefined): Reply {
+    if (reply === undefined) {
+      const error = new LeaseLost();
+      this.#job.abort(error);
+      throw error;
+    }
+    this.#hasWritten = true;
+    return reply;
+  }
+
+  /** Repeats a call to the store until the store replies or the job aborts. */
+  async #untilReply<Reply>(call: () => Promise<Reply>): Promise<Reply> {
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!(error instanceof StoreError && error.transient)) throw error;
+        await this.#services.clock.sleep(RETRY_MS * (0.5 + Math.random()), this.#job.signal);
+        if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
+      }
+    }
+  }
+}
+
+/**
+ * Returns the JSON text of a result or cursor; empty for undefined.
+ *
+ * @throws {StepError} if the text is longer than {@linkcode MAX_STEP_CHARACTERS}
+ */
+export function resultText(name: string, value: unknown, label: "result" | "cursor" = "result"): string {
+  if (value === undefined) return "";
+  const text = checkValue(value, `${label} of step "${name}"`) ? stringifyLossless(value)! : JSON.stringify(value);
+  if (text.length <= MAX_STEP_CHARACTERS) return text;
+  throw new StepError(
+    `The ${label} of step "${name}" has ${text.length} characters of JSON; at most ${MAX_STEP_CHARACTERS}: keep it elsewhere, and return where`,
+  );
+}

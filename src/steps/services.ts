@@ -1,0 +1,46 @@
+/**
+ * The interfaces that a step runner needs: from a worker, from an isolated process, or from a test.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { NewJob } from "../store/port/jobs.ts";
+import type { NewWait, StoredStep, Wait } from "../store/port/steps.ts";
+
+/** The store of steps, for one lease. Each write resolves with undefined if the worker has lost the lease. */
+export interface LeaseSteps {
+  read(): Promise<StoredStep[]>;
+  remember(step: StoredStep): Promise<string | undefined>;
+  wait(wait: NewWait): Promise<Wait | undefined>;
+}
+
+/** The running job that the steps belong to. */
+export interface StepJob {
+  readonly jid: string;
+  readonly job: { readonly payload: Readonly<Record<string, unknown>> };
+  /** Aborts when the worker stops or becomes quiet. */
+  readonly stopping: AbortSignal;
+  /** Aborts when the job must end: a timeout, a cancellation, a lost lease. */
+  readonly signal: AbortSignal;
+  /** The reason why {@linkcode signal} aborted; undefined before. */
+  readonly abortedBy: unknown;
+  /** Aborts {@linkcode signal}. */
+  abort(reason: unknown): void;
+}
+
+/** A job that a step runs. */
+export interface ChildRequest {
+  readonly class: string;
+  readonly args: readonly unknown[];
+  readonly [option: string]: unknown;
+}
+
+/** The services of a step runner. */
+export interface StepServices {
+  readonly steps: LeaseSteps;
+  readonly clock: Clock;
+  /** Builds a child job. Resolves with undefined if middleware stopped it. */
+  readonly build: (job: ChildRequest) => Promise<NewJob | undefined>;
+  /** Called before a step's function runs. */
+  readonly onRun?: (name: string) => void;
+}
