@@ -1,5 +1,5 @@
 /**
- * Channels that a Redis user may not hear.
+ * Channels that a Redis user may not read.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
 import { job } from "./store_contract/jobs.ts";
 
-Deno.test("redis: a link comes back also where it may no longer hear its channels", async () => {
+Deno.test("redis: a client reconnects after its user has lost the permission for its channels", async () => {
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "&*", "+@all");
   await using store = await openStore(`redis://bob:s3cret@127.0.0.1:${redis.port}`, { waitMs: 2_000 });
   const stop = new AbortController();
   const waiting = store.results.wait("a job that never ends", stop.signal);
   await until(async () => (await redis.cli("PUBSUB", "CHANNELS")).includes("jobs:"), "it listens");
-  // The permission is taken away, and with it the connection.
+  // Redis revokes the permission and closes the connection.
   await redis.cli("ACL", "SETUSER", "bob", "resetchannels");
   await until(() => store.jobs.enqueue([job(1)]).then(() => true, () => false), "it pushes again");
   const connections = (await redis.cli("CLIENT", "LIST", "TYPE", "normal")).split("\n").filter((line) =>

@@ -1,5 +1,5 @@
 /**
- * Ways to reach a Redis, and what is said when it cannot be used.
+ * Connections to Redis, and the errors when a server can't be used.
  *
  * @module
  */
@@ -17,14 +17,14 @@ import { TcpProxy } from "./support/tcp_proxy.ts";
 import { requireTool } from "./support/tools.ts";
 import { job } from "./store_contract/jobs.ts";
 
-/** Opens, pushes, and closes: that all is well. */
+/** Asserts that the store at `url` opens and accepts a job. */
 async function works(url: string): Promise<void> {
   await using store = await openStore(url);
   assertEquals(await store.jobs.enqueue([job(1)]), [{ stored: true }]);
   assertEquals((await store.admin.stats()).enqueued, 1);
 }
 
-/** That the act fails with this code, and with every one of these in its one line. */
+/** Asserts that `act` fails with this code, and with each of these parts in its one line. */
 async function fails(act: () => Promise<unknown>, code: StoreErrorCode, ...parts: string[]): Promise<void> {
   const error = await assertRejects(act, StoreError);
   assertEquals(error.code, code, error.message);
@@ -37,24 +37,24 @@ function collectLog(): { lines: string[]; log: NonNullable<StoreOptions["log"]> 
   return { lines, log: (level, message) => lines.push(`${level}: ${message}`) };
 }
 
-Deno.test("redis: a password, and a user of one's own", async () => {
+Deno.test("redis: logs in with a password, and with a user", async () => {
   await using redis = await startRedis({ config: { requirepass: "s3cret" } });
   const at = `127.0.0.1:${redis.port}`;
   await works(`redis://:s3cret@${at}`);
   await redis.cli("-a", "s3cret", "ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "&*", "+@all");
   await redis.cli("-a", "s3cret", "FLUSHALL");
   await works(`redis://bob:s3cret@${at}`);
-  await fails(() => openStore(`redis://${at}`), "denied", "wants a password", `redis://${at}`);
-  await fails(() => openStore(`redis://bob:nonsense@${at}`), "denied", "refuses this user or password");
+  await fails(() => openStore(`redis://${at}`), "denied", "requires a password", `redis://${at}`);
+  await fails(() => openStore(`redis://bob:nonsense@${at}`), "denied", "rejected this user or password");
   {
     await using store = await openStore(`redis://bob:s3cret@${at}/1`);
     assertEquals(store.url, `redis://bob@${at}/1`);
   }
   await redis.cli("-a", "s3cret", "ACL", "SETUSER", "eve", "on", ">s3cret", "~queue:*", "+@all");
-  await fails(() => openStore(`redis://eve:s3cret@${at}`), "denied", "does not let this user do that");
+  await fails(() => openStore(`redis://eve:s3cret@${at}`), "denied", "denied the command to this user");
 });
 
-Deno.test("redis: a user who may not publish still pushes", async () => {
+Deno.test("redis: a user without the permission to publish can push", async () => {
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "resetchannels", "+@all");
   await using store = await openStore(`redis://bob:s3cret@127.0.0.1:${redis.port}`);
@@ -62,7 +62,7 @@ Deno.test("redis: a user who may not publish still pushes", async () => {
   await store.admin.pause("default", 0);
 });
 
-Deno.test("redis: a database by its number", async () => {
+Deno.test("redis: selects a database by its number", async () => {
   await using redis = await startRedis();
   await works(`redis://127.0.0.1:${redis.port}/3`);
   assertEquals(await redis.cli("-n", "3", "LLEN", "queue:default"), "1");
@@ -70,7 +70,7 @@ Deno.test("redis: a database by its number", async () => {
   await fails(() => openStore(`redis://127.0.0.1:${redis.port}/99`), "wrong", "no database of this number");
 });
 
-Deno.test("redis: a Unix socket", async () => {
+Deno.test("redis: connects to a Unix socket", async () => {
   const socket = `${await Deno.makeTempDir()}/redis.sock`;
   {
     await using redis = await startRedis({ config: { unixsocket: socket } });
@@ -81,7 +81,7 @@ Deno.test("redis: a Unix socket", async () => {
   await Deno.remove(socket.replace(/\/[^/]*$/, ""), { recursive: true });
 });
 
-Deno.test("redis: TLS, with an authority of one's own", async () => {
+Deno.test("redis: connects over TLS with a private certificate authority", async () => {
   requireTool("openssl");
   const dir = await Deno.makeTempDir();
   const ca = `${dir}/ca.pem`;
@@ -158,16 +158,16 @@ Deno.test("redis: TLS, with an authority of one's own", async () => {
   await Deno.remove(dir, { recursive: true });
 });
 
-Deno.test("redis: nobody there: it says so after the time that one is ready to wait", async () => {
+Deno.test("redis: opening fails after waitMs if no server listens", async () => {
   const url = `redis://127.0.0.1:${freePort()}`;
   await fails(() => openStore(url, { waitMs: 100 }), "unavailable", "cannot be reached", url);
 });
 
-Deno.test("redis: what answers there is no Redis", async () => {
-  const answers = { "Unknown RESP type": "<html>", "it answers what nobody asked": "+OK\r\n+OK\r\n", "it closed": "" };
+Deno.test("redis: opening fails with the reason if the server isn't a Redis", async () => {
+  const answers = { "Unknown RESP type": "<html>", "unexpected reply": "+OK\r\n+OK\r\n", "it closed": "" };
   for (const [why, answer] of Object.entries(answers)) {
     const server = createServer((socket) => {
-      // The store may give the connection up before it has read the answer.
+      // The store may close the connection before it has read the answer.
       socket.on("error", () => {});
       socket.once("data", () => answer ? socket.write(answer) : socket.end());
     });
@@ -179,10 +179,10 @@ Deno.test("redis: what answers there is no Redis", async () => {
   }
 });
 
-Deno.test("redis: another program's keys, and a server that throws jobs away", async () => {
+Deno.test("redis: refuses keys of another program, and warns of a server that may delete jobs", async () => {
   await using redis = await startRedis();
   await redis.cli("SET", "retry", "x");
-  await fails(() => openStore(redis.url), "wrong", 'key "retry" of type string', "take another number");
+  await fails(() => openStore(redis.url), "wrong", 'key "retry" of type string', "choose another number");
   await redis.cli("DEL", "retry");
   await redis.cli("SET", "queue:default", "x");
   await using store = await openStore(redis.url);
@@ -200,17 +200,17 @@ Deno.test("redis: another program's keys, and a server that throws jobs away", a
   assertStringIncludes(lines[0]!, 'its maxmemory-policy is "allkeys-lru", set it to "noeviction"');
 });
 
-Deno.test("redis: cluster mode", async () => {
+Deno.test("redis: refuses a server in cluster mode", async () => {
   await using redis = await startRedis({ config: { "cluster-enabled": "yes", "cluster-port": `${freePort()}` } });
   await fails(() => openStore(redis.url), "wrong", "runs in cluster mode", "Sentinel");
 });
 
-Deno.test("redis: a version that is too old", async () => {
+Deno.test("redis: refuses a server that is too old", async () => {
   await using old = oldServer();
   await fails(() => openStore(old.url), "wrong", "too old", "7.0", "6.2.14");
 });
 
-Deno.test("redis: no memory left: pushes are refused whole, work goes on", async () => {
+Deno.test("redis: a server without memory rejects pushes as a whole, and workers continue", async () => {
   await using redis = await startRedis();
   await using store = await openStore(redis.url);
   await store.workers.heartbeat({ ...(await import("./store_contract/jobs.ts")).processRecord("h:1:a") }, 60_000);
@@ -233,7 +233,7 @@ Deno.test("redis: no memory left: pushes are refused whole, work goes on", async
   assertEquals({ enqueued, scheduled, retry, leased }, { enqueued: 0, scheduled: 0, retry: 1, leased: 0 });
 });
 
-Deno.test("redis: down and up again: one line each, and calls in between wait", async () => {
+Deno.test("redis: an outage logs one line at its start and one at its end, and calls wait meanwhile", async () => {
   await using redis = await startRedis({ aof: "always" });
   const { lines, log } = collectLog();
   await using store = await openStore(redis.url, { log });
@@ -249,7 +249,7 @@ Deno.test("redis: down and up again: one line each, and calls in between wait", 
   assert(/^info: Connection to Redis at ".*" is back after \d+\.\d s$/.test(lines[1]!), lines[1]);
 });
 
-Deno.test("redis: down for longer than a call waits: it fails, later ones succeed", async () => {
+Deno.test("redis: a call fails in an outage longer than waitMs, and later calls succeed", async () => {
   await using redis = await startRedis({ aof: "always" });
   await using store = await openStore(redis.url, { waitMs: 2_000 });
   await redis.kill();
@@ -259,7 +259,7 @@ Deno.test("redis: down for longer than a call waits: it fails, later ones succee
   await until(async () => (await store.jobs.enqueue([job(2)]).catch(() => undefined)) !== undefined);
 });
 
-Deno.test("redis: still loading its data: calls wait for it", async () => {
+Deno.test("redis: calls wait for a server that loads its data", async () => {
   await using redis = await startRedis({ aof: "always", config: { "key-load-delay": "10000" } });
   await redis.cli("CONFIG", "SET", "key-load-delay", "0");
   await using store = await openStore(redis.url);
@@ -272,11 +272,11 @@ Deno.test("redis: still loading its data: calls wait for it", async () => {
   assertEquals((await store.admin.stats()).enqueued, 200);
 });
 
-Deno.test("redis: a replica after a failover: it connects anew, and finds the new master", async () => {
+Deno.test("redis: reconnects to the new master after a failover", async () => {
   await using one = await startRedis();
   await using two = await startRedis({ config: { replicaof: `127.0.0.1 ${one.port}` } });
   await until(async () => (await two.cli("ROLE")).includes("connected"));
-  // What the address leads to changes, as behind a load balancer.
+  // The address leads to another server later, as behind a load balancer.
   let target = one.port;
   await using proxy = await TcpProxy.start(() => target);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}`);
@@ -289,7 +289,7 @@ Deno.test("redis: a replica after a failover: it connects anew, and finds the ne
   assertEquals(await two.cli("LLEN", "queue:default"), "2");
 });
 
-Deno.test("redis: Sentinel names the master, and the next one when it dies", async () => {
+Deno.test("redis: connects to Sentinel's master, and to the next one when it dies", async () => {
   await using one = await startRedis();
   await using two = await startRedis({ config: { replicaof: `127.0.0.1 ${one.port}` } });
   await until(async () => (await two.cli("ROLE")).includes("connected"));
@@ -314,11 +314,11 @@ Deno.test("redis: Sentinel names the master, and the next one when it dies", asy
   await fails(
     () => openStore(`redis+sentinel://${nodes}/other`, { waitMs: 2_000 }),
     "unavailable",
-    'knows no master "other"',
+    'has no master "other"',
   );
 });
 
-/** Something that says it is an old Redis. */
+/** Starts a server that reports the version of an old Redis. */
 function oldServer(): { url: string } & AsyncDisposable {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const serving = (async () => {
@@ -349,11 +349,11 @@ function oldServer(): { url: string } & AsyncDisposable {
   };
 }
 
-Deno.test("redis: of a command that cannot be written nothing is sent, and those beside it are answered", async () => {
+Deno.test("redis: sends no part of a command that can't be encoded, and the commands around it succeed", async () => {
   await using redis = await startRedis();
   const endpoint = { host: "127.0.0.1", port: redis.port };
-  const options = { endpoint, login: {}, database: 0, name: "jobs:test", silenceMs: 5_000 };
-  const connection = await Connection.dial(options, new AbortController().signal);
+  const options = { endpoint, login: {}, database: 0, name: "jobs:test", replyTimeoutMs: 5_000 };
+  const connection = await Connection.connect(options, new AbortController().signal);
   const before = connection.send(["SET", "a", "1"]);
   const wrong = assertRejects(
     () => connection.send(["SET", Buffer.from("b"), undefined as never]),
@@ -366,10 +366,10 @@ Deno.test("redis: of a command that cannot be written nothing is sent, and those
   connection.destroy();
 });
 
-Deno.test("redis: a call that is too large fails for good, and those sent with it succeed", async () => {
+Deno.test("redis: a call that is too large fails permanently, and the calls sent with it succeed", async () => {
   await using redis = await startRedis();
   await using store = await openStore(redis.url);
-  // More than the longest string that V8 can make: a command was one string once.
+  // Longer than V8's longest string.
   const payload = `{"class":"HardJob","args":["${"x".repeat(1_000_000)}"]}`;
   const tooLarge = Array.from({ length: 600 }, (_, i) => job(i, { payload }));
   const pushes = Promise.all([
@@ -382,11 +382,11 @@ Deno.test("redis: a call that is too large fails for good, and those sent with i
   assertEquals((await store.admin.stats()).enqueued, 2);
 });
 
-Deno.test("redis: a large command arrives whole, and in its order among small ones", async () => {
+Deno.test("redis: a large command arrives complete, and in order with small ones", async () => {
   await using redis = await startRedis();
   const endpoint = { host: "127.0.0.1", port: redis.port };
-  const options = { endpoint, login: {}, database: 0, name: "jobs:test", silenceMs: 5_000 };
-  const connection = await Connection.dial(options, new AbortController().signal);
+  const options = { endpoint, login: {}, database: 0, name: "jobs:test", replyTimeoutMs: 5_000 };
+  const connection = await Connection.connect(options, new AbortController().signal);
   const text = "aé😀\r\n".repeat(500_000);
   const bytes = Buffer.from(text);
   const answers = await Promise.all([

@@ -1,5 +1,5 @@
 /**
- * A slow line to Redis is no silent one: what is large arrives, however long it takes.
+ * Slow lines to Redis: a large command or reply arrives, however long it takes.
  *
  * @module
  */
@@ -11,33 +11,33 @@ import { Connection } from "../src/store/redis/client/connection.ts";
 import { ConnectionLost } from "../src/store/redis/client/errors.ts";
 import { until } from "./support/eventually.ts";
 
-type Dial = (silenceMs: number, minBytesPerMs?: number) => Promise<[Connection, Socket]>;
+type Connect = (replyTimeoutMs: number, minBytesPerMs?: number) => Promise<[Connection, Socket]>;
 
-/** Something that greets, and hands over who has connected. */
-async function greeter(): Promise<{ server: Server; dial: Dial }> {
+/** Starts a server that replies to the greeting, and returns the accepted sockets. */
+async function startServer(): Promise<{ server: Server; connect: Connect }> {
   const server = createServer((socket) => socket.once("data", () => socket.write("+OK\r\n")));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const endpoint = { host: "127.0.0.1", port: (server.address() as AddressInfo).port };
-  const dial: Dial = async (silenceMs, minBytesPerMs) => {
+  const connect: Connect = async (replyTimeoutMs, minBytesPerMs) => {
     const accepted = once(server, "connection") as Promise<[Socket]>;
     const options = {
       endpoint,
       login: {},
       database: 0,
       name: "jobs:test",
-      silenceMs,
+      replyTimeoutMs,
       ...(minBytesPerMs !== undefined && { minBytesPerMs }),
     };
-    const connection = await Connection.dial(options, new AbortController().signal);
+    const connection = await Connection.connect(options, new AbortController().signal);
     return [connection, (await accepted)[0]];
   };
-  return { server, dial };
+  return { server, connect };
 }
 
-Deno.test("redis: an answer that comes bit by bit may take longer than a server may be silent", async () => {
-  const { server, dial } = await greeter();
-  const [connection, socket] = await dial(2_000);
+Deno.test("redis: a reply that arrives in pieces may take longer than the reply timeout", async () => {
+  const { server, connect } = await startServer();
+  const [connection, socket] = await connect(2_000);
   const answer = connection.send(["GET", "large"]);
   socket.write("$9\r\n");
   for (let i = 1; i <= 9; i++) {
@@ -50,9 +50,9 @@ Deno.test("redis: an answer that comes bit by bit may take longer than a server 
   server.close();
 });
 
-Deno.test("redis: what is large has time to arrive before its answer is missed; what is small has not", async () => {
-  const { server, dial } = await greeter();
-  const [connection, socket] = await dial(50);
+Deno.test("redis: the reply timeout grows with the size of the command", async () => {
+  const { server, connect } = await startServer();
+  const [connection, socket] = await connect(50);
   socket.pause();
   const answer = connection.send(["SET", "large", "x".repeat(20_000_000)]);
   await systemClock.sleep(400);
@@ -60,26 +60,26 @@ Deno.test("redis: what is large has time to arrive before its answer is missed; 
   socket.write("+OK\r\n");
   assertEquals(await answer, "OK");
 
-  await assertRejects(() => connection.send(["PING"]), ConnectionLost, "no answer for 50 ms");
+  await assertRejects(() => connection.send(["PING"]), ConnectionLost, "no reply for 50 ms");
   server.close();
 });
 
-Deno.test("redis: a silent server is noticed as soon with 100 MB to send as with 5 MB", async () => {
-  const { server, dial } = await greeter();
-  // 5 MiB may be under way for 262 ms at this rate, and 100 MB for 5 s.
-  const [connection, socket] = await dial(50, 20_000);
+Deno.test("redis: the extra time for a large command ends at that of 5 MB", async () => {
+  const { server, connect } = await startServer();
+  // At this rate, sending takes 262 ms for 5 MiB and 5 s for 100 MB.
+  const [connection, socket] = await connect(50, 20_000);
   socket.pause();
   const error = await assertRejects(() => connection.send(["SET", "large", "x".repeat(100_000_000)]), ConnectionLost);
-  const [, silentMs] = /^no answer for (\d+) ms$/.exec(error.message)!;
+  const [, silentMs] = /^no reply for (\d+) ms$/.exec(error.message)!;
   assert(Number(silentMs) <= 350, error.message);
   socket.destroy();
   server.close();
 });
 
-Deno.test("redis: a server that receives slowly is not silent", async () => {
-  const { server, dial } = await greeter();
-  // Receiving takes some seconds; the silence allowed is what a busy machine may stand still for.
-  const [connection, socket] = await dial(1_000, 20_000);
+Deno.test("redis: a server that receives slowly doesn't run into the reply timeout", async () => {
+  const { server, connect } = await startServer();
+  // Receiving takes some seconds. The timeout covers the pauses of a busy machine.
+  const [connection, socket] = await connect(1_000, 20_000);
   let received = 0;
   const size = 30_000_000;
   const answer = connection.send(["SET", "large", "x".repeat(size)]);
@@ -95,9 +95,9 @@ Deno.test("redis: a server that receives slowly is not silent", async () => {
   server.close();
 });
 
-Deno.test("redis: very many questions under way get the answers that are theirs", async () => {
-  const { server, dial } = await greeter();
-  const [connection, socket] = await dial(60_000);
+Deno.test("redis: 50,000 pipelined commands get their own replies", async () => {
+  const { server, connect } = await startServer();
+  const [connection, socket] = await connect(60_000);
   const asked = Array.from({ length: 50_000 }, () => connection.send(["PING"]));
   socket.write(asked.map((_, i) => `:${i}\r\n`).slice(0, 30_001).join(""));
   const first = await Promise.all(asked.slice(0, 30_001));
@@ -109,9 +109,9 @@ Deno.test("redis: very many questions under way get the answers that are theirs"
   server.close();
 });
 
-Deno.test("redis: what was answered is not kept while another answer is under way", async () => {
-  const { server, dial } = await greeter();
-  const [connection, socket] = await dial(60_000);
+Deno.test("redis: a received reply isn't kept in memory while the next one is pending", async () => {
+  const { server, connect } = await startServer();
+  const [connection, socket] = await connect(60_000);
   const answer = `$1000000\r\n${"x".repeat(1_000_000)}\r\n`;
   let freed = 0;
   const registry = new FinalizationRegistry(() => freed++);
@@ -122,7 +122,7 @@ Deno.test("redis: what was answered is not kept while another answer is under wa
     socket.write(answer);
     registry.register(await asked as Uint8Array, undefined);
   }
-  // The garbage collector runs when memory is asked for.
+  // The garbage collector runs when memory is allocated.
   await until(() => new Uint8Array(20_000_000).length > 0 && freed > 300, "300 of 400 answers are freed");
   socket.write(answer);
   await next;

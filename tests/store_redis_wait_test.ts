@@ -1,5 +1,5 @@
 /**
- * Waiting on Redis: who wakes it, what it costs, and that nothing of it is left over.
+ * Waiting on Redis: the events that end a wait, the commands it costs, and the connections it leaves.
  *
  * @module
  */
@@ -27,67 +27,67 @@ async function openEmpty(): Promise<Store> {
   return await openStore(redis.url);
 }
 
-/** The names of our connections. */
+/** Returns the names of the store's connections. */
 async function connections(): Promise<string[]> {
   const clients = await redis.cli("CLIENT", "LIST");
   return [...clients.matchAll(/ name=(jobs:\S+)/g)].map((match) => match[1]!).sort();
 }
 
-function newLink(name: string): ReconnectingClient {
+function newClient(name: string): ReconnectingClient {
   const endpoint = { host: "127.0.0.1", port: redis.port };
-  const options = { endpoint, login: {}, database: 0, name: `jobs:${name}`, silenceMs: 100_000 };
+  const options = { endpoint, login: {}, database: 0, name: `jobs:${name}`, replyTimeoutMs: 100_000 };
   return new ReconnectingClient({
-    dial: (signal) => Connection.dial(options, signal),
+    connect: (signal) => Connection.connect(options, signal),
     shown: redis.url,
     waitMs: 5_000,
   });
 }
 
 /**
- * The watch alone, on links of its own.
+ * Opens a queue watch without the rest of the store.
  *
- * @param looked called with what is answered when it has looked which queues are closed
+ * @param looked called with the reply of each script, before the watch receives it
  */
 function openWatch(
   blockS: number,
   channel?: WakeChannel,
   looked = (closed: unknown) => Promise.resolve(closed),
 ): { watch: QueueWatch } & AsyncDisposable {
-  const links: ReconnectingClient[] = [];
-  const blockingLink = (name: string) => {
-    links.push(newLink(name));
-    return links.at(-1)!;
+  const clients: ReconnectingClient[] = [];
+  const blockingClient = (name: string) => {
+    clients.push(newClient(name));
+    return clients.at(-1)!;
   };
-  const link = blockingLink("commands");
-  const run = link.run.bind(link);
-  link.run = async (...call) => await looked(await run(...call));
+  const client = blockingClient("commands");
+  const run = client.run.bind(client);
+  client.run = async (...call) => await looked(await run(...call));
   const shared: Omit<Context, "mover"> = {
-    link,
-    subscriptions: link,
-    blockingLink,
+    client,
+    subscriptions: client,
+    blockingClient,
     offset: () => "0",
     waitMs: 5_000,
     wire: 7,
     deadLimits: ["1", "1"],
   };
   const context: Context = { ...shared, mover: new Mover(shared) };
-  const watch = new QueueWatch(context, channel ?? new WakeChannel(link), blockS);
+  const watch = new QueueWatch(context, channel ?? new WakeChannel(client), blockS);
   return {
     watch,
     async [Symbol.asyncDispose]() {
       watch.close();
-      for (const link of links) await link.close();
+      for (const client of clients) await client.close();
     },
   };
 }
 
-/** How often a command was called since the test began. */
+/** Returns how many times a command was called since the test began. */
 async function calls(command: string): Promise<number> {
   const stats = await redis.cli("INFO", "commandstats");
   return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
 }
 
-Deno.test("redis: waiting for work: a foreign push wakes it, and the job is still there to be taken", async () => {
+Deno.test("redis: waitForWork resolves on a push by another program, and leaves the job in its queue", async () => {
   await using store = await openEmpty();
   await woken((signal) => store.jobs.waitForWork(["mail", "default"], signal), async () => {
     await until(async () => (await connections()).length === 4);
@@ -98,13 +98,13 @@ Deno.test("redis: waiting for work: a foreign push wakes it, and the job is stil
   ]);
 });
 
-Deno.test("redis: waiting for work: work that is there already wakes it at once", async () => {
+Deno.test("redis: waitForWork resolves at once if a queue has a job", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
   await woken((signal) => store.jobs.waitForWork(["default"], signal), () => Promise.resolve());
 });
 
-Deno.test("redis: waiting for work: one connection per queue, however many wait, and none when the store is closed", async () => {
+Deno.test("redis: waitForWork uses one connection per queue for all waiters, closed with the store", async () => {
   const store = await openEmpty();
   const patience = new AbortController();
   const waits = [["a", "b"], ["b", "a"], ["b"]].map((queues) => store.jobs.waitForWork(queues, patience.signal));
@@ -120,7 +120,7 @@ Deno.test("redis: waiting for work: one connection per queue, however many wait,
   await until(async () => (await connections()).length === 0);
 });
 
-Deno.test("redis: waiting for work: waits that follow one another do not block anew each time", async () => {
+Deno.test("redis: consecutive calls of waitForWork share one blocked command", async () => {
   await using store = await openEmpty();
   for (let i = 0; i < 20; i++) {
     const patience = new AbortController();
@@ -132,7 +132,7 @@ Deno.test("redis: waiting for work: waits that follow one another do not block a
   assert(await calls("blmove") <= 1);
 });
 
-Deno.test("redis: waiting for work: a connection that nobody waits on is closed", async () => {
+Deno.test("redis: a queue's connection without waiters is closed", async () => {
   await using watched = openWatch(0.05);
   const patience = new AbortController();
   const wait = watched.watch.wait(["default"], patience.signal);
@@ -142,7 +142,7 @@ Deno.test("redis: waiting for work: a connection that nobody waits on is closed"
   await until(async () => (await connections()).length === 1);
 });
 
-Deno.test("redis: waiting for work: a wait soon after another finds its connection, and is woken", async () => {
+Deno.test("redis: a wait soon after another reuses its connection, and resolves on a push", async () => {
   await using watched = openWatch(60);
   for (let i = 0; i < 3; i++) {
     await woken((signal) => watched.watch.wait(["default"], signal), async () => {
@@ -153,44 +153,44 @@ Deno.test("redis: waiting for work: a wait soon after another finds its connecti
   assertEquals((await connections()).length, 2);
 });
 
-Deno.test("redis: waiting for work: that a job may be taken again is heard also while it is looked whether one may", async () => {
+Deno.test("redis: waitForWork doesn't miss a resume that is announced while it reads the state of the queue", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
   await store.admin.pause("default");
-  const link = newLink("commands");
-  /** Of which nothing is seen because time has passed. */
+  const client = newClient("commands");
+  /** A channel whose waits never end by their time. */
   const channel = new class extends WakeChannel {
-    override wait(topic: Topic, signal: AbortSignal, _ms: number, heard?: number): Promise<void> {
-      return super.wait(topic, signal, 3_600_000, heard);
+    override wait(topic: Topic, signal: AbortSignal, _ms: number, since?: number): Promise<void> {
+      return super.wait(topic, signal, 3_600_000, since);
     }
-  }(link);
+  }(client);
   const patience = new AbortController();
   const listening = channel.wait("queues", patience.signal, 0);
   await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "it listens");
-  await using watched = openWatch(60, channel, async (answer) => {
-    const heard = channel.heard("queues");
+  await using watched = openWatch(60, channel, async (reply) => {
+    const before = channel.count("queues");
     await store.admin.pause("default", 0);
-    await until(() => channel.heard("queues") > heard);
-    return answer;
+    await until(() => channel.count("queues") > before);
+    return reply;
   });
   await woken((signal) => watched.watch.wait(["default"], signal), () => Promise.resolve());
   patience.abort();
   await listening;
-  await link.close();
+  await client.close();
 });
 
-Deno.test("redis: a connection given up while it is made leaves nothing behind", async () => {
+Deno.test("redis: an aborted attempt to connect leaves no socket and no timer", async () => {
   const options = {
     endpoint: { host: "127.0.0.1", port: redis.port },
     login: {},
     database: 0,
     name: "x",
-    silenceMs: 5_000,
+    replyTimeoutMs: 5_000,
   };
-  await assertRejects(() => Connection.dial(options, AbortSignal.abort()), ConnectionLost);
+  await assertRejects(() => Connection.connect(options, AbortSignal.abort()), ConnectionLost);
 });
 
-Deno.test("redis: waiting for work: a paused queue with jobs does not wake it, its release does", async () => {
+Deno.test("redis: waitForWork ignores the jobs of a paused queue, and resolves on its resume", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
   await store.admin.pause("default");
@@ -203,7 +203,7 @@ Deno.test("redis: waiting for work: a paused queue with jobs does not wake it, i
   });
 });
 
-Deno.test("redis: waiting for work: beside a paused queue another one wakes it", async () => {
+Deno.test("redis: waitForWork resolves on a push to a queue listed after a paused one", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
   await store.admin.pause("default");
@@ -213,29 +213,29 @@ Deno.test("redis: waiting for work: beside a paused queue another one wakes it",
   });
 });
 
-Deno.test("redis: waiting for a due time: our earlier one wakes it, a later one does not", async () => {
+Deno.test("redis: waitForDue resolves on an earlier due time of another client, not on a later one", async () => {
   await using store = await openEmpty();
   const other = await openStore(redis.url);
   await store.jobs.enqueue([job(1, { delayMs: 3_600_000 })]);
   await store.jobs.promote(10);
-  let over = false;
-  await woken((signal) => store.jobs.waitForDue(signal).then(() => over = true), async () => {
+  let isResolved = false;
+  await woken((signal) => store.jobs.waitForDue(signal).then(() => isResolved = true), async () => {
     await other.jobs.enqueue([job(2, { delayMs: 7_200_000 })]);
     await other.admin.stats();
-    assertEquals(over, false);
+    assertEquals(isResolved, false);
     await other.jobs.enqueue([job(3, { delayMs: 60_000 })]);
   });
   await other[Symbol.asyncDispose]();
 });
 
-Deno.test("redis: waiting for a due time: one that came in between is not missed", async () => {
+Deno.test("redis: waitForDue resolves on a job that was scheduled after the last promote", async () => {
   await using store = await openEmpty();
   await store.jobs.promote(10);
   await store.jobs.enqueue([job(1, { delayMs: 60_000 })]);
   await woken((signal) => store.jobs.waitForDue(signal), () => Promise.resolve());
 });
 
-Deno.test("redis: waiting for a due time: one that Ruby put in wakes it", async () => {
+Deno.test("redis: waitForDue resolves on a job that Sidekiq's client scheduled", async () => {
   await using store = await openEmpty();
   await store.jobs.promote(10);
   await woken((signal) => store.jobs.waitForDue(signal), async () => {
@@ -243,7 +243,7 @@ Deno.test("redis: waiting for a due time: one that Ruby put in wakes it", async 
   });
 });
 
-Deno.test("redis: waiting for a due time: idle, it looks at most once a second", async () => {
+Deno.test("redis: an idle waitForDue polls at most once a second", async () => {
   await using store = await openEmpty();
   const patience = new AbortController();
   const begun = performance.now();
@@ -255,18 +255,18 @@ Deno.test("redis: waiting for a due time: idle, it looks at most once a second",
   assert(looks <= 2 + (performance.now() - begun) / 1_000, `${looks}`);
 });
 
-Deno.test("redis: waiting for a due time: it is told when one is earlier than all others, and only then", async () => {
+Deno.test("redis: the wake channel announces a due time only if it is earlier than all others", async () => {
   await using store = await openEmpty();
   const options = {
     endpoint: { host: "127.0.0.1", port: redis.port },
     login: {},
     database: 0,
     name: "x",
-    silenceMs: 5_000,
+    replyTimeoutMs: 5_000,
   };
-  const listener = await Connection.dial(options, new AbortController().signal);
-  const told: string[] = [];
-  await listener.subscribe("jobs:wake", (message) => told.push(message));
+  const listener = await Connection.connect(options, new AbortController().signal);
+  const messages: string[] = [];
+  await listener.subscribe("jobs:wake", (message) => messages.push(message));
   await store.workers.heartbeat(processRecord("host:1:aaaaaaaaaaaa"), TTL_MS);
   await store.jobs.enqueue([job(1, { delayMs: 60_000 }), job(9)]);
   await store.jobs.enqueue([job(2, { delayMs: 90_000 })]);
@@ -278,12 +278,12 @@ Deno.test("redis: waiting for a due time: it is told when one is earlier than al
     payload: "{}",
   }]);
   await store.admin.pause("default", 0);
-  await until(() => told.includes("resume"));
-  assertEquals(told, ["due", "due", "resume"]);
+  await until(() => messages.includes("resume"));
+  assertEquals(messages, ["due", "due", "resume"]);
   listener.destroy();
 });
 
-Deno.test("redis: waiting: jobs of a limited queue that end make nobody look who does not wait for that queue", async () => {
+Deno.test("redis: ended jobs of a limited queue wake only the waiters for that queue", async () => {
   await using store = await openEmpty();
   const other = await openStore(redis.url);
   const owner = "host:1:aaaaaaaaaaaa";
@@ -305,7 +305,7 @@ Deno.test("redis: waiting: jobs of a limited queue that end make nobody look who
   await other[Symbol.asyncDispose]();
 });
 
-Deno.test("redis: commands: Sidekiq's signals and ours arrive at once, on one connection", async () => {
+Deno.test("redis: receive returns Sidekiq's signals and the store's commands at once, on one connection", async () => {
   await using store = await openEmpty();
   const identity = "host:1:aaaaaaaaaaaa";
   await store.workers.heartbeat(processRecord(identity), TTL_MS);
@@ -321,7 +321,7 @@ Deno.test("redis: commands: Sidekiq's signals and ours arrive at once, on one co
   await until(async () => (await connections()).length === 1);
 });
 
-Deno.test("redis: commands: a process of Sidekiq's is asked by signal", async () => {
+Deno.test("redis: send reaches a Sidekiq process as a signal", async () => {
   await using store = await openEmpty();
   await redis.cli("SADD", "processes", "ruby:7:cccccccccccc");
   await redis.cli("HSET", "ruby:7:cccccccccccc", "info", "{}");
@@ -333,7 +333,7 @@ Deno.test("redis: commands: a process of Sidekiq's is asked by signal", async ()
 
 Deno.test("redis: a worker opens five connections and one per queue", async () => {
   await using main = await openEmpty();
-  // The heartbeat has a store of its own, in a thread of its own.
+  // The heartbeat's thread opens a second store.
   await using beating = await openStore(redis.url);
   const identity = "host:1:aaaaaaaaaaaa";
   await beating.workers.heartbeat(processRecord(identity), TTL_MS);

@@ -217,9 +217,9 @@ Deno.test("redis chaos: where nothing is answered from the start, opening fails 
     login: {},
     database: 0,
     name: "x",
-    silenceMs: 5_000,
+    replyTimeoutMs: 5_000,
   };
-  await assertRejects(() => Connection.dial(options, AbortSignal.abort()), ConnectionLost);
+  await assertRejects(() => Connection.connect(options, AbortSignal.abort()), ConnectionLost);
 });
 
 Deno.test("redis chaos: a frozen server is waited for, and what it then does is not done twice", async () => {

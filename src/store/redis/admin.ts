@@ -18,40 +18,40 @@ import { find, search } from "./search.ts";
 
 /** The part. */
 export function adminPart(context: Context): AdminStore {
-  const { link, offset } = context;
+  const { client, offset } = context;
   // A user who may not publish is no error: workers that wait look by themselves within a second.
-  const wake = (topic: string) => link.call(["PUBLISH", WAKE_CHANNEL, topic]).catch(() => {});
+  const wake = (topic: string) => client.call(["PUBLISH", WAKE_CHANNEL, topic]).catch(() => {});
   return {
     stats: () => readStats(context),
     pausedQueues: (queues) => readPauses(context, queues),
-    history: (from, to) => readHistory(link, from, to),
+    history: (from, to) => readHistory(client, from, to),
     health: () => health(context),
-    page: (place, request) => readPage(link, place, request),
+    page: (place, request) => readPage(client, place, request),
     async get(ref) {
-      const found = await locateText(link, ref);
+      const found = await locateText(client, ref);
       return found && entryOf(found);
     },
     async position(ref, most) {
-      const found = await locateText(link, ref);
+      const found = await locateText(client, ref);
       return found?.place.in === "queue" ? Math.min(found.position, most) : undefined;
     },
-    find: (jids) => find(link, jids),
-    search: (text, limit) => search(link, text, limit),
+    find: (jids) => find(client, jids),
+    search: (text, limit) => search(client, text, limit),
     edit: (refs, kind, queue) => edit(context, refs, { kind, queue }),
     editSome: (place, kind, limit) => editSome(context, place, kind, limit),
     async pause(queue, forMs) {
       const isResumed = forMs !== undefined && forMs <= 0;
       const time = forMs === undefined ? "" : isResumed ? "0" : `${Math.max(1, Math.round(forMs))}`;
-      await link.run(SCRIPTS.pause, [], [offset(), queue, time]);
+      await client.run(SCRIPTS.pause, [], [offset(), queue, time]);
       if (isResumed) await wake("resume");
     },
     async limit(queue, { running, starts }) {
       const parts = [running, starts?.count, starts?.perMs].map((most) => `${most ?? 0}`);
-      await link.run(SCRIPTS.limit, [], [queue, ...parts]);
+      await client.run(SCRIPTS.limit, [], [queue, ...parts]);
       await wake("limit");
     },
     limitGroup: (queue, group, limit) => limitGroup(context, queue, group, limit),
     groups: (queue, request) => readGroups(context, queue, request),
-    forgetQueue: async (queue) => await link.run(SCRIPTS.forget, [], [offset(), queue]) === 1,
+    forgetQueue: async (queue) => await client.run(SCRIPTS.forget, [], [offset(), queue]) === 1,
   };
 }

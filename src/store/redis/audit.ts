@@ -12,17 +12,17 @@ const DEFAULT_LIMIT = 25;
 
 /** The part. A cursor is the ID of the last event of a page. */
 export function auditPart(context: Context): AuditStore {
-  const { link } = context;
+  const { client } = context;
   return {
     // Resent when its reply was lost: an event may be in the log twice, but is never missing.
     async record(event) {
       const at = `${await serverTime(context)}`;
-      await link.call(["XADD", AUDIT, "MAXLEN", "=", `${MAX_ACTS}`, "*", "at", at, "act", actText(event)]);
+      await client.call(["XADD", AUDIT, "MAXLEN", "=", `${MAX_ACTS}`, "*", "at", at, "act", actText(event)]);
     },
     async page({ cursor, limit = DEFAULT_LIMIT } = {}) {
       if (cursor !== undefined && !/^\d{1,15}-\d{1,15}$/.test(cursor)) throw new CursorError(cursor);
       const from = cursor === undefined ? "+" : `(${cursor}`;
-      const rows = await link.call(["XREVRANGE", AUDIT, from, "-", "COUNT", `${limit + 1}`]) as [string, string[]][];
+      const rows = await client.call(["XREVRANGE", AUDIT, from, "-", "COUNT", `${limit + 1}`]) as [string, string[]][];
       const acts = rows.slice(0, limit).map(([, fields]) => {
         const field = (name: string) => fields[fields.indexOf(name) + 1] ?? "";
         return readAct(field("act"), Number(field("at")) || 0);

@@ -11,12 +11,12 @@ import { openEnded } from "./enqueue.ts";
 import { BATCHES, BATCHES_DUE, batchKey, leasesKey } from "./keys.ts";
 
 /** The part. */
-export function batchesPart({ link, offset, wire }: Context): BatchStore {
+export function batchesPart({ client, offset, wire }: Context): BatchStore {
   const read = async (id: string): Promise<BatchRow | undefined> =>
-    rowOf(await link.call(["HGETALL", batchKey(id)]) as Record<string, string>);
+    rowOf(await client.call(["HGETALL", batchKey(id)]) as Record<string, string>);
   return {
     async create({ id, parent, closeWithinMs, keepMs, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
-      const answer = await link.run(SCRIPTS.batchCreate, [batchKey(id)], [
+      const answer = await client.run(SCRIPTS.batchCreate, [batchKey(id)], [
         ...[offset(), id, parent?.id ?? "", parent?.by ?? ""],
         ...[`${Math.round(closeWithinMs)}`, `${Math.round(keepMs)}`, `${wire}`, JSON.stringify(spec)],
         ...packCallbacks(spec),
@@ -30,29 +30,29 @@ export function batchesPart({ link, offset, wire }: Context): BatchStore {
     },
 
     async page({ cursor = "", limit = 25 } = {}) {
-      const answer = await link.run(SCRIPTS.batchPage, [], [cursor, `${limit + 1}`]) as string[][];
+      const answer = await client.run(SCRIPTS.batchPage, [], [cursor, `${limit + 1}`]) as string[][];
       const batches = answer.map((fields) => rowOf(pairs(fields))).filter((row) => row !== undefined).map(batchOf);
       const shown = batches.slice(0, limit);
       return { batches: shown, ...(batches.length > limit && { next: shown.at(-1)!.id }) };
     },
 
     async close(id, as) {
-      const [done, closedAs] = await link.run(SCRIPTS.batchEnd, [], [offset(), id, as]) as [(0 | 1)?, ClosedAs?];
+      const [done, closedAs] = await client.run(SCRIPTS.batchEnd, [], [offset(), id, as]) as [(0 | 1)?, ClosedAs?];
       return closedAs === undefined ? undefined : { done: done === 1, closedAs };
     },
 
     async admit({ owner, token }, id) {
-      const payload = await link.run(SCRIPTS.batchAdmit, [leasesKey(owner)], [offset(), token, id]);
+      const payload = await client.run(SCRIPTS.batchAdmit, [leasesKey(owner)], [offset(), token, id]);
       return payload as string | null ?? undefined;
     },
 
     async correct(id, { pending, dead, version }) {
       const args = [offset(), id, `${version}`, `${pending}`, `${dead}`];
-      return await link.run(SCRIPTS.batchCorrect, [], args) === 1;
+      return await client.run(SCRIPTS.batchCorrect, [], args) === 1;
     },
 
     async sweep(limit) {
-      const answer = await link.run(SCRIPTS.batchSweep, [], [offset(), `${limit}`]) as [number, number, 0 | 1];
+      const answer = await client.run(SCRIPTS.batchSweep, [], [offset(), `${limit}`]) as [number, number, 0 | 1];
       return { abandoned: answer[0], removed: answer[1], more: answer[2] === 1 };
     },
 
@@ -63,7 +63,7 @@ export function batchesPart({ link, offset, wire }: Context): BatchStore {
 
     async importBatch(text) {
       const row = JSON.parse(text) as BatchRow;
-      if (await link.call(["EXISTS", batchKey(row.id)]) === 1) return;
+      if (await client.call(["EXISTS", batchKey(row.id)]) === 1) return;
       const fields = Object.entries(row).filter(([name, value]) => COLUMNS.has(name) && value !== null);
       const callbacks = packCallbacks(JSON.parse(row.spec) as BatchSpec);
       const args = [...fields.flatMap(([name, value]) => [name, `${value}`]), "wire", `${wire}`];
@@ -71,15 +71,15 @@ export function batchesPart({ link, offset, wire }: Context): BatchStore {
         args.push(`${callbacks[i]}:queue`, callbacks[i + 1]!, `${callbacks[i]}:payload`, callbacks[i + 2]!);
       }
       // Listed first: what is listed without being there is removed by the next sweep.
-      await link.call(["ZADD", BATCHES, "0", row.id]);
-      await link.call(["HSET", batchKey(row.id), ...args]);
-      if (row.due !== null) await link.call(["ZADD", BATCHES_DUE, `${row.due}`, row.id]);
+      await client.call(["ZADD", BATCHES, "0", row.id]);
+      await client.call(["HSET", batchKey(row.id), ...args]);
+      if (row.due !== null) await client.call(["ZADD", BATCHES_DUE, `${row.due}`, row.id]);
     },
 
     async remove(id) {
-      await link.call(["ZREM", BATCHES_DUE, id]);
-      await link.call(["UNLINK", batchKey(id)]);
-      await link.call(["ZREM", BATCHES, id]);
+      await client.call(["ZREM", BATCHES_DUE, id]);
+      await client.call(["UNLINK", batchKey(id)]);
+      await client.call(["ZREM", BATCHES, id]);
     },
   };
 }

@@ -12,19 +12,19 @@ import { SCRIPTS } from "./client/scripts.ts";
 const DECLARATION = /^\{"declared_at":\d+,"options":(.*)\}$/s;
 
 /** The part. */
-export function classesPart({ link, offset }: Context): ClassStore {
+export function classesPart({ client, offset }: Context): ClassStore {
   return {
     async declare(classes) {
       const declared = classes.flatMap(({ name, options }) => [name, options]);
-      await link.run(SCRIPTS.declare, [CLASSES], [offset(), `${FORGOTTEN_AFTER_MS}`, ...declared]);
+      await client.run(SCRIPTS.declare, [CLASSES], [offset(), `${FORGOTTEN_AFTER_MS}`, ...declared]);
     },
     async read(names) {
       if (names === undefined) {
-        const all = await link.call(["HGETALL", CLASSES]) as Record<string, string>;
+        const all = await client.call(["HGETALL", CLASSES]) as Record<string, string>;
         return Object.entries(all).flatMap(([name, text]) => parse(name, text));
       }
       if (names.length === 0) return [];
-      const found = await link.call(["HMGET", CLASSES, ...names]) as (string | null)[];
+      const found = await client.call(["HMGET", CLASSES, ...names]) as (string | null)[];
       return names.flatMap((name, i) => parse(name, found[i]));
     },
   };

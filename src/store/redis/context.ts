@@ -1,41 +1,41 @@
 /**
- * What every part of the Redis store shares.
+ * The context that all parts of the Redis store share.
  *
  * @module
  */
 import type { Buffer } from "node:buffer";
 import { systemClock } from "../../clock.ts";
-import type { Arg } from "./client/connection.ts";
+import type { Arg } from "./client/encode.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import type { Mover } from "./move.ts";
-import { isUnknown } from "./client/errors.ts";
+import { isOutcomeUnknown } from "./client/errors.ts";
 
-/** What every part of the Redis store shares. */
+/** Shared by all parts of the Redis store. */
 export interface Context {
-  /** The connection for everything that does not block. */
-  readonly link: ReconnectingClient;
+  /** The connection for all commands that don't block. */
+  readonly client: ReconnectingClient;
   /**
-   * The connection for subscriptions, made when the first one is. Redis closes a subscribed connection when more than
-   * `client-output-buffer-limit pubsub` (32 MB) waits for it, so no command with a large reply may share it.
+   * The connection for subscriptions, made by the first one. Redis closes a subscribed connection when its output exceeds
+   * `client-output-buffer-limit pubsub` (32 MB), so no command with a large reply may share it.
    */
   readonly subscriptions: ReconnectingClient;
-  /** Makes a link for what blocks: its connection is made when it is first used. */
-  blockingLink(name: string): ReconnectingClient;
-  /** Milliseconds to add to the server's time; "0" but for tests. */
+  /** Returns a client for blocking commands. It connects at its first command. */
+  blockingClient(name: string): ReconnectingClient;
+  /** Milliseconds to add to the server's time. "0" except in tests. */
   offset(): string;
-  /** How long a call waits for a connection in all. */
+  /** Longest total time that a call waits for a connection. */
   readonly waitMs: number;
-  /** How payload times are written. */
+  /** Sidekiq's version of the format of times in payloads. */
   readonly wire: 7 | 8;
-  /** Most members of `dead`, and their greatest age: as scripts take them. */
+  /** Most members of `dead`, and their greatest age, as script arguments. */
   readonly deadLimits: readonly [jobs: string, ageMs: string];
   /** Moves entries from place to place. */
   readonly mover: Mover;
 }
 
 /**
- * Makes an attempt, and makes it again as long as its answers are lost and there is time. For what cannot simply be sent
- * again: the attempt itself sees to it that nothing happens twice.
+ * Repeats an attempt while its replies are lost, for `waitMs` at most. It is for calls that must not simply be sent again:
+ * the attempt itself prevents that anything happens twice.
  */
 export async function insist<T>({ waitMs }: Context, attempt: () => Promise<T>): Promise<T> {
   const end = systemClock.monotonic() + waitMs;
@@ -43,40 +43,40 @@ export async function insist<T>({ waitMs }: Context, attempt: () => Promise<T>):
     try {
       return await attempt();
     } catch (error) {
-      if (!isUnknown(error) || systemClock.monotonic() >= end) throw error;
+      if (!isOutcomeUnknown(error) || systemClock.monotonic() >= end) throw error;
     }
   }
 }
 
-/** The least time for which Redis remembers an answer that may be requested again. */
-const MIN_REMEMBER_MS = 60_000;
+/** Shortest time that Redis keeps a reply that may be requested again. */
+const MIN_KEEP_REPLY_MS = 60_000;
 
-/** For how many milliseconds Redis remembers an answer that may be requested again, as scripts take it. */
-export function rememberMs({ waitMs }: Context): string {
-  return `${Math.max(MIN_REMEMBER_MS, 3 * waitMs)}`;
+/** Returns how many milliseconds Redis keeps a reply that may be requested again, as a script argument. */
+export function keepReplyMs({ waitMs }: Context): string {
+  return `${Math.max(MIN_KEEP_REPLY_MS, 3 * waitMs)}`;
 }
 
-/** How long a blocking command blocks before it is sent again, in seconds. */
+/** Seconds that a blocking command blocks before it is sent again. */
 export const BLOCK_S = 5;
 
-/** A member as it stands in Redis: the text to work with, and the bytes to find it by. */
+/** A member of a list or set in Redis: its text, and the bytes to find it by. */
 export interface Member {
   readonly text: string;
-  /** The same as `text`, or bytes that are no UTF-8 and that no text can name. */
+  /** The same as `text`, or the bytes if they aren't valid UTF-8. */
   readonly exact: Arg;
 }
 
-/** The character that stands for bytes that are no UTF-8. */
+/** The character that replaces bytes that aren't valid UTF-8. */
 const REPLACEMENT = "\ufffd";
 
-/** What was read as bytes. */
+/** Returns the member with these bytes. */
 export function member(bytes: Buffer): Member {
   const text = bytes.toString();
   return { text, exact: text.includes(REPLACEMENT) ? bytes : text };
 }
 
-/** The store's time. */
-export async function serverTime({ link, offset }: Context): Promise<number> {
-  const [seconds, micros] = await link.call(["TIME"]) as [string, string];
+/** Returns the store's time in epoch milliseconds. */
+export async function serverTime({ client, offset }: Context): Promise<number> {
+  const [seconds, micros] = await client.call(["TIME"]) as [string, string];
   return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) + Number(offset());
 }

@@ -17,12 +17,12 @@ const QUEUES_AT_ONCE = 500;
 
 /** See `AdminStore.stats`. */
 export async function readStats(context: Context): Promise<Stats> {
-  const { link } = context;
+  const { client } = context;
   const [counts, rows] = await readRows(context);
   const [now, processed, failed, scheduled, retry, dead, leased, processes] = counts;
   for (const row of rows) {
     // One by one: they are large.
-    if (row[2] === "") row[2] = await link.call(["LINDEX", queueKey(row[0]), "-1"]) as string | null;
+    if (row[2] === "") row[2] = await client.call(["LINDEX", queueKey(row[0]), "-1"]) as string | null;
   }
   const queues = rows
     .map(([name, size, oldest, paused, ...limit]): QueueInfo => ({
@@ -48,20 +48,20 @@ export async function readStats(context: Context): Promise<Stats> {
 }
 
 /** See `AdminStore.pausedQueues`. */
-export async function readPauses({ link, offset }: Context, queues: readonly string[]): Promise<QueuePause[]> {
+export async function readPauses({ client, offset }: Context, queues: readonly string[]): Promise<QueuePause[]> {
   if (queues.length === 0) return [];
-  const left = await link.run(SCRIPTS.pausedQueues, [], [offset(), ...queues]) as number[];
+  const left = await client.run(SCRIPTS.pausedQueues, [], [offset(), ...queues]) as number[];
   return queues.flatMap((name, i) =>
     left[i] === 0 ? [] : [{ name, paused: true, ...(left[i]! > 0 && { pausedForMs: left[i]! }) }]
   );
 }
 
 /** See `AdminStore.history`. */
-export async function readHistory(link: ReconnectingClient, from: number, to: number): Promise<DayCount[]> {
+export async function readHistory(client: ReconnectingClient, from: number, to: number): Promise<DayCount[]> {
   const days = daysBetween(from, to);
   if (days.length === 0) return [];
   const keys = days.flatMap((day) => [dayKey("processed", day), dayKey("failed", day)]);
-  const counts = await link.call(["MGET", ...keys]) as (string | null)[];
+  const counts = await client.call(["MGET", ...keys]) as (string | null)[];
   const count = (i: number) => Number(counts[i] ?? 0) || 0;
   return days.map((day, i) => ({ day, processed: count(2 * i), failed: count(2 * i + 1) }));
 }
@@ -72,12 +72,12 @@ export async function foreignQueues(context: Context): Promise<string[]> {
   return rows.filter(([, size]) => size < 0).map(([name]) => name).sort();
 }
 
-async function readRows({ link, offset }: Context): Promise<[counts: number[], rows: QueueRow[]]> {
-  const reply = await link.run(SCRIPTS.stats, [], [offset(), `${QUEUES_AT_ONCE}`]);
+async function readRows({ client, offset }: Context): Promise<[counts: number[], rows: QueueRow[]]> {
+  const reply = await client.run(SCRIPTS.stats, [], [offset(), `${QUEUES_AT_ONCE}`]);
   const [counts, rows, others] = reply as [number[], QueueRow[], string[]];
   for (let from = 0; from < others.length; from += QUEUES_AT_ONCE) {
     const some = others.slice(from, from + QUEUES_AT_ONCE);
-    rows.push(...await link.run(SCRIPTS.queues, [], [offset(), ...some]) as QueueRow[]);
+    rows.push(...await client.run(SCRIPTS.queues, [], [offset(), ...some]) as QueueRow[]);
   }
   return [counts, rows];
 }

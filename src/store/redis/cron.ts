@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { type CronReading, type CronStore, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
 import { nameOf } from "../port/groups.ts";
-import { type Context, rememberMs } from "./context.ts";
+import { type Context, keepReplyMs } from "./context.ts";
 import { CRON_TOLD, cronDoneKey, cronHistoryKey } from "./keys.ts";
 import { openEnded } from "./enqueue.ts";
 import { SCRIPTS } from "./client/scripts.ts";
@@ -34,9 +34,9 @@ export class Cron implements CronStore {
   async read(
     { names, carried = [] }: { readonly names?: readonly string[]; readonly carried?: readonly string[] } = {},
   ): Promise<CronReading> {
-    const { link, offset } = this.#context;
+    const { client, offset } = this.#context;
     const which = names === undefined ? ["all"] : ["some", ...names];
-    const reply = await link.run(SCRIPTS.cronRead, [], [offset(), `${carried.length}`, ...carried, ...which]);
+    const reply = await client.run(SCRIPTS.cronRead, [], [offset(), `${carried.length}`, ...carried, ...which]);
     const [now, told, ...entries] = reply as [number, number, ...EntryReply[]];
     if (names === undefined) this.#heard = told;
     return { now, entries: entries.map(toStored) };
@@ -51,22 +51,22 @@ export class Cron implements CronStore {
   }
 
   async #write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
-    const { link, offset, wire } = this.#context;
-    const head = [offset(), `${wire}`, `${MAX_CRON_RECORDS}`, rememberMs(this.#context)];
+    const { client, offset, wire } = this.#context;
+    const head = [offset(), `${wire}`, `${MAX_CRON_RECORDS}`, keepReplyMs(this.#context)];
     // Resent because its answer was lost, it must not seem that another was faster: the caller would write once more.
     const key = cronDoneKey(randomUUID());
-    const versions = await link.run(SCRIPTS.cronWrite, [key], [...head, ...writes.flatMap(pack)]) as number[];
+    const versions = await client.run(SCRIPTS.cronWrite, [key], [...head, ...writes.flatMap(pack)]) as number[];
     return versions.map((version) => version === 0 ? undefined : version);
   }
 
   async remove(name: string, version: number): Promise<boolean> {
-    const args = [name, `${version}`, rememberMs(this.#context)];
-    return await this.#context.link.run(SCRIPTS.cronRemove, [cronDoneKey(randomUUID())], args) === 1;
+    const args = [name, `${version}`, keepReplyMs(this.#context)];
+    return await this.#context.client.run(SCRIPTS.cronRemove, [cronDoneKey(randomUUID())], args) === 1;
   }
 
   async history(name: string, limit: number): Promise<string[]> {
     if (limit < 1) return [];
-    return await this.#context.link.call(["LRANGE", cronHistoryKey(name), "0", `${limit - 1}`]) as string[];
+    return await this.#context.client.call(["LRANGE", cronHistoryKey(name), "0", `${limit - 1}`]) as string[];
   }
 
   async wait(signal: AbortSignal): Promise<void> {
@@ -88,7 +88,7 @@ export class Cron implements CronStore {
 
   async #isNews(): Promise<boolean> {
     try {
-      return Number(await this.#context.link.call(["GET", CRON_TOLD]) ?? 0) !== this.#heard;
+      return Number(await this.#context.client.call(["GET", CRON_TOLD]) ?? 0) !== this.#heard;
     } catch {
       return false; // Redis is away: whoever reads finds out.
     }

@@ -38,7 +38,7 @@ export async function edit(context: Context, refs: readonly string[], request: E
   for (let from = 0; from < all.length; from += AT_ONCE) {
     let left = all.slice(from, from + AT_ONCE);
     for (let round = 0; left.length > 0 && round < MAX_ROUNDS; round++) {
-      const found = await locateAll(context.link, left);
+      const found = await locateAll(context.client, left);
       const now = await serverTime(context);
       const some = left.flatMap((ref, i) => {
         const move = found[i] && moveOf(context, found[i], { ...request, now });
@@ -66,8 +66,8 @@ export async function editSome(context: Context, place: Place, kind: Edit, limit
   for (let idle = 0; count < limit && idle < MAX_ROUNDS;) {
     const wanted = Math.min(window, limit - count);
     const entries = place.in === "queue"
-      ? await readQueue(context.link, nameOf(place.queue, place.group), from, wanted)
-      : await readSet(context.link, place.in, from, wanted);
+      ? await readQueue(context.client, nameOf(place.queue, place.group), from, wanted)
+      : await readSet(context.client, place.in, from, wanted);
     if (entries.length === 0) break;
     window = nextWindow(entries, MAX_WINDOW);
     const moves = entries.map((one) => moveOf(context, one, { kind, now })).filter((move) => move !== undefined);

@@ -15,7 +15,7 @@ import { nameOf } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
 import type { BatchRefusal } from "../port/batches.ts";
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
-import { type Context, rememberMs } from "./context.ts";
+import { type Context, keepReplyMs } from "./context.ts";
 import { pusherKey } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
@@ -96,15 +96,15 @@ export class Enqueuer {
   }
 
   async #store(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
-    const { link, wire } = this.#context;
+    const { client, wire } = this.#context;
     const { args, order } = pack(jobs);
     const head = [
       this.#context.offset(),
       `${wire}`,
       `${++this.#batches}`,
-      rememberMs(this.#context),
+      keepReplyMs(this.#context),
     ];
-    const refused = await link.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
+    const refused = await client.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
     const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));
     for (let i = 0; i < refused.length; i += 2) {
       const place = refused[i] as number;

@@ -39,29 +39,29 @@ export function nextWindow(last: readonly Found[], most: number): number {
 
 /** Reads `count` jobs of a queue or a group, by its name, oldest first, from a position on. */
 export async function readQueue(
-  link: ReconnectingClient,
+  client: ReconnectingClient,
   queue: string,
   from: number,
   count: number,
 ): Promise<Found[]> {
   if (count < 1) return [];
   const range = ["LRANGE", queueKey(queue), `${-from - count}`, `${-from - 1}`];
-  const jobs = await link.call(range, { bytes: true }) as Buffer[];
+  const jobs = await client.call(range, { bytes: true }) as Buffer[];
   const place: Place = { in: "queue", ...splitName(queue) };
   return jobs.reverse().map((bytes, i) => ({ place, member: member(bytes), position: from + i }));
 }
 
 /** Reads `count` members of a set, earliest first, from a rank on. */
-export async function readSet(link: ReconnectingClient, set: SetName, from: number, count: number): Promise<Found[]> {
+export async function readSet(client: ReconnectingClient, set: SetName, from: number, count: number): Promise<Found[]> {
   if (count < 1) return [];
   const range = ["ZRANGE", SETS[set], `${from}`, `${from + count - 1}`, "WITHSCORES"];
-  const members = await link.call(range, { bytes: true }) as [Buffer, number][];
+  const members = await client.call(range, { bytes: true }) as [Buffer, number][];
   return members.map(([bytes, score], i) => ({ place: { in: set }, member: member(bytes), position: from + i, score }));
 }
 
 /** Reads members of a set that have just this score. */
 export async function readScore(
-  link: ReconnectingClient,
+  client: ReconnectingClient,
   set: SetName,
   score: number,
   from: number,
@@ -69,18 +69,18 @@ export async function readScore(
 ): Promise<Found[]> {
   const at = `${score}`;
   const range = ["ZRANGE", SETS[set], at, at, "BYSCORE", "LIMIT", `${from}`, `${count}`];
-  const members = await link.call(range, { bytes: true }) as Buffer[];
+  const members = await client.call(range, { bytes: true }) as Buffer[];
   return members.map((bytes) => ({ place: { in: set }, member: member(bytes), position: -1, score }));
 }
 
 /** The processes that have leases, or may have, by name. */
-export async function readOwners(link: ReconnectingClient): Promise<string[]> {
-  return (await link.call(["ZRANGE", OWNERS, "0", "-1"]) as string[]).sort();
+export async function readOwners(client: ReconnectingClient): Promise<string[]> {
+  return (await client.call(["ZRANGE", OWNERS, "0", "-1"]) as string[]).sort();
 }
 
 /** The tokens of a process's leases, in the order of taking. */
-export async function readTokens(link: ReconnectingClient, owner: string): Promise<string[]> {
-  return (await link.call(["HKEYS", leasesKey(owner)]) as string[]).sort();
+export async function readTokens(client: ReconnectingClient, owner: string): Promise<string[]> {
+  return (await client.call(["HKEYS", leasesKey(owner)]) as string[]).sort();
 }
 
 /** What {@linkcode readLeases} read. */
@@ -97,14 +97,14 @@ export interface FoundLeases {
  * @param isFirst whether one is read even if it is larger
  */
 export async function readLeases(
-  link: ReconnectingClient,
+  client: ReconnectingClient,
   owner: string,
   tokens: readonly string[],
   { maxBytes = MAX_BATCH_BYTES, isFirst = true }: { readonly maxBytes?: number; readonly isFirst?: boolean } = {},
 ): Promise<FoundLeases> {
   if (tokens.length === 0) return { found: [], count: 0 };
   const args = [`${maxBytes}`, isFirst ? "1" : "0", ...tokens];
-  const payloads = await link.run(SCRIPTS.leased, [leasesKey(owner)], args, { bytes: true }) as (Buffer | null)[];
+  const payloads = await client.run(SCRIPTS.leased, [leasesKey(owner)], args, { bytes: true }) as (Buffer | null)[];
   const found = payloads.flatMap((bytes, i) =>
     bytes
       ? [{ place: { in: "leased" } as const, member: member(bytes), position: -1, lease: { owner, token: tokens[i]! } }]

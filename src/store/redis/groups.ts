@@ -17,32 +17,32 @@ const SCANNED_AT_ONCE = "1000";
 
 /** See `AdminStore.limitGroup`. */
 export async function limitGroup(
-  { link, offset }: Context,
+  { client, offset }: Context,
   queue: string,
   group: string | undefined,
   { running, starts, weight, forMs }: GroupLimit,
 ): Promise<void> {
   const parts = [running, starts?.count, starts?.perMs, weight, forMs && Math.max(1, Math.round(forMs))];
-  await link.run(SCRIPTS.limitGroup, [], [offset(), queue, group ?? "", ...parts.map((part) => `${part ?? 0}`)]);
-  await link.call(["PUBLISH", WAKE_CHANNEL, "groups"]).catch(() => {});
+  await client.run(SCRIPTS.limitGroup, [], [offset(), queue, group ?? "", ...parts.map((part) => `${part ?? 0}`)]);
+  await client.call(["PUBLISH", WAKE_CHANNEL, "groups"]).catch(() => {});
 }
 
 /** See `AdminStore.groups`. */
 export async function readGroups(
-  { link, offset }: Context,
+  { client, offset }: Context,
   queue: string,
   { group, cursor = "", limit = DEFAULT_LIMIT }: GroupRequest = {},
 ): Promise<GroupPage> {
-  const running = await countRunning(link, queue);
+  const running = await countRunning(client, queue);
   const names = group !== undefined ? [group] : [
     ...new Set([
-      ...await queuedGroups(link, queue),
+      ...await queuedGroups(client, queue),
       ...running.keys(),
-      ...(await link.call(["HKEYS", groupsKey("limits", queue)]) as string[]).filter((name) => name !== ""),
+      ...(await client.call(["HKEYS", groupsKey("limits", queue)]) as string[]).filter((name) => name !== ""),
     ]),
   ].filter((name) => name > cursor).sort();
   const shown = names.slice(0, limit);
-  const rows = await link.run(SCRIPTS.groupRows, [], [offset(), queue, "", ...shown]) as Row[];
+  const rows = await client.run(SCRIPTS.groupRows, [], [offset(), queue, "", ...shown]) as Row[];
   const [[ungrouped, weight, , , ...parts], ...infos] = rows as [Row, ...Row[]];
   const each = limitIn(parts);
   return {
@@ -54,14 +54,14 @@ export async function readGroups(
 }
 
 /** The groups of a queue that have jobs, in no order. */
-export async function queuedGroups(link: ReconnectingClient, queue: string): Promise<string[]> {
+export async function queuedGroups(client: ReconnectingClient, queue: string): Promise<string[]> {
   const names = new Set<string>();
   // A group may change between ready and held meanwhile: it is seen in one of them at least.
   for (const state of ["ready", "held", "ready"] as const) {
     let cursor: string | undefined;
     while (cursor !== "0") {
       const scan = ["ZSCAN", groupsKey(state, queue), cursor ?? "0", "COUNT", SCANNED_AT_ONCE];
-      const [next, members] = await link.call(scan) as [string, string[]];
+      const [next, members] = await client.call(scan) as [string, string[]];
       for (let i = 0; i < members.length; i += 2) names.add(members[i]!);
       cursor = next;
     }
@@ -70,15 +70,15 @@ export async function queuedGroups(link: ReconnectingClient, queue: string): Pro
 }
 
 /** The queues of these that have jobs in groups, or limits for groups. */
-export async function groupedQueues(link: ReconnectingClient, queues: readonly string[]): Promise<string[]> {
+export async function groupedQueues(client: ReconnectingClient, queues: readonly string[]): Promise<string[]> {
   if (queues.length === 0) return [];
-  const texts = await link.call(["HMGET", LIMITS, ...queues]) as (string | null)[];
+  const texts = await client.call(["HMGET", LIMITS, ...queues]) as (string | null)[];
   return queues.filter((_, i) => texts[i]?.endsWith(" g"));
 }
 
-async function countRunning(link: ReconnectingClient, queue: string): Promise<Map<string, number>> {
+async function countRunning(client: ReconnectingClient, queue: string): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  const all = await Promise.all((await readOwners(link)).map((owner) => readTokens(link, owner)));
+  const all = await Promise.all((await readOwners(client)).map((owner) => readTokens(client, owner)));
   for (const token of all.flat()) {
     const { queue: of, group } = splitName(queueOf(token));
     if (of === queue && group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1);

@@ -16,11 +16,11 @@ const MUCH = 0.8;
 
 /** See `HealthReader.health`. */
 export async function health(context: Context): Promise<Health> {
-  const { link, offset } = context;
+  const { client, offset } = context;
   const [info, fsync, time, foreign] = await Promise.all([
-    readInfo(link),
-    readSetting(link, "appendfsync"),
-    link.call(["TIME"]) as Promise<[seconds: string, microseconds: string]>,
+    readInfo(client),
+    readSetting(client, "appendfsync"),
+    client.call(["TIME"]) as Promise<[seconds: string, microseconds: string]>,
     foreignQueues(context),
   ]);
   const aof = info.get("aof_enabled");
@@ -81,9 +81,9 @@ function foreignFinding(queue: string): HealthFinding {
 }
 
 /** A setting of the server; undefined when this user may not read it. */
-async function readSetting(link: ReconnectingClient, name: string): Promise<string | undefined> {
+async function readSetting(client: ReconnectingClient, name: string): Promise<string | undefined> {
   try {
-    const answer = await link.call(["CONFIG", "GET", name]);
+    const answer = await client.call(["CONFIG", "GET", name]);
     const pairs = answer instanceof Map
       ? [...answer].flat()
       : Array.isArray(answer)

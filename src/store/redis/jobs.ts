@@ -1,5 +1,5 @@
 /**
- * The jobs part of the port: each verb, and the file that does it.
+ * The jobs part of the port, put together from its verbs.
  *
  * @module
  */
@@ -18,43 +18,44 @@ import { DueWatch } from "./wait/due_watch.ts";
 import { QueueWatch } from "./wait/queue_watch.ts";
 import type { WakeChannel } from "./wait/wake_channel.ts";
 
-/** What it shares with other parts. */
+/** Services shared with other parts. */
 export interface JobsServices {
   readonly channel: WakeChannel;
   readonly leases: LeaseCache;
   readonly cancel: JobStore["cancel"];
 }
 
-/** The part, and what ends its waits. */
+/** Returns the part, and a function that ends its waits. */
 export function jobsPart(
   context: Context,
   { channel, leases, cancel }: JobsServices,
 ): { readonly jobs: JobStore; readonly close: () => void } {
-  const { link, offset } = context;
+  const { client, offset } = context;
   const enqueuer = new Enqueuer(context);
   const taker = new Taker(context, leases);
   const settlement = new Settlement(context, leases);
   const queueWatch = new QueueWatch(context, channel);
-  const dueWatch = new DueWatch(link, channel);
+  const dueWatch = new DueWatch(client, channel);
   const jobs: JobStore = {
     enqueue: (jobs) => enqueuer.enqueue(jobs),
     take: (request) => taker.take(request),
     returnUnanswered: (owner) => taker.returnUnanswered(owner),
     settle: (owner, outcomes) => settlement.settle(owner, outcomes),
     async stillLeased(owner, tokens) {
-      const still = await link.run(SCRIPTS.stillLeased, [leasesKey(owner)], tokens) as string[];
+      const still = await client.run(SCRIPTS.stillLeased, [leasesKey(owner)], tokens) as string[];
       const left = new Set(still);
       leases.remove(owner, tokens.filter((token) => !left.has(token)).map((token) => ({ token })));
       return still;
     },
     async promote(limit) {
       const { earliest, ...result } = await promote(context, limit);
-      dueWatch.know(earliest);
+      dueWatch.setEarliest(earliest);
       return result;
     },
     rescue: (request) => rescue(context, request),
     cancel,
-    hasQueuedJobs: async (queues) => await link.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]) === 1,
+    hasQueuedJobs: async (queues) =>
+      await client.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]) === 1,
     waitForWork: (queues, signal) => queueWatch.wait(queues, signal),
     waitForDue: (signal) => dueWatch.wait(signal),
   };

@@ -1,6 +1,6 @@
 /**
- * What this process has: the tokens it was given and has not settled. After a break of the connection it is compared
- * with what Redis thinks.
+ * The leases that this process holds: the tokens that it took and has not settled. After a loss of the connection they are
+ * compared with those in Redis.
  *
  * @module
  */

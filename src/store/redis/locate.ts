@@ -28,15 +28,15 @@ export interface LocateOptions {
 }
 
 /** Finds the entry that a ref's text names, a running job too; undefined when it is gone or the text is no ref. */
-export async function locateText(link: ReconnectingClient, text: string): Promise<Found | undefined> {
+export async function locateText(client: ReconnectingClient, text: string): Promise<Found | undefined> {
   const ref = parseRef(text);
-  if (ref?.in === "leased") return (await readLeases(link, ref.owner, [ref.token])).found[0];
-  return ref && await locate(link, ref);
+  if (ref?.in === "leased") return (await readLeases(client, ref.owner, [ref.token])).found[0];
+  return ref && await locate(client, ref);
 }
 
 /** Finds the entry, if it can be edited; undefined when it is gone. */
 export async function locate(
-  link: ReconnectingClient,
+  client: ReconnectingClient,
   ref: Ref,
   { near = false }: LocateOptions = {},
 ): Promise<Found | undefined> {
@@ -44,14 +44,14 @@ export async function locate(
     case "leased":
       return undefined;
     case "queue":
-      return await seenThere(link, ref) ?? (await searchQueue(link, [ref], { near }))[0];
+      return await seenThere(client, ref) ?? (await searchQueue(client, [ref], { near }))[0];
     default: {
       const { digest, position, score } = ref;
-      const here = position < 0 ? [] : await readSet(link, ref.in, position, 1);
+      const here = position < 0 ? [] : await readSet(client, ref.in, position, 1);
       if (isIt(here[0], digest) && here[0]!.score === score) return here[0];
       let count = FIRST_WINDOW;
       for (let from = 0;;) {
-        const window = await readScore(link, ref.in, score, from, count);
+        const window = await readScore(client, ref.in, score, from, count);
         const found = window.find((one) => isIt(one, digest));
         if (found || window.length < count) return found;
         from += count;
@@ -65,20 +65,23 @@ export async function locate(
  * Finds entries, each as {@linkcode locate} does. Those of a queue that are not where they were seen are searched for
  * together: the queue is read at most once.
  */
-export async function locateAll(link: ReconnectingClient, refs: readonly Ref[]): Promise<(Found | undefined)[]> {
-  const found = await Promise.all(refs.map((ref) => ref.in === "queue" ? seenThere(link, ref) : locate(link, ref)));
+export async function locateAll(client: ReconnectingClient, refs: readonly Ref[]): Promise<(Found | undefined)[]> {
+  const found = await Promise.all(refs.map((ref) => ref.in === "queue" ? seenThere(client, ref) : locate(client, ref)));
   const missing = refs.flatMap((ref, i) => ref.in === "queue" && found[i] === undefined ? [{ ref, i }] : []);
   for (const [queue, some] of Map.groupBy(missing, ({ ref }) => ref.queue)) {
     const taken = new Set(found.flatMap((one) => isInQueue(one, queue) ? [one.position] : []));
-    const searched = await searchQueue(link, some.map(({ ref }) => ref), { taken });
+    const searched = await searchQueue(client, some.map(({ ref }) => ref), { taken });
     for (const [j, { i }] of some.entries()) found[i] = searched[j];
   }
   return found;
 }
 
 /** The entry where it was last seen. */
-async function seenThere(link: ReconnectingClient, { queue, digest, position }: QueueRef): Promise<Found | undefined> {
-  const [here] = await readQueue(link, queue, Math.max(0, position), 1);
+async function seenThere(
+  client: ReconnectingClient,
+  { queue, digest, position }: QueueRef,
+): Promise<Found | undefined> {
+  const [here] = await readQueue(client, queue, Math.max(0, position), 1);
   return isIt(here, digest) ? here : undefined;
 }
 
@@ -89,7 +92,7 @@ interface SearchOptions extends LocateOptions {
 
 /** Searches one queue for entries: from the last of their positions to the front, then to the back. */
 async function searchQueue(
-  link: ReconnectingClient,
+  client: ReconnectingClient,
   refs: readonly QueueRef[],
   { near = false, taken = new Set() }: SearchOptions,
 ): Promise<(Found | undefined)[]> {
@@ -109,18 +112,18 @@ async function searchQueue(
     }
   };
   // A ref from outside may state any position.
-  const size = await link.call(["LLEN", queueKey(queue)]) as number;
+  const size = await client.call(["LLEN", queueKey(queue)]) as number;
   const last = Math.min(size - 1, Math.max(...refs.map(({ position }) => position)));
   let count = FIRST_WINDOW;
   for (let end = last + 1; end > 0 && wanted.size > 0;) {
     const from = Math.max(0, end - count);
-    const window = await readQueue(link, queue, from, end - from);
+    const window = await readQueue(client, queue, from, end - from);
     look(window.toReversed());
     end = from;
     count = nextWindow(window, MAX_WINDOW);
   }
   for (let from = Math.max(0, last + 1); wanted.size > 0 && (!near || from <= last + NEAR);) {
-    const window = await readQueue(link, queue, from, count);
+    const window = await readQueue(client, queue, from, count);
     look(window);
     if (window.length < count) break;
     from += count;

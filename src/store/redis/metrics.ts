@@ -36,7 +36,7 @@ export function metricsPart(context: Context): MetricsStore {
 
 async function record(context: Context, measurements: readonly ClassMetrics[]): Promise<void> {
   if (measurements.length === 0) return;
-  const { link, wire } = context;
+  const { client, wire } = context;
   const now = await serverTime(context);
   const keys = [ownKey(now), coarseKey(now), fineKey(now), ...(wire === 7 ? [fineKey7(now)] : [])];
   for (let at = 0; at < measurements.length; at += BATCH) {
@@ -53,16 +53,16 @@ async function record(context: Context, measurements: readonly ClassMetrics[]): 
     ]);
     const kept = [COARSE, FINE].map(({ keptMs }) => `${keptMs / 1_000}`);
     // Sent twice it would be counted twice.
-    await link.run(SCRIPTS.recordMetrics, keys, [...kept, ...args], { repeatable: false });
+    await client.run(SCRIPTS.recordMetrics, keys, [...kept, ...args], { repeatable: false });
   }
 }
 
 async function read(context: Context, window: MetricsWindow): Promise<ClassMetricsSeries[]> {
-  const { link } = context;
+  const { client } = context;
   const steps = stepsOf(window, await serverTime(context));
   const fine = WINDOWS[window].stepMs === FINE.stepMs;
   const sums = new MeasuredSums(steps.length);
-  const readHash = async (key: string) => Object.entries(await link.call(["HGETALL", key]) as Record<string, string>);
+  const readHash = async (key: string) => Object.entries(await client.call(["HGETALL", key]) as Record<string, string>);
   const readStep = async (at: number, step: number) => {
     for (const [field, text] of await readHash(fine ? fineKey(at) : coarseKey(at))) {
       const end = field.lastIndexOf("|");
@@ -94,13 +94,13 @@ function addCount(sums: MeasuredSums, name: string, what: string, count: number,
 }
 
 /** Sidekiq's histograms: of every class and minute a string of 26 numbers. */
-async function readFine({ link }: Context, sums: MeasuredSums, steps: readonly number[]): Promise<void> {
+async function readFine({ client }: Context, sums: MeasuredSums, steps: readonly number[]): Promise<void> {
   const wanted = sums.list().flatMap(({ class: name, series }) =>
     steps.flatMap((at, i) => series[i]! > 0 ? [{ name, key: histogramKey(name, at) }] : [])
   );
   for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
     const some = wanted.slice(at, at + READ_AT_ONCE);
-    const found = await link.call(["MGET", ...some.map(({ key }) => key)], { bytes: true }) as (Buffer | null)[];
+    const found = await client.call(["MGET", ...some.map(({ key }) => key)], { bytes: true }) as (Buffer | null)[];
     some.forEach(({ name }, i) => {
       const { histogram } = sums.of(name);
       const bytes = found[i];

@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { SetName } from "../admin/admin.ts";
 import { KEYS_KEPT_MS, type MigrationStore } from "../admin/migration.ts";
-import type { Arg } from "./client/connection.ts";
+import type { Arg } from "./client/encode.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { ANNOUNCED, importedKey, listKey, SETS, stepsKey } from "./keys.ts";
@@ -15,7 +15,7 @@ import { jidOf } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
 
 /** The part. */
-export function migrationPart({ link, offset }: Context): MigrationStore {
+export function migrationPart({ client, offset }: Context): MigrationStore {
   return {
     async importJobs(batch, jobs) {
       if (jobs.length === 0) return 0;
@@ -24,31 +24,31 @@ export function migrationPart({ link, offset }: Context): MigrationStore {
         args.push(place.in === "queue" ? listKey(place) : SETS[place.in], `${Math.round(at ?? 0)}`, payload);
         args.push(unique?.key ?? "", unique?.jid ?? "", `${Math.ceil(unique?.ttlMs ?? 0)}`);
       }
-      return await link.run(SCRIPTS.importJobs, [importedKey(batch)], args) as number;
+      return await client.run(SCRIPTS.importJobs, [importedKey(batch)], args) as number;
     },
     async importSteps(jid, steps, at) {
       const due = at === undefined ? "" : `${Math.round(at)}`;
       const pairs = steps.flatMap(({ name, record }) => [name, record]);
-      await link.run(SCRIPTS.importSteps, [stepsKey(jid)], [offset(), jid, due, ...pairs]);
+      await client.run(SCRIPTS.importSteps, [stepsKey(jid)], [offset(), jid, due, ...pairs]);
     },
     async rememberKey(key) {
-      await link.call(["SET", importedKey(key), "1", "PX", `${KEYS_KEPT_MS}`]);
+      await client.call(["SET", importedKey(key), "1", "PX", `${KEYS_KEPT_MS}`]);
     },
-    hasKey: async (key) => await link.call(["EXISTS", importedKey(key)]) === 1,
+    hasKey: async (key) => await client.call(["EXISTS", importedKey(key)]) === 1,
     async forgetKey(key) {
-      await link.call(["UNLINK", importedKey(key)]);
+      await client.call(["UNLINK", importedKey(key)]);
     },
     async announced() {
-      const [id, refs] = await link.call(["HMGET", ANNOUNCED, "id", "refs"]) as [string | null, string | null];
+      const [id, refs] = await client.call(["HMGET", ANNOUNCED, "id", "refs"]) as [string | null, string | null];
       return refs === null ? undefined : { id: id!, refs: JSON.parse(refs) as string[] };
     },
     async announce(refs) {
-      const reply = await link.run(SCRIPTS.announce, [ANNOUNCED], [randomUUID(), JSON.stringify(refs)]);
+      const reply = await client.run(SCRIPTS.announce, [ANNOUNCED], [randomUUID(), JSON.stringify(refs)]);
       const [id, announced] = reply as [string, string];
       return { id, refs: JSON.parse(announced) as string[] };
     },
     async removeAnnounced({ id, refs }) {
-      const found = await locateAll(link, refs.map(parseRef).filter((ref) => ref !== undefined));
+      const found = await locateAll(client, refs.map(parseRef).filter((ref) => ref !== undefined));
       const args: Arg[] = [id];
       for (const one of found) {
         if (one === undefined) continue;
@@ -56,7 +56,7 @@ export function migrationPart({ link, offset }: Context): MigrationStore {
         if (place.in === "queue") args.push(listKey(place), `${position}`, exact, jidOf(text));
         else args.push(SETS[place.in as SetName], "", exact, jidOf(text));
       }
-      return await link.run(SCRIPTS.migrateOut, [ANNOUNCED], args) as number;
+      return await client.run(SCRIPTS.migrateOut, [ANNOUNCED], args) as number;
     },
   };
 }

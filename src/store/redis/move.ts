@@ -13,7 +13,7 @@ import { randomUUID } from "node:crypto";
 import { systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import { MAX_RECORDS } from "../port/results.ts";
-import type { Arg } from "./client/connection.ts";
+import type { Arg } from "./client/encode.ts";
 import type { Context } from "./context.ts";
 import { moverKey } from "./keys.ts";
 import type { Move, Moved } from "./move_request.ts";
@@ -113,14 +113,14 @@ export class Mover {
   }
 
   async #runScript(moves: readonly Move[]): Promise<Pick<Moved, "now" | "nextInMs"> & { readonly answers: string }> {
-    const { link, offset, deadLimits, waitMs } = this.#context;
-    const rememberMs = `${Math.max(REMEMBER_MS, 3 * waitMs)}`;
-    const args: Arg[] = [offset(), `${++this.#scripts}`, rememberMs, ...deadLimits, `${MAX_RECORDS}`];
+    const { client, offset, deadLimits, waitMs } = this.#context;
+    const keepReplyMs = `${Math.max(REMEMBER_MS, 3 * waitMs)}`;
+    const args: Arg[] = [offset(), `${++this.#scripts}`, keepReplyMs, ...deadLimits, `${MAX_RECORDS}`];
     for (const { from, position, old, to, payload, unlock, record } of moves) {
       args.push(from, position === undefined ? "" : `${position}`, old, to, payload ?? "", unlock ?? "");
       args.push(...record === undefined ? ["", "", ""] : packRecord(record));
     }
-    const [answers, now, next] = await link.run(SCRIPTS.move, [this.#key], args) as [string, number, number | ""];
+    const [answers, now, next] = await client.run(SCRIPTS.move, [this.#key], args) as [string, number, number | ""];
     return { answers, now, nextInMs: next === "" ? undefined : next };
   }
 }

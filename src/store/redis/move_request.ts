@@ -6,7 +6,7 @@
  */
 import { getField } from "../../job/raw.ts";
 import type { NewRecord } from "../port/results.ts";
-import type { Arg } from "./client/connection.ts";
+import type { Arg } from "./client/encode.ts";
 import type { Context } from "./context.ts";
 
 /** One move. */

@@ -1,5 +1,5 @@
 /**
- * Opens a store on Redis: connects, and looks at the server before anything is stored there.
+ * Opens a store on Redis: connects, and checks the server before anything is stored there.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { StoreError } from "../port/errors.ts";
 import type { Store } from "../admin/store.ts";
 import type { StoreOptions } from "../open.ts";
 import { parseAddress, type RedisAddress } from "./client/address.ts";
-import { Connection, type DialOptions } from "./client/connection.ts";
+import { Connection, type ConnectOptions } from "./client/connection.ts";
 import { BLOCK_S, type Context } from "./context.ts";
 import { readInfo } from "./client/info.ts";
 import { TYPES } from "./keys.ts";
@@ -20,54 +20,52 @@ import { redisStore } from "./store.ts";
 const DEFAULT_WAIT_MS = 10_000;
 const DEFAULT_DEAD_MAX_JOBS = 10_000;
 const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
-/** A server that owes an answer for so long is taken for dead: no step of ours takes a tenth of it. */
-const MIN_SILENCE_MS = 1_000;
+/** Shortest reply timeout. No script of the store takes a tenth of it. */
+const MIN_REPLY_TIMEOUT_MS = 1_000;
 
-/** Subscriptions are silent for hours: this often it is checked that their connection still exists. */
+/** A subscription can be silent for hours. A ping at this interval detects a lost connection. */
 const SUBSCRIPTION_PING_MS = 15_000;
 
 /**
- * Opens the store at a Redis address (its forms stand in `address.ts`).
+ * Opens the store at a Redis address (see `client/address.ts` for its forms).
  *
- * @throws {StoreError} when the address is wrong, the server cannot be reached within `waitMs`, or is not one that we
- * can work with
+ * @throws {StoreError} if the address is invalid, or the server is unreachable for `waitMs` or not supported
  */
 export async function openRedis(url: string, options: StoreOptions): Promise<Store> {
   const address = parseAddress(url);
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
   const tls = await readTls(address);
-  const silenceMs = Math.max(MIN_SILENCE_MS, waitMs / 4);
+  const replyTimeoutMs = Math.max(MIN_REPLY_TIMEOUT_MS, waitMs / 4);
   const backoff = options.maxBackoffMs === undefined ? {} : { maxBackoffMs: options.maxBackoffMs };
-  const links = new Set<ReconnectingClient>();
+  const clients = new Set<ReconnectingClient>();
 
-  function newLink(
+  function newClient(
     name: string,
-    silenceMs: number,
+    replyTimeoutMs: number,
     options: Partial<ReconnectingClientOptions> = {},
   ): ReconnectingClient {
-    const dialOptions = { name: `jobs:${name}`, silenceMs, ...(tls ? { tls } : {}) };
-    const dial = (signal: AbortSignal) => connect(address, dialOptions, signal);
-    const link = new ReconnectingClient({
-      dial,
+    const connectOptions = { name: `jobs:${name}`, replyTimeoutMs, ...(tls ? { tls } : {}) };
+    const client = new ReconnectingClient({
+      connect: (signal) => connect(address, connectOptions, signal),
       shown: address.shown,
       waitMs,
       ...backoff,
-      onClose: () => links.delete(link),
+      onClose: () => clients.delete(client),
       ...options,
     });
-    links.add(link);
-    return link;
+    clients.add(client);
+    return client;
   }
 
-  const link = newLink("commands", silenceMs, {
+  const client = newClient("commands", replyTimeoutMs, {
     ...(options.log ? { log: options.log } : {}),
-    // A connection that blocks is silent anyway, and would notice much later.
-    onLost: () => links.forEach((other) => other === link || other.reset("the connection for commands is lost")),
+    // A blocked connection is silent, and would detect the loss much later.
+    onLost: () => clients.forEach((other) => other === client || other.reset("the connection for commands is lost")),
   });
   const shared: Omit<Context, "mover"> = {
-    link,
-    subscriptions: newLink("subscriptions", silenceMs, { pingMs: SUBSCRIPTION_PING_MS }),
-    blockingLink: (name) => newLink(name, BLOCK_S * 2_000),
+    client,
+    subscriptions: newClient("subscriptions", replyTimeoutMs, { pingMs: SUBSCRIPTION_PING_MS }),
+    blockingClient: (name) => newClient(name, BLOCK_S * 2_000),
     offset: offsetOf(options.clock),
     waitMs,
     wire: options.sidekiqWire ?? 7,
@@ -78,10 +76,10 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Sto
   };
   const context: Context = { ...shared, mover: new Mover(shared) };
   const close = async () => {
-    await Promise.all([...links].map((link) => link.close()));
+    await Promise.all([...clients].map((client) => client.close()));
   };
   try {
-    await inspect(link, options.log);
+    await inspect(client, options.log);
   } catch (error) {
     await close();
     throw error;
@@ -89,13 +87,13 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Sto
   return redisStore(context, close);
 }
 
-/** The milliseconds to add to the server's time: what the clock differs from the system's. */
+/** Returns the milliseconds to add to the server's time: the difference between `clock` and the system's clock. */
 function offsetOf(clock: StoreOptions["clock"]): () => string {
   if (!clock || clock === systemClock) return () => "0";
   return () => `${Math.round(clock.now() - systemClock.now())}`;
 }
 
-/** The certificate that the address names; undefined without TLS. */
+/** Reads the certificate that the address names. Returns undefined without TLS. */
 export async function readTls({ tls, shown }: RedisAddress): Promise<{ ca?: string } | undefined> {
   if (tls?.ca === undefined) return tls;
   try {
@@ -109,40 +107,40 @@ export async function readTls({ tls, shown }: RedisAddress): Promise<{ ca?: stri
   }
 }
 
-/** Connects to the server, wherever it is by now. */
+/** Connects to the server, or to the current master of its Sentinels. */
 export async function connect(
   { server, login, database }: RedisAddress,
-  options: Pick<DialOptions, "name" | "silenceMs" | "tls">,
+  options: Pick<ConnectOptions, "name" | "replyTimeoutMs" | "tls">,
   signal: AbortSignal,
 ): Promise<Connection> {
   const endpoint = "master" in server ? await findMaster(server, options, signal) : server;
-  return await Connection.dial({ ...options, endpoint, login, database }, signal);
+  return await Connection.connect({ ...options, endpoint, login, database }, signal);
 }
 
-/** Makes sure that this is a server that we can work with, and a database that nobody else uses otherwise. */
-async function inspect(link: ReconnectingClient, log: StoreOptions["log"]): Promise<void> {
+/** Checks that the server is supported, and that no other program uses the database. */
+async function inspect(client: ReconnectingClient, log: StoreOptions["log"]): Promise<void> {
   const keys = Object.keys(TYPES);
   const [info, types] = await Promise.all([
-    readInfo(link),
-    Promise.all(keys.map((key) => link.call(["TYPE", key]) as Promise<string>)),
+    readInfo(client),
+    Promise.all(keys.map((key) => client.call(["TYPE", key]) as Promise<string>)),
   ]);
   const version = info.get("redis_version") ?? "";
   if (Number(version.split(".")[0] || 7) < 7) {
-    throw new StoreError("wrong", `Redis at "${link.shown}" is too old: 7.0 or later is wanted, it is ${version}`);
+    throw new StoreError("wrong", `Redis at "${client.shown}" is too old: expected 7.0 or later, found ${version}`);
   }
   if (info.get("redis_mode") === "cluster") {
     throw new StoreError(
       "wrong",
-      `Redis at "${link.shown}" runs in cluster mode, where one step cannot span queues: use a server without it (for more than one server, Sentinel)`,
+      `Redis at "${client.shown}" runs in cluster mode, where one step cannot span queues: use a server without it (for more than one server, Sentinel)`,
     );
   }
   for (const [i, key] of keys.entries()) {
     if (types[i] !== "none" && types[i] !== TYPES[key]) {
       throw new StoreError(
         "wrong",
-        `Redis at "${link.shown}" has a key "${key}" of type ${types[i]}, wanted ${
+        `Redis at "${client.shown}" has a key "${key}" of type ${types[i]}, expected ${
           TYPES[key]
-        }: some other program uses this database, take another number`,
+        }: another program uses this database, choose another number`,
       );
     }
   }
@@ -150,7 +148,7 @@ async function inspect(link: ReconnectingClient, log: StoreOptions["log"]): Prom
   if (policy !== undefined && policy !== "noeviction") {
     log?.(
       "warn",
-      `Redis at "${link.shown}" may throw jobs away when its memory is full: its maxmemory-policy is "${policy}", set it to "noeviction"`,
+      `Redis at "${client.shown}" may delete jobs when its memory is full: its maxmemory-policy is "${policy}", set it to "noeviction"`,
     );
   }
 }

@@ -24,12 +24,12 @@ const DEFAULT_LIMIT = 25;
 
 /** See `AdminStore.page`. */
 export async function readPage(
-  link: ReconnectingClient,
+  client: ReconnectingClient,
   place: Place,
   { cursor, limit = DEFAULT_LIMIT, reverse = false }: PageRequest = {},
 ): Promise<Page> {
   const from = { cursor, limit, reverse };
-  const { found, next } = place.in === "leased" ? await leasedPage(link, from) : await placePage(link, place, from);
+  const { found, next } = place.in === "leased" ? await leasedPage(client, from) : await placePage(client, place, from);
   return { entries: found.map(entryOf), ...(next !== undefined && { next }) };
 }
 
@@ -46,16 +46,16 @@ interface FoundPage {
 
 /** A page of a queue or a set. One entry more is read: it is the cursor. */
 async function placePage(
-  link: ReconnectingClient,
+  client: ReconnectingClient,
   place: Listed,
   { cursor, limit, reverse }: From,
 ): Promise<FoundPage> {
-  const start = cursor === undefined ? undefined : await startAt(link, place, cursor, reverse);
+  const start = cursor === undefined ? undefined : await startAt(client, place, cursor, reverse);
   const first = start ?? (reverse ? Number.MAX_SAFE_INTEGER : 0);
   const direction = reverse ? "reverse" : "forward";
   const kind = place.in === "queue" ? "queue" : "set";
   const args = [keyOf(place), kind, `${first}`, `${limit + 1}`, `${MAX_BATCH_BYTES}`, direction];
-  const reply = await link.run(SCRIPTS.window, [], args, { bytes: true }) as [number, 0 | 1, ...Buffer[]];
+  const reply = await client.run(SCRIPTS.window, [], args, { bytes: true }) as [number, 0 | 1, ...Buffer[]];
   const found = readWindow(place, reply, reverse);
   const [, isCut] = reply;
   const shown = isCut ? found.slice(0, -1) : found.slice(0, limit);
@@ -83,45 +83,45 @@ function readWindow(place: Listed, [first, , ...rest]: [number, 0 | 1, ...Buffer
 
 /** The position of the cursor's entry, or where to go on when it is gone. */
 async function startAt(
-  link: ReconnectingClient,
+  client: ReconnectingClient,
   place: Listed,
   cursor: string,
   reverse: boolean,
 ): Promise<number | undefined> {
   const ref = parseRef(cursor);
   if (!ref || ref.in === "leased" || ref.in !== place.in) throw new CursorError(cursor);
-  const found = await locate(link, ref, { near: true });
+  const found = await locate(client, ref, { near: true });
   if (found && found.position >= 0) return found.position;
-  if (ref.in === "queue") return reverse ? Math.min(ref.position, await sizeOf(link, place) - 1) : 0;
+  if (ref.in === "queue") return reverse ? Math.min(ref.position, await sizeOf(client, place) - 1) : 0;
   // Moved in rank or gone: begin with all members of its score.
   const key = SETS[ref.in];
   return reverse
-    ? await link.call(["ZCOUNT", key, "-inf", `${ref.score}`]) as number - 1
-    : await link.call(["ZCOUNT", key, "-inf", `(${ref.score}`]) as number;
+    ? await client.call(["ZCOUNT", key, "-inf", `${ref.score}`]) as number - 1
+    : await client.call(["ZCOUNT", key, "-inf", `(${ref.score}`]) as number;
 }
 
-async function sizeOf(link: ReconnectingClient, place: Listed): Promise<number> {
-  return await link.call([place.in === "queue" ? "LLEN" : "ZCARD", keyOf(place)]) as number;
+async function sizeOf(client: ReconnectingClient, place: Listed): Promise<number> {
+  return await client.call([place.in === "queue" ? "LLEN" : "ZCARD", keyOf(place)]) as number;
 }
 
 /** Leases by process, then in the order of taking. */
-async function leasedPage(link: ReconnectingClient, { cursor, limit, reverse }: From): Promise<FoundPage> {
+async function leasedPage(client: ReconnectingClient, { cursor, limit, reverse }: From): Promise<FoundPage> {
   const ref = cursor === undefined ? undefined : parseRef(cursor);
   const start = ref?.in === "leased" ? ref : undefined;
   if (cursor !== undefined && start === undefined) throw new CursorError(cursor);
-  const owners = await readOwners(link);
+  const owners = await readOwners(client);
   if (reverse) owners.reverse();
   const found: Found[] = [];
   let left = MAX_BATCH_BYTES;
   for (const owner of owners) {
     if (start && (reverse ? owner > start.owner : owner < start.owner)) continue;
-    let tokens = await readTokens(link, owner);
+    let tokens = await readTokens(client, owner);
     if (reverse) tokens.reverse();
     if (start && owner === start.owner) {
       tokens = tokens.filter((token) => reverse ? token <= start.token : token >= start.token);
     }
     const wanted = tokens.slice(0, limit - found.length);
-    const some = await readLeases(link, owner, wanted, { maxBytes: left, isFirst: found.length === 0 });
+    const some = await readLeases(client, owner, wanted, { maxBytes: left, isFirst: found.length === 0 });
     for (const one of some.found) {
       found.push(one);
       left -= one.member.exact.length;

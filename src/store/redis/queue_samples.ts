@@ -39,7 +39,7 @@ async function record(context: Context, samples: readonly QueueSample[]): Promis
     ...["size|" + queue, `${size}`],
     ...["latency|" + queue, `${Math.round(latencyMs)}`],
   ]);
-  await context.link.run(SCRIPTS.sampleQueues, keys, [...kept, ...values]);
+  await context.client.run(SCRIPTS.sampleQueues, keys, [...kept, ...values]);
 }
 
 /** See `QueueSampler.read`. */
@@ -48,7 +48,7 @@ async function readSeries(context: Context, window: SampleWindow): Promise<Queue
   const steps = sampleSteps(window, await serverTime(context));
   const series = new SeriesBuilder(steps.length);
   const readStep = async (at: number, step: number) => {
-    const fields = await context.link.call(["HGETALL", keyOf(stepMs, at)]) as Record<string, string>;
+    const fields = await context.client.call(["HGETALL", keyOf(stepMs, at)]) as Record<string, string>;
     for (const [field, size] of Object.entries(fields)) {
       if (!field.startsWith("size|")) continue;
       const queue = field.slice("size|".length);

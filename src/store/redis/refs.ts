@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { SetName } from "../admin/admin.ts";
-import type { Arg } from "./client/connection.ts";
+import type { Arg } from "./client/encode.ts";
 
 /** A parsed name. */
 export type Ref =

@@ -13,10 +13,10 @@ import { queueOf } from "./take.ts";
 
 /** See `JobStore.rescue`. Both scripts decide who is offline: a worker may beat, or the clock may jump, between the two. */
 export async function rescue(
-  { link, offset }: Context,
+  { client, offset }: Context,
   { owner: rescuer, limit, maxRescues }: RescueRequest,
 ): Promise<RescueResult> {
-  const read = await link.run(SCRIPTS.orphans, [], [offset(), rescuer, `${limit}`, `${MAX_BATCH_BYTES}`]);
+  const read = await client.run(SCRIPTS.orphans, [], [offset(), rescuer, `${limit}`, `${MAX_BATCH_BYTES}`]);
   const [waits, more, ...orphans] = read as [0 | 1, 0 | 1, ...Orphan[]];
   const rest = { more: more === 1, waits: waits === 1 };
   if (orphans.length === 0) return { rescued: 0, doomed: [], owners: [], ...rest };
@@ -35,7 +35,7 @@ export async function rescue(
       doomed.push({ owner, token, ...splitName(queueOf(token)), payload, deaths, ...(ended !== "" && { ended }) });
     }
   }
-  const [rescued, ...owners] = await link.run(SCRIPTS.rescue, [], args) as [number, ...string[]];
+  const [rescued, ...owners] = await client.run(SCRIPTS.rescue, [], args) as [number, ...string[]];
   const found = new Set(owners);
   return { rescued, doomed: doomed.filter(({ owner }) => found.has(owner)), owners, ...rest };
 }

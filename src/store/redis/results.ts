@@ -43,9 +43,9 @@ export class Results implements ResultStore {
   }
 
   async keep(record: NewRecord, ref?: string): Promise<boolean> {
-    const { link, offset } = this.#context;
+    const { client, offset } = this.#context;
     if (ref !== undefined) return await edit(this.#context, [ref], { kind: "delete", record }) === 1;
-    return await link.run(SCRIPTS.record, [], [offset(), `${MAX_RECORDS}`, ...packRecord(record)]) === 1;
+    return await client.run(SCRIPTS.record, [], [offset(), `${MAX_RECORDS}`, ...packRecord(record)]) === 1;
   }
 
   async wait(jid: string, signal: AbortSignal): Promise<string | undefined> {
@@ -65,7 +65,7 @@ export class Results implements ResultStore {
 
   async get(jid: string): Promise<string | undefined> {
     const [entry, now] = await Promise.all([
-      this.#context.link.call(["GET", resultKey(jid)]) as Promise<string | null>,
+      this.#context.client.call(["GET", resultKey(jid)]) as Promise<string | null>,
       serverTime(this.#context),
     ]);
     return entry === null ? undefined : readEntry(entry, now);
@@ -103,12 +103,12 @@ export class Results implements ResultStore {
 
   /** The cursor is the last one's number. */
   async #step(cursor: string | undefined, limit: number): Promise<Step> {
-    const { link } = this.#context;
+    const { client } = this.#context;
     const last = numberIn(cursor);
     const args = [last === undefined ? "+inf" : `(${last}`, `${limit}`, `${MAX_BATCH_BYTES}`];
     const [now, [next, isCut, ...entries]] = await Promise.all([
       serverTime(this.#context),
-      link.run(SCRIPTS.records, [], args) as Promise<[string, 0 | 1, ...string[]]>,
+      client.run(SCRIPTS.records, [], args) as Promise<[string, 0 | 1, ...string[]]>,
     ]);
     const bodies = entries.flatMap((entry) => readEntry(entry, now) ?? []);
     return { bodies, isCut: isCut === 1, ...(next !== "" && { next }) };
@@ -131,7 +131,7 @@ export class Results implements ResultStore {
     if (this.#listening) return;
     this.#listening = true;
     try {
-      await this.#context.subscriptions.listen(RESULTS_CHANNEL, (jid) => {
+      await this.#context.subscriptions.subscribe(RESULTS_CHANNEL, (jid) => {
         for (const wake of this.#waiting.get(jid) ?? []) wake();
       });
     } catch {

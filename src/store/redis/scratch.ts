@@ -95,7 +95,7 @@ async function within(
   const tls = await readTls(address);
   let connection: Connection | undefined;
   try {
-    const options = { name: "jobs:scratch", silenceMs: 10_000, ...(tls ? { tls } : {}) };
+    const options = { name: "jobs:scratch", replyTimeoutMs: 10_000, ...(tls ? { tls } : {}) };
     connection = await connect(address, options, new AbortController().signal);
     return await use(connection);
   } catch (error) {

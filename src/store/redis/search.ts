@@ -32,19 +32,19 @@ interface Wanted {
 const FEW = 10;
 
 /** See `AdminStore.find`. */
-export async function find(link: ReconnectingClient, jids: readonly string[]): Promise<Entry[]> {
+export async function find(client: ReconnectingClient, jids: readonly string[]): Promise<Entry[]> {
   const entries: Entry[] = [];
   if (jids.length === 0) return entries;
-  for await (const found of everything(link, withJid([...new Set(jids)]))) entries.push(entryOf(found));
+  for await (const found of everything(client, withJid([...new Set(jids)]))) entries.push(entryOf(found));
   return entries;
 }
 
 /** See `AdminStore.search`. */
-export async function search(link: ReconnectingClient, text: string, limit: number): Promise<Entry[]> {
+export async function search(client: ReconnectingClient, text: string, limit: number): Promise<Entry[]> {
   const entries: Entry[] = [];
   if (limit < 1) return entries;
   const wanted = text.toLowerCase();
-  for await (const found of everything(link, { maybe: () => true, is: (payload) => hasText(payload, wanted) })) {
+  for await (const found of everything(client, { maybe: () => true, is: (payload) => hasText(payload, wanted) })) {
     entries.push(entryOf(found));
     if (entries.length >= limit) break;
   }
@@ -74,37 +74,37 @@ function withJid(jids: readonly string[]): Wanted {
  * Everything that is wanted, wherever it is. In the order in which jobs travel, so that one that moves on meanwhile is
  * rather seen twice than not at all.
  */
-async function* everything(link: ReconnectingClient, wanted: Wanted): AsyncGenerator<Found> {
-  for (const set of ["scheduled", "retry"] as const) yield* inSet(link, set, wanted);
-  yield* inQueues(link, wanted);
-  for (const owner of await readOwners(link)) {
-    const tokens = await readTokens(link, owner);
+async function* everything(client: ReconnectingClient, wanted: Wanted): AsyncGenerator<Found> {
+  for (const set of ["scheduled", "retry"] as const) yield* inSet(client, set, wanted);
+  yield* inQueues(client, wanted);
+  for (const owner of await readOwners(client)) {
+    const tokens = await readTokens(client, owner);
     for (let i = 0; i < tokens.length;) {
-      const { found, count } = await readLeases(link, owner, tokens.slice(i, i + MAX_WINDOW));
+      const { found, count } = await readLeases(client, owner, tokens.slice(i, i + MAX_WINDOW));
       for (const one of found) {
         if (wanted.is(one.member.text)) yield one;
       }
       i += count;
     }
   }
-  yield* inSet(link, "dead", wanted);
+  yield* inSet(client, "dead", wanted);
 }
 
 /** Reads the sizes of a thousand queues at a time: where there are many, each has few jobs, and one by one is all waiting. */
-async function* inQueues(link: ReconnectingClient, wanted: Wanted): AsyncGenerator<Found> {
-  const queues = (await link.call(["SMEMBERS", QUEUES]) as string[]).sort();
+async function* inQueues(client: ReconnectingClient, wanted: Wanted): AsyncGenerator<Found> {
+  const queues = (await client.call(["SMEMBERS", QUEUES]) as string[]).sort();
   const names = [...queues];
-  for (const queue of await groupedQueues(link, queues)) {
-    for (const group of (await queuedGroups(link, queue)).sort()) names.push(nameOf(queue, group));
+  for (const queue of await groupedQueues(client, queues)) {
+    for (const group of (await queuedGroups(client, queue)).sort()) names.push(nameOf(queue, group));
   }
   const size = new WindowSize();
   for (let i = 0; i < names.length; i += MAX_WINDOW) {
     const some = names.slice(i, i + MAX_WINDOW);
-    const sizes = await Promise.all(some.map((queue) => sizeOf(link, queue)));
+    const sizes = await Promise.all(some.map((queue) => sizeOf(client, queue)));
     for (const step of stepsOf(some.map((queue, j) => ({ queue, size: sizes[j]! })), size)) {
-      if (step.length === 1) yield* inQueue(link, step[0]!.queue, wanted);
+      if (step.length === 1) yield* inQueue(client, step[0]!.queue, wanted);
       else {
-        const read = await Promise.all(step.map(({ queue, size }) => fromBack(link, queue, size)(0, size)));
+        const read = await Promise.all(step.map(({ queue, size }) => fromBack(client, queue, size)(0, size)));
         size.note(read.flatMap(({ payloads }) => payloads));
         for (const [j, { queue }] of step.entries()) yield* inPart(queue, read[j]!, wanted);
       }
@@ -134,8 +134,8 @@ function* stepsOf(queues: readonly Queue[], window: WindowSize): Generator<Queue
   if (step.length > 0) yield step;
 }
 
-async function* inQueue(link: ReconnectingClient, queue: string, wanted: Wanted): AsyncGenerator<Found> {
-  const windows = inWindows(async () => fromBack(link, queue, await sizeOf(link, queue)));
+async function* inQueue(client: ReconnectingClient, queue: string, wanted: Wanted): AsyncGenerator<Found> {
+  const windows = inWindows(async () => fromBack(client, queue, await sizeOf(client, queue)));
   for await (const part of windows) yield* inPart(queue, part, wanted);
 }
 
@@ -149,7 +149,7 @@ function* inPart(queue: string, { payloads, end }: Read, wanted: Wanted): Genera
 }
 
 /** From the back on: what is taken from the front meanwhile shifts nothing out of what is still to be read. */
-function fromBack(link: ReconnectingClient, queue: string, size: number): Reader {
+function fromBack(client: ReconnectingClient, queue: string, size: number): Reader {
   return async (from, count) => {
     // Counted from the front, as jobs that are pushed meanwhile do not shift it.
     const end = Math.max(0, size - from - count);
@@ -157,14 +157,14 @@ function fromBack(link: ReconnectingClient, queue: string, size: number): Reader
     if (begin <= end) return { payloads: [], end, last: true };
     // All that is behind: what was given back to the front since it was counted has shifted it.
     const range = ["LRANGE", queueKey(queue), from === 0 ? "0" : `${-begin}`, `${-end - 1}`];
-    return { payloads: await link.call(range, { bytes: true }) as Buffer[], end, last: end === 0 };
+    return { payloads: await client.call(range, { bytes: true }) as Buffer[], end, last: end === 0 };
   };
 }
 
 /** A key that is no list, because another program wrote it, has no jobs. */
-async function sizeOf(link: ReconnectingClient, queue: string): Promise<number> {
+async function sizeOf(client: ReconnectingClient, queue: string): Promise<number> {
   try {
-    return await link.call(["LLEN", queueKey(queue)]) as number;
+    return await client.call(["LLEN", queueKey(queue)]) as number;
   } catch (error) {
     if (error instanceof StoreError && error.code === "wrong") return 0;
     throw error;
@@ -172,10 +172,10 @@ async function sizeOf(link: ReconnectingClient, queue: string): Promise<number> 
 }
 
 /** From the latest on: what falls due, or is too old, leaves from what is still to be read, and shifts nothing. */
-async function* inSet(link: ReconnectingClient, set: SetName, wanted: Wanted): AsyncGenerator<Found> {
+async function* inSet(client: ReconnectingClient, set: SetName, wanted: Wanted): AsyncGenerator<Found> {
   const read: Reader = async (from, count) => {
     const range = ["ZRANGE", SETS[set], `${from}`, `${from + count - 1}`, "REV"];
-    const payloads = await link.call(range, { bytes: true }) as Buffer[];
+    const payloads = await client.call(range, { bytes: true }) as Buffer[];
     return { payloads, last: payloads.length < count };
   };
   const seen = new Set<string>();
@@ -185,7 +185,7 @@ async function* inSet(link: ReconnectingClient, set: SetName, wanted: Wanted): A
       if (!one || seen.has(one.text)) continue;
       seen.add(one.text);
       // Asked for those alone: with all their scores, members take four times as long. None when it has just moved on.
-      const score = await link.call(["ZSCORE", SETS[set], one.exact]) as number | null;
+      const score = await client.call(["ZSCORE", SETS[set], one.exact]) as number | null;
       yield { place: { in: set }, member: one, position: -1, ...(score !== null && { score }) };
     }
   }

@@ -9,7 +9,7 @@ import type { Outcome, SettleResult } from "../port/jobs.ts";
 import { type Context, insist } from "./context.ts";
 import type { LeaseCache } from "./lease_cache.ts";
 import { leasesKey } from "./keys.ts";
-import { isUnknown } from "./client/errors.ts";
+import { isOutcomeUnknown } from "./client/errors.ts";
 import { packRecord } from "./results.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
@@ -43,10 +43,10 @@ export class Settlement {
   }
 
   async #settle(owner: string, args: readonly string[], outcomes: readonly Outcome[]): Promise<SettleResult> {
-    const { link, offset, deadLimits } = this.#context;
+    const { client, offset, deadLimits } = this.#context;
     const all = [offset(), ...deadLimits, ...args];
     try {
-      const reply = await link.run(SCRIPTS.settle, [leasesKey(owner)], all, { repeatable: false });
+      const reply = await client.run(SCRIPTS.settle, [leasesKey(owner)], all, { repeatable: false });
       const [dropped, ...tokens] = reply as [number, ...string[]];
       this.#holdings.remove(owner, outcomes);
       if (this.#unsure.size === 0) return { lost: tokens, dropped };
@@ -54,7 +54,7 @@ export class Settlement {
       for (const { token } of outcomes) this.#unsure.delete(token);
       return { lost, dropped };
     } catch (error) {
-      if (isUnknown(error)) { for (const { token } of outcomes) this.#unsure.add(token); }
+      if (isOutcomeUnknown(error)) { for (const { token } of outcomes) this.#unsure.add(token); }
       throw error;
     }
   }

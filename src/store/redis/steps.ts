@@ -17,27 +17,27 @@ import {
 } from "../port/steps.ts";
 import type { NewJob } from "../port/jobs.ts";
 import { SCRIPTS } from "./client/scripts.ts";
-import { type Context, rememberMs } from "./context.ts";
+import { type Context, keepReplyMs } from "./context.ts";
 import { leasesKey, signalledKey, stepsKey } from "./keys.ts";
 
 /** See `StepStore`. */
 export function stepsPart(context: Context): StepStore {
-  const { link, offset, wire } = context;
+  const { client, offset, wire } = context;
   return {
     async read(jid: string): Promise<StoredStep[]> {
-      const fields = await link.call(["HGETALL", stepsKey(jid)]) as Record<string, string>;
+      const fields = await client.call(["HGETALL", stepsKey(jid)]) as Record<string, string>;
       const steps = Object.entries(fields).filter(([name]) => name !== "").map(([name, record]) => ({ name, record }));
       return steps.sort((one, other) => beginOf(one) - beginOf(other));
     },
 
     async remember({ owner, token, jid }: StepLease, { name, record }: StoredStep): Promise<string | undefined> {
       const keys = [leasesKey(owner), stepsKey(jid)];
-      return await link.run(SCRIPTS.stepRemember, keys, [token, name, record]) as string | null ?? undefined;
+      return await client.run(SCRIPTS.stepRemember, keys, [token, name, record]) as string | null ?? undefined;
     },
 
     async wait({ owner, token, jid }: StepLease, wait: NewWait): Promise<Wait | undefined> {
       const { name, about, forMs, key = "", child } = wait;
-      const answer = await link.run(SCRIPTS.stepWait, [leasesKey(owner), stepsKey(jid)], [
+      const answer = await client.run(SCRIPTS.stepWait, [leasesKey(owner), stepsKey(jid)], [
         offset(),
         token,
         jid,
@@ -52,9 +52,9 @@ export function stepsPart(context: Context): StepStore {
     },
 
     async signal({ key, data, ttlMs }: Signal): Promise<SignalResult> {
-      const answer = await link.run(SCRIPTS.signal, [signalledKey(crypto.randomUUID())], [
+      const answer = await client.run(SCRIPTS.signal, [signalledKey(crypto.randomUUID())], [
         offset(),
-        rememberMs(context),
+        keepReplyMs(context),
         key,
         data,
         `${Math.round(ttlMs)}`,
@@ -71,11 +71,11 @@ export function stepsPart(context: Context): StepStore {
 
     async clear(jid: string, name?: string): Promise<number> {
       const names = name === undefined ? (await this.read(jid)).map((step) => step.name) : [name];
-      return names.length === 0 ? 0 : await link.call(["HDEL", stepsKey(jid), ...names]) as number;
+      return names.length === 0 ? 0 : await client.call(["HDEL", stepsKey(jid), ...names]) as number;
     },
 
     async wake(jid: string): Promise<number> {
-      return await link.run(SCRIPTS.stepWake, [stepsKey(jid)], [offset(), jid]) as number;
+      return await client.run(SCRIPTS.stepWake, [stepsKey(jid)], [offset(), jid]) as number;
     },
   };
 }

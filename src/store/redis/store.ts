@@ -35,7 +35,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
   const cron = new Cron(context, channel);
   const results = new Results(context);
   const store: Store = {
-    url: context.link.shown,
+    url: context.client.shown,
     jobs,
     workers: new Workers(context, leases),
     cron,

@@ -15,7 +15,7 @@ import type { Lease, TakeRequest } from "../port/jobs.ts";
 import { type Context, insist } from "./context.ts";
 import type { LeaseCache } from "./lease_cache.ts";
 import { leasesKey } from "./keys.ts";
-import { isUnknown } from "./client/errors.ts";
+import { isOutcomeUnknown } from "./client/errors.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** The place in its taking that the first token has (five digits, so that tokens sort as text). */
@@ -45,7 +45,7 @@ export class Taker {
   }
 
   async #take({ queues, limit, owner }: TakeRequest): Promise<Lease[]> {
-    const { link, offset } = this.#context;
+    const { client, offset } = this.#context;
     await this.#compare(owner);
     const name = this.#newName();
     const unanswered = this.#unansweredOf(owner);
@@ -55,13 +55,13 @@ export class Taker {
     unanswered.add(name);
     this.#underWay.add(name);
     try {
-      const reply = await link.run(SCRIPTS.take, [leasesKey(owner)], args, { repeatable: false });
+      const reply = await client.run(SCRIPTS.take, [leasesKey(owner)], args, { repeatable: false });
       const leases = readLeases(reply as [string, string[], ...string[][]]);
       for (const answered of [name, ...lost]) unanswered.delete(answered);
       this.#holdings.add(owner, leases);
       return leases;
     } catch (error) {
-      if (!isUnknown(error)) unanswered.delete(name);
+      if (!isOutcomeUnknown(error)) unanswered.delete(name);
       throw error;
     } finally {
       this.#underWay.delete(name);
@@ -75,25 +75,25 @@ export class Taker {
 
   /** Takes nothing: the script gives back what exceeds the limit of 0. */
   async #returnUnanswered(owner: string): Promise<void> {
-    const { link, offset } = this.#context;
+    const { client, offset } = this.#context;
     await this.#compare(owner);
     const lost = this.#lostOf(owner);
     if (lost.length === 0) return;
     const args = [offset(), owner, this.#newName(), "0", "0", `${lost.length}`, ...lost];
-    await link.run(SCRIPTS.take, [leasesKey(owner)], args, { repeatable: false });
+    await client.run(SCRIPTS.take, [leasesKey(owner)], args, { repeatable: false });
     for (const name of lost) this.#unansweredOf(owner).delete(name);
   }
 
   /** Gives back what the server thinks this process has, and it has not. */
   async #compare(owner: string): Promise<void> {
-    const { link } = this.#context;
+    const { client } = this.#context;
     const before = this.#compared.get(owner);
-    this.#compared.set(owner, link.losses);
-    if (before === undefined || before === link.losses) return;
+    this.#compared.set(owner, client.losses);
+    if (before === undefined || before === client.losses) return;
     const unanswered = this.#unansweredOf(owner);
     const args = [this.#nonce, `${unanswered.size}`, ...unanswered, ...this.#holdings.of(owner)];
     try {
-      await link.run(SCRIPTS.reconcile, [leasesKey(owner)], args, { repeatable: false });
+      await client.run(SCRIPTS.reconcile, [leasesKey(owner)], args, { repeatable: false });
     } catch (error) {
       // Not sent again as it is: what this process has may be more by then.
       this.#compared.set(owner, before);

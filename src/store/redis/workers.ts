@@ -9,7 +9,7 @@ import type { Command, HeartbeatReply, NameHolder, WorkerInfo, WorkerRecord, Wor
 import { BLOCK_S, type Context, insist, serverTime } from "./context.ts";
 import { commandsKey, leasesKey, nameKey, OWNERS, PROCESSES, replyKey, signalsKey } from "./keys.ts";
 import type { LeaseCache } from "./lease_cache.ts";
-import { isUnknown } from "./client/errors.ts";
+import { isOutcomeUnknown } from "./client/errors.ts";
 import { infoOf, readProcess, workOf } from "./worker_fields.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
@@ -17,7 +17,7 @@ import { SCRIPTS } from "./client/scripts.ts";
 const SIGNALS: Readonly<Record<string, Command["verb"]>> = { TSTP: "quiet", TERM: "stop", TTIN: "dump", INFO: "dump" };
 /** What Sidekiq can be asked, and by which signal. */
 const SIGNAL_FOR: Readonly<Partial<Record<Command["verb"], string>>> = { quiet: "TSTP", stop: "TERM", dump: "TTIN" };
-/** After a failure, which the link has reported, the next attempt comes so much later. */
+/** After a failure, which the client has reported, the next attempt comes so much later. */
 const RETRY_MS = 500;
 /** So many commands are read at once. */
 const READ_AT_ONCE = "100";
@@ -47,7 +47,7 @@ export class Workers implements WorkerStore {
   }
 
   async #beat(process: WorkerRecord, ttlMs: number): Promise<[lapsed: number, ...signals: string[]]> {
-    const { link, offset } = this.#context;
+    const { client, offset } = this.#context;
     const args = [
       process.identity,
       offset(),
@@ -61,43 +61,43 @@ export class Workers implements WorkerStore {
       ...process.work.flatMap((job) => [job.task, workOf(job)]),
     ];
     try {
-      return await link.run(SCRIPTS.heartbeat, [], args, { repeatable: false }) as [number, ...string[]];
+      return await client.run(SCRIPTS.heartbeat, [], args, { repeatable: false }) as [number, ...string[]];
     } catch (error) {
-      if (isUnknown(error)) this.#unsure = true;
+      if (isOutcomeUnknown(error)) this.#unsure = true;
       throw error;
     }
   }
 
   async noteSuspects(owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
-    const { link, offset } = this.#context;
-    await link.run(SCRIPTS.suspects, [], [offset(), owner, JSON.stringify(tokens), alone ? "1" : "0"]);
+    const { client, offset } = this.#context;
+    await client.run(SCRIPTS.suspects, [], [offset(), owner, JSON.stringify(tokens), alone ? "1" : "0"]);
   }
 
   async noteDeath(identity: string, ended: string): Promise<void> {
-    await this.#context.link.run(SCRIPTS.death, [], [identity, ended]);
+    await this.#context.client.run(SCRIPTS.death, [], [identity, ended]);
   }
 
   async deregister(identity: string): Promise<void> {
-    await this.#context.link.run(SCRIPTS.deregister, [leasesKey(identity)], [identity]);
+    await this.#context.client.run(SCRIPTS.deregister, [leasesKey(identity)], [identity]);
     this.#leases.forget(identity);
   }
 
   async claimName(name: string, owner: string, ttlMs: number): Promise<boolean> {
-    const { link, offset } = this.#context;
+    const { client, offset } = this.#context;
     const args = [offset(), owner, `${Math.ceil(ttlMs)}`];
-    return await link.run(SCRIPTS.claimName, [nameKey(name)], args) === 1;
+    return await client.run(SCRIPTS.claimName, [nameKey(name)], args) === 1;
   }
 
   async nameHolder(name: string): Promise<NameHolder | undefined> {
-    const { link, offset } = this.#context;
-    const reply = await link.run(SCRIPTS.nameHolder, [nameKey(name)], [offset()]);
+    const { client, offset } = this.#context;
+    const reply = await client.run(SCRIPTS.nameHolder, [nameKey(name)], [offset()]);
     if (reply === null) return undefined;
     const [owner, heartbeatUntil, freeInMs] = reply as [string, string, string];
     return { owner, heartbeatUntil: Number(heartbeatUntil), freeInMs: Number(freeInMs) };
   }
 
   async releaseName(name: string, owner: string): Promise<void> {
-    await this.#context.link.run(SCRIPTS.releaseName, [nameKey(name)], [owner]);
+    await this.#context.client.run(SCRIPTS.releaseName, [nameKey(name)], [owner]);
   }
 
   /** One connection blocks on our commands and Sidekiq's signals at once. */
@@ -106,18 +106,20 @@ export class Workers implements WorkerStore {
     const popped = await this.#popBlocking("receive", keys, signal);
     if (!popped) return [];
     const [key, first] = popped;
-    const rest = await this.#context.link.call(["RPOP", key, READ_AT_ONCE]).catch(() => null) as string[] | null;
+    const rest = await this.#context.client.call(["RPOP", key, READ_AT_ONCE]).catch(() => null) as string[] | null;
     const all = [first, ...rest ?? []];
     return key === keys[0] ? all.map((json) => JSON.parse(json) as Command) : all.flatMap(readSignal);
   }
 
   async send(identity: string, command: Command): Promise<boolean> {
     const args = [this.#context.offset(), identity, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? ""];
-    return await this.#context.link.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
+    return await this.#context.client.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
   }
 
   async reply(id: string, text: string): Promise<void> {
-    await this.#context.link.run(SCRIPTS.reply, [replyKey(id)], [this.#context.offset(), text], { repeatable: false });
+    await this.#context.client.run(SCRIPTS.reply, [replyKey(id)], [this.#context.offset(), text], {
+      repeatable: false,
+    });
   }
 
   async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
@@ -130,11 +132,11 @@ export class Workers implements WorkerStore {
   }
 
   async list(): Promise<WorkerInfo[]> {
-    const { link } = this.#context;
+    const { client } = this.#context;
     const [now, owners, registered] = await Promise.all([
       serverTime(this.#context),
-      link.call(["ZRANGE", OWNERS, "0", "-1", "WITHSCORES"]),
-      link.call(["SMEMBERS", PROCESSES]),
+      client.call(["ZRANGE", OWNERS, "0", "-1", "WITHSCORES"]),
+      client.call(["SMEMBERS", PROCESSES]),
     ]) as [number, [string, number][], string[]];
     const deadlines = new Map(owners);
     const identities = [...new Set([...deadlines.keys(), ...registered])].sort();
@@ -143,11 +145,11 @@ export class Workers implements WorkerStore {
   }
 
   async #read(identity: string, deadline: number | undefined, now: number): Promise<WorkerInfo | undefined> {
-    const { link } = this.#context;
+    const { client } = this.#context;
     const [fields, work, olderWork] = await Promise.all([
-      link.call(["HMGET", identity, "info", "concurrency", "busy", "beat", "quiet", "rss"]),
-      link.call(["HGETALL", `${identity}:work`]),
-      link.call(["HGETALL", `${identity}:workers`]),
+      client.call(["HMGET", identity, "info", "concurrency", "busy", "beat", "quiet", "rss"]),
+      client.call(["HGETALL", `${identity}:work`]),
+      client.call(["HGETALL", `${identity}:workers`]),
     ]) as [(string | null)[], Record<string, string>, Record<string, string>];
     const [info = null, concurrency = null, busy = null, beat = null, quiet = null, rss = null] = fields;
     // A process of Sidekiq's that is gone: its key has expired, and nobody has swept its name up yet.
@@ -159,18 +161,18 @@ export class Workers implements WorkerStore {
   /** Pops from the first of the lists that has something; undefined when `signal` aborts. Never rejects. */
   async #popBlocking(name: string, keys: string[], signal: AbortSignal): Promise<[string, string] | undefined> {
     if (signal.aborted) return undefined;
-    const link = this.#context.blockingLink(name);
-    const abort = () => void link.close();
+    const client = this.#context.blockingClient(name);
+    const abort = () => void client.close();
     signal.addEventListener("abort", abort, { once: true });
     try {
-      while (!signal.aborted && !link.closed) {
-        const popped = await link.call(["BRPOP", ...keys, `${BLOCK_S}`])
+      while (!signal.aborted && !client.closed) {
+        const popped = await client.call(["BRPOP", ...keys, `${BLOCK_S}`])
           .catch(() => systemClock.sleep(RETRY_MS, signal)) as [string, string] | null | undefined;
         if (popped) return popped;
       }
     } finally {
       signal.removeEventListener("abort", abort);
-      await link.close();
+      await client.close();
     }
     return undefined;
   }

@@ -1,28 +1,28 @@
 /**
- * A Redis address as people write it → what a connection needs.
+ * Parses the Redis addresses that users write.
  *
  * - `redis://[USER:PASSWORD@]HOST[:PORT][/DB]`
- * - `rediss://…` the same over TLS; `?ca=PATH` names the authority's certificate (PEM) when the system does not know it
+ * - `rediss://…` the same over TLS; `?ca=PATH` names the authority's certificate (PEM) if the system doesn't have it
  * - `redis+unix:/PATH?db=N`, `redis+unix://USER:PASSWORD@/PATH?db=N`
- * - `redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT],…/MASTER[/DB]`, where user and password are the master's;
- *   the Sentinels' own are `?sentinel_user=…&sentinel_password=…`. `?tls=true&ca=PATH` for TLS to both
+ * - `redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT],…/MASTER[/DB]`, with the master's user and password; the
+ *   login to the Sentinels is `?sentinel_user=…&sentinel_password=…`. `?tls=true&ca=PATH` for TLS to both
  *
  * @module
  */
 import { StoreError } from "../../port/errors.ts";
 
-/** Where a server listens. */
+/** The address that a server listens on. */
 export type Endpoint =
   | { readonly host: string; readonly port: number }
   | { readonly path: string };
 
-/** Who we are to a server. */
+/** The login to a server. */
 export interface Login {
   readonly username?: string;
   readonly password?: string;
 }
 
-/** Sentinels, and the name of the master they watch. */
+/** Sentinels, and the name of the master that they monitor. */
 export interface SentinelGroup {
   readonly master: string;
   readonly nodes: readonly Endpoint[];
@@ -31,13 +31,13 @@ export interface SentinelGroup {
 
 /** A parsed address. */
 export interface RedisAddress {
-  /** The address without passwords, for logs and people. */
+  /** The address without passwords, for logs and messages. */
   readonly shown: string;
-  /** The server, or the Sentinels that know it. */
+  /** The server, or the Sentinels that monitor it. */
   readonly server: Endpoint | SentinelGroup;
   readonly login: Login;
   readonly database: number;
-  /** Present: speak TLS; `ca` is the path of the authority's certificate. */
+  /** Present: TLS; `ca` is the path of the authority's certificate. */
   readonly tls?: { readonly ca?: string };
 }
 
@@ -48,13 +48,13 @@ const ADDRESS = /^(redis|rediss|redis\+unix|redis\+sentinel):(?:\/\/)?(?:([^@/?]
 /**
  * Parses an address.
  *
- * @throws {StoreError} `wrong`, naming what is wrong with it
+ * @throws {StoreError} `wrong`, with the invalid part
  */
 export function parseAddress(url: string): RedisAddress {
   const match = ADDRESS.exec(url);
-  if (!match) throw wrong(hideLogin(url), "it is not of the form redis://[USER:PASSWORD@]HOST[:PORT][/DB]");
+  if (!match) throw wrong(hideLogin(url), "expected redis://[USER:PASSWORD@]HOST[:PORT][/DB]");
   const [, scheme, user, hosts = "", path = "", query = ""] = match;
-  // What stands before an "@" further on may be part of a password.
+  // The text before a later "@" may be part of a password: it must not appear in the message.
   if (hosts.includes("@") || path.includes("@") && scheme !== "redis+unix") throw unescaped(url);
   const parameters = readQuery(query, url);
   const shown = withoutPasswords(url);
@@ -62,7 +62,7 @@ export function parseAddress(url: string): RedisAddress {
   const common = { shown, login, ...readTls(scheme!, parameters) };
   switch (scheme) {
     case "redis+unix":
-      if (hosts !== "" || path.length < 2) throw wrong(shown, "write redis+unix:/PATH, with the socket's whole path");
+      if (hosts !== "" || path.length < 2) throw wrong(shown, "expected redis+unix:/PATH, the socket's absolute path");
       return {
         ...common,
         server: { path: decode(path, shown) },
@@ -70,7 +70,7 @@ export function parseAddress(url: string): RedisAddress {
       };
     case "redis+sentinel": {
       const [master = "", database] = path.slice(1).split("/");
-      if (master === "") throw wrong(shown, "the master's name is missing: redis+sentinel://HOST,HOST/MASTER");
+      if (master === "") throw wrong(shown, "missing master name, expected redis+sentinel://HOST,HOST/MASTER");
       return {
         ...common,
         server: {
@@ -93,7 +93,7 @@ export function parseAddress(url: string): RedisAddress {
   }
 }
 
-/** An endpoint as people write it. */
+/** Returns an endpoint as users write it. */
 export function showEndpoint(endpoint: Endpoint): string {
   return "path" in endpoint ? endpoint.path : `${endpoint.host}:${endpoint.port}`;
 }
@@ -105,7 +105,7 @@ function withoutPasswords(url: string): string {
     .replace(/[?&]$/, "");
 }
 
-/** Nothing up to the last "@": wherever a password ends that is not written as it must be. */
+/** Hides everything up to the last "@": a password that isn't escaped may end there. */
 function hideLogin(url: string): string {
   return url.replace(/^([a-z+]+:(?:\/\/)?).*@/s, "$1***@");
 }
@@ -119,7 +119,7 @@ function readQuery(query: string, url: string): Map<string, string> {
       if (query.includes("@")) throw unescaped(url);
       throw wrong(
         withoutPasswords(url),
-        `"${name}" after the "?" is unknown, it knows ${PARAMETERS.map((known) => `"${known}"`).join(", ")}`,
+        `unknown parameter "${name}", expected one of ${PARAMETERS.map((known) => `"${known}"`).join(", ")}`,
       );
     }
   }
@@ -129,7 +129,7 @@ function readQuery(query: string, url: string): Map<string, string> {
 function readLogin(user: string | undefined, shown: string): Login {
   if (user === undefined || user === "") return {};
   const colon = user.indexOf(":");
-  if (colon < 0) throw wrong(shown, "a user needs a password: USER:PASSWORD@, or :PASSWORD@ for the default user");
+  if (colon < 0) throw wrong(shown, "missing password, expected USER:PASSWORD@, or :PASSWORD@ for the default user");
   return compact({
     username: decode(user.slice(0, colon), shown),
     password: decode(user.slice(colon + 1), shown),
@@ -145,13 +145,13 @@ function readTls(scheme: string, parameters: ReadonlyMap<string, string>): Pick<
 function readHost(text: string, defaultPort: number, shown: string): Endpoint {
   const match = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(text);
   const port = Number(match?.[2] ?? defaultPort);
-  if (!match || port < 1 || port > 65_535) throw wrong(shown, `"${text}" is not HOST or HOST:PORT`);
+  if (!match || port < 1 || port > 65_535) throw wrong(shown, `invalid host "${text}", expected HOST or HOST:PORT`);
   return { host: match[1]!.replace(/^\[(.*)\]$/, "$1") || "localhost", port };
 }
 
 function readDatabase(text: string | undefined, shown: string): number {
   if (text === undefined || text === "") return 0;
-  if (!/^\d+$/.test(text)) throw wrong(shown, `"${text}" is not the number of a database`);
+  if (!/^\d+$/.test(text)) throw wrong(shown, `invalid database "${text}", expected a number`);
   return Number(text);
 }
 
@@ -166,12 +166,12 @@ function decode(text: string, shown: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw wrong(shown, 'a "%" in it is not followed by two hex digits: write %25 for one');
+    throw wrong(shown, 'invalid "%", expected two hex digits after it; write %25 for a "%"');
   }
 }
 
 function unescaped(url: string): StoreError {
-  return wrong(hideLogin(url), 'write %2F for a "/" in its user or password, %3F for a "?", %40 for an "@"');
+  return wrong(hideLogin(url), 'in the user and password, write %2F for a "/", %3F for a "?", %40 for an "@"');
 }
 
 function wrong(shown: string, why: string): StoreError {

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { StoreError } from "../../port/errors.ts";
 import { parseAddress } from "./address.ts";
 
-Deno.test("parseAddress: host, port and database, with their defaults", () => {
+Deno.test("parseAddress reads host, port and database, and applies their defaults", () => {
   const local = { server: { host: "localhost", port: 6379 }, login: {}, database: 0 };
   assertEquals(parseAddress("redis://"), { ...local, shown: "redis://" });
   assertEquals(parseAddress("redis://localhost"), { ...local, shown: "redis://localhost" });
@@ -12,7 +12,7 @@ Deno.test("parseAddress: host, port and database, with their defaults", () => {
   assertEquals(parseAddress("redis://h?db=2").database, 2);
 });
 
-Deno.test("parseAddress: user and password are unescaped, and the password is not shown", () => {
+Deno.test("parseAddress unescapes user and password, and doesn't show the password", () => {
   const address = parseAddress("redis://bob:p%40s%3As@h/1");
   assertEquals(address.login, { username: "bob", password: "p@s:s" });
   assertEquals(address.shown, "redis://bob@h/1");
@@ -20,13 +20,13 @@ Deno.test("parseAddress: user and password are unescaped, and the password is no
   assertEquals([nameless.login, nameless.shown], [{ password: "secret" }, "redis://h"]);
 });
 
-Deno.test("parseAddress: TLS, and whose certificate to trust", () => {
+Deno.test("parseAddress reads TLS and the authority's certificate", () => {
   assertEquals(parseAddress("rediss://h").tls, {});
   assertEquals(parseAddress("rediss://h/0?ca=/etc/ca.pem").tls, { ca: "/etc/ca.pem" });
   assertEquals(parseAddress("redis://h").tls, undefined);
 });
 
-Deno.test("parseAddress: a Unix socket", () => {
+Deno.test("parseAddress reads a Unix socket", () => {
   const plain = parseAddress("redis+unix:/run/redis.sock?db=1");
   assertEquals([plain.server, plain.database], [{ path: "/run/redis.sock" }, 1]);
   const guarded = parseAddress("redis+unix://bob:pw@/run/redis.sock");
@@ -36,7 +36,7 @@ Deno.test("parseAddress: a Unix socket", () => {
   assertEquals(parseAddress("redis+unix:/run/a@b.sock").server, { path: "/run/a@b.sock" });
 });
 
-Deno.test("parseAddress: Sentinels and the master they watch", () => {
+Deno.test("parseAddress reads Sentinels and their master", () => {
   const address = parseAddress("redis+sentinel://:pw@a,b:26380/mymaster/2?sentinel_password=sp");
   assertEquals(address.server, {
     master: "mymaster",
@@ -47,20 +47,20 @@ Deno.test("parseAddress: Sentinels and the master they watch", () => {
   assertEquals(address.shown, "redis+sentinel://a,b:26380/mymaster/2");
 });
 
-Deno.test("parseAddress: what is wrong is named, without the password", () => {
+Deno.test("parseAddress names the invalid part of an address, never the password", () => {
   const bad: [string, string][] = [
-    ["redis://h/x", '"x" is not the number of a database'],
-    ["redis://h:99999", '"h:99999" is not HOST or HOST:PORT'],
-    ["redis://:pw@h:port/1", '"redis://h:port/1": "h:port" is not HOST'],
-    ["redis://bob@h", "a user needs a password"],
-    ["redis+unix:", "the socket's whole path"],
-    ["redis+sentinel://a,b", "the master's name is missing"],
-    ["redis://h?database=1", '"database" after the "?" is unknown'],
-    ["redis://:pw/pw@h/1", '"redis://***@h/1": write %2F'],
-    ["redis://bob:pw?pw@h", '"redis://***@h": write %2F'],
-    ["redis://bob:pw@pw@h", '"redis://***@h": write %2F'],
-    ["redis://bob:pw%@h", '"redis://bob@h": a "%" in it'],
-    ["redis+unix:/run/%zz", 'a "%" in it'],
+    ["redis://h/x", 'invalid database "x"'],
+    ["redis://h:99999", 'invalid host "h:99999"'],
+    ["redis://:pw@h:port/1", '"redis://h:port/1": invalid host "h:port"'],
+    ["redis://bob@h", "missing password"],
+    ["redis+unix:", "the socket's absolute path"],
+    ["redis+sentinel://a,b", "missing master name"],
+    ["redis://h?database=1", 'unknown parameter "database"'],
+    ["redis://:pw/pw@h/1", '"redis://***@h/1": in the user and password, write %2F'],
+    ["redis://bob:pw?pw@h", '"redis://***@h": in the user and password, write %2F'],
+    ["redis://bob:pw@pw@h", '"redis://***@h": in the user and password, write %2F'],
+    ["redis://bob:pw%@h", '"redis://bob@h": invalid "%"'],
+    ["redis+unix:/run/%zz", 'invalid "%"'],
   ];
   for (const [url, message] of bad) {
     const error = assertThrows(() => parseAddress(url), StoreError, message);

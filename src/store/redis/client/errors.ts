@@ -1,14 +1,15 @@
 /**
- * What goes wrong between us and Redis → {@linkcode StoreError} with one clear line: what is wrong, where, what to do.
+ * Errors of the connection to Redis, and their conversion to {@linkcode StoreError} with a line for the user: the problem,
+ * the address, the remedy.
  *
  * @module
  */
 import { StoreError, type StoreErrorCode } from "../../port/errors.ts";
 
-/** The server answered with an error. */
+/** The server replied with an error. */
 export class RedisError extends Error {
-  override readonly name = "Refusal";
-  /** The answer's first word: `WRONGTYPE`, `OOM`, `ERR`, … */
+  override readonly name = "RedisError";
+  /** The first word of the reply: `WRONGTYPE`, `OOM`, `ERR`, … */
   readonly word: string;
 
   constructor(message: string) {
@@ -17,22 +18,22 @@ export class RedisError extends Error {
   }
 }
 
-/** The connection broke, or never came about. */
+/** The connection broke, or couldn't be established. */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
-  /** Whether what was asked may have happened all the same: it was on its way. */
-  readonly underWay: boolean;
+  /** Whether the command was sent: the server may have run it. */
+  readonly wasSent: boolean;
 
-  constructor(message: string, options?: ErrorOptions & { readonly underWay?: boolean }) {
+  constructor(message: string, options?: ErrorOptions & { readonly wasSent?: boolean }) {
     super(message, options);
-    this.underWay = options?.underWay ?? false;
+    this.wasSent = options?.wasSent ?? false;
   }
 }
 
-/** A command that cannot be sent, now or later. Nothing of it was sent. */
+/** A command that can never be sent. Nothing of it was sent. */
 export class Unsendable extends Error {
   override readonly name = "Unsendable";
-  /** Whether it is too large. */
+  /** Whether the command is too large. */
   readonly isTooLarge: boolean;
 
   constructor(message: string, options?: ErrorOptions & { readonly isTooLarge?: boolean }) {
@@ -41,56 +42,56 @@ export class Unsendable extends Error {
   }
 }
 
-/** Refusals that pass by themselves. None of them did anything. */
-const PASSING: Readonly<Record<string, string>> = {
+/** Errors that end by themselves. The rejected command had no effect. */
+const TRANSIENT: Readonly<Record<string, string>> = {
   LOADING: "is still loading its data",
   BUSY: "is busy with another client's script",
   READONLY: "is a replica now",
   MASTERDOWN: "is a replica and its master is down",
-  NOREPLICAS: "has fewer replicas than it is told to have before it takes writes",
+  NOREPLICAS: "has fewer replicas than its min-replicas-to-write requires",
   TRYAGAIN: "is moving its data",
 };
 
 const CLUSTER =
   "runs in cluster mode, where one step cannot span queues: use a server without it (for more than one server, Sentinel)";
 
-const LASTING: Readonly<Record<string, readonly [StoreErrorCode, string]>> = {
+const PERMANENT: Readonly<Record<string, readonly [StoreErrorCode, string]>> = {
   OOM: ["full", "has no memory left: free some, or raise its maxmemory"],
-  MISCONF: ["full", "cannot write to its disk and takes no writes: see its log, and make room"],
+  MISCONF: ["full", "cannot write to its disk and rejects writes: see its log, and free space"],
   NOAUTH: [
     "denied",
-    "wants a password: put it into the address, as redis://USER:PASSWORD@HOST or redis://:PASSWORD@HOST",
+    "requires a password: put it into the address, as redis://USER:PASSWORD@HOST or redis://:PASSWORD@HOST",
   ],
-  WRONGPASS: ["denied", "refuses this user or password: correct it in the address"],
+  WRONGPASS: ["denied", "rejected this user or password: correct it in the address"],
   NOPERM: [
     "denied",
-    "does not let this user do that: give it all commands, and the keys and channels it needs (~* &jobs:*)",
+    "denied the command to this user: grant it all commands, and the keys and channels it needs (~* &jobs:*)",
   ],
   WRONGTYPE: [
     "wrong",
-    "has a key of ours with a value of another type: some other program uses this database, take another number",
+    "has one of the store's keys with a value of another type: another program uses this database, choose another number",
   ],
   MOVED: ["wrong", CLUSTER],
   CROSSSLOT: ["wrong", CLUSTER],
   CLUSTERDOWN: ["wrong", CLUSTER],
 };
 
-/** Whether the same may well succeed a moment later. */
-export function isPassing(error: unknown): boolean {
-  return error instanceof RedisError && Object.hasOwn(PASSING, error.word);
+/** Returns whether the same command may succeed a moment later. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof RedisError && Object.hasOwn(TRANSIENT, error.word);
 }
 
-/** Whether trying the same connection again cannot help until someone does something. */
-export function isLasting(error: unknown): boolean {
-  return error instanceof RedisError && !isPassing(error) && !/max number of clients/.test(error.message);
+/** Returns whether connecting again can't succeed before an operator changes something. */
+export function isPermanent(error: unknown): boolean {
+  return error instanceof RedisError && !isTransient(error) && !/max number of clients/.test(error.message);
 }
 
-/** Whether it is unknown if the verb that failed so did what it should: its answer was lost. */
-export function isUnknown(error: unknown): boolean {
-  return error instanceof StoreError && error.cause instanceof ConnectionLost && error.cause.underWay;
+/** Returns whether the failed verb may have taken effect: it was sent, and its reply was lost. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof StoreError && error.cause instanceof ConnectionLost && error.cause.wasSent;
 }
 
-/** An error of the connection → the one to throw. `shown` is the address without its password. */
+/** Converts an error of the connection to a {@linkcode StoreError}. `shown` is the address without its password. */
 export function toStoreError(error: unknown, shown: string): StoreError {
   if (error instanceof StoreError) return error;
   const cause = { cause: error };
@@ -101,18 +102,18 @@ export function toStoreError(error: unknown, shown: string): StoreError {
   if (!(error instanceof RedisError)) {
     return new StoreError("unavailable", `Redis at "${shown}" cannot be reached: ${reason(error)}`, cause);
   }
-  const passing = PASSING[error.word];
-  if (passing) return new StoreError("unavailable", `Redis at "${shown}" ${passing}: try again later`, cause);
+  const transient = TRANSIENT[error.word];
+  if (transient) return new StoreError("unavailable", `Redis at "${shown}" ${transient}: try again later`, cause);
   if (error.word === "ERR") return fromPlainError(error, shown);
-  const [code, text] = LASTING[error.word] ?? ["wrong", "refused"];
-  return new StoreError(code, `Redis at "${shown}" ${text} (it says "${error.message}")`, cause);
+  const [code, text] = PERMANENT[error.word] ?? ["wrong", "rejected the command"];
+  return new StoreError(code, `Redis at "${shown}" ${text} (its reply: "${error.message}")`, cause);
 }
 
-/** In one line, why a connection broke. */
+/** Returns in one line why a connection broke. */
 export function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof RedisError && isPassing(error)) return `it ${PASSING[error.word]}`;
-  // A failed attempt at several addresses of one name carries its reasons inside.
+  if (error instanceof RedisError && isTransient(error)) return `it ${TRANSIENT[error.word]}`;
+  // An attempt at several addresses of one name fails with one reason per address.
   const first = error instanceof AggregateError ? error.errors[0] : undefined;
   const text = first instanceof Error ? first.message : error.message;
   return text.split("\n", 1)[0] || (error as { code?: string }).code || error.name;
@@ -121,13 +122,13 @@ export function reason(error: unknown): string {
 function fromPlainError(error: RedisError, shown: string): StoreError {
   const { message } = error;
   const [code, text]: [StoreErrorCode, string] = /max number of clients/.test(message)
-    ? ["unavailable", "takes no more connections: raise its maxclients"]
+    ? ["unavailable", "accepts no more connections: raise its maxclients"]
     : /DB index is out of range/.test(message)
-    ? ["wrong", "has no database of this number: take a lower one, or raise its setting databases"]
+    ? ["wrong", "has no database of this number: choose a lower one, or raise its setting databases"]
     : /unknown command.*HELLO/i.test(message)
-    ? ["wrong", "is too old: 7.0 or later is wanted"]
+    ? ["wrong", "is too old: expected 7.0 or later"]
     : /AUTH.*without any password configured/.test(message)
-    ? ["denied", "has no password, and the address has one: take it out, or set requirepass"]
-    : ["wrong", "refused"];
-  return new StoreError(code, `Redis at "${shown}" ${text} (it says "${message}")`, { cause: error });
+    ? ["denied", "has no password, and the address has one: remove it, or set requirepass"]
+    : ["wrong", "rejected the command"];
+  return new StoreError(code, `Redis at "${shown}" ${text} (its reply: "${message}")`, { cause: error });
 }

@@ -1,16 +1,16 @@
 /**
- * What a server says of itself.
+ * Reads the server's `INFO`.
  *
  * @module
  */
 import { StoreError } from "../../port/errors.ts";
 import type { ReconnectingClient } from "./reconnecting_client.ts";
 
-/** The server's description of itself (`INFO`); empty when this user may not read it. */
-export async function readInfo(link: ReconnectingClient): Promise<Map<string, string>> {
+/** Returns the fields of `INFO`; empty if this user may not read it. */
+export async function readInfo(client: ReconnectingClient): Promise<Map<string, string>> {
   let text: string;
   try {
-    text = await link.call(["INFO"]) as string;
+    text = await client.call(["INFO"]) as string;
   } catch (error) {
     if (error instanceof StoreError && error.code === "denied") return new Map();
     throw error;

@@ -1,66 +1,68 @@
 /**
- * A connection that comes back: the way to Redis for everything else here.
+ * A connection to Redis that reconnects. All other parts of the store use it.
  *
- *  1. It connects when first asked, and again as soon as the connection breaks, with jittered backoff.
- *  2. A call that finds no connection waits for one, up to `waitMs`; one that was cut off is sent again, up to `waitMs`, if
- *     that does no harm; one that Redis cannot take just now (loading, a replica after a failover) is sent again later.
- *  3. It says once that the connection is down, and once that it is up again and for how long it was down.
+ *  1. It connects at the first call, and again as soon as the connection is lost, with jittered backoff.
+ *  2. A call without a connection waits for one, up to `waitMs`. A call whose reply was lost is sent again within
+ *     `waitMs` if it is repeatable. A call that Redis can't run yet (loading, a replica after a failover) is sent again
+ *     later.
+ *  3. It logs once that the connection is lost, and once that it is back and how long it was lost.
  *
- * Its waits run on the system's clock: what a test does to the store's time is not the network's.
+ * Its waits use the system's clock: a test that moves the store's time must not affect the network.
  *
  * @module
  */
 import { systemClock } from "../../../clock.ts";
 import { StoreError } from "../../port/errors.ts";
-import type { Arg, Connection } from "./connection.ts";
-import { ConnectionLost, isLasting, isPassing, reason, RedisError, toStoreError } from "./errors.ts";
+import type { Connection } from "./connection.ts";
+import type { Arg } from "./encode.ts";
+import { ConnectionLost, isPermanent, isTransient, reason, RedisError, toStoreError } from "./errors.ts";
 import type { Script } from "./scripts.ts";
 
-/** What a link is made with. */
+/** Options of {@linkcode ReconnectingClient}. */
 export interface ReconnectingClientOptions {
-  /** Makes a new connection, unless it is given up. */
-  readonly dial: (signal: AbortSignal) => Promise<Connection>;
+  /** Makes a new connection. The signal aborts the attempt. */
+  readonly connect: (signal: AbortSignal) => Promise<Connection>;
   /** The address without its password. */
   readonly shown: string;
-  /** How long a call waits for a connection in all. */
+  /** Longest total time that a call waits for a connection. */
   readonly waitMs: number;
-  /** Maximum pause between two attempts to connect, before jitter of up to a half; default 2,000. */
+  /** Maximum pause between two attempts to connect, before jitter of up to a half. Default 2,000. */
   readonly maxBackoffMs?: number;
   /** Sends a PING this often, for a connection that otherwise only receives. Default: never. */
   readonly pingMs?: number;
-  /** Told when the connection is gone, and will be made anew. */
+  /** Called when the connection is lost. The client reconnects. */
   readonly onLost?: () => void;
-  /** Told when the link is closed for good. */
+  /** Called when the client is closed. */
   readonly onClose?: () => void;
-  /** Told of the connection going down and coming back. */
+  /** Receives a line when the connection is lost, and one when it is back. */
   readonly log?: (level: "info" | "warn" | "error", message: string) => void;
 }
 
-/** How one call is made. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Whether it may be sent again when the connection broke before its answer came; default true. */
+  /** Whether the call may be sent again if its reply was lost. Default true. */
   readonly repeatable?: boolean;
-  /** Whether strings in the answer are Buffers; default false. */
+  /** Returns the strings of the reply as Buffers. Default false. */
   readonly bytes?: boolean;
 }
 
 const FIRST_BACKOFF_MS = 25;
 const MAX_BACKOFF_MS = 2_000;
-/** Longer than the longest pause between two attempts. */
-const ANOTHER_ATTEMPT_MS = 1.5 * MAX_BACKOFF_MS;
-/** Closing waits no longer for an attempt to connect: a network that swallows everything answers to nothing. */
+/** Longer than the longest pause between two attempts: enough for one more. */
+const ONE_ATTEMPT_MS = 1.5 * MAX_BACKOFF_MS;
+/** Longest wait for a pending attempt to connect when closing: a network that drops all packets never replies. */
 const CLOSE_WAIT_MS = 500;
 
-/** A connection that comes back. */
+/** A connection that reconnects. */
 export class ReconnectingClient {
   readonly #options: ReconnectingClientOptions;
   readonly #end = new AbortController();
   #connection: Connection | undefined;
   #connecting: Promise<void> | undefined;
-  /** Woken at every attempt to connect, successful or not. */
+  /** Called after each attempt to connect, successful or not. */
   #waiting: (() => void)[] = [];
   #failure: unknown;
-  /** Since when there has been none, though one was wanted. */
+  /** When the connection was lost, or the first attempt to connect failed; undefined while connected. */
   #downSince: number | undefined;
   #losses = 0;
   #channels = new Map<string, (message: string) => void>();
@@ -78,20 +80,20 @@ export class ReconnectingClient {
     return this.#end.signal.aborted;
   }
 
-  /** Whether there is a connection now. */
+  /** Whether a connection exists now. */
   get connected(): boolean {
     return this.#connection !== undefined;
   }
 
-  /** How often the connection was lost. */
+  /** How many times the connection was lost. */
   get losses(): number {
     return this.#losses;
   }
 
   /**
-   * Sends a command and resolves with its answer.
+   * Sends a command and resolves with its reply.
    *
-   * @throws {StoreError} when Redis refuses, or cannot be reached in time
+   * @throws {StoreError} if Redis rejects the command, or is unreachable for too long
    */
   async call(args: readonly Arg[], options: CallOptions = {}): Promise<unknown> {
     try {
@@ -102,9 +104,9 @@ export class ReconnectingClient {
   }
 
   /**
-   * Runs a script, and loads it first if the server does not have it.
+   * Runs a script, and loads it first if the server doesn't have it.
    *
-   * @throws {StoreError} when Redis refuses, or cannot be reached in time
+   * @throws {StoreError} if Redis rejects the script, or is unreachable for too long
    */
   async run(
     script: Script,
@@ -122,14 +124,14 @@ export class ReconnectingClient {
   }
 
   /**
-   * Hears what is published on a channel, over all reconnections; what is said in between is missed.
+   * Subscribes to a channel, and again after each reconnection. Messages published in between are missed.
    *
-   * @throws {StoreError} when Redis refuses, or cannot be reached in time; then it is not tried again
+   * @throws {StoreError} if Redis rejects the subscription, or is unreachable for too long; the subscription is dropped
    */
-  async listen(channel: string, listener: (message: string) => void): Promise<void> {
+  async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
     this.#channels.set(channel, listener);
     try {
-      const connection = await this.#ready(systemClock.monotonic() + this.#patienceMs);
+      const connection = await this.#connected(systemClock.monotonic() + this.#maxWaitMs);
       await connection.subscribe(channel, listener);
     } catch (error) {
       this.#channels.delete(channel);
@@ -137,12 +139,12 @@ export class ReconnectingClient {
     }
   }
 
-  /** Cuts the connection, which is then made anew. */
+  /** Closes the current connection. The client reconnects. */
   reset(why: string): void {
     this.#connection?.destroy(new Error(why));
   }
 
-  /** Cuts the connection for good. Calls under way fail. Resolves when an attempt to connect is over too, or takes long. */
+  /** Closes the client. Pending calls fail. Waits {@linkcode CLOSE_WAIT_MS} at most for a pending attempt to connect. */
   async close(): Promise<void> {
     this.#end.abort();
     this.#connection?.destroy();
@@ -150,29 +152,29 @@ export class ReconnectingClient {
     this.#wake();
     this.#options.onClose?.();
     if (!this.#connecting) return;
-    const over = new AbortController();
-    await Promise.race([this.#connecting, systemClock.sleep(CLOSE_WAIT_MS, over.signal)]);
-    over.abort();
+    const done = new AbortController();
+    await Promise.race([this.#connecting, systemClock.sleep(CLOSE_WAIT_MS, done.signal)]);
+    done.abort();
   }
 
   async #send(args: readonly Arg[], { repeatable = true, bytes = false }: CallOptions): Promise<unknown> {
-    const deadline = systemClock.monotonic() + this.#patienceMs;
+    const deadline = systemClock.monotonic() + this.#maxWaitMs;
     for (let failures = 0;; failures++) {
-      const connection = this.#connection ?? await this.#ready(deadline);
+      const connection = this.#connection ?? await this.#connected(deadline);
       try {
         return await connection.send(args, bytes);
       } catch (error) {
-        if (isPassing(error)) {
-          // After a failover the address leads elsewhere: to the new master.
+        if (isTransient(error)) {
+          // After a failover the same address leads to the new master.
           if ((error as RedisError).word === "READONLY") connection.destroy(error as RedisError);
           const pause = backoff(failures);
           if (systemClock.monotonic() + pause > deadline) throw error;
           await systemClock.sleep(pause, this.#end.signal);
         } else if (!(error instanceof ConnectionLost) || this.closed) {
           throw error;
-        } else if (error.underWay) {
-          // The command itself may be what cuts the connection: its reply is too large for a limit of the server, or of
-          // a proxy. Sent again without end, it would cut all other commands, too.
+        } else if (error.wasSent) {
+          // The command itself may break the connection: its reply is too large for a limit of the server or of a proxy.
+          // Resent without limit, it would break all other commands, too.
           const pause = failures === 0 ? 0 : backoff(failures - 1);
           if (!repeatable || systemClock.monotonic() + pause > deadline) throw error;
           await systemClock.sleep(pause, this.#end.signal);
@@ -181,44 +183,43 @@ export class ReconnectingClient {
     }
   }
 
-  /** How long a call waits: in an outage that lasts longer than that already, only for another attempt. */
-  get #patienceMs(): number {
+  /** Longest wait of a call. In an outage that has already lasted longer, the call only waits for one more attempt. */
+  get #maxWaitMs(): number {
     const { waitMs } = this.#options;
-    const lasts = this.#downSince !== undefined && systemClock.monotonic() - this.#downSince >= waitMs;
-    return lasts ? Math.min(waitMs, ANOTHER_ATTEMPT_MS) : waitMs;
+    const isLongOutage = this.#downSince !== undefined && systemClock.monotonic() - this.#downSince >= waitMs;
+    return isLongOutage ? Math.min(waitMs, ONE_ATTEMPT_MS) : waitMs;
   }
 
-  /** The connection, as soon as there is one. */
-  async #ready(deadline: number): Promise<Connection> {
-    const patience = new AbortController();
-    const timer = systemClock.sleep(deadline - systemClock.monotonic(), patience.signal);
+  /** Resolves with the connection as soon as it is established. */
+  async #connected(deadline: number): Promise<Connection> {
+    const done = new AbortController();
+    const timer = systemClock.sleep(deadline - systemClock.monotonic(), done.signal);
     try {
-      let late = false;
+      let isLate = false;
       for (;;) {
         if (this.closed) throw new ConnectionLost("the store is closed");
         if (this.#connection) return this.#connection;
-        if (late) throw this.#failure ?? new ConnectionLost("it does not answer");
+        if (isLate) throw this.#failure ?? new ConnectionLost("no reply");
         this.#connect();
         const attempt = new Promise<void>((resolve) => this.#waiting.push(resolve));
-        await Promise.race([attempt, timer.then(() => late = true)]);
-        if (!this.#connection && isLasting(this.#failure)) throw this.#failure;
+        await Promise.race([attempt, timer.then(() => isLate = true)]);
+        if (!this.#connection && isPermanent(this.#failure)) throw this.#failure;
         if (!this.#connection && this.#failure instanceof StoreError && !this.#failure.transient) throw this.#failure;
       }
     } finally {
-      patience.abort();
+      done.abort();
     }
   }
 
   #connect(): void {
-    this.#connecting ??= this.#dial().finally(() => this.#connecting = undefined);
+    this.#connecting ??= this.#connectWithRetries().finally(() => this.#connecting = undefined);
   }
 
-  /** Tries until there is a connection. */
-  async #dial(): Promise<void> {
+  async #connectWithRetries(): Promise<void> {
     for (let failures = 0; !this.closed; failures++) {
       let connection: Connection | undefined;
       try {
-        connection = await this.#options.dial(this.#end.signal);
+        connection = await this.#options.connect(this.#end.signal);
         await this.#subscribe(connection);
         if (this.closed) return connection.destroy();
         return this.#use(connection);
@@ -232,20 +233,20 @@ export class ReconnectingClient {
     }
   }
 
-  /** A channel that is refused (its permission is missing) is gone; what else the connection is for goes on. */
+  /** Renews the subscriptions. A channel that the user may not read is dropped; the connection still serves the others. */
   async #subscribe(connection: Connection): Promise<void> {
     for (const [channel, listener] of this.#channels) {
       try {
         await connection.subscribe(channel, listener);
       } catch (error) {
-        if (!isLasting(error)) throw error;
+        if (!isPermanent(error)) throw error;
         this.#channels.delete(channel);
       }
     }
   }
 
   #use(connection: Connection): void {
-    if (this.#losses > 0) this.#sayUp();
+    if (this.#losses > 0) this.#logBack();
     this.#connection = connection;
     this.#downSince = undefined;
     this.#failure = undefined;
@@ -264,7 +265,7 @@ export class ReconnectingClient {
     this.#wake();
   }
 
-  /** Keeps checking a connection until it is lost: without a pending command, a dead peer is not noticed. */
+  /** Pings until the connection is lost: without a pending command, a dead peer isn't noticed. */
   async #ping(connection: Connection, everyMs: number): Promise<void> {
     const lost = new AbortController();
     void connection.lost.then(() => lost.abort());
@@ -274,7 +275,7 @@ export class ReconnectingClient {
     }
   }
 
-  #sayUp(): void {
+  #logBack(): void {
     const now = systemClock.monotonic();
     const seconds = (now - (this.#downSince ?? now)) / 1000;
     this.#options.log?.("info", `Connection to Redis at "${this.shown}" is back after ${seconds.toFixed(1)} s`);
@@ -291,7 +292,7 @@ export class ReconnectingClient {
   }
 }
 
-/** Milliseconds until the next attempt: doubling, with jitter so that many processes do not come back at once. */
+/** Returns the milliseconds until the next attempt. They double each time; jitter spreads the reconnections of many processes. */
 function backoff(failures: number, maxMs = MAX_BACKOFF_MS): number {
   return Math.min(FIRST_BACKOFF_MS * 2 ** failures, maxMs) * (0.5 + Math.random());
 }

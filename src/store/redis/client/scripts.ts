@@ -1,9 +1,8 @@
 /**
- * The Lua scripts, each one atomic step of the store. What a script is given and what it answers stands on top of its
- * file.
+ * The Lua scripts. Each is one atomic step of the store. The head of each file describes its arguments and its result.
  *
- * All begin with `#!lua`, so that Redis decides before the first line runs whether it can take them: one that has no
- * memory left, or has become a replica, refuses a script as a whole and never in the middle.
+ * All begin with `#!lua`: Redis then decides before the first line whether it can run the script. A server that is out of
+ * memory, or has become a replica, rejects a script as a whole and never in the middle.
  *
  * @module
  */
@@ -81,13 +80,13 @@ import turns from "../lua/turns.lua" with { type: "text" };
 import unlock from "../lua/unlock.lua" with { type: "text" };
 import window from "../lua/window.lua" with { type: "text" };
 
-/** A script and the name Redis knows it by. */
+/** A script, and the SHA-1 by which Redis runs it (`EVALSHA`). */
 export interface Script {
   readonly text: string;
   readonly sha: string;
 }
 
-/** @param included what stands after the script's first line */
+/** @param included text inserted after the script's first line */
 function script(source: string, included = ""): Script {
   const text = source.replace("\n", () => `\n${included}`);
   return { text, sha: createHash("sha1").update(text).digest("hex") };

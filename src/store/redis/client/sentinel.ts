@@ -1,44 +1,44 @@
 /**
- * Sentinels → the master they agree on.
+ * Finds the master through Sentinel.
  *
  * @module
  */
 import { type Endpoint, type SentinelGroup, showEndpoint } from "./address.ts";
-import { Connection, type DialOptions } from "./connection.ts";
+import { Connection, type ConnectOptions } from "./connection.ts";
 import { ConnectionLost, reason } from "./errors.ts";
 
-const SILENCE_MS = 2_000;
+const REPLY_TIMEOUT_MS = 2_000;
 
 /**
- * Asks one Sentinel after the other for the master's address.
+ * Returns the master's address from the first Sentinel that has one.
  *
- * @throws {ConnectionLost} when none of them knows it
+ * @throws {ConnectionLost} if none of them has it
  */
 export async function findMaster(
   { master, nodes, login }: SentinelGroup,
-  options: Pick<DialOptions, "name" | "tls">,
+  options: Pick<ConnectOptions, "name" | "tls">,
   signal: AbortSignal,
 ): Promise<Endpoint> {
   const failures: string[] = [];
   for (const node of nodes) {
     try {
-      const endpoint = await ask(node);
+      const endpoint = await masterFrom(node);
       if (endpoint) return endpoint;
-      failures.push(`${showEndpoint(node)} knows no master "${master}"`);
+      failures.push(`${showEndpoint(node)} has no master "${master}"`);
     } catch (error) {
       failures.push(`${showEndpoint(node)}: ${reason(error)}`);
     }
   }
-  throw new ConnectionLost(`no Sentinel names the master "${master}" (${failures.join("; ")})`);
+  throw new ConnectionLost(`no Sentinel has the master "${master}" (${failures.join("; ")})`);
 
-  async function ask(endpoint: Endpoint): Promise<Endpoint | undefined> {
-    const connection = await Connection.dial(
-      { ...options, endpoint, login, database: 0, silenceMs: SILENCE_MS },
+  async function masterFrom(endpoint: Endpoint): Promise<Endpoint | undefined> {
+    const connection = await Connection.connect(
+      { ...options, endpoint, login, database: 0, replyTimeoutMs: REPLY_TIMEOUT_MS },
       signal,
     );
     try {
-      const answer = await connection.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", master]);
-      const [host, port] = answer as [string, string] | null ?? [];
+      const reply = await connection.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", master]);
+      const [host, port] = reply as [string, string] | null ?? [];
       return host && port ? { host, port: Number(port) } : undefined;
     } finally {
       connection.destroy();

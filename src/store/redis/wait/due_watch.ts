@@ -1,6 +1,6 @@
 /**
- * Waits until a job is due earlier than was known: our own are told of at once, those that Ruby puts in are seen by a
- * look at the heads of the sets, once a second.
+ * Waits until a job is due earlier than the earliest known one. Our scripts announce such jobs at once. Those that Sidekiq's
+ * clients store are found by reading the heads of the sets once a second.
  *
  * @module
  */
@@ -9,23 +9,23 @@ import type { ReconnectingClient } from "../client/reconnecting_client.ts";
 import type { WakeChannel } from "./wake_channel.ts";
 
 const POLL_INTERVAL_MS = 1_000;
-/** Scores are seconds, and their thousandfold is not always a whole number. */
+/** Scores are seconds. Their thousandfold isn't always a whole number. */
 const ROUNDING_MS = 1;
 
 /** Waits for earlier due times. */
 export class DueWatch {
-  readonly #link: ReconnectingClient;
+  readonly #client: ReconnectingClient;
   readonly #channel: WakeChannel;
   readonly #end = new AbortController();
   #known: number | undefined;
 
-  constructor(link: ReconnectingClient, channel: WakeChannel) {
-    this.#link = link;
+  constructor(client: ReconnectingClient, channel: WakeChannel) {
+    this.#client = client;
     this.#channel = channel;
   }
 
-  /** Tells the earliest due time as of now, by the store's clock; infinite when there is none. */
-  know(at: number): void {
+  /** Sets the earliest due time as of now, by the store's clock; infinite if no job is scheduled. */
+  setEarliest(at: number): void {
     this.#known = at;
   }
 
@@ -33,32 +33,32 @@ export class DueWatch {
   async wait(signal: AbortSignal): Promise<void> {
     let known = this.#known;
     for (;;) {
-      const enough = new AbortController();
-      const over = AbortSignal.any([signal, this.#end.signal]);
-      // Listen first, then look: what is told in between counts.
-      const told = this.#channel.wait("due", AbortSignal.any([over, enough.signal]), POLL_INTERVAL_MS);
+      const done = new AbortController();
+      const stop = AbortSignal.any([signal, this.#end.signal]);
+      // Listen first, then read: a message in between must not be missed.
+      const woken = this.#channel.wait("due", AbortSignal.any([stop, done.signal]), POLL_INTERVAL_MS);
       const earliest = await this.#earliest();
       known ??= earliest;
-      if (over.aborted || earliest !== undefined && known !== undefined && earliest < known - ROUNDING_MS) {
-        enough.abort();
-        await told;
+      if (stop.aborted || earliest !== undefined && known !== undefined && earliest < known - ROUNDING_MS) {
+        done.abort();
+        await woken;
         return;
       }
-      await told;
-      if (over.aborted) return;
+      await woken;
+      if (stop.aborted) return;
     }
   }
 
-  /** Gives up everything. Waits resolve. */
+  /** Ends all waits. */
   close(): void {
     this.#end.abort();
   }
 
-  /** The earliest due time; undefined when Redis is away. */
+  /** Returns the earliest due time; undefined while Redis is unreachable. */
   async #earliest(): Promise<number | undefined> {
     try {
       const heads = await Promise.all(
-        [SETS.retry, SETS.scheduled].map((set) => this.#link.call(["ZRANGE", set, "0", "0", "WITHSCORES"])),
+        [SETS.retry, SETS.scheduled].map((set) => this.#client.call(["ZRANGE", set, "0", "0", "WITHSCORES"])),
       ) as [string, number][][];
       return Math.min(...heads.map(([head]) => head ? head[1] * 1000 : Infinity));
     } catch {

@@ -1,14 +1,14 @@
 /**
- * Waits until queues have work, without a single poll: `BLMOVE q q RIGHT RIGHT` blocks while a queue is empty, wakes on
- * a push from any client in any language, and leaves the queue as it is, so that nothing can be lost by waiting.
+ * Waits until queues have work, without polling: `BLMOVE q q RIGHT RIGHT` blocks while a queue is empty, wakes on a push
+ * from any client in any language, and leaves the queue unchanged. Waiting can't lose a job.
  *
- *  1. One connection per queue, however many wait for it, because the command looks at one queue only. Of more than
- *     {@linkcode MAX_WATCHED_QUEUES} queues, the others are looked at together, twice a second: a worker with thousands of
- *     queues would use up the connections that Redis allows in all.
- *  2. A wait that is given up leaves its command blocked for the next one; when nobody has waited for a while (twice
- *     {@linkcode BLOCK_S} seconds at most), the connection is closed.
- *  3. A queue that is closed, because it is paused or at its limit, is not looked at: it may well have jobs. That it is
- *     open again is told on our channel, or seen when its time is over, or within a second.
+ *  1. Each queue has one connection, shared by all its waiters: the command watches one queue only. Queues beyond the first
+ *     {@linkcode MAX_WATCHED_QUEUES} are polled together twice a second, because a worker with thousands of queues would
+ *     exhaust the connections that Redis allows.
+ *  2. An aborted wait leaves its command blocked for the next wait. A connection without waiters is closed after
+ *     2 × {@linkcode BLOCK_S} seconds at most.
+ *  3. A queue that is paused or at its limit isn't watched: it may well have jobs. Its opening is announced on the wake
+ *     channel, and otherwise found when its time has passed, or by the next poll.
  *
  * @module
  */
@@ -20,20 +20,22 @@ import type { ReconnectingClient } from "../client/reconnecting_client.ts";
 import { SCRIPTS } from "../client/scripts.ts";
 import type { WakeChannel } from "./wake_channel.ts";
 
-/** The most queues that have a connection. */
+/** Most queues that have a connection. */
 const MAX_WATCHED_QUEUES = 32;
-/** How often queues without a connection are looked at. */
-const LOOK_AT_QUEUES_MS = 500;
-/** How soon it is seen that a queue is open again, where nobody tells. */
-const LOOK_AT_CLOSED_MS = 500;
-/** After a failure, which the link has reported, waiters are woken so much later: they will meet it themselves. */
+/** Poll interval of the queues without a connection. */
+const POLL_QUEUES_MS = 500;
+/** Poll interval of closed queues, whose opening may not be announced. */
+const POLL_CLOSED_MS = 500;
+/** Delay before waiters wake after a failure. The client has logged it; the waiters' next calls meet it themselves. */
 const RETRY_MS = 500;
+/** Poll interval of groups: the first job of a queue's first group isn't announced if its client may not publish. */
+const POLL_GROUPS_MS = 2_000;
 
-/** How soon the first job of a queue's first group is seen where this user may not publish. */
-const LOOK_AT_GROUPS_MS = 2_000;
-
-interface State {
+/** Whether queues can give jobs, by their index. */
+interface QueueStates {
+  /** 0: the queue is open, -1: closed for an unknown time, else closed for this many milliseconds. */
   readonly closed: readonly number[];
+  /** 0: a group has work, -1: no group has, else a group has work in this many milliseconds. */
   readonly groups: readonly number[];
 }
 
@@ -45,7 +47,7 @@ export class QueueWatch {
   readonly #queues = new Map<string, WatchedQueue>();
   readonly #end = new AbortController();
 
-  /** @param blockS seconds after which a blocked command is sent anew, or its connection closed */
+  /** @param blockS seconds after which a blocked command is sent again, or its connection closed */
   constructor(context: Context, channel: WakeChannel, blockS: number = BLOCK_S) {
     this.#context = context;
     this.#channel = channel;
@@ -54,33 +56,33 @@ export class QueueWatch {
 
   /** See `JobStore.waitForWork`. */
   async wait(queues: readonly string[], signal: AbortSignal): Promise<void> {
-    const over = AbortSignal.any([signal, this.#end.signal]);
-    if (over.aborted) return;
-    // What is told while it is looked counts.
-    const heard = this.#channel.heard("queues");
-    const heardGroups = this.#channel.heard("groups");
-    const { closed, groups } = await this.#closed(queues, over);
-    if (over.aborted || groups.includes(0)) return;
+    const stop = AbortSignal.any([signal, this.#end.signal]);
+    if (stop.aborted) return;
+    // Read the counts first: a message during the query must not be missed.
+    const queuesCount = this.#channel.count("queues");
+    const groupsCount = this.#channel.count("groups");
+    const { closed, groups } = await this.#readStates(queues, stop);
+    if (stop.aborted || groups.includes(0)) return;
     const woken = new AbortController();
-    const either = AbortSignal.any([over, woken.signal]);
+    const either = AbortSignal.any([stop, woken.signal]);
     const { watched, others } = this.#choose(queues.filter((_, i) => closed[i] === 0));
     const waits = watched.map((queue) => this.#watched(queue).wait(either));
-    if (others.length > 0) waits.push(this.#lookAt(others, either));
-    waits.push(this.#groupReady(queues, groups, heardGroups, either));
-    if (closed.some(Boolean)) waits.push(this.#opened(queues, closed, heard, either));
-    if (waits.length === 0) waits.push(systemClock.sleep(LOOK_AT_CLOSED_MS, either));
+    if (others.length > 0) waits.push(this.#poll(others, either));
+    waits.push(this.#groupReady(queues, groups, groupsCount, either));
+    if (closed.some(Boolean)) waits.push(this.#opened(queues, closed, queuesCount, either));
+    if (waits.length === 0) waits.push(systemClock.sleep(POLL_CLOSED_MS, either));
     await Promise.race(waits);
     woken.abort();
     await Promise.all(waits);
   }
 
-  /** Gives up everything. Waits resolve. */
+  /** Ends all waits. */
   close(): void {
     this.#end.abort();
     for (const queue of this.#queues.values()) queue.close();
   }
 
-  /** Chooses the queues that have a connection: those that have one already, and then the first ones. */
+  /** Chooses the queues to watch: first those that have a connection already, then in their order. */
   #choose(open: readonly string[]): { readonly watched: readonly string[]; readonly others: readonly string[] } {
     if (open.length <= MAX_WATCHED_QUEUES) return { watched: open, others: [] };
     const sorted = Object.groupBy(open, (queue) => this.#queues.has(queue) ? "connected" : "other");
@@ -90,20 +92,20 @@ export class QueueWatch {
   }
 
   /** Resolves when one of the queues has a job, or when `signal` aborts. */
-  async #lookAt(queues: readonly string[], signal: AbortSignal): Promise<void> {
-    const { link, offset } = this.#context;
+  async #poll(queues: readonly string[], signal: AbortSignal): Promise<void> {
+    const { client, offset } = this.#context;
     while (!signal.aborted) {
-      // Where it fails, the link has reported it.
-      const found = await link.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]).catch(() => 0);
+      // The client has logged a failure.
+      const found = await client.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]).catch(() => 0);
       if (found === 1) return;
-      await systemClock.sleep(LOOK_AT_QUEUES_MS, signal);
+      await systemClock.sleep(POLL_QUEUES_MS, signal);
     }
   }
 
   #watched(queue: string): WatchedQueue {
     let watched = this.#queues.get(queue);
     if (!watched) {
-      watched = new WatchedQueue(queue, this.#context.blockingLink("queue"), this.#blockS, () => {
+      watched = new WatchedQueue(queue, this.#context.blockingClient("queue"), this.#blockS, () => {
         this.#queues.delete(queue);
       });
       this.#queues.set(queue, watched);
@@ -111,20 +113,20 @@ export class QueueWatch {
     return watched;
   }
 
-  /** Resolves when one of these queues that was closed is not. */
+  /** Resolves when one of the queues that were closed is open. */
   async #opened(
     queues: readonly string[],
     before: readonly number[],
     since: number,
     signal: AbortSignal,
   ): Promise<void> {
-    let heard = since;
+    let count = since;
     for (let closed = before;;) {
       const known = closed.filter((ms) => ms > 0);
-      await this.#channel.wait("queues", signal, Math.min(LOOK_AT_CLOSED_MS, ...known), heard);
+      await this.#channel.wait("queues", signal, Math.min(POLL_CLOSED_MS, ...known), count);
       if (signal.aborted) return;
-      heard = this.#channel.heard("queues");
-      closed = (await this.#closed(queues, signal)).closed;
+      count = this.#channel.count("queues");
+      closed = (await this.#readStates(queues, signal)).closed;
       if (signal.aborted || queues.some((_, i) => before[i] !== 0 && closed[i] === 0)) return;
     }
   }
@@ -136,26 +138,23 @@ export class QueueWatch {
     since: number,
     signal: AbortSignal,
   ): Promise<void> {
-    let heard = since;
+    let count = since;
     for (let groups = before; !signal.aborted;) {
-      const ms = Math.min(LOOK_AT_GROUPS_MS, ...groups.filter((inMs) => inMs > 0));
-      await this.#channel.wait("groups", signal, ms, heard);
+      const ms = Math.min(POLL_GROUPS_MS, ...groups.filter((inMs) => inMs > 0));
+      await this.#channel.wait("groups", signal, ms, count);
       if (signal.aborted) return;
-      heard = this.#channel.heard("groups");
-      groups = (await this.#closed(queues, signal)).groups;
+      count = this.#channel.count("groups");
+      groups = (await this.#readStates(queues, signal)).groups;
       if (groups.includes(0)) return;
     }
   }
 
-  /**
-   * Of each queue: 0 if it is open, -1 if it is closed for an unknown time, else for how many milliseconds. And whether its
-   * groups have work: 0 now, -1 if not, else in how many milliseconds.
-   */
-  async #closed(queues: readonly string[], signal: AbortSignal): Promise<State> {
+  /** Reads the states of queues. After a failure it waits, and counts all as open: the next take meets the failure. */
+  async #readStates(queues: readonly string[], signal: AbortSignal): Promise<QueueStates> {
     if (queues.length === 0) return { closed: [], groups: [] };
     try {
-      const { link, offset } = this.#context;
-      const reply = await link.run(SCRIPTS.blockedQueues, [], [offset(), ALL_QUEUES, ...queues]);
+      const { client, offset } = this.#context;
+      const reply = await client.run(SCRIPTS.blockedQueues, [], [offset(), ALL_QUEUES, ...queues]);
       const [closed, groups] = reply as [number[], number[]];
       return { closed, groups };
     } catch {
@@ -165,10 +164,10 @@ export class QueueWatch {
   }
 }
 
-/** One queue that somebody waits for, or did a moment ago. */
+/** A queue that has waiters, or had some a moment ago. */
 class WatchedQueue {
   readonly #key: string;
-  readonly #link: ReconnectingClient;
+  readonly #client: ReconnectingClient;
   readonly #blockS: number;
   readonly #onEnd: () => void;
   readonly #end = new AbortController();
@@ -176,9 +175,9 @@ class WatchedQueue {
   #running = false;
   #arrival: AbortController | undefined;
 
-  constructor(queue: string, link: ReconnectingClient, blockS: number, onEnd: () => void) {
+  constructor(queue: string, client: ReconnectingClient, blockS: number, onEnd: () => void) {
     this.#key = queueKey(queue);
-    this.#link = link;
+    this.#client = client;
     this.#blockS = blockS;
     this.#onEnd = onEnd;
   }
@@ -200,14 +199,14 @@ class WatchedQueue {
 
   close(): void {
     this.#end.abort();
-    void this.#link.close();
+    void this.#client.close();
   }
 
   async #run(): Promise<void> {
     this.#running = true;
     do {
       try {
-        const job = await this.#link.call(["BLMOVE", this.#key, this.#key, "RIGHT", "RIGHT", `${this.#blockS}`]);
+        const job = await this.#client.call(["BLMOVE", this.#key, this.#key, "RIGHT", "RIGHT", `${this.#blockS}`]);
         if (job !== null) this.#wakeAll();
       } catch {
         await systemClock.sleep(RETRY_MS, this.#end.signal);
@@ -216,10 +215,10 @@ class WatchedQueue {
       if (this.#waiting.size === 0) await this.#idle();
     } while (this.#waiting.size > 0 && !this.#end.signal.aborted);
     this.#onEnd();
-    await this.#link.close();
+    await this.#client.close();
   }
 
-  /** Keeps the connection a while for the next wait. */
+  /** Keeps the connection for a while, for the next wait. */
   async #idle(): Promise<void> {
     this.#arrival = new AbortController();
     await systemClock.sleep(this.#blockS * 1_000, AbortSignal.any([this.#arrival.signal, this.#end.signal]));

@@ -1,9 +1,9 @@
 /**
- * Our channel, on which scripts tell that a due time is earlier than those before, that the crontab has changed, and that
- * a queue is let go again. It has a connection of its own, shared with the channel of results.
+ * The channel on which scripts announce changes: an earlier due time, a changed cron entry, a queue with room again. It
+ * shares a connection with the channel of results, separate from the commands.
  *
- * Who waits hears of what concerns them alone: that a job of a limited queue has ended may be told a thousand times a
- * second, and none of the others is to ask Redis each time.
+ * Waiters subscribe by topic: the end of a job of a limited queue may be announced a thousand times a second, and must not
+ * wake the others, which would each query Redis.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { systemClock } from "../../../clock.ts";
 import { WAKE_CHANNEL } from "../keys.ts";
 import type { ReconnectingClient } from "../client/reconnecting_client.ts";
 
-/** What something that is told is about. */
+/** The subject of a message. */
 export type Topic = "due" | "cron" | "queues" | "groups";
 
 const TOPICS: Readonly<Record<string, Topic>> = {
@@ -23,9 +23,9 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   groups: "groups",
 };
 
-/** What is told on our channel. */
+/** Receives the messages, and wakes the waiters of their topic. */
 export class WakeChannel {
-  readonly #link: ReconnectingClient;
+  readonly #client: ReconnectingClient;
   readonly #waiting: Readonly<Record<Topic, Set<AbortController>>> = {
     due: new Set(),
     cron: new Set(),
@@ -33,42 +33,42 @@ export class WakeChannel {
     groups: new Set(),
   };
   #listening = false;
-  readonly #heard: Record<Topic, number> = { due: 0, cron: 0, queues: 0, groups: 0 };
+  readonly #counts: Record<Topic, number> = { due: 0, cron: 0, queues: 0, groups: 0 };
 
-  /** @param link the connection for subscriptions */
-  constructor(link: ReconnectingClient) {
-    this.#link = link;
+  /** @param client the connection for subscriptions */
+  constructor(client: ReconnectingClient) {
+    this.#client = client;
   }
 
-  /** How much was told of it so far: for {@linkcode wait}. */
-  heard(topic: Topic): number {
-    return this.#heard[topic];
+  /** Returns how many messages of a topic were received so far, for {@linkcode wait}. */
+  count(topic: Topic): number {
+    return this.#counts[topic];
   }
 
   /**
-   * Resolves when something about `topic` is told from now on, or was since that much was {@linkcode heard}; after `ms`
-   * anyhow; or when `signal` aborts. Never rejects.
+   * Resolves at the next message of `topic`, after `ms`, or when `signal` aborts. Resolves at once if a message has arrived
+   * since {@linkcode count} returned `since`. Never rejects.
    */
-  async wait(topic: Topic, signal: AbortSignal, ms: number, heard = this.#heard[topic]): Promise<void> {
-    if (heard !== this.#heard[topic]) return;
-    const told = new AbortController();
-    this.#waiting[topic].add(told);
+  async wait(topic: Topic, signal: AbortSignal, ms: number, since = this.#counts[topic]): Promise<void> {
+    if (since !== this.#counts[topic]) return;
+    const woken = new AbortController();
+    this.#waiting[topic].add(woken);
     if (!this.#listening) void this.#listen();
-    await systemClock.sleep(ms, AbortSignal.any([signal, told.signal]));
-    this.#waiting[topic].delete(told);
+    await systemClock.sleep(ms, AbortSignal.any([signal, woken.signal]));
+    this.#waiting[topic].delete(woken);
   }
 
   async #listen(): Promise<void> {
     this.#listening = true;
     try {
-      await this.#link.listen(WAKE_CHANNEL, (message) => {
+      await this.#client.subscribe(WAKE_CHANNEL, (message) => {
         const topic = Object.hasOwn(TOPICS, message) ? TOPICS[message] : undefined;
         if (topic === undefined) return;
-        this.#heard[topic]++;
-        for (const told of this.#waiting[topic]) told.abort();
+        this.#counts[topic]++;
+        for (const woken of this.#waiting[topic]) woken.abort();
       });
     } catch {
-      // Without the channel (its permission is missing, or Redis is away) waits end by their time.
+      // Without the channel (the user lacks its permission, or Redis is unreachable) waits end after their time.
       this.#listening = false;
     }
   }
