@@ -7,16 +7,11 @@
  * @module
  */
 export * from "./client/client.ts";
-export {
-  type AddToBatch,
-  Batch,
-  BatchError,
-  Batches,
-  type BatchOptions,
-  type BatchServices,
-  type BatchStatus,
-  MemberBatch,
-} from "./client/batches.ts";
+export { type AddToBatch, Batch, type BatchServices } from "./client/batch.ts";
+export { BatchError } from "./client/batch_errors.ts";
+export type { BatchOptions } from "./client/batch_options.ts";
+export { Batches, type BatchStatus } from "./client/batches.ts";
+export { MemberBatch } from "./client/member_batch.ts";
 export type {
   Batch as StoredBatch,
   BatchCallback,

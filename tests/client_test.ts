@@ -47,7 +47,7 @@ Deno.test("a unique job is there once, from whichever client it is pushed", asyn
   const jids = (await Promise.all(pushes)).filter((jid) => jid !== undefined);
   assertEquals(jids.length, 1);
   const [held] = await clients[0]!.pushBulk({ class: "A", args: [[1]], unique_for: "1h" });
-  assertEquals(held?.refused?.startsWith(`job "${jids[0]}" is there already`), true);
+  assertEquals(held?.refused?.startsWith(`duplicate of job "${jids[0]}"`), true);
 });
 
 Deno.test("a push with an id is stored once, whichever client repeats it, single or in bulk, with middleware or without", async () => {

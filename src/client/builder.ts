@@ -1,5 +1,5 @@
 /**
- * The builder: a push request → the job as a store takes it, checked, with its ID, its time and its lock.
+ * Builds jobs: turns a checked push request into the job that a store enqueues, with its ID, its time and its lock.
  *
  * @module
  */
@@ -23,9 +23,9 @@ import { uniqueKey } from "./unique.ts";
 /** Options of a {@linkcode JobBuilder}. */
 export interface BuilderOptions {
   readonly clock: Clock;
-  /** The largest payload that may be stored, in bytes. */
+  /** The largest payload, in bytes. */
   readonly maxPayloadBytes: number;
-  /** How times are written. */
+  /** The format of times in payloads: that of Sidekiq 7, or of Sidekiq 8. */
   readonly wire: 7 | 8;
   /** Returns the options of a class that is pushed. */
   readonly classOptions: (className: string) => ClassOptions | undefined;
@@ -43,20 +43,21 @@ export class JobBuilder {
   /**
    * Checks a request, except for its arguments.
    *
-   * @param options the class's; default: those that the client knows
-   * @throws {InvalidPayload} if it cannot be stored
+   * @param options the options of the class. Default: the options that `classOptions` returns
+   * @throws {InvalidPayload} if the class or an option is invalid
    */
   prepare(request: JobOptions & { readonly class: string }, options?: ClassOptions): Prepared {
     return prepare(request, options ?? this.#optionsOf(request));
   }
 
   /**
-   * Builds one job. Returns a promise only if a lock's key has to be computed, so that many jobs are built without waiting.
+   * Builds one job. Returns a promise only if the key of a lock must be computed, so that many jobs are built without
+   * waiting.
    *
-   * @param laterMs how much later than requested it runs
-   * @throws {InvalidPayload} if its arguments cannot be stored, or the payload is too large
+   * @param delayMs added to the time at which the job is to run
+   * @throws {InvalidPayload} if the arguments are invalid, or the payload is too large
    */
-  build(prepared: Prepared, args: unknown, laterMs = 0): NewJob | Promise<NewJob> {
+  build(prepared: Prepared, args: unknown, delayMs = 0): NewJob | Promise<NewJob> {
     const { maxPayloadBytes, clock, wire } = this.#options;
     const now = clock.now();
     const text = argsText(args);
@@ -64,24 +65,26 @@ export class JobBuilder {
     const group = prepared.group === undefined ? undefined : groupOf(prepared.group, args);
     const ungrouped = payloadText(prepared, text, jid, now, wire);
     const payload = group === undefined ? ungrouped : `${ungrouped.slice(0, -1)},"group":${JSON.stringify(group)}}`;
-    // A character has at most three bytes: only a payload that may be too large is measured.
+    // A UTF-16 code unit takes at most three bytes in UTF-8: only a payload that may be too large is encoded.
     if (payload.length * 3 > maxPayloadBytes) checkSize(payload, maxPayloadBytes);
     const job: NewJob = {
       jid,
       queue: prepared.queue,
       payload,
       ...(group !== undefined && { group }),
-      ...moment(prepared, laterMs),
-      ...once(prepared, now),
+      ...runAt(prepared, delayMs),
+      ...pushKey(prepared, now),
       ...(prepared.batch && { batch: prepared.batch }),
     };
-    return prepared.uniqueForMs === undefined ? job : lock(job, prepared.className, text, prepared.uniqueForMs, now);
+    return prepared.uniqueForMs === undefined
+      ? job
+      : withLock(job, prepared.className, text, prepared.uniqueForMs, now);
   }
 
   /**
-   * Returns the request as middleware sees it: with defaults, the class's options, and an ID.
+   * Returns the request as middleware receives it: with defaults, the options of its class, and an ID.
    *
-   * @throws {InvalidPayload} if it cannot be stored
+   * @throws {InvalidPayload} if the class, an option or an argument is invalid
    */
   complete(request: JobRequest, options = this.#optionsOf(request)): JobRequest {
     const { jid = this.#jids.next(this.#options.clock.now()), queue } = this.prepare(request, options);
@@ -95,27 +98,31 @@ export class JobBuilder {
   }
 }
 
-function checkSize(payload: string, most: number): void {
+function checkSize(payload: string, maxBytes: number): void {
   const bytes = new TextEncoder().encode(payload).length;
-  if (bytes <= most) return;
-  throw new InvalidPayload("payload", bytes, `at most ${most} bytes; store the data elsewhere and push a reference`);
+  if (bytes <= maxBytes) return;
+  throw new InvalidPayload(
+    "payload",
+    bytes,
+    `at most ${maxBytes} bytes; store the data elsewhere and push a reference`,
+  );
 }
 
-function moment({ at, delayMs }: Prepared, laterMs: number): Pick<NewJob, "at" | "delayMs"> {
-  if (at !== undefined) return { at: at + laterMs };
-  const wholeMs = (delayMs ?? 0) + laterMs;
-  return wholeMs > 0 ? { delayMs: wholeMs } : {};
+function runAt({ at, delayMs }: Prepared, extraMs: number): Pick<NewJob, "at" | "delayMs"> {
+  if (at !== undefined) return { at: at + extraMs };
+  const totalMs = (delayMs ?? 0) + extraMs;
+  return totalMs > 0 ? { delayMs: totalMs } : {};
 }
 
-/** The key is remembered until the job's time has come, and then for the time that was requested. */
-function once({ once, at, delayMs }: Prepared, now: number): Pick<NewJob, "once"> {
+/** Returns the key of the push. The store keeps the key until the job is due, and then for the requested time. */
+function pushKey({ once, at, delayMs }: Prepared, now: number): Pick<NewJob, "once"> {
   if (once === undefined) return {};
   const waitMs = delayMs ?? Math.max(0, (at ?? now) - now);
   return { once: { key: once.key, ttlMs: once.ttlMs + waitMs } };
 }
 
-/** The lock holds until the job's time has come, and then for the time that was requested. */
-async function lock(job: NewJob, className: string, args: string, ttlMs: number, now: number): Promise<NewJob> {
+/** Adds the unique lock. The lock holds until the job is due, and then for the requested time. */
+async function withLock(job: NewJob, className: string, args: string, ttlMs: number, now: number): Promise<NewJob> {
   const key = await uniqueKey(className, job.queue, args);
   const waitMs = job.delayMs ?? Math.max(0, (job.at ?? now) - now);
   return {

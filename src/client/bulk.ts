@@ -1,35 +1,35 @@
 /**
- * Pushing many jobs: building and storing them one batch after the other, and what became of each.
+ * Bulk pushes: builds and stores jobs one batch after the other, and returns a result for each job.
  *
  * @module
  */
-import { refusalText } from "./batches.ts";
 import { describeError, InvalidPayload } from "../job/errors.ts";
 import { MAX_BATCH_BYTES } from "../store/port/batch_bytes.ts";
 import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
+import { refusalText } from "./batch_errors.ts";
 
-/** What happened to one push. */
+/** The result of one push. */
 export type PushResult =
-  /** The job is stored; `existed`: by an earlier push with the same `id` or `jid`, and this is its jid. */
+  /** The job is stored. With `existed`, an earlier push with the same `id` or `jid` stored it, and this is its jid. */
   | { readonly jid: string; readonly existed?: true; readonly refused?: undefined; readonly duplicateOf?: undefined }
-  /** It isn't, and why; for a duplicate, the jid of the job that holds the unique lock. */
+  /** The job isn't stored, for the reason in `refused`. `duplicateOf` is the jid of the job that holds the unique lock. */
   | { readonly jid?: undefined; readonly existed?: undefined; readonly refused: string; readonly duplicateOf?: string };
 
-/** How many jobs are pushed. */
+/** Options of a bulk push. */
 export interface BulkOptions {
-  /** Spread them at random over so many milliseconds from the time at which they would run. */
+  /** Delays each job by a random time of up to this many milliseconds. Default 0. */
   readonly spreadMs?: number;
 }
 
-/** The most jobs per call of the store. */
-export const BATCH = 1_000;
+/** A call to the store has at most this many jobs. */
+export const MAX_BATCH_JOBS = 1_000;
 
 /**
  * Builds and stores jobs, one batch after the other.
  *
- * @param build makes a job; what it refuses is told in the job's place
- * @returns for each batch one result per item, in order
- * @throws {BulkInterrupted} when the store fails
+ * @param build builds a job. An {@linkcode InvalidPayload} that it throws becomes the result of that job
+ * @returns for each batch, one result per item, in order
+ * @throws {BulkInterrupted} if the store fails
  */
 export async function* inBatches<T>(
   items: Iterable<T> | AsyncIterable<T>,
@@ -46,7 +46,7 @@ export async function* inBatches<T>(
       if (!(error instanceof InvalidPayload)) throw new BulkInterrupted(error, done);
       batch.refuse(error);
     }
-    if (!batch.full) continue;
+    if (!batch.isFull) continue;
     yield await batch.store(store, done);
     done += batch.results.length;
     batch = new Batch();
@@ -54,27 +54,27 @@ export async function* inBatches<T>(
   if (batch.results.length > 0) yield await batch.store(store, done);
 }
 
-/** Jobs for one call of the store, and what becomes of them and of those refused between them. */
+/** The jobs of one call to the store, with the results of these jobs and of the rejected ones between them. */
 class Batch {
   readonly results: PushResult[] = [];
   readonly #jobs: NewJob[] = [];
-  /** Of each job, its place among the results. */
-  readonly #places: number[] = [];
+  /** The index of each job's result. */
+  readonly #indexes: number[] = [];
   #characters = 0;
   #weight = 0;
 
-  get full(): boolean {
-    return this.#weight >= BATCH || this.#characters >= MAX_BATCH_BYTES;
+  get isFull(): boolean {
+    return this.#weight >= MAX_BATCH_JOBS || this.#characters >= MAX_BATCH_BYTES;
   }
 
   add(job: NewJob): void {
-    this.#places.push(this.results.length);
+    this.#indexes.push(this.results.length);
     this.#jobs.push(job);
     this.results.push({ jid: job.jid });
     this.#characters += job.payload.length;
-    // A job for later that has a lock takes a store three times as long.
-    const isLater = job.at !== undefined || job.delayMs !== undefined;
-    this.#weight += isLater && job.unique !== undefined ? 2 : 1;
+    // A store needs three times as long for a scheduled job with a lock.
+    const isScheduled = job.at !== undefined || job.delayMs !== undefined;
+    this.#weight += isScheduled && job.unique !== undefined ? 2 : 1;
   }
 
   refuse(error: InvalidPayload): void {
@@ -84,14 +84,14 @@ class Batch {
 
   async store(store: { readonly jobs: Pick<JobStore, "enqueue"> }, done: number): Promise<PushResult[]> {
     if (this.#jobs.length === 0) return this.results;
-    let answers: EnqueueResult[];
+    let stored: EnqueueResult[];
     try {
-      answers = await store.jobs.enqueue(this.#jobs);
+      stored = await store.jobs.enqueue(this.#jobs);
     } catch (error) {
       throw new BulkInterrupted(error, done);
     }
-    answers.forEach((answer, i) => {
-      if (!answer.stored) this.results[this.#places[i]!] = unstored(answer, this.#jobs[i]!);
+    stored.forEach((result, i) => {
+      if (!result.stored) this.results[this.#indexes[i]!] = unstored(result, this.#jobs[i]!);
     });
     return this.results;
   }
@@ -102,19 +102,19 @@ export class BulkInterrupted extends Error {
   /** `BulkInterrupted`. */
   override readonly name = "BulkInterrupted";
   /**
-   * How many jobs, from the first on, were stored or refused before. Of the batch under way none is stored (with
-   * middleware that waits, some may be), and nothing after it.
+   * The number of jobs, counted from the first, that were stored or rejected. No job of the interrupted batch is stored,
+   * and none after it. Exception: with middleware that waits, some jobs of the interrupted batch may be stored.
    */
   readonly done: number;
-  /** What became of those, where it was not told yet. */
+  /** The results of these jobs, if the caller has not received them yet. */
   readonly results: readonly PushResult[];
 
   /**
-   * An interruption.
+   * Creates the error.
    *
-   * @param cause what the store said
-   * @param done see there
-   * @param results see there
+   * @param cause the error of the store
+   * @param done see {@linkcode BulkInterrupted.done}
+   * @param results see {@linkcode BulkInterrupted.results}
    */
   constructor(cause: unknown, done: number, results: readonly PushResult[] = []) {
     super(`Bulk push interrupted after ${done} jobs: ${describeError(cause).message}`, { cause });
@@ -123,18 +123,18 @@ export class BulkInterrupted extends Error {
   }
 }
 
-/** Returns the result of a job that was not stored: because of an earlier push with its key, of a lock, or of its batch. */
-export function unstored(answer: Exclude<EnqueueResult, { readonly stored: true }>, { batch }: NewJob): PushResult {
-  if (answer.batch !== undefined) return { refused: refusalText(batch!.id, answer.batch) };
-  if (answer.first !== undefined) return { jid: answer.first, existed: true };
-  const refused = `job "${answer.holder}" is there already, with the same class, queue and arguments`;
-  return { refused, duplicateOf: answer.holder };
+/** Returns the result of a job that was not stored: an earlier push had its key, another job holds its lock, or its batch rejects it. */
+export function unstored(result: Exclude<EnqueueResult, { readonly stored: true }>, { batch }: NewJob): PushResult {
+  if (result.batch !== undefined) return { refused: refusalText(batch!.id, result.batch) };
+  if (result.first !== undefined) return { jid: result.first, existed: true };
+  const refused = `duplicate of job "${result.holder}", which has the same class, queue and arguments`;
+  return { refused, duplicateOf: result.holder };
 }
 
 /**
- * Tells each job how much later it runs: a moment of its own within the interval.
+ * Returns a function that returns a random delay for each job, in milliseconds.
  *
- * @throws {InvalidPayload} when it is no interval
+ * @throws {InvalidPayload} if the interval is invalid
  */
 export function spreader(spreadMs: number): () => number {
   if (spreadMs === 0) return () => 0;

@@ -1,6 +1,7 @@
 /**
- * The options of job classes: those that this program registers, else those that workers have registered in the store. So
- * a push from the command line, the dashboard or another program uses the queue, retries and lock of the code.
+ * The options of job classes. The classes that this program registers come first, then the classes that workers have
+ * registered in the store. A push from the command line, the dashboard or another program therefore uses the queue,
+ * retries and lock of the code.
  *
  * @module
  */
@@ -10,29 +11,29 @@ import { parseLossless } from "../job/json.ts";
 import { checkClassOptions, type ClassOptions } from "../job/payload.ts";
 import type { ClassStore, DeclaredClass } from "../store/port/classes.ts";
 
-/** How long the store's answer is used: a worker may start with another version of the class. */
-const FRESH_MS = 30_000;
-/** The most names that are remembered, whatever a program pushes. */
+/** The store is read again after this time: a worker may have started with another version of the class. */
+const REFRESH_MS = 30_000;
+/** At most this many names are kept in memory, however many classes a program pushes. */
 const MAX_NAMES = 10_000;
 
-/** Where the options of classes come from. */
+/** The sources of class options. */
 export interface ClassOptionsSources {
-  /** Returns the options of a class that this program registers. These win. */
+  /** Returns the options of a class that this program registers. These take precedence. */
   readonly own: (className: string) => ClassOptions | undefined;
-  /** Has those that workers have registered. An isolated job has no store to ask: then no class counts as unregistered. */
+  /** Has the classes that workers have registered. Without it, as in an isolated job, no class counts as unregistered. */
   readonly store: { readonly classes?: Pick<ClassStore, "read"> };
   readonly clock: Clock;
-  /** Refuses a class that nothing has registered. */
+  /** Rejects a class that isn't registered. */
   readonly strict: boolean;
-  /** Receives each class that nothing has registered, once. */
+  /** Receives the name of each unregistered class, once. */
   readonly onUnregistered: (className: string) => void;
 }
 
-/** Knows the options of classes. */
-export class ClassOptionsKnown {
+/** The classes whose options a client knows. */
+export class KnownClasses {
   readonly #sources: ClassOptionsSources;
-  readonly #told = new Map<string, { readonly options: ClassOptions | undefined; readonly until: number }>();
-  readonly #asking = new Map<string, Promise<void>>();
+  readonly #stored = new Map<string, { readonly options: ClassOptions | undefined; readonly until: number }>();
+  readonly #reads = new Map<string, Promise<void>>();
   readonly #reported = new Set<string>();
 
   constructor(sources: ClassOptionsSources) {
@@ -42,7 +43,7 @@ export class ClassOptionsKnown {
   /**
    * Returns the options of a class that is pushed; {@linkcode learn} first.
    *
-   * @throws {InvalidPayload} if nothing has registered it, and only registered classes may be pushed
+   * @throws {InvalidPayload} if the class isn't registered, and `strict` is set
    */
   ofPush(name: string): ClassOptions | undefined {
     const options = this.get(name);
@@ -57,45 +58,45 @@ export class ClassOptionsKnown {
     return undefined;
   }
 
-  /** Returns the options of a class, as far as they are known; {@linkcode learn} first. */
+  /** Returns the options of a class, if they are known; {@linkcode learn} first. */
   get(name: string): ClassOptions | undefined {
-    return this.#sources.own(name) ?? this.#told.get(name)?.options;
+    return this.#sources.own(name) ?? this.#stored.get(name)?.options;
   }
 
   /**
-   * Asks the store about a class that this program hasn't registered, at most twice a minute.
+   * Reads a class from the store if this program hasn't registered it, at most every {@linkcode REFRESH_MS}.
    *
-   * @returns undefined if the store need not be asked
+   * @returns undefined if the store need not be read
    */
   learn(name: unknown): Promise<void> | undefined {
     const { own, store, clock } = this.#sources;
     if (store.classes === undefined || typeof name !== "string" || own(name) !== undefined) return undefined;
-    if ((this.#told.get(name)?.until ?? -Infinity) > clock.monotonic()) return undefined;
-    let asking = this.#asking.get(name);
-    if (asking === undefined) {
-      asking = this.#ask(name).finally(() => this.#asking.delete(name));
-      this.#asking.set(name, asking);
+    if ((this.#stored.get(name)?.until ?? -Infinity) > clock.monotonic()) return undefined;
+    let reading = this.#reads.get(name);
+    if (reading === undefined) {
+      reading = this.#read(name).finally(() => this.#reads.delete(name));
+      this.#reads.set(name, reading);
     }
-    return asking;
+    return reading;
   }
 
-  async #ask(name: string): Promise<void> {
+  async #read(name: string): Promise<void> {
     const [declared] = await this.#sources.store.classes!.read([name]);
-    if (this.#told.size >= MAX_NAMES) this.#told.clear();
-    this.#told.set(name, {
+    if (this.#stored.size >= MAX_NAMES) this.#stored.clear();
+    this.#stored.set(name, {
       options: declared && readOptions(declared),
-      until: this.#sources.clock.monotonic() + FRESH_MS,
+      until: this.#sources.clock.monotonic() + REFRESH_MS,
     });
   }
 }
 
-/** Returns the options that a worker registered; undefined if they are invalid, which no worker writes. */
+/** Returns the options that a worker registered; undefined if they are invalid. Our workers write none that are. */
 function readOptions({ name, options }: DeclaredClass): ClassOptions | undefined {
   try {
-    const said = parseLossless(options);
-    if (typeof said !== "object" || said === null || Array.isArray(said)) return undefined;
-    checkClassOptions(name, said as ClassOptions);
-    return said as ClassOptions;
+    const parsed = parseLossless(options);
+    if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return undefined;
+    checkClassOptions(name, parsed as ClassOptions);
+    return parsed as ClassOptions;
   } catch {
     return undefined;
   }

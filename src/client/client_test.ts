@@ -204,7 +204,7 @@ Deno.test("Among many, a refused job and one whose lock is held stop none of the
     null as unknown as JobRequest,
   ]));
   const held = {
-    refused: 'job "holder" is there already, with the same class, queue and arguments',
+    refused: 'duplicate of job "holder", which has the same class, queue and arguments',
     duplicateOf: "holder",
   };
   assertEquals(results[1]?.refused?.startsWith("args[1] is 1180591620717411303424n"), true);
@@ -321,7 +321,7 @@ Deno.test("Through middleware too, of two jobs that are the same one is told who
   const results = await client.pushBulk({ class: "A", args: [[1], [2], [1]], unique_for: 60 });
   const [first, second, again] = results;
   assertEquals(typeof second?.jid, "string");
-  assertEquals(again?.refused?.startsWith(`job "${first?.jid}" is there already`), true);
+  assertEquals(again?.refused?.startsWith(`duplicate of job "${first?.jid}"`), true);
 });
 
 Deno.test("Through middleware too, jobs with a unique lock and jobs without are stored in their order", async () => {

@@ -1,23 +1,23 @@
 /**
- * Gathers jobs that are pushed one by one in the same turn of the event loop into one call of the store, in the order in
- * which they come, whether their unique locks' digests are there yet or not.
+ * Gathers jobs that are pushed one by one in the same turn of the event loop into one call to the store. The jobs keep
+ * their order, even if the key of a unique lock is still being computed.
  *
  * @module
  */
 import type { Clock } from "../clock.ts";
 import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 
-interface Waiting {
+interface Pending {
   readonly job: NewJob | Promise<NewJob>;
-  readonly told: PromiseWithResolvers<EnqueueResult>;
+  readonly result: PromiseWithResolvers<EnqueueResult>;
 }
 
-/** Where jobs are gathered. */
+/** Gathers the jobs of one batch. */
 export class Gather {
   readonly #store: { readonly jobs: Pick<JobStore, "enqueue"> };
   readonly #clock: Clock;
-  #waiting: Waiting[] = [];
-  #flushing = false;
+  #pending: Pending[] = [];
+  #isFlushing = false;
   #failure: { readonly error: unknown } | undefined;
 
   constructor(store: { readonly jobs: Pick<JobStore, "enqueue"> }, clock: Clock) {
@@ -25,37 +25,37 @@ export class Gather {
     this.#clock = clock;
   }
 
-  /** What the store failed with, if it did. */
+  /** The first error of the store. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure;
   }
 
-  /** Stores a job together with those that come in the same turn, after those that came before. */
+  /** Stores a job, together with the jobs of the same turn and after the jobs of earlier turns. */
   add(job: NewJob | Promise<NewJob>): Promise<EnqueueResult> {
-    const told = Promise.withResolvers<EnqueueResult>();
-    this.#waiting.push({ job, told });
-    if (!this.#flushing) void this.#flush();
-    return told.promise;
+    const result = Promise.withResolvers<EnqueueResult>();
+    this.#pending.push({ job, result });
+    if (!this.#isFlushing) void this.#flush();
+    return result.promise;
   }
 
   async #flush(): Promise<void> {
-    this.#flushing = true;
-    while (this.#waiting.length > 0) {
+    this.#isFlushing = true;
+    while (this.#pending.length > 0) {
       await this.#clock.turn();
-      const batch = this.#waiting;
-      this.#waiting = [];
+      const batch = this.#pending;
+      this.#pending = [];
       await this.#send(batch);
     }
-    this.#flushing = false;
+    this.#isFlushing = false;
   }
 
-  async #send(batch: readonly Waiting[]): Promise<void> {
+  async #send(batch: readonly Pending[]): Promise<void> {
     try {
       const results = await this.#store.jobs.enqueue(await Promise.all(batch.map(({ job }) => job)));
-      batch.forEach(({ told }, i) => told.resolve(results[i]!));
+      batch.forEach(({ result }, i) => result.resolve(results[i]!));
     } catch (error) {
       this.#failure ??= { error };
-      for (const { told } of batch) told.reject(error);
+      for (const { result } of batch) result.reject(error);
     }
   }
 }

@@ -1,26 +1,26 @@
 /**
- * Middleware: an onion around pushing and around performing. The first one is the outermost.
+ * Middleware around pushing and around performing. The first layer is the outermost.
  *
  * @module
  */
 import type { JobRequest } from "../job/payload.ts";
 
-/** One layer: does something before and after `next()`, or does not call it at all. */
+/** One layer. It runs code before and after `next()`, or stops the call by not calling `next()`. */
 export type Middleware<Context, Result> = (context: Context, next: () => Promise<Result>) => Promise<Result>;
 
-/** Around a push. It may change the job; a push that it stops by not calling `next` stores nothing. */
+/** Wraps a push. It may change the job. If it doesn't call `next`, nothing is stored. */
 export type PushMiddleware = Middleware<{ job: JobRequest }, string | undefined>;
 
 /**
- * Around each batch of a bulk push, outside the push middleware of its jobs. What `next` resolves with is to be handed
- * on.
+ * Wraps each batch of a bulk push, outside the push middleware of its jobs. It must return the value that `next` resolves
+ * with.
  */
 export type BatchMiddleware = Middleware<{ readonly count: number }, unknown>;
 
 /**
- * Makes one layer of several; of none it makes one that costs nothing.
+ * Composes layers into one. Without layers, the result calls the innermost function directly.
  *
- * The one made rejects when a layer calls `next` twice: the job would be done twice.
+ * @throws {Error} from the composed layer if a layer calls `next` twice: the job would be performed twice
  */
 export function compose<Context, Result>(
   layers: readonly Middleware<Context, Result>[],
@@ -29,7 +29,7 @@ export function compose<Context, Result>(
   return (context, innermost) => {
     let reached = -1;
     const enter = async (depth: number): Promise<Result> => {
-      if (depth <= reached) throw new Error("Middleware called next() twice; wanted: once, or not at all");
+      if (depth <= reached) throw new Error("Middleware called next() twice: call it once, or not at all");
       reached = depth;
       const layer = layers[depth];
       return layer ? await layer(context, () => enter(depth + 1)) : await innermost();

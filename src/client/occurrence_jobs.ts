@@ -1,5 +1,5 @@
 /**
- * Occurrences → jobs as the store takes them.
+ * Builds the jobs of cron runs.
  *
  * @module
  */
@@ -9,18 +9,18 @@ import { InvalidPayload } from "../job/errors.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import type { Client } from "./client.ts";
 
-/** Jobs to store together with the records that tell of them. */
+/** The jobs of cron runs, and the records to store with them. */
 export interface BuiltOccurrences {
   readonly jobs: readonly NewJob[];
-  /** Those given; of a job that was not built, what it came to instead. */
+  /** The given records. The record of a job that could not be built has the outcome `skipped` and the reason. */
   readonly records: readonly CronRecord[];
 }
 
 /**
- * Builds the jobs of an entry's occurrences as pushes would, through middleware.
+ * Builds the jobs of an entry's runs as pushes would, through middleware.
  *
- * @param records what is to be recorded when each of the jobs is stored
- * @throws whatever middleware throws but {@linkcode InvalidPayload}
+ * @param decided the jobs, and the record of each
+ * @throws any error of middleware except {@linkcode InvalidPayload}
  */
 export async function buildOccurrences(
   client: Client,
@@ -28,19 +28,19 @@ export async function buildOccurrences(
   decided: { readonly jobs: readonly OccurrenceJob[]; readonly records: readonly CronRecord[] },
 ): Promise<BuiltOccurrences> {
   const jobs: NewJob[] = [];
-  /** By the jid that was decided on. */
-  const built = new Map<string, Partial<CronRecord>>();
+  /** Changes to the records, by the jid that was decided. */
+  const changes = new Map<string, Partial<CronRecord>>();
   for (const { jid, occurrence } of decided.jobs) {
     const job = await build(client, { ...occurrenceRequest(entry, jid, occurrence), unique_for: false });
-    if ("reason" in job) built.set(jid, { outcome: "skipped", reason: job.reason });
+    if ("reason" in job) changes.set(jid, { outcome: "skipped", reason: job.reason });
     else {
-      // An occurrence is enqueued now, and once: neither a lock nor a time that middleware gave it counts.
+      // A run is enqueued now and once. A lock or a time that middleware has set is ignored.
       jobs.push({ jid: job.jid, queue: job.queue, payload: job.payload });
-      if (job.jid !== jid) built.set(jid, { jid: job.jid });
+      if (job.jid !== jid) changes.set(jid, { jid: job.jid });
     }
   }
   const records = decided.records.map((record) => {
-    const change = record.jid === undefined ? undefined : built.get(record.jid);
+    const change = record.jid === undefined ? undefined : changes.get(record.jid);
     if (change?.reason === undefined) return { ...record, ...change };
     const { jid: _, ...rest } = record;
     return { ...rest, ...change };

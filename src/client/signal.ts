@@ -1,5 +1,5 @@
 /**
- * Signals: what ends the wait of a job (`ctx.waitFor`).
+ * Signals, which end the wait of a job (`ctx.waitFor`).
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { SignalResult, StepStore } from "../store/port/steps.ts";
 
 /** Options of a signal. */
 export interface SignalOptions {
-  /** How long it is kept for a job that waits later: seconds or a duration. Default 7d. */
+  /** If no job waits, the signal is kept for this long: seconds or a duration. Default 7d. */
   readonly keepFor?: number | string;
 }
 

@@ -1,12 +1,12 @@
 /**
- * The key of a unique lock: a digest of what makes two jobs the same.
+ * The key of a unique lock.
  *
  * @module
  */
 
 /**
- * SHA-256 over class, queue and the arguments' text, in base64url. Arguments are the same when their JSON is, so the
- * order of an object's keys counts.
+ * Returns the SHA-256 digest of class, queue and the arguments' JSON text, in base64url. Two jobs are the same if these
+ * texts are the same, so the order of an object's keys counts.
  */
 export async function uniqueKey(className: string, queue: string, args: string): Promise<string> {
   const bytes = new TextEncoder().encode(`${JSON.stringify([className, queue])}${args}`);

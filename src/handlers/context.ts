@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { MemberBatch } from "../client/batches.ts";
+import type { MemberBatch } from "../client/member_batch.ts";
 import type { Client } from "../client/client.ts";
 import type { Payload } from "../job/job.ts";
 import type { Occurrence } from "../job/occurrence.ts";

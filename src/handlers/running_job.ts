@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { MemberBatch } from "../client/batches.ts";
+import { MemberBatch } from "../client/member_batch.ts";
 import type { Client } from "../client/client.ts";
 import { membershipOf } from "../job/batch.ts";
 import type { Job, Payload } from "../job/job.ts";

@@ -1,0 +1,29 @@
+/**
+ * The errors of batches, and the reasons why a batch rejects a job.
+ *
+ * @module
+ */
+import type { BatchRefusal } from "../store/port/batches.ts";
+
+/** A batch rejects a job, or doesn't exist. */
+export class BatchError extends Error {
+  /** `BatchError`. */
+  override readonly name = "BatchError";
+}
+
+const REASONS: Readonly<Record<BatchRefusal, string>> = {
+  missing: "it doesn't exist, or its retention has expired",
+  closed: "it is closed; only its running members add to it",
+  cancelled: "it was cancelled",
+  abandoned: "it was abandoned: it had not been closed in time",
+};
+
+/** Returns the error for a batch that rejects `verb`. */
+export function batchRefusal(id: string, reason: BatchRefusal, verb = "add to"): BatchError {
+  return new BatchError(`Cannot ${verb} batch "${id}": ${REASONS[reason]}`);
+}
+
+/** Returns why a batch rejects a job, as the result of a push has it. */
+export function refusalText(id: string, reason: BatchRefusal): string {
+  return `batch "${id}" ${REASONS[reason].replace(/^it /, "")}`;
+}

@@ -1,0 +1,54 @@
+/**
+ * The options of a batch.
+ *
+ * @module
+ */
+import { BATCH_EVENTS } from "../job/batch.ts";
+import { InvalidPayload } from "../job/errors.ts";
+import type { JobInput } from "./options.ts";
+
+/** Options of a batch. Each callback is a job that is pushed at most once. */
+export interface BatchOptions {
+  /** Shown with the batch. */
+  readonly name?: string;
+  /** Words shown with the batch. */
+  readonly tags?: readonly string[];
+  /** Pushed when the batch is closed and every member has succeeded, also after dead members were retried by hand. */
+  readonly success?: JobInput;
+  /** Pushed when the batch is closed and every member has ended or is dead, for the first time. */
+  readonly complete?: JobInput;
+  /** Pushed when the first member is dead or was discarded. */
+  readonly death?: JobInput;
+  /** Pushed when the batch wasn't closed in time. Then `complete` and `success` are not pushed. */
+  readonly abandoned?: JobInput;
+  /** An open batch is abandoned this long after the last addition: seconds, or a duration. Default 1d. */
+  readonly closeWithin?: number | string;
+  /** A finished batch is kept for this long: seconds, or a duration. Default 7d. */
+  readonly keepFor?: number | string;
+  /** The ID of a batch that counts this one as a member, and waits for its callbacks. */
+  readonly parent?: string;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(["name", "tags", "closeWithin", "keepFor", "parent", ...BATCH_EVENTS]);
+
+/**
+ * Checks the options of a batch, except for its callbacks.
+ *
+ * @throws {InvalidPayload}
+ */
+export function checkBatchOptions(options: BatchOptions): void {
+  for (const name of Object.keys(options)) {
+    if (!OPTIONS.has(name)) {
+      throw new InvalidPayload(
+        name,
+        options[name as keyof BatchOptions],
+        `no such option; a batch has ${[...OPTIONS].join(", ")}`,
+      );
+    }
+  }
+  const { name, tags } = options;
+  if (name !== undefined && typeof name !== "string") throw new InvalidPayload("name", name, "a text");
+  if (tags !== undefined && !(Array.isArray(tags) && tags.every((tag) => typeof tag === "string" && tag !== ""))) {
+    throw new InvalidPayload("tags", tags, "a list of words");
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * The batch of a running job, as the job's handler uses it (`ctx.batch`).
+ *
+ * @module
+ */
+import { ADDED_BY_FIELD } from "../job/batch.ts";
+import type { JobClass, JsonArgs } from "../job/definition.ts";
+import type { JobOptions } from "../job/payload.ts";
+import type { Batch } from "./batch.ts";
+import type { BatchOptions } from "./batch_options.ts";
+import type { Batches, BatchStatus } from "./batches.ts";
+import type { JobInput } from "./options.ts";
+
+/** The batch of a running member. */
+export class MemberBatch {
+  /** The ID of the batch. */
+  readonly id: string;
+  readonly #jid: string;
+  readonly #push: (job: JobInput) => Promise<string | undefined>;
+  readonly #batches: Batches;
+
+  /** @internal */
+  constructor(
+    id: string,
+    jid: string,
+    { push, batches }: { readonly push: (job: JobInput) => Promise<string | undefined>; readonly batches: Batches },
+  ) {
+    this.id = id;
+    this.#jid = jid;
+    this.#push = push;
+    this.#batches = batches;
+  }
+
+  /**
+   * Adds a job, even if the batch is closed: a batch is never finished while the member that adds is running.
+   *
+   * @returns its jid; undefined if middleware stopped it, or another job holds its unique lock
+   * @throws {BatchError} if the batch was cancelled
+   */
+  // deno-lint-ignore no-explicit-any -- the definition has the types of the arguments
+  add<Args extends readonly any[]>(
+    job: JobClass<Args> | string,
+    args: NoInfer<JsonArgs<Args>>,
+    options: JobOptions = {},
+  ): Promise<string | undefined> {
+    return this.#push({
+      ...options,
+      class: job,
+      args: args as readonly unknown[],
+      batch: this.id,
+      [ADDED_BY_FIELD]: this.#jid,
+    });
+  }
+
+  /** Opens a batch that counts as a member of this one. */
+  open(options: Omit<BatchOptions, "parent"> = {}): Promise<Batch> {
+    return this.#batches.open({ ...options, parent: this.id }, this.#jid);
+  }
+
+  /** Returns the batch with its counters. */
+  get(): Promise<BatchStatus | undefined> {
+    return this.#batches.get(this.id);
+  }
+}

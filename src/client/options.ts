@@ -1,0 +1,88 @@
+/**
+ * The options of a client, and the jobs that it accepts.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import type { JobClass, JsonArgs } from "../job/definition.ts";
+import type { ClassOptions, JobOptions } from "../job/payload.ts";
+import type { BatchStore } from "../store/port/batches.ts";
+import type { ClassStore } from "../store/port/classes.ts";
+import type { JobStore } from "../store/port/jobs.ts";
+import type { ResultStore } from "../store/port/results.ts";
+import type { StepStore } from "../store/port/steps.ts";
+import type { BulkOptions } from "./bulk.ts";
+import type { BatchMiddleware, PushMiddleware } from "./middleware.ts";
+
+/** What a client requires of a store. */
+export interface ClientStore {
+  /** Receives the jobs. */
+  readonly jobs: Pick<JobStore, "enqueue">;
+  /** Absent in an isolated process: there, results cannot be awaited. */
+  readonly results?: Pick<ResultStore, "wait">;
+  /** Receives signals. */
+  readonly steps?: Pick<StepStore, "signal">;
+  /** Absent in an isolated process: there, batches cannot be opened or read. */
+  readonly batches?: BatchStore;
+  /** Without it, the client applies only the class options of its own program. */
+  readonly classes?: Pick<ClassStore, "read">;
+}
+
+/** Options of a {@linkcode Client}. */
+export interface ClientOptions {
+  /** The store that receives the jobs. */
+  readonly store: ClientStore;
+  /** Job classes whose options this client knows from the start. A class that is pushed by its definition is known anyway. */
+  // deno-lint-ignore no-explicit-any -- classes with any arguments
+  readonly jobs?: readonly JobClass<any>[];
+  /**
+   * Rejects a push of a class that neither this client nor a worker has registered, whose queue, retries and lock are
+   * therefore unknown. Default false: such a push is stored, and {@linkcode ClientOptions.onUnregistered} is called.
+   */
+  readonly strict?: boolean;
+  /** Receives the name of each unregistered class that is pushed, once. Default: a warning in the log, else on stderr. */
+  readonly onUnregistered?: (className: string) => void;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+  /** Around each push; the first one is the outermost. */
+  readonly middleware?: readonly PushMiddleware[];
+  /** Around each batch of a bulk push, if there is `middleware`. */
+  readonly batchMiddleware?: readonly BatchMiddleware[];
+  /** The largest payload that is stored, in bytes. Default 1 MiB. */
+  readonly maxPayloadBytes?: number;
+  /** How times are written. Default 7: seconds with a fraction. */
+  readonly sidekiqWire?: 7 | 8;
+  /** Returns the options of a class that is not among `jobs`. For the rest, the client asks the store. */
+  readonly classOptions?: (className: string) => ClassOptions | undefined;
+}
+
+/** A job to push: its class by name or by definition, its arguments, and its options. */
+export interface JobInput extends JobOptions {
+  /** The class: its name, or what `defineJob` returned. */
+  // deno-lint-ignore no-explicit-any -- a class with any arguments
+  readonly class: string | JobClass<any>;
+  /** The handler's arguments: JSON values only. */
+  readonly args: readonly unknown[];
+}
+
+/** Jobs of one class: a list of arguments for each, and options for all. */
+export interface BulkRequest extends JobOptions, BulkOptions {
+  /** The class: its name, or what `defineJob` returned. */
+  // deno-lint-ignore no-explicit-any -- a class with any arguments
+  readonly class: string | JobClass<any>;
+  /** One array of arguments per job. */
+  readonly args: Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>;
+}
+
+/** A job of a known class: its arguments, typed, and its options. */
+export interface TypedJob<Args extends readonly unknown[]> extends JobOptions {
+  /** The handler's arguments. */
+  readonly args: JsonArgs<Args>;
+}
+
+/**
+ * Items in memory, or as they come.
+ *
+ * @internal
+ */
+export type Items<T> = Iterable<T> | AsyncIterable<T>;

@@ -1,0 +1,195 @@
+/**
+ * Pushes jobs: completes them with the options of their class, passes them through middleware, builds them and stores
+ * them.
+ *
+ *  1. Without middleware, the jobs of a bulk push go straight from the builder to the store, one batch after the other
+ *     (`bulk.ts`).
+ *  2. With middleware, the jobs of a batch pass it at the same time, and share one call to the store (`gather.ts`).
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import { describeError, InvalidPayload } from "../job/errors.ts";
+import type { JobRequest, Prepared } from "../job/payload.ts";
+import type { EnqueueResult, NewJob } from "../store/port/jobs.ts";
+import { batchRefusal } from "./batch_errors.ts";
+import type { JobBuilder } from "./builder.ts";
+import { BulkInterrupted, inBatches, MAX_BATCH_JOBS, type PushResult, spreader, unstored } from "./bulk.ts";
+import type { KnownClasses } from "./class_options.ts";
+import { Gather } from "./gather.ts";
+import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware.ts";
+import type { ClientStore, Items } from "./options.ts";
+
+/** A built job; a promise while the key of its unique lock is computed. */
+type Building = NewJob | Promise<NewJob>;
+
+/** Options of a {@linkcode Pusher}. */
+export interface PusherOptions {
+  readonly store: ClientStore;
+  readonly clock: Clock;
+  readonly builder: JobBuilder;
+  readonly classes: KnownClasses;
+  readonly middleware: readonly PushMiddleware[];
+  readonly batchMiddleware: readonly BatchMiddleware[];
+}
+
+/** Pushes jobs of one client. */
+export class Pusher {
+  readonly #store: ClientStore;
+  readonly #clock: Clock;
+  readonly #builder: JobBuilder;
+  readonly #classes: KnownClasses;
+  readonly #middleware: PushMiddleware | undefined;
+  readonly #aroundBatch: BatchMiddleware;
+
+  constructor({ store, clock, builder, classes, middleware, batchMiddleware }: PusherOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#builder = builder;
+    this.#classes = classes;
+    this.#middleware = middleware.length > 0 ? compose(middleware) : undefined;
+    this.#aroundBatch = compose(batchMiddleware);
+  }
+
+  /** Pushes one job. */
+  async push(request: JobRequest): Promise<PushResult> {
+    return await this.#push(request, async (job) => (await this.#store.jobs.enqueue([await job]))[0]!);
+  }
+
+  /**
+   * Builds one job as a push would, through middleware, without storing it.
+   *
+   * @returns undefined if middleware stopped it
+   */
+  async build(request: JobRequest): Promise<NewJob | undefined> {
+    let built: NewJob | undefined;
+    await this.#push(request, async (job) => {
+      built = await job;
+      return { stored: true };
+    });
+    return built;
+  }
+
+  /**
+   * Pushes jobs that have the same class and options, and different arguments.
+   *
+   * @returns for each batch, one result per job, in order
+   * @throws {InvalidPayload} if a shared option is invalid; nothing is stored then
+   */
+  async pushSame(
+    shared: JobRequest,
+    args: Items<readonly unknown[]>,
+    spreadMs: number,
+  ): Promise<AsyncGenerator<PushResult[]>> {
+    await this.#classes.learn(shared.class);
+    const prepared = this.#builder.prepare(shared);
+    if (prepared.jid !== undefined) throw new InvalidPayload("jid", prepared.jid, "none: each job gets its own");
+    if (prepared.once !== undefined) {
+      throw new InvalidPayload("id", shared["id"], "none: it names one push; see pushMany");
+    }
+    const delay = spreader(spreadMs);
+    return this.#middleware
+      ? this.#batchesThroughMiddleware(args, (one) => ({ ...shared, args: one }), delay)
+      : inBatches(args, this.#store, (one) => this.#builder.build(prepared, one, delay()));
+  }
+
+  /**
+   * Pushes jobs, each with its class and options.
+   *
+   * @returns for each batch, one result per job, in order
+   */
+  pushEach<T>(items: Items<T>, request: (item: T) => JobRequest, spreadMs: number): AsyncGenerator<PushResult[]> {
+    const delay = spreader(spreadMs);
+    if (this.#middleware) return this.#batchesThroughMiddleware(items, request, delay);
+    const buildNow = (job: JobRequest) => this.#builder.build(this.#builder.prepare(job), job.args, delay());
+    return inBatches(items, this.#store, (item) => {
+      const job = request(item);
+      const learning = this.#classes.learn(job?.class);
+      return learning === undefined ? buildNow(job) : learning.then(() => buildNow(job));
+    });
+  }
+
+  /** Passes a job through middleware, if there is any, and then to `enqueue`. */
+  async #push(
+    request: JobRequest,
+    enqueue: (job: Building) => Promise<EnqueueResult>,
+    delayMs = 0,
+  ): Promise<PushResult> {
+    const learning = this.#classes.learn(request?.class);
+    if (learning !== undefined) await learning;
+    const store = async (prepared: Prepared, args: unknown): Promise<PushResult> => {
+      // Not awaited here: among many jobs, those without a lock would overtake those with one.
+      const job = this.#builder.build(prepared, args, delayMs);
+      const result = await enqueue(job);
+      if (result.stored) return { jid: (await job).jid };
+      if (result.batch !== undefined) throw batchRefusal(prepared.batch!.id, result.batch);
+      return unstored(result, await job);
+    };
+    if (!this.#middleware) return await store(this.#builder.prepare(request), request.args);
+    // The completed request has the class's options. An option that middleware removes must not come back.
+    const context = { job: this.#builder.complete(request) };
+    const newJid = request.jid === undefined ? context.job.jid : undefined;
+    let result: PushResult = { refused: "stopped by middleware" };
+    const jid = await this.#middleware(context, async () => {
+      const prepared = this.#builder.prepare(context.job, {});
+      // A jid that the client has just made is new, so the store need not look for an earlier push with it.
+      const { once: _, ...rest } = prepared;
+      const isNew = prepared.jid === newJid && context.job["id"] === undefined;
+      result = await store(isNew ? rest : prepared, context.job.args);
+      return result.jid;
+    });
+    return jid === undefined || jid === result.jid ? result : { jid };
+  }
+
+  /**
+   * Pushes through middleware. The jobs of a batch pass it at the same time, and are stored in one call. They keep their
+   * order unless middleware delays one for longer than another.
+   */
+  async *#batchesThroughMiddleware<T>(
+    items: Items<T>,
+    request: (item: T) => JobRequest,
+    delay: () => number,
+  ): AsyncGenerator<PushResult[]> {
+    let done = 0;
+    let batch: T[] = [];
+    const flush = async () => {
+      const gather = new Gather(this.#store, this.#clock);
+      const requests = batch.map(request);
+      let results: PushResult[] = [];
+      await this.#learnAll(requests, done);
+      await this.#aroundBatch({ count: batch.length }, async () => {
+        results = await Promise.all(requests.map((one) => this.#pushInto(gather, one, delay())));
+        if (gather.failure) throw new BulkInterrupted(gather.failure.error, done);
+      });
+      done += results.length;
+      batch = [];
+      return results;
+    };
+    for await (const item of items) {
+      if (batch.push(item) === MAX_BATCH_JOBS) yield await flush();
+    }
+    if (batch.length > 0) yield await flush();
+  }
+
+  /** Learns the classes of a batch before its jobs begin, so that no job waits for its class and is overtaken. */
+  async #learnAll(requests: readonly JobRequest[], done: number): Promise<void> {
+    const learning = requests.map((request) => this.#classes.learn(request?.class)).filter((one) => one !== undefined);
+    if (learning.length === 0) return;
+    try {
+      await Promise.all(learning);
+    } catch (error) {
+      throw new BulkInterrupted(error, done);
+    }
+  }
+
+  /** Pushes one job of a batch. An error of this job rejects only this job. */
+  async #pushInto(gather: Gather, request: JobRequest, delayMs: number): Promise<PushResult> {
+    try {
+      return await this.#push(request, (job) => gather.add(job), delayMs);
+    } catch (error) {
+      if (error instanceof InvalidPayload) return { refused: error.message };
+      const { class: name, message } = describeError(error);
+      return { refused: `${name}: ${message}` };
+    }
+  }
+}
