@@ -12,7 +12,7 @@ import { isSuspended } from "../store/port/paused_queues.ts";
 import { apiRoutes } from "./api/routes.ts";
 import { ASSETS } from "./assets.ts";
 import { equal } from "./auth/accounts.ts";
-import { Hosts, isReadFromElsewhere, proxyHint, senderOf } from "./auth/origin.ts";
+import { Hosts, isCrossSiteRead, proxyHint, requestOrigin } from "./auth/origin.ts";
 import { HttpError } from "./http/body.ts";
 import type { Services, WebEnv } from "./services.ts";
 import { eventStream } from "./read/events.ts";
@@ -52,7 +52,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
 };
 
-/** The application. */
+/** Creates the application. */
 export function newApp(services: Services, hostNames: readonly string[]): Hono<WebEnv> {
   const hosts = new Hosts(hostNames);
   const problemOfStore = singleFlight(() => storeProblem(services));
@@ -91,7 +91,7 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   app.use((c, next) => guardActions(services, c, next));
   app.get("/metrics", async (c) => c.body(await metrics(), 200, { "content-type": METRICS_TYPE }));
   app.get("/events", (c) => eventStream(services, c));
-  // Probes, metrics and assets are before this.
+  // Probes, metrics and assets come before this: they don't wait.
   app.use((c, next) => limit(services, c, next));
   apiRoutes(app, services);
   viewRoutes(app, services);
@@ -103,22 +103,22 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   return app;
 }
 
-/** Paths for machines next to this one. They work without the prefix, too, because a probe doesn't pass through the proxy. */
+/** Paths for probes and Prometheus. They work without the prefix, too: these requests don't pass through the proxy. */
 const PROBES = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** The path to route by, without a slash at its end. */
+/** Returns the path to route by, without a slash at its end. */
 function pathOf(request: Request, prefix: string): string {
   const path = getPathNoStrict(request);
   return prefix !== "" && PROBES.has(path) ? prefix + path : path;
 }
 
 /** The longest time that `/readyz` waits for the store. */
-const READY_MS = 2_000;
+const READY_TIMEOUT_MS = 2_000;
 
-/** A process that only shows the store is ready when the store answers, also while all queues are paused. */
+/** Returns why this process isn't ready. One that only shows the store is ready while all queues are paused. */
 async function storeProblem({ store, clock, notReady }: Services): Promise<string | undefined> {
   const over = new AbortController();
-  const late = clock.sleep(READY_MS, over.signal).then(() => "The store does not answer");
+  const late = clock.sleep(READY_TIMEOUT_MS, over.signal).then(() => "The store does not answer");
   try {
     const look = store.admin.stats().then(({ queues }) =>
       notReady && isSuspended(queues) ? "Suspended: all queues are paused; jobs resume ends it" : undefined
@@ -131,7 +131,7 @@ async function storeProblem({ store, clock, notReady }: Services): Promise<strin
   }
 }
 
-/** What a visitor of role `push` may do: push, and wait for what it has pushed. */
+/** Returns whether the role `push` allows a request: to push jobs, and to wait for their results. */
 function isForPush(services: Services, c: Context): boolean {
   const path = herePath(services, c).split("?")[0]!;
   return c.req.method === "POST" ? path === "/api/v1/jobs" : /^\/api\/v1\/jobs\/[^/]+\/result$/.test(path);
@@ -164,19 +164,16 @@ async function admit(services: Services, c: Context<WebEnv>, next: Next): Promis
 }
 
 /**
- * Refuses requests from other sites' pages, and actions of readers. All checks that cost nothing come before the body is
- * read.
+ * Refuses requests from other sites' pages, and actions of readers. The cheap checks come before the body is read.
  */
 async function guardActions(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
   if (c.req.method === "GET" || c.req.method === "HEAD") {
-    if (!isReadFromElsewhere(c.req.raw.headers)) return await next();
+    if (!isCrossSiteRead(c.req.raw.headers)) return await next();
     throw new HttpError(403, "Cross-site request blocked: only this dashboard's pages and programs may read this");
   }
   if (c.req.method !== "POST") return refuse(services, c, 405, "Method not allowed: expected GET or POST");
   const visitor = c.get("visitor");
-  const sender = senderOf(c.req.raw.headers);
-  const named = visitor.by === "token";
-  if (sender === "other" && !named) {
+  if (requestOrigin(c.req.raw.headers) === "cross" && visitor.by !== "token") {
     const reason = proxyHint(c.req.raw.headers) ?? "actions come from this dashboard's pages";
     throw new HttpError(403, `Cross-site request blocked: ${reason}`);
   }
@@ -204,9 +201,9 @@ async function guardActions(services: Services, c: Context<WebEnv>, next: Next):
   return await next();
 }
 
-/** Bounds how many pages are made at the same time. Actions don't wait behind pages. */
+/** Bounds how many pages are rendered at the same time. Actions don't wait behind pages. */
 async function limit(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
-  // Who waits for a result takes no processor time.
+  // A request that waits for a result takes no processor time.
   if (c.req.method === "POST" || /\/result$/.test(c.req.path)) return await next();
   using place = await services.limiter.enter(c.get("visitor").address, c.req.raw.signal);
   if (place !== undefined) return await next();
@@ -222,7 +219,7 @@ function explain(services: Services, c: Context<WebEnv>, error: Error): Promise<
   return refuse(services, c, 500, "Internal error; see the log");
 }
 
-/** The codes of the API's errors, by status: programs decide by them, and people read the message. */
+/** The codes of the API's errors, by status. Programs decide by the code; the message is for people. */
 const CODES: Readonly<Record<number, string>> = {
   400: "bad_request",
   401: "unauthenticated",
@@ -254,7 +251,7 @@ async function refuse(
   return c.html(`<!doctype html>${<ErrorPage prefix={services.prefix} {...{ status, message, view }} />}`, code);
 }
 
-/** Refusals of a known visitor have the navigation, unless the store or this process is too busy for it. */
+/** Returns the navigation for the error page of a known visitor; undefined if the store or this process is overloaded. */
 async function viewForRefusal(services: Services, c: Context<WebEnv>, status: number): Promise<View | undefined> {
   if (c.get("visitor") === undefined || status === 429 || status >= 500) return undefined;
   return await viewOf(services, c).catch(() => undefined);

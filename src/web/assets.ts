@@ -1,6 +1,6 @@
 /**
- * The files that pages load, built into the program. An address carries a stamp of the file's content, so that browsers
- * keep it for a year.
+ * The files that pages load, embedded in the executable. The URL contains a hash of the content, so that browsers may keep a
+ * file for a year.
  *
  * @module
  */
@@ -21,13 +21,13 @@ import uplot from "uplot/script" with { type: "text" };
 
 /** One file. */
 export interface Asset {
-  /** Its content type. */
+  /** The content type. */
   readonly type: string;
-  /** Its bytes as stored. */
+  /** The uncompressed bytes. */
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Changes with the content. */
+  /** A hash of the content. */
   readonly stamp: string;
-  /** Returns the bytes compressed, from the second time on without work; undefined for a file that doesn't get smaller. */
+  /** Returns the compressed bytes, computed once; undefined for a file that doesn't get smaller. */
   readonly gzip: () => Uint8Array<ArrayBuffer> | undefined;
 }
 
@@ -49,7 +49,7 @@ const style = [tokens, uplotStyle, base, frame, lists, pages].join("\n").replace
   `inter.woff2?v=${inter.stamp}`,
 );
 
-/** Name → file. */
+/** The files by name. */
 export const ASSETS: Readonly<Record<string, Asset>> = {
   "style.css": asset("text/css; charset=utf-8", style),
   "live.js": asset("text/javascript; charset=utf-8", script),

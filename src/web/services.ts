@@ -1,5 +1,5 @@
 /**
- * The services: what all pages and the API work with.
+ * The services that all pages and the API use.
  *
  * @module
  */
@@ -24,12 +24,12 @@ import type { Store } from "../store/admin/store.ts";
 export interface SettingRow {
   readonly key: string;
   readonly value: unknown;
-  /** Where its value came from: `default`, a file, a variable, `flag`. */
+  /** The source of the value: `default`, a file, a variable, `flag`. */
   readonly origin: string;
   readonly about: string;
 }
 
-/** What there is to work with. */
+/** Created once per process by {@linkcode createWeb}. */
 export interface Services {
   readonly store: Store;
   readonly client: Client;
@@ -37,35 +37,35 @@ export interface Services {
   readonly clock: Clock;
   readonly mask: Mask;
   readonly gate: Gate;
-  /** How often tokens are used. */
+  /** Counts the requests of tokens. */
   readonly tokens: TokenUses;
   readonly feed: LiveStats;
   readonly measures: RecentMetrics;
   readonly alerts: RecentAlerts;
   readonly operations: Operations;
-  /** How many pages and API answers are made at the same time. */
+  /** Bounds how many pages and API responses are made at the same time. */
   readonly limiter: Limiter;
   /** Bounds the memory of all request bodies. */
   readonly arriving: BodyBudget;
-  /** For what holds the event loop. */
+  /** Runs work that would hold the event loop. */
   readonly slices: CooperativeQueue;
-  /** Where every action is written. */
+  /** Logs every action. */
   readonly audit: Log;
-  /** Where failures are written. */
+  /** Logs failures. */
   readonly log: Log;
   readonly settings: readonly SettingRow[];
-  /** Classes that this process has handlers for; empty when it has none of its own. */
+  /** Classes that this process has handlers for; empty if it doesn't run jobs. */
   readonly classes: readonly string[];
-  /** What this process counts of its own doing, if it performs jobs, and the others of its supervisor; answers soon. */
+  /** Returns the counters of this process and of the others under its supervisor; absent if they don't run jobs. */
   readonly counts: (() => Promise<readonly WorkerCounts[]>) | undefined;
-  /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */
+  /** Returns why this process fetches no jobs now; undefined if it does. Absent in a process that never does. */
   readonly notReady: (() => string | undefined) | undefined;
-  /** What stands before every path: empty, or `/jobs`. */
+  /** Precedes every path: empty, or `/jobs`. */
   readonly prefix: string;
   readonly maxPayloadBytes: number;
 }
 
-/** Hono's variables of one request. */
+/** Hono's variables of a request. */
 export interface WebEnv {
   // deno-lint-ignore no-explicit-any -- Hono's constraint for environments is an index signature
   Bindings: any;

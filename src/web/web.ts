@@ -1,6 +1,6 @@
 /**
- * The web of `jobs`: a function from requests to responses, and what lives behind it. It needs no socket; `serve.ts`
- * gives it one.
+ * The dashboard and API as a function from requests to responses, and the composition of its services. `serve.ts` puts it
+ * on a socket.
  *
  * @module
  */
@@ -23,53 +23,53 @@ import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
 import { CooperativeQueue } from "./http/cooperative_queue.ts";
 import type { Store } from "../store/admin/store.ts";
 
-/** How the web is set up. */
+/** Options of {@linkcode createWeb}. */
 export interface WebOptions {
   /** Opened and closed by the caller. */
   readonly store: Store;
   readonly clock?: Clock;
-  /** Accounts, `NAME:ROLE:SECRET` each; none: anybody may do anything, so listen on the loopback only. */
+  /** Accounts, `NAME:ROLE:SECRET` each. Without any, no login is required: listen on the loopback only. */
   readonly users?: readonly string[];
-  /** The header in which a proxy names the user; believed only from `proxies`. */
+  /** The header in which a proxy names the user; ignored except from `proxies`. */
   readonly proxyHeader?: string | undefined;
   /** Addresses of proxies. Default none: any process on this machine could claim to be one. */
   readonly proxies?: readonly string[];
-  /** Nobody may act. Default false. */
+  /** Allows no actions. Default false. */
   readonly readOnly?: boolean;
-  /** What stands before every path, such as `/jobs`. Default nothing. */
+  /** Precedes every path, for example `/jobs`. Default empty. */
   readonly prefix?: string;
-  /** Names under which it may be asked, besides `localhost` and addresses. */
+  /** Host names of the dashboard, in addition to `localhost` and addresses. */
   readonly hosts?: readonly string[];
-  /** How many requests per second each token may send; 0 for any number. Default 100. */
+  /** Requests per second that each token may send; 0: unlimited. Default 100. */
   readonly tokenRate?: number;
-  /** More names whose values are secrets. */
+  /** Names of fields whose values are secrets, in addition to the built-in ones. */
   readonly mask?: readonly string[];
-  /** The settings as loaded, to be shown. */
+  /** The settings as loaded, for their page. */
   readonly settings?: readonly SettingRow[];
-  /** Classes that can be performed here. */
+  /** Classes that this process has handlers for. */
   readonly classes?: readonly string[];
-  /** What this process counts of its own doing, and the others of its supervisor; answers soon. */
+  /** Returns the counters of this process and of the others under its supervisor, within a few seconds. */
   readonly counts?: () => Promise<readonly WorkerCounts[]>;
-  /** Why this process takes no jobs now; undefined when it does. Absent for one that would not anyway. */
+  /** Returns why this process fetches no jobs now; undefined if it does. Absent in a process that never does. */
   readonly notReady?: () => string | undefined;
   /** Default 1 MiB. */
   readonly maxPayloadBytes?: number;
-  /** How times are written into payloads; default 7. */
+  /** The Sidekiq version whose time format payloads have. Default 7. */
   readonly sidekiqWire?: 7 | 8;
-  /** Where traces are on. */
+  /** Present if tracing is on. */
   readonly tracing?: WebTracing;
 }
 
-/** What the web needs to trace what it pushes. */
+/** Traces the dashboard's pushes. */
 export interface WebTracing {
   readonly client: Pick<ClientOptions, "middleware" | "batchMiddleware">;
-  /** Runs something as part of a span that was begun elsewhere. */
+  /** Runs a function within the span that `carrier` names. */
   within<Result>(carrier: Readonly<Record<string, string>>, run: () => Result): Result;
 }
 
-/** The web. */
+/** The dashboard and API. */
 export interface Web extends AsyncDisposable {
-  /** Whether anybody is let in without a login. */
+  /** Whether no login is required. */
   readonly open: boolean;
   /** Addresses of proxies. */
   readonly proxies: readonly string[];
@@ -78,14 +78,14 @@ export interface Web extends AsyncDisposable {
 }
 
 /**
- * Sets the web up.
+ * Creates the dashboard and API, and starts to follow the counts of the store. Dispose of the result to stop.
  *
- * @throws {RangeError} when an account, the prefix or the like is not as it should be; the message says what is wanted
+ * @throws {RangeError} if an account, the proxy settings or the prefix are invalid
  */
 export function createWeb(options: WebOptions): Web {
   const { store, clock = systemClock, prefix = "" } = options;
   if (!/^(\/[\w.~-]+)*$/.test(prefix)) {
-    throw new RangeError(`Prefix "${prefix}" cannot be; wanted: a path such as /jobs, without a slash at its end`);
+    throw new RangeError(`Invalid prefix "${prefix}": expected a path such as /jobs, without a slash at its end`);
   }
   const log = logger("web", clock);
   const maxPayloadBytes = options.maxPayloadBytes ?? 1024 * 1024;
@@ -137,8 +137,8 @@ export function createWeb(options: WebOptions): Web {
     proxies,
     handle: async (request, peer) => {
       const answer = () => app.fetch(request, { peer });
-      const asked = options.tracing && carrierOf(request.headers);
-      return await (asked ? options.tracing!.within(asked, answer) : answer());
+      const carrier = options.tracing && carrierOf(request.headers);
+      return await (carrier ? options.tracing!.within(carrier, answer) : answer());
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([services.feed.close(), services.operations.close()]);
@@ -146,7 +146,7 @@ export function createWeb(options: WebOptions): Web {
   };
 }
 
-/** Of which span a request says that it is part; undefined when it says nothing. */
+/** Returns the headers that name the span of a request; undefined without any. */
 function carrierOf(headers: Headers): Record<string, string> | undefined {
   const traceparent = headers.get("traceparent");
   if (traceparent === null) return undefined;

@@ -17,13 +17,13 @@ const CASES: readonly Case[] = [
     what: "a port for the dashboard that is taken",
     args: (folder, port) => ["--web", `${port}`, "--pid-file", `${folder}/pid`],
     code: 2,
-    says: /^jobs: Cannot listen on http:\/\/127\.0\.0\.1:\d+\/: something else listens there; choose another port\n$/,
+    says: /^jobs: Cannot listen on http:\/\/127\.0\.0\.1:\d+\/: address already in use; choose another port\n$/,
   },
   {
     what: "an address for the dashboard that is none",
     args: (folder) => ["--web", "1:2:3", "--pid-file", `${folder}/pid`],
     code: 2,
-    says: /^jobs: --web: Address "1:2:3" cannot be read; wanted: .*\n$/,
+    says: /^jobs: --web: Invalid address "1:2:3": expected .*\n$/,
   },
   {
     what: "handlers that are not there",

@@ -8,7 +8,7 @@ const SERVER = `
   import { listen } from "${import.meta.resolve("../../src/web/http/http.ts")}";
   const options = {
     host: "127.0.0.1", port: 0, clock: systemClock, proxies: [],
-    patience: { probeMs: 50, headMs: 300, connections: Number(Deno.args[0]) },
+    limits: { probeMs: 50, headMs: 300, connections: Number(Deno.args[0]) },
   };
   const server = await listen(() => Promise.resolve(new Response("ok")), options);
   console.log(server.port);

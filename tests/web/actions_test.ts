@@ -266,7 +266,7 @@ onBothStores(
     const someone = visitor();
     const wrong = await someone.submit("/push", { class: "Greet", args: '{"a":1}', queue: "mail" }, "/push");
     assertEquals(wrong.status, 422);
-    assertStringIncludes(wrong.text, "The arguments are no array");
+    assertStringIncludes(wrong.text, "Arguments: expected an array");
     assertStringIncludes(wrong.text, "{&quot;a&quot;:1}");
     const pushed = await someone.submit("/push", {
       class: "Greet",

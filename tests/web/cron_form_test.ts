@@ -26,7 +26,7 @@ onBothStores(
       "/cron-new",
     );
     assertEquals(wrong.status, 422);
-    assertStringIncludes(wrong.text, "The arguments are no JSON");
+    assertStringIncludes(wrong.text, "Arguments: invalid JSON");
     const wrongRule = await someone.submit("/cron-new", { ...fields, rule: "61 3 * * *", every: "5m" }, "/cron-new");
     assertStringIncludes(wrongRule.text, "wanted: one of them");
     assertStringIncludes(wrongRule.text, 'value="61 3 * * *"');

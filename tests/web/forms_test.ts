@@ -227,7 +227,7 @@ onBothStores("a job is changed and pushed again from every place where it waits"
     const form = await (await visitor().open(`/jobs/${jid}`)).follow("Edit & re-enqueue");
     assertEquals(form.html.includes("hunter2"), false);
     const wrong = await form.press("Push", { fill: { Arguments: "{" } });
-    assertStringIncludes(wrong.message, "The arguments are no JSON");
+    assertStringIncludes(wrong.message, "Arguments: invalid JSON");
     const fill = { Arguments: '["ann", {"password": "••••••"}]', Queue: "elsewhere" };
     assertStringIncludes((await wrong.press("Push", { fill })).message, "Pushed as ");
     assertEquals(await placeOf(store, jid), undefined, place);

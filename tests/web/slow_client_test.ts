@@ -1,14 +1,14 @@
 /** Clients that send slowly, read slowly or not at all, or hold many connections. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import { type HttpServer, type HttpTimeouts, listen } from "../../src/web/http/http.ts";
+import { type HttpServer, type HttpLimits, listen } from "../../src/web/http/http.ts";
 import { serve } from "../../src/web/http/serve.ts";
 import { until } from "../support/eventually.ts";
 import { openSite, push, type Site } from "./site.ts";
 import { ask, Wire } from "./wire.ts";
 
 /** Timeouts so short that a test need not wait for them. */
-const HASTY: Partial<HttpTimeouts> = { headMs: 200, requestMs: 300, idleMs: 200 };
+const HASTY: Partial<HttpLimits> = { headMs: 200, requestMs: 300, idleMs: 200 };
 
 const GET_HEALTH = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
 
@@ -20,11 +20,11 @@ async function untilServed(port: number): Promise<void> {
 /** A dashboard with a queue on a socket. */
 async function onSocket(
   test: (tools: { site: Site; port: number }) => Promise<void>,
-  patience?: Partial<HttpTimeouts>,
+  limits?: Partial<HttpLimits>,
   proxies: readonly string[] = [],
 ): Promise<void> {
   await using site = await openSite("sqlite", { proxies });
-  await using server = await serve(site.web, { host: "127.0.0.1", port: 0 }, patience);
+  await using server = await serve(site.web, { host: "127.0.0.1", port: 0 }, limits);
   await test({ site, port: server.address.port });
 }
 
@@ -114,7 +114,7 @@ const GET_LARGE = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
 /** A server whose answers are large, except to `/small`; it tells which paths were asked for. */
 async function largeAnswers(
   test: (server: HttpServer, asked: string[]) => Promise<void>,
-  patience?: Partial<HttpTimeouts>,
+  limits?: Partial<HttpLimits>,
 ): Promise<void> {
   const asked: string[] = [];
   const large = new Uint8Array(LARGE);
@@ -124,7 +124,7 @@ async function largeAnswers(
     return Promise.resolve(new Response(pathname === "/small" ? `answer ${asked.length};` : large));
   };
   const options = { host: "127.0.0.1", port: 0, clock: systemClock, proxies: [] };
-  const server = await listen(handler, { ...options, ...(patience && { patience }) });
+  const server = await listen(handler, { ...options, ...(limits && { limits }) });
   try {
     await test(server, asked);
   } finally {

@@ -34,7 +34,7 @@ Deno.test("jobs web refuses to listen for other machines without users, and prin
   const store = ["--store", `sqlite:${folder.path}/jobs.db`];
   const refused = await jobs(["web", "0.0.0.0:0", ...store]);
   assertEquals([refused.code, refused.stdout], [2, ""]);
-  assertStringIncludes(refused.stderr, 'Anybody who reaches "0.0.0.0" could do anything');
+  assertStringIncludes(refused.stderr, 'Cannot listen on "0.0.0.0" without a login');
   const wrong = await jobs(["web", "0", ...store], { env: { JOBS_WEB_USERS: "ann:operator:plain-password" } });
   assertEquals(wrong.code, 2);
   assert(!wrong.stderr.includes("plain-password"), "a secret is not repeated");

@@ -1,30 +1,30 @@
 /**
- * Who may log in: accounts as the settings name them, one text each, `NAME:ROLE:SECRET`.
+ * The accounts of the setting `web.users`, one text each: `NAME:ROLE:SECRET`.
  *
  *  1. ROLE is `reader`, `operator`, or `push`, which may be limited to classes and queues: `push(class=Mail|Report,queue=low)`.
- *     The name `*` stands for everybody whom a trusted proxy names.
- *  2. SECRET is `scrypt$…` (a password), `sha256$…` (a token), or nothing: such a one comes through a proxy only.
- *  3. A wrong name costs as much time as a wrong password, and comparing takes the same time whatever is compared.
+ *     The name `*` stands for all users that a trusted proxy names.
+ *  2. SECRET is `scrypt$…` (a password) or `sha256$…` (a token). Without a secret, the user can log in only through a proxy.
+ *  3. An unknown name takes as long to check as a wrong password, and the time of a comparison depends on neither text.
  *
  * @module
  */
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 
-/** What a user may do: look; look and act; or only push jobs. */
+/** Permissions: a reader views, an operator also acts, and `push` can only push jobs. */
 export type Role = "reader" | "operator" | "push";
 
-/** What a user of role `push` may push; absent: anything. */
+/** Bounds what a user of the role `push` may push. An absent list allows all. */
 export interface PushScope {
   readonly classes?: readonly string[];
   readonly queues?: readonly string[];
 }
 
-/** Somebody who has been recognised. */
+/** An authenticated user. */
 export interface User {
   readonly name: string;
   readonly role: Role;
-  /** Of the role `push`. */
+  /** Only of the role `push`. Absent: any class and queue. */
   readonly scope?: PushScope;
 }
 
@@ -32,31 +32,31 @@ interface Account extends User {
   readonly secret: string;
 }
 
-const WANTED = "NAME:ROLE:SECRET with the role reader, operator or push, as jobs web --new-user NAME prints it";
+const EXPECTED = "NAME:ROLE:SECRET with the role reader, operator or push, as printed by jobs web --new-user NAME";
 const ACCOUNT =
   /^(?<name>[^:,\s]{1,64}):(?<role>reader|operator|push)(?:\((?<scope>[^)\s]{1,1000})\))?(?::(?<secret>scrypt\$\d{2}\$[\w-]{22}\$[\w-]{43}|sha256\$[\w-]{43})?)?$/;
 
-/** 2^15 rounds of 8 blocks: 32 MiB and some 80 ms for each guess. */
+/** 2^15 rounds of 8 blocks: 32 MiB and about 80 ms for each guess. */
 const COST = 15;
-/** The longest password. Bringing 16,000 characters into Unicode's normal form takes 100 ms. */
+/** Bounds the time of Unicode normalization, which takes 100 ms for 16,000 characters. */
 const MAX_PASSWORD_CHARS = 1_024;
-/** Passwords that are being checked or wait for it; beyond that, whoever asks is turned away. */
-const MAX_AT_ONCE = 8;
-/** Compared with when there is no such name. */
-const NOBODY = `scrypt$${COST}$${"A".repeat(22)}$${"A".repeat(43)}`;
+/** Passwords being checked or waiting for it. Further logins are refused. */
+const MAX_CHECKS = 8;
+/** The secret that a password is compared with if the name is unknown. */
+const UNKNOWN_USER_SECRET = `scrypt$${COST}$${"A".repeat(22)}$${"A".repeat(43)}`;
 
-/** The accounts. */
+/** Authenticates users by password or token. */
 export class Accounts {
   readonly #accounts: readonly Account[];
   #checking: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** @throws {RangeError} when one of them is not as it should be, or a name stands twice */
+  /** @throws {RangeError} if a line is invalid, or two lines have the same name */
   constructor(lines: readonly string[]) {
     this.#accounts = lines.map(parseAccount);
     const names = this.#accounts.map(({ name }) => name);
     const twice = names.find((name, i) => names.indexOf(name) !== i);
-    if (twice !== undefined) throw new RangeError(`User "${twice}" is named twice; wanted: one line for each name`);
+    if (twice !== undefined) throw new RangeError(`Duplicate user "${twice}": expected one line for each name`);
   }
 
   /** The users that have a token. */
@@ -64,23 +64,23 @@ export class Accounts {
     return this.#accounts.filter(({ secret }) => secret.startsWith("sha256$")).map(userOf);
   }
 
-  /** Whether nobody is named. */
+  /** Whether no account exists. */
   get empty(): boolean {
     return this.#accounts.length === 0;
   }
 
-  /** Whether somebody can log in with a password or a token. */
+  /** Whether any account has a password or a token. */
   get canLogIn(): boolean {
     return this.#accounts.some(({ secret }) => secret !== "");
   }
 
-  /** The account of that name; `*` where there is none such and it stands for everybody. */
+  /** Returns the user of this name. */
   named(name: string): User | undefined {
     const found = this.#accounts.find((one) => one.name === name);
     return found && { ...userOf(found), name };
   }
 
-  /** Who has this token. All are compared, so that time tells nothing. */
+  /** Returns the user with this token. Compares all accounts, so that the time reveals nothing. */
   withToken(token: string): User | undefined {
     const given = digest(token);
     let found: User | undefined;
@@ -92,16 +92,16 @@ export class Accounts {
   }
 
   /**
-   * Who has this name and password. One is checked after the other: guessing must not take the machine.
+   * Returns the user with this name and password. Checks one password at a time: guessing must not occupy the machine.
    *
-   * @throws {RangeError} when too many are waiting
+   * @throws {RangeError} if too many passwords wait to be checked
    */
   async withPassword(name: string, password: string): Promise<User | undefined> {
     if (password.length > MAX_PASSWORD_CHARS) return undefined;
-    if (this.#waiting >= MAX_AT_ONCE) throw new RangeError("Too many are logging in now");
+    if (this.#waiting >= MAX_CHECKS) throw new RangeError("Too many logins at once");
     this.#waiting++;
     const account = this.#accounts.find((one) => one.name === name && one.secret.startsWith("scrypt$"));
-    const check = this.#checking.then(() => isPassword(password, account?.secret ?? NOBODY));
+    const check = this.#checking.then(() => isPassword(password, account?.secret ?? UNKNOWN_USER_SECRET));
     this.#checking = check.catch(() => {});
     try {
       return await check && account ? userOf(account) : undefined;
@@ -114,7 +114,7 @@ export class Accounts {
 /**
  * Returns the secret of an account with this password.
  *
- * @throws {RangeError} when it is longer than 1,024 characters
+ * @throws {RangeError} if the password is longer than 1,024 characters
  */
 export async function passwordSecret(password: string): Promise<string> {
   if (password.length > MAX_PASSWORD_CHARS) {
@@ -125,13 +125,13 @@ export async function passwordSecret(password: string): Promise<string> {
   return `scrypt$${COST}$${salt.toString("base64url")}$${await derive(password, salt, COST)}`;
 }
 
-/** A new token, and the secret of an account with it. */
+/** Creates a token, and the secret for its account. */
 export function newToken(): { readonly token: string; readonly secret: string } {
   const token = `jobs_${randomBytes(24).toString("base64url")}`;
   return { token, secret: `sha256$${digest(token)}` };
 }
 
-/** Compares texts in a time that depends on neither. */
+/** Compares two texts in a time that depends on neither. */
 export function equal(a: string, b: string): boolean {
   return timingSafeEqual(createHash("sha256").update(a).digest(), createHash("sha256").update(b).digest());
 }
@@ -139,7 +139,7 @@ export function equal(a: string, b: string): boolean {
 function parseAccount(line: string): Account {
   const { name, role, scope, secret = "" } = ACCOUNT.exec(line)?.groups ?? {};
   // A secret must not end up in a log, not even a hashed one.
-  if (name === undefined) throw new RangeError(`User "${line.split(":")[0]}" cannot be read; wanted: ${WANTED}`);
+  if (name === undefined) throw new RangeError(`Invalid user "${line.split(":")[0]}": expected ${EXPECTED}`);
   if (scope !== undefined && role !== "push") {
     throw new RangeError(`User "${name}" has the role ${role}(${scope}); only the role push has a scope`);
   }

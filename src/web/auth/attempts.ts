@@ -1,5 +1,5 @@
 /**
- * Guessing slowed down: after a few failures, an address or a name has to wait, longer with each further one.
+ * Slows down guessing: after a few failed logins, an address or a name has to wait, twice as long after each further one.
  *
  * @module
  */
@@ -12,78 +12,79 @@ interface Failures {
   readonly last: number;
 }
 
-/** How one kind of key is held back. */
-interface Patience {
-  /** So many failures are free. */
+/** The delays for one kind of key. */
+interface Backoff {
+  /** Failures without a delay. */
   readonly free: number;
-  /** No wait is longer. */
-  readonly mostMs: number;
+  /** The longest delay. */
+  readonly maxMs: number;
 }
 
-/** A name is held back gently: else anybody could lock its owner out. */
-const PATIENCE: Readonly<Record<"address" | "name", Patience>> = {
-  address: { free: 5, mostMs: 15 * 60_000 },
-  name: { free: 20, mostMs: 30_000 },
+/** The delays for a name are short: otherwise anyone could lock its owner out. */
+const BACKOFF: Readonly<Record<"address" | "name", Backoff>> = {
+  address: { free: 5, maxMs: 15 * 60_000 },
+  name: { free: 20, maxMs: 30_000 },
 };
 
-const FORGOTTEN_MS = 15 * 60_000;
-/** So many are remembered of each kind; then the oldest are forgotten. */
+/** Failures older than this don't count. */
+const FORGET_AFTER_MS = 15 * 60_000;
+/** Keys of each kind in memory. Beyond this, the oldest are forgotten. */
 const MAX_KEYS = 10_000;
 
-/** Who is guessing. */
-export interface Guesser {
+/** The origin of a login. */
+export interface LoginSource {
   readonly address: string;
-  /** Absent where it isn't known yet: then only the address counts. */
+  /** Absent if not known yet: then only the address counts. */
   readonly name?: string;
 }
 
-/** No account's name is longer: what is remembered of a guess has a bound too. */
-const LONGEST = 64;
+/** Bounds the length of a key in memory. Names of accounts are not longer. */
+const MAX_KEY_CHARS = 64;
 
-/** The key that failures are counted under. */
-function keyOf(kind: "address" | "name", { address, name = "" }: Guesser): string {
-  return kind === "name" ? name.slice(0, LONGEST) : networkOf(address.slice(0, LONGEST));
+/** Returns the key that failures are counted under. */
+function keyOf(kind: "address" | "name", { address, name = "" }: LoginSource): string {
+  return kind === "name" ? name.slice(0, MAX_KEY_CHARS) : networkOf(address.slice(0, MAX_KEY_CHARS));
 }
 
-/** The failures of late. */
+/** The recent failures to log in. */
 export class Attempts {
   readonly #clock: Clock;
   readonly #failures = { address: new Map<string, Failures>(), name: new Map<string, Failures>() };
 
-  /** Remembers by this clock. */
+  /** @param clock times the delays */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** How long this one must wait before the next attempt; 0: it may try. */
-  waitMs(guesser: Guesser): number {
+  /** Returns how long this source must wait before its next login, in milliseconds; 0 if it needn't wait. */
+  waitMs(source: LoginSource): number {
     const now = this.#clock.monotonic();
-    const kinds = guesser.name === undefined ? ["address"] as const : ["address", "name"] as const;
+    const kinds = source.name === undefined ? ["address"] as const : ["address", "name"] as const;
     return Math.max(...kinds.map((kind) => {
-      const failures = this.#failures[kind].get(keyOf(kind, guesser));
-      if (failures === undefined || now - failures.last > FORGOTTEN_MS) return 0;
-      const { free, mostMs } = PATIENCE[kind];
+      const failures = this.#failures[kind].get(keyOf(kind, source));
+      if (failures === undefined || now - failures.last > FORGET_AFTER_MS) return 0;
+      const { free, maxMs } = BACKOFF[kind];
       if (failures.count < free) return 0;
-      return Math.max(0, failures.last + Math.min(mostMs, 1_000 * 2 ** (failures.count - free)) - now);
+      return Math.max(0, failures.last + Math.min(maxMs, 1_000 * 2 ** (failures.count - free)) - now);
     }));
   }
 
-  /** It was wrong. */
-  failed(guesser: Guesser): void {
+  /** Counts a failed login. */
+  failed(source: LoginSource): void {
     const last = this.#clock.monotonic();
     for (const kind of ["address", "name"] as const) {
       const known = this.#failures[kind];
-      const key = keyOf(kind, guesser);
+      const key = keyOf(kind, source);
       const before = known.get(key);
-      const count = before === undefined || last - before.last > FORGOTTEN_MS ? 1 : before.count + 1;
+      const count = before === undefined || last - before.last > FORGET_AFTER_MS ? 1 : before.count + 1;
       known.delete(key);
       known.set(key, { count, last });
       if (known.size > MAX_KEYS) known.delete(known.keys().next().value!);
     }
   }
 
-  /** It was right: the address starts anew. */
-  succeeded(guesser: Guesser): void {
-    this.#failures.address.delete(keyOf("address", guesser));
+  /** Forgets the failures of an address after a successful login. Those of the name expire by themselves. */
+  succeeded(source: LoginSource): void {
+    this.#failures.address.delete(keyOf("address", source));
   }
 }

@@ -4,7 +4,7 @@ import { Attempts } from "./attempts.ts";
 
 const ANN = { address: "10.0.0.1", name: "ann" };
 
-Deno.test("Five failures are free; then each doubles the wait, up to a quarter of an hour", async () => {
+Deno.test("delays logins after five failures, twice as long after each further one, up to 15 minutes", async () => {
   const clock = new FakeClock();
   const attempts = new Attempts(clock);
   for (let i = 0; i < 5; i++) {
@@ -18,27 +18,27 @@ Deno.test("Five failures are free; then each doubles the wait, up to a quarter o
   assertEquals(attempts.waitMs(ANN), 2_000);
   for (let i = 0; i < 20; i++) attempts.failed(ANN);
   assertEquals(attempts.waitMs(ANN), 15 * 60_000);
-  assertEquals(attempts.waitMs({ ...ANN, address: "10.0.0.2" }), 30_000, "whoever else knows the name waits little");
+  assertEquals(attempts.waitMs({ ...ANN, address: "10.0.0.2" }), 30_000, "other addresses wait little for the name");
   assertEquals(attempts.waitMs({ address: "10.0.0.2", name: "bob" }), 0);
   await clock.advance(15 * 60_000 + 1);
   assertEquals(attempts.waitMs(ANN), 0);
 });
 
-Deno.test("A success lets the address start anew", () => {
+Deno.test("forgets the failures of an address after a successful login", () => {
   const attempts = new Attempts(new FakeClock());
   for (let i = 0; i < 6; i++) attempts.failed(ANN);
   attempts.succeeded(ANN);
   assertEquals(attempts.waitMs(ANN), 0);
 });
 
-Deno.test("Many addresses fill no memory: the oldest are forgotten", () => {
+Deno.test("forgets the oldest of more than 10,000 addresses", () => {
   const attempts = new Attempts(new FakeClock());
   for (let i = 0; i < 5; i++) attempts.failed(ANN);
   for (let i = 0; i < 10_000; i++) attempts.failed({ address: `a${i}`, name: `n${i}` });
   assertEquals(attempts.waitMs(ANN), 0);
 });
 
-Deno.test("The addresses of one IPv6 network count as one, however they are written", () => {
+Deno.test("counts the addresses of one IPv6 network as one, in each notation", () => {
   const attempts = new Attempts(new FakeClock());
   for (let i = 0; i < 5; i++) attempts.failed({ address: `2001:db8:0:7::${i}`, name: `n${i}` });
   const waits = (address: string) => attempts.waitMs({ address, name: "someone" }) > 0;
@@ -50,13 +50,13 @@ Deno.test("The addresses of one IPv6 network count as one, however they are writ
   }
 });
 
-Deno.test("A guess is remembered by no more than the length of a name", () => {
+Deno.test("keeps at most 64 characters of an address in memory", () => {
   const attempts = new Attempts(new FakeClock());
   for (let i = 0; i < 5; i++) attempts.failed({ address: `${"a".repeat(64)}${i}`, name: "ann" });
   assertEquals(attempts.waitMs({ address: "a".repeat(64), name: "bob" }), 1_000);
 });
 
-Deno.test("Failures of a name hold no address up whose name isn't known yet", () => {
+Deno.test("failures of a name don't delay an address whose name isn't known yet", () => {
   const attempts = new Attempts(new FakeClock());
   for (let i = 0; i < 30; i++) attempts.failed({ address: `10.0.0.${i}`, name: "" });
   assertEquals(attempts.waitMs({ address: "10.0.1.1" }), 0);

@@ -1,9 +1,10 @@
 /**
- * The gate: who is asking.
+ * Authenticates the sender of each request.
  *
- *  1. Without accounts and without a proxy there is no login: then `serve.ts` listens on the loopback only.
- *  2. Else by a proxy's header (only from the addresses of the proxies), a token, a password, or a session's cookie.
- *  3. Failures are counted, and whoever fails often has to wait.
+ *  1. Without accounts and without a proxy's header, no login is required. Then `serve.ts` listens on the loopback only.
+ *  2. Otherwise a user is recognized by a proxy's header (only from the addresses of the proxies), a token, a password, or
+ *     a session's cookie.
+ *  3. Failed logins are counted, and delay further ones (`attempts.ts`).
  *
  * @module
  */
@@ -14,34 +15,34 @@ import { Accounts, type Role, type User } from "./accounts.ts";
 import { Attempts } from "./attempts.ts";
 import { Sessions } from "./sessions.ts";
 
-/** How people are told apart. */
+/** Options of {@linkcode Gate}. */
 export interface GateOptions {
   /** Accounts, `NAME:ROLE:SECRET` each. */
   readonly users: readonly string[];
   /** The header in which a proxy names the user. */
   readonly proxyHeader?: string | undefined;
-  /** Addresses of proxies: only from these, that header and `X-Forwarded-For` count. */
+  /** Addresses of proxies. That header and `X-Forwarded-For` are ignored from other addresses. */
   readonly proxies: readonly string[];
-  /** Called once, when `X-Forwarded-For` comes from any other address: maybe a proxy that was not named. */
+  /** Called once, when `X-Forwarded-For` comes from another address: perhaps a proxy that is missing in `proxies`. */
   readonly onUnknownProxy?: (peer: string) => void;
-  /** Nobody may act. */
+  /** Makes every user a reader. */
   readonly readOnly: boolean;
   readonly clock: Clock;
 }
 
-/** Somebody who was let in. */
+/** The authenticated sender of a request. */
 export interface Visitor extends User {
-  /** The address it comes from. */
+  /** The address of the browser or program. */
   readonly address: string;
-  /** How it was recognised. A browser sends `cookie`, `password` and `open` by itself, so that other sites can use them. */
+  /** How the user was recognized. Browsers send `cookie`, `password` and `open` by themselves, also for other sites. */
   readonly by: "open" | "proxy" | "token" | "password" | "cookie";
-  /** What its forms carry. */
+  /** The token that the visitor's forms carry. */
   readonly formToken: string;
-  /** By cookie: the session. */
+  /** The session; only with `by: "cookie"`. */
   readonly session?: string;
 }
 
-/** Who is asking: somebody, nobody, or somebody who has to wait. */
+/** A visitor; or the refusal of a request without valid credentials, or after too many failures. */
 export type Admission = Visitor | { readonly refused: "unknown" } | {
   readonly refused: "wait";
   readonly waitMs: number;
@@ -50,20 +51,21 @@ export type Admission = Visitor | { readonly refused: "unknown" } | {
 /** The cookie of sessions. */
 export const SESSION_COOKIE = "jobs_session";
 
-/** A password that was right is believed so long, without computing its hash again. */
-const BELIEVED_MS = 5 * 60_000;
-const MAX_BELIEVED = 1_000;
+/** How long a verified password is accepted without computing its hash again. */
+const VERIFIED_FOR_MS = 5 * 60_000;
+const MAX_VERIFIED = 1_000;
 
-/** Lets people in. */
+/** Authenticates the senders of requests. */
 export class Gate {
   readonly sessions: Sessions;
   readonly #options: GateOptions;
   readonly #accounts: Accounts;
   readonly #attempts: Attempts;
   #hasReported = false;
-  readonly #believed = new Map<string, { readonly user: User; readonly until: number }>();
+  /** Users by fingerprint of verified credentials. */
+  readonly #verified = new Map<string, { readonly user: User; readonly until: number }>();
 
-  /** @throws {RangeError} when an account is not as it should be, or a proxy's header is trusted, but no proxy */
+  /** @throws {RangeError} if an account is invalid, or `proxyHeader` is set without `proxies` */
   constructor(options: GateOptions) {
     if (options.proxyHeader !== undefined && options.proxies.length === 0) {
       throw new RangeError(
@@ -77,7 +79,7 @@ export class Gate {
     this.sessions = new Sessions(options.clock);
   }
 
-  /** Whether anybody is let in. */
+  /** Whether no login is required. */
   get open(): boolean {
     return this.#accounts.empty && this.#options.proxyHeader === undefined;
   }
@@ -87,12 +89,12 @@ export class Gate {
     return this.#accounts.withTokens;
   }
 
-  /** Whether there is anything to log in with. */
+  /** Whether any account has a password or a token. */
   get canLogIn(): boolean {
     return this.#accounts.canLogIn;
   }
 
-  /** Who is asking; `peer` is the address at the other end of the connection. */
+  /** Authenticates a request; `peer` is the address at the other end of the connection. */
   async admit(c: Context, peer: string): Promise<Admission> {
     const address = this.addressOf(c, peer);
     const visitor = (user: User, by: Visitor["by"], session?: string): Visitor => ({
@@ -127,7 +129,7 @@ export class Gate {
     return this.#attempts.waitMs({ address });
   }
 
-  /** The visitor's own address: where a proxy stands between, what the proxy says. */
+  /** Returns the visitor's address: the peer, or the last address in `X-Forwarded-For` if the peer is a proxy. */
   addressOf(c: Context, peer: string): string {
     const forwarded = c.req.header("x-forwarded-for");
     if (forwarded === undefined) return peer;
@@ -140,20 +142,21 @@ export class Gate {
   async #withCredentials(scheme: string, credentials: string, address: string) {
     if (scheme === "bearer") return await this.#attempt("", credentials, address);
     const key = this.sessions.fingerprint(credentials);
-    const believed = this.#believed.get(key);
-    if (believed && believed.until > this.#options.clock.monotonic()) return believed.user;
+    const verified = this.#verified.get(key);
+    if (verified && verified.until > this.#options.clock.monotonic()) return verified.user;
     const [name, password] = splitOnce(decodeBase64(credentials), ":");
     const user = await this.#attempt(name, password, address);
-    if ("role" in user) this.#believe(key, user);
+    if ("role" in user) this.#keepVerified(key, user);
     return user;
   }
 
   async #attempt(name: string, secret: string, address: string): Promise<User | Exclude<Admission, Visitor>> {
-    const guesser = { address, name };
-    // Nobody guesses a token: one that is right counts whatever others at its address have tried, and forgives nothing.
+    const source = { address, name };
+    // A token cannot be guessed. So a valid one is accepted whatever others at its address have tried, and it doesn't reset
+    // their failures.
     const bearer = name === "" ? this.#accounts.withToken(secret) : undefined;
     if (bearer) return bearer;
-    const waitMs = this.#attempts.waitMs(guesser);
+    const waitMs = this.#attempts.waitMs(source);
     if (waitMs > 0) return { refused: "wait", waitMs };
     let user: User | undefined;
     try {
@@ -161,15 +164,15 @@ export class Gate {
     } catch {
       return { refused: "wait", waitMs: 1_000 };
     }
-    if (user === undefined) this.#attempts.failed(guesser);
-    else this.#attempts.succeeded(guesser);
+    if (user === undefined) this.#attempts.failed(source);
+    else this.#attempts.succeeded(source);
     return user ?? { refused: "unknown" };
   }
 
-  #believe(key: string, user: User): void {
-    this.#believed.delete(key);
-    this.#believed.set(key, { user, until: this.#options.clock.monotonic() + BELIEVED_MS });
-    if (this.#believed.size > MAX_BELIEVED) this.#believed.delete(this.#believed.keys().next().value!);
+  #keepVerified(key: string, user: User): void {
+    this.#verified.delete(key);
+    this.#verified.set(key, { user, until: this.#options.clock.monotonic() + VERIFIED_FOR_MS });
+    if (this.#verified.size > MAX_VERIFIED) this.#verified.delete(this.#verified.keys().next().value!);
   }
 
   #namedByProxy(c: Context, peer: string): User | undefined {

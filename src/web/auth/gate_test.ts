@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { Gate } from "./gate.ts";
 
-Deno.test("Reports once that X-Forwarded-For comes from an address that is no proxy", () => {
+Deno.test("reports once that X-Forwarded-For comes from an address that isn't in web.proxies", () => {
   const reported: string[] = [];
   const options = { users: [], proxies: ["10.0.0.1"], readOnly: false, clock: new FakeClock() };
   const gate = new Gate({ ...options, onUnknownProxy: (peer) => reported.push(peer) });

@@ -1,19 +1,19 @@
 /**
- * Logging in and out.
+ * Logs users in and out.
  *
  * @module
  */
 import type { Context, Hono } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { SESSION_COOKIE } from "./gate.ts";
-import { proxyHint, senderOf } from "./origin.ts";
+import { proxyHint, requestOrigin } from "./origin.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { formOf, SMALL_FORM_BYTES } from "../http/forms.ts";
 import { LoginPage } from "../pages/misc.tsx";
 import { localPath } from "../read/paging.ts";
 
-/** `GET` and `POST /login`: open to everybody. */
+/** Adds `GET` and `POST /login`, which need no login. */
 export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
   const page = (c: Context<WebEnv>, next: string, problem?: string) =>
     "<!doctype html>" +
@@ -31,14 +31,14 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
   });
 
   app.post("/login", async (c) => {
-    // Else another site could log its visitor in as somebody else.
-    if (senderOf(c.req.raw.headers) === "other") {
+    // Otherwise another site could log its visitor in under another name.
+    if (requestOrigin(c.req.raw.headers) === "cross") {
       const reason = proxyHint(c.req.raw.headers) ?? "log in on this dashboard's page";
       throw new HttpError(403, `Cross-site request blocked: ${reason}`);
     }
     const peer = c.env?.peer ?? "";
     const address = services.gate.addressOf(c, peer);
-    // Before the body: reading it costs more than this refusal. Not logged: the attempts that led here are.
+    // Comes before the body, because reading it costs more than this refusal. The log has the failures that led to it.
     const addressWaitMs = services.gate.waitMs(address);
     if (addressWaitMs > 0) return wait(c, "/", addressWaitMs);
     const form = await formOf(c, services, SMALL_FORM_BYTES);
@@ -63,7 +63,7 @@ export function logOut(c: Context<WebEnv>, services: Services): Response {
   return c.redirect(`${services.prefix}/login`, 303);
 }
 
-/** For every cookie of ours: no script reads it, no other site sends it. */
+/** Returns the attributes of every cookie: scripts cannot read it, other sites cannot send it. */
 export function cookieOptions(c: Context, services: Services) {
   const secure = new URL(c.req.url).protocol === "https:" || c.req.header("x-forwarded-proto") === "https";
   return { path: services.prefix || "/", httpOnly: true, sameSite: "Strict", secure } as const;

@@ -1,11 +1,11 @@
 /**
- * The network that an address counts for. A host with one IPv6 address has the 2^64 addresses of its network: they count
- * as one.
+ * Maps addresses to networks, by which clients are counted. A host with one IPv6 address can use all 2^64 addresses of its
+ * network, so these count as one.
  *
  * @module
  */
 
-/** Returns the /64 network of an IPv6 address; anything else as it is. */
+/** Returns the /64 network of an IPv6 address; other texts unchanged. */
 export function networkOf(address: string): string {
   if (!address.includes(":") || !URL.canParse(`http://[${address}]/`)) return address;
   const [head = "", tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::") as [string, string?];

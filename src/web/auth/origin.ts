@@ -1,11 +1,12 @@
 /**
- * Where a request comes from, as far as a browser tells: the right host (else another site's name points at us), and for
- * an action our own page (else another site acts in its visitor's name).
+ * Checks where a request comes from, by the headers that browsers set. The host must be this dashboard's: otherwise another
+ * site's name may point at it. An action must come from this dashboard's page: otherwise another site may act in its
+ * visitor's name.
  *
  * @module
  */
 
-/** Names and addresses under which we may be asked. */
+/** The names and addresses under which the dashboard is reached. */
 export class Hosts {
   readonly #names: ReadonlySet<string>;
 
@@ -14,7 +15,7 @@ export class Hosts {
     this.#names = new Set(["localhost", ...names.map((name) => name.toLowerCase())]);
   }
 
-  /** Whether a request with this `Host` is for us. An address is nobody's name: no other site can point it at us. */
+  /** Returns whether `Host` names this dashboard. Addresses always do: no other site can redirect an address. */
   allows(host: string | undefined): boolean {
     const name = /^(\[[0-9a-f:.]+\]|[^:/@\s]+)(:\d{1,5})?$/i.exec(host ?? "")?.[1]?.toLowerCase();
     if (name === undefined) return false;
@@ -22,18 +23,18 @@ export class Hosts {
   }
 }
 
-/** What the browser says about the page that sends a request: ours, another's, or nothing (then it is no browser). */
-export function senderOf(headers: Headers): "us" | "other" | "silent" {
+/** Returns whether a page of this dashboard sent a request, or one of another site. `none`: the sender isn't a browser. */
+export function requestOrigin(headers: Headers): "same" | "cross" | "none" {
   const site = headers.get("sec-fetch-site");
-  if (site !== null) return site === "same-origin" ? "us" : "other";
+  if (site !== null) return site === "same-origin" ? "same" : "cross";
   const origin = headers.get("origin");
-  if (origin === null) return "silent";
-  return URL.canParse(origin) && new URL(origin).host === headers.get("host")?.toLowerCase() ? "us" : "other";
+  if (origin === null) return "none";
+  return URL.canParse(origin) && new URL(origin).host === headers.get("host")?.toLowerCase() ? "same" : "cross";
 }
 
 /**
- * Returns what to set in a proxy when a request was refused only because the proxy cut the port off the `Host` header, as
- * `proxy_set_header Host $host` of nginx does; undefined otherwise.
+ * Returns the setting that a proxy needs if a request was refused only because the proxy removed the port from the `Host`
+ * header, as nginx does with `proxy_set_header Host $host`; undefined otherwise.
  */
 export function proxyHint(headers: Headers): string | undefined {
   const origin = headers.get("origin");
@@ -44,10 +45,10 @@ export function proxyHint(headers: Headers): string | undefined {
 }
 
 /**
- * Whether another site's page reads this, rather than leads its visitor here. Browsers keep the answer from it; but it
- * would cost us the work, and a stream of events would stay.
+ * Returns whether a page of another site reads this, rather than links to it. Browsers hide the response from that page,
+ * but this process would do the work, and an event stream would stay open.
  */
-export function isReadFromElsewhere(headers: Headers): boolean {
+export function isCrossSiteRead(headers: Headers): boolean {
   const site = headers.get("sec-fetch-site");
   return (site === "cross-site" || site === "same-site") && headers.get("sec-fetch-mode") !== "navigate";
 }

@@ -1,6 +1,6 @@
 /**
- * Sessions of those who logged in with a password or a token, in a signed cookie; and the token that every form carries.
- * The key is made at the start: a restart logs everybody out.
+ * Sessions of users who logged in with a password or a token, each in a signed cookie; and the token that every form
+ * carries. The key is created at the start: a restart logs all users out.
  *
  * @module
  */
@@ -12,32 +12,32 @@ import { equal } from "./accounts.ts";
 export interface Session {
   /** The account. */
   readonly name: string;
-  /** Names this session. */
+  /** Identifies this session. */
   readonly id: string;
 }
 
-const LASTS_MS = 12 * 3_600_000;
+const SESSION_MS = 12 * 3_600_000;
 const MAX_ENDED = 10_000;
 
-/** Makes and reads sessions. */
+/** Creates and reads sessions. */
 export class Sessions {
   readonly #clock: Clock;
   readonly #key = randomBytes(32);
   readonly #ended = new Set<string>();
 
-  /** Sessions end by this clock. */
+  /** @param clock by which sessions expire */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Begins a session; returns the cookie's value. */
+  /** Begins a session of 12 hours. Returns the cookie's value. */
   begin(name: string): string {
     const id = randomBytes(12).toString("base64url");
-    const text = [id, this.#clock.now() + LASTS_MS, encodeURIComponent(name)].join("~");
+    const text = [id, this.#clock.now() + SESSION_MS, encodeURIComponent(name)].join("~");
     return `${text}~${this.#sign("session", text)}`;
   }
 
-  /** The session that a cookie is; undefined when it is none, is over or was ended. */
+  /** Returns the session in a cookie; undefined if it is invalid, expired or was ended. */
   read(cookie: string): Session | undefined {
     const end = cookie.lastIndexOf("~");
     const text = cookie.slice(0, Math.max(0, end));
@@ -47,18 +47,18 @@ export class Sessions {
     return { id, name: decodeURIComponent(name) };
   }
 
-  /** Ends a session before its time. */
+  /** Ends a session before it expires. */
   end(id: string): void {
     this.#ended.add(id);
     if (this.#ended.size > MAX_ENDED) this.#ended.delete(this.#ended.values().next().value!);
   }
 
-  /** The token for the forms of a session, or of a user who needs none. */
+  /** Returns the token for the forms of a session, or of a user without one. */
   formToken(owner: string): string {
     return this.#sign("form", owner);
   }
 
-  /** A name for what must not be kept as it is: the same for the same text, as long as this lives. */
+  /** Returns a key for a secret that must not be kept in memory: the same text has the same key until a restart. */
   fingerprint(text: string): string {
     return this.#sign("fingerprint", text);
   }

@@ -1,17 +1,17 @@
 /**
- * The use of tokens: when each was last used, and how often it may be. Kept in memory: it counts what this process serves.
+ * Records when each token was last used, and bounds its rate. In memory only: each process counts its requests.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 import { HttpError } from "../http/body.ts";
 
-/** A token may send this many requests at once after a quiet time, in seconds of its rate. */
+/** After a pause, a token may send this many seconds' worth of its rate at once. */
 const BURST_SECONDS = 10;
 
 interface Use {
   lastUsedAt: number;
-  /** Requests that it may send now. */
+  /** Requests that the token may send now. */
   left: number;
   /** When `left` was counted, on the monotonic clock. */
   since: number;
@@ -23,13 +23,13 @@ export class TokenUses {
   readonly #clock: Clock;
   readonly #uses = new Map<string, Use>();
 
-  /** @param perSecond how many requests each token may send; 0 for any number */
+  /** @param perSecond requests that each token may send; 0: unlimited */
   constructor(clock: Clock, perSecond: number) {
     this.#clock = clock;
     this.perSecond = perSecond;
   }
 
-  /** Counts a request of a user's token. Returns how many milliseconds it is too early; 0 if it may be served. */
+  /** Counts a request of a user's token. Returns how long the user must wait, in milliseconds; 0 if it may be served. */
   use(name: string): number {
     const now = this.#clock.monotonic();
     const most = this.perSecond * BURST_SECONDS;
@@ -47,12 +47,12 @@ export class TokenUses {
   #waiting = 0;
 
   /**
-   * Runs something that waits, unless too many wait already.
+   * Runs a wait for a result, unless too many wait already.
    *
-   * @throws {HttpError} if `most` are waiting
+   * @throws {HttpError} if `max` are waiting
    */
-  async waiting(most: number, run: () => Promise<void>): Promise<void> {
-    if (this.#waiting >= most) throw new HttpError(503, "Too many requests are waiting for results: try again later");
+  async waiting(max: number, run: () => Promise<void>): Promise<void> {
+    if (this.#waiting >= max) throw new HttpError(503, "Too many requests are waiting for results: try again later");
     this.#waiting++;
     try {
       await run();

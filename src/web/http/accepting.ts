@@ -12,22 +12,22 @@ import type { Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 
-/** What watching a server takes. */
+/** Options of {@linkcode keepAccepting}. */
 export interface AcceptingOptions {
   readonly host: string;
   readonly port: number;
-  /** How often to look. */
+  /** Time between two checks. */
   readonly intervalMs: number;
   readonly clock: Clock;
-  /** Ends it. */
+  /** Ends the watch. */
   readonly signal: AbortSignal;
 }
 
-/** How many connections to allow: no more than `most`, and than half of what the limit of open files permits. */
-export async function affordableConnections(most: number): Promise<number> {
+/** Returns how many connections to allow: at most `max`, and at most half of the limit of open files. */
+export async function affordableConnections(max: number): Promise<number> {
   const limits = await Deno.readTextFile("/proc/self/limits").catch(() => "");
   const soft = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
-  return Math.max(1, Math.min(most, Math.floor(soft / 2)));
+  return Math.max(1, Math.min(max, Math.floor(soft / 2)));
 }
 
 /** Listens again whenever the server has stopped accepting; resolves when the signal aborts. Never rejects. */
@@ -38,7 +38,7 @@ export async function keepAccepting(
   let visitors = 0;
   let probe: Probe | undefined;
   server.on("connection", (socket: Socket) => probe?.accept(socket) || visitors++);
-  // Twice, because a blocked event loop accepts late.
+  // One miss proves nothing: a blocked event loop accepts late.
   let misses = 0;
   while (!signal.aborted) {
     visitors = 0;
@@ -51,7 +51,7 @@ export async function keepAccepting(
       misses = 0;
       await listenAgain(server, host, port);
     }
-    // Visitors show the same as a probe does.
+    // An accepted visitor proves as much as an accepted probe.
     probe = visitors > 0 ? undefined : new Probe(port, ownAddress(host));
   }
 }
@@ -64,7 +64,7 @@ class Probe {
   constructor(port: number, host: string) {
     this.#socket = connect(port, host);
     this.#socket.on("error", () => {}); // refused, or no descriptor is free
-    // A server with as many connections as it may have accepts one more, and closes it.
+    // A server at its limit of connections accepts one more, and closes it.
     this.#socket.on("end", () => this.#accepted = true);
     this.#socket.resume();
   }
@@ -93,11 +93,11 @@ async function listenAgain(server: Server, host: string, port: number): Promise<
     server.listen(port, host);
     await once(server, "listening");
   } catch {
-    // The next look is soon.
+    // The next check tries again.
   }
 }
 
-/** Where a server is reached from its own machine. */
+/** Returns the address under which the machine itself reaches a server. */
 function ownAddress(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;

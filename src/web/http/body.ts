@@ -1,23 +1,21 @@
 /**
- * Request bodies: read up to a bound in size, in time, and in memory for all of them together.
+ * Reads request bodies, bounded in size, in time, and in memory for all bodies together.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 
-/** A request cannot be served as it is. */
+/** Rejects a request; the message is for the user. */
 export class HttpError extends Error {
-  override readonly name = "Refusal";
+  override readonly name = "HttpError";
   /** HTTP's status code. */
   readonly status: 400 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429 | 503;
   /** The field or parameter that is wrong, as a path. */
   readonly field: string | undefined;
 
   /**
-   * A refusal.
-   *
    * @param status HTTP's status code
-   * @param message for people: what is wrong and what was expected
+   * @param message one line for the user: what is wrong and what was expected
    * @param field the field or parameter that is wrong
    */
   constructor(status: HttpError["status"], message: string, field?: string) {
@@ -27,16 +25,16 @@ export class HttpError extends Error {
   }
 }
 
-/** Room next to a payload for its escapes, and for the refs of ten thousand jobs. */
+/** Space besides a payload: for the refs of ten thousand jobs. */
 const REFS_BYTES = 1024 * 1024;
 
-/** Returns how many bytes a body may have that carries a payload, or refs of jobs. */
+/** Returns the largest body that carries a payload, or refs of jobs. Escapes may double a payload's length. */
 export function largeBodyBytes(maxPayloadBytes: number): number {
   return 2 * maxPayloadBytes + REFS_BYTES;
 }
 
 const READ_TIMEOUT_MS = 10_000;
-/** The most bytes of bodies in memory that have not arrived whole yet. */
+/** Bytes in memory of bodies that haven't arrived completely. */
 const MAX_ARRIVING_BYTES = 64 * 1024 * 1024;
 
 /** Counts the bytes of the bodies that are arriving. */
@@ -65,8 +63,8 @@ export class BodyBudget {
  * Reads a body as text.
  *
  * @param maxBytes the largest body that is read
- * @param arriving bounds the memory of all bodies together; default: none other
- * @throws {HttpError} when it is larger, is not UTF-8, breaks off, takes over 10 seconds, or there is no memory for it
+ * @param arriving bounds the memory of all bodies together; default: this body alone
+ * @throws {HttpError} if the body is larger, isn't UTF-8, breaks off, takes over 10 s, or exceeds the memory for bodies
  */
 export async function readBody(
   request: Request,

@@ -1,30 +1,30 @@
 /**
- * Work that holds the event loop (making the text of a large page, looking through a thousand jobs) takes tens of
- * milliseconds. It is done one slice after the other, and while more wait the loop has as much time in between for
- * everybody else: probes, new connections, and the jobs that this process performs.
+ * Shares the event loop between long work and everything else. Rendering a large page, or scanning a thousand jobs, holds
+ * the loop for tens of milliseconds. Such work runs one slice at a time. While more slices wait, each is followed by a
+ * pause as long as the slice took: for probes, new connections, and the jobs that this process performs.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 
-/** How much text one slice looks at. One text may be longer. */
+/** Characters of text that one slice processes. A single text may be longer. */
 const SLICE_CHARS = 128 * 1024;
-/** What each item of a list costs besides its text, in characters. */
+/** The cost of each item of a list besides its text, in characters. */
 const ITEM_CHARS = 500;
 
-/** Does one slice at a time. */
+/** Runs one slice at a time. */
 export class CooperativeQueue {
   readonly #clock: Pick<Clock, "monotonic" | "sleep" | "turn">;
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
 
-  /** Rests by this clock. */
+  /** @param clock times the pauses */
   constructor(clock: Pick<Clock, "monotonic" | "sleep" | "turn">) {
     this.#clock = clock;
   }
 
   /**
-   * Maps the items of a list, in as many slices as their texts take.
+   * Maps the items of a list, in slices of bounded text length.
    *
    * @param weigh returns how many characters an item has
    */
@@ -44,21 +44,24 @@ export class CooperativeQueue {
     return results;
   }
 
-  /** Does it in a turn of its own, when those before are done, and returns what came of it. Nothing that waits belongs in it. */
+  /**
+   * Runs `work` in a separate turn of the event loop, after the slices before it, and returns its result. `work` shouldn't
+   * wait for anything: the slices behind it would wait, too.
+   */
   async run<Result>(work: () => Result): Promise<Awaited<Result>> {
     const before = this.#last;
     const over = Promise.withResolvers<void>();
     this.#last = over.promise;
     this.#waiting++;
     await before;
-    // What the store told several at once makes them come at once.
+    // One reply of the store can resume several callers in the same turn.
     await this.#clock.turn();
     this.#waiting--;
     const began = this.#clock.monotonic();
     try {
       return await work();
     } finally {
-      // Nobody waits for the rest but who is next.
+      // Only the next slice waits for the pause; this one's result is returned at once.
       if (this.#waiting === 0) over.resolve();
       else void this.#clock.sleep(this.#clock.monotonic() - began).then(over.resolve);
     }

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { CooperativeQueue } from "./cooperative_queue.ts";
 
-Deno.test("slices: while others wait, the loop rests as long as a slice took", async () => {
+Deno.test("pauses as long as a slice took while other slices wait", async () => {
   const clock = new FakeClock();
   const slices = new CooperativeQueue(clock);
   const done: string[] = [];
@@ -25,7 +25,7 @@ Deno.test("slices: while others wait, the loop rests as long as a slice took", a
   assertEquals([done, clock.sleeping], [["first", "second", "third"], []]);
 });
 
-Deno.test("slices: alone, a slice waits for nothing; one that fails holds up nobody", async () => {
+Deno.test("doesn't pause after a single slice; a failed slice doesn't block the next", async () => {
   const clock = new FakeClock();
   const slices = new CooperativeQueue(clock);
   for (let i = 0; i < 3; i++) {
@@ -40,7 +40,7 @@ Deno.test("slices: alone, a slice waits for nothing; one that fails holds up nob
   assertEquals(await both[1], "fine");
 });
 
-Deno.test("slices: maps a list in slices by the length of its texts", async () => {
+Deno.test("maps a list in slices by the length of its texts", async () => {
   const clock = new FakeClock();
   let turns = 0;
   const slices = new CooperativeQueue({

@@ -1,5 +1,5 @@
 /**
- * Forms: read once per request, with a bound on bytes and on fields.
+ * Reads forms, once per request, with a bound on bytes and on fields.
  *
  * @module
  */
@@ -10,16 +10,16 @@ import type { Services, WebEnv } from "../services.ts";
 
 const forms = new WeakMap<Request, Promise<URLSearchParams>>();
 
-/** The largest form of a stranger or a reader: a login, a theme. */
+/** The largest form of visitors without a login and of readers: a login, a theme. */
 export const SMALL_FORM_BYTES = 16 * 1024;
-/** The rows that a page may have, each ticked, and the fields around them. Splitting a field takes a microsecond. */
+/** The rows of the longest page, all selected, and the fields around them. Splitting a field takes a microsecond. */
 const MAX_FIELDS = 1_100;
 
 /**
  * Returns the fields of a request's form. The first call for a request reads it.
  *
  * @param maxBytes the largest form that is read; default twice a payload and 1 MiB
- * @throws {HttpError} when the request has no form, or one that is too large
+ * @throws {HttpError} if the request has no form, or its form is too large
  */
 export function formOf(
   c: Context<WebEnv>,
@@ -47,17 +47,17 @@ async function read(c: Context<WebEnv>, services: Services, maxBytes: number): P
 }
 
 /**
- * Arguments as somebody typed them.
+ * Parses the arguments that a user typed.
  *
- * @throws {HttpError} when they are no JSON array
+ * @throws {HttpError} if they are not a JSON array
  */
 export function parseArgs(text: string): unknown[] {
   let args: unknown;
   try {
     args = parseLossless(text || "[]");
   } catch (error) {
-    throw new HttpError(422, `The arguments are no JSON: ${(error as Error).message}`);
+    throw new HttpError(422, `Arguments: invalid JSON: ${(error as Error).message}`, "args");
   }
-  if (!Array.isArray(args)) throw new HttpError(422, 'The arguments are no array; wanted: such as ["bob", 5]');
+  if (!Array.isArray(args)) throw new HttpError(422, 'Arguments: expected an array, for example ["bob", 5]', "args");
   return args;
 }

@@ -1,11 +1,11 @@
 /**
- * HTTP on a socket, for a function from requests to responses. On `node:http`, because it loses patience: `Deno.serve`
- * lets whoever sends half a request, or nothing at all, hold a connection for ever.
+ * An HTTP server for a function from requests to responses. It uses `node:http` for its timeouts: with `Deno.serve`, a
+ * client that sends half a request, or nothing, holds a connection without limit.
  *
- *  1. A request's head, its whole, an idle connection and a reader that does not read each have their time.
- *  2. So many connections at once, and so large a head; beyond that, they are turned away.
- *  3. A connection's requests are answered one after the other, and what nobody reads has a bound in all.
- *  4. A request is in the form that browsers and proxies send to a server, or it is none.
+ *  1. A request's head, a whole request, an idle connection and a client that doesn't read each have a timeout.
+ *  2. The number of connections and the size of a head are bounded. Connections beyond the bound are closed.
+ *  3. The requests of a connection are served one at a time, and unread responses are bounded in total.
+ *  4. Requests in other forms than browsers and proxies send to a server get status 400.
  *
  * @module
  */
@@ -20,27 +20,27 @@ import { networkOf } from "../auth/network.ts";
 import { serializeRequests } from "./request_queue.ts";
 import { WriteBacklog } from "./write_backlog.ts";
 
-/** How long one waits for the other end, in milliseconds, and for how many. */
-export interface HttpTimeouts {
-  /** Until all headers are there, from the connection's beginning or the answer before. */
+/** Timeouts, in milliseconds, and other bounds of a server. */
+export interface HttpLimits {
+  /** Until all headers have arrived, from the connection's beginning or the response before. */
   readonly headMs: number;
-  /** Until the whole request is there. */
+  /** Until the whole request has arrived. */
   readonly requestMs: number;
-  /** A connection without a request is kept so long. */
+  /** Closes a connection that has had no request for this long. */
   readonly idleMs: number;
-  /** Nothing could be sent and nothing came for so long. */
+  /** Closes a connection over which no byte could be sent or received for this long. */
   readonly silentMs: number;
-  /** Connections at once; never more than half of the files that may be open. */
+  /** Connections at once; never more than half of the limit of open files. */
   readonly connections: number;
-  /** Of these, the most from one address, or IPv6 network of 64 bits. No bound for a proxy: it stands for all visitors. */
+  /** Of these, the most from one address, or from one IPv6 network of 64 bits. Doesn't apply to proxies. */
   readonly perAddress: number;
-  /** A server that has accepted no connection for this long checks that it still does. */
+  /** A server that has accepted no connection for this long connects to itself, to check that it still accepts. */
   readonly probeMs: number;
-  /** So many bytes of answers may wait for their readers, all connections together. */
+  /** Bytes of responses that clients haven't read yet, all connections together. */
   readonly unreadBytes: number;
 }
 
-const PATIENCE: HttpTimeouts = {
+const DEFAULT_LIMITS: HttpLimits = {
   headMs: 10_000,
   requestMs: 30_000,
   idleMs: 30_000,
@@ -50,46 +50,45 @@ const PATIENCE: HttpTimeouts = {
   probeMs: 5_000,
   unreadBytes: 64 * 1024 * 1024,
 };
-/** A request's head may be so large. */
 const MAX_HEAD_BYTES = 32 * 1024;
-/** Answers under way may take so long when it ends. */
-const LAST_MS = 2_000;
-/** How long the sender of a body that was refused may read the answer. */
+/** Time for responses to be sent when the server closes. */
+const CLOSE_TIMEOUT_MS = 2_000;
+/** Time for a client to read the response to a request whose body was not read. */
 const LINGER_MS = 500;
 
-/** What answers; `peer` is the address at the other end. */
+/** Returns the response to a request; `peer` is the address at the other end of the connection. */
 export type Handler = (request: Request, peer: string) => Promise<Response>;
 
 /** A listening server. */
 export interface HttpServer {
-  /** The port it really listens on. */
+  /** The port it listens on. */
   readonly port: number;
-  /** Takes no more connections, and ends those that are left. */
+  /** Stops accepting, lets responses end for up to 2 s, then closes all connections. */
   close(): Promise<void>;
 }
 
 /**
- * Listens.
+ * Listens on an address.
  *
- * @param proxies addresses that stand for many visitors
- * @param patience what differs from the usual
- * @throws {Error} of Node's, with a `code` such as `EADDRINUSE`
+ * @param proxies addresses that stand for many visitors: `perAddress` doesn't apply to them
+ * @param limits overrides the defaults
+ * @throws {Error} Node's error, with a `code` such as `EADDRINUSE`
  */
 export async function listen(
   handler: Handler,
-  { host, port, clock, proxies, patience = {} }: {
+  { host, port, clock, proxies, limits = {} }: {
     readonly host: string;
     readonly port: number;
     readonly clock: Clock;
     readonly proxies: readonly string[];
-    readonly patience?: Partial<HttpTimeouts>;
+    readonly limits?: Partial<HttpLimits>;
   },
 ): Promise<HttpServer> {
-  const bounds = { ...PATIENCE, ...patience };
+  const bounds = { ...DEFAULT_LIMITS, ...limits };
   const { headMs, requestMs, idleMs, silentMs, connections, perAddress, probeMs: intervalMs, unreadBytes } = bounds;
   const unread = new WriteBacklog(unreadBytes);
   const onRequest = serializeRequests(async (incoming, outgoing) => {
-    hangUpUnlessRead(incoming, outgoing, clock);
+    closeUnlessRead(incoming, outgoing, clock);
     await answer(handler, unread, incoming, outgoing);
   });
   const server = createServer(
@@ -99,17 +98,17 @@ export async function listen(
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(1_000, headMs),
       maxHeaderSize: MAX_HEAD_BYTES,
-      // Node would answer those without a host itself, out of turn.
+      // Otherwise Node itself answers requests without a host, out of turn.
       requireHostHeader: false,
     },
     onRequest,
   );
-  // So it would those that expect what it does not know.
+  // Otherwise Node itself answers requests with an unknown `Expect` header, out of turn.
   server.on("checkExpectation", onRequest);
   server.maxConnections = await affordableConnections(connections);
   server.setTimeout(silentMs);
-  server.on("connection", releaseAtEnd);
-  server.on("connection", shareOut(perAddress, proxies));
+  server.on("connection", pauseBeforeDestroy);
+  server.on("connection", limitPerNetwork(perAddress, proxies));
   server.listen(port, host);
   await once(server, "listening");
   const bound = (server.address() as AddressInfo).port;
@@ -124,7 +123,7 @@ export async function listen(
       server.close();
       server.closeIdleConnections();
       const over = new AbortController();
-      await Promise.race([closed, clock.sleep(LAST_MS, over.signal)]);
+      await Promise.race([closed, clock.sleep(CLOSE_TIMEOUT_MS, over.signal)]);
       over.abort();
       server.closeAllConnections();
       await closed;
@@ -132,8 +131,8 @@ export async function listen(
   };
 }
 
-/** Deno 2.8.3 keeps a socket for ever, with its requests and answers, if it is still reading when it is destroyed. */
-function releaseAtEnd(socket: Socket): void {
+/** Prevents a leak: Deno 2.8.3 never frees a socket, with its requests and responses, that is destroyed while it reads. */
+function pauseBeforeDestroy(socket: Socket): void {
   const { destroy } = socket;
   socket.destroy = function (this: Socket, ...given) {
     this.pause();
@@ -141,15 +140,15 @@ function releaseAtEnd(socket: Socket): void {
   };
 }
 
-/** Turns away whoever has so many connections already, unless it is a proxy. */
-function shareOut(most: number, proxies: readonly string[]): (socket: Socket) => void {
+/** Returns a listener that closes connections beyond `max` from one network, unless they come from a proxy. */
+function limitPerNetwork(max: number, proxies: readonly string[]): (socket: Socket) => void {
   const open = new Map<string, number>();
   return (socket) => {
     const address = peerOf(socket);
     if (proxies.includes(address)) return;
     const network = networkOf(address);
     const count = open.get(network) ?? 0;
-    if (count >= most) return void socket.destroy();
+    if (count >= max) return void socket.destroy();
     open.set(network, count + 1);
     socket.once("close", () => {
       const left = open.get(network)! - 1;
@@ -160,11 +159,11 @@ function shareOut(most: number, proxies: readonly string[]): (socket: Socket) =>
 }
 
 /**
- * Ends the connection of a request that is answered before its body has arrived. Node would read the rest, gigabytes of
- * it, to get to the next request. Its sender has some time to read the answer: a connection that ends with bytes unread
- * is reset, and its answer lost.
+ * Closes the connection of a request that is answered before its body has arrived. Node would read the rest, gigabytes of
+ * it, to get to the next request. The client gets some time to read the response first: closing a connection with unread
+ * bytes resets it, and the response is lost.
  */
-function hangUpUnlessRead(incoming: IncomingMessage, outgoing: ServerResponse, clock: Clock): void {
+function closeUnlessRead(incoming: IncomingMessage, outgoing: ServerResponse, clock: Clock): void {
   const { socket } = incoming;
   outgoing.once("finish", () => {
     if (incoming.complete || socket.destroyed) return;
@@ -191,24 +190,24 @@ async function answer(
     }
     await send(await handler(request, peerOf(incoming.socket)), outgoing, unread, gone.signal);
   } catch {
-    // The handler answers whatever happens; what fails here is the connection.
+    // The handler never rejects: the connection failed.
     outgoing.destroy();
   }
 }
 
-/** An IPv4 address is written as one, also where a socket for both kinds took it. */
+/** Returns the peer's address. A socket for both IP versions reports IPv4 addresses with the prefix `::ffff:`. */
 function peerOf({ remoteAddress = "" }: Socket): string {
   return remoteAddress.replace(/^::ffff:(?=[\d.]+$)/, "");
 }
 
-/** The request, if it names one host and a path; undefined when it is something else. */
+/** Returns the request; undefined unless it names one host and a path. */
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
   const { method = "GET", url = "", rawHeaders } = incoming;
   const headers = new Headers();
   try {
     for (let i = 0; i < rawHeaders.length; i += 2) headers.append(rawHeaders[i]!, rawHeaders[i + 1]!);
     const host = headers.get("host") ?? "";
-    // Two of them are joined by a comma; anything but a name and a port would move the path's beginning.
+    // Two Host headers are joined by a comma. Anything but a name and a port would move the path's beginning.
     if (!/^[^\s,/@?#\\]+$/.test(host) || !url.startsWith("/")) return undefined;
     const body = method === "GET" || method === "HEAD" ? null : Readable.toWeb(incoming) as ReadableStream<Uint8Array>;
     return new Request(`http://${host}${url}`, { method, headers, signal, body, ...(body && { duplex: "half" }) });
@@ -236,7 +235,7 @@ async function send(
   outgoing.flushHeaders();
   const reader = response.body!.getReader();
   const cancel = () => void reader.cancel().catch(() => {});
-  // An abort before this line calls no listener.
+  // A signal that is already aborted calls no listener.
   if (gone.aborted) return cancel();
   gone.addEventListener("abort", cancel);
   for (;;) {

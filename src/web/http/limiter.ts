@@ -1,44 +1,45 @@
 /**
- * How many requests are answered at the same time: so many in all, fewer of one address. The others wait, a line for each
- * address; the lines take turns, so that nobody waits for all that somebody else has asked. Without it a few hundred
- * visitors who ask for the largest pages would have all of these in memory at once, and the event loop to themselves.
+ * Bounds the number of requests that are served at the same time: in total, and per address. The others wait in one line
+ * per address. The lines take turns, so that one address cannot delay the others. Without this bound, a few hundred
+ * visitors of the largest pages would hold all of these in memory at once, and block the event loop.
  *
  * @module
  */
 
-/** How many. */
-export interface Limits {
-  /** Answered at the same time. */
+/** Bounds on requests. */
+export interface RequestLimits {
+  /** Requests served at the same time. */
   readonly atOnce: number;
-  /** Of these, so many of one address: the others find a place at once. */
+  /** Of these, the most of one address. Lower than `atOnce`, so that other addresses don't wait for it. */
   readonly perAddress: number;
-  /** So many of one address may wait; how many there are in all, the number of connections bounds. */
+  /** Waiting requests of one address. The number of connections bounds the total. */
   readonly waiting: number;
 }
 
-const LIMITS: Limits = { atOnce: 6, perAddress: 4, waiting: 50 };
+const DEFAULT_LIMITS: RequestLimits = { atOnce: 6, perAddress: 4, waiting: 50 };
 
-/** A place among those who are answered. */
+/** A waiting request. */
 interface Waiter {
   readonly enter: (place: Disposable | undefined) => void;
 }
 
-/** Lets so many in at a time. */
+/** Admits a bounded number of requests at a time. */
 export class Limiter {
-  readonly #limits: Limits;
+  readonly #limits: RequestLimits;
   readonly #inside = new Map<string, number>();
-  /** Those who wait, by address; the address whose turn is next comes first. */
+  /** Waiting requests by address; the address whose turn is next comes first. */
   readonly #lines = new Map<string, Set<Waiter>>();
   #count = 0;
 
-  /** @param limits what differs from the usual */
-  constructor(limits: Partial<Limits> = {}) {
-    this.#limits = { ...LIMITS, ...limits };
+  /** @param limits overrides the defaults */
+  constructor(limits: Partial<RequestLimits> = {}) {
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
 
   /**
-   * A place, as soon as there is one; undefined when too many of that address wait already, or when `signal` says that
-   * it is no longer wanted.
+   * Waits for a place. Dispose of it when the request is done.
+   *
+   * @returns undefined if too many requests of this address wait already, or when `signal` aborts
    */
   enter(address: string, signal?: AbortSignal): Promise<Disposable | undefined> {
     if (signal?.aborted) return Promise.resolve(undefined);
@@ -47,18 +48,18 @@ export class Limiter {
     if (line.size >= this.#limits.waiting) return Promise.resolve(undefined);
     this.#lines.set(address, line);
     return new Promise((resolve) => {
-      const goAway = () => {
+      const leaveLine = () => {
         line.delete(waiter);
         if (line.size === 0) this.#lines.delete(address);
         resolve(undefined);
       };
       const waiter: Waiter = {
         enter: (place) => {
-          signal?.removeEventListener("abort", goAway);
+          signal?.removeEventListener("abort", leaveLine);
           resolve(place);
         },
       };
-      signal?.addEventListener("abort", goAway, { once: true });
+      signal?.addEventListener("abort", leaveLine, { once: true });
       line.add(waiter);
     });
   }
@@ -83,7 +84,7 @@ export class Limiter {
       if (!this.#hasPlace(next)) continue;
       const [waiter] = line;
       line.delete(waiter!);
-      // The address goes to the end.
+      // The address moves to the end.
       this.#lines.delete(next);
       if (line.size > 0) this.#lines.set(next, line);
       waiter!.enter(this.#take(next));

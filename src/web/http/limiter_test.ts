@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../clock.ts";
 import { Limiter } from "./limiter.ts";
 
-/** Asks for places, and tells who has one. */
+/** A limiter with the names of the requests that have a place. */
 function entrance(limits: ConstructorParameters<typeof Limiter>[0]) {
   const limiter = new Limiter(limits);
   const inside: string[] = [];
@@ -11,32 +11,32 @@ function entrance(limits: ConstructorParameters<typeof Limiter>[0]) {
   return {
     inside,
     refused,
-    /** `who` is a name at an address: `a1` at `a`. */
-    async ask(who: string, signal?: AbortSignal): Promise<void> {
-      void limiter.enter(who[0]!, signal).then((place) => {
-        if (place === undefined) return void refused.push(who);
-        inside.push(who);
-        places.set(who, place);
+    /** `name` begins with its address: `a1` is a request of `a`. */
+    async ask(name: string, signal?: AbortSignal): Promise<void> {
+      void limiter.enter(name[0]!, signal).then((place) => {
+        if (place === undefined) return void refused.push(name);
+        inside.push(name);
+        places.set(name, place);
       });
       await systemClock.turn();
     },
-    async leave(who: string): Promise<void> {
-      places.get(who)![Symbol.dispose]();
-      inside.splice(inside.indexOf(who), 1);
+    async leave(name: string): Promise<void> {
+      places.get(name)![Symbol.dispose]();
+      inside.splice(inside.indexOf(name), 1);
       await systemClock.turn();
     },
   };
 }
 
-Deno.test("limiter: one address takes its share, and the others find a place", async () => {
+Deno.test("leaves places for other addresses when one address has its share", async () => {
   const { ask, inside } = entrance({ atOnce: 3, perAddress: 2 });
-  for (const who of ["a1", "a2", "a3", "b1", "c1"]) await ask(who);
+  for (const name of ["a1", "a2", "a3", "b1", "c1"]) await ask(name);
   assertEquals(inside, ["a1", "a2", "b1"]);
 });
 
-Deno.test("limiter: those who wait take turns by address, within one in the order in which they came", async () => {
+Deno.test("serves waiting addresses in turns, and each address in arrival order", async () => {
   const { ask, leave, inside } = entrance({ atOnce: 1, perAddress: 1 });
-  for (const who of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) await ask(who);
+  for (const name of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) await ask(name);
   const order: string[] = [];
   while (inside.length > 0) {
     order.push(inside[0]!);
@@ -45,9 +45,9 @@ Deno.test("limiter: those who wait take turns by address, within one in the orde
   assertEquals(order, ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
 });
 
-Deno.test("limiter: a place that one address may not have goes to the next", async () => {
+Deno.test("skips an address at its limit and serves the next one", async () => {
   const { ask, leave, inside } = entrance({ atOnce: 3, perAddress: 2 });
-  for (const who of ["a1", "a2", "b1", "a3", "b2"]) await ask(who);
+  for (const name of ["a1", "a2", "b1", "a3", "b2"]) await ask(name);
   assertEquals(inside, ["a1", "a2", "b1"]);
   await leave("b1");
   assertEquals(inside, ["a1", "a2", "b2"]);
@@ -55,9 +55,9 @@ Deno.test("limiter: a place that one address may not have goes to the next", asy
   assertEquals(inside, ["a1", "b2", "a3"]);
 });
 
-Deno.test("limiter: so many of one address wait, the next are refused; others still wait", async () => {
+Deno.test("refuses an address with too many waiting requests; other addresses still wait", async () => {
   const { ask, refused, leave, inside } = entrance({ atOnce: 1, perAddress: 1, waiting: 2 });
-  for (const who of ["a1", "a2", "a3", "a4", "b1"]) await ask(who);
+  for (const name of ["a1", "a2", "a3", "a4", "b1"]) await ask(name);
   assertEquals(refused, ["a4"]);
   await leave("a1");
   assertEquals(inside, ["a2"]);
@@ -65,7 +65,7 @@ Deno.test("limiter: so many of one address wait, the next are refused; others st
   assertEquals(refused, ["a4"]);
 });
 
-Deno.test("limiter: who goes away gives up its place in the line", async () => {
+Deno.test("frees the place in the line of a request that is aborted", async () => {
   const { ask, leave, inside, refused } = entrance({ atOnce: 1, perAddress: 1, waiting: 1 });
   const gone = new AbortController();
   await ask("a1");

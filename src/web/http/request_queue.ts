@@ -1,23 +1,23 @@
 /**
- * Who asks on one connection is answered one request at a time: the next is looked at when the answer before it has been
- * sent. Otherwise whoever sends thousands of requests in one write and reads nothing would fill our memory with answers.
+ * Serves the requests of one connection one at a time: each waits until the response before it has been sent. Otherwise a
+ * client that sends thousands of requests in one write and reads nothing would fill the memory with responses.
  *
  * @module
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** So many may wait behind the one that is answered. Browsers and proxies send none ahead. */
+/** Requests that may wait behind the one being served. Browsers and proxies send none ahead. */
 const MAX_AHEAD = 4;
 
-/** A connection's requests that have no whole answer yet. */
+/** A connection's requests without a complete response. */
 interface Line {
   length: number;
   last: Promise<void>;
 }
 
 /**
- * Lets each connection's requests be answered in turn, and drops a connection that sends too many ahead.
+ * Serves each connection's requests in turn, and drops a connection that sends too many ahead.
  *
  * @param answer never throws
  */
@@ -32,13 +32,13 @@ export function serializeRequests(
     lines.set(socket, line);
     if (line.length > MAX_AHEAD) {
       socket.destroy();
-      // Ends the reading of this packet, which may hold a thousand more; the parser catches it.
+      // Stops the parser, which catches this: the packet may hold a thousand more requests.
       throw new RangeError("Too many requests ahead");
     }
     line.length++;
     const sent = new Promise<void>((resolve) => void outgoing.once("close", resolve));
     line.last = line.last.then(async () => {
-      // A connection's end is told only to the answer under way, not to those that wait.
+      // Only the response being sent gets the connection's `close` event, not the waiting ones.
       if (socket.destroyed) return;
       await answer(incoming, outgoing);
       await sent;

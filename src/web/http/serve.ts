@@ -1,31 +1,31 @@
 /**
- * The web on a socket. Anything but the loopback is refused while nobody has to log in.
+ * Serves the dashboard and API on a socket. Without a login it listens on the loopback interface only.
  *
  * @module
  */
 import { systemClock } from "../../clock.ts";
-import { type HttpTimeouts, listen } from "./http.ts";
+import { type HttpLimits, listen } from "./http.ts";
 import type { Web } from "../web.ts";
 
-/** Where to listen. */
+/** An address to listen on. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** A listening web. */
+/** A listening dashboard. */
 export interface Server extends AsyncDisposable {
-  /** As it is really: with the port that was free when 0 was asked for. */
+  /** The address it listens on. Port 0 is replaced by the port that the system chose. */
   readonly address: Address;
 }
 
-/** Where it listens when nobody says. */
+/** The address to listen on by default. */
 export const DEFAULT_ADDRESS: Address = { host: "127.0.0.1", port: 7433 };
 
 /**
  * Reads `PORT`, `HOST:PORT`, `[ADDRESS]:PORT`, or `HOST` alone.
  *
- * @throws {RangeError} when it is none of them
+ * @throws {RangeError} if the text has another form
  */
 export function parseListenAddress(text: string): Address {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))?(?::(\d{1,5}))?$/.exec(text);
@@ -34,22 +34,22 @@ export function parseListenAddress(text: string): Address {
   const port = digits ?? (name !== undefined && /^\d{1,5}$/.test(name) ? name : undefined);
   const host = bracketed ?? (port === name ? undefined : name);
   if (match === null || text === "" || Number(port ?? 0) > 65_535) {
-    throw new RangeError(`Address "${text}" cannot be read; wanted: PORT, HOST:PORT or [ADDRESS]:PORT`);
+    throw new RangeError(`Invalid address "${text}": expected PORT, HOST:PORT or [ADDRESS]:PORT`);
   }
   return { host: host ?? DEFAULT_ADDRESS.host, port: port === undefined ? DEFAULT_ADDRESS.port : Number(port) };
 }
 
 /**
- * Listens.
+ * Listens on an address. Disposing of the result ends the event streams first, then the connections.
  *
- * @param patience what differs from the usual
- * @throws {RangeError} when others could reach it without a login, or something else listens there
+ * @param limits overrides the defaults
+ * @throws {RangeError} if other machines could reach it without a login, or the address is unavailable
  */
-export async function serve(web: Web, { host, port }: Address, patience?: Partial<HttpTimeouts>): Promise<Server> {
+export async function serve(web: Web, { host, port }: Address, limits?: Partial<HttpLimits>): Promise<Server> {
   if (web.open && !isLoopback(host)) {
     throw new RangeError(
-      `Anybody who reaches "${host}" could do anything: name users first (jobs web --new-user NAME prints a line for ` +
-        "web.users), or a proxy's header (web.proxyHeader); or listen on 127.0.0.1",
+      `Cannot listen on "${host}" without a login: add users to web.users (jobs web --new-user NAME prints a line for ` +
+        "it), set web.proxyHeader, or listen on 127.0.0.1",
     );
   }
   const server = await listen((request, peer) => web.handle(request, peer), {
@@ -57,14 +57,14 @@ export async function serve(web: Web, { host, port }: Address, patience?: Partia
     port,
     clock: systemClock,
     proxies: web.proxies,
-    ...(patience && { patience }),
+    ...(limits && { limits }),
   }).catch((error: Error & { readonly code?: string }) => {
     throw new RangeError(`Cannot listen on ${urlOf({ host, port }, "")}: ${reasonOf(error)}`);
   });
   return {
     address: { host, port: server.port },
     async [Symbol.asyncDispose]() {
-      // First the web, which ends the streams: the server waits for them.
+      // The server waits for the event streams, which the dashboard ends.
       await web[Symbol.asyncDispose]();
       await server.close();
     },
@@ -74,19 +74,19 @@ export async function serve(web: Web, { host, port }: Address, patience?: Partia
 function reasonOf({ code, message }: { readonly code?: string; readonly message: string }): string {
   switch (code) {
     case "EADDRINUSE":
-      return "something else listens there; choose another port";
+      return "address already in use; choose another port";
     case "EACCES":
-      return "this user may not; choose a port above 1023";
+      return "permission denied; choose a port above 1023";
     case "EADDRNOTAVAIL":
-      return "this machine does not have that address";
+      return "this machine doesn't have that address";
     case "ENOTFOUND":
-      return "nobody knows that name";
+      return "unknown host name";
     default:
       return message;
   }
 }
 
-/** The address as one types it into a browser. */
+/** Returns the URL of the dashboard at an address. */
 export function urlOf({ host, port }: Address, prefix: string): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}${prefix}/`;
 }

@@ -1,11 +1,11 @@
 /**
- * One answer for all who ask for it at the same moment.
+ * Shares one call between all callers of the same moment.
  *
  * @module
  */
 
-/** Who asks while an answer is being made is given that one; it is not kept. */
+/** Returns a function whose concurrent callers share one call of `make`. Nothing is cached after that. */
 export function singleFlight<Result>(make: () => Promise<Result>): () => Promise<Result> {
-  let underWay: Promise<Result> | undefined;
-  return () => underWay ??= make().finally(() => underWay = undefined);
+  let pending: Promise<Result> | undefined;
+  return () => pending ??= make().finally(() => pending = undefined);
 }

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { singleFlight } from "./single_flight.ts";
 
-Deno.test("single flight: who asks meanwhile is given the same; the next has it made anew, also after a failure", async () => {
+Deno.test("concurrent callers share one call; the next caller starts another, also after a failure", async () => {
   const made: PromiseWithResolvers<string>[] = [];
   const ask = singleFlight(() => {
     made.push(Promise.withResolvers());

@@ -1,29 +1,29 @@
 /**
- * The bytes of answers that nobody has read yet have one bound for all connections together. Beyond it, those that have
- * waited longest are dropped: whoever reads does not keep an answer waiting.
+ * Bounds the bytes of responses that clients haven't read yet, for all connections together. Beyond the bound, the oldest
+ * responses are dropped with their connections: a client that reads doesn't keep a response waiting.
  *
  * @module
  */
 import type { ServerResponse } from "node:http";
 
-/** Answers on their way, the oldest first. */
+/** Responses being sent, the oldest first. */
 export class WriteBacklog {
-  readonly #most: number;
+  readonly #maxBytes: number;
   readonly #sizes = new Map<ServerResponse, number>();
   #bytes = 0;
 
-  /** @param most bytes in all */
-  constructor(most: number) {
-    this.#most = most;
+  /** @param maxBytes of all responses together */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  /** Counts an answer until it has been sent or its reader has gone; makes room for it if need be. */
+  /** Counts a response until it has been sent or its connection closes. Drops older responses to stay within the bound. */
   add(outgoing: ServerResponse, bytes: number): void {
     this.#sizes.set(outgoing, bytes);
     this.#bytes += bytes;
     outgoing.once("close", () => this.#drop(outgoing));
     for (const [oldest] of this.#sizes) {
-      if (this.#bytes <= this.#most || oldest === outgoing) break;
+      if (this.#bytes <= this.#maxBytes || oldest === outgoing) break;
       this.#drop(oldest);
       oldest.destroy();
     }
