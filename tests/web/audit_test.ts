@@ -22,7 +22,7 @@ onBothStores("Every action is in the audit log: who, from where, what, how many,
     acts.map(({ action, target, count, outcome }) => [action, target, count, outcome?.split(":")[0]]),
     [
       ["cron run", "nothing", undefined, "refused"],
-      ["quiet", "nobody:1:x", 0, "no live process"],
+      ["quiet", "nobody:1:x", 0, "worker is offline"],
       ["pause", "all queues", undefined, undefined],
       ["pause", "queue:default", undefined, undefined],
       ["push", acts[4]!.target, 1, undefined],
@@ -33,7 +33,7 @@ onBothStores("Every action is in the audit log: who, from where, what, how many,
   );
   assert(acts.every(({ user, by, from }) => user === "local" && by === "open" && from === "10.0.0.9"));
   const { text } = await someone.visit("/audit");
-  for (const shown of ["10.0.0.9", "all in dead", "with class &quot;Hard&quot;", "no live process", "cron run"]) {
+  for (const shown of ["10.0.0.9", "all in dead", "with class &quot;Hard&quot;", "worker is offline", "cron run"]) {
     assertStringIncludes(text, shown);
   }
   const api = (await someone.api("GET", "/audit?limit=3")).value;

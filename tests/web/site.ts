@@ -6,7 +6,7 @@
 import { randomBytes, scryptSync } from "node:crypto";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { openStore } from "../../src/store/open.ts";
-import { TIMEOUT_MS } from "../../src/web/actions/jobs.ts";
+import { WAIT_MS } from "../../src/web/actions/jobs.ts";
 import { createWeb, type Web, type WebOptions } from "../../src/web/web.ts";
 import { startRedis } from "../support/redis.ts";
 import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
@@ -30,7 +30,7 @@ export type SiteOptions = Partial<WebOptions> & { readonly deadMaxJobs?: number;
 /** The system's, but an action is waited for to its end: a machine that stands still for a while makes no answer another. */
 export const PATIENT: Clock = {
   ...systemClock,
-  sleep: (ms, signal) => systemClock.sleep(ms === TIMEOUT_MS ? 60_000 : ms, signal),
+  sleep: (ms, signal) => systemClock.sleep(ms === WAIT_MS ? 60_000 : ms, signal),
 };
 
 /** Every address that shows something of the store. */

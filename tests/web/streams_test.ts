@@ -89,7 +89,7 @@ Deno.test("one address has a bound on its event streams, through a proxy too", a
   const streams = await Promise.all(Array.from({ length: 50 }, () => watch("10.0.0.1")));
   const refused = await watch("10.0.0.1");
   assertEquals(refused.status, 503);
-  assertStringIncludes(await refused.text(), "50 watch from 10.0.0.1 already");
+  assertStringIncludes(await refused.text(), "Too many pages from 10.0.0.1 follow live updates");
   const other = await watch("10.0.0.2");
   assertEquals(other.status, 200);
   await streams.pop()!.body!.cancel();

@@ -1,5 +1,5 @@
 /**
- * Writing down what visitors do: a line in the log, and an act that the store keeps.
+ * Records each action of a visitor in the log and in the store's audit log.
  *
  * @module
  */
@@ -7,34 +7,33 @@ import type { AuditEvent } from "../../store/admin/audit.ts";
 import type { Visitor } from "../auth/gate.ts";
 import type { Services } from "../services.ts";
 
-/** What the store keeps of it; who it was is known. */
+/** The store's entry, without the visitor. */
 export type AuditDetails = Omit<AuditEvent, "user" | "by" | "from" | "action">;
 
-/** What is written to the log. */
-interface Line {
+/** The log line. */
+interface AuditLine {
   readonly action: string;
   readonly [field: string]: unknown;
 }
 
 /**
- * Writes down what a visitor did. What is done is done: when the store cannot keep it, the log says so, and the action
- * stands.
+ * Records an action. A failure of the store is logged and doesn't fail the action, which has already happened.
  *
- * @param deed absent: only the log has it
+ * @param details absent: records in the log only
  */
 export async function recordAudit(
   services: Services,
   visitor: Visitor,
-  line: Line,
-  deed?: AuditDetails,
+  line: AuditLine,
+  details?: AuditDetails,
 ): Promise<void> {
   const { name, by, address } = visitor;
-  services.audit.info("Acted", { user: name, by, address, ...line, outcome: deed?.outcome });
-  if (deed === undefined) return;
+  services.audit.info("Acted", { user: name, by, address, ...line, outcome: details?.outcome });
+  if (details === undefined) return;
   try {
-    await services.store.audit.record({ user: name, by, from: address, action: line.action, ...deed });
+    await services.store.audit.record({ user: name, by, from: address, action: line.action, ...details });
   } catch (error) {
-    services.log.error("Audit could not be kept in the store", {
+    services.log.error("Failed to store an audit entry", {
       action: line.action,
       error: (error as Error).message,
     });

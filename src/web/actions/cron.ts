@@ -1,5 +1,5 @@
 /**
- * What an operator does to the crontab, for pages and API alike.
+ * Actions on cron entries, for pages and the API.
  *
  * @module
  */
@@ -13,14 +13,14 @@ import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
 
-/** What can be done with an entry. */
+/** An action on an existing entry. */
 export type CronVerb = "run" | "pause" | "resume" | "remove";
 
 /**
- * Does it.
+ * Runs, pauses, resumes or removes an entry.
  *
- * @returns of `run`: the jid
- * @throws {HttpError} when it cannot be done
+ * @returns the jid of the new job for `run`; otherwise undefined
+ * @throws {HttpError} if the entry doesn't exist, or doesn't allow the action
  */
 export async function changeCron(
   services: Services,
@@ -43,20 +43,20 @@ export async function changeCron(
   }
 }
 
-/** An entry that is looked at before it is added. */
+/** The schedule of an entry before it is added. */
 export interface CronPreview {
-  /** When, in plain words. */
+  /** The schedule in plain words. */
   readonly words: string;
-  /** Its next times, epoch milliseconds. */
+  /** The next runs, in epoch milliseconds. */
   readonly times: readonly number[];
 }
 
 const NEXT_TIMES = 5;
 
 /**
- * What an entry comes to.
+ * Returns the schedule of an entry.
  *
- * @throws {HttpError} that says everything that is wrong with it
+ * @throws {HttpError} with all errors in the entry
  */
 export function previewCron(services: Services, input: CronEntryInput): CronPreview {
   const { active, inactive } = checked(() => checkCrontab([input], { environment: "" }));
@@ -74,18 +74,18 @@ export function previewCron(services: Services, input: CronEntryInput): CronPrev
 }
 
 /**
- * Adds an entry; processes that run take it up at once.
+ * Adds an entry. Running workers pick it up at once.
  *
- * @throws {HttpError} that says everything that is wrong with it, or that its name is taken
+ * @throws {HttpError} with all errors in the entry, or if its name is taken
  */
 export async function addCron(services: Services, visitor: Visitor, input: CronEntryInput): Promise<void> {
   await keepCron(services, visitor, "cron add", input, false);
 }
 
 /**
- * Changes an entry that was added before: what `changed` says, the rest stays; what was masked, too.
+ * Changes the given fields of an entry that was added at run time. Masked values stay as they were.
  *
- * @throws {HttpError} when there is none, it is in a configuration, or something is wrong with it
+ * @throws {HttpError} if the entry doesn't exist, belongs to a configuration file, or becomes invalid
  */
 export async function editCron(
   services: Services,
@@ -94,7 +94,7 @@ export async function editCron(
   changed: Partial<CronEntryInput>,
 ): Promise<void> {
   const before = entryInput(await definitionOf(services, name));
-  // A rule takes the place of an interval, and the other way round.
+  // A cron expression replaces an interval, and vice versa.
   const { rule, timezone, every, anchor, ...rest } = before;
   const when = changed.rule !== undefined
     ? { timezone }
@@ -107,16 +107,16 @@ export async function editCron(
 }
 
 /**
- * What an entry says that can be changed here.
+ * Returns the definition of an entry that can be changed at run time.
  *
- * @throws {HttpError} when there is none, or it is in a configuration
+ * @throws {HttpError} if the entry doesn't exist, or belongs to a configuration file
  */
 export async function definitionOf(services: Services, name: string): Promise<CronDefinition> {
   const entry = await services.crontab.get(name);
   if (entry === undefined) throw new HttpError(404, `No cron entry "${name.slice(0, 80)}"`);
   const { definition } = entry;
   if (definition?.source === "runtime") return definition;
-  throw new HttpError(422, `Cron entry "${name}" is in a configuration, or is not understood; change it there`);
+  throw new HttpError(422, `Cron entry "${name}" is defined in a configuration file: change it there`);
 }
 
 async function keepCron(

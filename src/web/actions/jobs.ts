@@ -1,6 +1,6 @@
 /**
- * What an operator does, for pages and API alike: each action is one function, checks what it is given, and is written
- * down: who did what to how many, and what came of it.
+ * Actions on jobs and queues, for pages and the API. Each action is one function. It validates its input, and records the
+ * user, the number of jobs and the outcome in the audit log.
  *
  * @module
  */
@@ -25,12 +25,12 @@ import { describeFilter, type Filter, isEmpty } from "../read/filter.ts";
 import { actionsIn, checkQueue, type JobAction } from "../read/job_sets.ts";
 import { windows } from "../read/scan.ts";
 
-/** Jobs one by one, or all of a place that pass a filter. */
+/** Single jobs by ref, or all jobs of a place that match a filter. */
 export type Selection =
   | { readonly refs: readonly string[] }
   | { readonly place: Place; readonly filter: Filter };
 
-/** What came of it: how many were changed; absent when it goes on by itself. */
+/** The number of changed jobs; absent if the action continues in the background. */
 export interface ActionResult {
   readonly changed?: number;
 }
@@ -41,16 +41,16 @@ const EDITS: Readonly<Record<Exclude<JobAction, "cancel">, Edit>> = {
   delete: "delete",
   move: "requeue",
 };
-/** A visitor waits so long for an action on many jobs. */
-export const TIMEOUT_MS = 1_500;
+/** How long a visitor waits for an action on many jobs, before it continues in the background. */
+export const WAIT_MS = 1_500;
 const MAX_REFS = 10_000;
-const CANCELLED_AT_ONCE = 500;
+const CANCEL_BATCH = 500;
 
 /**
- * Does something with jobs.
+ * Retries, kills, cancels, deletes or moves jobs.
  *
- * @param queue where to move them
- * @throws {HttpError} when that cannot be done with these
+ * @param queue the target of `move`
+ * @throws {HttpError} if the jobs of this place don't allow the action, or an argument is invalid
  */
 export async function actOnJobs(
   services: Services,
@@ -63,7 +63,7 @@ export async function actOnJobs(
   const note = { action, queue: to };
   if ("refs" in selection) {
     const { refs } = selection;
-    if (refs.length > MAX_REFS) throw new HttpError(422, `${refs.length} jobs named; wanted: at most ${MAX_REFS}`);
+    if (refs.length > MAX_REFS) throw new HttpError(422, `Too many jobs: ${refs.length}; expected at most ${MAX_REFS}`);
     const target = await namesOf(services, refs);
     const changed = await editRefs(services, action, refs, to);
     const named = refs.slice(0, 20).join(" ");
@@ -73,7 +73,7 @@ export async function actOnJobs(
   }
   const { place, filter } = selection;
   if (!actionsIn(place).includes(action)) {
-    throw new HttpError(422, `Jobs in ${placeName(place)} cannot be dealt with by "${action}"`);
+    throw new HttpError(422, `Action "${action}" isn't available for jobs in ${placeName(place)}`);
   }
   const total = sizeOf(place, await services.store.admin.stats());
   const details = [
@@ -84,7 +84,7 @@ export async function actOnJobs(
   const line = { ...note, all: placeName(place), filter: describeFilter(filter) || undefined };
   const label = `${action} all ${isEmpty(filter) ? "" : "matching "}in ${placeName(place)}`;
   const steps = stepsOf(services, { action, place, filter, to, total });
-  const changed = await services.operations.run({ label, total, patienceMs: TIMEOUT_MS }, async (progress) => {
+  const changed = await services.operations.run({ label, total, waitMs: WAIT_MS }, async (progress) => {
     await changeAll({
       total,
       steps,
@@ -101,13 +101,13 @@ export async function actOnJobs(
   return changed === undefined ? {} : { changed };
 }
 
-/** How many of them were changed. */
+/** Returns how many jobs were changed. */
 async function editRefs(services: Services, action: JobAction, refs: readonly string[], to?: string): Promise<number> {
   if (refs.length === 0) return 0;
   if (action !== "cancel") return await services.store.admin.edit(refs, EDITS[action], to);
   let changed = 0;
-  for (let from = 0; from < refs.length; from += CANCELLED_AT_ONCE) {
-    const some = refs.slice(from, from + CANCELLED_AT_ONCE);
+  for (let from = 0; from < refs.length; from += CANCEL_BATCH) {
+    const some = refs.slice(from, from + CANCEL_BATCH);
     const entries = await Promise.all(some.map((ref) => services.store.admin.get(ref)));
     changed += await cancelEntries(
       services.store,
@@ -118,7 +118,7 @@ async function editRefs(services: Services, action: JobAction, refs: readonly st
   return changed;
 }
 
-interface AllOf {
+interface BulkAction {
   readonly action: JobAction;
   readonly place: Place;
   readonly filter: Filter;
@@ -126,16 +126,19 @@ interface AllOf {
   readonly total: number;
 }
 
-/** The steps that do it to all of a place that pass: so many were changed. */
-function stepsOf(services: Services, all: AllOf): AsyncIterable<number> {
-  const { action, place, filter, total } = all;
-  if (!isEmpty(filter) || action === "move") return matchingSteps(services, all);
+/** Yields the number of changed jobs after each batch. */
+function stepsOf(services: Services, bulk: BulkAction): AsyncIterable<number> {
+  const { action, place, filter, total } = bulk;
+  if (!isEmpty(filter) || action === "move") return matchingSteps(services, bulk);
   if (action === "cancel") return cancelSteps(services.store, { place, total, now: () => services.clock.now() });
   return editSteps(services.store, { place, edit: EDITS[action], total });
 }
 
-async function* matchingSteps(services: Services, { action, place, filter, to, total }: AllOf): AsyncGenerator<number> {
-  if (place.in === "queue" && place.queue === to) throw new HttpError(422, `They are in queue "${to}" already`);
+async function* matchingSteps(
+  services: Services,
+  { action, place, filter, to, total }: BulkAction,
+): AsyncGenerator<number> {
+  if (place.in === "queue" && place.queue === to) throw new HttpError(422, `The jobs are already in queue "${to}"`);
   let looked = 0;
   for await (const window of windows(services, { place, filter })) {
     yield action === "cancel"
@@ -150,7 +153,7 @@ async function* matchingSteps(services: Services, { action, place, filter, to, t
  * Pushes a job.
  *
  * @returns its jid, and whether an earlier push had stored it
- * @throws {HttpError} if it cannot be stored as it is, or its unique lock is held
+ * @throws {HttpError} if it is invalid, or a duplicate of a unique job
  */
 export async function pushJob(
   services: Services,
@@ -168,18 +171,18 @@ export async function pushJob(
   const { jid, existed = false } = result;
   if (existed) return { jid: jid!, existed };
   if (jid === undefined) {
-    throw new HttpError(409, "Not pushed: a job with the same class, queue and arguments is there");
+    throw new HttpError(409, "Duplicate job: one with the same class, queue and arguments already exists");
   }
-  // Programs push by the thousand: of theirs the log has a line, and the store's audit log none.
+  // Programs push by the thousand: their pushes are recorded in the log only.
   const deed = visitor.by === "token" ? undefined : { target: jid, details: String(request.class), count: 1 };
   await recordAudit(services, visitor, { action, class: request.class, jid }, deed);
   return { jid, existed };
 }
 
 /**
- * Pushes many jobs; one that is refused stops none of the others.
+ * Pushes many jobs. A rejected job doesn't affect the others.
  *
- * @throws {StoreError} when the store fails on the way
+ * @throws {StoreError} if the store fails; earlier jobs may have been stored
  */
 export async function pushJobs(
   services: Services,
@@ -195,10 +198,10 @@ export async function pushJobs(
 }
 
 /**
- * Fields that belong to a job's past, not to a new one like it: nor is a new one the crontab's, nor linked to the trace of
- * the old one's push.
+ * Fields that are not copied to a new job with the same content: the history of the old one, its cron run, and the trace of
+ * its push.
  */
-const PAST = [
+const HISTORY_FIELDS = [
   "jid",
   "id",
   "at",
@@ -223,9 +226,10 @@ const PAST = [
 ];
 
 /**
- * Pushes a changed job, with its own arguments where no others are given, then deletes the one it was made from: should we die in between, both are there.
+ * Pushes a changed copy of a job, then deletes the original. The copy has the original's arguments unless others are given.
+ * If the process dies in between, both jobs exist.
  *
- * @throws {HttpError} when it cannot be stored as it is
+ * @throws {HttpError} if the new job is invalid
  */
 export async function pushAgain(
   services: Services,
@@ -234,7 +238,7 @@ export async function pushAgain(
   changed: { readonly class: string; readonly args?: unknown; readonly queue: string },
 ): Promise<string> {
   const before = parsePayload(original.payload)?.payload;
-  const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !PAST.includes(field)));
+  const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !HISTORY_FIELDS.includes(field)));
   const args = changed.args === undefined ? before?.args : services.mask.restore(changed.args, before?.args);
   const request = { ...rest, ...changed, args } as JobRequest;
   const { jid } = await pushJob(services, visitor, request, "push again");
@@ -242,7 +246,7 @@ export async function pushAgain(
   return jid;
 }
 
-/** Pauses a queue, for so long or until it is resumed, or resumes it; `*` is all of them. */
+/** Pauses a queue, for `forMs` or until it is resumed; or resumes it. `*` stands for all queues. */
 export async function setPaused(
   services: Services,
   visitor: Visitor,
@@ -260,9 +264,9 @@ export async function setPaused(
 }
 
 /**
- * Limits a queue to what somebody wrote: `running` as `5`, `starts` as `100/1m`; what is empty is not limited.
+ * Sets the limits of a queue from texts: `running` such as `5`, `starts` such as `100/1m`. Empty texts remove a limit.
  *
- * @throws {HttpError} when it cannot be read
+ * @throws {HttpError} if a text is invalid
  */
 export async function setLimit(
   services: Services,
@@ -289,7 +293,7 @@ export async function setLimit(
   return limit;
 }
 
-/** The jids of the first few: what the audit log calls them. */
+/** Returns the target for the audit log: the jids of the first few jobs. */
 async function namesOf(services: Services, refs: readonly string[]): Promise<string> {
   const entries = await Promise.all(refs.slice(0, MAX_NAMES).map((ref) => services.store.admin.get(ref)));
   const names = entries.flatMap((entry) =>

@@ -1,6 +1,6 @@
 /**
- * What takes longer than a visitor waits: retrying a million jobs goes on after the answer, and every page says how far
- * it is. An operation ends with its process; what it has done by then is done.
+ * Long operations in the background: retrying a million jobs continues after the response, and every page shows its
+ * progress. An operation ends with its process, without undoing its finished part.
  *
  * @module
  */
@@ -8,24 +8,24 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import { HttpError } from "../http/body.ts";
 
-/** A long piece of work, as pages show it. */
+/** The state of an operation. */
 export interface Operation {
-  /** What it does: "Retry dead". */
+  /** The action and its target: "retry all in dead". */
   readonly label: string;
   /** Jobs changed so far. */
   readonly done: number;
-  /** Jobs there were at its start; 0 when nobody knows. */
+  /** Jobs at the start; 0 if unknown. */
   readonly total: number;
   readonly state: "running" | "done" | "failed";
-  /** Why it failed. */
+  /** The reason of a failure. */
   readonly error?: string;
 }
 
-/** Says that so many more are done; throws when the operation is to end. */
+/** Adds to the number of changed jobs. Throws if the operation has to end. */
 export type Progress = (more: number) => void;
 
-/** A finished one is shown so long. */
-const SHOWN_MS = 30_000;
+/** How long ended operations stay in the list. */
+const SHOW_ENDED_MS = 30_000;
 const MAX_RUNNING = 20;
 
 interface Entry {
@@ -45,34 +45,34 @@ export class Operations {
   readonly #running = new Set<Promise<unknown>>();
   readonly #end = new AbortController();
 
-  /** Finished ones are forgotten by this clock. */
+  /** @param clock times the list of ended operations */
   constructor(clock: Clock, log: Log) {
     this.#clock = clock;
     this.#log = log;
   }
 
-  /** Those that run, and those that have just ended. */
+  /** Returns running operations, and those that ended within the last 30 s. */
   list(): readonly Operation[] {
     const now = this.#clock.monotonic();
     for (const entry of this.#entries) {
-      if (entry.endedAt !== undefined && now - entry.endedAt > SHOWN_MS) this.#entries.delete(entry);
+      if (entry.endedAt !== undefined && now - entry.endedAt > SHOW_ENDED_MS) this.#entries.delete(entry);
     }
     return [...this.#entries];
   }
 
   /**
-   * Starts one and waits for it, but no longer than `patienceMs`: then it goes on by itself.
+   * Starts an operation and waits up to `waitMs` for its end. After that, it continues in the background.
    *
-   * @returns how many it changed; undefined when it goes on
-   * @throws {HttpError} when too many run already
-   * @throws what it throws within that time
+   * @returns how many jobs it changed; undefined if it continues
+   * @throws {HttpError} if 20 operations are running
+   * @throws the error of `work` if it fails within `waitMs`
    */
   async run(
-    { label, total, patienceMs }: { readonly label: string; readonly total: number; readonly patienceMs: number },
+    { label, total, waitMs }: { readonly label: string; readonly total: number; readonly waitMs: number },
     work: (progress: Progress) => Promise<void>,
   ): Promise<number | undefined> {
     if (this.#running.size >= MAX_RUNNING) {
-      throw new HttpError(503, "Too many operations run; wait until one has ended");
+      throw new HttpError(503, "Too many operations are running: wait until one has ended");
     }
     const entry: Entry = { label, done: 0, total, state: "running" };
     const working = work((more) => {
@@ -80,8 +80,8 @@ export class Operations {
       this.#end.signal.throwIfAborted();
     });
     const over = new AbortController();
-    const patience = this.#clock.sleep(patienceMs, over.signal).then(() => undefined);
-    const first = await Promise.race([working.then(() => entry), patience]).finally(() => over.abort());
+    const timeout = this.#clock.sleep(waitMs, over.signal).then(() => undefined);
+    const first = await Promise.race([working.then(() => entry), timeout]).finally(() => over.abort());
     if (first) return entry.done;
     this.#entries.add(entry);
     const watched = working.then(
@@ -102,7 +102,7 @@ export class Operations {
     return undefined;
   }
 
-  /** Ends them all, each at its next step. */
+  /** Ends all operations, each at its next step. */
   async close(): Promise<void> {
     this.#end.abort(new Error("The dashboard stops"));
     await Promise.all(this.#running);

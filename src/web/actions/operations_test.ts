@@ -4,10 +4,10 @@ import { logger } from "../../log/log.ts";
 import { HttpError } from "../http/body.ts";
 import { Operations, type Progress } from "./operations.ts";
 
-Deno.test("A short operation is answered; a long one goes on, says how far it is, and is forgotten later", async () => {
+Deno.test("waits for a short operation; a long one continues, reports its progress, and is listed for 30 s more", async () => {
   const clock = new FakeClock();
   const operations = new Operations(clock, logger("test", clock));
-  const plan = { label: "retry all", total: 3, patienceMs: 1_000 };
+  const plan = { label: "retry all", total: 3, waitMs: 1_000 };
   assertEquals(await operations.run(plan, (progress) => Promise.resolve(progress(3))), 3);
   assertEquals(operations.list(), []);
 
@@ -32,25 +32,25 @@ Deno.test("A short operation is answered; a long one goes on, says how far it is
   await operations.close();
 });
 
-Deno.test("When as many run as may, another is refused as what may come later", async () => {
+Deno.test("refuses another operation with 503 while 20 are running", async () => {
   const clock = new FakeClock();
   const operations = new Operations(clock, logger("test", clock));
   const gate = Promise.withResolvers<void>();
-  const run = () => operations.run({ label: "kill all", total: 0, patienceMs: 10 }, () => gate.promise);
+  const run = () => operations.run({ label: "kill all", total: 0, waitMs: 10 }, () => gate.promise);
   const running = Array.from({ length: 20 }, run);
   await clock.untilSleeping();
   await clock.advance(10);
   assertEquals(await Promise.all(running), Array.from({ length: 20 }, () => undefined));
-  const refused = await assertRejects(run, HttpError, "Too many operations run");
+  const refused = await assertRejects(run, HttpError, "Too many operations are running");
   assertEquals(refused.status, 503);
   gate.resolve();
   await operations.close();
 });
 
-Deno.test("What fails at once is thrown; what fails later is shown; closing ends the rest", async () => {
+Deno.test("throws an early failure, lists a later one, and ends the others when it closes", async () => {
   const clock = new FakeClock();
   const operations = new Operations(clock, logger("test", clock));
-  const plan = { label: "kill all", total: 0, patienceMs: 10 };
+  const plan = { label: "kill all", total: 0, waitMs: 10 };
   await assertRejects(() => operations.run(plan, () => Promise.reject(new Error("no store"))), Error, "no store");
   const gate = Promise.withResolvers<void>();
   const answer = operations.run(plan, async (progress) => {

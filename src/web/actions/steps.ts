@@ -1,5 +1,5 @@
 /**
- * What visitors do about durable steps: signal, wake, clear.
+ * Actions on durable steps: signal, wake, clear.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What an operator asks of processes, for pages and API alike; each is written down.
+ * Requests to workers, for pages and the API. Each is recorded in the audit log.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
 
-/** What came of asking a process that is gone. */
-const NOBODY = "no live process";
+/** The outcome of a request to an offline worker, in the audit log. */
+const OFFLINE = "worker is offline";
 
 /**
- * Asks a process to abort a job that it performs: that is not a failure, and it is not tried again.
+ * Requests a worker to abort a running job. A cancelled job isn't retried, and doesn't count as failed.
  *
- * @throws {HttpError} when there is no such live process
+ * @throws {HttpError} if the worker is offline or unknown
  */
 export async function cancelRunning(
   services: Services,
@@ -23,19 +23,28 @@ export async function cancelRunning(
   jid: string,
   identity: string,
 ): Promise<void> {
-  const heard = await services.store.workers.send(identity, { verb: "cancel", jid });
-  const deed = { target: jid, details: `at ${identity}`, count: Number(heard), ...(!heard && { outcome: NOBODY }) };
-  await recordAudit(services, visitor, { action: "cancel", jid, process: identity, asked: Number(heard) }, deed);
-  if (!heard) throw new HttpError(404, `No live process "${identity}"`);
+  const sent = await services.store.workers.send(identity, { verb: "cancel", jid });
+  await recordAudit(services, visitor, { action: "cancel", jid, process: identity, asked: Number(sent) }, {
+    target: jid,
+    details: `at ${identity}`,
+    count: Number(sent),
+    ...(!sent && { outcome: OFFLINE }),
+  });
+  if (!sent) throw notOnline(identity);
 }
 
-/** What a process can be asked. */
+function notOnline(identity: string): HttpError {
+  return new HttpError(404, `Worker "${identity}" is offline or unknown`);
+}
+
+/** A request to a worker. */
 export type WorkerVerb = "quiet" | "resume" | "stop";
 
 /**
- * Asks something of processes; without an identity, of all that live.
+ * Sends a request to a worker; without an identity, to all online workers.
  *
- * @throws {HttpError} when there is no such live process
+ * @returns how many workers it was sent to
+ * @throws {HttpError} if the worker is offline or unknown
  */
 export async function askWorker(
   services: Services,
@@ -43,36 +52,41 @@ export async function askWorker(
   identity: string | undefined,
   verb: WorkerVerb,
 ): Promise<number> {
-  const meant = identity === undefined
+  const targets = identity === undefined
     ? (await services.store.workers.list()).filter((process) => process.alive).map((process) => process.identity)
     : [identity];
-  const heard = await Promise.all(meant.map((one) => services.store.workers.send(one, { verb })));
-  const asked = heard.filter(Boolean).length;
-  const deed = { target: identity ?? "all processes", count: asked, ...(asked === 0 && { outcome: NOBODY }) };
-  await recordAudit(services, visitor, { action: verb, process: identity ?? "all", asked }, deed);
-  if (identity !== undefined && asked === 0) throw new HttpError(404, `No live process "${identity}"`);
+  const sent = await Promise.all(targets.map((one) => services.store.workers.send(one, { verb })));
+  const asked = sent.filter(Boolean).length;
+  await recordAudit(services, visitor, { action: verb, process: identity ?? "all", asked }, {
+    target: identity ?? "all workers",
+    count: asked,
+    ...(asked === 0 && { outcome: OFFLINE }),
+  });
+  if (identity !== undefined && asked === 0) throw notOnline(identity);
   return asked;
 }
 
 const DUMP_TIMEOUT_MS = 10_000;
 
 /**
- * What every task of a process is doing, or where one of Sidekiq's says so; undefined when it does not answer: its event
- * loop is blocked.
+ * Returns what every task of a worker is doing. For a Sidekiq worker, returns where to find that.
+ *
+ * @returns undefined if the worker doesn't respond within 10 s: its event loop is blocked
+ * @throws {HttpError} if the worker is offline or unknown
  */
 export async function dumpWorker(services: Services, visitor: Visitor, identity: string): Promise<string | undefined> {
   const id = crypto.randomUUID();
-  const patience = new AbortController();
+  const timeout = new AbortController();
   const over = new AbortController();
   if (!await services.store.workers.send(identity, { verb: "dump", id })) {
-    throw new HttpError(404, `No live process "${identity}"`);
+    throw notOnline(identity);
   }
   await recordAudit(services, visitor, { action: "dump", process: identity }, { target: identity });
-  const asked = (await services.store.workers.list()).find((process) => process.identity === identity);
-  if (asked && isSidekiqWorker(asked)) return dumpsElsewhere(identity);
-  void services.clock.sleep(DUMP_TIMEOUT_MS, over.signal).then(() => patience.abort());
+  const worker = (await services.store.workers.list()).find((process) => process.identity === identity);
+  if (worker && isSidekiqWorker(worker)) return dumpsElsewhere(identity);
+  void services.clock.sleep(DUMP_TIMEOUT_MS, over.signal).then(() => timeout.abort());
   try {
-    return await services.store.workers.awaitReply(id, patience.signal);
+    return await services.store.workers.awaitReply(id, timeout.signal);
   } finally {
     over.abort();
   }

@@ -1,5 +1,5 @@
 /**
- * What people did, as a request asks for it.
+ * Reads pages of the audit log.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { AuditPage } from "../../store/admin/audit.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { pageOf } from "./paging.ts";
 
-/** The page that a request asks for, without what looks like a secret: somebody may have filtered by one. */
+/** Returns the requested page. Secrets are masked: a filter in an entry may contain one. */
 export async function readAuditPage(services: Services, c: Context<WebEnv>): Promise<AuditPage> {
   const page = await services.store.audit.page(pageOf(c));
   return { ...page, acts: page.acts.map((act) => services.mask.value(act) as typeof act) };

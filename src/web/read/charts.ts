@@ -21,7 +21,7 @@ export const RANGES = {
 /** The name of a range. */
 export type Range = keyof typeof RANGES;
 
-/** The range that an address names; default an hour. */
+/** Returns the range that a URL names; default an hour. */
 export function rangeOf(text: string | undefined): Range {
   return text !== undefined && Object.hasOwn(RANGES, text) ? text as Range : "1h";
 }
@@ -101,7 +101,7 @@ export function classChart(one: ClassMetricsSeries, window: MetricsWindow, now: 
   };
 }
 
-/** Throughput by the minute or ten minutes; of 7 and 30 days by the day, as totals are kept. */
+/** Reads the throughput by the minute or ten minutes; over 7 and 30 days by the day, from the daily totals. */
 async function throughput(services: Services, range: Range): Promise<Chart> {
   const chart = { id: "throughput", unit: "jobs", bars: true } as const;
   if (range === "7d" || range === "30d") {

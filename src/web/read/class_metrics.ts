@@ -1,36 +1,36 @@
 /**
- * How each class has fared over a window, from what was measured of all its jobs, whether they left records or not.
+ * Statistics of each class over a window, from the metrics that workers record of all attempts.
  *
  * @module
  */
 import { type ClassMetricsSeries, type MetricsWindow, RUN_BOUNDS_MS, WINDOWS } from "../../store/port/metrics.ts";
 
-/** One class; times in milliseconds, of the jobs that did not fail. */
+/** One class. Durations are in milliseconds, of successful attempts. */
 export interface ClassMeasures extends ClassMetricsSeries {
-  /** Absent when all failed. */
+  /** Absent if all attempts failed. */
   readonly meanMs?: number;
-  /** Estimated within the bounds of the histogram; absent when it is empty. */
+  /** Estimated from the histogram's buckets; absent if it is empty. */
   readonly p50Ms?: number;
   readonly p95Ms?: number;
   readonly p99Ms?: number;
 }
 
-/** The classes that had jobs, and how many of them there are beyond those named. */
+/** The classes with attempts in a window. */
 export interface MeasuredClasses {
   readonly window: MetricsWindow;
   readonly classes: readonly ClassMeasures[];
+  /** How many classes were left out. */
   readonly more: number;
 }
 
-/** So many classes are shown. */
 const MAX_CLASSES = 200;
 
-/** The window that a request names; default the last hour. */
+/** Returns the window that a request names; default the last hour. */
 export function windowOf(text: string | undefined): MetricsWindow {
   return text !== undefined && Object.hasOwn(WINDOWS, text) ? text as MetricsWindow : "1h";
 }
 
-/** Adds to each class what follows from its sums. */
+/** Adds the mean and the percentiles to each class. */
 export function measuredClasses(window: MetricsWindow, measured: readonly ClassMetricsSeries[]): MeasuredClasses {
   const classes = measured.slice(0, MAX_CLASSES).map((one): ClassMeasures => {
     const timed = one.processed - one.failed;
@@ -45,7 +45,10 @@ export function measuredClasses(window: MetricsWindow, measured: readonly ClassM
   return { window, classes, more: measured.length - classes.length };
 }
 
-/** A quantile that does not contradict the sum: of times counted together the mean is the best guess, none is above the sum. */
+/**
+ * Returns a quantile that is consistent with the sum. If all durations are in one bucket, their mean is the best estimate.
+ * No duration exceeds the sum.
+ */
 function estimated(histogram: readonly number[], share: number, sumMs: number): number | undefined {
   const found = quantile(histogram, share);
   if (found === undefined) return undefined;
@@ -53,7 +56,7 @@ function estimated(histogram: readonly number[], share: number, sumMs: number): 
   return counts.length === 1 ? sumMs / counts[0]! : Math.min(found, sumMs);
 }
 
-/** The run time that so great a share stayed below; beyond the last bound, that bound. Undefined of nothing. */
+/** Returns the duration that `share` of the attempts stayed below; at most the last bound. Undefined if empty. */
 export function quantile(histogram: readonly number[], share: number): number | undefined {
   const total = histogram.reduce((sum, count) => sum + count, 0);
   let rank = total * share;

@@ -8,11 +8,11 @@ function histogramOf(...runs: number[]): number[] {
   return histogram;
 }
 
-Deno.test("a run time is counted at the first bound that is greater", () => {
+Deno.test("counts a duration at the first bound above it", () => {
   assertEquals([0, 19.9, 20, 334_999, 335_000, 1e9].map(runBucket), [0, 0, 1, 24, 25, 25]);
 });
 
-Deno.test("a quantile lies between the bounds where it was counted; beyond the last, it is the last", () => {
+Deno.test("estimates a quantile within its bucket; beyond the last bound, as that bound", () => {
   const runs = [...new Array(90).fill(5), ...new Array(9).fill(120), 400_000];
   const histogram = histogramOf(...runs);
   assertAlmostEquals(quantile(histogram, 0.5)!, 20 * 50 / 90, 1e-9);
@@ -26,7 +26,7 @@ Deno.test("a quantile lies between the bounds where it was counted; beyond the l
   }
 });
 
-Deno.test("the mean is of those that did not fail; where all failed there is none", () => {
+Deno.test("computes the mean of successful attempts, and none if all failed", () => {
   const sums = { failed: 2, workedMs: 300, histogram: histogramOf(100, 200), series: [4], failedSeries: [2] };
   const { classes: [some, none], more } = measuredClasses("1h", [
     { ...sums, class: "Some", processed: 4 },
@@ -35,7 +35,7 @@ Deno.test("the mean is of those that did not fail; where all failed there is non
   assertEquals([some!.meanMs, none!.meanMs, none!.p50Ms, more], [150, undefined, undefined, 0]);
 });
 
-Deno.test("an estimate contradicts neither the sum nor the count", () => {
+Deno.test("estimates percentiles that are consistent with sum and count", () => {
   const of = (...runs: number[]) => {
     const workedMs = runs.reduce((sum, ms) => sum + ms, 0);
     const one = {
@@ -56,6 +56,6 @@ Deno.test("an estimate contradicts neither the sum nor the count", () => {
   assertEquals(of(1, 8_600).slice(2), [8_601, 8_601]);
 });
 
-Deno.test("a window that there is not is the last hour", () => {
+Deno.test("falls back to the last hour for an unknown window", () => {
   assertEquals(["8h", "72h", undefined, "9h", "toString"].map(windowOf), ["8h", "72h", "1h", "1h", "1h"]);
 });

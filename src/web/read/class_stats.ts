@@ -1,5 +1,5 @@
 /**
- * How each class has fared, from the records of jobs that have ended.
+ * Statistics of each class, from the results of finished jobs.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import type { EndedJob } from "../../job/result.ts";
 import { Histogram } from "../../job/histogram.ts";
 import { readWireTime } from "../../job/raw.ts";
 
-/** Milliseconds, from the shortest to the longest. */
+/** Percentiles and the maximum, in milliseconds. */
 export interface Spread {
   readonly p50: number;
   readonly p95: number;
@@ -19,17 +19,17 @@ export interface Spread {
 export interface ClassStats {
   readonly class: string;
   readonly count: number;
-  /** Those that did not end well. */
+  /** Failed and dead jobs. */
   readonly failed: number;
-  /** How long they ran; undefined when none says. */
+  /** Durations of attempts; undefined if no result has one. */
   readonly run: Spread | undefined;
-  /** How long they had waited in their queue; undefined when none says. */
+  /** Times between enqueueing and start; undefined if no result has one. */
   readonly wait: Spread | undefined;
-  /** How many ran how long, by the bounds of `job/histogram.ts`. */
+  /** Attempts by duration, in the buckets of `job/histogram.ts`. */
   readonly histogram: readonly number[];
 }
 
-/** Sums records up, the class with the most first. */
+/** Summarizes results by class, the class with the most first. */
 export function classStats(records: readonly EndedJob[]): ClassStats[] {
   const byClass = Map.groupBy(records, (record) => String(record.class));
   return [...byClass].map(([name, jobs]) => {

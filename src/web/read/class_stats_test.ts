@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { EndedJob } from "../../job/result.ts";
 import { classStats } from "./class_stats.ts";
 
-Deno.test("Classes are summed up: how many, how many failed, how long they ran and waited", () => {
+Deno.test("summarizes each class: count, failures, run times and wait times", () => {
   const job = (name: string, ms: number, more: Partial<EndedJob> = {}): EndedJob => ({
     jid: "j",
     class: name,

@@ -5,7 +5,7 @@
  */
 import type { Stats } from "../../store/admin/admin.ts";
 
-/** The counts of everything at one moment. */
+/** All counts at one moment. */
 export interface Counts {
   /** Jobs that workers perform now. */
   readonly running: number;

@@ -1,6 +1,6 @@
 /**
- * The failed jobs of a place, grouped by class and error: five problems instead of five thousand jobs. What the mask hides
- * is hidden here, too.
+ * Groups the failed jobs of a place by class and error: five problems instead of five thousand jobs. Errors are grouped
+ * after masking, so that the groups reveal no secrets.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export interface ErrorGroup {
   /** The first and last failure, epoch milliseconds; undefined if unknown. */
   readonly firstAt: number | undefined;
   readonly lastAt: number | undefined;
-  /** When each failed, as far as known. */
+  /** The known times of the failures. */
   readonly times: readonly number[];
 }
 
@@ -28,17 +28,17 @@ export interface ErrorGroup {
 export interface GroupedErrors {
   /** The largest first. */
   readonly groups: readonly ErrorGroup[];
-  /** Groups beyond those. */
+  /** How many groups were left out. */
   readonly more: number;
   /** How many jobs were read. */
   readonly looked: number;
-  /** Whether that was all. */
+  /** Whether all jobs were read. */
   readonly whole: boolean;
 }
 
 /** The longest time that a visitor waits for the groups. */
 const BUDGET_MS = 600;
-/** The most groups of a page, and the most that are counted. */
+/** Groups on a page, and groups that are counted. */
 const MAX_GROUPS = 100;
 const MAX_COUNTED = 2_000;
 
@@ -49,7 +49,7 @@ interface Collected {
   readonly times: number[];
 }
 
-/** Groups the jobs of a place that match a filter, as many as can be read in {@linkcode BUDGET_MS}. */
+/** Groups the jobs of a place that match a filter, as many as it can read in {@linkcode BUDGET_MS}. */
 export async function groupErrors(services: Services, place: Place, filter: Filter): Promise<GroupedErrors> {
   const until = services.clock.monotonic() + BUDGET_MS;
   const groups = new Map<string, Collected>();

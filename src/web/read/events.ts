@@ -1,5 +1,5 @@
 /**
- * `/events`: what the feed tells, as a stream.
+ * `/events`: the live counts as a stream of server-sent events.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 
 /**
- * Answers with the stream. A visitor who has left meanwhile, or asks for the head alone, takes no place.
+ * Responds with the stream. An aborted request, or one for the head alone, doesn't count as a watcher.
  *
- * @throws {HttpError} when too many watch
+ * @throws {HttpError} if too many pages watch
  */
 export function eventStream(services: Services, c: Context<WebEnv>): Response {
   const { method, signal } = c.req.raw;

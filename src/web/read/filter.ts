@@ -102,7 +102,7 @@ export function matcher(filter: Filter, mask: Mask, now: number): (entry: Entry)
   const error = filter.error?.toLowerCase();
   const older = ageMs(filter, "older");
   const newer = ageMs(filter, "newer");
-  // JSON writes plain text as it is. A text with letters that JSON may write in two ways can't rule a payload out.
+  // JSON doesn't escape these characters, so a payload without the text can't match. Other letters have two forms in JSON.
   const hints = [text, name?.toLowerCase(), error, tag?.toLowerCase()].map((hint) => hint ?? "")
     .filter((hint) => /^[\x20-\x7e]+$/.test(hint))
     .flatMap((hint) => hint.split(/[\\"/: *]+/));
@@ -135,7 +135,7 @@ function matchesAge(
   return (older === undefined || age >= older) && (newer === undefined || age <= newer);
 }
 
-/** Returns whether `*` in the pattern can stand for texts so that it is this text. Takes linear time: patterns are hostile. */
+/** Returns whether a text matches a pattern in which `*` stands for any text. Takes linear time: patterns may be hostile. */
 export function matchesPattern(text: string, pattern: string): boolean {
   const [first, ...rest] = pattern.split("*");
   if (rest.length === 0) return text === pattern;
@@ -150,7 +150,7 @@ export function matchesPattern(text: string, pattern: string): boolean {
   return at <= text.length - last.length;
 }
 
-/** Everything of a job that is shown. */
+/** Returns all shown text of a job. */
 function searchText({ jid, class: name, queue, args, payload }: JobView): string {
   if (payload === undefined) return args;
   let all: string;

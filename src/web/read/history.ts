@@ -1,5 +1,5 @@
 /**
- * The days behind us, as a request asks for them.
+ * Reads the totals of the last days.
  *
  * @module
  */
@@ -7,22 +7,26 @@ import { DAY_MS, type DayCount } from "../../store/admin/history.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
 
-/** The store keeps no more. */
+/** As many as the store keeps. */
 const MAX_DAYS = 1_825;
 
-/** The latest days, today's last; a day is one of UTC. */
+/** Returns the totals of the latest days, today's last. Days are in UTC. */
 export async function lastDays(services: Services, days: number): Promise<DayCount[]> {
   const now = services.clock.now();
   return await services.store.admin.history(now - (days - 1) * DAY_MS, now);
 }
 
 /**
- * How many days a request asks for.
+ * Reads the number of days that a request names.
  *
- * @throws {HttpError} when it is no such number
+ * @throws {HttpError} unless it is a whole number from 1 to 1,825
  */
 export function parseDays(text: string | undefined, standard: number): number {
   const days = Number(text ?? standard);
   if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return days;
-  throw new HttpError(422, `"days" is "${text?.slice(0, 40)}"; wanted: a whole number from 1 to ${MAX_DAYS}`);
+  throw new HttpError(
+    422,
+    `Invalid days "${text?.slice(0, 40)}": expected a whole number from 1 to ${MAX_DAYS}`,
+    "days",
+  );
 }

@@ -1,5 +1,5 @@
 /**
- * One job, looked up: by its ref at once, else by its jid.
+ * Finds a job with the details of its page: by its ref, which is fast, or by its jid.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { FAR, type JobDetail } from "../pages/job.tsx";
 import { backtraceOf, type JobView, MAX_PARSED_CHARS, viewEntry, viewRunning } from "./job_view.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 
-/** Where the job is, with the reasons why it does not run. Usually one place; none when it is gone. */
+/** Returns each entry of a job, usually one, with the reasons why it doesn't run. Empty if the job no longer exists. */
 export async function lookUp(
   services: Services,
   { jid, ref }: { readonly jid: string; readonly ref: string | undefined },
@@ -39,17 +39,17 @@ export async function lookUp(
   }));
 }
 
-/** What a job that runs says of itself, as its process told at its last heartbeat. */
+/** Returns a running job with its progress and log, as of its worker's last heartbeat. */
 function runningJob(services: Services, jid: string, processes: readonly WorkerInfo[]): JobView | undefined {
-  const isIt = ({ payload }: RunningJobRecord) =>
-    // Reading a field of a megabyte takes milliseconds, and thousands of jobs may run.
-    (payload.length < SCANNED_CHARS || payload.includes(jid)) && getJid(payload) === jid;
-  const work = processes.flatMap((process) => process.work).find(isIt);
+  const hasJid = ({ payload }: RunningJobRecord) =>
+    // Parsing a megabyte takes milliseconds, and thousands of jobs may run.
+    (payload.length < MAX_UNSCANNED_CHARS || payload.includes(jid)) && getJid(payload) === jid;
+  const work = processes.flatMap((process) => process.work).find(hasJid);
   return work && viewRunning(work, services.mask);
 }
 
-/** Shorter payloads are read right away. */
-const SCANNED_CHARS = 16 * 1024;
+/** Longer payloads are parsed only if they contain the jid as text. */
+const MAX_UNSCANNED_CHARS = 16 * 1024;
 
 function getJid(payload: string): unknown {
   try {
@@ -59,16 +59,17 @@ function getJid(payload: string): unknown {
   }
 }
 
-/** The entries of a job: what the ref names, if it is there still; else all with the jid. */
+/** Returns the entries of a job: the one that the ref names, if it still exists; otherwise all with the jid. */
 export async function findEntries(services: Services, jid: string, ref: string | undefined): Promise<Entry[]> {
   const entry = ref ? await services.store.admin.get(ref) : undefined;
   if (entry) return [entry];
   return jid === "" || jid === "-" ? [] : await services.store.admin.find([jid]);
 }
 
-const SEEN_PER_PLACE = 100;
+/** Jobs of each place that are read for their classes. */
+const SAMPLES_PER_PLACE = 100;
 
-/** Classes to choose from: those that servers have told of, those performed here, and those of the jobs that are there. */
+/** Returns class names for suggestions: of declared classes, of this process's handlers, and of a sample of the jobs. */
 export async function knownClasses(services: Services): Promise<string[]> {
   const { queues } = await services.store.admin.stats();
   const places: Place[] = [
@@ -78,7 +79,9 @@ export async function knownClasses(services: Services): Promise<string[]> {
     ...queues.slice(0, 10).map(({ name }): Place => ({ in: "queue", queue: name })),
   ];
   const declared = await services.store.classes.read();
-  const pages = await Promise.all(places.map((place) => services.store.admin.page(place, { limit: SEEN_PER_PLACE })));
+  const pages = await Promise.all(
+    places.map((place) => services.store.admin.page(place, { limit: SAMPLES_PER_PLACE })),
+  );
   const seen = pages.flatMap((page) => page.entries).map((entry) => {
     try {
       return getField(entry.payload, "class");

@@ -1,5 +1,5 @@
 /**
- * Places as addresses, forms and the API name them, and the actions on jobs there.
+ * Places of jobs by their names in URLs, forms and the API, and the actions on jobs there.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export type JobAction = "retry" | "kill" | "cancel" | "delete" | "move";
 /**
  * Returns the place of this name.
  *
- * @throws {HttpError} when there is no such place
+ * @throws {HttpError} if the place is unknown
  */
 export function parsePlace(name: string): Place {
   const place = readPlace(name);
@@ -29,7 +29,7 @@ export function parsePlace(name: string): Place {
 /**
  * Returns the name of a queue.
  *
- * @throws {HttpError} when it is invalid
+ * @throws {HttpError} if it is invalid
  */
 export function checkQueue(name: string): string {
   if (QUEUE_NAME.test(name)) return name;

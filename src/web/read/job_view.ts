@@ -1,5 +1,5 @@
 /**
- * Jobs as they are shown: parsed once, masked, cut to a length. A payload may be anything, and hostile.
+ * Jobs as pages show them: parsed once, masked, cut to a length. A payload may contain anything, and may be hostile.
  *
  * @module
  */
@@ -11,19 +11,19 @@ import type { Entry } from "../../store/admin/admin.ts";
 import type { Mask } from "./mask.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 
-/** One job, as a row shows it. */
+/** The view of one job. */
 export interface JobView {
-  /** Empty when it has none. */
+  /** Empty if the job has none. */
   readonly jid: string;
-  /** Names it for an action; empty for one that runs. */
+  /** Identifies the entry for an action; empty for a running job. */
   readonly ref: string;
-  /** As people know it. */
+  /** The class for display: that of the wrapped job, if there is one. */
   readonly class: string;
   readonly queue: string;
   /** The arguments, in one line. */
   readonly args: string;
   readonly tags: readonly string[];
-  /** `Class: message`; empty when it has not failed. */
+  /** `Class: message`; empty if the job hasn't failed. */
   readonly error: string;
   readonly failures: number;
   readonly at?: number;
@@ -31,16 +31,16 @@ export interface JobView {
   readonly createdAt?: number;
   /** When it last failed. */
   readonly failedAt?: number;
-  /** What a running one last said of itself. */
+  /** Only of a running job. */
   readonly progress?: string;
   readonly lastLine?: string;
-  /** The last lines it logged, that one included. */
+  /** The last lines logged, `lastLine` included. */
   readonly log?: readonly string[];
-  /** Masked; undefined when it cannot be read. */
+  /** Masked; undefined if it cannot be parsed. */
   readonly payload?: Payload;
 }
 
-/** A larger payload is not parsed, but shown as text. Parsing 2 MiB of brackets takes 200 ms. */
+/** Larger payloads are not parsed, but shown as text. Parsing 2 MiB of brackets takes 200 ms. */
 export const MAX_PARSED_CHARS = 2 * 1024 * 1024;
 const MAX_NAME_CHARS = 300;
 const MAX_ARGS_CHARS = 300;
@@ -51,16 +51,16 @@ const MAX_LINE_CHARS = 1_000;
 const MAX_TAG_CHARS = 100;
 /** `jobs show --json` prints longer documents whole. */
 const MAX_DOCUMENT_CHARS = 200_000;
-/** A document up to this length stands in one line. */
+/** Documents up to this length are shown in one line. */
 const LINE_CHARS = 80;
 
-/** A job in the store. */
+/** Returns the view of a job in the store. */
 export function viewEntry(entry: Entry, mask: Mask): JobView {
   const queue = entry.place.in === "queue" ? entry.place.queue : "";
   return { ...show(entry.payload, mask, queue), ref: entry.ref, ...(entry.at === undefined ? {} : { at: entry.at }) };
 }
 
-/** A job that a process performs. */
+/** Returns the view of a running job. */
 export function viewRunning(job: RunningJobRecord, mask: Mask): JobView {
   return {
     ...show(job.payload, mask, job.queue),
@@ -108,12 +108,12 @@ export function lastLines(log: readonly unknown[]): string[] {
 
 const NOTHING = { tags: [], error: "", failures: 0 };
 
-/** The lines of the last failure's stack, if it was kept. */
+/** Returns the stack trace of the last failure; empty if it was not kept. */
 export function backtraceOf(payload: Payload, mask: Mask): readonly string[] {
   return (decodeBacktrace(payload.error_backtrace) ?? []).slice(0, 500).map((line) => mask.text(line));
 }
 
-/** A value as a document: in one line when it is short, else indented. */
+/** Formats a value as a document: in one line if it is short, indented otherwise. */
 export function document(value: unknown): string {
   return cut(wholeDocument(value), MAX_DOCUMENT_CHARS);
 }
@@ -121,7 +121,7 @@ export function document(value: unknown): string {
 /**
  * Returns a payload's arguments as a document that can be edited: what is masked in it can be put back.
  *
- * @returns undefined when they are too large to be shown whole
+ * @returns undefined if they are too large to be shown completely
  */
 export function editableArgs({ args, encrypt }: Payload, mask: Mask): string | undefined {
   if (!mask.showsWhole(args)) return undefined;
@@ -144,14 +144,14 @@ function wholeDocument(value: unknown): string {
   return line.length <= LINE_CHARS ? line : stringifyLossless(value, 2) ?? "null";
 }
 
-/** A text, if it is one. */
+/** Returns a value if it is a string; the empty string otherwise. */
 export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Cut to a length, with a sign where it was. */
-export function cut(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+/** Cuts a text to a length; `…` marks the cut. */
+export function cut(text: string, maxChars: number): string {
+  return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
 }
 
 function oneLine(value: unknown): string {

@@ -1,6 +1,6 @@
 /**
- * The feed: the counts of everything, read again and again, for the chart and for all who watch. One reading serves them
- * all, however many there are; while nobody watches it is rare.
+ * Reads all counts periodically, for charts and for the live updates of pages. One reading serves all watching pages. The
+ * interval is longer while no page watches.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { QueueSampler } from "../../store/admin/queue_samples.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { countsOf } from "./counts.ts";
 
-/** The totals at one moment: two of them give a rate. */
+/** The totals at one moment. Two samples give a rate. */
 export interface Sample {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -21,38 +21,38 @@ export interface Sample {
   readonly retrying: number;
 }
 
-export const WATCHED_MS = 2_000;
-const UNWATCHED_MS = 15_000;
+export const WATCHED_INTERVAL_MS = 2_000;
+const IDLE_INTERVAL_MS = 15_000;
 const MINUTE_MS = 60_000;
-/** Ten minutes of samples, when watched. */
+/** Ten minutes of samples at the shorter interval. */
 const MAX_SAMPLES = 300;
 const MAX_WATCHERS = 200;
-/** Of these, so many from one address: an office may share one. */
-const MAX_OF_ONE = 50;
+/** Of these, the most from one address. An office may share one address. */
+const MAX_WATCHERS_PER_ADDRESS = 50;
 
-/** What it reads and records. */
+/** The parts of the store that live counts use. */
 export interface LiveStatsStore {
   readonly admin: Pick<AdminStore, "stats">;
   readonly queueSamples: Pick<QueueSampler, "record">;
 }
 
-/** Reads the counts, and tells those who watch. */
+/** Reads the counts, and sends them to all watching pages. */
 export class LiveStats {
   readonly #store: LiveStatsStore;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #watchers = new Set<(stats: Stats, sample: Sample) => void>();
   readonly #enders = new Set<() => void>();
-  /** How many watch from an address. */
-  readonly #from = new Map<string, number>();
+  /** Watchers by address. */
+  readonly #perAddress = new Map<string, number>();
   readonly #end = new AbortController();
   #samples: readonly Sample[] = [];
   #wake = new AbortController();
   #looping: Promise<void> | undefined;
-  /** The minute whose sample of the queues was recorded, since the epoch. */
+  /** The last minute, since the epoch, for which the queues were recorded. */
   #recordedMinute = -1;
 
-  /** Reads from this store. */
+  /** Reads nothing before {@linkcode start}. */
   constructor(store: LiveStatsStore, clock: Clock, log: Log) {
     this.#store = store;
     this.#clock = clock;
@@ -64,21 +64,21 @@ export class LiveStats {
     return this.#samples;
   }
 
-  /** Begins to read. */
+  /** Starts to read periodically. */
   start(): void {
     this.#looping ??= this.#loop();
   }
 
-  /** Reads once, and tells everybody. */
+  /** Reads once, and sends the counts to all watchers. */
   async step(): Promise<void> {
     const stats = await this.#store.admin.stats();
     const sample = { at: this.#clock.now(), processed: stats.processed, failed: stats.failed, retrying: stats.retry };
     this.#samples = [...this.#samples.slice(1 - MAX_SAMPLES), sample];
-    for (const tell of this.#watchers) tell(stats, sample);
+    for (const send of this.#watchers) send(stats, sample);
     await this.#recordQueues(stats.queues, sample.at);
   }
 
-  /** Records the queues once a minute: for the charts. */
+  /** Records depth and latency of the queues once a minute, for the charts. */
   async #recordQueues(queues: Stats["queues"], now: number): Promise<void> {
     const minute = Math.floor(now / MINUTE_MS);
     if (minute === this.#recordedMinute) return;
@@ -90,22 +90,24 @@ export class LiveStats {
   }
 
   /**
-   * A stream of server-sent events, until its reader goes or the feed ends.
+   * Returns a stream of server-sent events, which ends when its reader cancels or on {@linkcode close}.
    *
-   * @param address whose it is
-   * @throws {RangeError} when too many watch
+   * @param address the visitor's
+   * @throws {RangeError} if too many pages watch, in total or from this address
    */
   watch(address: string): ReadableStream<Uint8Array> {
-    const others = this.#from.get(address) ?? 0;
-    if (this.#watchers.size >= MAX_WATCHERS) throw new RangeError("Too many watch already");
-    if (others >= MAX_OF_ONE) throw new RangeError(`${others} watch from ${address} already`);
-    this.#from.set(address, others + 1);
+    const others = this.#perAddress.get(address) ?? 0;
+    if (this.#watchers.size >= MAX_WATCHERS) throw new RangeError("Too many pages follow live updates");
+    if (others >= MAX_WATCHERS_PER_ADDRESS) {
+      throw new RangeError(`Too many pages from ${address} follow live updates: at most ${MAX_WATCHERS_PER_ADDRESS}`);
+    }
+    this.#perAddress.set(address, others + 1);
     const encoder = new TextEncoder();
     let stop = () => {};
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
-        const tell = (stats: Stats, sample: Sample) => {
-          // One who does not read does not fill our memory: it misses some.
+        const send = (stats: Stats, sample: Sample) => {
+          // A page that doesn't read misses updates, instead of filling the memory.
           if ((controller.desiredSize ?? 0) < -20) return;
           const data = JSON.stringify({ ...countsOf(stats), at: sample.at });
           controller.enqueue(encoder.encode(`event: stats\ndata: ${data}\n\n`));
@@ -115,12 +117,12 @@ export class LiveStats {
           controller.close();
         };
         stop = () => {
-          if (!this.#watchers.delete(tell)) return;
+          if (!this.#watchers.delete(send)) return;
           this.#enders.delete(end);
           this.#leave(address);
         };
         controller.enqueue(encoder.encode("retry: 3000\n\n"));
-        this.#watchers.add(tell);
+        this.#watchers.add(send);
         this.#enders.add(end);
         this.#wake.abort();
       },
@@ -128,7 +130,7 @@ export class LiveStats {
     });
   }
 
-  /** Ends reading, and all streams. */
+  /** Stops reading, and ends all streams. */
   async close(): Promise<void> {
     this.#end.abort();
     for (const end of [...this.#enders]) end();
@@ -136,9 +138,9 @@ export class LiveStats {
   }
 
   #leave(address: string): void {
-    const left = this.#from.get(address)! - 1;
-    if (left > 0) this.#from.set(address, left);
-    else this.#from.delete(address);
+    const left = this.#perAddress.get(address)! - 1;
+    if (left > 0) this.#perAddress.set(address, left);
+    else this.#perAddress.delete(address);
   }
 
   async #loop(): Promise<void> {
@@ -146,12 +148,12 @@ export class LiveStats {
       try {
         await this.step();
       } catch (error) {
-        this.#log.warn("Counts could not be read", { error: (error as Error).message });
+        this.#log.warn("Failed to read the counts", { error: (error as Error).message });
       }
       const watched = this.#watchers.size > 0;
       this.#wake = new AbortController();
       const signal = watched ? this.#end.signal : AbortSignal.any([this.#end.signal, this.#wake.signal]);
-      await this.#clock.sleep(watched ? WATCHED_MS : UNWATCHED_MS, signal);
+      await this.#clock.sleep(watched ? WATCHED_INTERVAL_MS : IDLE_INTERVAL_MS, signal);
     }
   }
 }

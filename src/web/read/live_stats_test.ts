@@ -5,7 +5,7 @@ import type { QueueSample } from "../../store/admin/queue_samples.ts";
 import { logger } from "../../log/log.ts";
 import { LiveStats } from "./live_stats.ts";
 
-Deno.test("live stats: the depth and latency of each queue are recorded once a minute", async () => {
+Deno.test("records depth and latency of each queue once a minute", async () => {
   const clock = new FakeClock(60_000 * 1_000);
   const recorded: (readonly QueueSample[])[] = [];
   let size = 0;

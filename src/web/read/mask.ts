@@ -1,13 +1,13 @@
 /**
- * Secrets are not for the screen: what stands under a telling name, or looks like a key, is shown as dots.
+ * Masks secrets: values of fields with a name such as `password`, and texts that look like a key.
  *
  * @module
  */
 
-/** What is shown instead. */
+/** Replaces a secret. */
 export const MASKED = "••••••";
 
-/** Names under which secrets stand, as far as they go in any system. */
+/** Patterns of field names whose values are secrets. */
 const NAMES = [
   "passw(or)?d",
   "passphrase",
@@ -25,7 +25,7 @@ const NAMES = [
   "ssn",
 ];
 
-/** What is a secret by its looks, and what to show for it. Every repetition has a bound: texts are hostile. */
+/** Patterns of texts that are secrets, and the replacement. Every repetition has a bound: texts may be hostile. */
 const LOOKS: readonly (readonly [look: RegExp, shown: string])[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, MASKED],
   [/\beyJ[\w-]{8,1000}\.[\w-]{8,1000}\.[\w-]{0,1000}/g, MASKED],
@@ -35,14 +35,14 @@ const LOOKS: readonly (readonly [look: RegExp, shown: string])[] = [
   [/(:\/\/[^\s/:@]{0,100}:)[^\s/@]{1,200}@/g, `$1${MASKED}@`],
 ];
 
-/** A text is shown this far: nobody reads further, and looking for secrets in it takes time. */
-const LONGEST = 20_000;
+/** Characters of a text that are shown. Bounds the time of the search for secrets. */
+const MAX_TEXT_CHARS = 20_000;
 
-/** Deeper values are not looked into, and are not shown. */
-const DEEPEST = 64;
-/** The most values that are shown of one payload, record or entry. Masking and printing a value takes microseconds. */
+/** Levels of nesting that are shown. */
+const MAX_DEPTH = 64;
+/** Values of one payload, result or entry that are shown. Masking and printing a value takes microseconds. */
 export const MAX_VALUES = 20_000;
-/** Stands for what is not shown. */
+/** Replaces values beyond these bounds. */
 const CUT = "…";
 
 /** How many values may still be shown. */
@@ -53,28 +53,24 @@ interface Budget {
 /** A name and the beginning of its value, in JSON. */
 const MEMBER = /"((?:[^"\\]|\\.){0,500})"\s{0,20}:\s{0,20}("(?:[^"\\]|\\.)*"?|[[{]|[^",\]}\s]{0,2000})/g;
 
-/** Masks what should not be shown. */
+/** Masks the secrets in values and texts. */
 export class Mask {
   readonly #names: RegExp;
 
-  /**
-   * A mask.
-   *
-   * @param more names to mask besides the usual ones: parts of names, case counts not
-   */
+  /** @param more names of secret fields in addition to the built-in ones: parts of names, in any case */
   constructor(more: readonly string[] = []) {
     const escaped = more.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     this.#names = new RegExp([...NAMES, ...escaped].join("|"), "i");
   }
 
-  /** A text without what looks like a secret, cut where nobody reads on. */
+  /** Masks texts that look like a secret, and cuts the result to 20,000 characters. */
   text(text: string): string {
-    let masked = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+    let masked = text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}…` : text;
     for (const [look, shown] of LOOKS) masked = masked.replace(look, shown);
     return masked;
   }
 
-  /** Returns a payload's text, where it isn't parsed, without secrets: in texts, and under telling names. */
+  /** Masks the text of a payload that isn't parsed: values that look like a secret, and those of secret fields. */
   json(text: string): string {
     const cut = this.text(text);
     let shown = "";
@@ -83,28 +79,28 @@ export class Mask {
       if (!this.hides(unescaped(name!))) continue;
       shown += `${cut.slice(copied, index)}"${name}":"${MASKED}"`;
       copied = index + member.length;
-      // A text that is cut doesn't tell where an object or an array ends.
+      // The end of an object or an array can't be found in a text that is cut.
       if (value === "{" || value === "[") return shown + CUT;
     }
     return shown + cut.slice(copied);
   }
 
-  /** Whether what stands under this name is a secret. */
+  /** Returns whether the value of a field with this name is a secret. */
   hides(name: string): boolean {
     return this.#names.test(name);
   }
 
-  /** Returns a value without secrets, up to 20,000 values and 64 levels; `…` stands for the rest. */
+  /** Masks a value, up to 20,000 values and 64 levels; `…` replaces the rest. */
   value(value: unknown): unknown {
     return this.#value(value, 0, { left: MAX_VALUES });
   }
 
-  /** Returns whether {@linkcode value} shows all of a value: then what was edited under the mask can be put back. */
+  /** Returns whether {@linkcode value} shows all of a value. Only then {@linkcode restore} can undo the mask. */
   showsWhole(value: unknown): boolean {
     let count = 0;
     let level: object[] = isObject(value) ? [value] : [];
     for (let depth = 0; level.length > 0; depth++) {
-      if (depth >= DEEPEST) return false;
+      if (depth >= MAX_DEPTH) return false;
       const next: object[] = [];
       for (const one of level) {
         for (const inner of Object.values(one)) {
@@ -118,8 +114,8 @@ export class Mask {
   }
 
   /**
-   * Returns a payload without secrets. The last argument of an encrypted job is one. Of each field that is no array or
-   * object the value is shown, however many values the fields before it have.
+   * Masks a payload. The last argument of an encrypted job is a secret. Fields that aren't arrays or objects are always
+   * shown, however many values the fields before them have.
    */
   payload<P extends { readonly args: readonly unknown[]; readonly encrypt?: unknown }>(payload: P): P {
     const budget = { left: MAX_VALUES };
@@ -134,7 +130,7 @@ export class Mask {
   #value(value: unknown, depth: number, budget: Budget): unknown {
     if (typeof value === "string") return this.text(value);
     if (!isObject(value)) return value;
-    if (depth >= DEEPEST || budget.left <= 0) return CUT;
+    if (depth >= MAX_DEPTH || budget.left <= 0) return CUT;
     if (Array.isArray(value)) {
       const shown: unknown[] = [];
       for (const one of value) {
@@ -152,16 +148,16 @@ export class Mask {
     return Object.fromEntries(shown);
   }
 
-  /** What was edited under the mask, with the original's secrets where the dots still stand. */
+  /** Returns an edited value with the original's secrets in place of the remaining masks. */
   restore(edited: unknown, original: unknown, depth = 0): unknown {
     if (edited === MASKED) return original ?? edited;
-    // Too deep to be shown.
+    // The original was too deep to be shown.
     if (edited === CUT && isObject(original)) return original;
     if (typeof edited === "string" && typeof original === "string" && edited === this.text(original)) return original;
     if (typeof edited !== "object" || edited === null || typeof original !== "object" || original === null) {
       return edited;
     }
-    if (depth >= DEEPEST) return edited;
+    if (depth >= MAX_DEPTH) return edited;
     const before = original as Record<string, unknown>;
     const inner = (one: unknown, key: string | number) =>
       this.restore(one, Object.hasOwn(before, key) ? before[key] : undefined, depth + 1);

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { Mask, MASKED, MAX_VALUES } from "./mask.ts";
 
-Deno.test("What stands under a telling name is masked, at any depth, and more names can be given", () => {
+Deno.test("masks the values of secret fields at any depth, also those of given names", () => {
   const mask = new Mask(["iban", "a.b"]);
   assertEquals(
     mask.value({ user: "bob", Password: "x", list: [{ api_key: 1, "a.b": 2, aXb: 3 }], IBAN: null, accessToken: {} }),
@@ -15,7 +15,7 @@ Deno.test("What stands under a telling name is masked, at any depth, and more na
   );
 });
 
-Deno.test("What looks like a secret is masked within a text", () => {
+Deno.test("masks what looks like a secret within a text", () => {
   const mask = new Mask();
   const rows = [
     ["redis://bob:hunter2@host/0", `redis://bob:${MASKED}@host/0`],
@@ -30,15 +30,15 @@ Deno.test("What looks like a secret is masked within a text", () => {
   for (const [text, masked] of rows) assertEquals(mask.text(text!), masked);
 });
 
-Deno.test("A text is cut where nobody reads on, so that looking for secrets in it has a bound", () => {
+Deno.test("cuts a text, which bounds the search for secrets in it", () => {
   assertEquals(new Mask().text("eyJ-".repeat(1_000_000)).length, 20_001);
 });
 
-Deno.test("The last argument of an encrypted job is masked", () => {
+Deno.test("masks the last argument of an encrypted job", () => {
   assertEquals(new Mask().payload({ args: [1, "cipher"], encrypt: true }).args, [1, MASKED]);
 });
 
-Deno.test("What was edited keeps the secrets that were not touched", () => {
+Deno.test("restores the secrets of an edited value that were not changed", () => {
   const mask = new Mask();
   const original = [{ name: "bob", password: "hunter2", url: "redis://:pw@h" }, "Bearer abcdefghij"];
   const shown = mask.value(original) as typeof original;
@@ -48,13 +48,13 @@ Deno.test("What was edited keeps the secrets that were not touched", () => {
   assertEquals(mask.restore([MASKED], undefined), [MASKED]);
 });
 
-Deno.test("A depth bomb is cut", () => {
+Deno.test("cuts a value of 100,000 levels", () => {
   let bomb: unknown = "x";
   for (let i = 0; i < 100_000; i++) bomb = [bomb];
   assertEquals(JSON.stringify(new Mask().value(bomb)).length < 200, true);
 });
 
-Deno.test("Shows at most 20,000 values, and all fields of a payload that are no arrays or objects", () => {
+Deno.test("shows at most 20,000 values, and all fields of a payload that aren't arrays or objects", () => {
   const mask = new Mask();
   const masked = mask.payload({ args: [Array(500_000).fill(1)], more: { a: [1] }, jid: "j1", password: "x" });
   assertEquals((masked.args[0] as unknown[]).length, MAX_VALUES);
@@ -65,7 +65,7 @@ Deno.test("Shows at most 20,000 values, and all fields of a payload that are no 
   assertEquals(Object.keys(mask.payload({ args: [], ...names })).length, MAX_VALUES);
 });
 
-Deno.test("Says whether a value is shown whole; what was too deep to be shown is put back", () => {
+Deno.test("detects whether a value is shown completely, and restores values that are too deep to be shown", () => {
   const mask = new Mask();
   let deep: unknown = { password: "x" };
   for (let i = 0; i < 100; i++) deep = [deep];
@@ -75,7 +75,7 @@ Deno.test("Says whether a value is shown whole; what was too deep to be shown is
   assertEquals(mask.restore(mask.value(deep), deep), deep);
 });
 
-Deno.test("Masks telling names in a text that is not parsed", () => {
+Deno.test("masks secret fields in a text that isn't parsed", () => {
   const mask = new Mask();
   const rows = [
     [`{"password":"hunter2","a":1}`, `{"password":"${MASKED}","a":1}`],

@@ -1,5 +1,5 @@
 /**
- * What pages and API read from a request in the same way.
+ * Reads the page of a list that a request names, for pages and the API.
  *
  * @module
  */
@@ -13,30 +13,30 @@ import { payloadLength, type Scan, scan } from "./scan.ts";
 import { viewEntry } from "./job_view.ts";
 import type { JobList } from "../pages/job_table.tsx";
 
-/** A page is looked for so long. */
+/** The longest time to scan for the rows of a page. */
 const BUDGET_MS = 600;
 const DEFAULT_LIMIT = 50;
-const MOST = 1_000;
+const MAX_LIMIT = 1_000;
 
-/** What a request asks for of a list. */
-interface Wish {
+/** The page of a list that a request names. */
+interface ListRequest {
   readonly filter: Filter;
   readonly cursor: string | undefined;
   readonly reverse: boolean;
   readonly limit: number;
 }
 
-/** Which page of a list a request asks for: so many, after an earlier page. An empty cursor is none. */
+/** Returns the limit and the cursor of a request. An empty cursor counts as absent. */
 export function pageOf(c: Context<WebEnv>): { readonly limit: number; readonly cursor?: string } {
   const { searchParams } = new URL(c.req.url);
-  const limit = Math.min(MOST, Math.max(1, Math.floor(Number(searchParams.get("limit")) || DEFAULT_LIMIT)));
+  const limit = Math.min(MAX_LIMIT, Math.max(1, Math.floor(Number(searchParams.get("limit")) || DEFAULT_LIMIT)));
   const cursor = searchParams.get("cursor") || undefined;
   return { limit, ...(cursor !== undefined && { cursor }) };
 }
 
-function wishOf(c: Context<WebEnv>, place: Place): Wish {
+function listRequestOf(c: Context<WebEnv>, place: Place): ListRequest {
   const params = new URL(c.req.url).searchParams;
-  // The latest failures are what is looked for in dead; elsewhere what comes next.
+  // Dead jobs are listed latest first; other places begin with the job that comes next.
   const order = params.get("order");
   return {
     filter: parseFilter(params),
@@ -46,25 +46,25 @@ function wishOf(c: Context<WebEnv>, place: Place): Wish {
   };
 }
 
-/** The entries that a request asks for. */
+/** Returns the entries that a request names. */
 export async function scanOf(services: Services, c: Context<WebEnv>, place: Place): Promise<Scan> {
-  return await scan(services, { place, ...wishOf(c, place), budgetMs: BUDGET_MS });
+  return await scan(services, { place, ...listRequestOf(c, place), budgetMs: BUDGET_MS });
 }
 
-/** The page of a list that a request asks for. */
+/** Returns the page of a list that a request names. */
 export async function listOf(
   services: Services,
   c: Context<WebEnv>,
   place: Place,
   path: string = placePath(place),
 ): Promise<JobList> {
-  const wish = wishOf(c, place);
+  const request = listRequestOf(c, place);
   const [found, stats] = await Promise.all([
-    scan(services, { place, ...wish, budgetMs: BUDGET_MS }),
+    scan(services, { place, ...request, budgetMs: BUDGET_MS }),
     services.store.admin.stats(),
   ]);
   return {
-    ...wish,
+    ...request,
     place,
     path,
     rows: await services.slices.map(found.entries, {
@@ -77,12 +77,12 @@ export async function listOf(
   };
 }
 
-/** A path that leads nowhere else. */
+/** Returns a path if it stays on this host; `/` otherwise. Prevents redirects to other sites. */
 export function localPath(path: string | undefined): string {
   return path !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : "/";
 }
 
-/** The path and query, without the prefix. */
+/** Returns the path and query of a request, without the prefix. */
 export function herePath(services: Services, c: Context): string {
   const url = new URL(c.req.url);
   return url.pathname.slice(services.prefix.length) + url.search;

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { localPath } from "./paging.ts";
 
-Deno.test("a path of the dashboard stays as it is, and all else leads to the overview", () => {
+Deno.test("keeps a path of the dashboard, and replaces all others by the overview's", () => {
   for (const path of ["/", "/dead?q=a%20b", "/queues/a:b"]) assertEquals(localPath(path), path);
   // They begin with a slash, and a browser reads them as paths of the same host.
   for (const path of ["/.//evil.example", "/..//evil.example", "/%2f/evil.example"]) {

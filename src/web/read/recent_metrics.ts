@@ -1,6 +1,6 @@
 /**
- * What was measured of classes, read no more often than it is worth: where it takes long, it is kept for up to a minute,
- * as long as servers take to write down the next; and those who ask at the same time share one reading.
+ * Reads the metrics of classes, with a cache for slow stores. A slow reading is cached for up to a minute, which is the
+ * interval at which workers record metrics. Concurrent callers share one reading.
  *
  * @module
  */
@@ -8,19 +8,19 @@ import type { Clock } from "../../clock.ts";
 import type { ClassMetricsSeries, MetricsWindow } from "../../store/port/metrics.ts";
 import type { Store } from "../../store/admin/store.ts";
 
-/** A reading that took less is made anew each time. */
-const CHEAP_MS = 20;
-/** So many times as long as it took it is kept: then it takes 2 % of the time at most. */
-const KEPT_TIMES = 50;
-const MAX_DURATION_MS = 60_000;
+/** Faster readings are not cached. */
+const MIN_CACHED_MS = 20;
+/** A reading is cached for this many times its duration, so that reading takes at most 2 % of the time. */
+const CACHE_FACTOR = 50;
+const MAX_CACHE_MS = 60_000;
 
-/** Reads, and keeps what it has read. */
+/** Reads and caches the metrics of classes. */
 export class RecentMetrics {
   readonly #store: Pick<Store, "metrics">;
   readonly #clock: Clock;
   readonly #readings = new Map<MetricsWindow, { readonly measured: Promise<ClassMetricsSeries[]>; until: number }>();
 
-  /** Reads from this store. */
+  /** @param clock times the readings and the cache */
   constructor(store: Pick<Store, "metrics">, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
@@ -35,7 +35,7 @@ export class RecentMetrics {
     this.#readings.set(window, reading);
     reading.measured.then(() => {
       const now = this.#clock.monotonic();
-      reading.until = now - began < CHEAP_MS ? now : now + Math.min(MAX_DURATION_MS, KEPT_TIMES * (now - began));
+      reading.until = now - began < MIN_CACHED_MS ? now : now + Math.min(MAX_CACHE_MS, CACHE_FACTOR * (now - began));
     }, () => this.#readings.delete(window));
     return reading.measured;
   }

@@ -3,7 +3,7 @@ import { FakeClock } from "../../../tests/support/clock.ts";
 import type { ClassMetricsSeries, MetricsWindow } from "../../store/port/metrics.ts";
 import { RecentMetrics } from "./recent_metrics.ts";
 
-/** A store whose readings end when the test says so, and the windows that were read. */
+/** A store whose readings the test ends, and the windows that were read. */
 function readings() {
   const clock = new FakeClock();
   const read: MetricsWindow[] = [];
@@ -21,7 +21,7 @@ function readings() {
     clock,
     read,
     measures,
-    /** Asks, and lets it take so long if it is read. */
+    /** Reads a window. If it isn't cached, the reading takes `tookMs`. */
     async ask(window: MetricsWindow, tookMs: number): Promise<void> {
       const answer = measures.read(window);
       clock.advance(tookMs);
@@ -33,7 +33,7 @@ function readings() {
   };
 }
 
-Deno.test("recent measures: a slow reading is kept fifty times as long as it took, each window's its own", async () => {
+Deno.test("caches a slow reading for 50 times its duration, separately for each window", async () => {
   const { ask, read, clock } = readings();
   await ask("72h", 100);
   await ask("72h", 0);
@@ -47,7 +47,7 @@ Deno.test("recent measures: a slow reading is kept fifty times as long as it too
   assertEquals(read, ["72h", "1h", "1h"]);
 });
 
-Deno.test("recent measures: a quick one is made each time, and none is kept longer than a minute", async () => {
+Deno.test("doesn't cache a fast reading, and caches none for over a minute", async () => {
   const { ask, read, clock } = readings();
   await ask("8h", 19);
   await ask("8h", 10_000);
@@ -59,7 +59,7 @@ Deno.test("recent measures: a quick one is made each time, and none is kept long
   assertEquals(read.length, 3);
 });
 
-Deno.test("recent measures: who asks meanwhile shares the reading; one that failed is not kept", async () => {
+Deno.test("concurrent callers share a reading; a failed one is not cached", async () => {
   const { measures, read, fail, clock } = readings();
   const both = [measures.read("1h"), measures.read("1h")];
   clock.advance(1_000);

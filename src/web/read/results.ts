@@ -1,5 +1,5 @@
 /**
- * Jobs that have ended, as they are shown: masked, like everything of a job.
+ * Reads the results of finished jobs, with secrets masked.
  *
  * @module
  */
@@ -9,16 +9,17 @@ import type { Services, WebEnv } from "../services.ts";
 import { pageOf } from "./paging.ts";
 import { lastLines, MAX_PARSED_CHARS } from "./job_view.ts";
 
-/** One page of them. */
+/** A page of finished jobs. */
 export interface FinishedList {
   readonly rows: readonly EndedJob[];
+  /** The text searched for; may be empty. */
   readonly text: string;
   readonly cursor: string | undefined;
-  /** Absent on the last page, and of what a search found. */
+  /** Absent on the last page, and after a search. */
   readonly next: string | undefined;
 }
 
-/** The page that a request asks for. */
+/** Returns the page of finished jobs that a request names. */
 export async function endedOf(services: Services, c: Context<WebEnv>): Promise<FinishedList> {
   const text = (c.req.query("q") ?? "").trim().slice(0, 500);
   const page = pageOf(c);
@@ -27,26 +28,26 @@ export async function endedOf(services: Services, c: Context<WebEnv>): Promise<F
     return { rows: await showAll(records, services), text, cursor: page.cursor, next };
   }
   const found = await showAll(await services.store.results.search(text, page.limit), services);
-  // What is behind the mask is not to be found out.
-  const wanted = text.toLowerCase();
-  return { rows: found.filter((row) => textOf(row).includes(wanted)), text, cursor: undefined, next: undefined };
+  // The store searches unmasked text. Without this, a search could reveal a masked value.
+  const needle = text.toLowerCase();
+  return { rows: found.filter((row) => textOf(row).includes(needle)), text, cursor: undefined, next: undefined };
 }
 
-/** The latest of them, to be summed up. */
+/** The latest results, for statistics. */
 export interface RecentEnded {
   /** The latest first. */
   readonly rows: readonly EndedJob[];
-  /** False: there are more. */
+  /** Whether these are all results. */
   readonly whole: boolean;
 }
 
-/** So many are read at once, and so many in all. */
+/** Results read at once, and in total. */
 const WINDOW = 1_000;
 const MAX_RECENT = 10_000;
-/** A visitor waits no longer for them. */
+/** The longest time to read them. */
 const BUDGET_MS = 80;
 
-/** The latest, as many as there is time for. */
+/** Returns the latest results, as many as it can read in {@linkcode BUDGET_MS}. */
 export async function recentEnded(services: Services): Promise<RecentEnded> {
   const until = services.clock.monotonic() + BUDGET_MS;
   const rows: EndedJob[] = [];
@@ -61,18 +62,18 @@ export async function recentEnded(services: Services): Promise<RecentEnded> {
   return { rows, whole: cursor === undefined };
 }
 
-/** The record of one job; undefined when it left none. */
+/** Returns the result of a job; undefined if none is kept. */
 export async function endedJob(services: Services, jid: string): Promise<EndedJob | undefined> {
   const record = await services.store.results.get(jid);
   return record === undefined ? undefined : show(record, services)[0];
 }
 
-/** Returns the name of a state of ended jobs: records say `done` for succeeded. */
+/** Returns the name of a final state. The stored name of `succeeded` is `done`. */
 export function endedState(state: string): string {
   return state === "done" ? "succeeded" : state;
 }
 
-/** The lines it logged, if its record has any. */
+/** Returns the log lines of a result; empty if it has none. */
 export function logOf(job: EndedJob | undefined): readonly string[] {
   return Array.isArray(job?.log) ? lastLines(job.log) : [];
 }
@@ -86,7 +87,7 @@ function show(record: string, { mask }: Services): EndedJob[] {
   return readRecord(record).map((job) => mask.value(job) as EndedJob);
 }
 
-/** Returns the job of a record; nothing when it can't be read, or is too large to be parsed here. */
+/** Returns the job of a record; nothing if it is invalid, or too large to be parsed here. */
 function readRecord(record: string): EndedJob[] {
   if (record.length > MAX_PARSED_CHARS) return [];
   try {

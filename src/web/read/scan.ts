@@ -1,5 +1,6 @@
 /**
- * Looking through a place with a filter, in windows, for as long as a visitor may wait; it goes on where it stopped.
+ * Scans a place for jobs that match a filter, in windows, within a time budget. The cursor continues a scan where it
+ * stopped.
  *
  * @module
  */
@@ -9,29 +10,29 @@ import { type Filter, isEmpty, matcher } from "./filter.ts";
 import type { Mask } from "./mask.ts";
 import type { CooperativeQueue } from "../http/cooperative_queue.ts";
 
-/** What to look for, and how far. */
+/** Options of {@linkcode scan}. */
 export interface ScanRequest {
   readonly place: Place;
   readonly filter: Filter;
   /** From the page before. */
   readonly cursor?: string | undefined;
-  /** Stops once it has so many, or so much, at the end of a window. */
+  /** Stops after a window with at least this many matches in total. */
   readonly limit: number;
   readonly reverse?: boolean;
-  /** Stops after so long. */
+  /** Stops after the window in which this time has passed. */
   readonly budgetMs: number;
 }
 
-/** What was found. */
+/** The matching jobs. */
 export interface Scan {
   readonly entries: readonly Entry[];
-  /** Where to go on; absent at the end. */
+  /** The cursor to continue from; absent at the end. */
   readonly next?: string;
-  /** How many were looked at. */
+  /** How many jobs were read. */
   readonly looked: number;
 }
 
-/** What a scan needs. */
+/** The services that a scan uses. */
 export interface ScanTools {
   readonly store: { readonly admin: Pick<AdminStore, "page"> };
   readonly clock: Clock;
@@ -39,29 +40,29 @@ export interface ScanTools {
   readonly slices: CooperativeQueue;
 }
 
-/** One window: those in it that pass, how many were looked at, and where the next one begins. */
+/** The matches of one window, how many jobs it has, and the cursor of the next one. */
 export interface Window {
   readonly entries: readonly Entry[];
   readonly looked: number;
   readonly next?: string;
 }
 
-/** The first window: nobody knows yet how large the payloads are. */
+/** The size of the first window: the size of payloads isn't known yet. */
 const FIRST_WINDOW = 10;
-/** The windows grow up to this. */
+/** Jobs in a window. */
 const MAX_WINDOW = 1_000;
-/** So many characters of payloads are about as many as one window, and one page, hold: a thousand may be a gigabyte. */
-const MAX_TEXT = 8 * 1024 * 1024;
+/** Characters of payloads in a window, and on a page, approximately: a thousand payloads may be a gigabyte. */
+const MAX_TEXT_CHARS = 8 * 1024 * 1024;
 
-/** The windows of a place, one after the other; without a filter, of no more than `most` entries in all. */
+/** Yields the windows of a place; without a filter, at most `max` entries in total. */
 export async function* windows(
   { store, clock, slices, mask }: ScanTools,
   { place, filter, reverse = false, cursor: from }: Pick<ScanRequest, "place" | "filter" | "reverse" | "cursor">,
-  most: number = Infinity,
+  max: number = Infinity,
 ): AsyncGenerator<Window> {
   const fits = isEmpty(filter) ? undefined : matcher(filter, mask, clock.now());
   let cursor = from;
-  let left = most;
+  let left = max;
   for (let size = FIRST_WINDOW;;) {
     const limit = fits === undefined ? Math.min(size, left) : size;
     const { entries, next } = await store.admin.page(place, {
@@ -78,8 +79,8 @@ export async function* windows(
     if (next === undefined || fits === undefined && left <= 0) return;
     cursor = next;
     const mean = Math.max(1, textOf(entries) / Math.max(1, entries.length));
-    size = Math.max(1, Math.min(MAX_WINDOW, size * 4, Math.floor(MAX_TEXT / mean)));
-    await clock.turn(); // others have their turn too
+    size = Math.max(1, Math.min(MAX_WINDOW, size * 4, Math.floor(MAX_TEXT_CHARS / mean)));
+    await clock.turn();
   }
 }
 
@@ -92,17 +93,17 @@ async function filterInSlices(
   return entries.filter((_, i) => fitting[i]);
 }
 
-/** Returns how many characters an entry's payload has: looking at it takes time in proportion. */
+/** Returns the characters of an entry's payload, which the time to process it is proportional to. */
 export function payloadLength({ payload }: Entry): number {
   return payload.length;
 }
 
-/** How many characters their payloads have. */
+/** Returns the characters of all payloads. */
 function textOf(entries: readonly Entry[]): number {
   return entries.reduce((sum, { payload }) => sum + payload.length, 0);
 }
 
-/** Looks through a place. Without a filter it is just a page. */
+/** Scans a place. Without a filter, returns a page of it. */
 export async function scan(tools: ScanTools, request: ScanRequest): Promise<Scan> {
   const until = tools.clock.monotonic() + request.budgetMs;
   const entries: Entry[] = [];
@@ -113,7 +114,7 @@ export async function scan(tools: ScanTools, request: ScanRequest): Promise<Scan
     looked += window.looked;
     text += textOf(window.entries);
     const { next } = window;
-    const isFull = entries.length >= request.limit || text >= MAX_TEXT;
+    const isFull = entries.length >= request.limit || text >= MAX_TEXT_CHARS;
     if (next !== undefined && (isFull || tools.clock.monotonic() >= until)) {
       return { entries, looked, next };
     }
@@ -121,7 +122,7 @@ export async function scan(tools: ScanTools, request: ScanRequest): Promise<Scan
   return { entries, looked };
 }
 
-/** How many jobs of a place pass a filter; `whole` is false when there was no time for all of them. */
+/** Counts the jobs of a place that match a filter. `whole` is false if there was no time to read all jobs. */
 export async function countMatching(
   tools: ScanTools,
   request: Pick<ScanRequest, "place" | "filter" | "budgetMs">,

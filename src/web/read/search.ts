@@ -1,5 +1,5 @@
 /**
- * Looking everywhere for a text, for as long as a visitor waits.
+ * Searches all places for a text, within a time budget.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { viewEntry } from "./job_view.ts";
 
 const BUDGET_MS = 2_000;
 const ROWS_PER_PLACE = 10;
-/** A page with more sections is no page. */
+/** Queues searched, each a section of the page. */
 const MAX_QUEUES = 50;
 
-/** Everything that has the text: the sets, the largest queues, what runs. Each place has its share of the time. */
+/** Returns matches in running jobs, the sets and the largest queues. The remaining time is shared between the places. */
 export async function searchEverywhere(services: Services, text: string): Promise<{ found: Found[]; looked: number }> {
   if (text === "") return { found: [], looked: 0 };
   const { queues } = await services.store.admin.stats();

@@ -1,12 +1,12 @@
 /**
- * The steps of a job, as pages and the API show them: secrets masked, large values left out.
+ * Reads the steps of a job, with secrets masked and large values left out.
  *
  * @module
  */
 import { readStepHead, type Step } from "../../job/step.ts";
 import type { Services } from "../services.ts";
 
-/** A larger value is left out: it could hold the event loop. */
+/** Larger values are left out: they could hold the event loop. */
 const MAX_SHOWN = 16 * 1024;
 
 /** Reads the steps of a job, in the order in which they began. */

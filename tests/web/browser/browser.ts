@@ -7,7 +7,7 @@
 import { assertEquals } from "@std/assert";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { Clock } from "../../../src/clock.ts";
-import { WATCHED_MS } from "../../../src/web/read/live_stats.ts";
+import { WATCHED_INTERVAL_MS } from "../../../src/web/read/live_stats.ts";
 import { serve } from "../../../src/web/http/serve.ts";
 import type { WebOptions } from "../../../src/web/web.ts";
 import { shareRedis } from "../../support/shared_redis.ts";
@@ -48,7 +48,7 @@ const TIMEOUT_MS = 60_000;
 /** A clock on which a watched page gets the counts every 100 ms instead of every 2 s. */
 export const QUICK: Clock = {
   ...PATIENT,
-  sleep: (ms, signal) => PATIENT.sleep(ms === WATCHED_MS ? 100 : ms, signal),
+  sleep: (ms, signal) => PATIENT.sleep(ms === WATCHED_INTERVAL_MS ? 100 : ms, signal),
 };
 
 /** One browser for all tests: starting it takes longer than most of them. It ends with the tests, however they end. */
