@@ -13,7 +13,7 @@ import type { BodyBudget } from "./http/body.ts";
 import type { LiveStats } from "./read/live_stats.ts";
 import type { Limiter } from "./http/limiter.ts";
 import type { Mask } from "./read/mask.ts";
-import type { RecentAlerts } from "./read/alerts.ts";
+import type { RecentAlerts } from "./read/recent_alerts.ts";
 import type { Operations } from "./actions/operations.ts";
 import type { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";

@@ -17,7 +17,7 @@ import { Limiter } from "./http/limiter.ts";
 import { TokenUses } from "./auth/tokens.ts";
 import { Mask } from "./read/mask.ts";
 import { Operations } from "./actions/operations.ts";
-import { RecentAlerts } from "./read/alerts.ts";
+import { RecentAlerts } from "./read/recent_alerts.ts";
 import { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
 import { CooperativeQueue } from "./http/cooperative_queue.ts";

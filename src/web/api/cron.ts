@@ -1,5 +1,5 @@
 /**
- * The API's routes about the crontab.
+ * The API's routes about cron entries.
  *
  * @module
  */
@@ -20,11 +20,14 @@ const TEXT = { type: "string" };
 const ENTRY = {
   type: "object",
   required: ["name", "class"],
-  description: "either rule or every; what else an entry can say: docs/reference/cron.md",
+  description: "either rule or every; for all fields see docs/reference/cron.md",
   properties: {
     name: TEXT,
-    rule: { type: "string", description: "five fields, six with seconds first, or @daily and the like" },
-    timezone: { type: "string", description: "of the rule; default UTC" },
+    rule: {
+      type: "string",
+      description: "cron expression: five fields, six with seconds first, or @daily and the like",
+    },
+    timezone: { type: "string", description: "time zone of the cron expression; default UTC" },
     every: { type: ["string", "number"], description: "seconds, or 30s, 5m, 2h, 1d" },
     class: TEXT,
     args: { type: "array", items: {} },
@@ -47,7 +50,7 @@ export const cronRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/cron",
-    about: "Lists the crontab: what is enqueued when, and what became of it last",
+    about: "Lists the cron entries with their schedules, next runs and last runs",
     answer: { type: "object", properties: { entries: { type: "array", items: OBJECT } } },
     run: async (_c, services) => ({
       value: { entries: (await services.crontab.list()).map((entry) => entryJson(entry, services)) },
@@ -56,7 +59,7 @@ export const cronRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/cron/{name}",
-    about: "Shows an entry with its history, the latest first",
+    about: "Shows an entry with its runs, the latest first",
     answer: { type: "object", properties: { entry: OBJECT, history: { type: "array", items: OBJECT } } },
     run: async (c, services) => {
       const name = c.req.param("name") ?? "";
@@ -69,7 +72,7 @@ export const cronRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/cron",
-    about: "Adds an entry; processes that run take it up at once",
+    about: "Adds an entry; running workers pick it up at once",
     body: ENTRY,
     answer: WHEN,
     run: async (c, services) => {
@@ -81,7 +84,7 @@ export const cronRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/cron/{name}/edit",
-    about: "Changes an entry that was added before: what the body says; the rest stays",
+    about: "Changes the given fields of an entry that was added at run time",
     body: { ...ENTRY, required: [] },
     answer: WHEN,
     run: async (c, services) => {
@@ -95,9 +98,9 @@ export const cronRoutes: readonly ApiRoute[] = [
     path: `/cron/{name}/${verb}`,
     about: {
       run: "Enqueues a job of an entry now",
-      pause: "Lets nothing of an entry be enqueued",
-      resume: "Lets a paused entry go on",
-      remove: "Removes an entry that was added while processes ran",
+      pause: "Pauses an entry: its runs are skipped",
+      resume: "Resumes a paused entry",
+      remove: "Removes an entry that was added at run time",
     }[verb],
     answer: { type: "object", properties: { jid: { type: "string" } } },
     run: async (c, services) => ({

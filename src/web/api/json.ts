@@ -1,5 +1,5 @@
 /**
- * JSON in and out of the API: bodies read with a bound, jobs with stable keys.
+ * Reads JSON bodies within bounds, and represents jobs in the API's JSON.
  *
  * @module
  */
@@ -14,17 +14,19 @@ import { HttpError, largeBodyBytes, readBody } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { viewEntry } from "../read/job_view.ts";
 
-/** The smallest bound on a list of jobs. */
+/** The smallest bound on the body of a list of jobs. */
 const LIST_BYTES = 8 * 1024 * 1024;
-/** How much of a list is parsed before other work has its turn. One job may be longer. */
+/** Characters of a list that are parsed before other work runs. A single job may be longer. */
 const SLICE_CHARS = 64 * 1024;
+/** The schema of the field by which a request identifies an entry. */
+export const REF_SCHEMA = { ref: { type: "string", description: "the ref of the entry, which spares a search" } };
 /** The most jobs in a list. */
 export const MAX_JOBS = 10_000;
 
 /**
  * Reads the body of a request that takes an object.
  *
- * @throws {HttpError} when it is not JSON, too large, or something else
+ * @throws {HttpError} if the body is too large, or not a JSON object
  */
 export async function objectOf(c: Context<WebEnv>, services: Services): Promise<Record<string, unknown>> {
   return parseObject(
@@ -34,16 +36,16 @@ export async function objectOf(c: Context<WebEnv>, services: Services): Promise<
 }
 
 /**
- * Reads the body of a request that takes an object or a list. A list is parsed in slices, so that other work has its turns.
+ * Reads the body of a request that takes an object or a list. A list is parsed in slices, between which other work runs.
  *
- * @throws {HttpError} when it is not JSON, too large, or something else
+ * @throws {HttpError} if the body is too large, or neither a JSON object nor a list
  */
 export async function objectOrListOf(
   c: Context<WebEnv>,
   services: Services,
 ): Promise<Record<string, unknown> | readonly unknown[]> {
-  const most = Math.max(LIST_BYTES, largeBodyBytes(services.maxPayloadBytes));
-  const text = await readBody(c.req.raw, most, services.clock, services.arriving);
+  const maxBytes = Math.max(LIST_BYTES, largeBodyBytes(services.maxPayloadBytes));
+  const text = await readBody(c.req.raw, maxBytes, services.clock, services.arriving);
   return isArrayText(text) ? await parseList(text, services) : parseObject(text, services);
 }
 
@@ -64,7 +66,7 @@ async function parseList(text: string, services: Services): Promise<readonly unk
   try {
     while (!await services.slices.run(parseSome));
   } catch (error) {
-    if (error instanceof SyntaxError) throw noJson(error);
+    if (error instanceof SyntaxError) throw invalidJson(error);
     if (!(error instanceof RangeError)) throw error;
     throw new HttpError(
       413,
@@ -86,20 +88,20 @@ function parseObject(text: string, services: Services): Record<string, unknown> 
   try {
     value = parseLossless(text === "" ? "{}" : text);
   } catch (error) {
-    throw noJson(error as Error);
+    throw invalidJson(error as Error);
   }
-  if (typeof value !== "object" || value === null) throw new HttpError(400, "The body is no JSON object");
+  if (typeof value !== "object" || value === null) throw new HttpError(400, "The body isn't a JSON object");
   return value as Record<string, unknown>;
 }
 
-function noJson(error: Error): HttpError {
-  return new HttpError(400, `The body is no JSON: ${error.message}`);
+function invalidJson(error: Error): HttpError {
+  return new HttpError(400, `The body is invalid JSON: ${error.message}`);
 }
 
 /**
- * Refuses a field that a route ignores: its sender meant something by it.
+ * Refuses fields that a route would ignore: probably a typing error.
  *
- * @throws {HttpError} that names the first field that is not among `names`
+ * @throws {HttpError} naming the first field that isn't in `names`
  */
 export function allowFields(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
   const other = Object.keys(body).find((name) => !names.includes(name));
@@ -112,9 +114,9 @@ export function allowFields(body: Readonly<Record<string, unknown>>, names: read
 const MAX_LIMIT = 1_000;
 
 /**
- * Refuses a query parameter that a route ignores, and a `limit` that is no number.
+ * Refuses query parameters that a route would ignore, and an invalid `limit`.
  *
- * @throws {HttpError} that names the first such parameter
+ * @throws {HttpError} naming the first such parameter
  */
 export function allowParameters(c: Context<WebEnv>, names: readonly string[]): void {
   const { searchParams } = new URL(c.req.url);
@@ -129,9 +131,10 @@ export function allowParameters(c: Context<WebEnv>, names: readonly string[]): v
 }
 
 /**
- * A span of time in a body, as `"10m"` or in seconds: its milliseconds; undefined when it is not there.
+ * Reads a duration in a body, such as `"10m"`, or a number of seconds.
  *
- * @throws {HttpError} when it is none, or not above 0
+ * @returns milliseconds; undefined if the field is absent
+ * @throws {HttpError} if it isn't a duration above 0
  */
 export function spanIn(body: Readonly<Record<string, unknown>>, name: string): number | undefined {
   const value = body[name];
@@ -141,25 +144,29 @@ export function spanIn(body: Readonly<Record<string, unknown>>, name: string): n
       const ms = parseDuration(String(value));
       if (ms > 0) return ms;
     } catch {
-      // Told below.
+      // Refused below, with zero and negative durations.
     }
   }
   const shown = String(JSON.stringify(value)).slice(0, 40);
   throw new HttpError(
     422,
-    `"${name}" is ${shown}; wanted: seconds above 0, or a text such as "30s", "10m" or "2h"`,
+    `Invalid "${name}": ${shown}; expected seconds above 0, or a duration such as "30s", "10m" or "2h"`,
     name,
   );
 }
 
-/** A text in a body; undefined when it is not there. */
+/**
+ * Reads a text in a body; undefined if the field is absent.
+ *
+ * @throws {HttpError} if it isn't a string
+ */
 export function textIn(body: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const value = body[name];
   if (value === undefined || typeof value === "string") return value;
-  throw new HttpError(422, `"${name}" is no text`, name);
+  throw new HttpError(422, `Invalid "${name}": expected a string`, name);
 }
 
-/** A job as the API shows it. */
+/** Returns the API's representation of a job. */
 export function jobJson(entry: Entry, services: Services): Record<string, unknown> {
   const job = viewEntry(entry, services.mask);
   return {

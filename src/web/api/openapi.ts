@@ -1,44 +1,44 @@
 /**
- * The OpenAPI document, made from the table of routes.
+ * Generates the OpenAPI document from the table of routes.
  *
  * @module
  */
 import { VERSION } from "../../version.ts";
 import type { ApiRoute } from "./routes.ts";
 
-/** Schemas that several routes name. */
+/** Schemas that several routes use. */
 const SCHEMAS = {
   Job: {
     type: "object",
     description: "A job in one place. Secrets are masked.",
     properties: {
       jid: { type: "string" },
-      ref: { type: "string", description: "names exactly this entry, as long as it stays where it is" },
+      ref: { type: "string", description: "identifies this entry until it moves to another place" },
       class: { type: "string" },
       place: { type: "string", description: "scheduled, retry, dead, running or queue:NAME" },
       queue: { type: "string" },
-      at: { type: "string", format: "date-time", description: "when it is due, died or was taken" },
-      owner: { type: "string", description: "running: the process that has it" },
+      at: { type: "string", format: "date-time", description: "when it is due, became dead or started" },
+      owner: { type: "string", description: "of a running job: the worker ID" },
       failures: { type: "integer" },
       error: { type: "string" },
-      payload: { description: "the payload; a text when it cannot be read" },
+      payload: { description: "the payload; a string if it cannot be parsed" },
       before: {
         type: "integer",
-        description: "asked for by jid, queued: how many are taken before it; 10000 says that many or more",
+        description: "with a jid, of a queued job: how many jobs run before it; 10000 stands for 10,000 or more",
       },
       whyNotRunning: {
         type: "array",
         items: { type: "string" },
-        description: "asked for by jid: what stands in its way, in words; empty when it runs",
+        description: "with a jid: reasons in plain words; empty for a running job",
       },
-      progress: { type: "string", description: "asked for by jid, running: what it last said of itself" },
-      log: { type: "array", items: { type: "string" }, description: "asked for by jid: the last lines it logged" },
+      progress: { type: "string", description: "with a jid, of a running job: its last reported progress" },
+      log: { type: "array", items: { type: "string" }, description: "with a jid: the last lines it logged" },
     },
   },
   Push: {
     type: "object",
     required: ["class"],
-    description: "A job to push. Other fields go into the payload as they are.",
+    description: "A job to push. For all options see docs/reference/job-options.md.",
     properties: {
       class: { type: "string" },
       args: { type: "array", items: {}, default: [] },
@@ -49,8 +49,8 @@ const SCHEMAS = {
       unique_for: { type: ["number", "string"] },
       tags: { type: "array", items: { type: "string" } },
       jid: { type: "string" },
+      fields: { type: "object", description: "your fields, which are copied into the payload" },
     },
-    additionalProperties: true,
   },
   Error: {
     type: "object",
@@ -69,7 +69,7 @@ const SCHEMAS = {
   },
 };
 
-/** The document. */
+/** Returns the OpenAPI document of the routes. */
 export function openApiDocument(routes: readonly ApiRoute[], base: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
@@ -80,7 +80,7 @@ export function openApiDocument(routes: readonly ApiRoute[], base: string): Reco
     info: {
       title: "jobs",
       version: VERSION,
-      description: "Everything the dashboard does. GET looks; POST acts, takes JSON, and needs an operator.",
+      description: "Everything the dashboard does. GET reads. POST acts, takes JSON, and requires the role operator.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: base }],
@@ -116,7 +116,7 @@ function operation({ method, path, about, query = {}, body, answer }: ApiRoute):
     responses: {
       "200": { description: "Done", content: { "application/json": { schema: answer } } },
       default: {
-        description: "It was not done, and why",
+        description: "The error",
         content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
       },
     },

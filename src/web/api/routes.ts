@@ -1,6 +1,6 @@
 /**
- * The JSON API, `/api/v1`: what the pages do, for programs. One table; the routes and the OpenAPI document both come
- * from it, so that neither can lack what the other has.
+ * The JSON API, `/api/v1`: the actions and data of the pages, for programs. One table defines both the routes and the
+ * OpenAPI document, so that they always agree.
  *
  * @module
  */
@@ -8,41 +8,43 @@ import type { Context, Hono } from "hono";
 import { stringifyLossless } from "../../job/json.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { cronRoutes } from "./cron.ts";
+import { jobActionRoutes } from "./job_actions.ts";
 import { jobRoutes } from "./jobs.ts";
 import { allowFields, allowParameters, objectOf } from "./json.ts";
 import { openApiDocument } from "./openapi.ts";
+import { pushRoutes } from "./push.ts";
 import { stateRoutes } from "./state.ts";
 import { stepRoutes } from "./steps.ts";
 
-/** One route. */
+/** A route. */
 export interface ApiRoute {
   readonly method: "GET" | "POST";
   /** Below `/api/v1`, with `{name}` for what varies. */
   readonly path: string;
-  /** What it does, in one line. */
+  /** Describes the route in one line. */
   readonly about: string;
-  /** Query parameters: name → meaning. */
+  /** Descriptions of the query parameters by name. */
   readonly query?: Readonly<Record<string, string>>;
-  /** The body's JSON schema; without one, a body that says anything is refused. */
+  /** The JSON schema of the request body. Without one, a body with fields is refused. */
   readonly body?: Readonly<Record<string, unknown>>;
-  /** The answer's JSON schema. */
+  /** The JSON schema of the response. */
   readonly answer: Readonly<Record<string, unknown>>;
-  /** Does it; returns the answer's value, and its status if it is not 200. */
+  /** Handles a request. */
   readonly run: (c: Context<WebEnv>, services: Services) => Promise<ApiAnswer>;
 }
 
-/** What a route returns. */
+/** The response of a route. */
 export interface ApiAnswer {
   readonly value: unknown;
+  /** Default 200. */
   readonly status?: 200 | 201 | 202;
 }
 
-/** Where the API lives. */
 const API_PATH = "/api/v1";
 
-/** Adds the API. */
+/** Adds the API's routes and its OpenAPI document. */
 export function apiRoutes(app: Hono<WebEnv>, services: Services): void {
-  const routes = [...jobRoutes, ...stateRoutes, ...stepRoutes, ...cronRoutes];
+  const routes = [...jobRoutes, ...pushRoutes, ...jobActionRoutes, ...stateRoutes, ...stepRoutes, ...cronRoutes];
   for (const { method, path, query = {}, body, run } of routes) {
     app.on(method, API_PATH + path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
       allowParameters(c, Object.keys(query));

@@ -1,5 +1,5 @@
 /**
- * The API's routes about everything that is no job: counts, queues, processes, settings, operations.
+ * The API's routes about counts, queues, workers, classes, settings and operations.
  *
  * @module
  */
@@ -29,18 +29,15 @@ const OBJECTS = { type: "array", items: OBJECT };
 const PAUSE = {
   type: "object",
   properties: {
-    for: { type: ["string", "number"], description: "seconds, or 30s, 10m, 2h; without it, until it is resumed" },
+    for: { type: ["string", "number"], description: "seconds, or 30s, 10m, 2h; default: until it is resumed" },
   },
 };
 
 const LIMIT = {
   type: "object",
   properties: {
-    running: { type: "integer", description: "at most so many run at once; without it, as many as are taken" },
-    starts: {
-      type: "string",
-      description: "at most so many start in a time, such as 100/1m; without it, as many as are taken",
-    },
+    running: { type: "integer", description: "the most jobs that run at the same time; default unlimited" },
+    starts: { type: "string", description: "the most jobs that start per period, such as 100/1m; default unlimited" },
   },
 };
 const LIMIT_ANSWER = {
@@ -53,7 +50,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/stats",
-    about: "Counts everything",
+    about: "Returns all counts",
     answer: OBJECT,
     run: async (_c, services) => {
       const stats = await services.store.admin.stats();
@@ -63,8 +60,8 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/history",
-    about: "Counts the jobs finished and failed on each of the last days, by UTC, the earliest first",
-    query: { days: "how many days, today included, 1 to 1825; default 90" },
+    about: "Returns processed and failed attempts of each of the last days in UTC, the earliest first",
+    query: { days: "number of days, today included, 1 to 1825; default 90" },
     answer: {
       type: "object",
       properties: {
@@ -86,8 +83,8 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/audit",
-    about: "Lists what people did, the latest first; the last 10,000 acts are kept",
-    query: { cursor: "from the page before", limit: "1 to 1000; default 50" },
+    about: "Lists the actions of users, the latest first; the last 10,000 are kept",
+    query: { cursor: "next of the page before", limit: "1 to 1000; default 50" },
     answer: {
       type: "object",
       properties: {
@@ -98,12 +95,12 @@ export const stateRoutes: readonly ApiRoute[] = [
             properties: {
               at: { type: "string", format: "date-time" },
               user: { type: "string" },
-              by: { type: "string", description: "how that is known: cookie, token, …, command line" },
+              by: { type: "string", description: "how the user was recognized: cookie, token, …, command line" },
               from: { type: "string", description: "an address, or a machine" },
               action: { type: "string" },
               target: { type: "string" },
-              count: { type: "integer", description: "how many jobs or processes" },
-              outcome: { type: "string", description: "absent: it was done" },
+              count: { type: "integer", description: "how many jobs or workers" },
+              outcome: { type: "string", description: "absent if the action was done" },
               details: { type: "string" },
             },
           },
@@ -126,7 +123,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
     method: "POST",
     path: `/queues/{name}/${verb}`,
-    about: verb === "pause" ? "Lets nothing be taken from a queue" : "Lets a queue be taken from again",
+    about: verb === "pause" ? "Pauses a queue" : "Resumes a queue",
     ...(verb === "pause" && { body: PAUSE }),
     answer: { type: "object", properties: { queue: { type: "string" }, paused: { type: "boolean" } } },
     run: async (c, services) => {
@@ -144,24 +141,24 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/queues/{name}/limit",
-    about: "Limits how many jobs of a queue run at once, and start in a time, in place of what it was limited to",
+    about: "Sets the limits of a queue; absent ones are removed",
     body: LIMIT,
     answer: { type: "object", properties: { queue: { type: "string" }, ...LIMIT_ANSWER } },
     run: async (c, services) => {
       const body = await objectOf(c, services);
       allowFields(body, ["running", "starts"]);
       const queue = checkQueue(c.req.param("name") ?? "");
-      const said = {
+      const limits = {
         running: body.running === undefined ? "" : JSON.stringify(body.running),
         starts: textIn(body, "starts") ?? "",
       };
-      return { value: { queue, ...await setLimit(services, c.get("visitor"), queue, said) } };
+      return { value: { queue, ...await setLimit(services, c.get("visitor"), queue, limits) } };
     },
   },
   ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
     method: "POST",
     path: `/${verb}`,
-    about: verb === "pause" ? "Lets nothing be taken from any queue" : "Ends that; queues paused by name stay so",
+    about: verb === "pause" ? "Pauses all queues" : "Resumes all queues, except those paused by name",
     ...(verb === "pause" && { body: PAUSE }),
     answer: { type: "object", properties: { paused: { type: "boolean" } } },
     run: async (c, services) => {
@@ -178,7 +175,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/queues/{name}/clear",
-    about: "Deletes all jobs of a queue, for good",
+    about: "Deletes all jobs of a queue permanently",
     answer: { type: "object", properties: { changed: { type: "integer" } } },
     run: async (c, services) => {
       const queue = checkQueue(c.req.param("name") ?? "");
@@ -229,7 +226,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/classes",
-    about: "Sums up how each class has fared: all jobs over a window, and the records of those that ended last",
+    about: "Returns statistics of each class: of all attempts over a window, and of the latest results",
     query: { over: "1h, 8h or 72h; default 1h" },
     answer: {
       type: "object",
@@ -246,7 +243,7 @@ export const stateRoutes: readonly ApiRoute[] = [
     method: "GET",
     path: "/tokens",
     about:
-      "Lists the API tokens by name: role, scope, and when this process last served each. web.users adds and revokes them",
+      "Lists the API tokens by name: role, scope, and when this process last served each; web.users adds and revokes them",
     answer: { type: "object", properties: { tokens: OBJECTS } },
     run: (_c, services) => {
       const tokens = services.gate.tokenUsers.map(({ name, role, scope }) => {
@@ -269,13 +266,13 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/operations",
-    about: "Lists the long operations that run or have just ended",
+    about: "Lists the long operations that are running or ended within the last 30 s",
     answer: { type: "object", properties: { operations: OBJECTS } },
     run: (_c, services) => Promise.resolve({ value: { operations: services.operations.list() } }),
   },
 ];
 
-/** How long a pause is to last. */
+/** Returns the duration of a pause in milliseconds; undefined for one without end. */
 async function pauseTime(c: Context<WebEnv>, services: Services): Promise<number | undefined> {
   const body = await objectOf(c, services);
   allowFields(body, ["for"]);

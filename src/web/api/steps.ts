@@ -36,7 +36,7 @@ export const stepRoutes: readonly ApiRoute[] = [
       const name = textIn(body, "name");
       const changed = await clear(services, c.get("visitor"), jid, name);
       if (changed > 0) return { value: { changed } };
-      throw new HttpError(404, `Job "${jid.slice(0, 80)}" has no such step`);
+      throw new HttpError(404, `Step not found in job "${jid.slice(0, 80)}"`);
     },
   },
   {
@@ -48,21 +48,24 @@ export const stepRoutes: readonly ApiRoute[] = [
       const jid = c.req.param("jid") ?? "";
       const changed = await wake(services, c.get("visitor"), jid);
       if (changed > 0) return { value: { changed } };
-      throw new HttpError(404, `Job "${jid.slice(0, 80)}" neither sleeps nor waits`);
+      throw new HttpError(404, `Job "${jid.slice(0, 80)}" isn't sleeping or waiting`);
     },
   },
   {
     method: "POST",
     path: "/signals/{key}",
-    about: "Sends a signal to the job that has waited longest for this key; with none, it is kept",
+    about: "Sends a signal to the job that has waited longest for this key; kept if none waits",
     body: {
       type: "object",
       properties: {
         data: { description: "any JSON value; default true" },
-        keepFor: { type: "string", description: "how long it is kept with no job waiting; default 7d" },
+        keepFor: { type: "string", description: "how long it is kept if no job waits; default 7d" },
       },
     },
-    answer: { type: "object", properties: { reached: { type: "string", description: "jid; absent if it is kept" } } },
+    answer: {
+      type: "object",
+      properties: { reached: { type: "string", description: "jid; absent if the signal is kept" } },
+    },
     run: async (c, services) => {
       const body = await objectOf(c, services);
       allowFields(body, ["data", "keepFor"]);

@@ -1,22 +1,19 @@
 /**
- * What is wrong with the system right now, and the action that helps.
+ * Rules that derive alerts from the state of the system: each names a problem, and the action that helps.
  *
  * @module
  */
 import { openSchedule } from "../../cron/schedule_spec.ts";
 import type { CrontabEntry } from "../../client/crontab.ts";
 import { formatDuration } from "../../job/duration.ts";
-import { getField } from "../../job/raw.ts";
 import type { QueueInfo, Stats } from "../../store/admin/admin.ts";
-import { blockersOf } from "../../store/ops/blockers.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
-import type { Services } from "../services.ts";
 import type { Sample } from "./live_stats.ts";
 
-/** A link to where the problem is solved, or a button that solves it. */
+/** A link to the page where the problem is solved, or a button that solves it. */
 export interface AlertAction {
   readonly label: string;
   readonly path: string;
@@ -34,16 +31,16 @@ export interface Alert {
   readonly actions: readonly AlertAction[];
 }
 
-/** What alerts are derived from. */
+/** The state that alerts are derived from. */
 export interface Situation {
   readonly now: number;
   readonly stats: Stats;
   readonly workers: readonly WorkerInfo[];
-  /** The runs of each class in the last hour, by the minute. */
+  /** The attempts of each class in the last hour, by minute. */
   readonly metrics: readonly ClassMetricsSeries[];
   /** Today's totals. */
   readonly today: { readonly processed: number; readonly failed: number };
-  /** Counts over the last minutes, the earliest first. */
+  /** Counts of the last minutes, the earliest first. */
   readonly samples: readonly Sample[];
   readonly cron: readonly CrontabEntry[];
   /** Classes of waiting jobs for which no worker of their queue has a handler, with that queue. */
@@ -55,16 +52,16 @@ const SLOW_MS = 60_000;
 /** A cron entry whose run is overdue by more than this is late. */
 const LATE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** The minutes over which failures count, and the fewest attempts that say something. */
+/** The minutes over which failures count, and the fewest attempts for a rate. */
 const FAILURE_MINUTES = 15;
 const MIN_ATTEMPTS = 20;
 const WARN_RATE = 0.1;
 const BAD_RATE = 0.5;
-/** Retries: the fewest that can be growing, and how many are a problem in any case. */
+/** Fewer retries don't count as growing; this many are a problem in any case. */
 const MIN_RETRIES = 100;
 const MANY_RETRIES = 10_000;
 const GROWTH = 0.1;
-/** The most alerts of each kind about single queues, classes and entries; the rest is on their pages. */
+/** Alerts of each kind about single queues, classes and entries. Their pages show the rest. */
 const MAX_OF_A_KIND = 4;
 
 /** Returns the problems, the worst first. */
@@ -139,7 +136,7 @@ function failureAlerts({ metrics, today }: Situation): Alert[] {
   }
   const worst = recent.filter((one) => one.processed >= MIN_ATTEMPTS && one.failed / one.processed >= WARN_RATE)
     .sort((a, b) => b.failed - a.failed);
-  // One class that fails alone is named; when the whole is failing, the errors name the classes.
+  // If failures are high overall, the page of errors names the classes.
   if (alerts.length === 0) {
     for (const { name, processed, failed } of worst.slice(0, MAX_OF_A_KIND)) {
       alerts.push({
@@ -262,72 +259,4 @@ function sum(values: readonly number[]): number {
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
-}
-
-/** How many queues, and jobs of each, are looked at for classes without a handler. */
-const QUEUES_LOOKED_AT = 10;
-const JOBS_LOOKED_AT = 10;
-/** A reading is used again for this long: a page that follows the counts asks every 2 s, with as many visitors as there are. */
-const KEPT_MS = 2_000;
-
-/** Reads the situation, at most every two seconds. */
-export class RecentAlerts {
-  #reading: { readonly alerts: Promise<Alert[]>; readonly until: number } | undefined;
-
-  /** Returns the alerts as of now or up to two seconds ago. */
-  read(services: Services): Promise<Alert[]> {
-    const now = services.clock.monotonic();
-    if (this.#reading !== undefined && now < this.#reading.until) return this.#reading.alerts;
-    const reading = { alerts: readAlerts(services), until: now + KEPT_MS };
-    this.#reading = reading;
-    reading.alerts.catch(() => this.#reading === reading && (this.#reading = undefined));
-    return reading.alerts;
-  }
-}
-
-async function readAlerts(services: Services): Promise<Alert[]> {
-  const { store, clock, measures, crontab, feed } = services;
-  const now = clock.now();
-  const [stats, workers, metrics, [today], cron] = await Promise.all([
-    store.admin.stats(),
-    store.workers.list(),
-    measures.read("1h"),
-    store.admin.history(now, now),
-    crontab.list(),
-  ]);
-  const unhandled = await unhandledClasses(services, stats, workers);
-  const counts = today ?? { processed: 0, failed: 0 };
-  return alertsOf({ now, stats, workers, metrics, today: counts, samples: feed.samples, cron, unhandled });
-}
-
-async function unhandledClasses(
-  { store }: Services,
-  stats: Stats,
-  processes: readonly WorkerInfo[],
-): Promise<{ class: string; queue: string }[]> {
-  const queues = stats.queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES)
-    .toSorted((a, b) => b.size - a.size).slice(0, QUEUES_LOOKED_AT);
-  const pages = await Promise.all(
-    queues.map(({ name }) => store.admin.page({ in: "queue", queue: name }, { limit: JOBS_LOOKED_AT })),
-  );
-  const found = new Map<string, { class: string; queue: string }>();
-  for (const [i, { entries }] of pages.entries()) {
-    const queue = queues[i]!.name;
-    for (const { payload } of entries) {
-      const name = classOf(payload);
-      if (name === undefined || found.has(name)) continue;
-      const blockers = blockersOf({ queue, class: name }, { processes, queues: stats.queues });
-      if (blockers.some(({ is }) => is === "no-handler")) found.set(name, { class: name, queue });
-    }
-  }
-  return [...found.values()];
-}
-
-function classOf(payload: string): string | undefined {
-  try {
-    const name = getField(payload, "class");
-    return typeof name === "string" ? name.slice(0, 200) : undefined;
-  } catch {
-    return undefined;
-  }
 }

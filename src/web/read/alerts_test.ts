@@ -59,11 +59,11 @@ function measured(name: string, processed: number, failed: number): ClassMetrics
 const summary = (all: ReturnType<typeof alerts>) =>
   all.map(({ kind, title, actions }) => [kind, title, actions.map(({ label, path }) => `${label} → ${path}`)]);
 
-Deno.test("alerts: nothing when nothing is wrong", () => {
+Deno.test("reports nothing while all is well", () => {
   assertEquals(alerts({ stats: { ...STATS, enqueued: 12, queues: [QUEUE] }, metrics: [measured("A", 500, 10)] }), []);
 });
 
-Deno.test("alerts: 46,801 retries at 94 % failures with three workers offline are all there, the worst first", () => {
+Deno.test("reports offline workers, failures and growing retries, the worst first", () => {
   const offline = [1, 2, 3].map((pid) => ({ ...WORKER, pid, alive: false, beatAt: NOW - 180_000 }));
   const found = alerts({
     stats: { ...STATS, retry: 46_801 },
@@ -81,12 +81,12 @@ Deno.test("alerts: 46,801 retries at 94 % failures with three workers offline ar
   ]);
 });
 
-Deno.test("alerts: without recorded runs, the failures of the day count", () => {
+Deno.test("falls back to the day's failures without recorded attempts", () => {
   const [first] = alerts({ today: { processed: 200, failed: 50 } });
   assertEquals(first!.title, "25 % of attempts failed today");
 });
 
-Deno.test("alerts: a class that fails alone is named", () => {
+Deno.test("names a class that fails while the others don't", () => {
   const found = alerts({ metrics: [measured("A", 5_000, 1), measured("Webhook", 100, 31)] });
   assertEquals(summary(found), [
     ["warn", "31 % of Webhook failed in the last 15 minutes", [
@@ -96,14 +96,14 @@ Deno.test("alerts: a class that fails alone is named", () => {
   ]);
 });
 
-Deno.test("alerts: few retries, or many that shrink, are normal", () => {
+Deno.test("doesn't report few retries, or many that decrease", () => {
   const at = (retrying: number) => [{ at: NOW - 600_000, processed: 0, failed: 0, retrying }];
   assertEquals(alerts({ stats: { ...STATS, retry: 90 }, samples: at(0) }), []);
   assertEquals(alerts({ stats: { ...STATS, retry: 900 }, samples: at(1_000) }), []);
   assertEquals(alerts({ stats: { ...STATS, retry: 900 }, samples: at(400) }).length, 1);
 });
 
-Deno.test("alerts: a queue that is paused, behind, or without a worker has the button that helps", () => {
+Deno.test("reports a queue that is paused, behind, or without a worker, with the button that helps", () => {
   const queues = [
     { ...QUEUE, name: "mail", paused: true },
     { ...QUEUE, name: "low" },
@@ -119,19 +119,19 @@ Deno.test("alerts: a queue that is paused, behind, or without a worker has the b
   ]);
 });
 
-Deno.test("alerts: no worker, and all workers quiet", () => {
+Deno.test("reports that no worker is running, or that all are quiet", () => {
   const stats = { ...STATS, enqueued: 3 };
   assertEquals(alerts({ stats, workers: [] })[0]!.title, "No worker is running: 3 jobs wait");
   const [quiet] = alerts({ stats, workers: [{ ...WORKER, quiet: true }] });
   assertEquals(quiet!.actions, [{ label: "Resume all workers", path: "/workers/resume", acts: true }]);
 });
 
-Deno.test("alerts: a class without a handler", () => {
+Deno.test("reports a class without a handler", () => {
   const [alert] = alerts({ unhandled: [{ class: "Gone", queue: "default" }] });
   assertEquals([alert!.title, alert!.actions.map(({ acts }) => acts ?? false)], ["No handler for Gone", [false, true]]);
 });
 
-Deno.test("alerts: a cron entry that is overdue or missed runs can be run now; a paused one is quiet", () => {
+Deno.test("offers to run a cron entry that is overdue or missed runs, unless it is paused", () => {
   const schedule = { everyMs: 60_000, anchor: 0 } as const;
   const entry = {
     name: "sync",
