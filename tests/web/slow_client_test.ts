@@ -1,7 +1,7 @@
 /** Clients that send slowly, read slowly or not at all, or hold many connections. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import { type HttpServer, type HttpLimits, listen } from "../../src/web/http/http.ts";
+import { type HttpLimits, type HttpServer, listen } from "../../src/web/http/http.ts";
 import { serve } from "../../src/web/http/serve.ts";
 import { until } from "../support/eventually.ts";
 import { openSite, push, type Site } from "./site.ts";
