@@ -40,7 +40,7 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<St
     patience,
     create: options.create ?? true,
   });
-  const watch = new Watch(database, (told) => watchWal(path, told));
+  const watch = new Watch(database, (onWrite) => watchWal(path, onWrite));
   const file = new FileGuard(path, systemClock);
   const commit = new GroupCommit(database, {
     path,

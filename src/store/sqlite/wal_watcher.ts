@@ -1,17 +1,17 @@
 /**
- * Hears that others write to a database, from the kernel: its log is a file, and every commit is written there. Whoever
- * shares a log shares memory with us, too, and so the kernel.
+ * Reports writes to a database by any process. Its write-ahead log is a file that every commit is written to, and the
+ * processes that share a log share a kernel as well, because they share its memory.
  *
  * @module
  */
 
 /**
- * Calls `told` when the log of the database at `path` is written to, by anybody, until the function returned is called.
- * It is called before what is written is committed, and more than once for a commit.
+ * Calls `onWrite` when the log of the database at `path` is written to, until the returned function is called. The call
+ * comes before the commit, and may come more than once for a commit.
  *
- * @returns undefined where the kernel tells nothing: not on Linux, in memory, or too much is watched already
+ * @returns undefined where the kernel reports nothing: not on Linux, in memory, or too many files are watched already
  */
-export function watchWal(path: string, told: () => void): (() => void) | undefined {
+export function watchWal(path: string, onWrite: () => void): (() => void) | undefined {
   if (path === ":memory:" || Deno.build.os !== "linux") return undefined;
   let watcher: Deno.FsWatcher;
   try {
@@ -19,16 +19,16 @@ export function watchWal(path: string, told: () => void): (() => void) | undefin
   } catch {
     return undefined;
   }
-  let isOver = false;
+  let isClosed = false;
   void (async () => {
     try {
-      for await (const _ of watcher) if (!isOver) told();
+      for await (const _ of watcher) if (!isClosed) onWrite();
     } catch {
-      // Nothing more is heard; that there are changes is found out all the same.
+      // No further reports: the polls find the changes.
     }
   })();
   return () => {
-    isOver = true;
+    isClosed = true;
     watcher.close();
   };
 }

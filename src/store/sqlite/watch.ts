@@ -1,66 +1,71 @@
 /**
- * Waiting for what others commit. SQLite tells nobody, but a connection can ask cheaply whether the file has changed:
- * `PRAGMA data_version`. It is asked only while somebody waits; what this connection commits itself is known at once.
+ * Waits for commits of other connections. SQLite reports none, but `PRAGMA data_version` tells cheaply whether the file
+ * has changed. It is read only while there are waiters; the commits of this connection are known at once.
  *
- *  1. It is asked every few milliseconds, which takes one per cent of a core.
- *  2. When nothing has changed for a while, it is asked no more: the kernel tells when the log is written to
- *     (`wal_watcher.ts`). Then it is asked at once and often, as the commit follows soon, and goes on as before.
- *  3. Where the kernel tells nothing, it is asked every few milliseconds for ever.
+ *  1. A new waiter polls every 2 ms at first, because work often follows work.
+ *  2. After that, the kernel reports writes to the log (`wal_watcher.ts`). A write precedes its commit by one sync to the
+ *     disk, so each report starts the fast polls again.
+ *  3. Without a change, the polls become rare. Waits that end by the clock, such as a pause, still need them.
+ *  4. Where the kernel reports nothing, the polls stay at 15 ms, which takes one percent of a core.
  *
  * @module
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { every } from "../../clock.ts";
 
-/** At what intervals it is asked. */
+/** The intervals between two polls. */
 const PACES_MS = {
-  /** A writing was heard: as a rule its commit comes in the next milliseconds. */
+  /** At the start, and after a report of the kernel: usually the commit follows within milliseconds. */
   prompt: 2,
-  /** A push from another process is seen within so much. */
+  /** A commit that was not reported is seen after this time. */
   usual: 15,
-  /** Writings are heard. What ends by the clock, such as a pause, changes nothing in the file: that is looked at. */
-  hearing: 300,
+  /** While the kernel reports writes. */
+  listening: 300,
 };
-/** So many askings without a change, and the next pace is taken. */
-const TIMES = 10;
-/** So many askings: half a second, at the usual pace. */
+/** After this many polls without a change, the next slower pace follows. */
+const POLLS_PER_PACE = 10;
+/** After this many polls at the usual pace (half a second), waiters look even if the file hasn't changed. */
 const LOOK_ANYWAY = 33;
-/** After so many changes that were not heard, hearing is given up. */
+/** After this many changes without a report, the kernel's reports are no longer used. */
 const MAX_MISSED = 3;
 
-/** Whether what is waited for is there; "soon" when the clock will bring it, at a time that it would be late to miss. */
+/** Returns whether a wait has ended; "soon" if time alone ends it shortly, so that a slow pace would be late. */
 type Look = () => boolean | "soon";
 
 interface Waiter {
-  /** Asked only after a change, or when it said "soon". */
+  /** Called only after a change, or after it returned "soon". */
   readonly look: Look;
   readonly wake: () => void;
 }
+
+/** Subscribes to writes: calls `onWrite` until the returned function is called. Undefined if it cannot. */
+type Subscribe = (onWrite: () => void) => (() => void) | undefined;
 
 /** Wakes waiters when the database has changed. */
 export class Watch {
   readonly #version: StatementSync;
   readonly #waiters = new Set<Waiter>();
-  readonly #hear: (told: () => void) => (() => void) | undefined;
+  readonly #subscribe: Subscribe;
   #known = -1;
-  #pace: keyof typeof PACES_MS = "usual";
-  /** Askings without a change, at this pace. */
-  #asked = 0;
+  #pace: keyof typeof PACES_MS = "prompt";
+  /** Polls without a change, at this pace. */
+  #polls = 0;
+  /** Changes in a row that the kernel did not report. */
   #missed = 0;
-  #isDeaf = false;
-  #stopAsking: (() => void) | undefined;
-  #stopHearing: (() => void) | undefined;
+  #canListen = true;
+  #stopPolling: (() => void) | undefined;
+  #unsubscribe: (() => void) | undefined;
   #isClosed = false;
-  /** Somebody waits for something that comes soon. */
+  /** Whether a waiter's look returned "soon". */
   #isSoon = false;
 
-  /** @param hear calls back when others may have written, until what it returns is called; undefined when it cannot */
-  constructor(database: DatabaseSync, hear: (told: () => void) => (() => void) | undefined = () => undefined) {
+  /** @param subscribe reports writes to the log. Default: nothing does */
+  constructor(database: DatabaseSync, subscribe: Subscribe = () => undefined) {
     this.#version = database.prepare("PRAGMA data_version");
-    this.#hear = hear;
+    this.#subscribe = subscribe;
   }
 
-  /** Resolves as soon as `look` returns true, or `signal` aborts, or the store is closed. Never rejects. */
+  /** Resolves as soon as `look` returns true, `signal` aborts, or the store closes. Never rejects. */
   until(look: Look, signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#isClosed) return Promise.resolve();
     const seen = safely(look);
@@ -80,15 +85,21 @@ export class Watch {
     });
   }
 
-  /** Whether the store is closed, and nothing is waited for any more. */
+  /** Whether the store is closed: every wait ends at once. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** This connection has changed something. */
+  /** Notes that this connection has committed a change. */
   changed(): void {
-    if (this.#pace === "usual") this.#asked = 0;
+    if (this.#pace === "usual") this.#polls = 0;
     this.#look();
+  }
+
+  /** Wakes all waiters. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { wake } of this.#waiters) wake();
   }
 
   #look(): void {
@@ -100,98 +111,101 @@ export class Watch {
     }
   }
 
-  /** Wakes everybody. */
-  close(): void {
-    this.#isClosed = true;
-    for (const { wake } of this.#waiters) wake();
-  }
-
   #start(): void {
-    if (this.#stopAsking !== undefined) return;
-    this.#go("usual");
-    this.#known = this.#ask();
-    // What came between the waiter's look and this first question.
+    if (this.#stopPolling !== undefined) return;
+    this.#setPace("prompt");
+    this.#known = this.#read();
+    // A commit may have come between the waiter's look and this first poll.
     this.#look();
   }
 
   #stop(): void {
-    this.#stopAsking?.();
-    this.#stopAsking = undefined;
-    this.#stopHearing?.();
-    this.#stopHearing = undefined;
+    this.#stopPolling?.();
+    this.#stopPolling = undefined;
+    this.#stopListening();
   }
 
-  #go(pace: keyof typeof PACES_MS): void {
-    this.#stop();
+  #stopListening(): void {
+    this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
+  }
+
+  #setPace(pace: keyof typeof PACES_MS): void {
+    this.#stopPolling?.();
     this.#pace = pace;
-    this.#asked = 0;
-    this.#stopAsking = every(PACES_MS[pace], () => this.#tick());
+    this.#polls = 0;
+    this.#stopPolling = every(PACES_MS[pace], () => this.#poll());
   }
 
-  #tick(): void {
-    if (this.#isNew()) {
-      if (this.#pace === "hearing" && ++this.#missed === MAX_MISSED) this.#isDeaf = true;
-      if (this.#pace === "usual") this.#asked = 0;
-      else this.#go("usual");
-      return this.#look();
-    }
+  #poll(): void {
+    if (this.#hasChanged()) return this.#onChange();
     if (this.#isSoon) {
       this.#lookSoon();
       return this.#look();
     }
-    this.#asked++;
-    if (this.#pace === "hearing" || this.#asked % LOOK_ANYWAY === 0) return this.#look();
-    if (this.#asked < TIMES) return;
-    if (this.#pace === "prompt") this.#go("usual");
-    else if (!this.#isDeaf) this.#listen();
+    this.#polls++;
+    if (this.#pace === "listening" || this.#polls % LOOK_ANYWAY === 0) return this.#look();
+    if (this.#polls < POLLS_PER_PACE) return;
+    if (this.#pace === "prompt") this.#slowDown();
+    else if (this.#unsubscribe !== undefined) this.#setPace("listening");
   }
 
-  /** What comes soon is looked at with each asking, at the usual pace, for as long as it is to come. */
-  #lookSoon(): void {
-    this.#isSoon = true;
-    if (this.#pace !== "usual") this.#go("usual");
-  }
-
-  /** From here on the kernel tells, if it can. */
-  #listen(): void {
-    const stopHearing = this.#hear(() => this.#told());
-    if (stopHearing === undefined) {
-      this.#isDeaf = true;
-      return;
+  #onChange(): void {
+    // The subscription is renewed, in case the log is another file now.
+    if (this.#pace !== "prompt" && this.#unsubscribe !== undefined) {
+      this.#stopListening();
+      if (++this.#missed === MAX_MISSED) this.#canListen = false;
     }
-    this.#go("hearing");
-    this.#stopHearing = stopHearing;
-    // What came before it was heard.
-    if (!this.#isNew()) return;
-    this.#go("usual");
+    this.#setPace("prompt");
     this.#look();
   }
 
-  /** Somebody writes. */
-  #told(): void {
-    this.#missed = 0;
-    this.#go("prompt");
-    this.#tick();
+  #slowDown(): void {
+    this.#setPace("usual");
+    if (this.#unsubscribe !== undefined || !this.#canListen) return;
+    this.#unsubscribe = this.#subscribe(() => this.#onWrite());
+    this.#canListen = this.#unsubscribe !== undefined;
+    // A write may have come before the subscription.
+    if (this.#hasChanged()) {
+      this.#setPace("prompt");
+      this.#look();
+    }
   }
 
-  /** Whether there is something that was not there before. */
-  #isNew(): boolean {
-    const version = this.#ask();
+  /** Polls at the usual pace until the time has come. */
+  #lookSoon(): void {
+    this.#isSoon = true;
+    if (this.#pace === "listening") this.#setPace("usual");
+  }
+
+  #onWrite(): void {
+    this.#missed = 0;
+    if (this.#pace === "prompt") {
+      this.#polls = 0;
+      return;
+    }
+    this.#setPace("prompt");
+    this.#poll();
+  }
+
+  /** Returns whether the file has changed since the last poll. */
+  #hasChanged(): boolean {
+    const version = this.#read();
     if (version === this.#known) return false;
     this.#known = version;
     return true;
   }
 
-  #ask(): number {
+  #read(): number {
     try {
       return Number((this.#version.get() as { data_version: number }).data_version);
     } catch {
-      return this.#known; // closed, or busy: the next time tells
+      return this.#known; // closed, or busy: the next poll finds out
     }
   }
 }
 
-/** A look that fails (the store is busy, or closed) wakes: whoever waited finds out what is the matter. */
+/** Looks. An error (the store is busy, or closed) ends the wait: the waiter meets it when it continues. */
 function safely(look: Look): ReturnType<Look> {
   try {
     return look();

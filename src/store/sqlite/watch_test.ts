@@ -4,7 +4,7 @@ import { until } from "../../../tests/support/eventually.ts";
 import { watchWal } from "./wal_watcher.ts";
 import { Watch } from "./watch.ts";
 
-/** A database with two connections to it: ours, and another's. */
+/** Opens a database with two connections: the one that watches, and another. */
 async function withTwo(run: (ours: DatabaseSync, others: DatabaseSync, path: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/jobs.db`;
@@ -20,17 +20,17 @@ async function withTwo(run: (ours: DatabaseSync, others: DatabaseSync, path: str
   }
 }
 
-/** How many jobs there are. */
+/** Counts the jobs. */
 function count(database: DatabaseSync): number {
   return database.prepare("SELECT count(*) AS n FROM jobs").get()!["n"] as number;
 }
 
-Deno.test("watch: after a while without changes it listens instead of asking, and what it hears of is seen", async () => {
+Deno.test("watch: listens to the kernel after some polls without a change, and sees a reported commit", async () => {
   await withTwo(async (ours, others, path) => {
     let listening = 0;
-    const watch = new Watch(ours, (told) => {
-      const stop = watchWal(path, told);
-      assert(stop !== undefined, "the kernel tells nothing");
+    const watch = new Watch(ours, (onWrite) => {
+      const stop = watchWal(path, onWrite);
+      assert(stop !== undefined, "the kernel reports writes");
       listening++;
       return () => {
         listening--;
@@ -47,7 +47,7 @@ Deno.test("watch: after a while without changes it listens instead of asking, an
       others.exec("INSERT INTO jobs VALUES (1)");
       await waiting;
       assertEquals(count(ours), i);
-      assertEquals(listening, 0, "nobody waits: nothing is listened to");
+      assertEquals(listening, 0, "without waiters it doesn't listen");
     }
     const waiting = wait();
     await until(() => listening === 1);
@@ -57,7 +57,7 @@ Deno.test("watch: after a while without changes it listens instead of asking, an
   });
 });
 
-Deno.test("watch: what is not heard is seen all the same, and after some of it nothing is listened for any more", async () => {
+Deno.test("watch: sees commits without a report, and stops listening after three of them", async () => {
   await withTwo(async (ours, others) => {
     let listened = 0;
     let listening = false;
@@ -82,7 +82,7 @@ Deno.test("watch: what is not heard is seen all the same, and after some of it n
   });
 });
 
-Deno.test("watch: what ends by the clock is looked at while it listens", async () => {
+Deno.test("watch: looks at waits that end by the clock while it listens", async () => {
   await withTwo(async (ours) => {
     let listening = false;
     const watch = new Watch(ours, () => {
@@ -99,20 +99,20 @@ Deno.test("watch: what ends by the clock is looked at while it listens", async (
   });
 });
 
-Deno.test("watch: who joins others and waits for what comes soon is not kept waiting by their pace", async () => {
+Deno.test("watch: a waiter whose time comes soon speeds up the polls of the others", async () => {
   await withTwo(async (ours) => {
-    let listening = false;
-    const watch = new Watch(ours, () => {
-      listening = true;
-      return () => listening = false;
-    });
+    const watch = new Watch(ours, () => () => {});
     const { signal } = new AbortController();
-    const others = watch.until(() => false, signal);
-    await until(() => listening);
+    let polls = 0;
+    const others = watch.until(() => ++polls < 0, signal);
+    // The first two looks come at once; the third is the first poll at the pace of listening.
+    await until(() => polls === 3);
     let looks = 0;
-    const waiting = watch.until(() => ++looks === 3 || "soon", signal);
-    assert(!listening, "it is asked again, and not listened");
-    await waiting;
+    const waiting = watch.until(() => ++looks === 40 || "soon", signal);
+    // At the pace of listening, 40 looks take 12 s; at the usual one, 0.6 s.
+    const deadline = AbortSignal.timeout(8_000);
+    await Promise.race([waiting, new Promise((resolve) => deadline.addEventListener("abort", resolve))]);
+    assert(!deadline.aborted, `${looks} looks in 8 s`);
     watch.close();
     await others;
   });
