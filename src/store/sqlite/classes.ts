@@ -22,7 +22,7 @@ export function classesPart({ commit, read, sql, now }: Context): ClassStore {
           ).run(name, options, now(), DAY_MS);
         }
         sql("DELETE FROM class WHERE declared_at < ?").run(now() - FORGOTTEN_AFTER_MS);
-      }, classes.length),
+      }, { rows: classes.length }),
     read: (names) =>
       read(() => {
         const rows = names === undefined

@@ -37,7 +37,7 @@ export class Cron implements CronStore {
       await commit.run(() => {
         const seenAt = now();
         for (const name of carried) sql("UPDATE cron SET seen_at = ? WHERE name = ?").run(seenAt, name);
-      }, carried.length);
+      }, { rows: carried.length });
     }
     return await this.#context.read(() => {
       // Before the entries: what changes in between is heard of once too often rather than not at all.
@@ -51,7 +51,7 @@ export class Cron implements CronStore {
 
   write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
     const rows = writes.reduce((sum, { jobs, records }) => sum + 1 + jobs.length + records.length, 0);
-    return this.#context.commit.run(() => writes.map((write) => this.#apply(write)), rows);
+    return this.#context.commit.run(() => writes.map((write) => this.#apply(write)), { rows });
   }
 
   remove(name: string, version: number): Promise<boolean> {

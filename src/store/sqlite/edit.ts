@@ -70,7 +70,7 @@ export class Editor {
       const step = await this.#context.commit.run(() => {
         const rows = this.#locate(all.slice(from));
         return { looked: rows.length, edited: this.#apply(rows.filter((row) => row !== undefined), edit, queue) };
-      }, all.length - from);
+      }, { rows: all.length - from });
       from += step.looked;
       count += step.edited;
     }
@@ -107,7 +107,7 @@ export class Editor {
         if (budget.isSpent && count > 0) break;
       }
       return count;
-    }, limit);
+    }, { rows: limit });
   }
 
   /**

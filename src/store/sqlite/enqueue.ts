@@ -64,7 +64,7 @@ export class Enqueuer {
       this.store(accepted, now);
       batches.apply(now);
       return results;
-    }, jobs.length);
+    }, { rows: jobs.length });
   }
 
   /** Stores jobs, whatever locks they want; inside a transaction. */

@@ -1,6 +1,10 @@
 /**
- * Group commit: what several callers ask at the same moment goes into one transaction, because a transaction costs one
- * write to the disk whatever is in it. Each caller is answered after the commit.
+ * Group commit: operations of several callers that begin at the same moment share a transaction, because a transaction
+ * costs one sync of the disk, however large it is. Each caller gets its answer after the commit.
+ *
+ * A commit of nothing but deferrable operations isn't synced; the next one that is also syncs those before it. A power
+ * failure may undo a deferrable operation, which must therefore be one that runs again by itself: a take, whose worker is
+ * gone with the machine, a heartbeat, or a promotion. A crash of a process undoes nothing.
  *
  * @module
  */
@@ -9,11 +13,20 @@ import type { Clock } from "../../clock.ts";
 import { translate } from "./errors.ts";
 import type { BusyRetry } from "./busy_retry.ts";
 
-/** A transaction ends when it has so many rows to write: others want the lock, too. */
+/** A transaction accepts no more operations after this many rows: other processes need the lock, too. */
 const MAX_ROWS = 1_000;
+
+/** Options of an operation. */
+export interface OperationOptions {
+  /** About how many rows it writes. Default 1. */
+  readonly rows?: number;
+  /** A power failure may undo it. Default false. */
+  readonly deferrable?: boolean;
+}
 
 interface Operation {
   readonly rows: number;
+  readonly deferrable: boolean;
   readonly run: () => unknown;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -29,6 +42,8 @@ export class GroupCommit {
   readonly #onCommit: () => void;
   readonly #begin: StatementSync;
   readonly #end: StatementSync;
+  /** Whether a commit is synced. */
+  readonly #isSynced: boolean;
   #waiting: Operation[] = [];
   #running: Promise<void> | undefined;
 
@@ -46,26 +61,26 @@ export class GroupCommit {
     this.#patience = options.patience;
     this.#onBegin = options.onBegin ?? (() => {});
     this.#onCommit = options.onCommit;
-    // IMMEDIATE: the lock is had or not had at the start, never half way.
+    // IMMEDIATE takes the lock at the start. Otherwise a transaction could fail for lack of it half way.
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#end = database.prepare("COMMIT");
+    this.#isSynced = Number(Object.values(database.prepare("PRAGMA synchronous").get()!)[0]) >= 2;
   }
 
   /**
-   * Runs an operation in a transaction, maybe together with others. It may be run again from the start after a rollback,
-   * so it must change nothing but the database.
+   * Runs an operation in a transaction, possibly with others. It may run again from the start after a rollback, so it must
+   * change nothing but the database.
    *
-   * @param rows about how many rows it writes
-   * @throws {StoreError} when it cannot be done; then nothing of it was
+   * @throws {StoreError} if it fails; then nothing of it is stored
    */
-  run<Result>(run: () => Result, rows = 1): Promise<Result> {
+  run<Result>(run: () => Result, { rows = 1, deferrable = false }: OperationOptions = {}): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.#waiting.push({ rows, run, resolve: resolve as (result: unknown) => void, reject });
+      this.#waiting.push({ rows, deferrable, run, resolve: resolve as (result: unknown) => void, reject });
       this.#running ??= this.#drain();
     });
   }
 
-  /** Resolves when nothing is under way; locks are waited for only a moment longer. */
+  /** Resolves when all operations have ended. Waits for a lock of another process only briefly from now on. */
   async end(): Promise<void> {
     this.#patience.hurry();
     while (this.#running) await this.#running;
@@ -73,8 +88,8 @@ export class GroupCommit {
 
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // Whoever asks in this turn of the event loop comes along. And it does turn, even if one who has just been answered
-      // asks again at once.
+      // Operations of this turn of the event loop go together. A caller that repeats its operation at once can't keep the
+      // loop from turning.
       await this.#clock.turn();
       await this.#commit(this.#nextGroup());
     }
@@ -89,26 +104,46 @@ export class GroupCommit {
   }
 
   async #commit(group: readonly Operation[]): Promise<void> {
+    const isDeferred = this.#isSynced && group.every(({ deferrable }) => deferrable);
     try {
       this.#onBegin();
-      await this.#patience.try(() => this.#begin.run());
+      await this.#patience.try(() => this.#start(isDeferred));
     } catch (error) {
-      // It is nobody's fault in particular, and to wait again for each would take too long.
+      // None of them is the cause, and another wait for each would take too long.
       return this.#rejectAll(group, error);
     }
-    let results: unknown[];
-    try {
-      results = group.map((operation) => operation.run());
-      this.#end.run();
-    } catch (error) {
-      this.#rollBack();
-      if (group.length === 1) return this.#rejectAll(group, error);
-      // One of them may be at fault: each alone, so that it takes only itself down.
+    const results = this.#finish(group, isDeferred);
+    if ("error" in results) {
+      if (group.length === 1) return this.#rejectAll(group, results.error);
+      // One of them may be the cause. Each runs alone, so that it fails alone.
       for (const operation of group) await this.#commit([operation]);
       return;
     }
-    group.forEach((operation, i) => operation.resolve(results[i]));
+    group.forEach((operation, i) => operation.resolve(results.values[i]));
     this.#onCommit();
+  }
+
+  #start(isDeferred: boolean): void {
+    if (isDeferred) this.#database.exec("PRAGMA synchronous = NORMAL");
+    try {
+      this.#begin.run();
+    } catch (error) {
+      if (isDeferred) this.#database.exec("PRAGMA synchronous = FULL");
+      throw error;
+    }
+  }
+
+  #finish(group: readonly Operation[], isDeferred: boolean): { values: readonly unknown[] } | { error: unknown } {
+    try {
+      const values = group.map((operation) => operation.run());
+      this.#end.run();
+      return { values };
+    } catch (error) {
+      this.#rollBack();
+      return { error };
+    } finally {
+      if (isDeferred) this.#database.exec("PRAGMA synchronous = FULL");
+    }
   }
 
   #rejectAll(group: readonly Operation[], error: unknown): void {
@@ -120,7 +155,7 @@ export class GroupCommit {
     try {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
     } catch {
-      // SQLite has rolled back by itself.
+      // SQLite has already rolled back.
     }
   }
 }

@@ -20,7 +20,7 @@ function open() {
   return {
     database,
     committer,
-    add: (text: string | null, rows = 1) => committer.run(() => insert.run(text).changes, rows),
+    add: (text: string | null, rows = 1) => committer.run(() => insert.run(text).changes, { rows }),
     count: () => database.prepare("SELECT count(*) AS n FROM word").get()!.n,
     commits: () => commits,
     [Symbol.dispose]: () => database.close(),
@@ -74,6 +74,22 @@ Deno.test("No room: the error says so, nothing is stored, and with room it goes 
   t.database.exec("PRAGMA max_page_count = 1000");
   await t.add("x".repeat(100_000));
   assertEquals(t.count(), 1);
+});
+
+Deno.test("A transaction of deferrable operations isn't synced; one with any other is", async () => {
+  using t = open();
+  const synchronous = () => Number(t.database.prepare("PRAGMA synchronous").get()!.synchronous);
+  const run = (deferrable: boolean) => t.committer.run(synchronous, { deferrable });
+  const fail = () =>
+    t.committer.run(() => {
+      throw new Error(`${synchronous()}`);
+    }, { deferrable: true });
+  const [NORMAL, FULL] = [1, 2];
+  assertEquals(await Promise.all([run(true), run(true)]), [NORMAL, NORMAL]);
+  assertEquals(synchronous(), FULL);
+  assertEquals(await Promise.all([run(true), run(false)]), [FULL, FULL]);
+  await assertRejects(fail, Error, `${NORMAL}`);
+  assertEquals([synchronous(), t.database.isTransaction], [FULL, false]);
 });
 
 Deno.test("A lock that is not had in time fails all who wait, together, and the log was told", async () => {

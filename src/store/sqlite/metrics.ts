@@ -55,7 +55,7 @@ export class Measures implements MetricsStore {
           sql(ADD).run(stepMs, at, name, processed, failed, Math.round(workedMs), ...histogram);
         }
       }
-    }, 2 * measurements.length);
+    }, { rows: 2 * measurements.length });
   }
 
   /** Reads in slices of whole steps, and lets others run in between. */

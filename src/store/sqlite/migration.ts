@@ -43,7 +43,7 @@ export class Migration implements MigrationStore {
       if (this.#locks.take({ key: name, ttlMs: KEYS_KEPT_MS }, name, now) !== undefined) return 0;
       for (const job of jobs) this.#importJob(job, now);
       return jobs.length;
-    }, jobs.length);
+    }, { rows: jobs.length });
   }
 
   importSteps(jid: string, steps: readonly StoredStep[]): Promise<void> {
@@ -58,7 +58,7 @@ export class Migration implements MigrationStore {
         const key = Number(changes) > 0 && waitsUntil(record) !== undefined ? readStep(name, record).key : undefined;
         if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
       }
-    }, steps.length);
+    }, { rows: steps.length });
   }
 
   rememberKey(key: string): Promise<void> {
@@ -99,7 +99,7 @@ export class Migration implements MigrationStore {
         sql("UPDATE departure SET refs = NULL, gone = ?").run(gone);
       }
       return Number(sql("SELECT gone FROM departure WHERE id = ?").get(id)?.gone ?? 0);
-    }, refs.length);
+    }, { rows: refs.length });
   }
 
   #announced(): MigrationBatch | undefined {

@@ -33,7 +33,9 @@ export class Promotion {
     const { read, commit, now } = this.#context;
     // A transaction costs a write to the disk, and most of the time nothing is due.
     const isDue = await read(() => (this.#sets.nextDue() ?? Infinity) <= now());
-    const counts = isDue ? await commit.run(() => this.#promote(limit), limit) : { moved: 0, buried: 0 };
+    const counts = isDue
+      ? await commit.run(() => this.#promote(limit), { rows: limit, deferrable: true })
+      : { moved: 0, buried: 0 };
     const next = this.#told = await read(() => this.#sets.nextDue());
     return { ...counts, nextInMs: next === undefined ? undefined : Math.max(0, next - now()) };
   }

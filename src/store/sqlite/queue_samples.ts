@@ -41,7 +41,7 @@ async function record({ sql, now, commit }: Context, samples: readonly QueueSamp
       const at = Math.floor(now() / stepMs) * stepMs;
       for (const { queue, size, latencyMs } of kept) sql(ADD).run(stepMs, at, queue, size, Math.round(latencyMs));
     }
-  }, SAMPLE_STEPS.length * kept.length);
+  }, { rows: SAMPLE_STEPS.length * kept.length });
 }
 
 /** See `QueueSampler.read`. Others have their turn between the slices. */

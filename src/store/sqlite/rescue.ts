@@ -44,7 +44,7 @@ export class Rescue {
     // A look first, so that no write lock is needed while all workers are well. The decision is made under the lock.
     const { workers, waits } = await read(() => this.#processes.findOffline(request.owner));
     if (workers.length === 0) return { rescued: 0, doomed: [], owners: [], more: false, waits };
-    return await commit.run(() => this.#rescue(request), request.limit);
+    return await commit.run(() => this.#rescue(request), { rows: request.limit });
   }
 
   #rescue({ owner: rescuer, limit, maxRescues }: RescueRequest): RescueResult {

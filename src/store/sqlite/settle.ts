@@ -107,7 +107,7 @@ export class Leases {
       if (recorded > 0) this.#results.trim(now);
       batches.apply(now);
       return { lost, dropped: buried > 0 ? this.#sets.trimDead(now) : 0 };
-    }, outcomes.length);
+    }, { rows: outcomes.length });
   }
 
   /** See `JobStore.stillLeased`. */

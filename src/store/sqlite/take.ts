@@ -93,7 +93,7 @@ export class Queues {
         if (limited && count > 0) this.#limits.note(limited, count);
       }
       return taking.leases;
-    }, limit);
+    }, { rows: limit, deferrable: true });
   }
 
   /** Takes the oldest jobs of a queue or a group. Returns how many. */

@@ -82,7 +82,7 @@ export class Workers {
       ).run(process.identity, JSON.stringify(process), now, Math.round(now + ttlMs), Math.round(ttlMs), since);
       // One that is on no list was found dead and forgotten.
       return { commands: [], lapsed: before === undefined || Number(before.deadline) <= now };
-    });
+    }, { deferrable: true });
   }
 
   /** See `WorkerStore.deregister`. */
