@@ -1,4 +1,4 @@
-/** `jobs top` in a real terminal, on both stores. Its screen as such is tested beside its files. */
+/** `jobs top` in a real terminal, on both stores. `src/cli/top/*_test.ts` test its screen. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
@@ -7,26 +7,26 @@ import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { Terminal } from "../support/tmux.ts";
 
-/** What is typed to start it. */
+/** Returns the shell command that starts it. */
 function top(bench: Bench, ...more: string[]): string {
   return [...jobsCommand(), "top", "--interval", "100ms", "--store", bench.url, ...more].map((word) => `'${word}'`)
     .join(" ");
 }
 
-/** Opens a terminal, notes how it is set, and starts it there. */
+/** Opens a terminal, saves its settings, and starts `jobs top`. */
 async function open(bench: Bench, columns = 110, rows = 30): Promise<Terminal> {
   const terminal = await Terminal.open(columns, rows);
   await terminal.press(`stty -g >${bench.folder}/before`, "Enter", top(bench), "Enter");
-  await terminal.sees(/▸ Processes/);
+  await terminal.sees(/▸ Workers/);
   assertEquals(await terminal.isAlternate(), true);
   return terminal;
 }
 
-/** The shell is there again, and the terminal as it was. */
+/** Waits for the shell, and checks that the terminal has its previous settings. */
 async function isGivenBack(terminal: Terminal, bench: Bench): Promise<void> {
   await until(async () => !await terminal.isAlternate(), "the shell's screen");
   await terminal.prompts();
-  // A word of its own each time: what stands on the screen from the time before must not count.
+  // A different word each time: the screen still shows the previous one.
   const word = crypto.randomUUID();
   await terminal.press(`stty -g >${bench.folder}/after; echo back' '${word}`, "Enter");
   await terminal.sees(new RegExp(`^(\\$ )?back ${word}$`, "m"));
@@ -36,7 +36,7 @@ async function isGivenBack(terminal: Terminal, bench: Bench): Promise<void> {
 }
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`jobs top shows what there is, and acts on it, on ${kind}`, async () => {
+  Deno.test(`shows workers, queues and jobs, and acts on them, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     await using server = await bench.server(["-q", "default", "-q", "mail", "--tag", "blue"]);
@@ -54,12 +54,12 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertMatch(screen, /later +3 .*paused$/m);
 
     await terminal.press("Tab", "/", "mail", "Enter");
-    await terminal.sees(/^▸ Queues 0 of/m); // it has had no job yet
+    await terminal.sees(/^▸ Queues 0 of/m); // it has no job yet
     await terminal.press("Escape", "Home");
     await terminal.sees(/^› default/m);
     await terminal.press("p");
     await terminal.sees(/default paused/);
-    await terminal.sees(/^› default .*paused$/m); // what is pressed goes by what is shown
+    await terminal.sees(/^› default .*paused$/m); // keys act on the last snapshot
     assertEquals((await bench.store.admin.stats()).queues.find(({ name }) => name === "default")?.paused, true);
     await terminal.press("p");
     await terminal.sees(/default resumed/);
@@ -79,87 +79,87 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await terminal.press("c");
     await terminal.sees(new RegExp(`Cancel ${waits}\\? y/n`));
     await terminal.press("n");
-    await terminal.sees(/Nothing done/);
+    await terminal.sees(/Nothing changed/);
     await terminal.press("q", "c", "y");
-    await terminal.sees(/is running: asked to end[^]*|Nothing runs/);
+    await terminal.sees(/is running: cancelling it|No running jobs/);
     await server.logged("Cancelled", { jid: waits });
-    await terminal.sees(/Nothing runs/);
+    await terminal.sees(/No running jobs/);
 
     await terminal.press("Tab", "End", "Enter");
     await terminal.sees(new RegExp(`› ${doomed} .*Fail\\("`));
     await terminal.press("r");
-    await terminal.sees(new RegExp(`${doomed} put into its queue`));
+    await terminal.sees(new RegExp(`${doomed} moved to its queue`));
     await bench.until(async () => (await bench.store.admin.stats()).failed >= 2);
     await terminal.press("q", "Tab", "Q");
-    await terminal.sees(/asked to be quiet/);
+    await terminal.sees(/is quieting/);
     await server.logged("Quiet: taking no more jobs");
     await terminal.sees(/ quiet$/m);
     await terminal.press("S", "y");
     assertEquals((await server.status()).code, 0);
-    await terminal.sees(/No processes: jobs run starts one/);
+    await terminal.sees(/No workers: jobs run starts one/);
     await terminal.press("q");
     await isGivenBack(terminal, bench);
   });
 }
 
-Deno.test("the terminal is given back on Ctrl-C, TERM and when it is stopped, and taken again by fg", async () => {
+Deno.test("gives the terminal back on Ctrl-C, TERM and Ctrl-Z, and enters it again on fg", async () => {
   await using bench = await Bench.open();
   await using terminal = await open(bench);
   await terminal.press("C-c");
   await isGivenBack(terminal, bench);
 
   await terminal.press(`${top(bench)} & sleep 0; fg`, "Enter");
-  await terminal.sees(/▸ Processes/);
+  await terminal.sees(/▸ Workers/);
   await terminal.press("C-z");
   await isGivenBack(terminal, bench);
   await terminal.press("fg", "Enter");
-  await terminal.sees(/▸ Processes/);
+  await terminal.sees(/▸ Workers/);
   assertEquals(await terminal.isAlternate(), true);
   await terminal.press("?");
   await terminal.sees(/Ctrl-Z/);
   await terminal.press("C-z");
   await isGivenBack(terminal, bench);
   await terminal.press("kill %1; fg; echo ended with $?", "Enter");
-  await terminal.sees(/^ended with \d+$/m); // what is typed before it has ended would be its keys
+  await terminal.sees(/^ended with \d+$/m); // keys typed earlier would be read by jobs top
   await isGivenBack(terminal, bench);
 });
 
-Deno.test("it fits the terminal, also after that became smaller", async () => {
+Deno.test("fits the terminal, also after a resize", async () => {
   await using bench = await Bench.open();
   await bench.push("Noop", [], { queue: "mail" });
   await using terminal = await open(bench, 120, 40);
-  await terminal.sees(/mail .*nobody$/m);
+  await terminal.sees(/mail .*no worker$/m);
   await terminal.resize(60, 15);
-  const small = await terminal.sees(/^▸ Processes 0 +memory/m);
+  const small = await terminal.sees(/^▸ Workers 0 +memory/m);
   assertEquals(small.split("\n").filter((line) => line.startsWith("q quit")).length, 1);
   await terminal.resize(100, 30);
-  await terminal.sees(/scheduled +0 .*to run later/);
+  await terminal.sees(/scheduled +0 .*run later/);
   await terminal.press("q");
   await isGivenBack(terminal, bench);
 });
 
-Deno.test("a store that goes away is said to be away, and shown again when it is back", async () => {
+Deno.test("reports a store that is down, and shows it again when it is up", async () => {
   await using redis = await startRedis({ aof: "always" });
   await using bench = await Bench.open(redis.url);
   await bench.push("Noop", [], { queue: "mail" });
   await using terminal = await open(bench);
   await terminal.sees(/mail +1 /);
   await redis.kill();
-  await terminal.sees(/Trying again; shown as of \d+\w* ago: Redis at [^]*mail +1 /);
+  await terminal.sees(/Retrying; data of \d+\w* ago: Redis at [^]*mail +1 /);
   await terminal.press("Tab", "p");
   await terminal.sees(/Redis .*\n[^\n]*q quit/);
   await redis.start();
   await bench.until(() => bench.push("Noop", [], { queue: "mail" }).then(() => true, () => false));
   await terminal.sees(/^jobs \S+ +redis:[^]*mail +2 /m);
   redis.signal("SIGSTOP");
-  await terminal.sees(/^jobs \S+ +(Waiting|Trying again); shown as of \d/m);
+  await terminal.sees(/^jobs \S+ +(Waiting|Retrying); data of \d/m);
   redis.signal("SIGCONT");
   await terminal.sees(/^jobs \S+ +redis:/m);
   await terminal.press("q");
   await isGivenBack(terminal, bench);
 });
 
-Deno.test("without a terminal it says what is wanted; --once prints one screen as text", async () => {
+Deno.test("refuses to start without a terminal; --once prints one screen as text", async () => {
   await using bench = await Bench.open();
   await bench.push("Noop", [], { queue: "mail" });
   const run = (...args: string[]) => jobs(["top", "--store", bench.url, ...args], { env: { COLUMNS: "70" } });
@@ -168,7 +168,7 @@ Deno.test("without a terminal it says what is wanted; --once prints one screen a
   assertMatch(without.stderr, /^jobs: jobs top requires a terminal.*--once.*\n$/);
   const once = await run("--once");
   assertEquals([once.code, once.stderr, once.stdout.includes("\x1b")], [0, "", false]);
-  assertMatch(once.stdout, /^ {2}mail +1 .*nobody$/m);
+  assertMatch(once.stdout, /^ {2}mail +1 .*no worker$/m);
   assertEquals(Math.max(...once.stdout.split("\n").map((line) => [...line].length)) <= 70, true);
   const json = JSON.parse((await run("--once", "--json")).stdout);
   assertEquals([json.stats.queued, json.workers], [1, []]);

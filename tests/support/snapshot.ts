@@ -4,10 +4,11 @@
  * @module
  */
 import { History } from "../../src/cli/top/history.ts";
+import { runningJobs } from "../../src/cli/top/running_jobs.ts";
 import { FIRST_STATE } from "../../src/cli/top/state.ts";
 import type { Shown } from "../../src/cli/top/frame.ts";
 import type { Snapshot } from "../../src/cli/top/snapshot.ts";
-import type { QueueInfo, Stats } from "../../src/store/admin/admin.ts";
+import type { Entry, QueueInfo, Stats } from "../../src/store/admin/admin.ts";
 import type { WorkerInfo } from "../../src/store/port/workers.ts";
 
 /** The moment of all that is made here. */
@@ -66,9 +67,31 @@ export function somePayload(jid: string, name = "Import", args: unknown[] = []):
   return JSON.stringify({ class: name, args, jid, queue: "default", retry: true });
 }
 
-/** A snapshot. */
+/** A snapshot. Its running jobs are those that its workers report. */
 export function someSnapshot(more: Partial<Snapshot> = {}): Snapshot {
-  return { at: NOW, url: "sqlite:jobs.db", stats: someStats(), processes: [], ...more };
+  const workers = more.workers ?? [];
+  const entries = workers.flatMap(({ identity, work }) =>
+    work.map(({ task, payload, since }): Entry => ({
+      ref: `${identity} ${task} ${since}`,
+      place: { in: "leased" },
+      payload,
+      at: since,
+      owner: identity,
+    }))
+  );
+  const totals = { ...someStats(), leased: entries.length };
+  return {
+    at: NOW,
+    url: "sqlite:jobs.db",
+    stats: totals,
+    ...runningJobs(workers.map(withTotals), { entries }),
+    ...more,
+  };
+}
+
+/** A worker of `jobs`: Sidekiq's report no totals. */
+function withTotals(worker: WorkerInfo): WorkerInfo {
+  return { totals: {}, ...worker };
 }
 
 /** A screen with this snapshot on it. */

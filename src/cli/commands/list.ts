@@ -1,14 +1,13 @@
 /** `jobs list STATE`. @module */
 import type { Store } from "../../store/admin/store.ts";
-import type { RunningJobRecord } from "../../store/port/workers.ts";
 import { systemClock } from "../../clock.ts";
-import { getField } from "../../job/raw.ts";
 import type { Entry, Place } from "../../store/admin/admin.ts";
 import { CursorError } from "../../store/port/cursor.ts";
 
 import { matchingPage } from "../../store/ops/matching.ts";
 import { jobJson } from "../../text/job_json.ts";
 import { isSidekiqWorker } from "../../text/workers.ts";
+import { reportsByJid } from "../top/running_jobs.ts";
 import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import {
@@ -37,8 +36,8 @@ finished. Queued jobs are in the order in which workers fetch them, others
 earliest first, finished ones latest first. Finished jobs are known for as
 long as the settings retention.* say.
 
-"groups" lists the groups of a queue that have jobs or a limit of their own,
-how many jobs of each run, and why it is held.
+"groups" lists the groups of a queue that have jobs or a separate limit,
+with the number of running jobs of each, and why it is held.
 
 ${FILTER_HELP}
 
@@ -92,7 +91,7 @@ async function listState(store: Store, state: State, options: ListOptions): Prom
   const now = systemClock.now();
   const { places, queue } = await placesOf(store, state, flags.queue);
   const filter = { ...parseFilter({ ...flags, queue: undefined }, now), ...(queue !== undefined && { queue }) };
-  const context = { now, ...(state === "running" && { running: await runningJobs(store) }) };
+  const context = { now, ...(state === "running" && { running: reportsByJid(await store.workers.list()) }) };
   const writer = new ListWriter(json, jobColumns(state));
   let left = options.limit;
   let next = options.cursor;
@@ -146,11 +145,6 @@ function following(places: readonly Place[], { place }: Position): Position | un
 
 function cursorOf({ place, cursor }: Position, places: readonly Place[]): string | undefined {
   return place.in === "queue" && places.length > 1 ? `queue=${orderOf(place)}/${cursor ?? ""}` : cursor;
-}
-
-async function runningJobs(store: Store): Promise<ReadonlyMap<string, RunningJobRecord>> {
-  const work = (await store.workers.list()).flatMap((worker) => worker.work);
-  return new Map(work.map((job) => [String(getField(job.payload, "jid")), job]));
 }
 
 /** Sidekiq's workers hold no lease on the jobs they run, so that no list has them. */

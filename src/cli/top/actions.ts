@@ -1,5 +1,5 @@
 /**
- * What keys do to the store: the same as the commands of these names, by the same code.
+ * The actions of keys on the store: the same code as that of the commands with these names.
  *
  * @module
  */
@@ -7,7 +7,6 @@ import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { Edit } from "../../store/admin/admin.ts";
 import { cancelJob, type CancelResult, isCancelled } from "../../store/ops/cancel.ts";
-
 import { pauseTarget } from "../../store/port/paused_queues.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { dumpOf, silentText } from "../commands/dump.ts";
@@ -16,104 +15,106 @@ import { jobLines } from "../commands/show.ts";
 import { notFoundText } from "../shared/edit_jobs.ts";
 import { boundLines } from "./text.ts";
 
-/** One thing to do. */
-export type Act =
+/** An action of the operator. */
+export type Action =
   | { readonly do: "pause" | "resume"; readonly queue: string }
   | { readonly do: Edit; readonly ref: string; readonly jid: string }
   | { readonly do: "cancel"; readonly jid: string }
-  | { readonly do: "tell"; readonly verb: "quiet" | "resume" | "stop"; readonly identity: string };
+  | { readonly do: "signal"; readonly verb: "quiet" | "resume" | "stop"; readonly identity: string };
 
-/** What came of it, in a line. */
-export interface Report {
+/** The outcome of an action. */
+export interface Outcome {
+  /** One line. */
   readonly text: string;
-  readonly bad: boolean;
+  /** Whether nothing was changed. */
+  readonly isError: boolean;
 }
 
 const EDITED: Readonly<Record<Edit, string>> = {
-  requeue: "put into its queue",
+  requeue: "moved to its queue",
   kill: "moved to dead",
   delete: "deleted",
 };
 
-const TOLD = { quiet: "asked to be quiet", resume: "asked to take jobs again", stop: "asked to stop" } as const;
+const SIGNALLED = { quiet: "is quieting", resume: "is resuming", stop: "is stopping" } as const;
 
 const CANCELLED: Readonly<Record<CancelResult, (jid: string) => string>> = {
   removed: (jid) => `${jid} cancelled`,
-  aborted: (jid) => `${jid} is being aborted`,
-  dead: (jid) => `${jid} is dead; delete it instead`,
+  aborted: (jid) => `${jid} is running: cancelling it`,
+  dead: (jid) => `${jid} is dead: delete it instead`,
   absent: (jid) => `${jid} not found: it may have finished`,
 };
 
 /**
- * Does it, and writes it down in the audit log.
+ * Performs an action, and records it in the audit log.
  *
  * @throws {StoreError}
  */
-export async function perform(store: Store, act: Act): Promise<Report> {
-  const report = await carryOut(store, act);
-  if (report.bad) return report;
-  let unwritten = "";
-  await recordAudit(store, writtenDown(act), "jobs top", (why) => unwritten = `; ${why}`);
-  return { ...report, text: report.text + unwritten };
+export async function perform(store: Store, action: Action): Promise<Outcome> {
+  const outcome = await carryOut(store, action);
+  if (outcome.isError) return outcome;
+  let auditError = "";
+  await recordAudit(store, auditRecord(action), "jobs top", (why) => auditError = `; ${why}`);
+  return { ...outcome, text: outcome.text + auditError };
 }
 
-function writtenDown(act: Act): Parameters<typeof recordAudit>[1] {
-  switch (act.do) {
+function auditRecord(action: Action): Parameters<typeof recordAudit>[1] {
+  switch (action.do) {
     case "pause":
     case "resume":
-      return { action: act.do, target: pauseTarget(act.queue) };
+      return { action: action.do, target: pauseTarget(action.queue) };
     case "cancel":
-      return { action: "cancel", target: act.jid, count: 1 };
-    case "tell":
-      return { action: act.verb, target: act.identity };
+      return { action: "cancel", target: action.jid, count: 1 };
+    case "signal":
+      return { action: action.verb, target: action.identity };
     default:
-      return { action: act.do === "requeue" ? "retry" : act.do, target: act.jid, count: 1 };
+      return { action: action.do === "requeue" ? "retry" : action.do, target: action.jid, count: 1 };
   }
 }
 
-async function carryOut(store: Store, act: Act): Promise<Report> {
-  switch (act.do) {
+async function carryOut(store: Store, action: Action): Promise<Outcome> {
+  switch (action.do) {
     case "pause":
     case "resume":
-      await store.admin.pause(act.queue, act.do === "resume" ? 0 : undefined);
-      return good(`${shownQueue(act.queue)} ${act.do}d`);
+      await store.admin.pause(action.queue, action.do === "resume" ? 0 : undefined);
+      return success(`${shownQueue(action.queue)} ${action.do}d`);
     case "cancel": {
-      const became = await cancelJob(store, act.jid, systemClock.now());
-      return { text: CANCELLED[became](act.jid), bad: !isCancelled(became) };
+      const result = await cancelJob(store, action.jid, systemClock.now());
+      return { text: CANCELLED[result](action.jid), isError: !isCancelled(result) };
     }
-    case "tell":
-      return await store.workers.send(act.identity, { verb: act.verb })
-        ? good(`${act.identity} ${TOLD[act.verb]}`)
-        : bad(`${act.identity} is no longer alive`);
+    case "signal":
+      return await store.workers.send(action.identity, { verb: action.verb })
+        ? success(`${action.identity} ${SIGNALLED[action.verb]}`)
+        : failure(`${action.identity} is offline`);
     default:
-      return await edit(store, act.do, act.ref, act.jid);
+      return await edit(store, action.do, action.ref, action.jid);
   }
 }
 
-/** By the entry itself rather than by its jid: an unreadable job has none, and several may have the same. */
-async function edit(store: Store, edit: Edit, ref: string, jid: string): Promise<Report> {
+/** Edits by ref rather than by jid: an unreadable job has no jid, and several jobs may have the same. */
+async function edit(store: Store, edit: Edit, ref: string, jid: string): Promise<Outcome> {
   return await store.admin.edit([ref], edit) > 0
-    ? good(`${jid} ${EDITED[edit]}`)
-    : bad(`${jid} moved meanwhile, or is running`);
+    ? success(`${jid} ${EDITED[edit]}`)
+    : failure(`${jid} was moved in the meantime, or is running`);
 }
 
-/** A job for people, as `jobs show` tells of it. */
+/** Returns the lines of `jobs show` about a job. */
 export async function readJob(store: Store, jid: string): Promise<string[]> {
   const lines = await jobLines(store, jid);
   return boundLines(lines ?? [notFoundText(jid, store.url)]);
 }
 
-/** What every task of a process is doing, as `jobs dump` tells of it. */
+/** Returns the lines of `jobs dump` about a worker. */
 export async function readDump(store: Store, identity: string): Promise<string[]> {
-  const process = (await store.workers.list()).find((one) => one.identity === identity);
-  if (process === undefined) return [`${identity} has ended`];
-  return boundLines((await dumpOf(store, process) ?? silentText(process)).split("\n"));
+  const worker = (await store.workers.list()).find((one) => one.identity === identity);
+  if (worker === undefined) return [`${identity} has ended`];
+  return boundLines((await dumpOf(store, worker) ?? silentText(worker)).split("\n"));
 }
 
-function good(text: string): Report {
-  return { text, bad: false };
+function success(text: string): Outcome {
+  return { text, isError: false };
 }
 
-function bad(text: string): Report {
-  return { text, bad: true };
+function failure(text: string): Outcome {
+  return { text, isError: true };
 }

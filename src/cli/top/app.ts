@@ -1,29 +1,29 @@
 /**
- * The screen, kept up to date: reads the store again and again, hears keys, does what they ask.
+ * The loop of `jobs top`: reads the store at an interval, handles keys, and draws the screen.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
-import { perform, readDump, readJob } from "./actions.ts";
+import { type Action, type Outcome, perform, readDump, readJob } from "./actions.ts";
 import { frame, roomIn } from "./frame.ts";
 import { History } from "./history.ts";
 import { KeyReader } from "./keys.ts";
 import { type Effect, press } from "./keymap.ts";
-import { processLines } from "./process_lines.ts";
 import { Screen } from "./screen.ts";
 import { isSameList, readSnapshot, type Snapshot } from "./snapshot.ts";
 import { FIRST_STATE, type State, type TextView } from "./state.ts";
 import { boundLines, type Palette } from "./text.ts";
+import { workerLines } from "./worker_lines.ts";
 import type { Store } from "../../store/admin/store.ts";
 
-/** A store that has not answered for so many intervals, and at least for so long, is said to be silent. */
+/** After this many intervals without a reply, and after at least {@linkcode MIN_SILENT_MS}, the screen reports the store. */
 const SILENT_INTERVALS = 3;
-const SILENT_MS = 3_000;
-/** A job that took longer to look up than this (a search through a large queue) is not looked up at each reading. */
-const QUICK_MS = 50;
+const MIN_SILENT_MS = 3_000;
+/** A job that takes longer to find, such as in a large queue, isn't read again at each interval. */
+const MAX_REFRESH_MS = 50;
 
-/** Shows the store until somebody quits. */
+/** Shows the store until the user quits. */
 export async function watch(store: Store, clock: Clock, intervalMs: number, palette: Palette): Promise<void> {
   await new Live(store, clock, intervalMs).run(palette);
 }
@@ -37,38 +37,38 @@ class Live {
   #screen: Screen | undefined;
   #state: State = FIRST_STATE;
   #snapshot: Snapshot | undefined;
-  /** What the store last failed with. */
+  /** The error of the last reading. */
   #failure: string | undefined;
-  /** When it last answered, or was first asked; on the monotonic clock. */
-  #answeredAt: number;
+  /** When the store last replied, or was first read; on the monotonic clock. */
+  #repliedAt: number;
   #wake = new AbortController();
-  #acting = false;
-  /** Why it ended, when it was not asked to. */
-  #broken: unknown;
+  #isActing = false;
+  /** The error that ended the screen. */
+  #fatal: unknown;
 
   constructor(store: Store, clock: Clock, intervalMs: number) {
     this.#store = store;
     this.#clock = clock;
     this.#intervalMs = intervalMs;
-    this.#answeredAt = clock.monotonic();
+    this.#repliedAt = clock.monotonic();
   }
 
   async run(palette: Palette): Promise<void> {
-    using screen = new Screen(palette, { changed: () => this.#draw(), ended: () => this.#end.abort() });
+    using screen = new Screen(palette, { cleared: () => this.#draw(), ended: () => this.#end.abort() });
     this.#screen = screen;
     this.#draw();
     const ended = new Promise<void>((resolve) => this.#end.signal.addEventListener("abort", () => resolve()));
     this.#guard(this.#readKeys());
     this.#guard(this.#poll());
     this.#guard(this.#tick());
-    await ended; // a read of the terminal, or of a store that is silent, is not waited for
-    if (this.#broken !== undefined) throw this.#broken;
+    await ended; // pending reads of the terminal and of the store are abandoned
+    if (this.#fatal !== undefined) throw this.#fatal;
   }
 
-  /** Whatever fails in it ends the screen: then the error is seen. */
+  /** Ends the screen if the task fails, so that the error is printed. */
   #guard(task: Promise<void>): void {
     task.catch((error) => {
-      this.#broken ??= error;
+      this.#fatal ??= error;
       this.#end.abort();
     });
   }
@@ -98,43 +98,42 @@ class Live {
       case "suspend":
         return this.#screen!.suspend();
       case "redraw":
-        return this.#screen!.forget();
+        return this.#screen!.clear();
       case "read":
         return this.#wake.abort();
       case "open":
         return this.#open(effect.text);
-      case "act":
-        return this.#guard(this.#act(effect.act));
+      case "perform":
+        return this.#guard(this.#perform(effect.action));
     }
   }
 
-  async #act(act: Extract<Effect, { do: "act" }>["act"]): Promise<void> {
-    if (this.#acting) return this.#say("Something is being done already; wait for it", true);
-    this.#acting = true;
-    this.#say("…", false);
+  async #perform(action: Action): Promise<void> {
+    if (this.#isActing) return this.#showStatus({ text: "The previous action is still running", isError: true });
+    this.#isActing = true;
+    this.#showStatus({ text: "…", isError: false });
     try {
-      const { text, bad } = await perform(this.#store, act);
-      this.#say(text, bad);
+      this.#showStatus(await perform(this.#store, action));
     } catch (error) {
-      this.#say(messageOf(error), true);
+      this.#showStatus({ text: messageOf(error), isError: true });
     } finally {
-      this.#acting = false;
+      this.#isActing = false;
     }
     this.#wake.abort();
   }
 
-  #say(text: string, bad: boolean): void {
-    this.#state = { ...this.#state, status: { text, bad } };
+  #showStatus(status: Outcome): void {
+    this.#state = { ...this.#state, status };
     this.#draw();
   }
 
   #open(text: TextView): void {
     this.#state = { ...this.#state, text };
-    if (text.lines === undefined) this.#guard(this.#fill(text));
+    if (text.lines === undefined) this.#guard(this.#load(text));
   }
 
-  /** Reads what an open text is about, if it still is open when the answer is there. */
-  async #fill(text: TextView): Promise<void> {
+  /** Loads the lines of a text, and shows them if it is still open. */
+  async #load(text: TextView): Promise<void> {
     const lines = await this.#linesOf(text).catch((error) => [messageOf(error)]);
     if (this.#state.text?.title !== text.title) return;
     this.#state = { ...this.#state, text: { ...this.#state.text, lines } };
@@ -143,16 +142,16 @@ class Live {
 
   async #linesOf({ of }: TextView): Promise<readonly string[]> {
     if (of?.identity !== undefined && of.dump) return await readDump(this.#store, of.identity);
-    if (of?.identity !== undefined) return this.#linesOfProcess(of.identity);
+    if (of?.identity !== undefined) return this.#linesOfWorker(of.identity);
     return of?.jid === undefined ? [] : await readJob(this.#store, of.jid);
   }
 
-  #linesOfProcess(identity: string): string[] {
-    const process = this.#snapshot?.processes.find((one) => one.identity === identity);
-    return process === undefined ? [`${identity} has ended`] : boundLines(processLines(process, this.#snapshot!.at));
+  #linesOfWorker(identity: string): string[] {
+    const worker = this.#snapshot?.workers.find((one) => one.identity === identity);
+    return worker === undefined ? [`${identity} has ended`] : boundLines(workerLines(worker, this.#snapshot!.at));
   }
 
-  /** Reads the store at each interval, and at once when somebody wants to see what came of a key. */
+  /** Reads the store at each interval, and immediately after an action or the opening of a list. */
   async #poll(): Promise<void> {
     while (!this.#end.signal.aborted) {
       this.#wake = new AbortController();
@@ -162,7 +161,7 @@ class Live {
         this.#history.add(this.#clock.monotonic(), snapshot.stats);
         this.#snapshot = snapshot;
         this.#failure = undefined;
-        this.#answeredAt = this.#clock.monotonic();
+        this.#repliedAt = this.#clock.monotonic();
         await this.#refreshText();
       } catch (error) {
         this.#failure = messageOf(error);
@@ -173,19 +172,19 @@ class Live {
     }
   }
 
-  /** Looks again at the process or job that is open, where that is quick. A dump is of its moment. */
+  /** Reads the open worker or job again, if that is quick. A dump isn't refreshed: it shows one moment. */
   async #refreshText(): Promise<void> {
     const { text } = this.#state;
     if (text?.lines === undefined || text.of === undefined || text.of.dump || this.#slow === text.title) return;
     const begun = this.#clock.monotonic();
-    await this.#fill(text);
-    if (this.#clock.monotonic() - begun > QUICK_MS) this.#slow = text.title;
+    await this.#load(text);
+    if (this.#clock.monotonic() - begun > MAX_REFRESH_MS) this.#slow = text.title;
   }
 
-  /** The title of the text that takes long to read. */
+  /** The title of a text that is slow to read. */
   #slow: string | undefined;
 
-  /** Draws also while the store is silent: that is when it has to be said. */
+  /** Draws every second while the store has a problem, because no reading does. */
   async #tick(): Promise<void> {
     while (!this.#end.signal.aborted) {
       await this.#clock.sleep(1_000, this.#end.signal);
@@ -194,10 +193,10 @@ class Live {
   }
 
   get #problem(): string | undefined {
-    const silentMs = this.#clock.monotonic() - this.#answeredAt;
-    if (this.#failure !== undefined) return `Trying again; shown as of ${ago(silentMs)}: ${this.#failure}`;
-    return silentMs > Math.max(SILENT_MS, SILENT_INTERVALS * this.#intervalMs)
-      ? `Waiting; shown as of ${ago(silentMs)}: the store does not answer`
+    const silentMs = this.#clock.monotonic() - this.#repliedAt;
+    if (this.#failure !== undefined) return `Retrying; data of ${ago(silentMs)}: ${this.#failure}`;
+    return silentMs > Math.max(MIN_SILENT_MS, SILENT_INTERVALS * this.#intervalMs)
+      ? `Waiting; data of ${ago(silentMs)}: the store doesn't reply`
       : undefined;
   }
 

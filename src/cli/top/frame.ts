@@ -1,47 +1,49 @@
 /**
- * The whole screen as lines: from a snapshot, its history and the state of the keys, and from nothing else.
+ * The whole screen as lines: a function of a snapshot, the history of the counts and the state of the screen.
  *
  * @module
  */
 import { VERSION } from "../../version.ts";
 import { number } from "../../text/format.ts";
+import type { Place } from "../../store/admin/admin.ts";
 import { pausedQueues } from "../shared/queue_rows.ts";
-import { columnsOf, type Surroundings } from "./columns.ts";
+import { stateOfPlace } from "../shared/states.ts";
+import { type CellContext, columnsOf } from "./columns.ts";
 import type { History } from "./history.ts";
 import { GAP, type LaidColumn, layColumns, sharePanes } from "./layout.ts";
 import { type Room, wrapAll } from "./keymap.ts";
-import { indexOf, type ListName, PANES, type Row, rowsOf, type Thing } from "./rows.ts";
-import { isSameList, placeKey, type Snapshot } from "./snapshot.ts";
+import { indexOf, type Item, type ListName, PANES, type Row, rowsOf } from "./rows.ts";
+import { isSameList, type Snapshot } from "./snapshot.ts";
 import { sparkline } from "./spark.ts";
 import type { State } from "./state.ts";
 import { textWidth } from "../terminal/text_width.ts";
 import { fitTo, type Line, type Span } from "./text.ts";
 
-/** What is to be shown. */
+/** The input of {@linkcode frame}. */
 export interface Shown {
   readonly state: State;
-  /** Undefined before the store's first answer. */
+  /** Undefined before the store's first reply. */
   readonly snapshot: Snapshot | undefined;
   readonly history: History;
-  /** What is wrong with the store, if anything is. */
+  /** The problem with the store, if it has one. */
   readonly problem: string | undefined;
   readonly columns: number;
   readonly rows: number;
-  /** Whether there are keys to press: not for one screen as text. */
+  /** Whether keys work: not if the screen is printed as text. */
   readonly live: boolean;
 }
 
-/** Under so many rows, every one counts. */
-const SHORT = 20;
+/** Screens with fewer rows go without the sparkline of the throughput. */
+const MIN_ROWS_FOR_SPARKLINE = 20;
 const TITLES: Readonly<Record<ListName, string>> = {
-  processes: "Processes",
+  workers: "Workers",
   queues: "Queues",
   running: "Running",
   sets: "Sets",
   entries: "Jobs",
 };
 
-/** The lines of the screen, from the top; at most as many as it has rows. */
+/** Returns the lines of the screen, from the top; at most as many as it has rows. */
 export function frame(shown: Shown): Line[] {
   const head = headLines(shown);
   const foot = shown.live ? footLines(shown) : [];
@@ -51,20 +53,20 @@ export function frame(shown: Shown): Line[] {
   return [...head, ...body, ...fill, ...foot].slice(0, Math.max(0, shown.rows));
 }
 
-/** What is left of the screen for one list or text: without what is around it. */
+/** Returns the part of the screen for one list or text, without the head and the foot. */
 export function roomIn({ columns, rows }: { readonly columns: number; readonly rows: number }): Room {
-  return { columns, rows: Math.max(1, rows - headHeight(rows) - FOOT - 1) };
+  return { columns, rows: Math.max(1, rows - headHeight(rows) - FOOT_HEIGHT - 1) };
 }
 
-/** How many lines one screen needs to show everything. */
+/** Returns the number of lines that show all rows. */
 export function heightOf(snapshot: Snapshot): number {
   return PANES.reduce((sum, pane) => sum + 1 + Math.max(1, rowsOf(pane, snapshot).length), headHeight(Infinity));
 }
 
-const FOOT = 2;
+const FOOT_HEIGHT = 2;
 
 function headHeight(rows: number): number {
-  return rows < SHORT ? 2 : 3;
+  return rows < MIN_ROWS_FOR_SPARKLINE ? 2 : 3;
 }
 
 function headLines({ snapshot, history, problem, rows, columns }: Shown): Line[] {
@@ -72,14 +74,14 @@ function headLines({ snapshot, history, problem, rows, columns }: Shown): Line[]
     const first: Line = [
       [`jobs ${VERSION}`, "title"],
       ["  "],
-      problem ? [problem, "bad"] : ["Asking the store …", "dim"],
+      problem ? [problem, "bad"] : ["Connecting to the store …", "dim"],
     ];
     return [first, ...Array.from({ length: headHeight(rows) - 1 }, (): Line => [])];
   }
-  const { stats, processes, url } = snapshot;
+  const { stats, workers, url } = snapshot;
   const { rates } = history;
   const paused = pausedQueues(stats.queues);
-  const slots = processes.filter(({ alive }) => alive).reduce((sum, { concurrency }) => sum + concurrency, 0);
+  const concurrency = workers.filter(({ alive }) => alive).reduce((sum, worker) => sum + worker.concurrency, 0);
   const rate = (value: number | undefined) => value === undefined ? "" : ` (${perSecond(value)}/s)`;
   const title: Line = [
     [`jobs ${VERSION}  `, "title"],
@@ -91,18 +93,18 @@ function headLines({ snapshot, history, problem, rows, columns }: Shown): Line[]
     [number(stats.processed), "title"],
     [`${rate(rates?.processed)}  failed `],
     [number(stats.failed), stats.failed > 0 ? "bad" : "title"],
-    [`${rate(rates?.failed)}  enqueued `],
+    [`${rate(rates?.failed)}  queued `],
     [number(stats.enqueued), "title"],
-    ["  taken "],
-    [`${number(stats.leased)}/${number(slots)}`, "title"],
-    ["  processes "],
+    ["  running "],
+    [`${number(stats.leased)}/${number(concurrency)}`, "title"],
+    ["  workers "],
     [number(stats.processes), stats.processes === 0 ? "bad" : "title"],
   ];
   if (headHeight(rows) === 2) return [title, counts];
   const highest = Math.max(0, ...history.throughput);
-  const after = history.throughput.length === 0 ? "" : ` up to ${perSecond(highest)}`;
+  const max = highest === 0 ? "" : ` max ${perSecond(highest)}`;
   const spark = sparkline(history.throughput, Math.min(60, Math.max(10, columns - 22)));
-  return [title, counts, [["jobs/s "], [spark, "good"], [after, "dim"]]];
+  return [title, counts, [["jobs/s "], [spark, "good"], [max, "dim"]]];
 }
 
 function perSecond(value: number): string {
@@ -122,18 +124,19 @@ function bodyLines(shown: Shown, height: number): Line[] {
   return panes.flatMap(({ list, rows }, i) => {
     const all = rowsOf(list, snapshot).length;
     if (list === "sets" && shares[i] === 1) return listLines(shown, snapshot, list, rows, setsTitle(snapshot), 1);
-    const count = list === "sets" ? "" : rows.length === all ? ` ${all}` : ` ${rows.length} of ${all}`;
+    const more = list === "running" && snapshot.hasMoreRunning ? "+" : "";
+    const count = list === "sets" ? "" : rows.length === all ? ` ${all}${more}` : ` ${rows.length} of ${all}${more}`;
     return listLines(shown, snapshot, list, rows, `${TITLES[list]}${count}`, shares[i]!);
   });
 }
 
-/** The sets in one line, where there is no room for their rows. */
+/** Returns the sets in one line, for a screen without room for their rows. */
 function setsTitle({ stats }: Snapshot): string {
-  return `Sets: ${number(stats.scheduled)} scheduled, ${number(stats.retry)} retry, ${number(stats.dead)} dead`;
+  return `Sets: ${number(stats.scheduled)} scheduled, ${number(stats.retry)} retrying, ${number(stats.dead)} dead`;
 }
 
 function textLines({ title, lines, top }: NonNullable<State["text"]>, columns: number, height: number): Line[] {
-  const all = lines === undefined ? ["Asking …"] : wrapAll(lines, columns);
+  const all = lines === undefined ? ["Loading …"] : wrapAll(lines, columns);
   const room = height - 1;
   const from = Math.min(top, Math.max(0, all.length - room));
   const part = all.length <= room ? "" : `  ${from + 1}–${from + room} of ${all.length}`;
@@ -146,8 +149,8 @@ function textLines({ title, lines, top }: NonNullable<State["text"]>, columns: n
 function entryLines(shown: Shown, snapshot: Snapshot, height: number): Line[] {
   const open = shown.state.list!;
   const page = open.cursors.length === 0 ? "" : `, page ${open.cursors.length + 1}`;
-  const title = `Jobs in ${placeKey(open.place)}${page}`;
-  if (!isSameList(snapshot.list, open)) return [[[`  ${title}`, "title"]], [["  Asking …", "dim"]]];
+  const title = `${placeTitle(open.place)}${page}`;
+  if (!isSameList(snapshot.list, open)) return [[[`  ${title}`, "title"]], [["  Loading …", "dim"]]];
   const rows = rowsOf("entries", snapshot, shown.state.filter);
   const all = snapshot.list!.page.entries.length;
   const count = rows.length === all ? ` ${all}` : ` ${rows.length} of the ${all} on this page`;
@@ -155,15 +158,21 @@ function entryLines(shown: Shown, snapshot: Snapshot, height: number): Line[] {
   return listLines(shown, snapshot, "entries", rows, `${title}:${count}${more}`, height);
 }
 
-const NONE: Readonly<Record<ListName, string>> = {
-  processes: "No processes: jobs run starts one",
-  queues: "No queues yet: jobs push CLASS makes one",
-  running: "Nothing runs",
+function placeTitle(place: Place): string {
+  if (place.in === "queue") return `Jobs in queue ${place.queue}`;
+  const state = stateOfPlace(place);
+  return `${state[0]!.toUpperCase()}${state.slice(1)} jobs`;
+}
+
+const EMPTY_TEXTS: Readonly<Record<ListName, string>> = {
+  workers: "No workers: jobs run starts one",
+  queues: "No queues yet: jobs push CLASS creates one",
+  running: "No running jobs",
   sets: "",
-  entries: "No jobs here",
+  entries: "No jobs",
 };
 
-/** A list with its title and headings in one line, and the part of its rows that has the chosen one. */
+/** Returns a list: its title and headings in one line, and the part of its rows around the chosen one. */
 function listLines(
   shown: Shown,
   snapshot: Snapshot,
@@ -177,15 +186,15 @@ function listLines(
   const marked = shown.live;
   const width = shown.columns - 2;
   const laid = layColumns(columnsOf(list), width);
-  const around: Surroundings = { history: shown.history, now: snapshot.at };
+  const context: CellContext = { history: shown.history, now: snapshot.at };
   const mark: Span = [marked && active ? "▸ " : "  ", "title"];
-  // The list of a set has the whole screen, and a title that may be long; a pane's stands over its first column.
+  // A list of jobs has the whole screen, and its title may be long. The title of a pane is above its first column.
   const head: Line[] = list === "entries"
     ? [[mark, [title, "title"]], [["  "], [headings(laid, 0), "dim"]]]
     : [[mark, [title, "title"], [headings(laid, textWidth(title) + 1), "dim"]]];
   const room = height - head.length;
   if (rows.length === 0 && room > 0) {
-    const none = shown.state.filter === "" ? NONE[list] : `Nothing here contains "${shown.state.filter}"`;
+    const none = shown.state.filter === "" ? EMPTY_TEXTS[list] : `No row contains "${shown.state.filter}"`;
     return [...head, [[`  ${none}`, "dim"]]];
   }
   const chosen = indexOf(rows, shown.state.chosen[list]);
@@ -194,7 +203,7 @@ function listLines(
     ...head,
     ...rows.slice(from, from + Math.max(0, room)).map((row, i): Line => {
       const cells = laid.map(({ column, width }): Span => {
-        const [text, style] = column.cell(row.thing, around);
+        const [text, style] = column.cell(row.item, context);
         return [fitTo(text, width, column.right), style];
       });
       const isChosen = marked && active && from + i === chosen;
@@ -204,8 +213,8 @@ function listLines(
   ].slice(0, height);
 }
 
-/** The headings over their columns, from the column `from` of the terminal on: those that begin before are left out. */
-function headings(laid: readonly LaidColumn<Thing>[], from: number): string {
+/** Returns the headings above their columns. Those that begin left of the terminal's column `from` are left out. */
+function headings(laid: readonly LaidColumn<Item>[], from: number): string {
   let line = "";
   for (const { column: { heading, right }, width } of laid) {
     const begins = line.length + (right ? width - heading.length : 0);
@@ -215,32 +224,32 @@ function headings(laid: readonly LaidColumn<Thing>[], from: number): string {
 }
 
 function footLines({ state, rows }: Shown): Line[] {
-  const happened: Line = state.question !== undefined
+  const status: Line = state.question !== undefined
     ? [[`${state.question.text} y/n`, "warn"]]
     : state.typing
     ? [["/", "title"], [`${state.filter}█`]]
     : state.status !== undefined
-    ? [[state.status.text, state.status.bad ? "bad" : "good"]]
+    ? [[state.status.text, state.status.isError ? "bad" : "good"]]
     : state.filter !== ""
-    ? [["filter: ", "dim"], [state.filter], ["  Esc ends it", "dim"]]
+    ? [["filter: ", "dim"], [state.filter], ["  Esc clears it", "dim"]]
     : [];
-  return rows < 8 ? [happened] : [happened, [[keysOf(state), "dim"]]];
+  return rows < 8 ? [status] : [status, [[keysOf(state), "dim"]]];
 }
 
-/** The keys that do something where the choice is. */
+/** Returns the keys that apply to the chosen row. */
 function keysOf(state: State): string {
-  if (state.typing) return "Enter keeps the filter  Esc ends it";
+  if (state.typing) return "Enter keeps the filter  Esc clears it";
   if (state.text !== undefined) {
     const { jid, ref, identity, dump } = state.text.of ?? {};
     const job = [jid && "  c cancel", ref && "  r retry  x delete  K kill"].filter(Boolean).join("");
     return `q back  j k scroll${job}${identity ? dump ? "  d dump again" : "  d dump" : ""}`;
   }
   if (state.list !== undefined) return "q back  Enter show  r retry  c cancel  x delete  K kill  / filter  ? help";
-  const own = {
-    processes: "Enter show  d dump  Q quiet  S stop",
+  const ofPane = {
+    workers: "Enter show  d dump  Q quiet  S stop",
     queues: "Enter jobs  p pause/resume",
     running: "Enter show  c cancel",
     sets: "Enter jobs",
   }[state.pane];
-  return `q quit  ${own}  Tab pane  / filter  ? help`;
+  return `q quit  ${ofPane}  Tab pane  / filter  ? help`;
 }

@@ -1,38 +1,38 @@
 /**
- * What the keys of `jobs top` are: for its help.
+ * The help screen of `jobs top`.
  *
  * @module
  */
 
-/** Keys, and what they do. */
-const KEYS: readonly (readonly [keys: string, does: string])[] = [
-  ["↑ ↓ j k", "move; PgUp PgDn Space g G further"],
-  ["Tab", "the next pane; Shift-Tab the one before"],
-  ["Enter", "a process or a job in full, the jobs of a queue or a set"],
+/** The keys with their effects, in the order of the help screen. */
+const KEYS: readonly (readonly [keys: string, effect: string])[] = [
+  ["↑ ↓ j k", "move; also PgUp PgDn Space g G"],
+  ["Tab", "next pane; Shift-Tab: previous pane"],
+  ["Enter", "show a worker or a job in full, or the jobs of a queue or a set"],
   ["Esc q ←", "back; q on the first screen, and Ctrl-C anywhere, quits"],
-  ["/", "show only rows that contain a text; Enter keeps it, Esc ends it"],
-  ["n b", "the next page of a long list, and back"],
+  ["/", "show only rows that contain a text; Enter keeps it, Esc clears it"],
+  ["n b", "next and previous page of a long list"],
   ["?", "this help"],
-  ["Ctrl-L", "draw everything again"],
-  ["Ctrl-Z", "to the shell; fg comes back"],
+  ["Ctrl-L", "redraw the screen"],
+  ["Ctrl-Z", "suspend; fg continues"],
   ["", ""],
-  ["p", "queue: pause it, or resume it"],
-  ["r", "job: put it into its queue now"],
-  ["c", "job: cancel it, wherever it is (asks)"],
-  ["x", "job: delete it (asks)"],
-  ["K", "job: move it to dead (asks)"],
-  ["d", "process: what each of its tasks is doing"],
-  ["Q", "process: let it finish and take nothing more, or take jobs again"],
-  ["S", "process: stop it (asks)"],
+  ["p", "queue: pause or resume it"],
+  ["r", "job: retry or run it now"],
+  ["c", "job: cancel it in any state (asks first)"],
+  ["x", "job: delete it (asks first)"],
+  ["K", "job: move it to dead (asks first)"],
+  ["d", "worker: dump what each of its tasks is doing"],
+  ["Q", "worker: quiet it (stop fetching), or resume it"],
+  ["S", "worker: stop it (asks first)"],
 ];
 
-/** The help, line by line. */
+/** Returns the help, line by line. */
 export function helpLines(): string[] {
   return [
-    "Processes, queues, what runs, and the sets, as they are.",
+    "Shows workers, queues, running jobs and the sets of jobs, live.",
     "",
-    ...KEYS.map(([keys, does]) => `${keys.padEnd(9)} ${does}`.trimEnd()),
+    ...KEYS.map(([keys, effect]) => `${keys.padEnd(9)} ${effect}`.trimEnd()),
     "",
-    "A running job's progress is as old as its process's last heartbeat. nobody: no process takes from the queue.",
+    'Progress is as of the last heartbeat of the job\'s worker. "no worker": no worker fetches from the queue.',
   ];
 }

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { someQueue, someStats } from "../../../tests/support/snapshot.ts";
 import { History } from "./history.ts";
 
-Deno.test("rates are differences by time, however long a reading took", () => {
+Deno.test("rates are differences over time, for readings of any duration", () => {
   const history = new History();
   assertEquals(history.rates, undefined);
   history.add(1_000, someStats({ processed: 100, failed: 10 }));
@@ -13,7 +13,7 @@ Deno.test("rates are differences by time, however long a reading took", () => {
   assertEquals(history.throughput, [50, 10]);
 });
 
-Deno.test("counters that run backwards begin anew, and give no negative rate", () => {
+Deno.test("counters that decrease start again, without a negative rate", () => {
   const history = new History();
   history.add(1_000, someStats({ processed: 100 }));
   history.add(2_000, someStats({ processed: 0 }));
@@ -22,7 +22,7 @@ Deno.test("counters that run backwards begin anew, and give no negative rate", (
   assertEquals(history.rates?.processed, 5);
 });
 
-Deno.test("depths are kept by queue and set, bounded, and forgotten with the queue", () => {
+Deno.test("depths are kept by queue and set, bounded, and dropped with the queue", () => {
   const history = new History();
   for (let i = 0; i < 200; i++) history.add(i, someStats({ retry: i, queues: [someQueue("retry", { size: 2 * i })] }));
   assertEquals([history.queueDepths("retry").length, history.queueDepths("retry").at(-1)], [120, 398]);

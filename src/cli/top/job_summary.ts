@@ -1,5 +1,5 @@
 /**
- * What a row tells of a job, read at a bounded cost: anyone who writes to the store can leave a payload of megabytes, and
+ * The summary of a job for a row, read at a bounded cost: any client of the store can push a payload of megabytes, and
  * `jobs top` draws its rows at each key.
  *
  * @module
@@ -11,9 +11,9 @@ import { readablePayload, shownClass } from "../../text/job_json.ts";
 import { argsText, errorText } from "../shared/job_text.ts";
 import { blankControls } from "../terminal/output.ts";
 
-/** A job in a row. */
+/** The summary of a job. */
 export interface Glance {
-  /** Absent where it has none. */
+  /** Absent if the payload has none. */
   readonly jid?: string;
   /** The queue that its payload names. */
   readonly queue?: string;
@@ -21,19 +21,19 @@ export interface Glance {
   readonly enqueuedAt?: unknown;
   /** `HardJob("bob", 5)`, cut. */
   readonly call: string;
-  /** `TypeError: no such account`, what it failed with, cut; empty where it didn't. */
+  /** `TypeError: no such account`, its last error, cut; empty without one. */
   readonly failure: string;
 }
 
-/** Of a longer payload only the short fields are parsed. */
+/** Longer payloads aren't parsed as a whole, only their short fields. */
 const MAX_PARSED_CHARS = 32 * 1024;
 const MAX_FIELD_CHARS = 16 * 1024;
-/** No row is longer. */
+/** Longer texts are cut. */
 const MAX_TEXT_CHARS = 2_000;
 
 const GLANCES = new WeakMap<object, Glance>();
 
-/** Returns what a row tells of a job. The same object is read once. */
+/** Returns the summary of a job. Each object is parsed once. */
 export function glance(job: { readonly payload: string }): Glance {
   const known = GLANCES.get(job);
   if (known !== undefined) return known;
@@ -64,7 +64,7 @@ function jidField(jid: unknown): { readonly jid?: string } {
   return typeof jid === "string" && jid !== "" ? { jid } : {};
 }
 
-/** The fields that are short, and the text of the arguments; undefined when it is no job. */
+/** Returns the short fields, and the arguments as text; undefined if the payload isn't a job. */
 function shortFields(raw: string): Payload | undefined {
   const texts = new Map(fieldTexts(raw));
   const args = texts.get("args");

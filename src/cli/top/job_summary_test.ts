@@ -3,7 +3,7 @@ import { glance } from "./job_summary.ts";
 
 const MIB = 1024 * 1024;
 
-Deno.test("Tells the call, the failure and the jid of a job", () => {
+Deno.test("summarizes the call, the error and the jid of a job", () => {
   const payload = JSON.stringify({
     class: "Wrapper",
     display_class: "Mail::Send",
@@ -20,13 +20,13 @@ Deno.test("Tells the call, the failure and the jid of a job", () => {
   assertEquals(glance({ payload: long }), { ...read, call: `Mail::Send("${"b".repeat(1_988)}…` });
 });
 
-Deno.test("Reads what cannot be read as text, with its jid where that is cheap", () => {
+Deno.test("shows an unreadable payload as text, with its jid if that is cheap to find", () => {
   assertEquals(glance({ payload: "no JSON" }), { call: "(unreadable) no JSON", failure: "" });
   assertEquals(glance({ payload: '{"jid":"j1"}' }), { jid: "j1", call: '(unreadable) {"jid":"j1"}', failure: "" });
   assertEquals(glance({ payload: `{"class":"A","args":${" ".repeat(MIB)}` }).call.length, 2_001);
 });
 
-Deno.test("Cuts every text, whatever it is made of", () => {
+Deno.test("cuts every text", () => {
   const x = "x".repeat(MIB);
   for (
     const payload of [
@@ -41,7 +41,7 @@ Deno.test("Cuts every text, whatever it is made of", () => {
   }
 });
 
-Deno.test("Reads the same object once", () => {
+Deno.test("parses each object once", () => {
   const job = { payload: '{"class":"A","args":[1]}' };
   assertStrictEquals(glance(job), glance(job));
 });

@@ -1,59 +1,59 @@
 /**
- * What a key does: to the screen's state at once, and what is to be done beside that.
+ * The meaning of keys: the new state of the screen, and the effects outside of it.
  *
  * @module
  */
-import type { Act } from "./actions.ts";
+import type { Action } from "./actions.ts";
 import { helpLines } from "./help.ts";
 import type { Key } from "./keys.ts";
 import { glance } from "./job_summary.ts";
-import { indexOf, PANES, type Row, rowsOf, type Thing } from "./rows.ts";
+import { indexOf, type Item, PANES, type Row, rowsOf } from "./rows.ts";
 import type { OpenList, Snapshot } from "./snapshot.ts";
 import { activeList, type State, type TextView } from "./state.ts";
 import { boundLines, wrapTo } from "./text.ts";
 
-/** What is to be done besides showing the new state. */
+/** An effect of a key besides a new state. */
 export type Effect =
   | { readonly do: "quit" | "suspend" | "redraw" | "read" }
-  | { readonly do: "act"; readonly act: Act }
+  | { readonly do: "perform"; readonly action: Action }
   | { readonly do: "open"; readonly text: TextView };
 
-/** The new state, and what is to be done. */
+/** The result of a key. */
 export interface Pressed {
   readonly state: State;
   readonly effect?: Effect;
 }
 
-/** How much of the screen there is for a list or a text. */
+/** The part of the screen for a list or a text. */
 export interface Room {
   readonly columns: number;
   readonly rows: number;
 }
 
-const MAX_FILTER = 200;
+const MAX_FILTER_CHARS = 200;
 
-/** Presses a key. Without a snapshot (the store has not answered yet) only what needs none. */
+/** Returns the result of a key. Keys that act on rows do nothing without a snapshot: the store hasn't replied yet. */
 export function press(state: State, key: Key, snapshot: Snapshot | undefined, room: Room): Pressed {
   if (key === "ctrl-c") return { state, effect: { do: "quit" } };
   if (key === "ctrl-z") return { state, effect: { do: "suspend" } };
   if (key === "ctrl-l") return { state, effect: { do: "redraw" } };
   if (state.question !== undefined) return answer(state, key);
   if (state.typing) return { state: type(state, key) };
-  // What is pasted by mistake must not stop a process.
+  // Text pasted by mistake must not stop a worker.
   if (key.startsWith("paste:")) return { state };
-  const quiet: State = { ...state, status: undefined };
-  if (state.text !== undefined) return inText(quiet, state.text, key, room);
+  const cleared: State = { ...state, status: undefined };
+  if (state.text !== undefined) return inText(cleared, state.text, key, room);
   if (key === "q" && state.list === undefined) return { state, effect: { do: "quit" } };
-  if (key === "?") return { state: { ...quiet, text: { title: "Help", lines: helpLines(), top: 0 } } };
-  if (key === "/") return { state: { ...quiet, typing: true } };
-  if (["q", "escape", "backspace", "left", "h"].includes(key)) return back(quiet, key);
-  return snapshot === undefined ? { state } : inList(quiet, key, snapshot, room);
+  if (key === "?") return { state: { ...cleared, text: { title: "Help", lines: helpLines(), top: 0 } } };
+  if (key === "/") return { state: { ...cleared, typing: true } };
+  if (["q", "escape", "backspace", "left", "h"].includes(key)) return back(cleared, key);
+  return snapshot === undefined ? { state } : inList(cleared, key, snapshot, room);
 }
 
 function answer(state: State, key: Key): Pressed {
   const { question, ...rest } = state;
-  if (key === "y" || key === "Y") return { state: rest, effect: { do: "act", act: question!.act } };
-  return { state: { ...rest, status: { text: "Nothing done", bad: false } } };
+  if (key === "y" || key === "Y") return { state: rest, effect: { do: "perform", action: question!.action } };
+  return { state: { ...rest, status: { text: "Nothing changed", isError: false } } };
 }
 
 function type(state: State, key: Key): State {
@@ -63,10 +63,10 @@ function type(state: State, key: Key): State {
   if (key === "ctrl-u") return { ...state, filter: "" };
   const typed = key.startsWith("paste:") ? key.slice("paste:".length).split("\n")[0]! : key;
   if (!key.startsWith("paste:") && [...key].length !== 1) return state;
-  return { ...state, filter: [...state.filter + typed].slice(0, MAX_FILTER).join("") };
+  return { ...state, filter: [...state.filter + typed].slice(0, MAX_FILTER_CHARS).join("") };
 }
 
-/** Out of the list, or without the filter: what was done last is undone first. */
+/** Clears the filter, else closes the list. */
 function back(state: State, key: Key): Pressed {
   if (state.filter !== "" && key === "escape") return { state: { ...state, filter: "" } };
   return state.list === undefined ? { state } : { state: { ...state, list: undefined, filter: "" } };
@@ -80,8 +80,8 @@ function inText(state: State, text: TextView, key: Key, room: Room): Pressed {
   if (key === "d" && text.of?.identity !== undefined) {
     return { state, effect: { do: "open", text: dumpView(text.of.identity) } };
   }
-  const wanted = text.of && jobAct(key, text.of);
-  return wanted === undefined ? useless(state, key) : doOrAsk(state, wanted);
+  const jobAction = text.of && actionOnJob(key, text.of);
+  return jobAction === undefined ? withoutEffect(state, key) : performOrAsk(state, jobAction);
 }
 
 function inList(state: State, key: Key, snapshot: Snapshot, room: Room): Pressed {
@@ -100,10 +100,10 @@ function inList(state: State, key: Key, snapshot: Snapshot, room: Room): Pressed
   const to = moved(key, Math.max(0, index), Math.max(0, rows.length - 1), room.rows);
   if (to !== undefined) return { state: choose(state, rows[to], to) };
   const row = rows[index];
-  return row === undefined ? { state } : onThing(choose(state, row, index), key, row.thing);
+  return row === undefined ? { state } : onItem(choose(state, row, index), key, row.item);
 }
 
-/** Another page of a list: `n` and `b`, or moving on at its end. */
+/** Turns to another page of a list: `n` and `b`, or a movement beyond its last row. */
 function turn(state: State, list: OpenList, key: Key, atEnd: boolean, snapshot: Snapshot): Pressed | undefined {
   const next = snapshot.list?.page.next;
   const forward = key === "n" || (atEnd && ["down", "j", "page-down"].includes(key));
@@ -115,72 +115,72 @@ function turn(state: State, list: OpenList, key: Key, atEnd: boolean, snapshot: 
   return { state: { ...state, chosen, list: { ...list, cursors } }, effect: { do: "read" } };
 }
 
-function onThing(state: State, key: Key, thing: Thing): Pressed {
-  switch (thing.is) {
-    case "process": {
-      const { identity, quiet } = thing.process;
+function onItem(state: State, key: Key, item: Item): Pressed {
+  switch (item.is) {
+    case "worker": {
+      const { identity, quiet } = item.worker;
       if (key === "d") return { state, effect: { do: "open", text: dumpView(identity) } };
       if (key === "enter") {
         return {
           state,
-          effect: { do: "open", text: { title: `Process ${identity}`, lines: undefined, top: 0, of: { identity } } },
+          effect: { do: "open", text: { title: `Worker ${identity}`, lines: undefined, top: 0, of: { identity } } },
         };
       }
-      if (key === "Q") return act(state, { do: "tell", verb: quiet ? "resume" : "quiet", identity });
-      if (key === "S") return ask(state, `Stop ${identity}?`, { do: "tell", verb: "stop", identity });
+      if (key === "Q") return perform(state, { do: "signal", verb: quiet ? "resume" : "quiet", identity });
+      if (key === "S") return ask(state, `Stop ${identity}?`, { do: "signal", verb: "stop", identity });
       break;
     }
     case "queue":
-      if (key === "p") return act(state, { do: thing.queue.paused ? "resume" : "pause", queue: thing.queue.name });
-      if (key === "enter") return enter(state, { place: { in: "queue", queue: thing.queue.name }, cursors: [] });
+      if (key === "p") return perform(state, { do: item.queue.paused ? "resume" : "pause", queue: item.queue.name });
+      if (key === "enter") return enter(state, { place: { in: "queue", queue: item.queue.name }, cursors: [] });
       break;
     case "set":
-      if (key === "enter") return enter(state, { place: { in: thing.set }, cursors: [] });
+      if (key === "enter") return enter(state, { place: { in: item.set }, cursors: [] });
       break;
     case "running": {
-      const { jid } = glance(thing.job);
+      const { jid } = glance(item.job);
       return onJob(state, key, { ...jid !== undefined && { jid } });
     }
     case "entry": {
-      const { ref, payload } = thing.entry;
-      const { jid } = glance(thing.entry);
+      const { ref, payload } = item.entry;
+      const { jid } = glance(item.entry);
       return onJob(state, key, { ref, ...jid !== undefined && { jid } }, payload);
     }
   }
-  return useless(state, key);
+  return withoutEffect(state, key);
 }
 
-/** @param payload what to show of a job that has no jid */
+/** @param payload shown if the job has no jid */
 function onJob(state: State, key: Key, of: { jid?: string; ref?: string }, payload?: string): Pressed {
   if (key === "enter") {
-    const title = of.jid === undefined ? "A job that cannot be read" : `Job ${of.jid}`;
+    const title = of.jid === undefined ? "Unreadable job" : `Job ${of.jid}`;
     return {
       state,
       effect: { do: "open", text: { title, lines: of.jid ? undefined : boundLines([payload ?? ""]), top: 0, of } },
     };
   }
-  const wanted = jobAct(key, of);
-  return wanted === undefined ? useless(state, key) : doOrAsk(state, wanted);
+  const jobAction = actionOnJob(key, of);
+  return jobAction === undefined ? withoutEffect(state, key) : performOrAsk(state, jobAction);
 }
 
-/** Something to do with a job; unless `now`, the question comes first. */
-interface Wanted {
-  readonly text: string;
-  readonly act: Act;
-  readonly now: boolean;
+/** An action on a job. */
+interface JobAction {
+  readonly action: Action;
+  /** The question before the action; undefined if it needs no confirmation. */
+  readonly question?: string;
 }
 
-/** What a key does to a job; undefined when it does nothing. */
-function jobAct(
+/** Returns the action of a key on a job; undefined if the key has none. */
+function actionOnJob(
   key: Key,
   { jid, ref }: { readonly jid?: string; readonly ref?: string },
-): Wanted | undefined {
-  const name = jid ?? "the job that cannot be read";
-  if (key === "c" && jid !== undefined) return { text: `Cancel ${jid}?`, act: { do: "cancel", jid }, now: false };
+): JobAction | undefined {
+  const name = jid ?? "the unreadable job";
+  if (key === "c" && jid !== undefined) return { action: { do: "cancel", jid }, question: `Cancel ${jid}?` };
   if (ref === undefined) return undefined;
-  if (key === "r") return { text: `Retry ${name}?`, act: { do: "requeue", ref, jid: name }, now: true };
-  if (key === "x") return { text: `Delete ${name}?`, act: { do: "delete", ref, jid: name }, now: false };
-  if (key === "K") return { text: `Move ${name} to dead?`, act: { do: "kill", ref, jid: name }, now: false };
+  if (key === "r") return { action: { do: "requeue", ref, jid: name } };
+  if (key === "x") return { action: { do: "delete", ref, jid: name }, question: `Delete ${name}?` };
+  if (key === "K") return { action: { do: "kill", ref, jid: name }, question: `Move ${name} to dead?` };
   return undefined;
 }
 
@@ -189,20 +189,20 @@ function enter(state: State, list: OpenList): Pressed {
   return { state: { ...state, list, chosen, filter: "" }, effect: { do: "read" } };
 }
 
-function act(state: State, act: Act): Pressed {
-  return { state, effect: { do: "act", act } };
+function perform(state: State, action: Action): Pressed {
+  return { state, effect: { do: "perform", action } };
 }
 
-function doOrAsk(state: State, { now, text, act: wanted }: Wanted): Pressed {
-  return now ? act(state, wanted) : ask(state, text, wanted);
+function performOrAsk(state: State, { action, question }: JobAction): Pressed {
+  return question === undefined ? perform(state, action) : ask(state, question, action);
 }
 
-function useless(state: State, key: Key): Pressed {
-  return { state: { ...state, status: { text: `Nothing to do here with ${key}; ? lists the keys`, bad: false } } };
+function withoutEffect(state: State, key: Key): Pressed {
+  return { state: { ...state, status: { text: `${key} does nothing here; ? lists the keys`, isError: false } } };
 }
 
-function ask(state: State, text: string, act: Act): Pressed {
-  return { state: { ...state, question: { text, act } } };
+function ask(state: State, text: string, action: Action): Pressed {
+  return { state: { ...state, question: { text, action } } };
 }
 
 function choose(state: State, row: Row | undefined, index: number): State {
@@ -214,7 +214,7 @@ function dumpView(identity: string): TextView {
   return { title: `Dump of ${identity}`, lines: undefined, top: 0, of: { identity, dump: true } };
 }
 
-/** Where a movement leads from a position; undefined when the key is none. */
+/** Returns the position after a movement; undefined if the key isn't a movement. */
 function moved(key: Key, from: number, last: number, page: number): number | undefined {
   const to = {
     up: from - 1,
@@ -232,7 +232,7 @@ function moved(key: Key, from: number, last: number, page: number): number | und
   return to === undefined ? undefined : Math.min(last, Math.max(0, to));
 }
 
-/** The lines of a text at this width. */
+/** Returns the lines of a text at this width. */
 export function wrapAll(lines: readonly string[], columns: number): string[] {
   return lines.flatMap((line) => wrapTo(line, columns));
 }

@@ -1,10 +1,10 @@
 /**
- * What a terminal sends → keys by name.
+ * Bytes of a terminal → keys by name.
  *
  * @module
  */
 
-/** A key: a character, or a name of {@linkcode NAMED}, `ctrl-c` and the like; `paste:` and the text that was pasted. */
+/** A key: a character, a name of {@linkcode NAMED}, `ctrl-` and a letter, or `paste:` and the pasted text. */
 export type Key = string;
 
 const NAMED: Readonly<Record<string, Key>> = {
@@ -29,19 +29,19 @@ const NAMED: Readonly<Record<string, Key>> = {
   "[Z": "back-tab",
 };
 
-/** Longer than any sequence: what goes on is none. */
-const MAX_SEQUENCE = 32;
-/** More than anybody pastes into a filter. */
-const MAX_PASTE = 10_000;
+/** Longer text is dropped: no escape sequence is this long. */
+const MAX_SEQUENCE_CHARS = 32;
+/** Longer pasted text is dropped: no filter is this long. */
+const MAX_PASTE_CHARS = 10_000;
 const PASTE_BEGINS = "\x1b[200~";
 const PASTE_ENDS = "\x1b[201~";
 
-/** Reads keys out of what arrives, also where a sequence arrives in pieces. */
+/** Reads keys, also from sequences that arrive in pieces. */
 export class KeyReader {
   readonly #decoder = new TextDecoder();
   #rest = "";
 
-  /** The keys that are complete with these bytes. An escape that ends them is the key. */
+  /** Returns the keys that these bytes complete. An escape as the last byte is the Escape key. */
   read(bytes: Uint8Array): Key[] {
     this.#rest += this.#decoder.decode(bytes, { stream: true });
     const keys: Key[] = [];
@@ -55,22 +55,22 @@ export class KeyReader {
   }
 }
 
-/** How long the first key's text is (0: not complete yet), and the key, if it is one that is known. */
+/** Returns the length of the first key's text (0: incomplete), and the key; undefined if it is unknown. */
 function first(text: string): [length: number, key?: Key | undefined] {
   if (text.startsWith(PASTE_BEGINS)) {
     const end = text.indexOf(PASTE_ENDS);
-    if (end < 0) return text.length > MAX_PASTE ? [text.length] : [0];
+    if (end < 0) return text.length > MAX_PASTE_CHARS ? [text.length] : [0];
     return [end + PASTE_ENDS.length, `paste:${text.slice(PASTE_BEGINS.length, end)}`];
   }
   // An escape sequence: `ESC [ … letter`, or `ESC O letter` for the same keys in another mode.
-  // deno-lint-ignore no-control-regex -- it begins with one
+  // deno-lint-ignore no-control-regex -- it matches an escape
   const sequence = /^\x1b[[O]([0-9;?]*)([^0-9;?])/.exec(text);
   if (sequence !== null) {
     const [whole, numbers, last] = sequence;
     return [whole.length, NAMED[`[${last === "~" ? numbers!.split(";")[0] : ""}${last}`]];
   }
-  // deno-lint-ignore no-control-regex -- it begins with one
-  if (/^\x1b[[O][0-9;?]*$/.test(text)) return text.length > MAX_SEQUENCE ? [text.length] : [0];
+  // deno-lint-ignore no-control-regex -- it matches an escape
+  if (/^\x1b[[O][0-9;?]*$/.test(text)) return text.length > MAX_SEQUENCE_CHARS ? [text.length] : [0];
   const point = String.fromCodePoint(text.codePointAt(0)!);
   const code = point.codePointAt(0)!;
   const named = NAMED[point];

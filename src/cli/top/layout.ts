@@ -1,26 +1,26 @@
 /**
- * Who gets how much room: columns of a table, panes of the screen.
+ * The layout of the screen: widths of columns, heights of panes.
  *
  * @module
  */
 import type { Column } from "./columns.ts";
 
-/** A column, and how wide it is here. */
+/** A column with its width on this screen. */
 export interface LaidColumn<T> {
   readonly column: Column<T>;
   readonly width: number;
 }
 
-/** Between two columns. */
+/** Spaces between two columns. */
 export const GAP = 1;
 
-/** The columns that there is room for, and how wide each is: together exactly `width`, or less where none grows. */
+/** Returns the columns that fit into `width`, with their widths. They fill it exactly if a column grows. */
 export function layColumns<T>(columns: readonly Column<T>[], width: number): LaidColumn<T>[] {
   let shown = [...columns];
   const taken = () => shown.reduce((sum, column) => sum + column.width + GAP, -GAP);
   while (taken() > width) {
-    const first = shown.reduce((a, b) => b.goes > a.goes ? b : a);
-    if (first.goes === 0) break;
+    const first = shown.reduce((a, b) => b.dropOrder > a.dropOrder ? b : a);
+    if (first.dropOrder === 0) break;
     shown = shown.filter((column) => column !== first);
   }
   let rest = Math.max(0, width - taken());
@@ -33,31 +33,32 @@ export function layColumns<T>(columns: readonly Column<T>[], width: number): Lai
   });
 }
 
-/** What a pane wants: lines for its heading and its rows. */
-export interface Wish {
+/** A pane that needs room. */
+export interface PaneRequest {
+  /** Lines for its heading and all its rows. */
   readonly lines: number;
-  /** Whether the keys move in it: it comes first. */
+  /** Whether the keys move in it. The active pane is served first. */
   readonly active: boolean;
 }
 
-/** The least that the active pane is given before others get rows: its heading and five rows. */
-const ACTIVE_LEAST = 6;
+/** The active pane gets this many lines, its heading and five rows, before the others get rows. */
+const MIN_ACTIVE_LINES = 6;
 
 /**
- * The lines of each pane out of `height`: a heading each, then the active one as many as it needs up to a few, then line
- * by line in turn until all have what they want. Where there is no room for the headings, the active one has all.
+ * Returns the height of each pane. Each gets a heading, then the active pane up to {@linkcode MIN_ACTIVE_LINES}. The rest
+ * goes round line by line until no pane needs more. If the headings don't fit, the active pane gets all lines.
  */
-export function sharePanes(wishes: readonly Wish[], height: number): number[] {
-  if (height < wishes.length + 1) return wishes.map(({ active }) => active ? Math.max(0, height) : 0);
-  const shares = wishes.map(() => 1);
-  let left = height - wishes.length;
-  wishes.forEach(({ lines, active }, i) => {
-    const more = active ? Math.min(left, Math.max(0, Math.min(lines, ACTIVE_LEAST) - 1)) : 0;
+export function sharePanes(panes: readonly PaneRequest[], height: number): number[] {
+  if (height < panes.length + 1) return panes.map(({ active }) => active ? Math.max(0, height) : 0);
+  const shares = panes.map(() => 1);
+  let left = height - panes.length;
+  panes.forEach(({ lines, active }, i) => {
+    const more = active ? Math.min(left, Math.max(0, Math.min(lines, MIN_ACTIVE_LINES) - 1)) : 0;
     shares[i]! += more;
     left -= more;
   });
-  // The active one has had some already: its turn is last.
-  const turns = [...wishes.entries()].sort(([, a], [, b]) => Number(a.active) - Number(b.active));
+  // The active pane has its share already, so that its turn is last.
+  const turns = [...panes.entries()].sort(([, a], [, b]) => Number(a.active) - Number(b.active));
   for (let given = -1; left > 0 && given !== 0;) {
     given = 0;
     for (const [i, { lines }] of turns) {

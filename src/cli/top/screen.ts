@@ -1,5 +1,5 @@
 /**
- * The terminal while it is ours: the alternate screen, raw keys, and giving both back whatever happens.
+ * The terminal while `jobs top` uses it: the alternate screen and raw keys. Both are given back however it ends.
  *
  * @module
  */
@@ -7,32 +7,32 @@ import { onSignals } from "../../server/control/signals.ts";
 import { draw } from "../terminal/output.ts";
 import { type Line, paintLine, type Palette } from "./text.ts";
 
-// Alternate screen; no cursor; lines do not wrap, so that one whose width a terminal sees otherwise than we do harms no
-// other; what is pasted is marked as such.
+// Alternate screen, no cursor, bracketed paste. Lines don't wrap: a terminal may measure a line wider than we do, and it
+// must not push the other lines down.
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h\x1b[2J";
 const LEAVE = "\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l";
-// Terminals that know these show all of it at once; others pass over them.
+// Synchronized output: terminals that support it show a frame in one step, others ignore the sequences.
 const BEGIN = "\x1b[?2026h";
 const END = "\x1b[?2026l";
 
-/** What a terminal that does not know its size is taken for. */
-const USUAL = { columns: 80, rows: 24 };
+/** The size of a terminal that doesn't report one. */
+const DEFAULT_SIZE = { columns: 80, rows: 24 };
 
-/** What the screen tells. */
+/** The events of a screen. */
 export interface ScreenEvents {
-  /** Everything must be drawn again, perhaps in another size. */
-  changed(): void;
-  /** Somebody asked the process to end. */
+  /** The screen was cleared, perhaps because its size changed, and has to be drawn again. */
+  cleared(): void;
+  /** A signal asked the process to end, or the terminal was closed. */
   ended(): void;
 }
 
-/** The screen. Given back when disposed, when the process is stopped and continued, and when an error ends it. */
+/** The screen. It gives the terminal back when disposed, when the process is suspended, and when an error ends it. */
 export class Screen implements Disposable {
   readonly #palette: Palette;
   readonly #signals: Disposable;
-  /** What is drawn, line by line. */
+  /** The lines on the terminal. */
   #drawn: string[] = [];
-  #ours = false;
+  #isEntered = false;
 
   constructor(palette: Palette, events: ScreenEvents) {
     this.#palette = palette;
@@ -41,13 +41,13 @@ export class Screen implements Disposable {
       SIGTERM: events.ended,
       SIGHUP: events.ended,
       SIGQUIT: events.ended,
-      SIGWINCH: () => this.#again(events),
+      SIGWINCH: () => this.#redraw(events),
       SIGTSTP: () => this.suspend(),
       SIGCONT: () => {
-        // The shell had the terminal meanwhile, whether we gave it back or were stopped without warning.
+        // The shell has used the terminal, even if SIGSTOP left no time to give it back.
         this.#leave();
         this.#enter();
-        this.#again(events);
+        this.#redraw(events);
       },
     });
     globalThis.addEventListener("error", this.#leave);
@@ -55,36 +55,38 @@ export class Screen implements Disposable {
     this.#enter();
   }
 
-  /** How large it is now. */
+  /** The terminal's current size. */
   get size(): { readonly columns: number; readonly rows: number } {
     try {
       const { columns, rows } = Deno.consoleSize();
-      return columns > 0 && rows > 0 ? { columns, rows } : USUAL;
+      return columns > 0 && rows > 0 ? { columns, rows } : DEFAULT_SIZE;
     } catch {
-      return USUAL;
+      return DEFAULT_SIZE;
     }
   }
 
-  /** Shows these lines: writes those that are others than before, all in one. */
+  /** Shows these lines. Writes only the changed ones, in one write. */
   show(lines: readonly Line[]): void {
-    if (!this.#ours) return;
+    if (!this.#isEntered) return;
     const { columns } = this.size;
     const painted = lines.map((line) => paintLine(line, columns, this.#palette));
     const before = this.#drawn;
-    const gone = Array.from({ length: Math.max(0, before.length - painted.length) }, () => "");
-    const changed = [...painted, ...gone].map((line, i) => line === before[i] ? "" : `\x1b[${i + 1};1H\x1b[K${line}`);
+    const removed = Array.from({ length: Math.max(0, before.length - painted.length) }, () => "");
+    const changed = [...painted, ...removed].map((line, i) =>
+      line === before[i] ? "" : `\x1b[${i + 1};1H\x1b[K${line}`
+    );
     this.#drawn = painted;
     const all = changed.join("");
     if (all !== "") draw(BEGIN + all + END);
   }
 
-  /** Forgets what is drawn: the next time, everything is. */
-  forget(): void {
+  /** Clears the screen. The next {@linkcode show} writes all lines. */
+  clear(): void {
     this.#drawn = [];
-    if (this.#ours) draw("\x1b[2J");
+    if (this.#isEntered) draw("\x1b[2J");
   }
 
-  /** Gives the terminal back and stops the process, as Ctrl-Z does; SIGCONT takes it again. */
+  /** Gives the terminal back and stops the process, as Ctrl-Z does. SIGCONT enters the screen again. */
   suspend(): void {
     this.#leave();
     Deno.kill(Deno.pid, "SIGSTOP");
@@ -99,28 +101,28 @@ export class Screen implements Disposable {
 
   #enter(): void {
     Deno.stdin.setRaw(true);
-    this.#ours = true;
+    this.#isEntered = true;
     this.#drawn = [];
     draw(ENTER);
   }
 
   readonly #leave = (): void => {
-    if (!this.#ours) return;
-    this.#ours = false;
+    if (!this.#isEntered) return;
+    this.#isEntered = false;
     try {
       draw(LEAVE);
       Deno.stdin.setRaw(false);
     } catch {
-      // The terminal is gone: there is nothing to give back.
+      // The terminal was closed: there is nothing to give back.
     }
   };
 
-  #again(events: ScreenEvents): void {
+  #redraw(events: ScreenEvents): void {
     try {
-      this.forget();
-      events.changed();
+      this.clear();
+      events.cleared();
     } catch {
-      events.ended(); // the terminal is gone
+      events.ended(); // the terminal was closed
     }
   }
 }

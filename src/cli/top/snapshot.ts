@@ -1,10 +1,11 @@
 /**
- * What the screen shows: read at one moment, with two or three questions to the store.
+ * The data of the screen, read at one moment with at most four requests to the store.
  *
  * @module
  */
 import type { AdminStore, Page, Place, Stats } from "../../store/admin/admin.ts";
-import type { WorkerInfo, WorkerStore } from "../../store/port/workers.ts";
+import type { WorkerStore } from "../../store/port/workers.ts";
+import { type RunningJobs, runningJobs } from "./running_jobs.ts";
 
 /** Jobs of a list that are read at once. */
 const PAGE_SIZE = 200;
@@ -12,23 +13,22 @@ const PAGE_SIZE = 200;
 /** The page of a list that is open. */
 export interface OpenList {
   readonly place: Place;
-  /** The cursors of this page and of those before it; none for the first. */
+  /** The cursors of this page and of the previous ones; none for the first. */
   readonly cursors: readonly string[];
 }
 
 /** The store at one moment. */
-export interface Snapshot {
-  /** When it was read, epoch milliseconds: ages are as of then. */
+export interface Snapshot extends RunningJobs {
+  /** When it was read, in epoch milliseconds. Ages are relative to it. */
   readonly at: number;
   /** The store's address, without a password. */
   readonly url: string;
   readonly stats: Stats;
-  readonly processes: readonly WorkerInfo[];
-  /** The list that was open, with what is on its page. */
+  /** The open list, with its page. */
   readonly list?: OpenList & { readonly page: Page };
 }
 
-/** Reads everything that is shown. */
+/** Reads a snapshot, and the page of the open list. */
 export async function readSnapshot(
   store: { readonly admin: Pick<AdminStore, "stats" | "page">; readonly workers: Pick<WorkerStore, "list"> } & {
     readonly url: string;
@@ -36,25 +36,32 @@ export async function readSnapshot(
   now: () => number,
   open: OpenList | undefined,
 ): Promise<Snapshot> {
-  const [stats, processes, page] = await Promise.all([
+  const [stats, reported, leased, page] = await Promise.all([
     store.admin.stats(),
     store.workers.list(),
+    store.admin.page({ in: "leased" }, { limit: PAGE_SIZE }),
     open && store.admin.page(open.place, {
       limit: PAGE_SIZE,
-      reverse: open.place.in === "dead", // the latest dead first, what is due or taken next first
+      reverse: open.place.in === "dead", // latest dead first, other places in the order of their work
       ...(open.cursors.length > 0 && { cursor: open.cursors.at(-1)! }),
     }),
   ]);
-  return { at: now(), url: store.url, stats, processes, ...(open && page && { list: { ...open, page } }) };
+  return {
+    at: now(),
+    url: store.url,
+    stats,
+    ...runningJobs(reported, leased),
+    ...(open && page && { list: { ...open, page } }),
+  };
 }
 
-/** Whether both are the same page of the same list. */
+/** Returns whether both are the same page of the same list. */
 export function isSameList(a: OpenList | undefined, b: OpenList | undefined): boolean {
   return a !== undefined && b !== undefined && placeKey(a.place) === placeKey(b.place) &&
     a.cursors.at(-1) === b.cursors.at(-1);
 }
 
-/** The place in words: `queue mail`, `retry`. */
+/** Returns the name of a place: `queue mail`, `retry`. */
 export function placeKey(place: Place): string {
   return place.in === "queue" ? `queue ${place.queue}` : place.in;
 }

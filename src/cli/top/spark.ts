@@ -1,5 +1,5 @@
 /**
- * Small pictures out of block characters.
+ * Sparklines and meters of block characters.
  *
  * @module
  */
@@ -7,7 +7,8 @@
 const BARS = "▁▂▃▄▅▆▇█";
 
 /**
- * The last `width` values as bars from 0 to the highest of them, the latest to the right; a space where nothing is known.
+ * Returns the last `width` values as bars from 0 to the highest of them, the latest to the right; spaces stand for missing
+ * values.
  */
 export function sparkline(values: readonly number[], width: number): string {
   const shown = width > 0 ? values.slice(-width) : [];
@@ -18,7 +19,7 @@ export function sparkline(values: readonly number[], width: number): string {
   return bars.join("").padStart(width);
 }
 
-/** How much of `whole` is taken, as a bar of `width` characters. */
+/** Returns the share of `part` in `whole` as a bar of `width` characters. */
 export function meter(part: number, whole: number, width: number): string {
   const share = whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0;
   const filled = part > 0 ? Math.max(1, Math.round(share * width)) : 0;

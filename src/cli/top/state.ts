@@ -1,20 +1,20 @@
 /**
- * What the screen is showing of a snapshot: which pane, which row, what lies over it.
+ * The state of the screen: its pane, its chosen rows, and the text over them.
  *
  * @module
  */
-import type { Act } from "./actions.ts";
+import type { Action, Outcome } from "./actions.ts";
 import type { Choice, ListName, PaneName } from "./rows.ts";
 import type { OpenList } from "./snapshot.ts";
 
-/** A text that lies over the panes: a job, a process, a dump, the help. */
+/** A text over the panes: a job, a worker, a dump, the help. */
 export interface TextView {
   readonly title: string;
-  /** Undefined while it is being read. */
+  /** Undefined while it is loading. */
   readonly lines: readonly string[] | undefined;
-  /** The first line shown, of those that it takes at this width. */
+  /** The index of the first line shown, after wrapping at the screen's width. */
   readonly top: number;
-  /** Where it came from, to read it again and to act on it. */
+  /** The subject, to read it again and to act on it. */
   readonly of?: { readonly jid?: string; readonly ref?: string; readonly identity?: string; readonly dump?: boolean };
 }
 
@@ -23,24 +23,24 @@ export interface State {
   /** The pane with the chosen row. */
   readonly pane: PaneName;
   readonly chosen: Readonly<Record<ListName, Choice>>;
-  /** The list that is open, if one is. */
+  /** The open list; undefined on the main screen. */
   readonly list?: OpenList | undefined;
-  /** The text that lies over everything, if one does. */
+  /** The text over the panes. */
   readonly text?: TextView | undefined;
   readonly filter: string;
-  /** Whether keys go into the filter. */
+  /** Whether keys are typed into the filter. */
   readonly typing: boolean;
-  /** What is done if the next key is `y`. */
-  readonly question?: { readonly text: string; readonly act: Act } | undefined;
-  /** What happened last. */
-  readonly status?: { readonly text: string; readonly bad: boolean } | undefined;
+  /** The question on the screen. The key `y` performs its action. */
+  readonly question?: { readonly text: string; readonly action: Action } | undefined;
+  /** The outcome of the last key. */
+  readonly status?: Outcome | undefined;
 }
 
-/** At the beginning. */
+/** The state at the start. */
 export const FIRST_STATE: State = {
-  pane: "processes",
+  pane: "workers",
   chosen: {
-    processes: { index: 0 },
+    workers: { index: 0 },
     queues: { index: 0 },
     running: { index: 0 },
     sets: { index: 0 },
@@ -50,7 +50,7 @@ export const FIRST_STATE: State = {
   typing: false,
 };
 
-/** The list that the keys move in. */
+/** Returns the list in which the keys move. */
 export function activeList(state: State): ListName {
   return state.list === undefined ? state.pane : "entries";
 }

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { textWidth } from "../terminal/text_width.ts";
 import { boundLines, COLOURS, fitTo, NOTHING, paintLine, wrapTo } from "./text.ts";
 
-Deno.test("a text is fitted to so many columns, whatever its characters are", () => {
+Deno.test("fitTo fills exactly the given columns, for any characters", () => {
   assertEquals(fitTo("abc", 5), "abc  ");
   assertEquals(fitTo("abc", 5, true), "  abc");
   assertEquals(fitTo("abcdef", 4), "abc…");
@@ -12,16 +12,16 @@ Deno.test("a text is fitted to so many columns, whatever its characters are", ()
   }
 });
 
-Deno.test("what is hostile to a terminal does not get through, and styles do not count as width", () => {
+Deno.test("control characters are removed, and styles don't count as width", () => {
   const hostile = "a\x1b[2J\x1b]0;title\x07\r\nb\u202ec\u200bd\u009b31m\u{e0001}e";
   const painted = paintLine([[hostile, "bad"], ["rest"]], 200, NOTHING);
-  // deno-lint-ignore no-control-regex -- that is what must not be there
+  // deno-lint-ignore no-control-regex -- the characters that must be absent
   assertEquals(/[\u0000-\u001f\u007f-\u009f\p{Cf}]/u.test(painted), false, JSON.stringify(painted));
   assertEquals(paintLine([["abc", "bad"], ["def"], ["ghi", "good"]], 5, COLOURS), "\x1b[31mabc\x1b[0md…");
   assertEquals(paintLine([["abc", "bad"]], 5, NOTHING), "abc");
 });
 
-Deno.test("long lines go on in the next", () => {
+Deno.test("long lines wrap", () => {
   assertEquals(wrapTo("abcdefg", 3), ["abc", "def", "g"]);
   assertEquals(wrapTo("", 3), [""]);
   assertEquals(wrapTo("漢字漢", 4), ["漢字", "漢"]);
@@ -30,7 +30,7 @@ Deno.test("long lines go on in the next", () => {
   assertEquals(wrapTo("e\u0301".repeat(3), 2), ["e\u0301".repeat(2), "e\u0301"]);
 });
 
-Deno.test("an open text has 20,000 characters a line, 200,000 in all and 5,000 lines at most, and tells what is missing", () => {
+Deno.test("an open text is cut to 20,000 characters a line, 200,000 in total and 5,000 lines, with the number of missing lines", () => {
   assertEquals(boundLines(["a", "", "b"]), ["a", "", "b"]);
   assertEquals(boundLines(["x".repeat(30_000)]), [`${"x".repeat(20_000)}… (30000 characters)`]);
   const many = boundLines(Array<string>(1_000_000).fill("x"));
