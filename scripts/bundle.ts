@@ -1,10 +1,10 @@
 /**
- * The sources as chunks of JavaScript: everything that is used is in them, npm's packages, Lua and SQL, too.
+ * Bundles the sources into chunks of JavaScript, including npm packages, Lua and SQL.
  *
- *  1. A copy of the sources in Deno's cache is bundled: a bundle names each source by the way to it from the project, npm's
- *     by the way to that cache. From there the ways are the same on any machine.
- *  2. Each Worker's entry (`*_worker.ts`) is an entry of the bundle too. The chunk that starts the Worker looks for the
- *     entry beside itself; a file of one line stands there.
+ *  1. A copy of the sources in Deno's cache is bundled. A bundle contains the relative paths of the sources, and those of
+ *     npm packages lead to the cache: from a folder in the cache they are the same on every machine.
+ *  2. The entry of each Web Worker (`*_worker.ts`) is also an entry of the bundle. The chunk that starts the Worker looks
+ *     for the entry in its folder, where a file of one line imports the chunk.
  *
  * @module
  */
@@ -14,10 +14,10 @@ import { basename, join, resolve } from "node:path";
 /** The project's folder. */
 export const ROOT = resolve(import.meta.dirname!, "..");
 
-/** Why there is no bundle, or nothing made of it, in one line. */
+/** The bundle, or a file made from it, can't be made. The message is for users. */
 export class BundleError extends Error {}
 
-/** A copy of the sources that is gone afterwards. */
+/** Copies the sources into a folder that is removed when disposed. */
 export async function copySources(more: readonly string[] = []): Promise<{ path: string } & AsyncDisposable> {
   const { denoDir } = JSON.parse((await deno(["info", "--json"], ROOT)).stdout) as { denoDir: string };
   await Deno.mkdir(denoDir, { recursive: true });
@@ -32,15 +32,15 @@ export async function copySources(more: readonly string[] = []): Promise<{ path:
  * Bundles a copy of the sources; returns the folder of the chunks, within the copy.
  *
  * @param entry the first module, in the copy's folder
- * @throws {BundleError} when it cannot be bundled
+ * @throws {BundleError}
  */
 export async function bundle(folder: string, entry: string): Promise<string> {
   const chunks = join(folder, "chunks");
   const workers = await workerEntries("src");
-  // Not minified: it would start no sooner, and traces of errors would say nothing.
+  // Not minified: that wouldn't start sooner, and stack traces would be unreadable.
   const args = ["bundle", "--quiet", "--code-splitting", "--outdir", chunks, entry, ...workers];
   const { success, stderr } = await deno(args, folder);
-  if (!success) throw new BundleError(`The sources cannot be bundled:\n${stderr}`);
+  if (!success) throw new BundleError(`Can't bundle the sources:\n${stderr}`);
   for (const worker of workers) {
     const script = `./${worker.replace(/\.ts$/, ".js")}`;
     await Deno.writeTextFile(join(chunks, basename(worker)), `import ${JSON.stringify(script)};\n`);
@@ -58,7 +58,7 @@ async function workerEntries(folder: string): Promise<string[]> {
   return entries.sort();
 }
 
-/** Runs this Deno; what it said is without Deno's own stack. */
+/** Runs this Deno. The returned stderr has no stack of Deno itself. */
 export async function deno(args: readonly string[], cwd: string) {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [...args],

@@ -50,7 +50,7 @@ Deno.test("ends a process that a test left behind instead of waiting for it", as
   while (await runs(pid!)) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
-/** Whether process `pid` is there and not just waiting to be buried. */
+/** Returns whether process `pid` exists and isn't a zombie. */
 async function runs(pid: string): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
   return stat !== "" && !/\) Z /.test(stat);

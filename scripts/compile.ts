@@ -1,12 +1,11 @@
 /**
- * `make compile`: one executable out of the sources.
+ * `make compile`: one executable from the sources.
  *
  *     deno run -A scripts/compile.ts [--target TARGET] [--output FILE]
  *
- *  1. The program is bundled first, in chunks ({@linkcode bundle}): what a command does not need is not read, and what it
- *     needs is read from few files.
- *  2. `deno compile` puts the chunks behind Deno's runtime. The folder it reads holds nothing else, so nothing else can
- *     get in. Same sources, same runtime: same file, to the byte.
+ *  1. The program is bundled in chunks ({@linkcode bundle}). A command reads only the few chunks that it needs.
+ *  2. `deno compile` appends the chunks to Deno's runtime. The folder that it reads contains only the chunks, so that
+ *     nothing else is embedded. The same sources and runtime make the same file, byte for byte.
  *
  * @module
  */
@@ -15,31 +14,32 @@ import { join, resolve } from "node:path";
 import { bundle, BundleError, copySources, deno, ROOT } from "./bundle.ts";
 import { machineOf } from "./elf.ts";
 
-/** Everything: handlers are programs of their own, and reach for whatever they need. See docs/operate/deploy.md. */
+/** All permissions: handlers are arbitrary programs. See docs/operate/deploy.md. */
 const PERMISSIONS = ["--allow-all", "--no-prompt"];
 
-/** What was made. */
+/** An executable. */
 interface Compiled {
   readonly path: string;
-  /** Bytes of the whole, and of what is ours in it. */
+  /** In bytes. */
   readonly size: number;
+  /** The bytes of the chunks in it; the rest is Deno's runtime. */
   readonly embedded: number;
 }
 
-/** Makes the executable. */
+/** Compiles the executable. */
 async function compile(target: string | undefined, output: string): Promise<Compiled> {
   await checkRuntime(target ?? Deno.build.target);
   await using folder = await copySources(["main.ts"]);
   const chunks = await bundle(folder.path, "main.ts");
   await Deno.writeTextFile(join(chunks, "commit.txt"), await commit());
   await Deno.mkdir(resolve(output, ".."), { recursive: true });
-  const embedded = await settle(chunks);
+  const embedded = await resetTimes(chunks);
   await embed(chunks, target, output);
   const path = target?.includes("windows") && !output.endsWith(".exe") ? `${output}.exe` : output;
   return { path, size: (await Deno.stat(path)).size, embedded };
 }
 
-/** The commit of the sources, with `-dirty` when they differ from it; empty when they are in no repository. */
+/** Returns the commit of the sources, with `-dirty` if they differ from it; empty outside of a repository. */
 async function commit(): Promise<string> {
   const git = new Deno.Command("git", {
     args: ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
@@ -50,13 +50,13 @@ async function commit(): Promise<string> {
   return success ? new TextDecoder().decode(stdout).trim() : "";
 }
 
-/** Puts what is in the folder behind Deno's runtime. */
+/** Appends the files of the folder to Deno's runtime. */
 async function embed(folder: string, target: string | undefined, output: string): Promise<void> {
   const names = (await Array.fromAsync(Deno.readDir(folder))).map((entry) => entry.name);
   const included = names.filter((name) => name === "commit.txt" || name.endsWith("_worker.ts")).sort();
   const { success, stderr } = await deno([
     ...["compile", "--quiet", ...PERMISSIONS, "--no-config", "--no-lock"],
-    // It would keep compiled code under a name in /tmp that everybody knows, and trust whatever lies there.
+    // The cache would be at a predictable path in /tmp, from which other users could inject code.
     "--no-code-cache",
     ...(target === undefined ? [] : ["--target", target]),
     ...included.flatMap((name) => ["--include", name]),
@@ -65,9 +65,9 @@ async function embed(folder: string, target: string | undefined, output: string)
   if (success) return;
   const runtime = Deno.env.get("DENORT_BIN");
   if (runtime !== undefined) throw unusableRuntime(runtime, stderr);
-  if (!stderr.includes("/denort-")) throw new BundleError(`Cannot compile:\n${stderr}`);
+  if (!stderr.includes("/denort-")) throw new BundleError(`Can't compile:\n${stderr}`);
   throw new BundleError(
-    `Cannot download Deno's runtime, which becomes part of the executable: set DENORT_BIN to the file denort of ` +
+    `Can't download Deno's runtime, which becomes part of the executable: set DENORT_BIN to the file denort of ` +
       `Deno ${Deno.version.deno} for ${target ?? Deno.build.target}, from its release's denort-${
         target ?? Deno.build.target
       }.zip`,
@@ -75,9 +75,9 @@ async function embed(folder: string, target: string | undefined, output: string)
 }
 
 /**
- * Checks the runtime that DENORT_BIN names, if it names one.
+ * Checks the runtime of DENORT_BIN, if that is set.
  *
- * @throws {BundleError} when it can't be read, or is for another machine
+ * @throws {BundleError} if it can't be read, or is for another machine
  */
 async function checkRuntime(target: string): Promise<void> {
   const runtime = Deno.env.get("DENORT_BIN");
@@ -87,23 +87,23 @@ async function checkRuntime(target: string): Promise<void> {
   });
   if (machine === undefined || target.startsWith(`${machine}-`)) return;
   throw new BundleError(
-    `The runtime that DENORT_BIN names is for ${machine}, the target is ${target}: name one for the target`,
+    `The runtime of DENORT_BIN is for ${machine}, but the target is ${target}: set it to a runtime for the target`,
   );
 }
 
 function unusableRuntime(runtime: string, reason: string): BundleError {
   return new BundleError(
-    `Cannot compile with the runtime that DENORT_BIN names, "${runtime}"; wanted: the file denort of ` +
+    `Can't compile with the runtime of DENORT_BIN, "${runtime}": expected the file denort of ` +
       `Deno ${Deno.version.deno} for the target:\n${reason}`,
   );
 }
 
-/** Gives all files one time, which gets embedded too; returns their size. */
-async function settle(folder: string): Promise<number> {
+/** Sets the times of all files, which are embedded too, to zero. Returns their size in bytes. */
+async function resetTimes(folder: string): Promise<number> {
   let size = 0;
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
     const path = join(folder, name);
-    size += isDirectory ? await settle(path) : (await Deno.stat(path)).size;
+    size += isDirectory ? await resetTimes(path) : (await Deno.stat(path)).size;
     await Deno.utime(path, 0, 0);
   }
   return size;

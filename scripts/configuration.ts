@@ -1,22 +1,22 @@
 /**
- * The table of settings in docs/reference/configuration.md, made from the one in src/config/settings.ts: `deno task docs` writes it anew, and
- * a test fails while it differs.
+ * The table of settings in docs/reference/configuration.md, generated from src/config/settings.ts. `deno task docs` writes it,
+ * and a test fails if it is out of date.
  *
  * @module
  */
 import { type Setting, SETTINGS } from "../src/config/settings.ts";
 import { formatDuration } from "../src/job/duration.ts";
 
-/** The page that has the table. */
+/** The page with the table. */
 export const PAGE: URL = new URL("../docs/reference/configuration.md", import.meta.url);
 
 const BEGIN = "<!-- The settings: written by `deno task docs` -->";
 const END = "<!-- The end of the settings -->";
 
 /**
- * The page with the table as it has to be.
+ * Returns the page with the current table.
  *
- * @throws {Error} when the page has no place for it
+ * @throws {Error} if the page lacks the lines that enclose it
  */
 export function withTable(page: string): string {
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
@@ -40,12 +40,12 @@ function settingsTable(): string {
 
 function shownDefault({ key, kind, default: value }: Setting<unknown>): string {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return "";
-  // What is a duration says so in what it wants; inside, it is milliseconds.
+  // Settings hold durations in milliseconds. The kind's text tells them from other numbers.
   if (typeof value === "number" && value > 0 && kind.expected.startsWith("a duration")) {
     return `\`${formatDuration(value)}\``;
   }
   if (Array.isArray(value)) return value.map((one) => `\`${one}\``).join(", ");
-  if (typeof value === "object") throw new Error(`The default of "${key}" cannot be shown`);
+  if (typeof value === "object") throw new Error(`Can't show the default of "${key}"`);
   return `\`${value}\``;
 }
 

@@ -5,18 +5,18 @@ import { type Setting, SETTINGS } from "../src/config/settings.ts";
 import { loadConfig } from "../src/config/load.ts";
 import { PAGE, withTable } from "./configuration.ts";
 
-Deno.test("docs/reference/configuration.md has the settings as they are: if not, run deno task docs", async () => {
+Deno.test("docs/reference/configuration.md is up to date (deno task docs writes it)", async () => {
   const page = await Deno.readTextFile(PAGE);
   assertEquals(page, withTable(page));
 });
 
-Deno.test("every key, environment variable and option of the settings is there once", () => {
+Deno.test("every key, environment variable and option of the settings occurs once", () => {
   const rows = Object.values(SETTINGS) as readonly Setting<unknown>[];
   for (const pick of [(row: Setting<unknown>) => row.key, (row: Setting<unknown>) => row.env]) {
     assertEquals(new Set(rows.map(pick)).size, rows.length);
   }
   for (const { flag } of rows) {
-    // `--store` is an option of every command, and stands in the overview.
+    // `--store` is an option of every command, and part of the overview.
     if (flag !== undefined && flag !== "--store") assertStringIncludes(`${runHelp}${webHelp}`, `${flag} `);
   }
 });

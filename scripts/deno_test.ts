@@ -1,13 +1,13 @@
-/** The toolchain's script and the launcher, in a project of their own with a PATH of their own. */
+/** `scripts/deno.sh` and the launcher `jobs`, in a temporary project with a separate PATH. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 
 const PROJECT = new URL("../", import.meta.url);
 
-/** What the scripts call, besides what a test puts on PATH itself. */
+/** The commands that the scripts call, besides those that a test puts on PATH. */
 const TOOLS = ["sh", "cp", "dirname", "mkdir", "mktemp", "mv", "readlink", "rm", "uname"];
 
-/** A folder with `jobs`, `scripts/deno.sh`, and a `bin/` that is all of PATH. */
+/** A folder with `jobs`, `scripts/deno.sh`, and a `bin/` as the only folder of PATH. */
 class Sandbox implements AsyncDisposable {
   readonly root = Deno.makeTempDirSync({ prefix: "jobs toolchain " });
 
@@ -27,7 +27,7 @@ class Sandbox implements AsyncDisposable {
     await Deno.writeTextFile(join(this.root, "bin", name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
 
-  /** An npm that "installs" a `deno` of the pinned version, and keeps count. */
+  /** An npm that "installs" a `deno` of the pinned version, and counts its calls. */
   async npm(): Promise<void> {
     await this.command(
       "npm",
@@ -66,7 +66,7 @@ async function pathOf(tool: string): Promise<string> {
   throw new Error(`No "${tool}" in /usr/bin and /bin`);
 }
 
-Deno.test("a program around Deno is seen through: the real binary is what is used", async () => {
+Deno.test("uses the real binary behind a wrapper of Deno", async () => {
   await using sandbox = await Sandbox.create();
   await sandbox.command("deno", `"${Deno.execPath()}" "$@"`);
   const { out, err } = await sandbox.run("scripts/deno.sh");
@@ -74,7 +74,7 @@ Deno.test("a program around Deno is seen through: the real binary is what is use
   assertEquals(await Deno.readTextFile(join(sandbox.root, ".deno/path")), Deno.execPath() + "\n");
 });
 
-Deno.test("a Deno that is too old, too new or broken is passed over; a newer one of the same major is taken", async () => {
+Deno.test("ignores a Deno that is too old, too new or broken; uses a newer one of the same major version", async () => {
   await using sandbox = await Sandbox.create();
   await sandbox.npm();
   const pinned = join(sandbox.root, ".deno/deno-2.8.3");
@@ -97,7 +97,7 @@ Deno.test("a Deno that is too old, too new or broken is passed over; a newer one
   assertEquals(await Deno.readTextFile(join(sandbox.root, "npm-calls")), "once\n", "npm is asked once");
 });
 
-Deno.test("several at once all get it, and nothing but the binary stays", async () => {
+Deno.test("concurrent calls all install it, and only the binary is left", async () => {
   await using sandbox = await Sandbox.create();
   await sandbox.npm();
   const pinned = join(sandbox.root, ".deno/deno-2.8.3");
@@ -107,7 +107,7 @@ Deno.test("several at once all get it, and nothing but the binary stays", async 
   assertEquals(kept.sort(), ["deno-2.8.3", "path"]);
 });
 
-Deno.test("without Deno and npm it says in one line what to do", async () => {
+Deno.test("without Deno and npm, one line names the cure", async () => {
   await using sandbox = await Sandbox.create();
   for (const command of ["scripts/deno.sh", "jobs"]) {
     const { code, out, err } = await sandbox.run(command);
@@ -116,7 +116,7 @@ Deno.test("without Deno and npm it says in one line what to do", async () => {
   }
 });
 
-Deno.test("jobs runs from anywhere, through links, in the caller's folder, as the very process that was started", async () => {
+Deno.test("jobs runs from any folder and through links, in the working directory, as the started process", async () => {
   await using sandbox = await Sandbox.create();
   await sandbox.command("deno", `"${Deno.execPath()}" "$@"`);
   await Deno.writeTextFile(
@@ -136,7 +136,7 @@ Deno.test("jobs runs from anywhere, through links, in the caller's folder, as th
   }
 });
 
-Deno.test("whatever is started first keeps a copy of the lock file for the processes that jobs start, and renews it", async () => {
+Deno.test("the first start copies the lock file for child processes, and later starts update the copy", async () => {
   await using sandbox = await Sandbox.create();
   await sandbox.command("deno", `"${Deno.execPath()}" "$@"`);
   await Deno.writeTextFile(join(sandbox.root, "main.ts"), "");
@@ -157,7 +157,7 @@ Deno.test("whatever is started first keeps a copy of the lock file for the proce
   assertEquals(kept.sort(), ["lock", "path"]);
 });
 
-Deno.test("a lock file that cannot be copied is told, and stops nothing", async () => {
+Deno.test("a lock file that can't be copied is reported, and doesn't prevent the start", async () => {
   await using sandbox = await Sandbox.create();
   await sandbox.command("deno", `"${Deno.execPath()}" "$@"`);
   await Deno.writeTextFile(join(sandbox.root, "main.ts"), 'console.log("runs");');
@@ -172,7 +172,7 @@ Deno.test("a lock file that cannot be copied is told, and stops nothing", async 
   assertEquals((await Array.fromAsync(Deno.readDir(join(sandbox.root, ".deno")), ({ name }) => name)).sort(), ["path"]);
 });
 
-Deno.test("every task that starts processes of jobs keeps the lock file first", async () => {
+Deno.test("every task that starts processes of jobs copies the lock file first", async () => {
   const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", PROJECT)));
   for (const name of ["demo", "bench"]) {
     assertMatch(tasks[name].command, /^scripts\/deno\.sh --lock && /, name);

@@ -1,13 +1,13 @@
 /**
- * What the header of an executable says: for which machines it is. Only of Linux's kind, ELF.
+ * The header of an ELF executable, which names its machine.
  *
  * @module
  */
 
-/** ELF's number of a machine → our name, which is also that of Deno's targets. */
+/** ELF's number of a machine → its name in Deno's targets. */
 const MACHINES: Readonly<Record<number, string>> = { 62: "x86_64", 183: "aarch64" };
 
-/** The machine that an ELF file is for: `x86_64`, `aarch64`; undefined when it is of another kind. */
+/** Returns the machine of an ELF file, such as `x86_64` or `aarch64`; undefined for other files. */
 export async function machineOf(path: string): Promise<string | undefined> {
   using file = await Deno.open(path);
   const header = new Uint8Array(20);

@@ -1,9 +1,9 @@
 /**
- * `make image`: a container image with nothing in it but the executable and what it needs, without a container engine.
+ * `make image`: a container image of the executable and the files that it needs. Works without a container engine.
  *
  *     deno run -A scripts/image.ts [--binary dist/jobs] [--output dist/jobs.tar] [--rootfs dist/rootfs]
  *
- * `--rootfs` is a folder that gets the same files; the Dockerfile copies it. Same executable, same libraries: same
+ * `--rootfs` is a folder for the same files, which the Dockerfile copies. The same executable and libraries make the same
  * digest.
  *
  * @module
@@ -17,7 +17,7 @@ const ARCHITECTURES: Readonly<Record<typeof Deno.build.arch, string>> = { x86_64
 
 const SECOND = 1e9; // nanoseconds
 
-/** How the container runs. The Dockerfile says the same; a test compares them. */
+/** Returns the configuration of the container. A test compares it with the Dockerfile's. */
 export function containerConfig(version: string, commit: string | undefined): Record<string, unknown> {
   return {
     User: `${USER}:${USER}`,
@@ -48,7 +48,7 @@ export function containerConfig(version: string, commit: string | undefined): Re
   };
 }
 
-/** Writes the files into a folder, which is emptied before. */
+/** Empties a folder and writes the files into it. */
 async function writeRootFs({ system, program }: RootFs, folder: string): Promise<void> {
   await Deno.remove(folder, { recursive: true }).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
@@ -59,14 +59,14 @@ async function writeRootFs({ system, program }: RootFs, folder: string): Promise
     const to = join(folder, path);
     if (content) await Deno.writeFile(to, content);
     else await Deno.mkdir(to);
-    await Deno.chmod(to, mode); // past the umask
+    await Deno.chmod(to, mode); // despite the umask
     if (mayChown) await Deno.chown(to, owner, owner);
   }
 }
 
 async function versionOf(binary: string): Promise<{ jobs: string; commit?: string }> {
   const { success, stdout } = await new Deno.Command(resolve(binary), { args: ["version", "--json"] }).output();
-  if (!success) throw new ImageError(`"${binary}" does not run on this machine: make compile makes it anew`);
+  if (!success) throw new ImageError(`"${binary}" doesn't run on this machine: make compile compiles it again`);
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 

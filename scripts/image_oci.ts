@@ -1,6 +1,6 @@
 /**
- * Layers → an image in the form of the Open Container Initiative: a manifest, a configuration, the layers, each a blob
- * named by its digest, in one archive. The same layers make the same archive.
+ * Layers → an OCI image: a manifest, a configuration and the layers, each a blob named by its digest, in one archive. The
+ * same layers make the same archive.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { type Member, tar } from "./image_tar.ts";
 
-/** What the image is. */
+/** Options of {@linkcode image}. */
 export interface ImageOptions {
   /** `amd64`, `arm64`. */
   readonly architecture: string;
@@ -22,7 +22,7 @@ export interface ImageOptions {
 export interface Image {
   /** As a file for `podman load`, `docker load`, `skopeo`. */
   readonly archive: Uint8Array;
-  /** What names it: `sha256:…`, the digest of its manifest. */
+  /** Its name: `sha256:…`, the digest of its manifest. */
   readonly digest: string;
 }
 
@@ -34,7 +34,7 @@ interface Descriptor {
 
 const OCI = "application/vnd.oci.image";
 
-/** Makes the image out of its layers, the lowest first. */
+/** Makes the image from its layers, the lowest first. */
 export function image(layers: readonly (readonly Member[])[], { architecture, config, name }: ImageOptions): Image {
   const blobs = new Map<string, Uint8Array>();
   const add = (mediaType: string, content: Uint8Array): Descriptor => {

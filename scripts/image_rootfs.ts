@@ -1,28 +1,27 @@
 /**
- * What stands in the container: the executable, the libraries it links to with their loader, certificates of
- * authorities, a user, and the folders it needs.
+ * The files of the container: the executable, its libraries and their loader, CA certificates, a user, and folders.
  *
  * @module
  */
 import { machineOf } from "./elf.ts";
 import type { Member } from "./image_tar.ts";
 
-/** The number of the user, and of its group. */
+/** The ID of the user and of its group. */
 export const USER = 65532;
-/** Where the store is kept: the volume. */
+/** The folder of the store: the volume. */
 export const DATA = "var/lib/jobs";
-/** The working directory: where handlers and jobs.json are looked for. */
+/** The working directory, with handlers and jobs.json. */
 export const APP = "app";
 /** The executable. */
 export const PROGRAM = "usr/bin/jobs";
 
-/** Why there is no image, in one line. */
+/** The image can't be made. The message is one line for users. */
 export class ImageError extends Error {}
 
-/** Where distributions keep the certificates, all in one file. */
+/** The files with all CA certificates, by distribution. */
 const CERTIFICATES = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
-/** What changes rarely, and the executable: a layer each. */
+/** A layer with the files that change rarely, and one with the executable. */
 export interface RootFs {
   readonly system: readonly Member[];
   readonly program: readonly Member[];
@@ -31,7 +30,7 @@ export interface RootFs {
 /**
  * Gathers the files.
  *
- * @throws {ImageError} when the executable is not there, not for this machine, or a library is missing
+ * @throws {ImageError} if the executable is missing or for another machine, or a library is missing
  */
 export async function gather(binary: string): Promise<RootFs> {
   await checkMachine(binary);
@@ -53,14 +52,14 @@ export async function gather(binary: string): Promise<RootFs> {
   };
 }
 
-/** The libraries come from this machine, so the executable must be for its kind. */
+/** Checks that the executable is for this machine, because the libraries are. */
 async function checkMachine(binary: string): Promise<void> {
   let machine: string | undefined;
   try {
     machine = await machineOf(binary);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new ImageError(`There is no "${binary}": make compile makes it`);
+    throw new ImageError(`"${binary}" not found: make compile makes it`);
   }
   if (machine === Deno.build.arch && Deno.build.os === "linux") return;
   throw new ImageError(
@@ -71,14 +70,14 @@ async function checkMachine(binary: string): Promise<void> {
   );
 }
 
-/** What `ldd` says that the executable needs, at the paths where its loader finds it. */
+/** Returns the libraries that `ldd` lists, at the paths where the loader finds them. */
 async function libraries(binary: string): Promise<Member[]> {
   const { success, stdout } = await new Deno.Command("ldd", { args: [binary], env: { LC_ALL: "C" }, stderr: "null" })
     .output();
   const lines = new TextDecoder().decode(stdout).split("\n");
   const missing = lines.find((line) => line.includes("not found"))?.trim();
   if (!success || missing !== undefined) {
-    throw new ImageError(`The libraries of "${binary}" cannot be gathered: ${missing ?? "ldd fails"}; install glibc's`);
+    throw new ImageError(`Can't find the libraries of "${binary}": ${missing ?? "ldd failed"}; install those of glibc`);
   }
   const paths = lines.flatMap((line) => line.match(/(?:=> |^\s)(\/\S+) \(0x/)?.[1] ?? []);
   return await Promise.all(paths.map(async (path) => ({
@@ -97,14 +96,14 @@ async function certificates(): Promise<Uint8Array> {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     }
   }
-  throw new ImageError(`No certificates of authorities in ${CERTIFICATES.join(", ")}: install ca-certificates`);
+  throw new ImageError(`No CA certificates in ${CERTIFICATES.join(", ")}: install ca-certificates`);
 }
 
 function text(path: string, content: string): Member {
   return { path, content: new TextEncoder().encode(content), mode: 0o644, owner: 0 };
 }
 
-/** The members and the folders above them, each once, parents first. */
+/** Returns the members and their parent folders, each once, parents first. */
 function withParents(members: readonly Member[]): Member[] {
   const all = new Map<string, Member>();
   for (const { path } of members) {

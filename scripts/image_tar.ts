@@ -1,5 +1,5 @@
 /**
- * Files → a tar archive (POSIX ustar) that is the same whenever it is made: all times are zero.
+ * Files → a tar archive (POSIX ustar). All times are zero, so that the same files make the same archive.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 export interface Member {
   /** From the root, without a leading slash: `usr/bin/jobs`. */
   readonly path: string;
-  /** What is in the file; undefined for a folder. */
+  /** The content of the file; undefined for a folder. */
   readonly content?: Uint8Array;
   /** Permissions. */
   readonly mode: number;
@@ -18,7 +18,7 @@ export interface Member {
 
 const BLOCK = 512;
 
-/** The archive of the members, in their order. */
+/** Returns the archive of the members, in their order. */
 export function tar(members: readonly Member[]): Uint8Array {
   const sizes = members.map(({ content }) => BLOCK + padded(content?.length ?? 0));
   const archive = new Uint8Array(sizes.reduce((sum, size) => sum + size, 2 * BLOCK));

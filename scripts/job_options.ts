@@ -1,6 +1,6 @@
 /**
- * docs/reference/job-options.md, made from the table in src/job/options.ts. `deno task docs` writes it, and a test fails while it
- * differs.
+ * docs/reference/job-options.md, generated from src/job/options.ts. `deno task docs` writes it, and a test fails if it is out
+ * of date.
  *
  * @module
  */

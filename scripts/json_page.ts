@@ -1,6 +1,6 @@
 /**
- * docs/reference/json.md, made from the table in src/cli/help/json_shapes.ts: `deno task docs` writes it anew, and a test fails while it
- * differs.
+ * docs/reference/json.md, generated from src/cli/help/json_shapes.ts. `deno task docs` writes it, and a test fails if it is
+ * out of date.
  *
  * @module
  */
@@ -14,19 +14,19 @@ const HEAD = `# Output for programs
 
 <!-- Written by \`deno task docs\` from src/cli/help/json_shapes.ts -->
 
-With \`--json\`, every command that prints a result prints it as JSON on standard output, and nothing else there; remarks and
-errors stay on standard error, and the exit code says how it went (\`jobs help exit-codes\`).
+With \`--json\`, every command that prints a result prints it as JSON on standard output, and nothing else there. Remarks and
+errors are on standard error. The exit code shows the outcome (\`jobs help exit-codes\`).
 
-- A field that is listed here keeps its name and its meaning. New ones may be added: ignore what you do not know.
-- A field with a \`?\` is left out where there is nothing to say. No field is \`null\`.
+- A field that is listed here keeps its name and its meaning. New ones may be added: ignore unknown fields.
+- A field with a \`?\` may be absent. No field is \`null\`.
 - \`time\` is a text of ISO 8601 in UTC, \`ms\` a number of milliseconds since 1970; durations are milliseconds.
-- \`any\` is not described further: a payload or a result is what was pushed or returned. Integers beyond 2^53 in
+- \`any\` is not described further: a payload as it was pushed, a result as it was returned. Integers beyond 2^53 in
   a payload are texts.
 - \`entries[].jid\` is the field \`jid\` of each element of \`entries\`; \`{}\` is each value of an object by name.
 - \`jobs run --json\` logs in JSON, a line for each record.
 `;
 
-/** The page as it has to be. */
+/** Returns the current page. */
 export function page(): string {
   return `${HEAD}\n${SHAPES.map(section).join("\n\n")}\n`;
 }

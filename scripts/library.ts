@@ -1,11 +1,11 @@
 /**
- * `make library`: the library as a folder that any Deno program imports from, wherever it is, without any configuration.
+ * `make library`: the library as a folder that any Deno program can import, without configuration.
  *
  *     deno run -A scripts/library.ts [--output FOLDER]
  *
- *  1. The library is bundled ({@linkcode bundle}): `jobs.js`, and chunks that are read when they are needed.
- *  2. Its types are declared in `types/`, of which only those modules are kept that `mod.d.ts` leads to. `jobs.js` says
- *     where they are, so that `deno check` and editors find them.
+ *  1. The library is bundled ({@linkcode bundle}): `jobs.js`, and chunks that are loaded on demand.
+ *  2. Its types are declared in `types/`, which keeps only the modules reachable from `mod.d.ts`. A comment in `jobs.js`
+ *     refers to them, so that `deno check` and editors find them.
  *
  * @module
  */
@@ -19,7 +19,7 @@ const ENTRY = "jobs.ts";
 /** The public modules, in the copy. */
 const FRONT_DOOR = "src/mod.ts";
 
-/** Makes the folder; what was in it is replaced. */
+/** Makes the folder, in place of the previous one. */
 async function makeLibrary(output: string): Promise<void> {
   await using folder = await copySources();
   await Deno.writeTextFile(join(folder.path, ENTRY), `export * from "./${FRONT_DOOR}";\n`);
@@ -28,7 +28,7 @@ async function makeLibrary(output: string): Promise<void> {
   const code = await Deno.readTextFile(script);
   await Deno.writeTextFile(script, `/* @ts-self-types="./types/mod.d.ts" */\n${code}`);
   await declareTypes(folder.path, join(chunks, "types"));
-  // A program that has the old one open goes on with it: what it reads later must not be half of each.
+  // A running program keeps using the old folder: it must not load chunks of both.
   const made = `${output}.new`;
   await remove(made);
   await Deno.mkdir(dirname(output), { recursive: true });
@@ -37,7 +37,7 @@ async function makeLibrary(output: string): Promise<void> {
   await Deno.rename(made, output);
 }
 
-/** Declares the types of the library's public modules, and of what these name. */
+/** Declares the types of the library's public modules, and the types that they refer to. */
 async function declareTypes(folder: string, into: string): Promise<void> {
   await prepareForTypes(folder);
   const outdir = join(folder, "declared");
@@ -45,17 +45,17 @@ async function declareTypes(folder: string, into: string): Promise<void> {
     ["transpile", "--quiet", "--declaration", "--outdir", outdir, FRONT_DOOR],
     folder,
   );
-  if (!success) throw new BundleError(`The library's types cannot be declared:\n${stderr}`);
+  if (!success) throw new BundleError(`Can't declare the library's types:\n${stderr}`);
   const first = join(outdir, "src", "mod.d.ts");
   const found = new Set([first]);
   for (const path of found) {
     const module = dirname(join(folder, relative(outdir, path)));
-    // A type that the module itself does not import is named by the whole address of where it is declared.
+    // The compiler refers to a type that the module doesn't import by the absolute path of its declaration.
     const text = (await Deno.readTextFile(path)).replace(/^\/\/\/ <amd-module .*\n/m, "").replace(
       /(?<=import\(")file:\/\/[^"]+(?="\))/g,
       (address) => `./${relative(module, fileURLToPath(address))}`,
     );
-    // A declaration's neighbours are declarations, too.
+    // Modules that a declaration imports are declarations, too.
     const declared = text.replace(/(["'])(\.\.?\/[^"']+)(?<!\.d)\.ts\1/g, (_all, quote, name) => {
       found.add(resolve(dirname(path), `${name}.d.ts`));
       return `${quote}${name}.d.ts${quote}`;
@@ -66,7 +66,7 @@ async function declareTypes(folder: string, into: string): Promise<void> {
   }
 }
 
-/** The compiler knows no imports of text, and what packages declare is not ours to check. */
+/** The compiler doesn't support imports of text. The declarations of packages aren't checked. */
 async function prepareForTypes(folder: string): Promise<void> {
   const path = join(folder, "deno.json");
   const config = JSON.parse(await Deno.readTextFile(path));

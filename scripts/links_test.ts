@@ -1,4 +1,4 @@
-/** Links between the pages: each leads to a file, and to a heading of it. */
+/** Links between the pages: each leads to a file, and to one of its headings. */
 import { assertEquals } from "@std/assert";
 import { dirname, join, normalize } from "node:path";
 import { slug } from "./site/slug.mjs";

@@ -36,7 +36,7 @@ interface PackagedFile {
   readonly mode: number;
 }
 
-/** What the executable prints about itself. */
+/** The manual page and completions that the executable prints. */
 interface Generated {
   readonly manual: string;
   readonly completions: Readonly<Record<"bash" | "zsh" | "fish", string>>;
@@ -47,7 +47,7 @@ interface PackageOptions {
   readonly binary: string;
   readonly output: string;
   readonly version: string;
-  /** How hard to compress, from 1 to 9. */
+  /** The compression level, from 1 to 9. */
   readonly level: number;
 }
 

@@ -6,24 +6,24 @@ import { PAGE, page } from "./json_page.ts";
 const ROOT = new URL("../", import.meta.url).pathname;
 const MANUAL = `${ROOT}packaging/man/jobs.1`;
 
-Deno.test("docs/reference/json.md has what the commands print: if not, run deno task docs", async () => {
+Deno.test("docs/reference/json.md is up to date (deno task docs writes it)", async () => {
   assertEquals(await Deno.readTextFile(PAGE), page());
 });
 
-Deno.test("docs/reference/job-options.md has the options as they are: if not, run deno task docs", async () => {
+Deno.test("docs/reference/job-options.md is up to date (deno task docs writes it)", async () => {
   // Formatting pads the table's cells.
   const words = (text: string) => text.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---").trim();
   assertEquals(words(await Deno.readTextFile(OPTIONS_PAGE)), words(optionsPage()));
 });
 
-Deno.test("the manual page is the commands' own help: if not, run deno task docs", async () => {
+Deno.test("the manual page is up to date (deno task docs writes it)", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-prompt", "--config", `${ROOT}deno.json`, `${ROOT}main.ts`, "man"],
   }).output();
   assertEquals(await Deno.readTextFile(MANUAL), new TextDecoder().decode(stdout));
 });
 
-Deno.test("man understands the manual page", async () => {
+Deno.test("man formats the manual page without warnings", async () => {
   requireTool("groff");
   const args = ["-man", "-ww", "-Tutf8", "-P-cbou", MANUAL]; // without bold, which is written twice
   const { stdout, stderr } = await new Deno.Command("groff", { args }).output();

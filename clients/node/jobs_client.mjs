@@ -2,7 +2,7 @@
  * Client of the HTTP API of `jobs`: pushes jobs, and waits for their results. One file without dependencies, for Node 18
  * and later, Bun and Deno. Types: jobs_client.d.mts.
  *
- * Every push carries an idempotency key, so a request that is sent again after a lost answer stores its jobs once.
+ * Every push carries an idempotency key, so that a request which is repeated after a lost reply stores its jobs once.
  *
  * ```js
  * import { JobsClient } from "./jobs_client.mjs";
@@ -13,7 +13,7 @@
  * ```
  */
 
-/** The API refused a request, or could not be reached. */
+/** The API rejected a request, or is unreachable. */
 export class JobsError extends Error {
   /**
    * @param {string} message what happened
@@ -24,18 +24,18 @@ export class JobsError extends Error {
     this.name = "JobsError";
     /** `invalid`, `conflict` (the unique lock is held), `forbidden`, `rate_limited`, `unavailable`, `unreachable`, … */
     this.code = code;
-    /** HTTP's status code; undefined if there was no answer. */
+    /** HTTP status code; undefined without a response. */
     this.status = status;
-    /** The field that is wrong. */
+    /** The invalid field. */
     this.field = field;
   }
 }
 
-/** The most jobs in one request. */
-const BATCH = 1_000;
-/** The longest wait in one request. */
-const WAIT_MS = 30_000;
-/** Statuses after which a request is sent again: the API is busy, or a proxy in front of it has lost it. */
+/** Maximum number of jobs in one request. */
+const MAX_BATCH = 1_000;
+/** Maximum wait in one request. */
+const MAX_WAIT_MS = 30_000;
+/** Statuses after which a request is repeated: the API is busy, or a proxy in front of it can't reach it. */
 const TRANSIENT = new Set([408, 429, 500, 502, 503, 504]);
 
 /** Pushes jobs over HTTP. */
@@ -66,24 +66,24 @@ export class JobsClient {
   async *pushMany(jobs) {
     let batch = [];
     for await (const job of jobs) {
-      if (batch.push(requestOf(job)) < BATCH) continue;
+      if (batch.push(requestOf(job)) < MAX_BATCH) continue;
       yield* await this.#pushBatch(batch);
       batch = [];
     }
     if (batch.length > 0) yield* await this.#pushBatch(batch);
   }
 
-  /** Waits until a job has ended, and returns its record; undefined if it has not ended in time. */
+  /** Waits until a job has ended, and returns its record; undefined if it hasn't ended in time. */
   async result(jid, { timeoutMs = 60_000, signal } = {}) {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
       const leftMs = Math.max(0, deadline - performance.now());
-      const waitMs = Math.min(WAIT_MS, leftMs);
+      const waitMs = Math.min(MAX_WAIT_MS, leftMs);
       const query = waitMs > 0 ? `?wait=${Math.ceil(waitMs)}ms` : "";
       const path = `/jobs/${encodeURIComponent(jid)}/result${query}`;
       const { finished } = await this.#send("GET", path, undefined, undefined, { extraMs: waitMs, signal });
       if (finished !== null) return finished;
-      if (leftMs <= WAIT_MS) return undefined;
+      if (leftMs <= MAX_WAIT_MS) return undefined;
     }
   }
 
@@ -92,7 +92,7 @@ export class JobsClient {
     return results;
   }
 
-  /** Sends a request, again after a failure that may pass. */
+  /** Sends a request, and repeats it after a temporary failure. */
   async #send(method, path, body, key, { extraMs = 0, signal } = {}) {
     for (let attempt = 0;; attempt++) {
       let error;
@@ -118,7 +118,7 @@ export class JobsClient {
       response = await this.#fetch(this.#url + path, { method, headers, body, signal: signals });
       text = await response.text();
     } catch (cause) {
-      throw new JobsError(`Cannot reach ${this.#url}: ${cause?.cause?.message ?? cause?.message}`, {
+      throw new JobsError(`Can't reach ${this.#url}: ${cause?.cause?.message ?? cause?.message}`, {
         code: "unreachable",
         cause,
       });

@@ -30,7 +30,7 @@ _TRANSIENT = frozenset((408, 429, 500, 502, 503, 504))
 
 
 class JobsError(Exception):
-    """The API refused a request, or could not be reached.
+    """The API rejected a request, or is unreachable.
 
     code: "invalid", "conflict" (the unique lock is held), "forbidden",
     "rate_limited", "unavailable", "unreachable", …
@@ -86,7 +86,7 @@ class JobsClient:
             yield from self._push_batch(batch)
 
     def result(self, jid: str, timeout: float = 60) -> Optional[Dict[str, Any]]:
-        """Waits until a job has ended, and returns its record; None if it has not ended in time."""
+        """Waits until a job has ended, and returns its record; None if it hasn't ended in time."""
         deadline = time.monotonic() + timeout
         while True:
             left = max(0.0, deadline - time.monotonic())
@@ -129,7 +129,7 @@ class JobsClient:
             raise _error_of(error) from None
         except (OSError, ValueError, EOFError) as error:
             reason = getattr(error, "reason", error)
-            raise JobsError(f"Cannot reach {self._url}: {reason}", "unreachable") from error
+            raise JobsError(f"Can't reach {self._url}: {reason}", "unreachable") from error
 
 
 def _request_of(job: Dict[str, Any]) -> Dict[str, Any]:
@@ -143,8 +143,8 @@ def _request_of(job: Dict[str, Any]) -> Dict[str, Any]:
 
 def _error_of(error: urllib.error.HTTPError) -> JobsError:
     try:
-        told = json.loads(error.read())["error"]
-        result = JobsError(told["message"], told["code"], error.code, told.get("field"))
+        details = json.loads(error.read())["error"]
+        result = JobsError(details["message"], details["code"], error.code, details.get("field"))
     except (ValueError, KeyError, TypeError, OSError):
         # A proxy's page.
         result = JobsError(f"{error.code} {error.reason}", "unavailable", error.code)

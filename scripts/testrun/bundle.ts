@@ -1,5 +1,5 @@
 /**
- * The program as a bundle, made once for a run: a process started from it takes half the processor time of one started
+ * The bundle of the program, made once per run. A process started from the bundle takes half the CPU time of one started
  * from the sources, and system tests start more than a thousand.
  *
  * @module
@@ -14,7 +14,7 @@ import { bundle, BundleError, copySources, deno, ROOT } from "../bundle.ts";
  * @param folder an empty folder. Chunks go three levels below it: from there, `src/handlers/isolation/respawn.ts` finds
  *   `main.ts` where it is for a source file, too.
  * @returns the program's first module
- * @throws {BundleError} if the sources cannot be bundled, or the bundle does not start
+ * @throws {BundleError} if the sources can't be bundled, or the bundle doesn't start
  */
 export async function bundleForTests(folder: string): Promise<string> {
   await using sources = await copySources();
@@ -32,6 +32,6 @@ export async function bundleForTests(folder: string): Promise<string> {
     ["run", "--allow-all", "--config", join(folder, "deno.json"), main, "version"],
     folder,
   );
-  if (!success) throw new BundleError(`The bundle does not start:\n${stderr}`);
+  if (!success) throw new BundleError(`The bundle doesn't start:\n${stderr}`);
   return main;
 }

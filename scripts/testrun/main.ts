@@ -1,13 +1,13 @@
 /**
- * `make test` and `make check`: runs checks and tests side by side and says how far it is.
+ * `make test` and `make check`: runs checks and tests in parallel and prints progress.
  *
  *     deno run -A scripts/testrun/main.ts [--check] [--filter TEXT] [--slowest COUNT]
  *
- *  1. What the tests drive is installed (as root), or listed with the command that installs it; tests that need it are
- *     then skipped by name. With `CI` set, nothing may be skipped.
+ *  1. As root, the programs that tests drive are installed. Otherwise, missing ones are listed with the command that
+ *     installs them, and tests that need them are skipped by name. With `CI` set, no test may be skipped.
  *  2. The program is bundled once; system tests start that (`tests/support/command.ts`).
  *  3. Each test file is a separate `deno test`, two more at a time than there are processors: most of them wait for other
- *     processes. Its temporary files lie in a folder that is removed with the run.
+ *     processes. Its temporary files are in a folder that is removed after the run.
  *  4. The last line has the totals: `N passed, M failed, K skipped`.
  *
  * The exit code is 0 if nothing failed.
@@ -26,7 +26,7 @@ import { canInstall, install, installCommand, missingTools } from "./tools.ts";
 
 const print = (line: string) => console.log(line);
 
-/** Returns whether everything that the tests drive is there or may be missing; prints what is missing. */
+/** Returns whether all programs that the tests drive exist or may be missing; prints the missing ones. */
 async function provideTools(isCi: boolean): Promise<boolean> {
   const missing = missingTools();
   if (missing.length === 0) return true;
@@ -42,7 +42,7 @@ async function provideTools(isCi: boolean): Promise<boolean> {
   return !isCi;
 }
 
-/** Runs what the command line selects; returns the exit code. */
+/** Runs the selected tasks; returns the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   const flags: unknown = parseArgs([...args], { boolean: ["check"], string: ["filter", "slowest"] });
   const { check, filter, slowest } = flags as { check: boolean; filter?: string; slowest?: string };

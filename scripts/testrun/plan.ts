@@ -1,5 +1,5 @@
 /**
- * Which commands a run consists of, and in which order they start.
+ * The commands of a run, in the order in which they start.
  *
  * @module
  */
@@ -7,16 +7,16 @@ import { join, relative } from "node:path";
 
 /** One command of a run. */
 export interface Task {
-  /** How the progress lines and the summary name it. */
+  /** Its name in progress lines and the summary. */
   readonly name: string;
   readonly kind: "check" | "tests";
   /** Arguments of `deno`. */
   readonly args: readonly string[];
-  /** Runs while nothing else does. */
+  /** Runs alone. */
   readonly alone: boolean;
 }
 
-/** What `make test` and `make check` may be limited to. */
+/** The selection of `make test` and `make check`. */
 export interface Selection {
   /** Run the checks, without any tests. */
   readonly checksOnly: boolean;
@@ -24,7 +24,7 @@ export interface Selection {
   readonly filter: string | undefined;
 }
 
-/** What can be told without running the tests. */
+/** The checks, which run no tests. */
 const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["types", ["check"]],
   ["documentation's examples", [
@@ -43,7 +43,7 @@ const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["public documentation", ["doc", "--lint", "src/mod.ts"]],
 ];
 
-/** Folders whose tests start no processes of ours: one command runs each of them. */
+/** Folders whose tests start no `jobs` processes: one command runs each folder. */
 const UNIT_FOLDERS = ["src", "lint", "scripts"];
 
 /** Files that take longest start first, so that none of them is left for the end: path prefixes, longest first. */
@@ -59,7 +59,7 @@ const SLOW_FIRST = [
   "tests/interop/",
 ];
 
-/** Tests that measure how the machine itself behaves: another test beside them would change the result. */
+/** Tests that measure how the machine itself behaves: a parallel test would change the result. */
 const ALONE: readonly string[] = [];
 
 /**

@@ -1,11 +1,11 @@
 /**
- * Runs tasks side by side, and then those that must run alone.
+ * Runs tasks in parallel, and then those that must run alone.
  *
  * @module
  */
 import type { Task } from "./plan.ts";
 
-/** What a pool reports while it runs. */
+/** The events of a pool. */
 export interface PoolEvents<Result> {
   started(task: Task): void;
   ended(result: Result): void;

@@ -6,10 +6,10 @@
 import type { Task } from "./plan.ts";
 import type { TaskResult } from "./run_task.ts";
 
-/** A reader must see within this time that something happens. */
+/** A progress line is printed at least this often. */
 const HEARTBEAT_MS = 9_000;
 
-/** Prints how far a run is. */
+/** Prints the progress of a run. */
 export class Progress implements Disposable {
   readonly #total: number;
   readonly #print: (line: string) => void;
@@ -64,7 +64,7 @@ export function describeResult(result: TaskResult): string {
   return `${state.padEnd(9)} ${result.task.name.padEnd(44)} ${parts.join(", ")}`;
 }
 
-/** The totals of a run. A file that could not run at all counts as one test, a check that failed too. */
+/** The totals of a run. A file that couldn't be loaded and a failed check count as one test each. */
 export interface Totals {
   readonly passed: number;
   readonly failed: number;
@@ -82,7 +82,7 @@ export function count(results: readonly TaskResult[]): Totals {
   return totals;
 }
 
-/** What a run prints at its end: the output of what failed, what was skipped and why, the slowest tests, the totals. */
+/** Returns the summary of a run: output of failed tasks, skipped tests with reasons, slowest tests, totals. */
 export function summarize(results: readonly TaskResult[], slowest: number, seconds: number): string[] {
   const totals = count(results);
   const lines: string[] = [];

@@ -1,10 +1,10 @@
 /**
- * Reads how the tests of one `deno test` ended.
+ * Reads the results of one `deno test`.
  *
  * @module
  */
 
-/** How one test ended. Its steps count as part of it. */
+/** The result of one test, including its steps. */
 export interface TestResult {
   readonly title: string;
   readonly outcome: "passed" | "failed" | "skipped";
@@ -13,7 +13,7 @@ export interface TestResult {
   readonly reason?: string;
 }
 
-/** The error with which a test reports what this machine lacks: `MissingTool` of `tests/support/tools.ts`. */
+/** The error of a test that needs a program which this machine lacks: `MissingTool` of `tests/support/tools.ts`. */
 const MISSING = /MissingTool: (.+?) required/;
 
 /** Reads Deno's JUnit report. */
@@ -25,7 +25,7 @@ export function parseReport(xml: string): TestResult[] {
   const isStep = ({ title }: TestResult) => parents(title).some((parent) => titles.has(parent));
   const steps = cases.filter(isStep);
   return cases.filter((one) => !isStep(one)).map((test) => {
-    // A test whose only failing steps lack something lacks it too.
+    // A test is skipped, too, if all its failed steps lack a program.
     const skipped = steps.filter(({ title, outcome }) => outcome === "skipped" && title.startsWith(`${test.title} > `));
     const failed = steps.some(({ title, outcome }) => outcome === "failed" && title.startsWith(`${test.title} > `));
     return test.outcome === "failed" && skipped.length > 0 && !failed
@@ -34,7 +34,7 @@ export function parseReport(xml: string): TestResult[] {
   });
 }
 
-/** Returns what a test file that could not be loaded lacks, if that is the reason. */
+/** Returns the missing program because of which a test file couldn't be loaded; undefined for other reasons. */
 export function missingIn(output: string): string | undefined {
   return output.match(MISSING)?.[1];
 }

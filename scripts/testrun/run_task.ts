@@ -7,21 +7,21 @@ import { join } from "node:path";
 import type { Task } from "./plan.ts";
 import { missingIn, parseReport, type TestResult } from "./results.ts";
 
-/** How a task ended. */
+/** The result of a task. */
 export interface TaskResult {
   readonly task: Task;
   readonly seconds: number;
   /** Empty for a check, and for a file that could not be loaded. */
   readonly tests: readonly TestResult[];
-  /** Why the task as a whole failed, though no test did: a check, a crash, the time limit. */
+  /** The reason why the task failed without a failed test: a check, a crash, the time limit. */
   readonly failure?: string;
-  /** What the whole file lacks on this machine. */
+  /** The program that the whole file lacks on this machine. */
   readonly missing?: string;
   /** Standard output and error. */
   readonly output: string;
 }
 
-/** What tasks run with. */
+/** The environment of tasks. */
 export interface TaskContext {
   readonly root: string;
   /** A folder for logs and reports. */
@@ -34,14 +34,14 @@ export interface TaskContext {
 /** The longest a task may take. A test that waits forever must not hold up the others. */
 const TASK_TIMEOUT_MS = 10 * 60_000;
 
-/** Runs a task. Never rejects because of what the task does. */
+/** Runs a task. Doesn't reject if the task fails. */
 export async function runTask(task: Task, { root, folder, env, signal }: TaskContext): Promise<TaskResult> {
   const path = join(folder, task.name.replaceAll(/[^\w.-]+/g, "_"));
   const report = `${path}.xml`;
   const isTest = task.args[0] === "test";
   const args = isTest ? ["test", `--junit-path=${report}`, ...task.args.slice(1)] : task.args;
   const start = performance.now();
-  // Output goes to a file: a process that a test left behind would hold a pipe open.
+  // Output goes to a file, because a process that a test left behind would keep a pipe open.
   const child = new Deno.Command("sh", {
     args: ["-c", 'exec "$@" >"$0" 2>&1', `${path}.log`, Deno.execPath(), ...args],
     cwd: root,

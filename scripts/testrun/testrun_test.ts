@@ -29,7 +29,7 @@ function task(name: string, more: Partial<Task> = {}): Task {
 
 const MISSING = `class MissingTool extends Error { name = "MissingTool"; }\n`;
 
-Deno.test("counts each test once, whatever its steps are, and a test that lacks a tool as skipped", async () => {
+Deno.test("counts each test once, regardless of its steps, and a test that lacks a tool as skipped", async () => {
   await using context = await project({
     "a_test.js": MISSING + `
       Deno.test("a < b & 'c'", () => {});
@@ -57,7 +57,7 @@ Deno.test("counts each test once, whatever its steps are, and a test that lacks 
   }
 });
 
-Deno.test("a file whose tests lack a tool does not fail, one that cannot be loaded does", async () => {
+Deno.test("a file whose tests lack a tool doesn't fail, one that can't be loaded does", async () => {
   await using context = await project({
     "lacks_test.js": MISSING + `Deno.test("x", () => { throw new MissingTool("zsh required"); });`,
     "lacks_all_test.js": MISSING + `throw new MissingTool("redis-server required");`,
@@ -75,7 +75,7 @@ Deno.test("a file whose tests lack a tool does not fail, one that cannot be load
   assertEquals((await run("exits_test.js")).failure, "ended by SIGKILL");
 });
 
-Deno.test("ends what a test left behind, and every task when the run is stopped", async () => {
+Deno.test("ends processes that a test left behind, and every task when the run is stopped", async () => {
   await using context = await project({
     "leaves_test.js": `Deno.test({ name: "x", sanitizeResources: false, sanitizeOps: false, fn() {
       const child = new Deno.Command("sleep", { args: ["600"], stdout: "inherit" }).spawn();

@@ -1,5 +1,5 @@
 /**
- * The programs that tests drive, and how a machine gets them.
+ * The programs that tests drive, and their installation.
  *
  * @module
  */

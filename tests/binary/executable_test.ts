@@ -175,7 +175,7 @@ Deno.test("no executable of a runtime that is for another machine, or is not the
         "--output",
         `${folder.path}/jobs`,
       ],
-      clearEnv: true, // this machine may name a runtime
+      clearEnv: true, // this machine may have DENORT_BIN
       env: { PATH: Deno.env.get("PATH")!, HOME: Deno.env.get("HOME")!, ...env },
     }).output();
     return { code, stderr: new TextDecoder().decode(stderr) };
@@ -183,18 +183,18 @@ Deno.test("no executable of a runtime that is for another machine, or is not the
   const wrong = await compile({ DENORT_BIN: runtime });
   assertEquals(wrong, {
     code: 1,
-    stderr:
-      `The runtime that DENORT_BIN names is for ${Deno.build.arch}, the target is ${arch}-unknown-linux-gnu: name one for the target\n`,
+    stderr: `The runtime of DENORT_BIN is for ${Deno.build.arch}, but the target is ${arch}-unknown-linux-gnu: ` +
+      "set it to a runtime for the target\n",
   });
   const gone = await compile({ DENORT_BIN: `${folder.path}/denort` });
   assertEquals(gone.code, 1);
-  assertMatch(gone.stderr, /^Cannot compile with the runtime that DENORT_BIN names, ".*\/denort"; wanted: /);
+  assertMatch(gone.stderr, /^Can't compile with the runtime of DENORT_BIN, ".*\/denort": expected /);
   // Nothing listens there: the download fails.
   const offline = await compile({ HTTPS_PROXY: "http://127.0.0.1:9" });
   assertEquals(offline.code, 1);
   assertMatch(
     offline.stderr,
-    /^Cannot download Deno's runtime, .*: set DENORT_BIN to the file denort of Deno [\d.]+ for/,
+    /^Can't download Deno's runtime, .*: set DENORT_BIN to the file denort of Deno [\d.]+ for/,
   );
   assertEquals(
     (await Array.fromAsync(Deno.readDir(folder.path))).map((entry) => entry.name).filter((name) => name !== "deno"),

@@ -41,7 +41,7 @@ Deno.test("reports in push and doctor that a queue is paused, its workers are qu
   assertEquals(await doctor(), ['queue "default" has 3 jobs and all its workers are quiet']);
 
   await store.admin.pause("default");
-  assertEquals(await push("Now"), 'jobs: enqueued, but queue "default" is paused; jobs resume default ends that');
+  assertEquals(await push("Now"), 'jobs: enqueued, but queue "default" is paused; jobs resume default resumes it');
   assertEquals((await doctor())[0], "default: paused");
 });
 

@@ -92,3 +92,20 @@ for (const [shell, { load, job }] of Object.entries(RUN)) {
     if (shell !== "sh") assertMatch(await run("jobs %1"), /sleep/);
   });
 }
+
+Deno.test("the function lists the shell's jobs in a pipe as the builtin does, in bash", async () => {
+  const program = new URL("../../jobs", import.meta.url).pathname;
+  // Aliases are only expanded in lines after their definition.
+  const script = (load: string) =>
+    `shopt -s expand_aliases\n${load}\nset -m\nsleep 300 &\n` +
+    `jobs -p | grep -cx "$!"\njobs | sed s/^/pipe:/\njobs -l | sed s/$!/PID/\n(jobs -p)\njobs stats | head -1\nkill $!`;
+  const run = async (load: string) => {
+    await using bench = await Bench.open();
+    return await runHere("bash", ["-c", script(load), program], { JOBS_STORE: bench.url, HOME: bench.folder });
+  };
+  const [withFunction, plain] = [await run('eval "$("$0" shell-init bash)"'), await run("")];
+  const lines = (text: string) => text.split("\n").filter((line) => line.includes("sleep") || /^\d+$/.test(line));
+  assertEquals(lines(withFunction), lines(plain));
+  assertEquals(lines(plain)[0], "1");
+  assertMatch(withFunction, /^processed +0$/m);
+});

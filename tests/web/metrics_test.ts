@@ -200,5 +200,5 @@ Deno.test("jobs doctor --ready says that all queues are paused", async () => {
   };
   assertEquals(await ready(), [0, "ready\n", ""]);
   await bench.store.admin.pause(ALL_QUEUES);
-  assertEquals(await ready(), [1, "", "jobs: not ready: all queues are paused; jobs resume ends that\n"]);
+  assertEquals(await ready(), [1, "", "jobs: not ready: all queues are paused; jobs resume resumes them\n"]);
 });

@@ -120,7 +120,7 @@ async function cancel(store: Store, id: string, json: boolean): Promise<void> {
   const result = found(await cancelBatch(store, id, systemClock.now()), id);
   if (result.closedAs !== "cancelled") {
     throw new UsageError(
-      `Cannot cancel batch "${id}": it ${result.closedAs === "closed" ? "has ended" : "was abandoned"}`,
+      `Can't cancel batch "${id}": it ${result.closedAs === "closed" ? "has ended" : "was abandoned"}`,
     );
   }
   await recordAudit(store, { action: "batch cancel", target: `batch:${id}`, count: result.members });
@@ -143,17 +143,17 @@ async function check(store: Store, id: string, json: boolean): Promise<void> {
   const counts = `${pending} pending, ${dead} dead`;
   print(
     result === "right"
-      ? `Batch ${id} is right: ${counts}`
+      ? `Batch ${id} is correct: ${counts}`
       : result === "corrected"
       ? `Corrected batch ${id}: ${counts}; it counted ${before.pending} pending, ${before.dead} dead`
-      : `Batch ${id} kept changing: nothing corrected; run this again when it is quieter`,
+      : `Batch ${id} kept changing: nothing corrected; run this again when fewer of its jobs end`,
   );
 }
 
 function found<T>(value: T | undefined, id: string): T {
   if (value === undefined) {
     throw new NotFoundError(
-      `Batch "${id}" not found: its retention is over, or it is in another store (jobs batch list)`,
+      `Batch "${id}" not found: its record has expired, or it is in another store (jobs batch list)`,
     );
   }
   return value;

@@ -54,7 +54,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     queue: QUEUE,
     // Only of the default store, which can't be a typo.
     create: settings.store === undefined,
-    say: (what) => printError(`jobs: ${blankControls(what)}`),
+    say: (message) => printError(`jobs: ${blankControls(message)}`),
   });
   await using store = await openStore(scratch.url, storeOptions(settings));
   const client = new Client({ store });
@@ -115,7 +115,7 @@ class Bench {
   #first = 0;
   #onPerformed = () => {};
 
-  /** @param singles how many jobs are pushed one by one, before the bulk and at the end */
+  /** @param singles the number of jobs that are pushed one by one, before the bulk and at the end */
   constructor(client: Client, work: LongWork, singles: number) {
     this.#client = client;
     this.#work = work;
@@ -162,7 +162,7 @@ class Bench {
     return { perSecond: rate(total, systemClock.monotonic() - this.#first) };
   }
 
-  /** Pushes single jobs, each when the one before has started, at irregular intervals. */
+  /** Pushes single jobs, each after the previous one has started, at irregular intervals. */
   async startSingles(): Promise<Spread> {
     const times: number[] = [];
     for (let i = 0; i < this.#singles; i++) {
@@ -183,10 +183,10 @@ class Bench {
   }
 
   /** Resolves when the condition holds; checks it after each job. */
-  async #until(isSo: () => boolean, server?: Server): Promise<void> {
+  async #until(condition: () => boolean, server?: Server): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onPerformed = () => {
-      if (isSo()) resolve();
+      if (condition()) resolve();
     };
     this.#onPerformed();
     this.#work.signal.addEventListener("abort", () => resolve(), { once: true });

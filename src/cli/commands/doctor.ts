@@ -60,7 +60,7 @@ export async function run(argv: readonly string[]): Promise<number> {
       [{ heading: "setting", is: "whole" }, "value", { heading: "from", is: "optional" }],
       settings.map((
         { key, value, expected, origin },
-      ) => [key, cutText(shownValue(value, expected), MAX_VALUE), origin]),
+      ) => [key, cutText(shownValue(value, expected), MAX_VALUE_COLUMNS), origin]),
       "All settings have their defaults (--settings prints them)",
     );
   }
@@ -76,7 +76,7 @@ function findingText({ check, state, message, cure }: Finding): string {
 }
 
 /** Longer values, such as cron entries, are cut; `--json` prints them whole. */
-const MAX_VALUE = 80;
+const MAX_VALUE_COLUMNS = 80;
 
 async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Promise<number> {
   const why = await withStore(flags, (store) => whyNotReady(store, Deno.hostname())).catch((error) => {
@@ -90,7 +90,7 @@ async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Prom
 }
 
 function shownValue(value: unknown, expected: string): string {
-  // Durations are milliseconds inside.
+  // Settings hold durations in milliseconds.
   if (typeof value === "number" && value > 0 && expected.startsWith("a duration")) return formatDuration(value);
   return typeof value === "string" ? value : JSON.stringify(value) ?? "";
 }

@@ -20,10 +20,10 @@ import { storeOptions, storeUrl } from "../shared/store.ts";
 
 /** A larger difference is reported: displayed times, and those of `--at`, are off by as much. */
 const MAX_SKEW_MS = 2_000;
-/** Checks this many jobs of each queue. */
+/** At most this many jobs of each queue are checked. */
 const MAX_JOBS_PER_QUEUE = 200;
 /** Leases read at a time. */
-const PAGE = 1_000;
+const PAGE_SIZE = 1_000;
 
 /** The findings about the store. */
 export interface StoreFindings {
@@ -54,7 +54,7 @@ async function findingsOf(
     found.hasHandlers = (await store.workers.list()).some(({ alive, classes }) => alive && (classes?.length ?? 0) > 0);
     return [
       ...await checkHealth(store, settings.durability),
-      ...await checkProcesses(store),
+      ...await checkWorkers(store),
       ...await checkQueues(store),
       ...await checkClasses(store, classes),
     ];
@@ -74,18 +74,18 @@ async function findingsOf(
   }
 }
 
-async function checkHealth(store: Store, wanted: "full" | "normal"): Promise<Finding[]> {
-  const asked = systemClock.now();
+async function checkHealth(store: Store, configured: "full" | "normal"): Promise<Finding[]> {
+  const before = systemClock.now();
   const { version, durability, now, findings } = await store.admin.health();
-  const skew = now - (asked + systemClock.now()) / 2;
-  const kept = durability === undefined ? "" : `, ${KEPT[durability]}`;
+  const skew = now - (before + systemClock.now()) / 2;
+  const guarantee = durability === undefined ? "" : `, ${GUARANTEES[durability]}`;
   return [
     {
       check: "store",
       state: durability === "none" ? "warning" : "ok",
-      message: `${hidePassword(store.url)}, ${version}${kept}`,
+      message: `${hidePassword(store.url)}, ${version}${guarantee}`,
     },
-    ...durabilityFindings(store.url, durability, wanted),
+    ...durabilityFindings(store.url, durability, configured),
     ...findings.map((one): Finding => ({ check: "store", state: "warning", ...one })),
     ...(Math.abs(skew) < MAX_SKEW_MS ? [] : [
       {
@@ -100,22 +100,26 @@ async function checkHealth(store: Store, wanted: "full" | "normal"): Promise<Fin
   ];
 }
 
-const KEPT = {
+const GUARANTEES = {
   full: "a power cut loses no acknowledged job",
   normal: "a power cut may lose the latest jobs",
   none: "a crash may lose many jobs",
 };
 
-function durabilityFindings(url: string, is: keyof typeof KEPT | undefined, wanted: "full" | "normal"): Finding[] {
+function durabilityFindings(
+  url: string,
+  actual: keyof typeof GUARANTEES | undefined,
+  configured: "full" | "normal",
+): Finding[] {
   if (url.startsWith("sqlite:")) {
-    return is === undefined || is === wanted || url.includes("durability=") ? [] : [{
+    return actual === undefined || actual === configured || url.includes("durability=") ? [] : [{
       check: "store",
       state: "warning",
-      message: `durability is "${is}", but "${wanted}" is configured`,
-      cure: "use a file: a store in memory ends with its process",
+      message: `durability is "${actual}", but "${configured}" is configured`,
+      cure: "use a file: a store in memory is lost when its process ends",
     }];
   }
-  if (is !== "none") return [];
+  if (actual !== "none") return [];
   return [{
     check: "store",
     state: "warning",
@@ -124,18 +128,18 @@ function durabilityFindings(url: string, is: keyof typeof KEPT | undefined, want
   }];
 }
 
-async function checkProcesses(store: Store): Promise<Finding[]> {
-  const processes = await store.workers.list();
-  const live = processes.filter((process) => process.alive);
-  const stuck = await stuckLeases(store, live);
+async function checkWorkers(store: Store): Promise<Finding[]> {
+  const workers = await store.workers.list();
+  const online = workers.filter((worker) => worker.alive);
+  const stuck = await stuckLeases(store, online);
   return [
-    live.length > 0 ? { check: "workers", state: "ok", message: `${live.length} online` } : {
+    online.length > 0 ? { check: "workers", state: "ok", message: `${online.length} online` } : {
       check: "workers",
       state: "warning",
       message: "none online: no job runs",
       cure: "start one: jobs run handlers.js",
     },
-    ...processes.filter((process) => !process.alive).map(({ identity, beatAt }): Finding => ({
+    ...workers.filter((worker) => !worker.alive).map(({ identity, beatAt }): Finding => ({
       check: "workers",
       state: "warning",
       message: `${identity} is offline: last heartbeat ${formatDuration(Math.max(0, systemClock.now() - beatAt))} ago`,
@@ -153,12 +157,15 @@ async function checkProcesses(store: Store): Promise<Finding[]> {
 }
 
 /** Counts the jobs held by offline workers. */
-async function stuckLeases(store: Store, live: readonly WorkerInfo[]): Promise<number> {
-  const alive = new Set(live.map(({ identity }) => identity));
+async function stuckLeases(store: Store, online: readonly WorkerInfo[]): Promise<number> {
+  const alive = new Set(online.map(({ identity }) => identity));
   let stuck = 0;
   let cursor: string | undefined;
   do {
-    const page = await store.admin.page({ in: "leased" }, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    const page = await store.admin.page({ in: "leased" }, {
+      limit: PAGE_SIZE,
+      ...(cursor !== undefined && { cursor }),
+    });
     stuck += page.entries.filter(({ owner }) => owner === undefined || !alive.has(owner)).length;
     cursor = page.next;
   } while (cursor !== undefined);

@@ -75,8 +75,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (changes) {
       const before = (await store.admin.stats()).queues.find(({ name }) => name === queue)?.limit;
       const limit: QueueLimit = flags.off ? {} : {
-        ...kept("running", running, before?.running),
-        ...kept("starts", starts, before?.starts),
+        ...partOf("running", running, before?.running),
+        ...partOf("starts", starts, before?.starts),
       };
       await store.admin.limit(queue!, limit);
       await recordAudit(store, { action: "limit", target: `queue:${queue}`, details: limitText(limit) || "off" });
@@ -93,7 +93,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }, { make: changes ? "always" : "never" });
 }
 
-/** Returns the value of an option; null for none, undefined if it isn't given. */
+/** Returns the value of an option; null for `none`, undefined if it isn't given. */
 export function optionOf<Value>(
   name: string,
   text: string | undefined,
@@ -107,13 +107,13 @@ export function optionOf<Value>(
   }
 }
 
-/** Returns the part of a limit that an option sets, or that it had before. */
-export function kept<Name extends string, Value>(
+/** Returns the part of a limit that an option sets, or its previous value. */
+export function partOf<Name extends string, Value>(
   name: Name,
-  said: Value | null | undefined,
+  given: Value | null | undefined,
   before: Value | undefined,
 ) {
-  const value = said === undefined ? before : said;
+  const value = given === undefined ? before : given;
   return (value === undefined || value === null ? {} : { [name]: value }) as { readonly [key in Name]?: Value };
 }
 

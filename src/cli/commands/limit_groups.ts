@@ -9,7 +9,7 @@ import { recordAudit } from "../shared/audit.ts";
 import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { kept, optionOf } from "./limit.ts";
+import { optionOf, partOf } from "./limit.ts";
 
 /** The flags that concern groups. */
 export interface GroupFlags extends ConfigFlags {
@@ -45,10 +45,10 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
     if (changes) {
       const before = await limitOf(store.admin, queue, group);
       const limit: GroupLimit = flags.off ? {} : {
-        ...kept("running", running, before.running),
-        ...kept("starts", starts, before.starts),
-        ...kept("weight", weight, before.weight),
-        ...kept("forMs", forMs, before.forMs),
+        ...partOf("running", running, before.running),
+        ...partOf("starts", starts, before.starts),
+        ...partOf("weight", weight, before.weight),
+        ...partOf("forMs", forMs, before.forMs),
       };
       await store.admin.limitGroup(queue, group, limit);
       const target = group === undefined ? `queue:${queue} each group` : `queue:${queue} group ${group}`;
@@ -56,14 +56,15 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
     }
     const limit = await limitOf(store.admin, queue, group);
     if (flags.json) printJson({ queue, group: group ?? null, ...limit });
-    else {print(
-        `${queue}, ${group === undefined ? "each group" : `group ${group}`}: ${groupLimitText(limit) || "not limited"}`,
-      );}
+    else {
+      const limited = group === undefined ? "each group" : `group "${group}"`;
+      print(`Queue "${queue}", ${limited}: ${groupLimitText(limit) || "not limited"}`);
+    }
     return 0;
   }, { make: changes ? "always" : "never" });
 }
 
-/** Reads the limit that a group has of its own, or that of each group. */
+/** Reads the separate limit of a group, or the limit of each group. */
 async function limitOf(
   admin: Pick<AdminStore, "groups">,
   queue: string,
@@ -81,7 +82,7 @@ async function limitOf(
   };
 }
 
-/** @throws {RangeError} if it is no weight */
+/** @throws {RangeError} if it isn't a weight */
 function parseWeight(text: string): number {
   const weight = /^\d+$/.test(text) ? Number(text) : NaN;
   if (weight >= 1 && weight <= MAX_WEIGHT) return weight;

@@ -71,7 +71,7 @@ export async function* finishedPages(
 ): AsyncGenerator<FinishedPage> {
   const matches = isEmptyFilter(filter) ? undefined : compileFilter(filter);
   for (let cursor = from;;) {
-    // With a filter, pages are read whole, and the last one again up to its last match: only then its cursor is right.
+    // With a filter, whole pages are read. The last page is read again up to its last match, for the cursor after it.
     const size = matches === undefined ? Math.min(PAGE_SIZE, limit()) : PAGE_SIZE;
     const read = (count: number) => store.results.page({ limit: count, ...(cursor !== undefined && { cursor }) });
     const { records, next } = await read(size);

@@ -13,7 +13,7 @@ export interface GroupListFlags extends ConfigFlags {
   readonly cursor?: string | undefined;
 }
 
-/** Lists the groups of a queue: their queued and running jobs, their limit, and why none of their jobs is taken. */
+/** Lists the groups of a queue: their queued and running jobs, their limit, and why they are held. */
 export async function listGroups(queue: string | undefined, flags: GroupListFlags): Promise<number> {
   if (queue === undefined) throw new UsageError("Missing argument: QUEUE. Usage: jobs list groups QUEUE");
   const limit = Math.min(parseLimit(flags.limit), 10_000);
@@ -37,7 +37,7 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
         }),
         groupHeldText(group),
       ]),
-      `No groups in queue "${queue}": jobs push CLASS -q ${queue} --group NAME makes one`,
+      `No groups in queue "${queue}": jobs push CLASS -q ${queue} --group NAME creates one`,
     );
     if (page.ungrouped > 0 && page.groups.length > 0) print(faint(`without a group: ${page.ungrouped}`));
     if (page.next !== undefined) print(faint(`more: --cursor ${page.next}`));

@@ -45,15 +45,15 @@ export async function run(argv: readonly string[]): Promise<number> {
   await using source = await openStore(from, { ...storeOptions(settings), create: false });
   await using target = await openStore(to, storeOptions(settings));
   using work = new LongWork("Migrating");
-  let far = { moved: 0, total: 0 };
-  const onProgress = (now: MigrateProgress) => {
-    far = now;
-    work.at({ done: now.moved, total: now.total });
+  let progress = { moved: 0, total: 0 };
+  const onProgress = (current: MigrateProgress) => {
+    progress = current;
+    work.at({ done: current.moved, total: current.total });
   };
   const moved = await migrateStore(source, target, { onProgress, signal: work.signal }).catch((error) => {
     if (error !== work.signal.reason) throw error;
     throw new Interrupted(
-      `Interrupted: migrated ${number(far.moved)} of ${number(far.total)} jobs; run it again to continue`,
+      `Interrupted: migrated ${number(progress.moved)} of ${number(progress.total)} jobs; run it again to continue`,
     );
   });
   work.clear();

@@ -3,7 +3,8 @@ import { QUEUE_NAME } from "../../job/queue_name.ts";
 import { parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { FILTER_HELP } from "../shared/filter_flags.ts";
-import { actOnJobs, EDIT_FLAGS, EDIT_HELP, type EditCommand } from "../shared/edit_jobs.ts";
+import { EDIT_FLAGS, EDIT_HELP, type EditCommand } from "../shared/edit_command.ts";
+import { actOnJobs } from "../shared/edit_jobs.ts";
 
 /** The text of `--help`. */
 export const help = `

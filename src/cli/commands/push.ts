@@ -130,7 +130,7 @@ async function pushOne(client: Client, job: JobRequest): Promise<{ jid: string; 
   throw new UsageError(refused);
 }
 
-/** A word after a number that belongs to it: `5 minutes`. */
+/** A unit that was meant as part of the number before it: `5 minutes`. */
 const UNIT = /^(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;
 /** The year 1973: smaller epoch seconds are meant as a delay. */
 const MIN_EPOCH_S = 1e8;
@@ -190,12 +190,12 @@ async function afterStoring(remark: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Remarks on what keeps the job from running; of many jobs, only on what keeps all of them. */
+/** Prints the reason why the job doesn't run yet; of many jobs, only a reason that applies to all of them. */
 async function remarkIfIdle(store: Store, job?: { readonly class: string; readonly queue: string }): Promise<void> {
   const paused = store.admin.pausedQueues(job === undefined ? [ALL_QUEUES] : [ALL_QUEUES, job.queue]);
   const [processes, queues] = await Promise.all([store.workers.list(), paused]);
-  const obstacles = blockersOf(job ?? { queue: "" }, { processes, queues });
-  const nearest = obstacles.find(({ is }) =>
+  const blockers = blockersOf(job ?? { queue: "" }, { processes, queues });
+  const nearest = blockers.find(({ is }) =>
     is !== "busy" && (job !== undefined || is === "no-process" || is === "all-paused")
   );
   if (nearest !== undefined) printError(`jobs: enqueued, but ${remarkOn(nearest, job)}`);
@@ -205,9 +205,9 @@ function remarkOn({ is }: Blocker, job?: { readonly class: string; readonly queu
   const queue = `queue "${job?.queue}"`;
   switch (is) {
     case "all-paused":
-      return "all queues are paused; jobs resume ends that";
+      return "all queues are paused; jobs resume resumes them";
     case "paused":
-      return `${queue} is paused; jobs resume ${job?.queue} ends that`;
+      return `${queue} is paused; jobs resume ${job?.queue} resumes it`;
     case "limited":
       return `${queue} is at its limit`;
     case "no-process":

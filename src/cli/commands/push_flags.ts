@@ -15,10 +15,10 @@ export const OPTION_FLAGS: Readonly<Record<string, { readonly takes: "text"; rea
   );
 
 /**
- * Returns what applies to each job that is pushed.
+ * Returns the options of the pushed jobs.
  *
- * @param name the class; undefined where each line of a file has its own
- * @param flags texts by flag; those that set no option are ignored
+ * @param name the class; undefined if each line of a file has a class
+ * @param flags texts by flag; flags that aren't job options are ignored
  * @throws {UsageError} if a value is invalid
  */
 export function requestOf(name: string | undefined, flags: Readonly<Record<string, unknown>>): Partial<JobRequest> {
@@ -50,7 +50,7 @@ function aboutOf({ about, default: usual }: JobOption): string {
   return `${about}${usual.startsWith("`") ? ` (default ${usual})` : ""}`.replaceAll("`", "");
 }
 
-/** Breaks a text at blanks, so that a line of help has at most 80 characters. */
+/** Wraps a text, so that a line of help has at most 80 characters. */
 function wrap(text: string): string {
   return text.replace(/(?=.{56})(.{1,55}) /g, `$1\n${" ".repeat(25)}`);
 }
@@ -61,7 +61,7 @@ function shown(field: string): string {
   return [`--${option!.replaceAll("_", "-")}`, ...path].join(" ");
 }
 
-/** Rewords for a shell, which has texts instead of objects and dates. */
+/** Rewords an expectation for the shell, which has texts instead of objects and dates. */
 function expectedHere(expected: string): string {
   return expected.replace(/^a Date, /, "").replace('"in" or "at"', "--in or --at")
     .replace(/^an object such as .*/, "a backoff such as exponential,base=2s,max=1h,jitter=0.2");

@@ -77,11 +77,11 @@ export async function waitFor(
 ): Promise<number> {
   using stopped = untilStopped();
   await begin();
-  const over = new AbortController();
-  const signal = AbortSignal.any([stopped.signal, over.signal]);
-  if (limitMs !== undefined) void systemClock.sleep(limitMs, signal).then(() => over.abort());
+  const timeout = new AbortController();
+  const signal = AbortSignal.any([stopped.signal, timeout.signal]);
+  if (limitMs !== undefined) void systemClock.sleep(limitMs, signal).then(() => timeout.abort());
   const ended = await client.result(jid, { signal });
-  over.abort();
+  timeout.abort();
   if (ended !== undefined) return printEnded(ended, json);
   if (stopped.signal.aborted) throw new Interrupted(`Interrupted: job ${jid} continues (jobs show ${jid})`);
   const [entry] = await store.admin.find([jid]);

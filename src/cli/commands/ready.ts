@@ -16,11 +16,13 @@ export async function whyNotReady(
   store: { readonly workers: Pick<Store["workers"], "list">; readonly admin: Pick<Store["admin"], "stats"> },
   hostname: string,
 ): Promise<string | undefined> {
-  const here = (await store.workers.list()).filter((process) => process.hostname === hostname);
-  if (here.some((process) => process.alive && !process.quiet)) {
-    return isSuspended((await store.admin.stats()).queues) ? "all queues are paused; jobs resume ends that" : undefined;
+  const here = (await store.workers.list()).filter((worker) => worker.hostname === hostname);
+  if (here.some((worker) => worker.alive && !worker.quiet)) {
+    return isSuspended((await store.admin.stats()).queues)
+      ? "all queues are paused; jobs resume resumes them"
+      : undefined;
   }
-  return here.some((process) => process.alive)
+  return here.some((worker) => worker.alive)
     ? `${names(here, true)} on "${hostname}" is quiet: it doesn't fetch jobs`
     : here.length > 0
     ? `${names(here, false)} on "${hostname}" is offline`

@@ -11,7 +11,7 @@ export const help = `
 Usage: jobs restore FILE [--yes] [--json]
 
 Replaces a SQLite store by a backup that jobs backup made. Stop its workers
-first (jobs stop --all): it is refused while a worker is online. A store that
+first (jobs stop --all): while a worker is online, it refuses. A store that
 exists is replaced after a question, and kept next to it as FILE.before-restore.
 Jobs that were running at the time of the backup run again.
 
@@ -33,7 +33,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (flags.json) printJson({ store: hidePassword(url), jobs, kept });
   else {
     print(`Restored ${jobs === 1 ? "1 job" : `${jobs} jobs`} to ${hidePassword(url)}`);
-    if (kept !== undefined) print(`The store before is kept as ${kept}`);
+    if (kept !== undefined) print(`The previous store is kept as ${kept}`);
   }
   return 0;
 }

@@ -82,11 +82,30 @@ function posix(shell: string, program: string, words: readonly string[]): string
 jobs() {
   case "\${1-}" in
     ${[...words, ...OPTIONS].join(" | ")})
-      ${quoted(program)} "$@" ;;
+      ${quoted(program)} "$@" ;;${shell === "bash" ? BASH_IN_PIPE : ""}
     *) ${BUILTIN[shell]} jobs "$@" ;;
   esac
-}`;
+}${shell === "bash" ? BASH_ALIAS : ""}`;
 }
+
+/**
+ * In bash, `jobs | less` prints the shell's jobs only if the pipe runs the builtin itself. For a function, bash has cleared
+ * the list by then. The alias reads it before the function is called, as the value of variables. Scripts have no aliases:
+ * there, `$(jobs -p)` works.
+ */
+const BASH_ALIAS = `
+alias jobs='__jobs="$(builtin jobs)" __jobs_l="$(builtin jobs -l)" __jobs_p="$(builtin jobs -p)" jobs'`;
+
+const BASH_IN_PIPE = `
+    "" | -l | -p)
+      builtin jobs "$@"
+      if [ "$BASH_SUBSHELL" != 0 ] && [ -n "\${__jobs-}" ] && [ -z "$(builtin jobs)" ]; then
+        case "\${1-}" in
+          -l) printf '%s\\n' "$__jobs_l" ;;
+          -p) printf '%s\\n' "$__jobs_p" ;;
+          *) printf '%s\\n' "$__jobs" ;;
+        esac
+      fi ;;`;
 
 function fish(program: string, words: readonly string[]): string {
   const options = OPTIONS.map((option) => option.endsWith("*") ? `'${option}'` : option);

@@ -10,7 +10,7 @@ import type { Entry } from "../../store/admin/admin.ts";
 
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError } from "../terminal/errors.ts";
-import { notFoundText } from "../shared/edit_jobs.ts";
+import { notFoundText } from "../shared/edit_by_jid.ts";
 import { finishedJson, finishedState, jobJson, payloadTime, readablePayload, shownClass } from "../../text/job_json.ts";
 import { asText } from "../../log/value.ts";
 import { stateOf } from "../shared/job_rows.ts";
@@ -98,7 +98,7 @@ type Report = Pick<RunningJobRecord, "progress" | "lastLine" | "log">;
 /** Returns what a running job last reported; as old as its worker's last heartbeat. */
 async function reportOf(store: Store, jid: string, entries: readonly Entry[]): Promise<Report | undefined> {
   if (entries.every((entry) => entry.owner === undefined)) return undefined;
-  const work = (await store.workers.list()).flatMap((process) => process.work);
+  const work = (await store.workers.list()).flatMap((worker) => worker.work);
   const { progress, lastLine, log } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
   return {
     ...(progress !== undefined && { progress }),

@@ -16,9 +16,9 @@ Usage: jobs steps JID [--json]
        jobs steps clear JID [NAME]
        jobs steps wake JID
 
-Lists the durable steps of a job. clear deletes one step, or all: it runs again
-in the next attempt. wake ends the sleeps and waits of a job. Exit 1 if there is
-no such step.
+Lists the durable steps of a job. clear deletes one step, or all: they run again
+in the next attempt. wake ends the sleeps and waits of a job. Exit 1 if the job
+has no such step.
 
 Examples
   jobs steps 1a1fd5150c39f4ae2f200001

@@ -1,5 +1,5 @@
 /**
- * What `jobs batch` prints with `--json`.
+ * The `--json` output of `jobs batch`.
  *
  * @module
  */

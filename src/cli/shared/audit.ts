@@ -9,21 +9,21 @@ import { printError } from "../terminal/output.ts";
 import type { Store } from "../../store/admin/store.ts";
 
 /**
- * Records an action. A failure to record is reported: the action itself has succeeded.
+ * Records an action. A failure to record is only reported, because the action itself has succeeded.
  *
  * @param by the part of the command line that acted
- * @param say prints the report
+ * @param report prints a failure to record
  */
 export async function recordAudit(
   store: Pick<Store, "audit">,
-  act: Omit<AuditEvent, "user" | "by" | "from">,
+  action: Omit<AuditEvent, "user" | "by" | "from">,
   by = "command line",
-  say = (why: string): void => printError(`jobs: ${why}`),
+  report = (why: string): void => printError(`jobs: ${why}`),
 ): Promise<void> {
   try {
-    await store.audit.record({ user: userName(), by, from: Deno.hostname(), ...act });
+    await store.audit.record({ user: userName(), by, from: Deno.hostname(), ...action });
   } catch (error) {
-    say(`not recorded in the audit log: ${(error as Error).message}`);
+    report(`not recorded in the audit log: ${(error as Error).message}`);
   }
 }
 

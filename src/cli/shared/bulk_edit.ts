@@ -26,14 +26,14 @@ export interface BulkAction {
   readonly details?: string | undefined;
   /** At most this many jobs. */
   readonly total: number;
-  /** Performs a batch with each step; yields how many jobs changed. */
+  /** Performs a batch with each step; yields the number of changed jobs. */
   readonly steps: AsyncIterable<number>;
 }
 
 /**
  * Performs a bulk action.
  *
- * @returns how many jobs changed
+ * @returns the number of changed jobs
  * @throws {Interrupted} on Ctrl-C; the jobs changed by then stay changed
  */
 export async function runBulk(store: Store, action: BulkAction): Promise<number> {
@@ -46,7 +46,7 @@ export async function runBulk(store: Store, action: BulkAction): Promise<number>
     signal: work.signal,
     progress: async (more) => {
       work.at({ done: changed += more, total });
-      // Lets a signal arrive: on SQLite, a step waits for nothing.
+      // Lets a signal arrive: on SQLite, a step never yields to the event loop.
       await systemClock.sleep(1);
     },
     writeDown: (how) => {

@@ -14,7 +14,7 @@ import { recordAudit } from "./audit.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
-/** Which workers. */
+/** The workers that the command line selects. */
 export interface WorkerSelection {
   readonly flags: ConfigFlags & { readonly all: boolean; readonly here: boolean; readonly json: boolean };
   /** IDs, beginnings of IDs, process IDs or tags. */
@@ -30,11 +30,11 @@ a tag.
 
 /** Parses `WORKER … | --here | --all`. */
 export function parseWorkers(command: string, argv: readonly string[]): WorkerSelection {
-  const given: Flag & { takes: "switch" } = { takes: "switch" };
+  const flag: Flag & { takes: "switch" } = { takes: "switch" };
   const { flags, args: names } = parseCommand(
     command,
     argv,
-    { ...COMMON_FLAGS, all: given, here: given },
+    { ...COMMON_FLAGS, all: flag, here: flag },
     "[WORKER …]",
   );
   const kinds = [flags.all, flags.here, names.length > 0].filter(Boolean).length;
@@ -49,8 +49,8 @@ export function parseWorkers(command: string, argv: readonly string[]): WorkerSe
 /**
  * Returns the selected workers that are online.
  *
- * @throws {NotFoundError} if a name fits no worker
- * @throws {UsageError} if a name fits several workers
+ * @throws {NotFoundError} if a name matches no worker
+ * @throws {UsageError} if a name matches several workers
  */
 export async function selectWorkers(store: Store, { flags, names }: WorkerSelection): Promise<WorkerInfo[]> {
   const online = (await store.workers.list()).filter((worker) => worker.alive);
@@ -64,14 +64,16 @@ export async function selectWorkers(store: Store, { flags, names }: WorkerSelect
     );
     if (fits.length === 1) return fits[0]!;
     if (fits.length > 1) {
-      throw new UsageError(`"${name}" fits ${fits.length} workers: ${fits.map(({ identity }) => identity).join(", ")}`);
+      throw new UsageError(
+        `"${name}" matches ${fits.length} workers: ${fits.map(({ identity }) => identity).join(", ")}`,
+      );
     }
     const meant = closestWord(name, online.flatMap(({ tag, identity }) => [tag, identity]).filter(Boolean));
     throw new NotFoundError(`Worker "${name}" not found; ${meant ? `did you mean "${meant}"?` : "see jobs workers"}`);
   });
 }
 
-const DONE = { quiet: "Quieting", resume: "Resuming", stop: "Stopping" } as const;
+const VERBS = { quiet: "Quieting", resume: "Resuming", stop: "Stopping" } as const;
 
 /** Sends a command to the selected workers, without waiting until they have followed it. */
 export async function commandWorkers(
@@ -87,7 +89,7 @@ export async function commandWorkers(
     await recordAudit(store, { action: verb, count: sent.length, ...result });
     if (selection.flags.json) printJson({ workers: sent });
     else if (sent.length === 0) print("No online workers");
-    else for (const identity of sent) print(`${DONE[verb]} worker ${identity}`);
+    else for (const identity of sent) print(`${VERBS[verb]} worker ${identity}`);
     return 0;
   });
 }

@@ -47,8 +47,8 @@ export async function findEntry(crontab: Crontab, name: string): Promise<Crontab
  *
  * @throws {UsageError}
  */
-export function parseCount(text: string | undefined, standard: number, most: number): number {
+export function parseCount(text: string | undefined, standard: number, max: number): number {
   const count = Number(text ?? standard);
-  if (Number.isInteger(count) && count >= 1 && count <= most) return count;
-  throw new UsageError(`Invalid --limit "${text}": expected a whole number from 1 to ${most}`);
+  if (Number.isInteger(count) && count >= 1 && count <= max) return count;
+  throw new UsageError(`Invalid --limit "${text}": expected a whole number from 1 to ${max}`);
 }

@@ -22,7 +22,7 @@ export function stateOf(entry: Entry): State {
 export interface RowContext {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** jid → what the job last reported; of running jobs. */
+  /** jid → the last report of its worker; of running jobs. */
   readonly running?: ReadonlyMap<string, RunningJobRecord>;
 }
 

@@ -49,21 +49,23 @@ export function stateOfPlace(place: Pick<Place, "in">): State {
 /**
  * Parses a state.
  *
- * @param what names the argument in messages: `--all`
+ * @param argument its name in messages: `--all`
  * @param allowed the states that the command accepts
  * @throws {UsageError}
  */
-export function parseState<S extends string>(what: string, text: string, allowed: readonly S[]): S {
+export function parseState<S extends string>(argument: string, text: string, allowed: readonly S[]): S {
   const found = allowed.find((state) => state === text);
   if (found !== undefined) return found;
   const suggested = Object.hasOwn(MEANT, text) ? MEANT[text]! : closestWord(text, allowed);
   const meant = (allowed as readonly string[]).includes(suggested ?? "") ? suggested : undefined;
   throw new UsageError(
-    `Invalid ${what} "${text}": expected ${allowed.join(", ")}${meant === undefined ? "" : `; did you mean ${meant}?`}`,
+    `Invalid ${argument} "${text}": expected ${allowed.join(", ")}${
+      meant === undefined ? "" : `; did you mean ${meant}?`
+    }`,
   );
 }
 
-/** The places of a state, and what remains of the queue criterion. */
+/** The places of a state, and the queue criterion that they leave to the filter. */
 export interface StatePlaces {
   readonly places: readonly Place[];
   /** The queue criterion for a filter; undefined if the places answer it. */

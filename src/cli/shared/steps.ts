@@ -8,15 +8,15 @@ import { readStepHead, type Step } from "../../job/step.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { stepDetails, stepState, stepValue } from "../../text/steps.ts";
 
-/** A larger value is left out. */
-const MAX_READ = 64 * 1024;
+/** Larger values are left out. */
+const MAX_VALUE_CHARS = 64 * 1024;
 
 /** Reads the steps of a job, in the order in which they began. */
 export async function readSteps(store: Pick<Store, "steps">, jid: string): Promise<Step[]> {
-  return (await store.steps.read(jid)).map(({ name, record }) => readStepHead(name, record, MAX_READ));
+  return (await store.steps.read(jid)).map(({ name, record }) => readStepHead(name, record, MAX_VALUE_CHARS));
 }
 
-/** A step in one line. */
+/** Describes a step in one line. */
 export function stepLine(step: Step): string {
   const details = stepDetails(step, systemClock.now());
   const value = stepValue(step);

@@ -12,7 +12,7 @@ import { recordAudit } from "../shared/audit.ts";
 import { dumpOf, silentText } from "../commands/dump.ts";
 import { shownQueue } from "../shared/queue_rows.ts";
 import { jobLines } from "../commands/show.ts";
-import { notFoundText } from "../shared/edit_jobs.ts";
+import { notFoundText } from "../shared/edit_by_jid.ts";
 import { boundLines } from "./text.ts";
 
 /** An action of the operator. */
