@@ -1,35 +1,33 @@
 /**
- * Slow lines to Redis: a large command or reply arrives, however long it takes.
+ * A slow line to Redis isn't a silent one: a large command or reply arrives, however long that takes.
  *
  * @module
  */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { once } from "node:events";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { systemClock } from "../src/clock.ts";
-import { Connection } from "../src/store/redis/client/connection.ts";
+import { Connection, type ConnectOptions } from "../src/store/redis/client/connection.ts";
 import { ConnectionLost } from "../src/store/redis/client/errors.ts";
+import { FakeClock } from "./support/clock.ts";
 import { until } from "./support/eventually.ts";
 
-type Connect = (replyTimeoutMs: number, minBytesPerMs?: number) => Promise<[Connection, Socket]>;
+type Connect = (options: Pick<ConnectOptions, "replyTimeoutMs" | "minBytesPerMs" | "clock">) => Promise<
+  [Connection, Socket]
+>;
+
+/** The largest part of a command that the sending and the receiving system hold together, with room to spare. */
+const SYSTEM_BUFFER_BYTES = 16_000_000;
 
 /** Starts a server that replies to the greeting, and returns the accepted sockets. */
 async function startServer(): Promise<{ server: Server; connect: Connect }> {
-  const server = createServer((socket) => socket.once("data", () => socket.write("+OK\r\n")));
+  const server = createServer({ noDelay: true }, (socket) => socket.once("data", () => socket.write("+OK\r\n")));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const endpoint = { host: "127.0.0.1", port: (server.address() as AddressInfo).port };
-  const connect: Connect = async (replyTimeoutMs, minBytesPerMs) => {
+  const connect: Connect = async (options) => {
     const accepted = once(server, "connection") as Promise<[Socket]>;
-    const options = {
-      endpoint,
-      login: {},
-      database: 0,
-      name: "jobs:test",
-      replyTimeoutMs,
-      ...(minBytesPerMs !== undefined && { minBytesPerMs }),
-    };
-    const connection = await Connection.connect(options, new AbortController().signal);
+    const all = { endpoint, login: {}, database: 0, name: "jobs:test", ...options };
+    const connection = await Connection.connect(all, new AbortController().signal);
     return [connection, (await accepted)[0]];
   };
   return { server, connect };
@@ -37,59 +35,84 @@ async function startServer(): Promise<{ server: Server; connect: Connect }> {
 
 Deno.test("redis: a reply that arrives in pieces may take longer than the reply timeout", async () => {
   const { server, connect } = await startServer();
-  const [connection, socket] = await connect(2_000);
+  const clock = new FakeClock();
+  const [connection, socket] = await connect({ replyTimeoutMs: 2_000, clock });
+  const [probe, probed] = await connect({ replyTimeoutMs: 60_000 });
+  probed.on("data", () => probed.write("+PONG\r\n"));
   const answer = connection.send(["GET", "large"]);
   socket.write("$9\r\n");
   for (let i = 1; i <= 9; i++) {
-    await systemClock.sleep(500);
     socket.write(`${i}`);
+    // What is written before a round trip on another connection is read before its end.
+    for (let trip = 0; trip < 3; trip++) await probe.send(["PING"]);
+    await clock.advance(2_000);
   }
   socket.write("\r\n");
   assertEquals(await answer, "123456789");
-  connection.destroy();
+  for (const one of [connection, probe]) one.destroy();
   server.close();
 });
 
 Deno.test("redis: the reply timeout grows with the size of the command", async () => {
   const { server, connect } = await startServer();
-  const [connection, socket] = await connect(50);
+  const clock = new FakeClock();
+  const [connection, socket] = await connect({ replyTimeoutMs: 50, clock });
   socket.pause();
   const answer = connection.send(["SET", "large", "x".repeat(20_000_000)]);
-  await systemClock.sleep(400);
+  await clock.advance(1_000);
   socket.resume();
   socket.write("+OK\r\n");
   assertEquals(await answer, "OK");
 
-  await assertRejects(() => connection.send(["PING"]), ConnectionLost, "no reply for 50 ms");
+  await clock.advance(50); // the end of the round that the answer came in
+  const lost = assertRejects(() => connection.send(["PING"]), ConnectionLost, "no reply for 50 ms");
+  await clock.advance(50);
+  await lost;
   server.close();
 });
 
 Deno.test("redis: the extra time for a large command ends at that of 5 MB", async () => {
   const { server, connect } = await startServer();
+  const clock = new FakeClock();
   // At this rate, sending takes 262 ms for 5 MiB and 5 s for 100 MB.
-  const [connection, socket] = await connect(50, 20_000);
+  const [connection, socket] = await connect({ replyTimeoutMs: 50, minBytesPerMs: 20_000, clock });
   socket.pause();
-  const error = await assertRejects(() => connection.send(["SET", "large", "x".repeat(100_000_000)]), ConnectionLost);
-  const [, silentMs] = /^no reply for (\d+) ms$/.exec(error.message)!;
-  assert(Number(silentMs) <= 350, error.message);
+  let lost: Error | undefined;
+  const sent = connection.send(["SET", "large", "x".repeat(100_000_000)]).catch((error) => lost = error);
+  await until(async () => {
+    await clock.advance(50);
+    return lost !== undefined;
+  }, "the connection is given up");
+  await sent;
+  assert(lost instanceof ConnectionLost);
+  const [, silentMs] = /^no reply for (\d+) ms$/.exec(lost.message)!;
+  assert(Number(silentMs) <= 350, lost.message);
   socket.destroy();
   server.close();
 });
 
 Deno.test("redis: a server that receives slowly doesn't run into the reply timeout", async () => {
   const { server, connect } = await startServer();
-  // Receiving takes some seconds. The timeout covers the pauses of a busy machine.
-  const [connection, socket] = await connect(1_000, 20_000);
+  const clock = new FakeClock();
+  const [connection, socket] = await connect({ replyTimeoutMs: 1_000, minBytesPerMs: 20_000, clock });
+  const size = 100_000_000;
   let received = 0;
-  const size = 30_000_000;
-  const answer = connection.send(["SET", "large", "x".repeat(size)]);
+  let pauseAt = 0;
   socket.on("data", (bytes: Uint8Array) => {
-    received += bytes.length;
-    if (received > size) return void socket.write("+OK\r\n");
-    if (received % 7 !== 0) return;
-    socket.pause();
-    void systemClock.sleep(60).then(() => socket.resume());
+    if ((received += bytes.length) >= pauseAt) socket.pause();
   });
+  const answer = connection.send(["SET", "large", "x".repeat(size)]);
+  while (pauseAt + 2 * SYSTEM_BUFFER_BYTES < size) {
+    // More than the systems hold: some of it was sent since the last timeout.
+    pauseAt += SYSTEM_BUFFER_BYTES;
+    socket.resume();
+    await until(() => received >= pauseAt);
+    await clock.advance(1_000);
+  }
+  pauseAt = Infinity;
+  socket.resume();
+  await until(() => received > size);
+  socket.write("+OK\r\n");
   assertEquals(await answer, "OK");
   connection.destroy();
   server.close();
@@ -97,7 +120,7 @@ Deno.test("redis: a server that receives slowly doesn't run into the reply timeo
 
 Deno.test("redis: 50,000 pipelined commands get their own replies", async () => {
   const { server, connect } = await startServer();
-  const [connection, socket] = await connect(60_000);
+  const [connection, socket] = await connect({ replyTimeoutMs: 60_000 });
   const asked = Array.from({ length: 50_000 }, () => connection.send(["PING"]));
   socket.write(asked.map((_, i) => `:${i}\r\n`).slice(0, 30_001).join(""));
   const first = await Promise.all(asked.slice(0, 30_001));
@@ -110,22 +133,42 @@ Deno.test("redis: 50,000 pipelined commands get their own replies", async () => 
 });
 
 Deno.test("redis: a received reply isn't kept in memory while the next one is pending", async () => {
-  const { server, connect } = await startServer();
-  const [connection, socket] = await connect(60_000);
-  const answer = `$1000000\r\n${"x".repeat(1_000_000)}\r\n`;
-  let freed = 0;
-  const registry = new FinalizationRegistry(() => freed++);
-  let next = connection.send(["GET", "large"], true);
-  for (let i = 0; i < 400; i++) {
-    const asked = next;
-    next = connection.send(["GET", "large"], true);
-    socket.write(answer);
-    registry.register(await asked as Uint8Array, undefined);
-  }
-  // The garbage collector runs when memory is allocated.
-  await until(() => new Uint8Array(20_000_000).length > 0 && freed > 300, "300 of 400 answers are freed");
-  socket.write(answer);
-  await next;
-  connection.destroy();
-  server.close();
+  const script = `
+    import { createServer } from "node:net";
+    import { Connection } from "${import.meta.resolve("../src/store/redis/client/connection.ts")}";
+    const server = createServer((socket) => {
+      socket.once("data", () => {
+        socket.write("+OK\\r\\n");
+        const reply = "$1000000\\r\\n" + "x".repeat(1_000_000) + "\\r\\n";
+        socket.on("data", (bytes) => {
+          for (const _ of String(bytes).matchAll(/LARGE/g)) socket.write(reply);
+        });
+      });
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const options = {
+      endpoint: { host: "127.0.0.1", port: server.address().port },
+      login: {}, database: 0, name: "jobs:test", replyTimeoutMs: 60_000,
+    };
+    const connection = await Connection.connect(options, new AbortController().signal);
+    const replies = [];
+    let next = connection.send(["GET", "LARGE"], true);
+    for (let i = 0; i < 400; i++) {
+      const received = next;
+      next = connection.send(["GET", "LARGE"], true);
+      replies.push(new WeakRef(await received));
+    }
+    const pending = connection.send(["GET", "never"]);
+    pending.catch(() => {});
+    await next;
+    for (let i = 0; i < 10; i++) await new Promise((resolve) => setTimeout(resolve)).then(gc);
+    console.log(replies.length, replies.filter((one) => one.deref() !== undefined).length);
+    Deno.exit();
+  `;
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-lock", "--v8-flags=--expose-gc", script],
+  }).output();
+  const [all, left] = new TextDecoder().decode(stdout).split(" ").map(Number);
+  assertEquals(all, 400, new TextDecoder().decode(stderr));
+  assert(left! < 10, `${left} are left`);
 });

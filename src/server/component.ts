@@ -118,7 +118,7 @@ export class Loop<Body extends LoopBody<any> = LoopBody<unknown>> implements Com
         } else if (failures === 1) {
           log[outage.met(this.name, error)]("Store failed, trying again", { error: error.message });
         } else if (
-          failures >= MIN_REPEATED_FAILURES && outage.failsAlone(this.name) &&
+          failures >= MIN_REPEATED_FAILURES && outage.failsAgain(this.name) &&
           clock.monotonic() - warnedAt >= WARNING_INTERVAL_MS
         ) {
           warnedAt = clock.monotonic();
@@ -175,6 +175,19 @@ export class ShutdownBudget {
   }
 }
 
+/** A component that the store fails. */
+interface Failing {
+  /** The level at which its first failure was logged. */
+  readonly level: LogLevel;
+  /** The number of heartbeats at the start of this period. */
+  readonly beats: number;
+  /** Failures so far with heartbeats before them. */
+  readonly periods: number;
+}
+
+/** A component fails alone after this many failures with heartbeats before them. */
+const MIN_PERIODS = 2;
+
 /**
  * Decides how loudly each component logs that the store fails. The Redis connection logs an outage itself. Any other
  * transient failure (a locked file, a full disk) is logged as a warning by the first component that meets it. The others log
@@ -183,7 +196,7 @@ export class ShutdownBudget {
  * A component that keeps failing while heartbeats reach the store doesn't suffer from an outage: it warns.
  */
 export class OutageLog {
-  readonly #failing = new Map<string, { readonly level: LogLevel; readonly beats: number }>();
+  readonly #failing = new Map<string, Failing>();
   /** Heartbeats that reached the store. */
   #beats = 0;
   readonly #storeLogs: boolean;
@@ -208,7 +221,7 @@ export class OutageLog {
     const isTransient = error instanceof StoreError && error.transient;
     const isLogged = isTransient && (this.isMet || this.#storeLogs && error.code === "unavailable");
     const level = isLogged ? "debug" : "warn";
-    this.#failing.set(component, { level, beats: this.#beats });
+    this.#failing.set(component, { level, beats: this.#beats, periods: 0 });
     return level;
   }
 
@@ -218,12 +231,17 @@ export class OutageLog {
   }
 
   /**
-   * Returns whether heartbeats have reached the store since a component began to fail. The first of them doesn't count: it
-   * may have been sent before.
+   * Notes that a component fails again, and returns whether it fails although heartbeats reach the store. That takes two
+   * failures with heartbeats before each: during the first, the end of an outage may have reached only the heartbeat. The
+   * first heartbeat of a period doesn't count, because it may have been sent before.
    */
-  failsAlone(component: string): boolean {
+  failsAgain(component: string): boolean {
     const failing = this.#failing.get(component);
-    return failing !== undefined && this.#beats - failing.beats > 1;
+    if (failing === undefined) return false;
+    if (this.#beats - failing.beats <= 1) return failing.periods >= MIN_PERIODS;
+    const periods = failing.periods + 1;
+    this.#failing.set(component, { ...failing, beats: this.#beats, periods });
+    return periods >= MIN_PERIODS;
   }
 
   /** Notes that a failing component has warned: it logs its recovery at that level. */

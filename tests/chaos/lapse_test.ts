@@ -5,7 +5,6 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../src/store/open.ts";
 import { job, processRecord, takeUpTo } from "../store_contract/jobs.ts";
 import { Bench } from "../support/bench.ts";
@@ -50,36 +49,9 @@ async function areAlive(bench: Bench): Promise<boolean[]> {
   return (await bench.store.workers.list()).map(({ alive }) => alive);
 }
 
-/** Freezes a worker, but not while it holds the lock of the SQLite file: no other worker could beat then. */
-async function freeze(worker: JobsProcess, bench: Bench): Promise<void> {
-  for (;;) {
-    worker.kill("SIGSTOP");
-    await until(() => isStopped(worker.pid), "it is frozen");
-    if (!bench.url.startsWith("sqlite:") || isUnlocked(bench.url.slice("sqlite:".length))) return;
-    worker.kill("SIGCONT");
-  }
-}
-
-async function isStopped(pid: number): Promise<boolean> {
-  for await (const { name } of Deno.readDir(`/proc/${pid}/task`)) {
-    if (!/\) T /.test(await Deno.readTextFile(`/proc/${pid}/task/${name}/stat`))) return false;
-  }
-  return true;
-}
-
-function isUnlocked(file: string): boolean {
-  using database = new DatabaseSync(file, { timeout: 0 });
-  try {
-    database.exec("BEGIN IMMEDIATE; ROLLBACK");
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** The worker that runs on first may not judge the other before that had its time, too. */
 async function standStill({ bench, workers }: Scene): Promise<void> {
-  for (const worker of workers) await freeze(worker, bench);
+  for (const worker of workers) await bench.freeze(worker);
   await bench.until(async () => (await areAlive(bench)).every((alive) => !alive), "both have lapsed");
   const [first, second] = workers;
   first.kill("SIGCONT");

@@ -67,18 +67,14 @@ export class Bench implements AsyncDisposable {
     return server;
   }
 
-  /** Freezes a worker, but not in the middle of a SQLite transaction: that would hold up all other workers. */
+  /** Freezes a worker, but not while it holds the lock of the SQLite file: that would hold up all other workers. */
   async freeze(worker: JobsProcess): Promise<void> {
     for (;;) {
       worker.kill("SIGSTOP");
-      if (!this.url.startsWith("sqlite:")) return;
-      using database = new DatabaseSync(this.url.slice("sqlite:".length), { timeout: 0 });
-      try {
-        return database.exec("BEGIN IMMEDIATE; ROLLBACK");
-      } catch {
-        worker.kill("SIGCONT");
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
+      // A thread that runs at the moment, or waits for the disk, stops a little later.
+      await until(() => isStopped(worker.pid), "it is frozen");
+      if (!this.url.startsWith("sqlite:") || isUnlocked(this.url.slice("sqlite:".length))) return;
+      worker.kill("SIGCONT");
     }
   }
 
@@ -111,5 +107,22 @@ export class Bench implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.store[Symbol.asyncDispose]();
     if (this.#own) await Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+async function isStopped(pid: number): Promise<boolean> {
+  for await (const { name } of Deno.readDir(`/proc/${pid}/task`)) {
+    if (!/\) T /.test(await Deno.readTextFile(`/proc/${pid}/task/${name}/stat`))) return false;
+  }
+  return true;
+}
+
+function isUnlocked(file: string): boolean {
+  using database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    database.exec("BEGIN IMMEDIATE; ROLLBACK");
+    return true;
+  } catch {
+    return false;
   }
 }

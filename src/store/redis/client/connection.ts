@@ -10,7 +10,7 @@
 import { Buffer } from "node:buffer";
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { Decoder, RESP_TYPES } from "@redis/client/decoder";
-import { systemClock } from "../../../clock.ts";
+import { type Clock, systemClock } from "../../../clock.ts";
 import type { Endpoint, Login } from "./address.ts";
 import { type Arg, encode, WRITE_BYTES } from "./encode.ts";
 import { ConnectionLost, reason, RedisError, type Unsendable } from "./errors.ts";
@@ -32,6 +32,8 @@ export interface ConnectOptions {
   readonly replyTimeoutMs: number;
   /** The slowest line that is supported, in bytes per millisecond. Default 250: 2 Mbit/s. */
   readonly minBytesPerMs?: number;
+  /** For the reply timeout. Default: the system's. */
+  readonly clock?: Clock;
 }
 
 /** A command waiting for its reply. */
@@ -49,6 +51,7 @@ export class Connection {
   /** Resolves with the reason when the connection is lost or closed. */
   readonly lost: Promise<Error>;
   readonly #socket: Socket;
+  readonly #clock: Clock;
   readonly #replyTimeoutMs: number;
   readonly #minBytesPerMs: number;
   readonly #decoder = new Decoder({
@@ -72,7 +75,11 @@ export class Connection {
   readonly #listeners = new Map<string, (message: string) => void>();
   readonly #end = new AbortController();
 
-  private constructor(socket: Socket, { replyTimeoutMs, minBytesPerMs = MIN_BYTES_PER_MS }: ConnectOptions) {
+  private constructor(
+    socket: Socket,
+    { clock = systemClock, replyTimeoutMs, minBytesPerMs = MIN_BYTES_PER_MS }: ConnectOptions,
+  ) {
+    this.#clock = clock;
     this.#socket = socket;
     this.#replyTimeoutMs = replyTimeoutMs;
     this.#minBytesPerMs = minBytesPerMs;
@@ -234,7 +241,7 @@ export class Connection {
     this.#isWatched = true;
     for (let silentMs = 0; this.#pending.length > 0 && !this.#lostReason;) {
       const before = this.#progress;
-      await systemClock.sleep(this.#replyTimeoutMs, this.#end.signal);
+      await this.#clock.sleep(this.#replyTimeoutMs, this.#end.signal);
       silentMs = this.#progress === before ? silentMs + this.#replyTimeoutMs : 0;
       if (this.#pending.length > 0 && silentMs > this.#sendingMs && !this.#lostReason) {
         this.destroy(new Error(`no reply for ${silentMs} ms`));
