@@ -1,10 +1,10 @@
-/** The enqueuer on a real store: what it says is stored is there, and nothing else is. */
+/** The client on a real store: every push that reports success is stored, and nothing else is. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { Client, type JobRequest } from "../src/client/client.ts";
 import { InvalidPayload } from "../src/job/errors.ts";
 import { sqliteFolder } from "./support/stores.ts";
 
-Deno.test("what is pushed is in its place, under the jid that push gave", async () => {
+Deno.test("a push stores the job in its queue or set, under the returned jid", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   const client = new Client({ store });
@@ -17,7 +17,7 @@ Deno.test("what is pushed is in its place, under the jid that push gave", async 
   assertEquals(entry!.payload.includes(`"args":[{"id":1152921504606846976}]`), true);
 });
 
-Deno.test("what is refused leaves nothing in the store", async () => {
+Deno.test("a rejected push stores nothing", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   const client = new Client({ store });
@@ -27,7 +27,7 @@ Deno.test("what is refused leaves nothing in the store", async () => {
   assertEquals([enqueued, scheduled, queues], [0, 0, []]);
 });
 
-Deno.test("of thousands, each job has its own answer, and all that were taken are there in order", async () => {
+Deno.test("a bulk push of thousands returns a result for each job, and stores the accepted ones in order", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   const client = new Client({ store });
@@ -40,7 +40,7 @@ Deno.test("of thousands, each job has its own answer, and all that were taken ar
   assertEquals(entries.map((entry) => JSON.parse(entry.payload).args[0]), [0, 1, 2, 3, 4, 5, 6, 8, 9, 10]);
 });
 
-Deno.test("a unique job is there once, from whichever client it is pushed", async () => {
+Deno.test("a unique job is stored once, whichever client pushes it", async () => {
   await using folder = await sqliteFolder();
   const clients = [new Client({ store: await folder.open() }), new Client({ store: await folder.open() })];
   const pushes = Array.from({ length: 20 }, (_, i) => clients[i % 2]!.push("A", [1], { unique_for: "1h" }));
@@ -72,7 +72,7 @@ Deno.test("a push with an id is stored once, whichever client repeats it, single
   await assertRejects(() => plain.pushBulk({ class: "Mail", args: [[]], id: "x" }), InvalidPayload, "id is");
 });
 
-Deno.test("a job with a chosen jid is stored once, and jobs with jids that the client makes are never taken for one", async () => {
+Deno.test("a job with a chosen jid is stored once, and jids that the client makes never count as repeated", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   for (const middleware of [[], [(_context: unknown, next: () => Promise<string | undefined>) => next()]]) {

@@ -10,7 +10,7 @@ import { BulkInterrupted, Client, type ClientOptions, type JobRequest, type Push
 const NOW = 1_700_000_000_123;
 const clock: Clock = { ...systemClock, now: () => NOW };
 
-/** Keeps what it is given, holds unique locks, and fails when told to: the part of a store that a client sees. */
+/** The part of a store that a client uses. Records jobs, holds unique locks, and fails on demand. */
 class Recorder {
   readonly calls: NewJob[][] = [];
   failAfter = Infinity;
@@ -50,7 +50,7 @@ async function all(results: AsyncIterable<PushResult>): Promise<PushResult[]> {
   return list;
 }
 
-/** A middleware that sets fields. */
+/** Returns a middleware that sets fields. */
 function setting(fields: Record<string, unknown>): PushMiddleware {
   return (context, next) => {
     context.job = { ...context.job, ...fields };
@@ -58,7 +58,7 @@ function setting(fields: Record<string, unknown>): PushMiddleware {
   };
 }
 
-Deno.test("A push stores one job, and gives its jid", async () => {
+Deno.test("A push stores one job and returns its jid", async () => {
   const { store, client } = recorded();
   const jid = await client.push({ class: "HardJob", args: ["bob", 5], queue: "low" });
   assertMatch(jid!, /^[0-9a-f]{24}$/);
@@ -68,7 +68,7 @@ Deno.test("A push stores one job, and gives its jid", async () => {
   assertEquals(store.stored[0], { jid: jid!, queue: "low", payload: store.stored[0]!.payload });
 });
 
-Deno.test("A class and its arguments, or a definition, are pushed the same way", async () => {
+Deno.test("A class name and a definition push the same job", async () => {
   const { store, client } = recorded({ classOptions: (name) => name === "Known" ? { queue: "known" } : undefined });
   const Greet = defineJob("Greet", (_ctx, name: string, times: number) => name.repeat(times), {
     queue: "hi",
@@ -88,7 +88,7 @@ Deno.test("A class and its arguments, or a definition, are pushed the same way",
   assertEquals(store.payloads[0]!.jid, "mine");
 });
 
-Deno.test("What is refused stores nothing", async () => {
+Deno.test("A rejected push stores nothing", async () => {
   const { store, client } = recorded({ maxPayloadBytes: 200 });
   const refused: [unknown, string][] = [
     [{ args: [] }, "class is undefined"],
@@ -104,7 +104,7 @@ Deno.test("What is refused stores nothing", async () => {
   assertEquals(store.calls.length, 0);
 });
 
-Deno.test("The size of a payload is counted in bytes, to the byte", async () => {
+Deno.test("The limit of a payload counts bytes exactly", async () => {
   const { store, client } = recorded();
   await client.push("A", ["€"]);
   const bytes = new TextEncoder().encode(store.stored[0]!.payload).length;
@@ -118,13 +118,13 @@ Deno.test("The size of a payload is counted in bytes, to the byte", async () => 
   await assertRejects(() => client.push("A", ["x".repeat(1024 * 1024)]), InvalidPayload, "at most 1048576 bytes");
 });
 
-Deno.test("Times are written for the wire that is set", async () => {
+Deno.test("Times have the format of the configured Sidekiq version", async () => {
   const { store, client } = recorded({ sidekiqWire: 8 });
   await client.push("A", []);
   assertMatch(store.stored[0]!.payload, /"created_at":1700000000123\}$/);
 });
 
-Deno.test("A unique job carries its lock, and a second one like it is not stored", async () => {
+Deno.test("A unique job has its lock, and a duplicate is not stored", async () => {
   const { store, client } = recorded();
   const push = (args: unknown[], more = {}) => client.push("A", args, { unique_for: "1h", ...more });
   const first = await push([1, { a: 1 }]);
@@ -137,7 +137,7 @@ Deno.test("A unique job carries its lock, and a second one like it is not stored
   assertEquals([store.payloads[0]!.unique_for, store.payloads[0]!.unique_key], [3_600, job!.unique!.key]);
 });
 
-Deno.test("A unique lock holds for the time until the job is due as well", async () => {
+Deno.test("A unique lock also holds until the job is due", async () => {
   const { store, client } = recorded();
   await client.push("A", [1], { unique_for: 10, in: 60 });
   await client.push("A", [2], { unique_for: 10, at: new Date(NOW + 5_000) });
@@ -145,7 +145,7 @@ Deno.test("A unique lock holds for the time until the job is due as well", async
   assertEquals(store.stored.map((job) => job.unique!.ttlMs), [70_000, 15_000, 10_000]);
 });
 
-Deno.test("pushBulk stores calls of 1,000, and tells for each job what became of it", async () => {
+Deno.test("pushBulk stores 1,000 jobs per call, and returns a result for each job", async () => {
   const { store, client } = recorded();
   const args: unknown[][] = Array.from({ length: 2_500 }, (_, i) => [i]);
   args[1_500] = [undefined];
@@ -160,7 +160,7 @@ Deno.test("pushBulk stores calls of 1,000, and tells for each job what became of
   assertEquals(new Set(store.stored.map((job) => `${job.queue} ${job.at}`)), new Set([`low ${NOW + 1_000}`]));
 });
 
-Deno.test("pushBulk refuses what is wrong with all of them, before anything is stored", async () => {
+Deno.test("pushBulk rejects an invalid shared option before anything is stored", async () => {
   const { store, client } = recorded();
   await assertRejects(() => client.pushBulk({ class: "A", args: [[]], queue: "a b" }), InvalidPayload, "queue");
   await assertRejects(() => client.pushBulk({ class: "A", args: [[]], jid: "one" }), InvalidPayload, "jid");
@@ -169,7 +169,7 @@ Deno.test("pushBulk refuses what is wrong with all of them, before anything is s
   assertEquals([await client.pushBulk({ class: "A", args: [] }), store.calls.length], [[], 0]);
 });
 
-Deno.test("pushMany reads no more than a batch ahead", async () => {
+Deno.test("pushMany reads at most one batch ahead", async () => {
   const { store, client } = recorded();
   let read = 0;
   const jobs = (async function* () {
@@ -185,14 +185,14 @@ Deno.test("pushMany reads no more than a batch ahead", async () => {
   assertEquals(store.stored.map((job) => job.queue).slice(0, 3), ["even", "odd", "even"]);
 });
 
-Deno.test("A batch of large jobs is cut sooner", async () => {
+Deno.test("A batch of large jobs has fewer jobs", async () => {
   const { store, client } = recorded();
   const text = "x".repeat(1024 * 1023);
   await all(client.pushMany(Array.from({ length: 20 }, () => ({ class: "A", args: [text] }))));
   assertEquals(store.calls.map((batch) => batch.length), [5, 5, 5, 5]);
 });
 
-Deno.test("Among many, a refused job and one whose lock is held stop none of the others", async () => {
+Deno.test("A rejected job and a duplicate among many do not affect the others", async () => {
   const { store, client } = recorded();
   const results = await all(client.pushMany([
     { class: "A", args: [1], unique_for: 60, jid: "holder" },
@@ -219,7 +219,7 @@ Deno.test("Among many, a refused job and one whose lock is held stop none of the
   assertEquals(store.payloads.map((payload) => payload.args), [[1], [2], [3]]);
 });
 
-Deno.test("Jobs are spread over the interval, from the time at which they would run", async () => {
+Deno.test("spreadMs delays each job by a random part of the interval", async () => {
   const { store, client } = recorded();
   const args = Array.from({ length: 1_000 }, () => []);
   await client.pushBulk({ class: "A", args, spreadMs: 60_000 });
@@ -236,7 +236,7 @@ Deno.test("Jobs are spread over the interval, from the time at which they would 
   assertEquals(spread.every((job) => job.unique!.ttlMs === 1_000 + job.at! - NOW), true);
 });
 
-Deno.test("When the store fails on the way, the error tells what was done before", async () => {
+Deno.test("An interrupted bulk push reports the jobs that are done", async () => {
   const { store, client } = recorded();
   store.failAfter = 2;
   const args = Array.from({ length: 3_500 }, (_, i) => i === 5 ? [NaN] : [i]);
@@ -255,14 +255,14 @@ Deno.test("When the store fails on the way, the error tells what was done before
   assertEquals([interrupted.done, seen.length, store.stored.length], [1_000, 1_000, 2_998]);
 });
 
-Deno.test("A single push rejects with the store's own error", async () => {
+Deno.test("A single push rejects with the error of the store", async () => {
   const { store, client } = recorded();
   store.failAfter = 0;
   const error = await assertRejects(() => client.push("A", []), Error, "disk full");
   assertEquals(error instanceof BulkInterrupted, false);
 });
 
-Deno.test("Middleware sees the whole job, may change it, and gets the jid", async () => {
+Deno.test("Middleware receives the whole job, may change it, and receives the jid", async () => {
   const seen: unknown[] = [];
   const watching: PushMiddleware = async (context, next) => {
     seen.push({ ...context.job });
@@ -280,7 +280,7 @@ Deno.test("Middleware sees the whole job, may change it, and gets the jid", asyn
   assertEquals([queue, trace, retry], ["changed", "t", 2]);
 });
 
-Deno.test("Middleware may stop a push; what it leaves is checked again", async () => {
+Deno.test("Middleware may stop a push, and its changes are checked", async () => {
   const stopping = recorded({ middleware: [() => Promise.resolve(undefined)] });
   assertEquals([await stopping.client.push("A", []), stopping.store.calls.length], [undefined, 0]);
   const breaking = recorded({ middleware: [setting({ args: [new Map()] })] });
@@ -289,7 +289,7 @@ Deno.test("Middleware may stop a push; what it leaves is checked again", async (
   await assertRejects(() => untouched.client.push("A", [NaN]), InvalidPayload);
 });
 
-Deno.test("What middleware takes out does not come back from the class", async () => {
+Deno.test("An option that middleware removes does not come back from the class", async () => {
   const without: PushMiddleware = (context, next) => {
     const { tags: _tags, ...job } = context.job;
     context.job = job as JobRequest;
@@ -300,7 +300,7 @@ Deno.test("What middleware takes out does not come back from the class", async (
   assertEquals("tags" in store.payloads[0]!, false);
 });
 
-Deno.test("Many jobs through middleware still share one call of the store, and keep their order", async () => {
+Deno.test("Many jobs through middleware share one call to the store, and keep their order", async () => {
   const some: PushMiddleware = async (context, next) => {
     const [number] = context.job.args as [number];
     if (number === 1) return undefined;
@@ -316,7 +316,7 @@ Deno.test("Many jobs through middleware still share one call of the store, and k
   assertEquals(store.stored.every((job) => job.queue === "low"), true);
 });
 
-Deno.test("Through middleware too, of two jobs that are the same one is told who holds the lock", async () => {
+Deno.test("Through middleware, a duplicate returns the jid that holds the lock", async () => {
   const { client } = recorded({ middleware: [(_context, next) => next()] });
   const results = await client.pushBulk({ class: "A", args: [[1], [2], [1]], unique_for: 60 });
   const [first, second, again] = results;
@@ -324,9 +324,9 @@ Deno.test("Through middleware too, of two jobs that are the same one is told who
   assertEquals(again?.refused?.startsWith(`duplicate of job "${first?.jid}"`), true);
 });
 
-Deno.test("Through middleware too, jobs with a unique lock and jobs without are stored in their order", async () => {
+Deno.test("Through middleware, jobs with and without a unique lock are stored in order", async () => {
   const { store, client } = recorded({ middleware: [(_context, next) => next()] });
-  // A digest takes the longer, the longer the arguments are.
+  // The digest of longer arguments takes longer.
   const jobs = Array.from({ length: 30 }, (_, i): JobRequest => ({
     class: "A",
     args: [i, "x".repeat((30 - i) * 10_000)],
@@ -336,7 +336,7 @@ Deno.test("Through middleware too, jobs with a unique lock and jobs without are 
   assertEquals(store.payloads.map(({ args }) => (args as unknown[])[0]), jobs.map((_, i) => i));
 });
 
-Deno.test("Through middleware too, a store that fails is told", async () => {
+Deno.test("Through middleware, a failing store interrupts the bulk push", async () => {
   const { store, client } = recorded({ middleware: [(_context, next) => next()] });
   store.failAfter = 1;
   const args = Array.from({ length: 1_500 }, (_, i) => [i]);
@@ -347,21 +347,21 @@ Deno.test("Through middleware too, a store that fails is told", async () => {
   assertEquals((await assertRejects(() => all(client.pushMany(jobs)), BulkInterrupted)).done, 1_000);
 });
 
-/** A store where servers have told what class `Told` says. */
-class Telling extends Recorder {
+/** A store in which workers have registered the class `Told`. */
+class WithTold extends Recorder {
   options = '{"queue":"told","retry":2,"unique_for":60,"big":12345678901234567890}';
-  asked: string[] = [];
+  reads: string[] = [];
 
   readonly classes = {
     read: (names: readonly string[] = []) => {
-      this.asked.push(...names);
+      this.reads.push(...names);
       return Promise.resolve(names.includes("Told") ? [{ name: "Told", options: this.options }] : []);
     },
   };
 }
 
-Deno.test("What servers told the store of a class holds for every way of pushing, unless the push says otherwise", async () => {
-  const store = new Telling();
+Deno.test("Registered options apply to every kind of push, unless the push overrides them", async () => {
+  const store = new WithTold();
   const client = new Client({ store, clock });
   await client.push("Told", [1]);
   await client.push({ class: "Told", args: [2], queue: "mine", retry: false });
@@ -382,11 +382,11 @@ Deno.test("What servers told the store of a class holds for every way of pushing
     "told",
     undefined,
   ]);
-  assertEquals(store.asked, ["Told", "Else", "Told"]);
+  assertEquals(store.reads, ["Told", "Else", "Told"]);
 });
 
-Deno.test("Through middleware too, jobs of a class that the store is asked about keep their places", async () => {
-  const store = new Telling();
+Deno.test("Through middleware, jobs whose class must be read from the store keep their order", async () => {
+  const store = new WithTold();
   const client = new Client({
     store,
     clock,
@@ -394,9 +394,9 @@ Deno.test("Through middleware too, jobs of a class that the store is asked about
     classOptions: (name) => name === "Known" ? {} : undefined,
   });
   const jobs = Array.from({ length: 6 }, (_, i) => ({ class: i % 2 === 0 ? "Told" : "Known", args: [i] }));
-  // The answer takes a turn of the event loop, as a real store's does.
-  const asked = store.classes.read;
-  store.classes.read = (names) => systemClock.turn().then(() => systemClock.turn()).then(() => asked(names));
+  // The reply takes a turn of the event loop, as that of a real store.
+  const read = store.classes.read;
+  store.classes.read = (names) => systemClock.turn().then(() => systemClock.turn()).then(() => read(names));
   await all(client.pushMany(jobs));
   assertEquals(store.payloads.map(({ args }) => (args as unknown[])[0]), [0, 1, 2, 3, 4, 5]);
   store.classes.read = () => Promise.reject(new Error("gone"));
@@ -404,44 +404,44 @@ Deno.test("Through middleware too, jobs of a class that the store is asked about
   assertEquals((await assertRejects(() => all(client.pushMany(unknown)), BulkInterrupted, "gone")).done, 0);
 });
 
-Deno.test("The store is asked again after half a minute, and not about classes known here", async () => {
+Deno.test("A class is read again after half a minute, and never if this program registers it", async () => {
   let now = 0;
-  const store = new Telling();
+  const store = new WithTold();
   const classOptions = (name: string) => name === "Own" ? { queue: "own" } : undefined;
   const client = new Client({ store, clock: { ...clock, monotonic: () => now }, classOptions });
   await Promise.all([client.push("Told", [1]), client.push("Told", [2]), client.push("Own", [])]);
-  assertEquals(store.asked, ["Told"]);
+  assertEquals(store.reads, ["Told"]);
   store.options = '{"queue":"later"}';
   now = 30_001;
   await client.push("Told", [3]);
   assertEquals(store.payloads.map(({ queue }) => queue).sort(), ["later", "own", "told", "told"]);
 });
 
-Deno.test("What a store says of a class that no server can have said is nothing; a store that cannot be asked is an error", async () => {
-  const store = new Telling();
+Deno.test("Invalid registered options are ignored, and an unreachable store is an error", async () => {
+  const store = new WithTold();
   const useless = ["[1]", "null", "nonsense", '{"queue":5}', '{"queue":"a","retry":"lots"}', '{"queue":"a","jid":"x"}'];
   for (const options of useless) {
     store.options = options;
     await new Client({ store, clock }).push("Told", [options]);
   }
   assertEquals(store.payloads.map(({ queue }) => queue), useless.map(() => "default"));
-  const away = Object.assign(new Recorder(), { classes: { read: () => Promise.reject(new Error("away")) } });
-  await assertRejects(() => new Client({ store: away, clock }).push("Told", []), Error, "away");
-  const interrupted = all(new Client({ store: away, clock }).pushMany([{ class: "Told", args: [] }]));
-  await assertRejects(() => interrupted, BulkInterrupted, "after 0 jobs: away");
-  assertEquals(away.stored, []);
+  const down = Object.assign(new Recorder(), { classes: { read: () => Promise.reject(new Error("down")) } });
+  await assertRejects(() => new Client({ store: down, clock }).push("Told", []), Error, "down");
+  const interrupted = all(new Client({ store: down, clock }).pushMany([{ class: "Told", args: [] }]));
+  await assertRejects(() => interrupted, BulkInterrupted, "after 0 jobs: down");
+  assertEquals(down.stored, []);
 });
 
-/** A store that also knows the classes that workers have registered. */
+/** A store with the given registered classes. */
 class Registering extends Recorder {
-  readonly asked: string[] = [];
+  readonly reads: string[] = [];
   constructor(readonly declared: Readonly<Record<string, string>>) {
     super();
   }
 
   readonly classes = {
     read: (names: readonly string[] = []) => {
-      this.asked.push(...names);
+      this.reads.push(...names);
       return Promise.resolve(
         names.flatMap((name) => {
           const options = this.declared[name];
@@ -452,7 +452,7 @@ class Registering extends Recorder {
   };
 }
 
-Deno.test("a definition's options apply to every push of it: single, bulk, many, and by name after that", async () => {
+Deno.test("the options of a definition apply to every push of it: single, bulk, many, and by name afterwards", async () => {
   const { store, client } = recorded();
   const News = defineJob("News", (_ctx, id: number) => id, { queue: "news", retry: 2 });
   await client.push(News, [1]);
@@ -468,32 +468,32 @@ Deno.test("a definition's options apply to every push of it: single, bulk, many,
   );
 });
 
-Deno.test("jobs of the client's options are known from its first push by name", async () => {
+Deno.test("classes among the options of a client are registered for its first push by name", async () => {
   const News = defineJob("News", () => {}, { queue: "news" });
   const store = new Registering({});
   const client = new Client({ store, clock, jobs: [News], strict: true });
   await client.pushBulk({ class: "News", args: [[]] });
-  assertEquals([store.payloads[0]!.queue, store.asked], ["news", []]);
+  assertEquals([store.payloads[0]!.queue, store.reads], ["news", []]);
 });
 
-Deno.test("a class that nothing has registered is reported once", async () => {
+Deno.test("an unregistered class is reported once", async () => {
   const reported: string[] = [];
   const store = new Registering({ Known: '{"queue":"low"}' });
   const client = new Client({ store, clock, onUnregistered: (name) => reported.push(name) });
-  for (const name of ["Known", "Nobody", "Nobody"]) await client.push(name, []);
-  await client.pushBulk({ class: "Nobody", args: [[], []] });
-  await all(client.pushMany([{ class: "Other", args: [] }, { class: "Nobody", args: [] }]));
-  assertEquals(reported, ["Nobody", "Other"]);
+  for (const name of ["Known", "Unregistered", "Unregistered"]) await client.push(name, []);
+  await client.pushBulk({ class: "Unregistered", args: [[], []] });
+  await all(client.pushMany([{ class: "Other", args: [] }, { class: "Unregistered", args: [] }]));
+  assertEquals(reported, ["Unregistered", "Other"]);
   assertEquals(store.payloads.map(({ queue }) => queue)[0], "low");
 });
 
-Deno.test("a strict client refuses a class that nothing has registered, and only that one", async () => {
+Deno.test("a strict client rejects an unregistered class, and accepts others", async () => {
   const store = new Registering({ Known: "{}" });
   const client = new Client({ store, clock, strict: true });
-  const refusal = 'class is "Nobody"; expected a class that this client or a worker has registered';
-  await assertRejects(() => client.push("Nobody", []), InvalidPayload, refusal);
-  await assertRejects(() => client.pushBulk({ class: "Nobody", args: [[]] }), InvalidPayload, refusal);
-  const many = await all(client.pushMany([{ class: "Known", args: [] }, { class: "Nobody", args: [] }]));
+  const refusal = 'class is "Unregistered"; expected a class that this client or a worker has registered';
+  await assertRejects(() => client.push("Unregistered", []), InvalidPayload, refusal);
+  await assertRejects(() => client.pushBulk({ class: "Unregistered", args: [[]] }), InvalidPayload, refusal);
+  const many = await all(client.pushMany([{ class: "Known", args: [] }, { class: "Unregistered", args: [] }]));
   assertEquals([typeof many[0]!.jid, many[1]!.refused], ["string", refusal]);
   assertEquals(store.stored.length, 1);
 });
@@ -511,7 +511,7 @@ Deno.test("types: arguments that JSON would change do not compile", () => {
       () => client.push(Mail, ["a@b.c"]),
       () => client.push(Mail, ["a@b.c", { tags: ["x"] }]),
       () => client.pushBulk(Mail, rows.map(({ to }) => [to])),
-      () => client.push("Any", [{ id: 2n ** 60n }]), // no handler's types are known
+      () => client.push("Any", [{ id: 2n ** 60n }]), // no types are known for a name
       // @ts-expect-error a Date
       () => client.push(Dated, [new Date()]),
       // @ts-expect-error a bigint, which a handler may receive as a number

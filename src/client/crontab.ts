@@ -1,5 +1,5 @@
 /**
- * The crontab as people see and change it while it is in force: through the store, whatever processes run.
+ * Shows and changes the cron entries of a store. Works whether workers run or not.
  *
  * @module
  */
@@ -7,9 +7,9 @@ import { type Clock, systemClock } from "../clock.ts";
 import { countRecords } from "../cron/counts.ts";
 import { checkCrontab, CrontabError } from "../cron/crontab.ts";
 import {
-  CARRIED_MS,
   type CronDefinition,
   definitionText,
+  LOADED_TTL_MS,
   readDefinition,
   readState,
   stateText,
@@ -24,28 +24,28 @@ import type { Client } from "./client.ts";
 import { buildOccurrences } from "./occurrence_jobs.ts";
 import type { ServerStore } from "../store/port/store.ts";
 
-/** An entry in force, or that was. */
+/** A cron entry of the store. */
 export interface CrontabEntry {
-  /** Names it. */
+  /** The name of the entry. */
   readonly name: string;
-  /** What it says; undefined when a newer version of the program wrote it. */
+  /** The definition; undefined if a newer version of the program wrote it. */
   readonly definition: CronDefinition | undefined;
-  /** What is remembered of it. */
+  /** The state; undefined if a newer version of the program wrote it. */
   readonly state: CronState | undefined;
-  /** Its next occurrence, epoch milliseconds; undefined when it is paused, over, or no process carries it. */
+  /** The time of the next run, epoch milliseconds; undefined if the entry is paused, isn't loaded, or has no further run. */
   readonly next: number | undefined;
-  /** The job that was enqueued last, while it is not done. */
+  /** The jid of the job that was enqueued last, until it has ended. */
   readonly live: string | undefined;
-  /** Whether some process enqueues it: one has it in its configuration, or it was added while they ran. */
-  readonly isCarried: boolean;
-  /** What became of its latest occurrence. */
+  /** Whether workers enqueue its runs: a worker has it in its configuration, or it was added at run time. */
+  readonly isLoaded: boolean;
+  /** The outcome of its latest run. */
   readonly last: CronRecord | undefined;
 }
 
-/** Others may be faster so many times. */
-const MAX_TRIES = 20;
+/** A write is attempted this many times if other writers change the entry first. */
+const MAX_ATTEMPTS = 20;
 
-/** What is to become of an entry. */
+/** Returns the write that changes an entry. */
 type Edit = (stored: StoredCron | undefined, now: number) => Omit<CronWrite, "name" | "version">;
 
 /** Shows and changes the crontab. */
@@ -56,9 +56,9 @@ export class Crontab {
   readonly #jids = new JidMaker();
 
   /**
-   * The crontab of a store.
+   * Opens the cron entries of a store.
    *
-   * @param options what keeps it, and what builds the jobs that are enqueued by hand
+   * @param options.client builds the jobs that are enqueued by hand
    */
   constructor(options: { store: Pick<ServerStore, "cron">; client: Client; clock?: Clock }) {
     this.#store = options.store;
@@ -66,27 +66,27 @@ export class Crontab {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** All entries, by name. */
+  /** Returns all entries, sorted by name. */
   async list(): Promise<CrontabEntry[]> {
     const { now, entries } = await this.#store.cron.read();
     return await Promise.all(entries.map((stored) => this.#show(stored, now)));
   }
 
-  /** One entry. */
+  /** Returns an entry; undefined if it doesn't exist. */
   async get(name: string): Promise<CrontabEntry | undefined> {
     const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
     return stored && await this.#show(stored, now);
   }
 
-  /** What became of an entry's occurrences, latest first; the store keeps 100. */
+  /** Returns the outcomes of an entry's runs, latest first. The store keeps 100. */
   async history(name: string, limit: number): Promise<CronRecord[]> {
     return (await this.#store.cron.history(name, limit)).map((text) => JSON.parse(text) as CronRecord);
   }
 
   /**
-   * The next occurrences, epoch milliseconds.
+   * Returns the times of the next runs, epoch milliseconds.
    *
-   * @throws {CrontabError} when there is no such entry
+   * @throws {CrontabError} if the entry doesn't exist
    */
   async next(name: string, count: number): Promise<number[]> {
     const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
@@ -97,27 +97,29 @@ export class Crontab {
   }
 
   /**
-   * Adds an entry; processes that run take it up at once.
+   * Adds an entry. Running workers load it at once.
    *
-   * @param options.replace an entry that was added before may be there
-   * @throws {CrontabError} when it is wrong, or its name is taken
+   * @param options.replace replaces an entry of the same name that was added at run time
+   * @throws {CrontabError} if the entry is invalid, or its name is taken
    */
   async add(input: CronEntryInput, { replace = false } = {}): Promise<void> {
     const { active: [entry], inactive: [off] } = checkCrontab([input], { environment: "" });
     if (entry === undefined) {
       throw new CrontabError(
-        `Cron entry "${off?.entry.name}": "${off?.by}" is for configurations; add it where it is to be`,
+        `Cron entry "${off?.entry.name}": "${off?.by}" is for configuration files; remove it`,
       );
     }
     const { name } = entry;
     const definition = { ...entry, source: "runtime" as const };
     await this.#edit(name, (stored, now) => {
       const before = stored && readDefinition(stored.definition);
-      if (before?.source === "config" && isCarried(before, stored!, now)) {
-        throw new CrontabError(`Cron entry "${name}" is in a configuration; change it there, or take another name`);
+      if (before?.source === "config" && isLoaded(before, stored!, now)) {
+        throw new CrontabError(
+          `Cron entry "${name}" is defined in a configuration; change it there, or use another name`,
+        );
       }
       if (stored && !replace && before?.source === "runtime") {
-        throw new CrontabError(`Cron entry "${name}" is there already; replace it, or take another name`);
+        throw new CrontabError(`Cron entry "${name}" already exists; replace it, or use another name`);
       }
       const state = (stored && readState(stored.state)) ?? plan(definition, undefined, now).state;
       return { ...unchanged(state), definition: definitionText(entry, "runtime") };
@@ -125,18 +127,18 @@ export class Crontab {
   }
 
   /**
-   * Removes an entry, with what waits of it. Its job, if there is one, stays.
+   * Removes an entry, with the run that waits. Jobs of the entry stay.
    *
-   * @throws {CrontabError} when there is none, or the configuration of a process that runs has it
+   * @throws {CrontabError} if the entry doesn't exist, or is in the configuration of a running worker
    */
   async remove(name: string): Promise<void> {
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
-      if (stored === undefined) throw unknown(name);
+      if (stored === undefined) throw notFound(name);
       const definition = readDefinition(stored.definition);
-      if (definition?.source === "config" && isCarried(definition, stored, now)) {
+      if (definition?.source === "config" && isLoaded(definition, stored, now)) {
         throw new CrontabError(
-          `Cron entry "${name}" is in the configuration of a process that runs; remove it there, or pause it`,
+          `Cron entry "${name}" is in the configuration of a running worker; remove it there, or pause it`,
         );
       }
       if (await this.#store.cron.remove(name, stored.version)) return;
@@ -145,21 +147,21 @@ export class Crontab {
   }
 
   /**
-   * Enqueues a job of the entry now, once, whatever else of it is there.
+   * Enqueues a job of the entry now, even while other jobs of the entry haven't ended.
    *
    * @returns its jid
-   * @throws {CrontabError} when there is no such entry, or its job cannot be built
+   * @throws {CrontabError} if the entry doesn't exist, or its job is invalid
    */
   async run(name: string): Promise<string> {
     const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
     const definition = definitionOf(name, stored);
     if (definition.everyProcess) {
-      throw new CrontabError(`Cron entry "${name}" is performed by each process itself; push its class instead`);
+      throw new CrontabError(`Cron entry "${name}" is performed by every worker itself; push its class instead`);
     }
     const { job, record } = decideManualRun({ name, now, newJid: () => this.#jids.next(this.#clock.now()) });
     const { jobs, records } = await buildOccurrences(this.#client, definition, { jobs: [job], records: [record] });
     const jid = jobs[0]?.jid;
-    if (jid === undefined) throw new CrontabError(`Cron entry "${name}" is not enqueued: ${records[0]?.reason}`);
+    if (jid === undefined) throw new CrontabError(`Cannot enqueue cron entry "${name}": ${records[0]?.reason}`);
     await this.#edit(name, (stored, now) => {
       const state = stateOf(name, stored, definition, now);
       return { ...unchanged(countRecords(state, records)), jobs, records: records.map((one) => JSON.stringify(one)) };
@@ -168,18 +170,18 @@ export class Crontab {
   }
 
   /**
-   * Lets nothing of the entry be enqueued; what would have been is not caught up.
+   * Pauses an entry: no run is enqueued, and runs during the pause are not caught up.
    *
-   * @throws {CrontabError} when there is no such entry
+   * @throws {CrontabError} if the entry doesn't exist
    */
   async pause(name: string): Promise<void> {
     await this.#setState(name, (state) => pause(state));
   }
 
   /**
-   * Lets a paused entry go on from now.
+   * Resumes a paused entry from now.
    *
-   * @throws {CrontabError} when there is no such entry
+   * @throws {CrontabError} if the entry doesn't exist
    */
   async resume(name: string): Promise<void> {
     await this.#setState(name, (state, now) => state.paused ? resume(state, now) : state);
@@ -188,13 +190,13 @@ export class Crontab {
   async #setState(name: string, change: (state: CronState, now: number) => CronState): Promise<void> {
     await this.#edit(name, (stored, now) => {
       const definition = definitionOf(name, stored);
-      // Written though unchanged: so the processes are told.
+      // The definition is written even if it is unchanged: that notifies the workers.
       return { ...unchanged(change(stateOf(name, stored, definition, now), now)), definition: stored!.definition };
     });
   }
 
   async #edit(name: string, edit: Edit): Promise<void> {
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
       const [version] = await this.#store.cron.write([{ name, version: stored?.version ?? 0, ...edit(stored, now) }]);
       if (version !== undefined) return;
@@ -206,22 +208,22 @@ export class Crontab {
     const { name, live } = stored;
     const definition = readDefinition(stored.definition);
     const state = readState(stored.state);
-    const carried = definition !== undefined && isCarried(definition, stored, now);
-    const mayOccur = carried && !state?.paused;
+    const loaded = definition !== undefined && isLoaded(definition, stored, now);
+    const runs = loaded && !state?.paused;
     return {
       name,
       definition,
       state,
-      next: mayOccur ? openSchedule(definition.schedule).next(Math.max(now, state?.considered ?? now)) : undefined,
+      next: runs ? openSchedule(definition.schedule).next(Math.max(now, state?.considered ?? now)) : undefined,
       live,
-      isCarried: carried,
+      isLoaded: loaded,
       last: (await this.history(name, 1))[0],
     };
   }
 }
 
 function definitionOf(name: string, stored: StoredCron | undefined): CronDefinition {
-  if (stored === undefined) throw unknown(name);
+  if (stored === undefined) throw notFound(name);
   const definition = readDefinition(stored.definition);
   if (definition === undefined) {
     throw new CrontabError(`Cron entry "${name}" was written by a newer version of jobs; use that version`);
@@ -230,22 +232,22 @@ function definitionOf(name: string, stored: StoredCron | undefined): CronDefinit
 }
 
 function stateOf(name: string, stored: StoredCron | undefined, definition: CronDefinition, now: number): CronState {
-  if (stored === undefined) throw unknown(name);
+  if (stored === undefined) throw notFound(name);
   return readState(stored.state) ?? plan(definition, undefined, now).state;
 }
 
-function isCarried({ source }: CronDefinition, { seenAt }: StoredCron, now: number): boolean {
-  return source === "runtime" || now - seenAt <= CARRIED_MS;
+function isLoaded({ source }: CronDefinition, { seenAt }: StoredCron, now: number): boolean {
+  return source === "runtime" || now - seenAt <= LOADED_TTL_MS;
 }
 
 function unchanged(state: CronState): Omit<CronWrite, "name" | "version"> {
   return { state: stateText(state), jobs: [], awaited: state.waiting !== undefined, records: [] };
 }
 
-function unknown(name: string): CrontabError {
-  return new CrontabError(`There is no cron entry "${name}"; see jobs cron list`);
+function notFound(name: string): CrontabError {
+  return new CrontabError(`Cron entry "${name}" not found; see jobs cron list`);
 }
 
 function busy(name: string): CrontabError {
-  return new CrontabError(`Cron entry "${name}" changes all the time; try again`);
+  return new CrontabError(`Cron entry "${name}" was changed by others ${MAX_ATTEMPTS} times in a row; try again`);
 }

@@ -3,7 +3,7 @@ import { compose, type Middleware } from "./middleware.ts";
 
 type Layer = Middleware<string[], string>;
 
-/** A layer that notes when it is entered and left. */
+/** Returns a layer that records when it is entered and left. */
 function noting(name: string): Layer {
   return async (seen, next) => {
     seen.push(`${name} in`);
@@ -13,7 +13,7 @@ function noting(name: string): Layer {
   };
 }
 
-Deno.test("Layers are entered from the first on and left in reverse, each with the result of the inner ones", async () => {
+Deno.test("Layers are entered in order and left in reverse, each with the result of the inner ones", async () => {
   const seen: string[] = [];
   const result = await compose([noting("a"), noting("b")])(seen, () => {
     seen.push("core");
@@ -23,14 +23,14 @@ Deno.test("Layers are entered from the first on and left in reverse, each with t
   assertEquals(seen, ["a in", "b in", "core", "b out", "a out"]);
 });
 
-Deno.test("A layer that does not call next stops it there", async () => {
+Deno.test("A layer that does not call next stops the call", async () => {
   const seen: string[] = [];
   const stop: Layer = () => Promise.resolve("stopped");
   const result = await compose([noting("a"), stop, noting("b")])(seen, () => Promise.reject(new Error("reached")));
   assertEquals([result, seen], ["a(stopped)", ["a in", "a out"]]);
 });
 
-Deno.test("Calling next twice is refused, and the inner part is not done again", async () => {
+Deno.test("Calling next twice is an error, and the inner part does not run again", async () => {
   let done = 0;
   const twice: Layer = async (_seen, next) => await next() + await next();
   const core = () => Promise.resolve(String(++done));
@@ -40,13 +40,13 @@ Deno.test("Calling next twice is refused, and the inner part is not done again",
   assertEquals(done, 2);
 });
 
-Deno.test("One chain serves many at the same time", async () => {
+Deno.test("One chain serves concurrent calls", async () => {
   const chain = compose([noting("a"), noting("b")]);
   const results = await Promise.all(["x", "y", "z"].map((name) => chain([], () => Promise.resolve(name))));
   assertEquals(results, ["a(b(x))", "a(b(y))", "a(b(z))"]);
 });
 
-Deno.test("What any part throws, also before its first await, comes out as a rejection and can be caught on the way", async () => {
+Deno.test("An error of any layer, also a synchronous one, becomes a rejection that outer layers can catch", async () => {
   const broken = () => {
     throw new TypeError("broken on purpose");
   };
@@ -62,7 +62,7 @@ Deno.test("What any part throws, also before its first await, comes out as a rej
   assertEquals(await compose([catching])([], broken), "broken on purpose");
 });
 
-Deno.test("Without layers nothing stands between, not even a promise", () => {
+Deno.test("Without layers the innermost function is called directly, without a promise", () => {
   const promise = Promise.resolve("x");
   assertStrictEquals(compose<string[], string>([])([], () => promise), promise);
 });

@@ -14,17 +14,17 @@ import type { StepStore } from "../store/port/steps.ts";
 import type { BulkOptions } from "./bulk.ts";
 import type { BatchMiddleware, PushMiddleware } from "./middleware.ts";
 
-/** What a client requires of a store. */
+/** The parts of a store that a client uses. */
 export interface ClientStore {
   /** Receives the jobs. */
   readonly jobs: Pick<JobStore, "enqueue">;
-  /** Absent in an isolated process: there, results cannot be awaited. */
+  /** Absent in an isolated process, which cannot wait for results. */
   readonly results?: Pick<ResultStore, "wait">;
   /** Receives signals. */
   readonly steps?: Pick<StepStore, "signal">;
-  /** Absent in an isolated process: there, batches cannot be opened or read. */
+  /** Absent in an isolated process, which cannot open or read batches. */
   readonly batches?: BatchStore;
-  /** Without it, the client applies only the class options of its own program. */
+  /** Without it, the client knows only the classes that its program registers. */
   readonly classes?: Pick<ClassStore, "read">;
 }
 
@@ -32,27 +32,27 @@ export interface ClientStore {
 export interface ClientOptions {
   /** The store that receives the jobs. */
   readonly store: ClientStore;
-  /** Job classes whose options this client knows from the start. A class that is pushed by its definition is known anyway. */
+  /** Job classes to register from the start. A class that is pushed by its definition is registered by that push. */
   // deno-lint-ignore no-explicit-any -- classes with any arguments
   readonly jobs?: readonly JobClass<any>[];
   /**
-   * Rejects a push of a class that neither this client nor a worker has registered, whose queue, retries and lock are
-   * therefore unknown. Default false: such a push is stored, and {@linkcode ClientOptions.onUnregistered} is called.
+   * Rejects a push of a class that neither this client nor a worker has registered: its queue, retries and lock are
+   * unknown. Default false: such a push is stored, and {@linkcode ClientOptions.onUnregistered} is called.
    */
   readonly strict?: boolean;
-  /** Receives the name of each unregistered class that is pushed, once. Default: a warning in the log, else on stderr. */
+  /** Receives the name of each unregistered class that is pushed, once. Default: logs a warning, on stderr without a log. */
   readonly onUnregistered?: (className: string) => void;
-  /** Default: the system's. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
-  /** Around each push; the first one is the outermost. */
+  /** Wraps each push. The first layer is the outermost. */
   readonly middleware?: readonly PushMiddleware[];
-  /** Around each batch of a bulk push, if there is `middleware`. */
+  /** Wraps each batch of a bulk push. Used only together with `middleware`. */
   readonly batchMiddleware?: readonly BatchMiddleware[];
-  /** The largest payload that is stored, in bytes. Default 1 MiB. */
+  /** A push of a larger payload is rejected. In bytes; default 1 MiB. */
   readonly maxPayloadBytes?: number;
-  /** How times are written. Default 7: seconds with a fraction. */
+  /** The format of times in payloads. Default 7: seconds with a fraction; 8: whole milliseconds. */
   readonly sidekiqWire?: 7 | 8;
-  /** Returns the options of a class that is not among `jobs`. For the rest, the client asks the store. */
+  /** Returns the options of a class that is not among `jobs`. If it returns undefined, the client reads the store. */
   readonly classOptions?: (className: string) => ClassOptions | undefined;
 }
 
@@ -81,7 +81,7 @@ export interface TypedJob<Args extends readonly unknown[]> extends JobOptions {
 }
 
 /**
- * Items in memory, or as they come.
+ * Items in memory, or from a source that yields them over time.
  *
  * @internal
  */

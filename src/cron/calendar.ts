@@ -1,10 +1,11 @@
 /**
- * The wall times that a rule's fields match. Zones are not known here: a wall time is epoch milliseconds, read in UTC.
+ * Finds the wall times that the fields of a cron expression match. A wall time is epoch milliseconds, read as UTC; this
+ * file ignores time zones.
  *
  * @module
  */
 
-/** A day of a month, as a rule names it. */
+/** A day of a month, as a cron expression names it. */
 export type DayOfMonth =
   | { readonly kind: "day"; readonly day: number }
   /** `back` days before the last of the month. */
@@ -12,7 +13,7 @@ export type DayOfMonth =
   /** The weekday nearest to `day`, in the same month. */
   | { readonly kind: "nearestWeekday"; readonly day: number | "last" };
 
-/** A day of the week, as a rule names it; Sunday is 0. */
+/** A day of the week, as a cron expression names it. Sunday is 0. */
 export type DayOfWeek =
   | { readonly kind: "weekday"; readonly weekday: number }
   /** The `n`-th of the month, counted from 1. */
@@ -20,7 +21,7 @@ export type DayOfWeek =
   /** The last of the month. */
   | { readonly kind: "last"; readonly weekday: number };
 
-/** A rule, read. Lists of numbers are ascending and without repetition. */
+/** A parsed cron expression. Lists of numbers are ascending and have no duplicates. */
 export interface RuleFields {
   readonly seconds: readonly number[];
   readonly minutes: readonly number[];
@@ -29,16 +30,16 @@ export interface RuleFields {
   readonly months: readonly number[];
   readonly daysOfMonth: readonly DayOfMonth[];
   readonly daysOfWeek: readonly DayOfWeek[];
-  /** A day matches when the day of month or the day of week does. Else both must. */
+  /** Whether a day matches if either field matches. Otherwise both must match. */
   readonly eitherDay: boolean;
-  /** The rule in six fields, one space between, upper case: equal for rules that differ in spelling only. */
+  /** Six fields in upper case, separated by one space: equal for expressions that differ only in spelling. */
   readonly normal: string;
 }
 
-/** After so many years the Gregorian calendar repeats, weekdays included: what has not matched by then never does. */
+/** The Gregorian calendar, with its weekdays, repeats after this many years: fields without a match by then never match. */
 const CYCLE_YEARS = 400;
 
-/** The first matching wall time later than `after`, in whole seconds; undefined when the fields never match. */
+/** Returns the first matching wall time later than `after`, in whole seconds; undefined if the fields never match. */
 export function nextWall(fields: RuleFields, after: number): number | undefined {
   const from = new Date(Math.floor(after / 1_000) * 1_000 + 1_000);
   const year = from.getUTCFullYear();
@@ -53,7 +54,7 @@ export function nextWall(fields: RuleFields, after: number): number | undefined 
   return day === undefined ? undefined : day + timeFrom(fields, 0, 0, 0)!;
 }
 
-/** Midnight of the first matching day from the given one on. */
+/** Returns midnight of the first matching day, from the given day. */
 function firstDay(fields: RuleFields, year: number, month: number, from: number): number | undefined {
   for (let ahead = 0; ahead <= CYCLE_YEARS * 12; ahead++) {
     const months = month - 1 + ahead;
@@ -65,7 +66,7 @@ function firstDay(fields: RuleFields, year: number, month: number, from: number)
   return undefined;
 }
 
-/** Milliseconds since midnight of the first matching time of day from the given one on. */
+/** Returns the first matching time of day, from the given time, in milliseconds since midnight. */
 function timeFrom(fields: RuleFields, hour: number, minute: number, second: number): number | undefined {
   for (const h of fields.hours) {
     if (h < hour) continue;
@@ -78,11 +79,11 @@ function timeFrom(fields: RuleFields, hour: number, minute: number, second: numb
   return undefined;
 }
 
-/** The matching days of a month, ascending. */
+/** Returns the matching days of a month, ascending. */
 function matchingDays(fields: RuleFields, year: number, month: number): number[] {
   if (!fields.months.includes(month)) return [];
   const length = new Date(Date.UTC(year, month, 0)).getUTCDate();
-  /** Weekday of the day before the first. */
+  /** The weekday of the last day of the previous month. */
   const base = new Date(Date.UTC(year, month - 1, 0)).getUTCDay();
   const byDay = new Set(fields.daysOfMonth.map((day) => dayInMonth(day, length, base)));
   const byWeekday = new Set(fields.daysOfWeek.flatMap((day) => weekdaysInMonth(day, length, base)));
@@ -92,11 +93,11 @@ function matchingDays(fields: RuleFields, year: number, month: number): number[]
   return Array.from({ length }, (_, index) => index + 1).filter(matches);
 }
 
-/** Which day of a month is meant; one outside the month when it has no such day. */
-function dayInMonth(wanted: DayOfMonth, length: number, base: number): number {
-  if (wanted.kind === "day") return wanted.day;
-  if (wanted.kind === "last") return length - wanted.back;
-  const day = wanted.day === "last" ? length : wanted.day;
+/** Returns the day of a month that matches; a number outside the month if the month has no such day. */
+function dayInMonth(field: DayOfMonth, length: number, base: number): number {
+  if (field.kind === "day") return field.day;
+  if (field.kind === "last") return length - field.back;
+  const day = field.day === "last" ? length : field.day;
   if (day > length) return day;
   const weekday = (base + day) % 7;
   if (weekday === 6) return day === 1 ? 3 : day - 1;
@@ -104,9 +105,9 @@ function dayInMonth(wanted: DayOfMonth, length: number, base: number): number {
   return day;
 }
 
-function weekdaysInMonth(wanted: DayOfWeek, length: number, base: number): number[] {
-  const first = (wanted.weekday - base + 6) % 7 + 1;
+function weekdaysInMonth(field: DayOfWeek, length: number, base: number): number[] {
+  const first = (field.weekday - base + 6) % 7 + 1;
   const all = [first, first + 7, first + 14, first + 21, first + 28].filter((day) => day <= length);
-  if (wanted.kind === "weekday") return all;
-  return wanted.kind === "last" ? all.slice(-1) : all.slice(wanted.n - 1, wanted.n);
+  if (field.kind === "weekday") return all;
+  return field.kind === "last" ? all.slice(-1) : all.slice(field.n - 1, field.n);
 }

@@ -9,11 +9,11 @@ function record(outcome: CronRecord["outcome"], more: Partial<CronRecord> = {}):
   return { outcome, scheduledAt: 0, decidedAt: 0, ...more };
 }
 
-Deno.test("counts: nothing happened, nothing to save", () => {
+Deno.test("countRecords returns the same state for no records", () => {
   assertEquals(countRecords(STATE, []) === STATE, true);
 });
 
-Deno.test("counts: each outcome, missed ones by their number, and what is not on time", () => {
+Deno.test("countRecords counts each outcome, missed runs by their number, and late runs", () => {
   const first = countRecords(STATE, [
     record("enqueued", { decidedAt: ON_TIME_MS }),
     record("enqueued", { decidedAt: ON_TIME_MS + 1 }),

@@ -1,29 +1,26 @@
 /**
- * A whole crontab, checked: usable, or an error that says everything that is wrong with it.
+ * Checks a whole crontab. An invalid crontab is one error that lists all its problems.
  *
  * @module
  */
 import { type CheckedEntries, checkEntries, type EntryContext } from "./entry_check.ts";
-import type { CronProblem } from "./entry_fields.ts";
 
-/** The crontab, or what was asked of it, is not usable. The message has a line for each thing that is wrong. */
+/** The crontab is invalid, or a change to it is. The message has one line for each problem. */
 export class CrontabError extends Error {
-  /** Told apart by name. */
+  /** `CrontabError`. */
   override readonly name = "CrontabError";
 }
 
 /**
  * Checks a crontab.
  *
- * @param crontab a list of `CronEntryInput`, or whatever stands in its place
- * @throws {CrontabError} when anything is wrong with it
+ * @param crontab expected to be a list of `CronEntryInput`; any other value is a problem, too
+ * @throws {CrontabError} if any entry is invalid
  */
 export function checkCrontab(crontab: unknown, context: EntryContext): CheckedEntries {
   const checked = checkEntries(crontab, context);
-  if (checked.problems.length > 0) throw new CrontabError(tell(checked.problems));
+  if (checked.problems.length > 0) {
+    throw new CrontabError(checked.problems.map(({ message }) => message).join("\n"));
+  }
   return checked;
-}
-
-function tell(problems: readonly CronProblem[]): string {
-  return problems.map(({ message }) => message).join("\n");
 }

@@ -1,5 +1,5 @@
 /**
- * An entry as it stands in the store: as text, with where it comes from.
+ * A cron entry as the store keeps it: as text, with its source.
  *
  * @module
  */
@@ -8,27 +8,27 @@ import type { CronEntry } from "./entry.ts";
 import type { CronState } from "./plan.ts";
 import { openSchedule } from "./schedule_spec.ts";
 
-/** The last moment that a `Date` can hold. */
-const LAST_TIME_MS = 8.64e15;
+/** The latest time that a `Date` can represent. */
+const MAX_TIME_MS = 8.64e15;
 
-/** An entry of configurations that no process has said to carry for so long is carried by none. */
-export const CARRIED_MS = 90_000;
+/** An entry of a configuration counts as loaded for this long after a worker has last marked it as seen. */
+export const LOADED_TTL_MS = 90_000;
 
-/** Where an entry comes from: a configuration or a program that processes carry, or somebody added it as it went. */
+/** The source of an entry: the configuration or program of workers, or an operator who added it at run time. */
 export type CronSource = "config" | "runtime";
 
-/** An entry, and where it comes from. */
+/** An entry with its source. */
 export interface CronDefinition extends CronEntry {
-  /** Where it comes from. */
+  /** The source of the entry. */
   readonly source: CronSource;
 }
 
-/** An entry's text. Equal texts say the same. */
+/** Returns the text of an entry. Equal entries have equal texts. */
 export function definitionText(entry: CronEntry, source: CronSource): string {
   return stringifyLossless({ ...entry, source })!;
 }
 
-/** What the text says; undefined when this version of the program does not understand it. */
+/** Reads an entry; undefined if this version of the program cannot read it. */
 export function readDefinition(text: string): CronDefinition | undefined {
   const read = readObject(text) as Partial<CronDefinition> | undefined;
   const isWhole = typeof read?.name === "string" && typeof read.class === "string" && Array.isArray(read.args) &&
@@ -37,18 +37,18 @@ export function readDefinition(text: string): CronDefinition | undefined {
   return isWhole ? read as CronDefinition : undefined;
 }
 
-/** A state's text. */
+/** Returns the text of a state. */
 export function stateText(state: CronState): string {
   return JSON.stringify(state);
 }
 
-/** What the text says; undefined when this version of the program does not understand it. */
+/** Reads a state; undefined if this version of the program cannot read it. */
 export function readState(text: string): CronState | undefined {
   const read = readObject(text) as Partial<CronState> | undefined;
   return isTime(read?.considered) && isSchedule(read?.schedule) ? read as CronState : undefined;
 }
 
-/** Whether it has times, and an end can be found in them: others write into the store too. */
+/** Returns whether a schedule is valid. Other programs write into the store, too. */
 function isSchedule(value: unknown): boolean {
   const { rule, timezone, everyMs, anchor } = (value ?? {}) as Record<string, unknown>;
   if (typeof rule !== "string") return Number.isSafeInteger(everyMs) && everyMs as number > 0 && isTime(anchor);
@@ -62,7 +62,7 @@ function isSchedule(value: unknown): boolean {
 }
 
 function isTime(value: unknown): boolean {
-  return typeof value === "number" && Math.abs(value) <= LAST_TIME_MS;
+  return typeof value === "number" && Math.abs(value) <= MAX_TIME_MS;
 }
 
 function readObject(text: string): unknown {

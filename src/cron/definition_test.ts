@@ -13,13 +13,13 @@ const ENTRY: CronEntry = {
   everyProcess: false,
 };
 
-Deno.test("a definition and a state come back from their texts as they were", () => {
+Deno.test("a definition and a state survive writing and reading", () => {
   assertEquals(readDefinition(definitionText(ENTRY, "config")), { ...ENTRY, source: "config" });
   const state = { schedule: { everyMs: 1_000, anchor: 0 }, considered: 1_700_000_000_000 };
   assertEquals(readState(stateText(state)), state);
 });
 
-Deno.test("a schedule that others wrote and that has no times is not understood", () => {
+Deno.test("a definition or state with an invalid schedule is rejected", () => {
   const schedules = [
     { everyMs: 0, anchor: 0 },
     { everyMs: -60_000, anchor: 0 },

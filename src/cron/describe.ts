@@ -1,5 +1,5 @@
 /**
- * A schedule in plain words: `at 03:30 on weekdays, Europe/London`.
+ * Describes schedules in plain words: `at 03:30 on weekdays, Europe/London`.
  *
  * @module
  */
@@ -22,10 +22,10 @@ const MONTHS = [
   "December",
 ];
 const NTH = ["first", "second", "third", "fourth", "fifth"];
-/** So many times of day are named one by one; more are told as minutes and hours. */
-const FEW_TIMES = 4;
+/** Up to this many times of day are listed one by one. More are described as minutes and hours. */
+const MAX_LISTED_TIMES = 4;
 
-/** Says when a rule occurs, with its zone. */
+/** Describes a cron expression, with its zone. */
 export function describeRule(rule: CronRule): string {
   const { fields, zone } = rule;
   const time = describeTime(fields);
@@ -33,7 +33,7 @@ export function describeRule(rule: CronRule): string {
   return `${[time, days, describeMonths(fields)].filter((phrase) => phrase !== "").join(" ")}, ${zone.name}`;
 }
 
-/** Says how long an interval is: `every 90 seconds`, `every hour`. */
+/** Describes an interval: `every 90 seconds`, `every hour`. */
 export function describeInterval(everyMs: number): string {
   const units: [name: string, ms: number][] = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000]];
   const [name, ms] = units.find(([, ms]) => everyMs % ms === 0) ?? ["second", 1_000];
@@ -41,7 +41,7 @@ export function describeInterval(everyMs: number): string {
 }
 
 function describeTime({ seconds, minutes, hours }: RuleFields): string {
-  if (seconds.length * minutes.length * hours.length <= FEW_TIMES) {
+  if (seconds.length * minutes.length * hours.length <= MAX_LISTED_TIMES) {
     return `at ${list(hours.flatMap((h) => minutes.flatMap((m) => seconds.map((s) => clock(h, m, s)))))}`;
   }
   const onTheMinute = seconds.length === 1 && seconds[0] === 0;
@@ -56,22 +56,22 @@ function describeTime({ seconds, minutes, hours }: RuleFields): string {
   return phrases.join(" ");
 }
 
-/** `every 5 minutes` where they are equal steps around the whole circle, else `at minutes 7 and 20`. */
+/** Returns `every 5 minutes` for equal steps around the whole circle, otherwise `at minutes 7 and 20`. */
 function describeSteps(values: readonly number[], circle: number, unit: string): string {
   const step = stepOf(values, circle);
   if (step !== undefined) return every(step, unit);
   return `at ${unit}${values.length > 1 ? "s" : ""} ${list(runs(values, String))}`;
 }
 
-/** Full hours: `every 2 hours`, `every hour from 09:00 to 17:00`, `at 01:00, 05:00 and 07:00`. */
+/** Describes full hours: `every 2 hours`, `every hour from 09:00 to 17:00`, `at 01:00, 05:00 and 07:00`. */
 function describeHours(hours: readonly number[]): string {
   const step = distanceOf(hours);
   if (step === undefined) return `at ${list(hours.map((hour) => clock(hour, 0, 0)))}`;
-  const around = stepOf(hours, 24) !== undefined;
-  return every(step, "hour") + (around ? "" : ` from ${clock(hours[0]!, 0, 0)} to ${clock(hours.at(-1)!, 0, 0)}`);
+  const isWholeDay = stepOf(hours, 24) !== undefined;
+  return every(step, "hour") + (isWholeDay ? "" : ` from ${clock(hours[0]!, 0, 0)} to ${clock(hours.at(-1)!, 0, 0)}`);
 }
 
-/** The hours in which something goes on. */
+/** Describes the hours in which minutes or seconds match. */
 function describeSpan(hours: readonly number[]): string {
   if (hours.length === 1 || distanceOf(hours) === 1) {
     return `from ${clock(hours[0]!, 0, 0)} to ${clock(hours.at(-1)!, 59, 0)}`;
@@ -84,7 +84,7 @@ function describeDays({ daysOfMonth, daysOfWeek, eitherDay }: RuleFields): strin
   const byDate = everyDay(daysOfMonth, "day", 31) ? "" : describeDates(daysOfMonth);
   const byWeekday = everyDay(daysOfWeek, "weekday", 7) ? "" : describeWeekdays(daysOfWeek);
   if (byDate === "" || byWeekday === "") {
-    // Either day suffices and one of them is always so: every day.
+    // One of the two fields matches every day, and either field suffices.
     return eitherDay ? "" : byDate + byWeekday;
   }
   return eitherDay ? `${byDate} and ${byWeekday}` : `${byDate}, only ${byWeekday}`;
@@ -96,7 +96,7 @@ function everyDay(days: readonly (DayOfMonth | DayOfWeek)[], kind: "day" | "week
 
 function describeDates(days: readonly DayOfMonth[]): string {
   const numbers = days.flatMap((day) => day.kind === "day" ? [day.day] : []);
-  const step = numbers.length > FEW_TIMES ? distanceOf(numbers) ?? 1 : 1;
+  const step = numbers.length > MAX_LISTED_TIMES ? distanceOf(numbers) ?? 1 : 1;
   const phrases = step > 1
     ? [`every ${ordinal(step)} day from the ${ordinal(numbers[0]!)} to the ${ordinal(numbers.at(-1)!)}`]
     : numbers.length > 0
@@ -128,7 +128,7 @@ function describeWeek(weekdays: readonly number[]): string {
   const key = weekdays.join("");
   if (key === "12345") return "weekdays";
   if (key === "06") return "weekends";
-  // A week is read from Monday on.
+  // Weeks begin on Monday.
   const fromMonday = weekdays.map((weekday) => (weekday + 6) % 7).sort((a, b) => a - b);
   return list(runs(fromMonday, (weekday) => WEEKDAYS[(weekday + 1) % 7]!));
 }
@@ -137,31 +137,31 @@ function describeMonths({ months }: RuleFields): string {
   return months.length === 12 ? "" : `in ${list(runs(months, (month) => MONTHS[month - 1]!))}`;
 }
 
-/** The step with which the values go around the whole circle from 0 on; undefined when they do not. */
+/** Returns the step if the values are equal steps from 0 around the whole circle; otherwise undefined. */
 function stepOf(values: readonly number[], circle: number): number | undefined {
   const step = circle / values.length;
   return values.length > 1 && values.every((value, index) => value === index * step) ? step : undefined;
 }
 
-/** The one distance between all neighbours of three values or more; undefined when they differ. */
+/** Returns the distance between neighbours if there are three or more values and all distances are equal. */
 function distanceOf(values: readonly number[]): number | undefined {
   const distance = values[1]! - values[0]!;
-  const even = values.every((value, index) => index === 0 || value - values[index - 1]! === distance);
-  return values.length > 2 && even ? distance : undefined;
+  const isEven = values.every((value, index) => index === 0 || value - values[index - 1]! === distance);
+  return values.length > 2 && isEven ? distance : undefined;
 }
 
-/** Three or more in a row are told as `a through b`. */
+/** Writes three or more consecutive values as `a through b`. */
 function runs(values: readonly number[], name: (value: number) => string): string[] {
-  const told: string[] = [];
+  const phrases: string[] = [];
   for (let index = 0; index < values.length;) {
     let end = index;
     while (values[end + 1] === values[end]! + 1) end++;
     if (end - index >= 2) {
-      told.push(`${name(values[index]!)} through ${name(values[end]!)}`);
+      phrases.push(`${name(values[index]!)} through ${name(values[end]!)}`);
       index = end + 1;
-    } else told.push(name(values[index++]!));
+    } else phrases.push(name(values[index++]!));
   }
-  return told;
+  return phrases;
 }
 
 function every(count: number, unit: string): string {

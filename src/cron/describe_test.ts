@@ -39,12 +39,12 @@ const WORDS: [rule: string, words: string][] = [
 ];
 
 for (const [rule, words] of WORDS) {
-  Deno.test(`describeRule says "${rule}" in plain words`, () => {
+  Deno.test(`describeRule describes "${rule}" in plain words`, () => {
     assertEquals(describeRule(new CronRule(rule, "Europe/London")), `${words}, Europe/London`);
   });
 }
 
-Deno.test("describeInterval takes the largest unit that fits", () => {
+Deno.test("describeInterval uses the largest unit that fits", () => {
   assertEquals(
     [1_000, 30_000, 60_000, 90_000, 3_600_000, 5_400_000, 86_400_000, 172_800_000].map(describeInterval),
     [

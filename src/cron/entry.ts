@@ -1,5 +1,5 @@
 /**
- * An entry of the crontab: what its author writes, and what it is once checked.
+ * A cron entry: as its author writes it, and as it is stored.
  *
  * @module
  */
@@ -9,69 +9,69 @@ import type { CatchUp, Planned } from "./plan.ts";
 import type { ScheduleSpec } from "./schedule_spec.ts";
 
 /**
- * A cron entry as it is written: in the configuration file, in code, or at the command line. It takes the options of its
+ * A cron entry as its author writes it: in the configuration file, in code, or on the command line. It takes the options of its
  * jobs (`queue`, `retry`, …: docs/reference/job-options.md), which override those of the class.
  */
 export interface CronEntryInput extends OptionsOn<"cron"> {
-  /** Names the entry, and its occurrences for ever: a changed name is a new entry. */
+  /** Names the entry and its runs. An entry whose name changes is a new entry. */
   readonly name: string;
-  /** When: five fields, six with seconds first, or `@daily` and the like. Either this or `every`. */
+  /** The cron expression: five fields, six with seconds first, or `@daily` and similar. Either this or `every`. */
   readonly rule?: string;
-  /** At equal distances: seconds, or `30s`, `5m`, `2h`, `1d`; at least a second. Counted from `anchor`. */
+  /** The interval: seconds, or `30s`, `5m`, `2h`, `1d`; at least a second. Counted from `anchor`. */
   readonly every?: number | string;
-  /** For `every`: one of the times, ISO 8601 with its zone; default 1970-01-01T00:00Z. */
+  /** For `every`: one of the times, ISO 8601 with its zone. Default 1970-01-01T00:00Z. */
   readonly anchor?: string;
-  /** The zone in which the rule is read; default `UTC`. */
+  /** The time zone of the cron expression. Default `UTC`. */
   readonly timezone?: string;
-  /** The class whose handler performs it; in code also what `defineJob` returned. */
+  /** The job class to push: its name; in code also a class that `defineJob` returned. */
   readonly class: string | { readonly class: string };
-  /** What the handler is given; default nothing. */
+  /** The arguments of the job. Default none. */
   readonly args?: readonly unknown[];
   /** Further fields of the payload. */
   readonly options?: Readonly<Record<string, unknown>>;
   /** A note for people. */
   readonly memo?: string;
-  /** `false`: as if it were not there. In code a function, asked once. Default `true`. */
+  /** `false` switches the entry off. In code also a function, which is called once. Default `true`. */
   readonly enable?: boolean | (() => boolean);
-  /** Only where the environment (`-e`, `JOBS_ENV`) is one of these; default everywhere. */
+  /** The entry is active only in these environments (`-e`, `JOBS_ENV`). Default: in all. */
   readonly environments?: string | readonly string[];
-  /** While the job of the occurrence before is still there; default `allow`. */
+  /** The treatment of a run while the job of the previous run hasn't ended. Default `allow`. */
   readonly overlap?: Overlap;
-  /** `true` is `overlap: "skip"`. */
+  /** `true` means `overlap: "skip"`. */
   readonly singleton?: boolean;
-  /** What nobody was there for; default `last`. */
+  /** Which of the runs that were missed while no worker was up to catch up. Default `last`. */
   readonly catchUp?: CatchUp["policy"];
-  /** How late it may be caught up: seconds or duration; default an hour. */
+  /** A run is caught up if it is at most this late: seconds or a duration. Default an hour. */
   readonly catchUpWindow?: number | string;
-  /** Each process performs it, itself and at once: for housekeeping. Default `false`: once, on any one. */
+  /** Every worker performs each run itself, without a queue: for housekeeping. Default `false`: one worker performs it. */
   readonly everyProcess?: boolean;
-  /** `false` is `everyProcess: true`. */
+  /** `false` means `everyProcess: true`. */
   readonly onOneServer?: boolean;
 }
 
-/** An entry, checked. Plain JSON: this is what the store keeps. */
+/** A checked entry, as the store keeps it. Plain JSON. */
 export interface CronEntry extends Planned {
   /** Names the entry. */
   readonly name: string;
-  /** When. */
+  /** When it runs. */
   readonly schedule: ScheduleSpec;
-  /** The class whose handler performs it. */
+  /** The job class to push. */
   readonly class: string;
-  /** What the handler is given. */
+  /** The arguments of the job. */
   readonly args: readonly unknown[];
-  /** How its jobs are pushed, `queue` included; over what the class says. */
+  /** The options of its jobs. They override the options of the class. */
   readonly options: Readonly<Record<string, unknown>>;
   /** A note for people. */
   readonly memo?: string;
-  /** While the job of the occurrence before is still there. */
+  /** The treatment of a run while the job of the previous run hasn't ended. */
   readonly overlap: Overlap;
-  /** What nobody was there for. */
+  /** Which missed runs to catch up. */
   readonly catchUp: CatchUp;
-  /** Each process performs it, itself and at once. */
+  /** Whether every worker performs each run itself. */
   readonly everyProcess: boolean;
 }
 
-/** What to push for an occurrence: a job request, as the enqueuer takes it. */
+/** The request that pushes the job of a run. */
 export interface OccurrenceRequest {
   readonly class: string;
   readonly args: readonly unknown[];
@@ -80,13 +80,13 @@ export interface OccurrenceRequest {
   readonly [option: string]: unknown;
 }
 
-/** The job request of an occurrence. */
+/** Returns the request that pushes the job of a run. */
 export function occurrenceRequest(entry: CronEntry, jid: string, occurrence: Occurrence): OccurrenceRequest {
   return { ...entry.options, class: entry.class, args: entry.args, jid, occurrence };
 }
 
 /**
- * Defines an entry in code, with its type checked:
+ * Returns an entry unchanged, with its type checked by the compiler:
  *
  * ```ts
  * const nightly = defineCron({ name: "nightly", rule: "30 3 * * *", timezone: "Europe/London", class: "Report" });

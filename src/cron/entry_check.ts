@@ -1,6 +1,6 @@
 /**
- * What authors wrote → entries. Everything that is wrong with them is found at once, and each message names the entry,
- * the field, the value and what is wanted: a crontab with a mistake must fail at the start, not at night.
+ * Checks cron entries as authors write them. Finds all problems at once. Each message names the entry, the field, the
+ * value and what was expected: a crontab with a mistake must fail when the worker starts, not at night.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import { argsText, prepare } from "../job/payload.ts";
 import type { CronEntry } from "./entry.ts";
 import {
   type CronProblem,
-  ELSEWHERE,
   EntryFields,
   FIELDS,
+  FOREIGN_FIELDS,
   isBoolean,
   isInstant,
   isObject,
@@ -26,23 +26,23 @@ import { CronRule } from "./rule.ts";
 import { RuleError } from "./rule_parser.ts";
 import type { ScheduleSpec } from "./schedule_spec.ts";
 
-/** What entries are checked against. */
+/** The worker that entries are checked for. */
 export interface EntryContext {
-  /** Its name decides which entries are active. */
+  /** The name of the environment, which decides which entries are active. */
   readonly environment: string;
-  /** Classes that have a handler; undefined: any will do. */
+  /** Classes that have a handler; undefined for no check. */
   readonly classes?: ReadonlySet<string>;
-  /** Queues whose jobs those classes are for; undefined: all. */
+  /** The queues that the worker processes; undefined for all. A class of another queue needs no handler here. */
   readonly queues?: ReadonlySet<string>;
-  /** For rules without a zone of their own; default `UTC`. */
+  /** The time zone of cron expressions that name none. Default `UTC`. */
   readonly timezone?: string;
 }
 
-/** What a crontab came to. */
+/** A checked crontab. */
 export interface CheckedEntries {
-  /** Entries that are to run here. */
+  /** Entries that are active in this environment. */
   readonly active: readonly CronEntry[];
-  /** Entries that are switched off, and by which field. */
+  /** Entries that are switched off, with the field that does it. */
   readonly inactive: readonly { readonly entry: CronEntry; readonly by: "enable" | "environments" }[];
   readonly problems: readonly CronProblem[];
 }
@@ -56,25 +56,25 @@ const MAX_NAME = 200;
 /**
  * Checks a crontab.
  *
- * @param crontab a list of `CronEntryInput`, or whatever stands in its place
+ * @param crontab expected to be a list of `CronEntryInput`; any other value is a problem, too
  */
 export function checkEntries(crontab: unknown, context: EntryContext): CheckedEntries {
   const problems: CronProblem[] = [];
   const active: CronEntry[] = [];
   const inactive: CheckedEntries["inactive"][number][] = [];
   if (!Array.isArray(crontab)) {
-    problems.push({ entry: "", message: `"cron" is ${show(crontab)}; wanted: a list of entries` });
+    problems.push({ entry: "", message: `"cron" is ${show(crontab)}; expected a list of entries` });
     return { active, inactive, problems };
   }
-  const places = new Map<string, number>();
+  const positions = new Map<string, number>();
   crontab.forEach((input, index) => {
     const fields = new EntryFields(input, index + 1);
     const entry = isObject(input) ? checkEntry(fields, context) : undefined;
-    const taken = entry && places.get(entry.name);
+    const taken = entry && positions.get(entry.name);
     if (taken !== undefined) fields.report(`entry ${index + 1} of the list has the name of entry ${taken}`);
     problems.push(...fields.problems);
     if (entry === undefined || taken !== undefined) return;
-    places.set(entry.name, index + 1);
+    positions.set(entry.name, index + 1);
     const by = switchedOffBy(fields, context);
     if (by === undefined) active.push(entry);
     else inactive.push({ entry, by });
@@ -82,7 +82,7 @@ export function checkEntries(crontab: unknown, context: EntryContext): CheckedEn
   return { active, inactive, problems };
 }
 
-/** The entry; undefined when something is wrong with it. */
+/** Returns the entry; undefined if it is invalid. */
 function checkEntry(fields: EntryFields, context: EntryContext): CronEntry | undefined {
   const name = checkName(fields);
   const schedule = checkSchedule(fields, context);
@@ -99,8 +99,8 @@ function checkEntry(fields: EntryFields, context: EntryContext): CronEntry | und
 function checkName(fields: EntryFields): string | undefined {
   const isName = (value: unknown): value is string =>
     isText(value) && value.length <= MAX_NAME && value.trim() === value && !/\p{Cc}/u.test(value);
-  const wanted = `a text of at most ${MAX_NAME} characters, without control characters or blanks around it`;
-  return fields.raw("name") === undefined ? fields.wrong("name", wanted) : fields.get("name", wanted, isName);
+  const expected = `a text of at most ${MAX_NAME} characters, without control characters or surrounding blanks`;
+  return fields.raw("name") === undefined ? fields.invalid("name", expected) : fields.get("name", expected, isName);
 }
 
 function checkSchedule(fields: EntryFields, context: EntryContext): ScheduleSpec | undefined {
@@ -108,14 +108,16 @@ function checkSchedule(fields: EntryFields, context: EntryContext): ScheduleSpec
   const hasEvery = fields.raw("every") !== undefined;
   if (hasRule === hasEvery) {
     return fields.report(
-      `${hasRule ? "both" : "neither"} "rule" ${hasRule ? "and" : "nor"} "every"; wanted: one of them`,
+      `${hasRule ? "both" : "neither"} "rule" ${hasRule ? "and" : "nor"} "every"; expected one of them`,
     );
   }
   return hasRule ? checkRule(fields, context) : checkInterval(fields);
 }
 
 function checkRule(fields: EntryFields, context: EntryContext): ScheduleSpec | undefined {
-  if (fields.raw("anchor") !== undefined) fields.report(`"anchor" is for "every"; wanted: a rule without it`);
+  if (fields.raw("anchor") !== undefined) {
+    fields.report(`"anchor" is for "every"; remove it, or write "every" instead of "rule"`);
+  }
   const rule = fields.get("rule", `a text such as "30 3 * * *" or "@daily"`, isText);
   const timezone = fields.get("timezone", `a name such as "Europe/London"`, isText);
   if (rule === undefined) return undefined;
@@ -130,7 +132,7 @@ function checkRule(fields: EntryFields, context: EntryContext): ScheduleSpec | u
 
 function checkInterval(fields: EntryFields): ScheduleSpec | undefined {
   if (fields.raw("timezone") !== undefined) {
-    fields.report(`"timezone" is for "rule", as "every" counts elapsed time; wanted: "every" without it`);
+    fields.report(`"timezone" is for "rule", as "every" counts elapsed time; remove it`);
   }
   const everyMs = fields.duration("every", MIN_INTERVAL_MS);
   const anchor = fields.get("anchor", `a time with its zone, such as "2026-01-01T06:00:00Z"`, isInstant);
@@ -139,7 +141,7 @@ function checkInterval(fields: EntryFields): ScheduleSpec | undefined {
   return { everyMs, anchor: ((from % everyMs) + everyMs) % everyMs };
 }
 
-/** Class, arguments and options, by the enqueuer's own rules. */
+/** Checks class, arguments and options as a push does. */
 function checkJob(
   fields: EntryFields,
   { classes, queues }: EntryContext,
@@ -150,7 +152,7 @@ function checkJob(
   const further = fields.get("options", "an object of further fields of the payload", isObject) ?? {};
   const reserved = Object.keys(further).filter((field) => isReserved(field));
   for (const field of reserved) {
-    fields.report(`"options.${field}" is no further field of the payload: it has a meaning`);
+    fields.report(`"options.${field}" is reserved; "options" is for further fields of the payload`);
   }
   const known = PUSH_OPTIONS.map((field) => [field, fields.raw(field)] as const);
   const options = Object.fromEntries([...known.filter(([, value]) => value !== undefined), ...Object.entries(further)]);
@@ -173,7 +175,7 @@ function checkEveryProcess(fields: EntryFields): boolean {
   const everyProcess = fields.get("everyProcess", "true or false", isBoolean);
   const onOneServer = fields.get("onOneServer", "true or false", isBoolean);
   if (everyProcess !== undefined && everyProcess === onOneServer) {
-    fields.report(`"everyProcess" and "onOneServer" are both ${everyProcess}; wanted: one of them`);
+    fields.report(`"everyProcess" and "onOneServer" are both ${everyProcess}; expected one of them`);
   }
   return everyProcess ?? onOneServer === false;
 }
@@ -184,19 +186,19 @@ function checkOverlap(fields: EntryFields, everyProcess: boolean): Overlap {
   const overlap = fields.get("overlap", `one of ${choices.join(", ")}${where}`, isOneOf(choices));
   const singleton = fields.get("singleton", "true or false", isBoolean);
   if (overlap !== undefined && singleton !== undefined && (overlap === "skip") !== singleton) {
-    fields.report(`"overlap" is ${show(overlap)} and "singleton" ${singleton}; wanted: one of them`);
+    fields.report(`"overlap" is ${show(overlap)} and "singleton" ${singleton}; expected one of them`);
   }
   return overlap ?? (singleton ? "skip" : "allow");
 }
 
-/** A process that was not there has nothing to catch up for itself. */
+/** Checks the catch-up. With `everyProcess`, each worker runs the entry itself, and a worker that was down catches up nothing. */
 function checkCatchUp(fields: EntryFields, everyProcess: boolean): CatchUp {
   const choices = everyProcess ? CATCH_UPS.slice(0, 1) : CATCH_UPS;
-  const wanted = everyProcess ? "none, on every process" : `one of ${choices.join(", ")}`;
-  const policy = fields.get("catchUp", wanted, isOneOf(choices)) ?? (everyProcess ? "none" : "last");
+  const expected = everyProcess ? "none, on every process" : `one of ${choices.join(", ")}`;
+  const policy = fields.get("catchUp", expected, isOneOf(choices)) ?? (everyProcess ? "none" : "last");
   const windowMs = fields.duration("catchUpWindow", 0);
   if (policy === "none" && windowMs !== undefined) {
-    fields.report(`"catchUpWindow" is for "catchUp" last or all; wanted: none without it`);
+    fields.report(`"catchUpWindow" is for "catchUp" last or all; remove it`);
   }
   return { policy, windowMs: windowMs ?? DEFAULT_WINDOW_MS };
 }
@@ -215,7 +217,7 @@ function switchedOffBy(fields: EntryFields, { environment }: EntryContext): "ena
 }
 
 function isReserved(field: string): boolean {
-  return FIELDS.includes(field) || Object.hasOwn(ELSEWHERE, field) || field === "occurrence";
+  return FIELDS.includes(field) || Object.hasOwn(FOREIGN_FIELDS, field) || field === "occurrence";
 }
 
 function isNames(value: unknown): value is string | string[] {

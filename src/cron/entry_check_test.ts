@@ -25,7 +25,7 @@ Deno.test("checkEntries fills in the defaults", () => {
   }]);
 });
 
-Deno.test("checkEntries takes every field", () => {
+Deno.test("checkEntries accepts every field", () => {
   const full: CronEntryInput = {
     name: "Nightly report, all tenants",
     rule: "@daily",
@@ -44,7 +44,7 @@ Deno.test("checkEntries takes every field", () => {
     log_level: "debug",
     display_class: "The report",
     options: { tenant: "all", locale: "de" },
-    memo: "asked for by Ada",
+    memo: "requested by Ada",
     enable: true,
     environments: ["staging", "production"],
     overlap: "queue-one",
@@ -75,7 +75,7 @@ Deno.test("checkEntries takes every field", () => {
       tenant: "all",
       locale: "de",
     },
-    memo: "asked for by Ada",
+    memo: "requested by Ada",
     overlap: "queue-one",
     catchUp: { policy: "all", windowMs: 172_800_000 },
     everyProcess: false,
@@ -97,7 +97,7 @@ Deno.test("checkEntries reads intervals, counted from the epoch or from their an
   ]);
 });
 
-Deno.test("checkEntries takes the zone for rules without one from its context", () => {
+Deno.test("checkEntries uses the default time zone for an expression without one", () => {
   const [entry] = checkEntries([GOOD], { ...PRODUCTION, timezone: "Asia/Tokyo" }).active;
   assertEquals(entry?.schedule, { rule: "0 30 3 * * *", timezone: "Asia/Tokyo" });
 });
@@ -111,18 +111,18 @@ Deno.test("checkEntries reads Hyperf's singleton and onOneServer", () => {
   assertEquals(everywhere, [false, true, true]);
 });
 
-Deno.test("checkEntries: on every process there is nothing to catch up", () => {
+Deno.test("checkEntries turns catch-up off with everyProcess", () => {
   const [entry] = checkEntries([{ ...GOOD, everyProcess: true }], PRODUCTION).active;
   assertEquals(entry?.catchUp.policy, "none");
 });
 
-Deno.test("checkEntries takes a class from what defineJob returned", () => {
+Deno.test("checkEntries accepts a class that defineJob returned", () => {
   const job = Object.assign(() => undefined, { class: "Greet", options: {} });
   const { active } = checkEntries([defineCron({ name: "x", rule: "@hourly", class: job })], PRODUCTION);
   assertEquals(active[0]?.class, "Greet");
 });
 
-Deno.test("checkEntries tells which entries are switched off, and checks them all the same", () => {
+Deno.test("checkEntries lists the entries that are switched off, and checks them, too", () => {
   const { active, inactive, problems } = checkEntries([
     { ...GOOD, name: "off", enable: false },
     { ...GOOD, name: "off by code", enable: () => false },
@@ -140,120 +140,136 @@ Deno.test("checkEntries tells which entries are switched off, and checks them al
   assertEquals(problems.map(({ entry }) => entry), ["off and wrong"]);
 });
 
-const WRONG: [what: string, fields: Record<string, unknown>, message: string][] = [
-  ["a bad rule", { rule: "61 * * * *" }, `Rule "61 * * * *", column 1: minute "61" is out of range; wanted: 0-59`],
+const INVALID: [input: string, fields: Record<string, unknown>, message: string][] = [
   [
-    "a rule that never occurs",
-    { rule: "0 0 31 2 *" },
-    `Rule "0 0 31 2 *", column 5: month "2" never has a day "31": ` +
-    `the rule never occurs`,
+    "an invalid expression",
+    { rule: "61 * * * *" },
+    `Invalid cron expression "61 * * * *", column 1: minute "61" is out of range; expected 0-59`,
   ],
-  ["a rule that is no text", { rule: 5 }, `"rule" is 5; wanted: a text such as "30 3 * * *" or "@daily"`],
-  ["no rule", { rule: undefined }, `neither "rule" nor "every"; wanted: one of them`],
-  ["rule and every", { every: "5m" }, `both "rule" and "every"; wanted: one of them`],
+  [
+    "an expression that matches no time",
+    { rule: "0 0 31 2 *" },
+    `Invalid cron expression "0 0 31 2 *", column 5: month "2" never has a day "31", ` +
+    `so it never runs`,
+  ],
+  ["an expression that isn't a text", { rule: 5 }, `"rule" is 5; expected a text such as "30 3 * * *" or "@daily"`],
+  ["an entry without a schedule", { rule: undefined }, `neither "rule" nor "every"; expected one of them`],
+  ["both rule and every", { every: "5m" }, `both "rule" and "every"; expected one of them`],
   [
     "an unknown zone",
     { timezone: "Mars/Base" },
-    `No time zone "Mars/Base"; wanted: a name of the IANA database such as ` +
+    `Unknown time zone "Mars/Base"; expected a name of the IANA database such as ` +
     `"Europe/London", or "UTC"`,
   ],
-  ["a zone that is no text", { timezone: 1 }, `"timezone" is 1; wanted: a name such as "Europe/London"`],
+  ["a zone that isn't a text", { timezone: 1 }, `"timezone" is 1; expected a name such as "Europe/London"`],
   [
-    "an interval too short",
+    "an interval that is too short",
     { rule: undefined, every: "500ms" },
-    `"every" is "500ms"; wanted: seconds, or a duration such ` +
+    `"every" is "500ms"; expected seconds, or a duration such ` +
     `as 30s, 5m, 2h or 1d, at least 1s`,
   ],
   [
-    "an interval that is none",
+    "an invalid interval",
     { rule: undefined, every: "often" },
-    `"every" is "often"; wanted: seconds, or a duration ` +
+    `"every" is "often"; expected seconds, or a duration ` +
     `such as 30s, 5m, 2h or 1d, at least 1s`,
   ],
   [
     "an interval in a zone",
     { rule: undefined, every: 60, timezone: "UTC" },
     `"timezone" is for "rule", as "every" counts ` +
-    `elapsed time; wanted: "every" without it`,
+    `elapsed time; remove it`,
   ],
   [
-    "an anchor without zone",
+    "an anchor without a zone",
     { rule: undefined, every: 60, anchor: "2026-01-01T06:00" },
     `"anchor" is ` +
-    `"2026-01-01T06:00"; wanted: a time with its zone, such as "2026-01-01T06:00:00Z"`,
+    `"2026-01-01T06:00"; expected a time with its zone, such as "2026-01-01T06:00:00Z"`,
   ],
-  ["an anchor for a rule", { anchor: "2026-01-01T06:00:00Z" }, `"anchor" is for "every"; wanted: a rule without it`],
-  ["an empty memo", { memo: "" }, `"memo" is ""; wanted: a text`],
-  ["a bad enable", { enable: "no" }, `"enable" is "no"; wanted: true or false`],
-  ["no environments", { environments: [] }, `"environments" is []; wanted: names of environments, at least one`],
-  ["a bad overlap", { overlap: "maybe" }, `"overlap" is "maybe"; wanted: one of allow, skip, queue-one, replace`],
+  [
+    "an anchor for an expression",
+    { anchor: "2026-01-01T06:00:00Z" },
+    `"anchor" is for "every"; remove it, or write "every" instead of "rule"`,
+  ],
+  ["an empty memo", { memo: "" }, `"memo" is ""; expected a text`],
+  ["an invalid enable", { enable: "no" }, `"enable" is "no"; expected true or false`],
+  [
+    "an empty list of environments",
+    { environments: [] },
+    `"environments" is []; expected names of environments, at least one`,
+  ],
+  ["an invalid overlap", { overlap: "maybe" }, `"overlap" is "maybe"; expected one of allow, skip, queue-one, replace`],
   [
     "overlap against singleton",
     { overlap: "replace", singleton: true },
     `"overlap" is "replace" and "singleton" true; ` +
-    `wanted: one of them`,
+    `expected one of them`,
   ],
-  ["a bad catchUp", { catchUp: "some" }, `"catchUp" is "some"; wanted: one of none, last, all`],
+  ["an invalid catchUp", { catchUp: "some" }, `"catchUp" is "some"; expected one of none, last, all`],
   [
-    "a bad window",
+    "an invalid window",
     { catchUpWindow: -1 },
-    `"catchUpWindow" is -1; wanted: seconds, or a duration such as 30s, 5m, 2h ` +
+    `"catchUpWindow" is -1; expected seconds, or a duration such as 30s, 5m, 2h ` +
     `or 1d`,
   ],
   [
-    "a window for nothing",
+    "a window without catch-up",
     { catchUp: "none", catchUpWindow: 5 },
-    `"catchUpWindow" is for "catchUp" last or all; wanted: ` +
-    `none without it`,
+    `"catchUpWindow" is for "catchUp" last or all; ` +
+    `remove it`,
   ],
   [
     "everyProcess against onOneServer",
     { everyProcess: true, onOneServer: true },
     `"everyProcess" and "onOneServer" are ` +
-    `both true; wanted: one of them`,
+    `both true; expected one of them`,
   ],
   [
-    "catching up on every process",
+    "catch-up with everyProcess",
     { everyProcess: true, catchUp: "last" },
-    `"catchUp" is "last"; wanted: none, on every ` +
+    `"catchUp" is "last"; expected none, on every ` +
     `process`,
   ],
   [
-    "waiting on every process",
+    "waiting with everyProcess",
     { everyProcess: true, overlap: "replace" },
-    `"overlap" is "replace"; wanted: one of allow, ` +
+    `"overlap" is "replace"; expected one of allow, ` +
     `skip on every process`,
   ],
-  ["Hyperf's callback", { callback: ["A", "b"] }, `"callback" is not known here; wanted: "class" and "args"`],
+  [
+    "Hyperf's callback",
+    { callback: ["A", "b"] },
+    `"callback" is not a field of a cron entry; write "class" and "args"`,
+  ],
   [
     "Hyperf's mutexExpires",
     { mutexExpires: 3600 },
-    `"mutexExpires" is not known here; wanted: nothing: there is no lock ` +
-    `that could expire`,
+    `"mutexExpires" is not a field of a cron entry; write nothing: ` +
+    `cron entries take no lock`,
   ],
-  ["a unique lock", { unique_for: 60 }, `"unique_for" is not known here; wanted: "overlap"`],
+  ["a unique lock", { unique_for: 60 }, `"unique_for" is not a field of a cron entry; write "overlap"`],
   [
-    "options that are no object",
+    "options that aren't an object",
     { options: [1] },
-    `"options" is [1]; wanted: an object of further fields of the payload`,
+    `"options" is [1]; expected an object of further fields of the payload`,
   ],
   [
     "options with a known field",
     { options: { queue: "low" } },
-    `"options.queue" is no further field of the payload: it ` +
-    `has a meaning`,
+    `"options.queue" is reserved; "options" is for ` +
+    `further fields of the payload`,
   ],
 ];
 
-for (const [what, fields, message] of WRONG) {
-  Deno.test(`checkEntries refuses ${what}`, () => {
+for (const [input, fields, message] of INVALID) {
+  Deno.test(`checkEntries rejects ${input}`, () => {
     const { active, problems } = checkEntries([{ ...GOOD, ...fields }], PRODUCTION);
     assertEquals(problems, [{ entry: "nightly", message: `Cron entry "nightly": ${message}` }]);
     assertEquals(active, []);
   });
 }
 
-/** What the enqueuer would refuse at each occurrence is refused here, in its words. */
+/** An entry whose jobs a push would reject is rejected at the start, with the message of the push. */
 const UNPUSHABLE: [fields: Record<string, unknown>, found: string][] = [
   [{ class: undefined }, `"class" is undefined; expected `],
   [{ class: "" }, `"class" is ""; expected `],
@@ -267,14 +283,14 @@ const UNPUSHABLE: [fields: Record<string, unknown>, found: string][] = [
 ];
 
 for (const [fields, found] of UNPUSHABLE) {
-  Deno.test(`checkEntries refuses what cannot be pushed: ${found}`, () => {
+  Deno.test(`checkEntries rejects a job that a push rejects: ${found}`, () => {
     const messages = problems([{ ...GOOD, ...fields }]);
     assertEquals(messages.length, 1);
     assertStringIncludes(messages[0]!, `Cron entry "nightly": ${found}`);
   });
 }
 
-Deno.test("checkEntries refuses an unknown field and names the known ones", () => {
+Deno.test("checkEntries rejects an unknown field and lists the known ones", () => {
   const [message] = problems([{ ...GOOD, rules: "* * * * *" }]);
   assertEquals(
     message?.startsWith(`Cron entry "nightly": unknown field "rules"; known: name, rule, every, anchor, `),
@@ -283,7 +299,7 @@ Deno.test("checkEntries refuses an unknown field and names the known ones", () =
   assertEquals(problems([{ ...GOOD, ["constructor"]: 1 }])[0]?.includes(`unknown field "constructor"`), true);
 });
 
-Deno.test("checkEntries refuses a class without a handler, where the handlers are known", () => {
+Deno.test("checkEntries rejects a class without a handler if the handlers are known", () => {
   const classes = new Set(["Mail", "Clean"]);
   assertEquals(problems([GOOD], { ...PRODUCTION, classes }), [
     `Cron entry "nightly": no handler for class "Report"; known: Clean, Mail`,
@@ -291,7 +307,7 @@ Deno.test("checkEntries refuses a class without a handler, where the handlers ar
   assertEquals(problems([{ ...GOOD, class: "Mail" }], { ...PRODUCTION, classes }), []);
 });
 
-Deno.test("checkEntries refuses a name that is taken, and says by which entry", () => {
+Deno.test("checkEntries rejects a duplicate name and names both entries", () => {
   const { active, problems } = checkEntries([GOOD, { ...GOOD, name: "other" }, { ...GOOD, class: "B" }], PRODUCTION);
   assertEquals(problems, [{
     entry: "nightly",
@@ -300,24 +316,24 @@ Deno.test("checkEntries refuses a name that is taken, and says by which entry", 
   assertEquals(active.map((entry) => [entry.name, entry.class]), [["nightly", "Report"], ["other", "Report"]]);
 });
 
-Deno.test("checkEntries finds an entry without a name by its place", () => {
+Deno.test("checkEntries names an entry without a name by its position", () => {
   const { name: _, ...nameless } = GOOD;
-  const wanted = "wanted: a text of at most 200 characters, without control characters or blanks around it";
-  assertEquals(problems([GOOD, nameless]), [`Cron entry 2 of the list: "name" is undefined; ${wanted}`]);
-  assertEquals(problems([{ ...GOOD, name: " x" }]), [`Cron entry " x": "name" is " x"; ${wanted}`]);
-  assertEquals(problems([{ ...GOOD, name: "a\nb" }]), [`Cron entry "a\\nb": "name" is "a\\nb"; ${wanted}`]);
+  const expected = "expected a text of at most 200 characters, without control characters or surrounding blanks";
+  assertEquals(problems([GOOD, nameless]), [`Cron entry 2 of the list: "name" is undefined; ${expected}`]);
+  assertEquals(problems([{ ...GOOD, name: " x" }]), [`Cron entry " x": "name" is " x"; ${expected}`]);
+  assertEquals(problems([{ ...GOOD, name: "a\nb" }]), [`Cron entry "a\\nb": "name" is "a\\nb"; ${expected}`]);
   assertEquals(problems(["* * * * *"]), [
-    `Cron entry 1 of the list: it is "* * * * *"; wanted: an object with name, class, and rule or every`,
+    `Cron entry 1 of the list: it is "* * * * *"; expected an object with name, class, and rule or every`,
   ]);
 });
 
-Deno.test("checkEntries reports everything that is wrong, not the first thing alone", () => {
+Deno.test("checkEntries reports all problems, not only the first", () => {
   assertEquals(
     problems([{ name: "a", rule: "x", overlap: "y", class: "" }, { ...GOOD, memo: 1 }]).map((message) =>
       message.slice(0, 32)
     ),
     [
-      `Cron entry "a": Rule "x", column`,
+      `Cron entry "a": Invalid cron exp`,
       `Cron entry "a": "class" is ""; e`,
       `Cron entry "a": "overlap" is "y"`,
       `Cron entry "nightly": "memo" is `,
@@ -325,26 +341,26 @@ Deno.test("checkEntries reports everything that is wrong, not the first thing al
   );
 });
 
-Deno.test("checkEntries refuses a crontab that is no list", () => {
+Deno.test("checkEntries rejects a crontab that isn't a list", () => {
   assertEquals(problems({ nightly: GOOD }), [
-    `"cron" is ${JSON.stringify({ nightly: GOOD })}; wanted: a list of entries`,
+    `"cron" is ${JSON.stringify({ nightly: GOOD })}; expected a list of entries`,
   ]);
   assertEquals(problems([]), []);
 });
 
-Deno.test("checkEntries: a field named __proto__ among the further ones changes nothing but the payload", () => {
+Deno.test("checkEntries treats a further field named __proto__ as part of the payload only", () => {
   const options = JSON.parse(`{"__proto__": {"queue": "evil"}, "tenant": 1}`);
   const [entry] = checkEntries([{ ...GOOD, options }], PRODUCTION).active;
   assertEquals(entry?.options.queue, undefined);
   assertEquals(Object.keys(entry?.options ?? {}), ["__proto__", "tenant"]);
 });
 
-Deno.test("an entry is plain JSON: what is stored is read back as it was", () => {
+Deno.test("an entry is plain JSON and survives storing and reading", () => {
   const [entry] = checkEntries([{ ...GOOD, args: [1, "a"], tags: ["x"], memo: "m" }], PRODUCTION).active;
   assertEquals(JSON.parse(JSON.stringify(entry)), entry);
 });
 
-Deno.test("occurrenceRequest is a job like any other, told of its occurrence", () => {
+Deno.test("occurrenceRequest returns a job request with the run in it", () => {
   const [entry] = checkEntries([{ ...GOOD, args: [1], queue: "low", options: { tenant: 7 } }], PRODUCTION).active;
   const occurrence = { name: "nightly", scheduledAt: "2026-06-15T03:30:00.000Z", lateMs: 4 };
   assertEquals(occurrenceRequest(entry!, "a1", occurrence), {

@@ -1,5 +1,5 @@
 /**
- * The fields of one written entry: known names, typed reading, and a report of what is wrong.
+ * The fields of one cron entry as its author writes it: the known names, and a reader that collects problems.
  *
  * @module
  */
@@ -7,15 +7,15 @@ import { parseDuration } from "../job/duration.ts";
 import { stringifyLossless } from "../job/json.ts";
 import { optionNames } from "../job/options.ts";
 
-/** Something wrong with an entry. */
+/** A problem of an entry. */
 export interface CronProblem {
-  /** Name of the entry; where it has none, its place in the list from 1. */
+  /** The name of the entry; without a name, its position in the list, from 1. */
   readonly entry: string;
   /** One line for people. */
   readonly message: string;
 }
 
-/** Options of the jobs that an entry enqueues; the enqueuer checks them. */
+/** Options of the jobs that an entry enqueues. They are checked as the options of a push. */
 export const PUSH_OPTIONS: readonly string[] = optionNames("cron");
 
 export const FIELDS = [
@@ -39,19 +39,19 @@ export const FIELDS = [
   "onOneServer",
 ];
 
-/** Fields that people bring along from elsewhere, and what to write instead. */
-export const ELSEWHERE: Readonly<Record<string, string>> = {
+/** Fields of other schedulers and of pushes, and what to write instead. */
+export const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   callback: '"class" and "args"',
   type: '"class"; a command is a class that runs a program',
-  mutexPool: "nothing: there is no lock to keep",
-  mutexExpires: "nothing: there is no lock that could expire",
+  mutexPool: "nothing: cron entries take no lock",
+  mutexExpires: "nothing: cron entries take no lock",
   unique_for: '"overlap"',
   in: '"rule" or "every"',
   at: '"rule" or "every"',
-  jid: "nothing: each occurrence has its own",
+  jid: "nothing: each run gets a jid",
 };
 
-/** Reads the fields of one entry. What is wrong is collected, and reading goes on. */
+/** Reads the fields of one entry. Collects problems and continues reading. */
 export class EntryFields {
   readonly problems: CronProblem[] = [];
   readonly #input: Readonly<Record<string, unknown>>;
@@ -59,83 +59,82 @@ export class EntryFields {
   readonly #label: string;
 
   /**
-   * @param input the entry as it is written
-   * @param place its place in the list, from 1
+   * @param input the entry as its author wrote it
+   * @param position its position in the list, from 1
    */
-  constructor(input: unknown, place: number) {
+  constructor(input: unknown, position: number) {
     this.#input = isObject(input) ? input : {};
     const { name } = this.#input;
-    this.#entry = isText(name) ? name : `${place}`;
-    this.#label = isText(name) ? JSON.stringify(name) : `${place} of the list`;
-    if (!isObject(input)) this.report(`it is ${show(input)}; wanted: an object with name, class, and rule or every`);
+    this.#entry = isText(name) ? name : `${position}`;
+    this.#label = isText(name) ? JSON.stringify(name) : `${position} of the list`;
+    if (!isObject(input)) this.report(`it is ${show(input)}; expected an object with name, class, and rule or every`);
     for (const field of Object.keys(this.#input)) if (!FIELDS.includes(field)) this.#reportUnknown(field);
   }
 
-  /** The field as it is written. */
+  /** Returns a field unchecked. */
   raw(field: string): unknown {
     return this.#input[field];
   }
 
-  /** The field's value; undefined when it is absent, or wrong, which is reported. */
-  get<T>(field: string, wanted: string, isRight: (value: unknown) => value is T): T | undefined {
+  /** Returns the value of a field; undefined if it is absent or invalid. An invalid value is reported. */
+  get<T>(field: string, expected: string, isValid: (value: unknown) => value is T): T | undefined {
     const value = this.#input[field];
-    if (value === undefined || isRight(value)) return value;
-    return this.wrong(field, wanted);
+    if (value === undefined || isValid(value)) return value;
+    return this.invalid(field, expected);
   }
 
-  /** The field's value in milliseconds. */
-  duration(field: string, leastMs: number): number | undefined {
+  /** Returns a duration in milliseconds; undefined if it is absent or invalid. An invalid value is reported. */
+  duration(field: string, minMs: number): number | undefined {
     const value = this.#input[field];
     if (value === undefined) return undefined;
     let ms = NaN;
     try {
       if (typeof value === "number" || typeof value === "string") ms = parseDuration(String(value));
     } catch {
-      // Said below, with the field's name.
+      // Reported below, with the name of the field.
     }
-    if (Number.isSafeInteger(ms) && ms >= leastMs) return ms;
-    const least = leastMs > 0 ? `, at least ${leastMs / 1_000}s` : "";
-    return this.wrong(field, `seconds, or a duration such as 30s, 5m, 2h or 1d${least}`);
+    if (Number.isSafeInteger(ms) && ms >= minMs) return ms;
+    const minimum = minMs > 0 ? `, at least ${minMs / 1_000}s` : "";
+    return this.invalid(field, `seconds, or a duration such as 30s, 5m, 2h or 1d${minimum}`);
   }
 
-  /** Reports that a field has a wrong value. */
-  wrong(field: string, wanted: string): undefined {
-    return this.report(`"${field}" is ${show(this.#input[field])}; wanted: ${wanted}`);
+  /** Reports an invalid field. */
+  invalid(field: string, expected: string): undefined {
+    return this.report(`"${field}" is ${show(this.#input[field])}; expected ${expected}`);
   }
 
-  /** Reports anything. */
-  report(what: string): undefined {
-    this.problems.push({ entry: this.#entry, message: `Cron entry ${this.#label}: ${what}` });
+  /** Reports a problem of the entry. */
+  report(problem: string): undefined {
+    this.problems.push({ entry: this.#entry, message: `Cron entry ${this.#label}: ${problem}` });
   }
 
   #reportUnknown(field: string): void {
-    const instead = Object.hasOwn(ELSEWHERE, field) ? ELSEWHERE[field] : undefined;
-    if (instead) this.report(`"${field}" is not known here; wanted: ${instead}`);
+    const instead = Object.hasOwn(FOREIGN_FIELDS, field) ? FOREIGN_FIELDS[field] : undefined;
+    if (instead) this.report(`"${field}" is not a field of a cron entry; write ${instead}`);
     else this.report(`unknown field "${field}"; known: ${FIELDS.join(", ")}; others go into "options"`);
   }
 }
 
-/** An object that is no array. */
+/** Returns whether a value is an object, but not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A text that is not empty. */
+/** Returns whether a value is a text that isn't empty. */
 export function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** True or false. */
 export function isBoolean(value: unknown): value is boolean {
   return typeof value === "boolean";
 }
 
-/** One of a few. */
+/** Returns a check for one of these values. */
 export function isOneOf<T>(values: readonly T[]): (value: unknown) => value is T {
   return (value): value is T => values.includes(value as T);
 }
 
-/** ISO 8601 with its zone. */
+/** Returns whether a value is an ISO 8601 time with its zone. */
 export function isInstant(value: unknown): value is string {
   try {
     return typeof value === "string" && Temporal.Instant.from(value) !== undefined;
@@ -144,7 +143,7 @@ export function isInstant(value: unknown): value is string {
   }
 }
 
-/** A value as messages quote it. */
+/** Returns a value as messages quote it: JSON, cut after 100 characters. */
 export function show(value: unknown): string {
   const text = stringifyLossless(value) ?? String(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;

@@ -1,5 +1,5 @@
 /**
- * An entry as its author could have written it: what a form for changing it is filled with.
+ * Turns a stored entry back into an entry as authors write it, to fill the form that edits it.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { formatDuration, parseDuration } from "../job/duration.ts";
 import type { CronEntry, CronEntryInput } from "./entry.ts";
 import { PUSH_OPTIONS } from "./entry_fields.ts";
 
-/** What is written to get this entry. */
+/** Returns an input that gives this entry. */
 export function entryInput(entry: CronEntry): CronEntryInput {
   const { name, schedule, class: className, args, options, memo, overlap, catchUp, everyProcess } = entry;
   const isKnown = ([field]: [string, unknown]) => PUSH_OPTIONS.includes(field);

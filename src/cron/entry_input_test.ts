@@ -3,7 +3,7 @@ import type { CronEntryInput } from "./entry.ts";
 import { checkEntries } from "./entry_check.ts";
 import { entryInput } from "./entry_input.ts";
 
-Deno.test("an entry, written down as its author could have, is the same entry", () => {
+Deno.test("entryInput returns an input that gives the same entry again", () => {
   const inputs: CronEntryInput[] = [
     { name: "a", rule: "30 3 * * MON-FRI", timezone: "europe/london", class: "Report", args: ["x", { y: 1 }] },
     { name: "b", every: "90s", anchor: "2026-01-01T00:00:10Z", class: "Tick", memo: "for Ann" },

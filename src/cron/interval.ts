@@ -1,21 +1,21 @@
 /**
- * A schedule at equal distances: `every: 30s`. It is counted from a fixed moment, not from when a process started, so
- * that all hosts agree on the times; and in elapsed time, so that no change of a clock for summer touches it.
+ * A schedule with a fixed interval: `every: 30s`. It counts from a fixed moment and not from the start of a worker, so
+ * that all hosts agree on the times. It counts elapsed time, so daylight saving doesn't affect it.
  *
  * @module
  */
 import type { Schedule } from "./schedule.ts";
 
-/** Every so many milliseconds. */
+/** A schedule with a fixed interval. */
 export class Interval implements Schedule {
-  /** The distance in milliseconds. */
+  /** The interval in milliseconds. */
   readonly everyMs: number;
-  /** One of its times. */
+  /** One of the times. */
   readonly anchor: number;
 
   /**
-   * @param everyMs the distance in milliseconds, at least 1
-   * @param anchor a time to count from, ahead and back; default the epoch, so `1h` is each full hour of UTC
+   * @param everyMs the interval in milliseconds, at least 1
+   * @param anchor one of the times. Default: the epoch, so that `1h` is each full hour of UTC
    */
   constructor(everyMs: number, anchor = 0) {
     this.everyMs = everyMs;

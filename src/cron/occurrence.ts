@@ -1,9 +1,9 @@
 /**
- * From due occurrences to jobs: what happens to each of them while the job of the one before may still be there.
+ * Decides which due runs are enqueued while the job of the previous run may not have ended.
  *
- * `live` is the job of the latest occurrence as long as it is in a queue, waits for a retry, or is being performed; a
- * job whose process died is back in its queue once rescued. So the answer follows from where the job is, and there is
- * no time to guess after which it no longer counts.
+ * `live` is the job of the latest run while it is queued, retrying or running. A job of an offline worker returns to its
+ * queue when it is rescued. The decision therefore depends only on where the job is, and needs no timeout after which a
+ * job no longer counts.
  *
  * @module
  */
@@ -13,102 +13,102 @@ import type { CronState, Missed, Plan } from "./plan.ts";
 export type { Occurrence } from "../job/occurrence.ts";
 
 /**
- * What to do with an occurrence while the job of the one before is still there.
+ * The treatment of a run while the job of the previous run hasn't ended.
  *
- * - `allow`: enqueue it all the same.
- * - `skip`: leave it out.
- * - `queue-one`: enqueue it when that job has ended; one waits, others are left out.
- * - `replace`: cancel that job, and enqueue it when that has ended; it takes the place of one that waits.
+ * - `allow`: enqueue the run.
+ * - `skip`: skip the run.
+ * - `queue-one`: enqueue the run when that job has ended. At most one run waits; others are skipped.
+ * - `replace`: cancel that job, and enqueue the run when it has ended. The run replaces one that already waits.
  */
 export type Overlap = "allow" | "skip" | "queue-one" | "replace";
 
-/** What became of an occurrence: one line of its entry's history. Times are epoch milliseconds. Plain JSON. */
+/** The outcome of a run: one line in the history of its entry. Times are epoch milliseconds. Plain JSON. */
 export interface CronRecord {
   /**
-   * - `enqueued`: its job is in its queue.
-   * - `waiting`: until the job before has ended.
-   * - `skipped`: the job before was still there.
-   * - `replaced`: a later one took its place before it was enqueued.
-   * - `missed`: it was decided too late. `count` of them from `first` to `scheduledAt`.
-   * - `manual`: enqueued by hand, whatever else was there.
+   * - `enqueued`: its job was enqueued.
+   * - `waiting`: it waits until the previous job has ended.
+   * - `skipped`: the previous job hadn't ended, or the job could not be built (`reason`).
+   * - `replaced`: a later run took its place before it was enqueued.
+   * - `missed`: it was decided too late. Stands for `count` runs from `first` to `scheduledAt`.
+   * - `manual`: it was enqueued by hand.
    */
   readonly outcome: "enqueued" | "waiting" | "skipped" | "replaced" | "missed" | "manual";
-  /** When it was to be; of several that were missed, the last. */
+  /** The time of the run; of several missed runs, the last. */
   readonly scheduledAt: number;
-  /** When that was decided. */
+  /** The time of the decision. */
   readonly decidedAt: number;
-  /** The job that was enqueued, or the one that was in the way. */
+  /** The job that was enqueued, or the job that blocked the run. */
   readonly jid?: string;
-  /** Missed: how many. */
+  /** Missed: the number of runs. */
   readonly count?: number;
-  /** Missed: the first of them. */
+  /** Missed: the time of the first run. */
   readonly first?: number;
-  /** Why it was skipped, where no job was in the way. */
+  /** Why it was skipped, if no job blocked it. */
   readonly reason?: string;
 }
 
-/** A job to enqueue for an occurrence. */
+/** A job to enqueue for a run. */
 export interface OccurrenceJob {
   readonly jid: string;
   readonly occurrence: Occurrence;
 }
 
-/** Everything that follows from a plan; to be stored in one step. */
+/** The changes that follow from a plan. They are stored in one step. */
 export interface Decision {
   readonly jobs: readonly OccurrenceJob[];
   /** Oldest first. */
   readonly records: readonly CronRecord[];
   readonly state: CronState;
-  /** The job that is to be cancelled. Asked again at each look as long as another waits for its end. */
+  /** The job to cancel. Set at each decision while a run waits for the end of that job. */
   readonly cancel: string | undefined;
 }
 
-/** What deciding wants to know. */
+/** The input of a decision. */
 export interface DecisionInput {
   readonly name: string;
   readonly overlap: Overlap;
   readonly plan: Plan;
-  /** The job of the latest occurrence, while it is there. */
+  /** The job of the latest run, until it has ended. */
   readonly live: string | undefined;
   readonly now: number;
-  /** Makes the jid of a job. */
+  /** Returns a new jid. */
   readonly newJid: () => string;
 }
 
-/** Decides what happens to the due occurrences of one entry. */
+/** Decides which due runs of one entry are enqueued. */
 export function decideRuns(input: DecisionInput): Decision {
   const { overlap, plan, now } = input;
   const decider = new OverlapDecider(input);
   if (plan.missed) decider.records.push(missedRecord(plan.missed, now));
   if (overlap === "replace") decider.admitLatest(plan.due);
   else decider.admit(plan.due, overlap);
-  const { jobs, records, waiting, inTheWay } = decider;
+  const { jobs, records, waiting, blocker } = decider;
   return {
     jobs,
     records,
     state: withWaiting(plan.state, waiting),
-    cancel: overlap === "replace" && waiting !== undefined ? inTheWay : undefined,
+    cancel: overlap === "replace" && waiting !== undefined ? blocker : undefined,
   };
 }
 
-/** Where one entry's occurrences are dealt with, one after the other. */
+/** Decides the runs of one entry, one after the other. */
 class OverlapDecider {
   readonly jobs: OccurrenceJob[] = [];
   readonly records: CronRecord[] = [];
-  /** The occurrence that waits. */
+  /** The time of the run that waits. */
   waiting: number | undefined;
-  /** The job for whose end it waits. */
-  inTheWay: string | undefined;
+  /** The job that blocks further runs until it has ended. */
+  blocker: string | undefined;
   readonly #input: DecisionInput;
 
   constructor(input: DecisionInput) {
     this.#input = input;
     this.waiting = input.plan.state.waiting;
-    this.inTheWay = input.live;
+    this.blocker = input.live;
   }
 
   admit(due: readonly number[], overlap: "allow" | "skip" | "queue-one"): void {
-    const isFree = () => overlap === "allow" || this.inTheWay === undefined;
+    const isFree = () => overlap === "allow" || this.blocker === undefined;
     if (this.waiting !== undefined && isFree()) {
       this.#enqueue(this.waiting);
       this.waiting = undefined;
@@ -116,18 +116,18 @@ class OverlapDecider {
     for (const at of due) {
       if (isFree()) this.#enqueue(at);
       else if (overlap === "queue-one" && this.waiting === undefined) this.#wait(at);
-      else this.#record("skipped", at, this.inTheWay);
+      else this.#record("skipped", at, this.blocker);
     }
   }
 
-  /** Of those that wait and those that are due, the latest counts. */
+  /** Enqueues only the latest of the waiting and the due runs. */
   admitLatest(due: readonly number[]): void {
     const latest = due.at(-1) ?? this.waiting;
     for (const at of this.waiting === undefined ? due : [this.waiting, ...due]) {
       if (at !== latest) this.#record("replaced", at);
     }
     if (latest === undefined) return;
-    if (this.inTheWay === undefined) {
+    if (this.blocker === undefined) {
       this.#enqueue(latest);
       this.waiting = undefined;
     } else if (latest !== this.waiting) this.#wait(latest);
@@ -135,14 +135,14 @@ class OverlapDecider {
 
   #enqueue(at: number): void {
     const { name, now, newJid } = this.#input;
-    this.inTheWay = newJid();
-    this.jobs.push({ jid: this.inTheWay, occurrence: occurrenceAt(name, at, now) });
-    this.#record("enqueued", at, this.inTheWay);
+    this.blocker = newJid();
+    this.jobs.push({ jid: this.blocker, occurrence: occurrenceAt(name, at, now) });
+    this.#record("enqueued", at, this.blocker);
   }
 
   #wait(at: number): void {
     this.waiting = at;
-    this.#record("waiting", at, this.inTheWay);
+    this.#record("waiting", at, this.blocker);
   }
 
   #record(outcome: CronRecord["outcome"], scheduledAt: number, jid?: string): void {
@@ -150,7 +150,7 @@ class OverlapDecider {
   }
 }
 
-/** An occurrence made by hand: now, whatever else is there. */
+/** Returns a run by hand: now, even while other jobs of the entry haven't ended. */
 export function decideManualRun({ name, now, newJid }: Pick<DecisionInput, "name" | "now" | "newJid">): {
   readonly job: OccurrenceJob;
   readonly record: CronRecord;

@@ -1,123 +1,124 @@
 /**
- * Which occurrences of an entry are due: the decision that is made each time somebody looks at the clock.
+ * Decides which runs of a cron entry are due. The scheduler makes this decision at each check.
  *
- * All that is remembered of the past is one time, `considered`: every occurrence up to it has been decided. An
- * occurrence later than it and not later than now is due, or missed when it is too late. So
+ * The state keeps only one time of the past, `considered`: every run up to it has been decided. A run that is later than
+ * `considered` and not later than now is due, or missed if it is too late. It follows:
  *
- *  1. nothing is decided twice: a clock that jumps back finds nothing due until it is where it was;
- *  2. nothing is forgotten: what nobody was there to decide is found by whoever looks next;
- *  3. a changed schedule counts from the change on: up to it the old one is decided, after it the new one.
+ *  1. No run is decided twice. After the clock has jumped back, no run is due until the clock has caught up.
+ *  2. No run is forgotten. Runs that came due while no worker was up are found at the next check.
+ *  3. A changed schedule counts from the change. Runs up to the change follow the old schedule, later ones the new one.
  *
- * The time is the store's. That the plan and the jobs it leads to are stored in one step, and only if nobody else was
- * faster, is the store's part.
+ * All times come from the store's clock. The store writes the plan and its jobs in one step, and only if no other worker
+ * has written a plan in the meantime.
  *
  * @module
  */
 import { between, previous, type Schedule } from "./schedule.ts";
 import { isSameSchedule, openSchedule, type ScheduleSpec } from "./schedule_spec.ts";
 
-/** What becomes of occurrences that nobody was there for. */
+/** The treatment of runs that came due while no worker was up. */
 export interface CatchUp {
-  /** `none`: only what is late by a moment; `last`: the last of them; `all`: each. */
+  /** `none`: enqueue a run only if it is on time; `last`: enqueue the last one; `all`: enqueue each. */
   readonly policy: "none" | "last" | "all";
-  /** How late one may be. For `none` it does not count. */
+  /** A run may be at most this late. Ignored with `none`. */
   readonly windowMs: number;
 }
 
-/** What planning wants to know of an entry. */
+/** The fields of an entry that planning needs. */
 export interface Planned {
-  /** When. */
+  /** When it runs. */
   readonly schedule: ScheduleSpec;
-  /** What nobody was there for. */
+  /** Which missed runs to catch up. */
   readonly catchUp: CatchUp;
 }
 
-/** What is remembered of an entry between two looks. Plain JSON. */
+/** The state of an entry between two checks. Plain JSON. */
 export interface CronState {
-  /** The schedule that was in force at the last look. */
+  /** The schedule at the last check. */
   readonly schedule: ScheduleSpec;
-  /** Every occurrence up to this time, and with it, has been decided. */
+  /** Every run up to and including this time has been decided. */
   readonly considered: number;
-  /** Set while it is paused: nothing is due, and what would have been is not caught up. */
+  /** Whether the entry is paused. Then no run is due, and runs during the pause are not caught up. */
   readonly paused?: boolean;
-  /** The occurrence that waits until the job of the one before has ended. */
+  /** The time of the run that waits until the previous job has ended. */
   readonly waiting?: number;
-  /** How often each outcome came about since the entry was made; see `counts.ts`. */
+  /** The number of runs by outcome, since the entry was created; see `counts.ts`. */
   readonly counts?: Readonly<Record<string, number>>;
 }
 
-/** Occurrences that are not to happen any more. */
+/** Runs that are too late to enqueue. */
 export interface Missed {
-  /** How many; at most {@linkcode MAX_COUNTED}, which then means "or more". */
+  /** The number of runs; {@linkcode MAX_COUNTED} means that many or more. */
   readonly count: number;
   readonly first: number;
   readonly last: number;
 }
 
-/** The outcome of a look. */
+/** The result of a check. */
 export interface Plan {
-  /** Occurrences that are to happen now, earliest first. */
+  /** The times of the runs that are due, earliest first. */
   readonly due: readonly number[];
   readonly missed: Missed | undefined;
-  /** What to remember; the same object when nothing has changed. */
+  /** The new state; the same object if nothing has changed. */
   readonly state: CronState;
-  /** When to look again; undefined: not before something changes. In the past when there is more due already. */
+  /** When to check next; undefined if only a change of the entry makes a run due. In the past if more runs are due. */
   readonly next: number | undefined;
-  /** The clock is so far back that what was considered no longer counts; by so many milliseconds. */
+  /** Set if the clock was set back so far that `considered` is reset: by this many milliseconds. */
   readonly clockSetBackMs?: number;
 }
 
-/** An occurrence that is late by no more than this is on time: a restart, a blocked loop, a store that was away. */
+/** A run is on time if it is at most this late: after a restart, with a blocked event loop or an unreachable store. */
 export const ON_TIME_MS = 60_000;
-/** So many occurrences are planned at once; the rest at the next look. */
+/** A check plans at most this many runs; the next check plans the rest. */
 export const MAX_DUE = 1_000;
-/** Missed occurrences are counted up to here. */
+/** Missed runs are counted up to this number. */
 export const MAX_COUNTED = 10_000;
 /**
- * A clock that is back by more than this had been wrong before: what was considered then is forgotten. By less, we wait
- * until it is where it was.
+ * If the clock is set back by more than this, it was wrong before, and `considered` is reset. If it is set back by less,
+ * runs wait until the clock has caught up.
  */
 export const MAX_STEP_BACK_MS = 24 * 3_600_000;
 
 /**
- * Decides what is due.
+ * Decides which runs are due.
  *
- * @param entry as it is defined now
- * @param state what the last look left; undefined for an entry that was never looked at
- * @param now epoch milliseconds by the store's clock
+ * @param entry the entry as it is defined now
+ * @param state the state after the last check; undefined for a new entry
+ * @param now epoch milliseconds, by the store's clock
  */
 export function plan(entry: Planned, state: CronState | undefined, now: number): Plan {
   if (state === undefined) {
-    return settle({ schedule: entry.schedule, considered: now });
+    return planWithout({ schedule: entry.schedule, considered: now });
   }
   const changed = !isSameSchedule(entry.schedule, state.schedule);
-  if (state.paused) return settle(changed ? changeSchedule(state, entry.schedule, now) : state);
+  if (state.paused) return planWithout(changed ? changeSchedule(state, entry.schedule, now) : state);
   const setBackMs = state.considered - now;
   if (setBackMs > MAX_STEP_BACK_MS) {
-    return { ...settle({ ...state, schedule: entry.schedule, considered: now }), clockSetBackMs: setBackMs };
+    return { ...planWithout({ ...state, schedule: entry.schedule, considered: now }), clockSetBackMs: setBackMs };
   }
-  const { due, missed, considered } = look(openSchedule(state.schedule), entry.catchUp, {
+  const { due, missed, considered } = runsSince(openSchedule(state.schedule), entry.catchUp, {
     after: state.considered,
     now,
   });
-  const looked = considered === state.considered ? state : { ...state, considered };
-  // What the old schedule has left is decided first; then the new one begins.
+  const decided = considered === state.considered ? state : { ...state, considered };
+  // The due runs of the old schedule are decided before the new schedule begins.
   const isDone = due.length < MAX_DUE;
-  return { ...settle(changed && isDone ? changeSchedule(looked, entry.schedule, now) : looked), due, missed };
+  return { ...planWithout(changed && isDone ? changeSchedule(decided, entry.schedule, now) : decided), due, missed };
 }
 
-/** The state when it is paused. */
+/** Returns the state of a paused entry. */
 export function pause(state: CronState): CronState {
   return { ...state, paused: true };
 }
 
-/** The state when it goes on: from now, without what would have been in between. */
+/** Returns the state of a resumed entry: it continues from now, without the runs during the pause. */
 export function resume(state: CronState, now: number): CronState {
   const { paused: _, ...rest } = state;
   return { ...rest, considered: Math.max(state.considered, now) };
 }
 
-function settle(state: CronState): Plan {
+/** Returns a plan without runs. */
+function planWithout(state: CronState): Plan {
   const next = state.paused ? undefined : openSchedule(state.schedule).next(state.considered);
   return { due: [], missed: undefined, state, next };
 }
@@ -126,8 +127,8 @@ function changeSchedule(state: CronState, schedule: ScheduleSpec, now: number): 
   return { ...state, schedule, considered: Math.max(state.considered, now) };
 }
 
-/** The occurrences of a schedule since the last look, sorted into due and missed. */
-function look(schedule: Schedule, { policy, windowMs }: CatchUp, { after, now }: { after: number; now: number }): {
+/** Returns the due and the missed runs since the last check. */
+function runsSince(schedule: Schedule, { policy, windowMs }: CatchUp, { after, now }: { after: number; now: number }): {
   readonly due: readonly number[];
   readonly missed: Missed | undefined;
   readonly considered: number;
@@ -148,7 +149,7 @@ function look(schedule: Schedule, { policy, windowMs }: CatchUp, { after, now }:
   };
 }
 
-/** The occurrences from `first`, which is one, to `until`. */
+/** Counts the runs from `first`, which is the time of a run, to `until`. */
 function countMissed(schedule: Schedule, first: number, until: number): Missed | undefined {
   const last = previous(schedule, until + 1, first);
   if (last === undefined) return undefined;

@@ -21,12 +21,12 @@ function considered(schedule: ScheduleSpec, at: number): CronState {
   return { schedule, considered: at };
 }
 
-/** What is due and how many were missed, in hours from noon. */
+/** Returns the due runs, in hours from noon, and the number of missed ones. */
 function hours({ due, missed }: Plan): { due: number[]; missed: number } {
   return { due: due.map((at) => (at - NOON) / HOUR), missed: missed?.count ?? 0 };
 }
 
-Deno.test("plan: a new entry begins now; what was before it never was", () => {
+Deno.test("plan: a new entry begins now, without runs of the past", () => {
   const first = plan(entry(HOURLY, "all", DAY), undefined, NOON + 10 * MINUTE);
   assertEquals(first.due, []);
   assertEquals(first.missed, undefined);
@@ -34,12 +34,12 @@ Deno.test("plan: a new entry begins now; what was before it never was", () => {
   assertEquals(first.next, NOON + HOUR);
 });
 
-Deno.test("plan: an occurrence is due at its time, not a millisecond before, and once", () => {
+Deno.test("plan: a run is due at its time, not a millisecond before, and once", () => {
   const state = considered(HOURLY, NOON);
   const early = plan(entry(HOURLY), state, NOON + HOUR - 1);
   assertEquals(early.due, []);
   assertEquals(early.state, state);
-  assertEquals(early.state === state, true, "nothing to save");
+  assertEquals(early.state === state, true, "the state is unchanged");
   assertEquals(early.next, NOON + HOUR);
 
   const onTime = plan(entry(HOURLY), state, NOON + HOUR);
@@ -48,7 +48,7 @@ Deno.test("plan: an occurrence is due at its time, not a millisecond before, and
   assertEquals(plan(entry(HOURLY), onTime.state, NOON + HOUR).due, []);
 });
 
-Deno.test("plan: caught up is nothing, the last or each, within the window; the others are missed", () => {
+Deno.test("plan: catches up no run, the last or all, within the window; the others are missed", () => {
   const state = considered(HOURLY, NOON);
   const now = NOON + 5 * HOUR + 20 * MINUTE;
   assertEquals(hours(plan(entry(HOURLY, "none"), state, now)), { due: [], missed: 5 });
@@ -61,25 +61,25 @@ Deno.test("plan: caught up is nothing, the last or each, within the window; the 
   assertEquals(hours(plan(entry(HOURLY, "all", 0), state, now)), { due: [], missed: 5 });
 });
 
-Deno.test("plan: missed occurrences are told with the first and the last of them", () => {
+Deno.test("plan: returns the first and the last missed run", () => {
   const { missed } = plan(entry(HOURLY, "last", HOUR), considered(HOURLY, NOON), NOON + 3 * HOUR);
   assertEquals(missed, { count: 2, first: NOON + HOUR, last: NOON + 2 * HOUR });
 });
 
-Deno.test("plan: a moment late is on time, catch-up or not", () => {
+Deno.test("plan: a run that is late by at most ON_TIME_MS is due with any catch-up policy", () => {
   const state = considered(HOURLY, NOON);
   assertEquals(hours(plan(entry(HOURLY, "none"), state, NOON + HOUR + ON_TIME_MS)), { due: [1], missed: 0 });
   assertEquals(hours(plan(entry(HOURLY, "none"), state, NOON + HOUR + ON_TIME_MS + 1)), { due: [], missed: 1 });
 });
 
-Deno.test("plan: without catch-up, of several within that moment only the last is due", () => {
+Deno.test("plan: without catch-up, of several runs within ON_TIME_MS only the last is due", () => {
   const every: ScheduleSpec = { everyMs: SECOND, anchor: 0 };
   const { due, missed } = plan(entry(every, "none"), considered(every, NOON), NOON + 5 * SECOND + 300);
   assertEquals(due, [NOON + 5 * SECOND]);
   assertEquals(missed?.count, 4);
 });
 
-Deno.test("plan: a clock that jumps back fires nothing twice, and goes on where it was", () => {
+Deno.test("plan: a clock that jumps back makes no run due twice", () => {
   const { state } = plan(entry(HOURLY), considered(HOURLY, NOON), NOON + HOUR);
   for (const now of [NOON + HOUR - 1, NOON + 30 * MINUTE, NOON - 10 * HOUR]) {
     const back = plan(entry(HOURLY), state, now);
@@ -91,7 +91,7 @@ Deno.test("plan: a clock that jumps back fires nothing twice, and goes on where 
   assertEquals(plan(entry(HOURLY), state, NOON + 2 * HOUR).due, [NOON + 2 * HOUR]);
 });
 
-Deno.test("plan: a clock that had been wrong by more than a day is set right at once, and said to be", () => {
+Deno.test("plan: resets at once when the clock was ahead by more than a day, and reports it", () => {
   const state = considered(HOURLY, NOON + 1000 * DAY);
   const right = plan(entry(HOURLY), state, NOON + 1);
   assertEquals(right.due, []);
@@ -103,7 +103,7 @@ Deno.test("plan: a clock that had been wrong by more than a day is set right at 
   assertEquals(within.state.considered, NOON + MAX_STEP_BACK_MS);
 });
 
-Deno.test("plan: a changed rule does not double what the old one has done today", () => {
+Deno.test("plan: a changed schedule does not repeat a run of the old one", () => {
   const done = plan(entry(DAILY), considered(DAILY, NOON - DAY), NOON);
   const later: ScheduleSpec = { ...DAILY, rule: "0 0 10 * * *" };
   const changed = plan(entry(later, "all", DAY), done.state, NOON);
@@ -112,7 +112,7 @@ Deno.test("plan: a changed rule does not double what the old one has done today"
   assertEquals(changed.next, Date.UTC(2026, 5, 16, 9));
 });
 
-Deno.test("plan: a changed rule does not lose what the old one still owes", () => {
+Deno.test("plan: a changed schedule does not lose a run that the old one owes", () => {
   const quarterly: ScheduleSpec = { rule: "0 */15 * * * *", timezone: "UTC" };
   const changed = plan(entry(quarterly), considered(HOURLY, NOON), NOON + HOUR + 200);
   assertEquals(changed.due, [NOON + HOUR], "13:00 was due when the new rule came at 13:00:00.2");
@@ -120,7 +120,7 @@ Deno.test("plan: a changed rule does not lose what the old one still owes", () =
   assertEquals(plan(entry(quarterly), changed.state, NOON + HOUR + 300).due, []);
 });
 
-Deno.test("plan: a rule that changes and changes back before its time fires once", () => {
+Deno.test("plan: a schedule that changes and changes back before its time runs once", () => {
   const other: ScheduleSpec = { rule: "0 30 * * * *", timezone: "UTC" };
   const there = plan(entry(other), considered(HOURLY, NOON), NOON + 10 * MINUTE);
   const back = plan(entry(HOURLY), there.state, NOON + 20 * MINUTE);
@@ -128,28 +128,28 @@ Deno.test("plan: a rule that changes and changes back before its time fires once
   assertEquals(plan(entry(HOURLY), back.state, NOON + HOUR).due, [NOON + HOUR]);
 });
 
-Deno.test("plan: another catch-up or zone spelling is no other schedule", () => {
+Deno.test("plan: another catch-up policy is not another schedule", () => {
   const state = considered(HOURLY, NOON);
   assertEquals(plan(entry({ ...HOURLY }, "all"), state, NOON + 1).state === state, true);
 });
 
-Deno.test("plan: while paused nothing is due, and resuming does not catch up", () => {
+Deno.test("plan: a paused entry has no due runs, and resuming catches up none", () => {
   const paused = pause(considered(HOURLY, NOON));
-  const while_ = plan(entry(HOURLY, "all", DAY), paused, NOON + 3 * HOUR);
-  assertEquals(while_.due, []);
-  assertEquals(while_.missed, undefined);
-  assertEquals(while_.next, undefined);
-  const state = resume(while_.state, NOON + 3 * HOUR + 1);
+  const duringPause = plan(entry(HOURLY, "all", DAY), paused, NOON + 3 * HOUR);
+  assertEquals(duringPause.due, []);
+  assertEquals(duringPause.missed, undefined);
+  assertEquals(duringPause.next, undefined);
+  const state = resume(duringPause.state, NOON + 3 * HOUR + 1);
   assertEquals(state, { schedule: HOURLY, considered: NOON + 3 * HOUR + 1 });
   assertEquals(plan(entry(HOURLY, "all", DAY), state, NOON + 4 * HOUR).due, [NOON + 4 * HOUR]);
 });
 
-Deno.test("plan: a rule that changes while paused is in force when it goes on", () => {
+Deno.test("plan: a schedule that changes during a pause applies after it", () => {
   const changed = plan(entry(DAILY), pause(considered(HOURLY, NOON)), NOON + 1);
   assertEquals(changed.state, { schedule: DAILY, considered: NOON + 1, paused: true });
 });
 
-Deno.test("plan: neither a changed rule nor resuming goes back behind what is decided, though the clock has", () => {
+Deno.test("plan: neither a changed schedule nor resuming goes back before decided runs when the clock does", () => {
   const decided = considered(HOURLY, NOON + 2 * HOUR);
   const quarterly: ScheduleSpec = { rule: "0 */15 * * * *", timezone: "UTC" };
   const changed = plan(entry(quarterly), decided, NOON);
@@ -158,7 +158,7 @@ Deno.test("plan: neither a changed rule nor resuming goes back behind what is de
   assertEquals(resume(pause(decided), NOON), decided);
 });
 
-Deno.test("plan: a long list to catch up is taken in portions, in order, without a gap", () => {
+Deno.test("plan: catches up many runs in portions, in order and without a gap", () => {
   const every: ScheduleSpec = { everyMs: SECOND, anchor: 0 };
   const now = NOON + 2_500 * SECOND;
   let state = considered(every, NOON);
@@ -174,7 +174,7 @@ Deno.test("plan: a long list to catch up is taken in portions, in order, without
   assertEquals(all, between(openSchedule(every), NOON, now, Infinity));
 });
 
-Deno.test("plan: a changed rule waits until the old one's list is done", () => {
+Deno.test("plan: a changed schedule waits until the runs of the old one are decided", () => {
   const every: ScheduleSpec = { everyMs: SECOND, anchor: 0 };
   const now = NOON + 1_500 * SECOND;
   const first = plan(entry(HOURLY, "all", DAY), considered(every, NOON), now);
@@ -185,14 +185,14 @@ Deno.test("plan: a changed rule waits until the old one's list is done", () => {
   assertEquals(second.state, { schedule: HOURLY, considered: now });
 });
 
-Deno.test("plan: years of missed seconds are not counted to the end", () => {
+Deno.test("plan: counts missed runs up to MAX_COUNTED", () => {
   const every: ScheduleSpec = { everyMs: SECOND, anchor: 0 };
   const { due, missed } = plan(entry(every), considered(every, NOON - 3_650 * DAY), NOON);
   assertEquals(due, [NOON]);
   assertEquals(missed, { count: MAX_COUNTED, first: NOON - 3_650 * DAY + SECOND, last: NOON - SECOND });
 });
 
-Deno.test("plan: a daily time skipped by the clock is due right after the gap, once", () => {
+Deno.test("plan: a daily time that the clock skips is due right after the gap, once", () => {
   const state = considered({ rule: "0 30 1 * * *", timezone: "Europe/London" }, Date.UTC(2026, 2, 28, 12));
   const gap = Date.UTC(2026, 2, 29, 1);
   assertEquals(plan(entry(state.schedule), state, gap - 1).due, []);
@@ -201,7 +201,7 @@ Deno.test("plan: a daily time skipped by the clock is due right after the gap, o
   assertEquals(plan(entry(state.schedule), planned.state, gap + 30 * MINUTE).due, []);
 });
 
-Deno.test("plan: whoever looks whenever, each occurrence is decided once: enqueued or missed", () => {
+Deno.test("plan: decides each run once, as due or missed, whenever the checks happen", () => {
   let seed = 42;
   const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
   const specs: ScheduleSpec[] = [
@@ -217,8 +217,8 @@ Deno.test("plan: whoever looks whenever, each occurrence is decided once: enqueu
       let state = plan(entry(spec, policy), undefined, now).state;
       const fired: number[] = [];
       let missed = 0;
-      for (let look = 0; look < 400; look++) {
-        // Mostly on, at times off for long, at times the clock steps back.
+      for (let check = 0; check < 400; check++) {
+        // Mostly short steps; sometimes a long pause; sometimes the clock steps back.
         now += random() < 0.1 ? random() * 4 * HOUR : random() < 0.1 ? -random() * 5 * MINUTE : random() * 40 * SECOND;
         now = Math.floor(now);
         const planned = plan(entry(spec, policy, 2 * HOUR), state, now);

@@ -1,12 +1,11 @@
 /**
- * A cron rule in a time zone. What it does when clocks are changed is stated here and nowhere else:
+ * A cron expression in a time zone. This file alone defines what happens when clocks change:
  *
- *  1. A time that the zone skips (clocks put forward) occurs once, at the moment the clocks are changed. Several skipped
- *     times occur together, once.
- *  2. A time that the zone repeats (clocks put back) occurs once, the first time.
- *  3. A rule for every hour (its hours are all 24) is about elapsed time, not about a time of the day: it occurs
- *     whenever the clock on the wall shows a matching time, so on both passes of the repeated hour, and not in the
- *     skipped one.
+ *  1. A time that the zone skips, because clocks are put forward, runs once, at the moment of the change. Several skipped
+ *     times share that one run.
+ *  2. A time that the zone repeats, because clocks are put back, runs once, at the first of the two instants.
+ *  3. An expression with all 24 hours is about elapsed time, not about a time of day. It runs whenever clocks show a
+ *     matching time: in both passes of a repeated hour, and not in a skipped one.
  *
  * @module
  */
@@ -15,18 +14,18 @@ import { parseRule } from "./rule_parser.ts";
 import type { Schedule } from "./schedule.ts";
 import { Zone } from "./zone.ts";
 
-/** A cron rule in a time zone. */
+/** A cron expression in a time zone. */
 export class CronRule implements Schedule {
-  /** As it was written. */
+  /** The text as its author wrote it. */
   readonly text: string;
   readonly fields: RuleFields;
   readonly zone: Zone;
 
   /**
    * @param text five fields, six with seconds first, or a short form such as `@daily`
-   * @param timezone name of the zone in which it is read
-   * @throws {RuleError} when the text is not a rule, or the rule never occurs
-   * @throws {RangeError} when there is no such zone
+   * @param timezone the name of its time zone
+   * @throws {RuleError} if the text is invalid, or matches no time
+   * @throws {RangeError} if the zone doesn't exist
    */
   constructor(text: string, timezone = "UTC") {
     this.text = text;
@@ -38,14 +37,14 @@ export class CronRule implements Schedule {
     return this.fields.hours.length === 24 ? this.#nextElapsed(after) : this.#nextOnWall(after);
   }
 
-  /** The first matching wall time whose instant is later. A whole repeated hour may match and be over. */
+  /** Returns the first matching wall time whose instant is later. In a repeated hour, matching wall times may be past. */
   #nextOnWall(after: number): number | undefined {
     let wall = nextWall(this.fields, this.zone.wallAt(after));
     while (wall !== undefined && this.zone.instantOf(wall) <= after) wall = nextWall(this.fields, wall);
     return wall === undefined ? undefined : this.zone.instantOf(wall);
   }
 
-  /** The first later instant at which the wall clock matches: segment by segment, as within one it runs evenly. */
+  /** Returns the first later instant whose wall time matches. Searches each period without a clock change in turn. */
   #nextElapsed(after: number): number | undefined {
     for (let from = after + 1;;) {
       const { offset, end } = this.zone.segmentAt(from);

@@ -1,54 +1,57 @@
 /**
- * The text of a rule → its fields, checked. What is wrong is said with the column where it stands.
+ * Parses a cron expression into its fields. Errors name the column.
  *
- * Five fields: minute, hour, day of month, month, day of week; six: seconds first. A field is a list, with commas, of
- * `*`, numbers, names (`JAN`, `MON`), ranges `a-b`, each with a step `/n` if wanted. A day of month may be `L` (the
- * last), `L-3` (three days before it), `15W` (the weekday nearest the 15th, in the same month), `LW` (the last weekday);
- * a day of week `5L` or `FRIL` (the last Friday) and `5#2` or `FRI#2` (the second). Sunday is 0 and 7.
+ * An expression has five fields: minute, hour, day of month, month, day of week. With six fields, seconds come first. A
+ * field is a comma-separated list of:
+ *
+ *  - `*`, numbers, names (`JAN`, `MON`) and ranges `a-b`, each with an optional step `/n`;
+ *  - in the day of month: `L` (the last day), `L-3` (three days before the last), `15W` (the weekday nearest the 15th, in
+ *    the same month) and `LW` (the last weekday);
+ *  - in the day of week: `5L` or `FRIL` (the last Friday) and `5#2` or `FRI#2` (the second Friday). Sunday is 0 and 7.
  *
  * @module
  */
 import { type DayOfMonth, type DayOfWeek, nextWall, type RuleFields } from "./calendar.ts";
 
-/** A rule that cannot be used. */
+/** A cron expression is invalid. */
 export class RuleError extends Error {
   override readonly name = "RuleError";
-  /** Where in the rule's text, counted from 1. */
+  /** The position in the expression, from 1. */
   readonly column: number;
 
   /**
-   * @param rule the whole text
-   * @param at what is wrong in it: where, and in words
+   * @param rule the whole expression
+   * @param at the position and the reason of the error
    */
   constructor(rule: string, at: { readonly column: number; readonly reason: string }) {
-    super(`Rule "${rule}", column ${at.column}: ${at.reason}`);
+    super(`Invalid cron expression "${rule}", column ${at.column}: ${at.reason}`);
     this.column = at.column;
   }
 }
 
 interface Field {
   readonly name: string;
-  readonly least: number;
-  readonly most: number;
-  /** Names of the values from `least` on. */
+  readonly min: number;
+  readonly max: number;
+  /** Names of the values, from `min`. */
   readonly names?: readonly string[];
   readonly isDay?: true;
 }
 
-const SECOND: Field = { name: "second", least: 0, most: 59 };
-const MINUTE: Field = { name: "minute", least: 0, most: 59 };
-const HOUR: Field = { name: "hour", least: 0, most: 23 };
-const DAY_OF_MONTH: Field = { name: "day of month", least: 1, most: 31, isDay: true };
+const SECOND: Field = { name: "second", min: 0, max: 59 };
+const MINUTE: Field = { name: "minute", min: 0, max: 59 };
+const HOUR: Field = { name: "hour", min: 0, max: 23 };
+const DAY_OF_MONTH: Field = { name: "day of month", min: 1, max: 31, isDay: true };
 const MONTH: Field = {
   name: "month",
-  least: 1,
-  most: 12,
+  min: 1,
+  max: 12,
   names: ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"],
 };
 const DAY_OF_WEEK: Field = {
   name: "day of week",
-  least: 0,
-  most: 7,
+  min: 0,
+  max: 7,
   names: ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"],
   isDay: true,
 };
@@ -64,7 +67,7 @@ const SHORT_FORMS: Readonly<Record<string, string>> = {
   "@minutely": "0 * * * * *",
 };
 
-/** A piece of the text and where it begins. */
+/** A piece of the text, with its position. */
 interface Piece {
   readonly text: string;
   readonly column: number;
@@ -74,9 +77,9 @@ interface Piece {
 type Fail = (piece: Piece, reason: string) => never;
 
 /**
- * Reads a rule.
+ * Parses a cron expression.
  *
- * @throws {RuleError} when a field is missing, not understood or out of its range, or the rule never occurs
+ * @throws {RuleError} if a field is missing, invalid or out of range, or the expression matches no time
  */
 export function parseRule(rule: string): RuleFields {
   const fail: Fail = (piece, reason) => {
@@ -91,37 +94,37 @@ export function parseRule(rule: string): RuleFields {
     months: parseNumbers(month, MONTH, fail),
     daysOfMonth: parseDaysOfMonth(dayOfMonth, fail),
     daysOfWeek: parseDaysOfWeek(dayOfWeek, fail),
-    // As in Vixie's cron: a field that begins with a star, `*/2` too, never widens the other.
+    // As in Vixie's cron: if one field begins with a star, also as in `*/2`, both fields must match.
     eitherDay: !/^[*?]/.test(dayOfMonth.text) && !/^[*?]/.test(dayOfWeek.text),
     normal: pieces.map((piece) => piece.text.toUpperCase()).join(" "),
   };
   if (nextWall(fields, 0) === undefined) {
-    fail(dayOfMonth, `month "${month.text}" never has a day "${dayOfMonth.text}": the rule never occurs`);
+    fail(dayOfMonth, `month "${month.text}" never has a day "${dayOfMonth.text}", so it never runs`);
   }
   return fields;
 }
 
-/** The six fields. */
+/** Returns the six fields. */
 function split(rule: string, fail: Fail): Piece[] {
   const pieces = [...rule.matchAll(/\S+/g)].map(({ 0: text, index }) => ({ text, column: index + 1 }));
   const [first] = pieces;
   if (first?.text.startsWith("@")) {
     const long = SHORT_FORMS[first.text.toLowerCase()];
     if (long === undefined || pieces.length > 1) {
-      return fail(first, `"${rule.trim()}" is not known; wanted: ${Object.keys(SHORT_FORMS).join(", ")}`);
+      return fail(first, `"${rule.trim()}" is unknown; expected ${Object.keys(SHORT_FORMS).join(", ")}`);
     }
     return long.split(" ").map((text) => ({ text, column: first.column }));
   }
   if (pieces.length === 5) return [{ text: "0", column: 1 }, ...pieces];
   if (pieces.length === 6) return pieces;
-  const surplus = pieces[6] ?? { text: "", column: rule.length + 1 };
+  const unexpected = pieces[6] ?? { text: "", column: rule.length + 1 };
   return fail(
-    surplus,
-    `${pieces.length} fields; wanted: 5 (minute, hour, day of month, month, day of week), or 6 with seconds first`,
+    unexpected,
+    `${pieces.length} fields; expected 5 (minute, hour, day of month, month, day of week), or 6 with seconds first`,
   );
 }
 
-/** The parts of a field between its commas. */
+/** Splits a field at its commas. */
 function parts(field: Piece): Piece[] {
   let column = field.column;
   return field.text.split(",").map((text) => {
@@ -143,7 +146,7 @@ function parseDaysOfMonth(piece: Piece, fail: Fail): DayOfMonth[] {
     const nearest = /^(?:L|([0-9]+))W$/i.exec(part.text);
     if (last) {
       const back = Number(last[1] ?? 0);
-      if (back > 30) fail(part, `day of month "${part.text}" lies before the month; wanted: L-1 to L-30`);
+      if (back > 30) fail(part, `day of month "${part.text}" is before the month; expected L-1 to L-30`);
       special.push({ kind: "last", back });
     } else if (nearest) {
       const day = nearest[1] === undefined
@@ -162,7 +165,7 @@ function parseDaysOfWeek(piece: Piece, fail: Fail): DayOfWeek[] {
     const [, name, mark] = /^([0-9A-Z]+?)(L|#.*)$/i.exec(part.text) ?? [];
     if (name === undefined || mark === undefined) {
       if (/^L$/i.test(part.text)) {
-        fail(part, `day of week "${part.text}" does not say which one is the last; wanted: 5L, FRIL`);
+        fail(part, `day of week "${part.text}" has no weekday; expected for example 5L or FRIL`);
       }
       weekdays.push(...parsePart(part, DAY_OF_WEEK, fail).map((weekday) => weekday % 7));
       continue;
@@ -170,29 +173,29 @@ function parseDaysOfWeek(piece: Piece, fail: Fail): DayOfWeek[] {
     const weekday = parseValue({ text: name, column: part.column }, DAY_OF_WEEK, fail) % 7;
     if (/^L$/i.test(mark)) special.push({ kind: "last", weekday });
     else if (/^#[1-5]$/.test(mark)) special.push({ kind: "nth", weekday, n: Number(mark[1]) });
-    else fail(part, `day of week "${part.text}" counts with "${mark}"; wanted: #1 to #5`);
+    else fail(part, `day of week "${part.text}" has the suffix "${mark}"; expected #1 to #5`);
   }
   return [...ascending(weekdays).map((weekday) => ({ kind: "weekday", weekday }) as const), ...special];
 }
 
-/** `*`, `a`, `a-b`, each with `/n` if wanted → the numbers it stands for. */
+/** Returns the numbers of `*`, `a` or `a-b`, each with an optional `/n`. */
 function parsePart(part: Piece, field: Field, fail: Fail): number[] {
   const match = /^(?:([*?])|([0-9A-Z]+)(?:-([0-9A-Z]+))?)(?:\/([0-9]+))?$/i.exec(part.text);
   if (!match || (match[1] === "?" && !field.isDay)) {
-    return fail(part, `${field.name} "${part.text}" is not understood; wanted: *, ${wanted(field)}, ranges, steps`);
+    return fail(part, `${field.name} "${part.text}" is invalid; expected *, ${rangeOf(field)}, ranges, steps`);
   }
   const [, star, from, to, step] = match;
-  const low = from === undefined ? field.least : parseValue({ text: from, column: part.column }, field, fail);
+  const low = from === undefined ? field.min : parseValue({ text: from, column: part.column }, field, fail);
   let high = low;
-  if (star !== undefined) high = field === DAY_OF_WEEK ? 6 : field.most;
+  if (star !== undefined) high = field === DAY_OF_WEEK ? 6 : field.max;
   else if (to !== undefined) {
     high = parseValue({ text: to, column: part.column + part.text.indexOf("-") + 1 }, field, fail);
     if (field === DAY_OF_WEEK && high === 0) high = 7;
-  } else if (step !== undefined) high = field === DAY_OF_WEEK ? 6 : field.most;
+  } else if (step !== undefined) high = field === DAY_OF_WEEK ? 6 : field.max;
   if (low > high) {
     fail(
       part,
-      `${field.name} "${part.text}" runs backwards; wanted: two ranges, such as ${twoRanges(part.text, field)}`,
+      `${field.name} "${part.text}" runs backwards; write two ranges: ${twoRanges(part.text, field)}`,
     );
   }
   const by = Number(step ?? 1);
@@ -200,7 +203,7 @@ function parsePart(part: Piece, field: Field, fail: Fail): number[] {
   if (by < 1 || by > span) {
     fail(
       { text: step!, column: part.column + part.text.indexOf("/") + 1 },
-      `step "${step}" of ${field.name} is out of range; wanted: 1 to ${span}, or "every" for longer intervals`,
+      `step "${step}" of ${field.name} is out of range; expected 1 to ${span}; for longer intervals use "every"`,
     );
   }
   return Array.from({ length: Math.ceil(span / by) }, (_, index) => low + index * by);
@@ -208,25 +211,25 @@ function parsePart(part: Piece, field: Field, fail: Fail): number[] {
 
 function parseValue(piece: Piece, field: Field, fail: Fail): number {
   const named = field.names?.indexOf(piece.text.toUpperCase()) ?? -1;
-  if (named >= 0) return field.least + named;
+  if (named >= 0) return field.min + named;
   const value = /^[0-9]+$/.test(piece.text) ? Number(piece.text) : NaN;
-  if (!(field.least <= value && value <= field.most)) {
-    const what = Number.isNaN(value) ? "is not understood" : "is out of range";
-    fail(piece, `${field.name} "${piece.text}" ${what}; wanted: ${wanted(field)}`);
+  if (!(field.min <= value && value <= field.max)) {
+    const problem = Number.isNaN(value) ? "is invalid" : "is out of range";
+    fail(piece, `${field.name} "${piece.text}" ${problem}; expected ${rangeOf(field)}`);
   }
   return value;
 }
 
-function wanted(field: Field): string {
+function rangeOf(field: Field): string {
   const names = field.names ? ` or ${field.names[0]}-${field.names.at(-1)}` : "";
-  return `${field.least}-${field.most}${names}`;
+  return `${field.min}-${field.max}${names}`;
 }
 
-/** `22-2` as it is meant: `22-23,0-2`. */
+/** Returns a backward range as two ranges: `22-23,0-2` for `22-2`. */
 function twoRanges(text: string, field: Field): string {
   const [from, to] = text.replace(/\/.*/, "").split("-");
-  const most = field === DAY_OF_WEEK ? 6 : field.most;
-  return `${from}-${most},${field.least}-${to}`;
+  const max = field === DAY_OF_WEEK ? 6 : field.max;
+  return `${from}-${max},${field.min}-${to}`;
 }
 
 function ascending(numbers: readonly number[]): number[] {

@@ -4,7 +4,7 @@ import { between } from "./schedule.ts";
 
 const LAST = Date.UTC(2100, 0, 1);
 
-/** The next times of a rule, as local time with its distance to UTC. */
+/** Returns the next times of an expression, as local times with their UTC offset. */
 function times(rule: string, zone: string, from: string, count: number): string[] {
   return between(new CronRule(rule, zone), Date.parse(from), LAST, count).map((time) =>
     Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO(zone)
@@ -12,46 +12,46 @@ function times(rule: string, zone: string, from: string, count: number): string[
   );
 }
 
-/** What happens when clocks change. Dates are written in full so that the table can be checked against a calendar. */
-const CLOCK_CHANGES: { zone: string; what: string; rule: string; from: string; times: string[] }[] = [
+/** Runs around clock changes. Times are written in full, so that the table can be checked against a calendar. */
+const CLOCK_CHANGES: { zone: string; behaviour: string; rule: string; from: string; times: string[] }[] = [
   {
     zone: "America/New_York",
-    what: "a skipped time occurs once, right after the gap",
+    behaviour: "a skipped time runs once, right after the gap",
     rule: "30 2 * * *",
     from: "2026-03-07T12:00:00Z",
     times: ["2026-03-08T03:00:00-04:00", "2026-03-09T02:30:00-04:00"],
   },
   {
     zone: "America/New_York",
-    what: "many skipped times occur together, once",
+    behaviour: "several skipped times share one run",
     rule: "*/20 2 * * *",
     from: "2026-03-08T05:00:00Z",
     times: ["2026-03-08T03:00:00-04:00", "2026-03-09T02:00:00-04:00", "2026-03-09T02:20:00-04:00"],
   },
   {
     zone: "America/New_York",
-    what: "a skipped time that falls together with a shown one does not double it",
+    behaviour: "a skipped time that coincides with a regular one does not run twice",
     rule: "0 2,3 * * *",
     from: "2026-03-08T05:00:00Z",
     times: ["2026-03-08T03:00:00-04:00", "2026-03-09T02:00:00-04:00"],
   },
   {
     zone: "America/New_York",
-    what: "a repeated time occurs once, the first time",
+    behaviour: "a repeated time runs once, the first time",
     rule: "30 1 * * *",
     from: "2026-10-31T12:00:00Z",
     times: ["2026-11-01T01:30:00-04:00", "2026-11-02T01:30:00-05:00"],
   },
   {
     zone: "America/New_York",
-    what: "asked in the second pass, it does not occur again",
+    behaviour: "a repeated time does not run again in the second pass",
     rule: "*/20 1 * * *",
     from: "2026-11-01T06:10:00Z",
     times: ["2026-11-02T01:00:00-05:00"],
   },
   {
     zone: "America/New_York",
-    what: "a rule of every hour occurs on both passes",
+    behaviour: "an expression for every hour runs in both passes",
     rule: "*/30 * * * *",
     from: "2026-11-01T05:00:00Z",
     times: [
@@ -63,70 +63,70 @@ const CLOCK_CHANGES: { zone: string; what: string; rule: string; from: string; t
   },
   {
     zone: "America/New_York",
-    what: "a rule of every hour does not occur in the gap",
+    behaviour: "an expression for every hour does not run in the gap",
     rule: "15,45 * * * *",
     from: "2026-03-08T06:20:00Z",
     times: ["2026-03-08T01:45:00-05:00", "2026-03-08T03:15:00-04:00"],
   },
   {
     zone: "America/New_York",
-    what: "the change itself is a time of a rule of every hour",
+    behaviour: "an expression for every hour runs at the change itself",
     rule: "@hourly",
     from: "2026-03-08T06:00:00Z",
     times: ["2026-03-08T03:00:00-04:00", "2026-03-08T04:00:00-04:00"],
   },
   {
     zone: "America/New_York",
-    what: "every second hour: the skipped one right after",
+    behaviour: "a skipped second hour runs right after the gap",
     rule: "30 */2 * * *",
     from: "2026-03-08T05:00:00Z",
     times: ["2026-03-08T00:30:00-05:00", "2026-03-08T03:00:00-04:00", "2026-03-08T04:30:00-04:00"],
   },
   {
     zone: "Europe/London",
-    what: "a skipped time occurs once, right after the gap",
+    behaviour: "a skipped time runs once, right after the gap",
     rule: "30 1 * * *",
     from: "2026-03-28T12:00:00Z",
     times: ["2026-03-29T02:00:00+01:00", "2026-03-30T01:30:00+01:00"],
   },
   {
     zone: "Europe/London",
-    what: "a repeated time occurs once, the first time",
+    behaviour: "a repeated time runs once, the first time",
     rule: "30 1 * * *",
     from: "2026-10-24T12:00:00Z",
     times: ["2026-10-25T01:30:00+01:00", "2026-10-26T01:30:00+00:00"],
   },
   {
     zone: "Europe/London",
-    what: "a second of the repeated hour, on a rule of every hour, on both passes",
+    behaviour: "a second of the repeated hour runs in both passes of an expression for every hour",
     rule: "7 59 * * * *",
     from: "2026-10-25T00:00:00Z",
     times: ["2026-10-25T01:59:07+01:00", "2026-10-25T01:59:07+00:00", "2026-10-25T02:59:07+00:00"],
   },
   {
     zone: "Australia/Lord_Howe",
-    what: "a gap of half an hour: right after it, not after a whole one",
+    behaviour: "a gap of half an hour ends after half an hour",
     rule: "15 2 * * *",
     from: "2026-10-03T12:00:00Z",
     times: ["2026-10-04T02:30:00+11:00", "2026-10-05T02:15:00+11:00"],
   },
   {
     zone: "Australia/Lord_Howe",
-    what: "outside the half hour nothing is skipped",
+    behaviour: "a time outside the half hour is not skipped",
     rule: "45 2 * * *",
     from: "2026-10-03T12:00:00Z",
     times: ["2026-10-04T02:45:00+11:00"],
   },
   {
     zone: "Australia/Lord_Howe",
-    what: "a repeated half hour: the first time",
+    behaviour: "a time in a repeated half hour runs the first time",
     rule: "45 1 * * *",
     from: "2026-04-04T12:00:00Z",
     times: ["2026-04-05T01:45:00+11:00", "2026-04-06T01:45:00+10:30"],
   },
   {
     zone: "Australia/Lord_Howe",
-    what: "a rule of every hour occurs on both passes of the half hour",
+    behaviour: "an expression for every hour runs in both passes of the half hour",
     rule: "*/15 * * * *",
     from: "2026-04-04T14:15:00Z",
     times: [
@@ -139,56 +139,56 @@ const CLOCK_CHANGES: { zone: string; what: string; rule: string; from: string; t
   },
   {
     zone: "Asia/Tokyo",
-    what: "no change, nothing happens",
+    behaviour: "a zone without clock changes runs at each time",
     rule: "30 2 * * *",
     from: "2026-03-07T18:00:00Z",
     times: ["2026-03-09T02:30:00+09:00", "2026-03-10T02:30:00+09:00"],
   },
   {
     zone: "UTC",
-    what: "no change, nothing happens",
+    behaviour: "a zone without clock changes runs at each time",
     rule: "30 1,2 * * *",
     from: "2026-03-08T00:00:00Z",
     times: ["2026-03-08T01:30:00+00:00", "2026-03-08T02:30:00+00:00", "2026-03-09T01:30:00+00:00"],
   },
   {
     zone: "Africa/Cairo",
-    what: "midnight is skipped: the day begins at one",
+    behaviour: "a day whose midnight is skipped begins at one",
     rule: "@daily",
     from: "2026-04-23T12:00:00Z",
     times: ["2026-04-24T01:00:00+03:00", "2026-04-25T00:00:00+03:00"],
   },
   {
     zone: "Pacific/Apia",
-    what: "a whole day is skipped: 30 December 2011 was not",
+    behaviour: "a day that is skipped, 30 December 2011, runs at its end",
     rule: "0 9 30 12 *",
     from: "2011-12-01T00:00:00Z",
     times: ["2011-12-31T00:00:00+14:00", "2012-12-30T09:00:00+14:00"],
   },
 ];
 
-for (const { zone, what, rule, from, times: expected } of CLOCK_CHANGES) {
-  Deno.test(`CronRule in ${zone}, "${rule}": ${what}`, () => {
+for (const { zone, behaviour, rule, from, times: expected } of CLOCK_CHANGES) {
+  Deno.test(`CronRule in ${zone}, "${rule}": ${behaviour}`, () => {
     assertEquals(times(rule, zone, from, expected.length), expected);
   });
 }
 
-Deno.test("CronRule never goes back: its times ascend, from wherever one asks", () => {
+Deno.test("CronRule returns ascending times, from any moment", () => {
   for (const zone of ["America/New_York", "Europe/London", "Australia/Lord_Howe", "Africa/Cairo"]) {
     for (const text of ["*/7 1-3 * * *", "*/7 * * * *", "*/7 0 * * *"]) {
       const rule = new CronRule(text, zone);
-      const from = Date.UTC(2026, 0, 1);
-      let last = rule.next(from)!;
-      for (let asked = from; asked < Date.UTC(2027, 0, 1); asked += 1_234_567) {
-        const next = rule.next(asked)!;
-        assertEquals(next > asked && next >= last, true, `${text} in ${zone} from ${new Date(asked).toISOString()}`);
+      const begin = Date.UTC(2026, 0, 1);
+      let last = rule.next(begin)!;
+      for (let from = begin; from < Date.UTC(2027, 0, 1); from += 1_234_567) {
+        const next = rule.next(from)!;
+        assertEquals(next > from && next >= last, true, `${text} in ${zone} from ${new Date(from).toISOString()}`);
         last = next;
       }
     }
   }
 });
 
-/** Which days a rule means; January 2026 begins on a Thursday. */
+/** The days that expressions match. January 2026 begins on a Thursday. */
 const DAYS: [rule: string, dates: string[]][] = [
   ["0 0 13 * FRI", ["2026-01-02", "2026-01-09", "2026-01-13", "2026-01-16"]],
   ["0 0 */2 * MON", ["2026-01-05", "2026-01-19", "2026-02-09"]],
@@ -224,25 +224,25 @@ const DAYS: [rule: string, dates: string[]][] = [
 ];
 
 for (const [rule, dates] of DAYS) {
-  Deno.test(`CronRule "${rule}" means the days it should`, () => {
+  Deno.test(`CronRule "${rule}" matches the expected days`, () => {
     assertEquals(times(rule, "UTC", "2026-01-01T00:00:00Z", dates.length).map((time) => time.slice(0, 10)), dates);
   });
 }
 
-Deno.test("CronRule finds a day that comes once in decades", () => {
+Deno.test("CronRule finds a day that occurs once in decades", () => {
   assertEquals(times("0 0 29 2 */4", "UTC", "2026-01-01T00:00:00Z", 2), [
     "2032-02-29T00:00:00+00:00",
     "2052-02-29T00:00:00+00:00",
   ]);
 });
 
-Deno.test("CronRule passes over 2100, which has no 29 February", () => {
+Deno.test("CronRule skips 2100, which has no 29 February", () => {
   const rule = new CronRule("0 0 29 2 *");
   assertEquals(rule.next(Date.UTC(2096, 5, 1)), Date.UTC(2104, 1, 29));
 });
 
-Deno.test("CronRule refuses a zone that is not known, and takes any spelling of one that is", () => {
-  assertThrows(() => new CronRule("@daily", "Europe/Londn"), RangeError, `No time zone "Europe/Londn"`);
-  assertThrows(() => new CronRule("@daily", ""), RangeError, `No time zone ""`);
+Deno.test("CronRule rejects an unknown zone, and accepts any spelling of a known one", () => {
+  assertThrows(() => new CronRule("@daily", "Europe/Londn"), RangeError, `Unknown time zone "Europe/Londn"`);
+  assertThrows(() => new CronRule("@daily", ""), RangeError, `Unknown time zone ""`);
   assertEquals(new CronRule("@daily", "europe/london").zone.name, "Europe/London");
 });

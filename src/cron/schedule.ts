@@ -1,19 +1,19 @@
 /**
- * A schedule: the endless list of times at which an entry occurs. Rules and intervals are schedules; what can be said
- * of any schedule with `next` alone is said here.
+ * A schedule: the infinite list of times at which an entry runs. Cron expressions and intervals are schedules. The
+ * functions here work for any schedule, because they use only `next`.
  *
  * Times are epoch milliseconds.
  *
  * @module
  */
 
-/** When something occurs. */
+/** A list of times. */
 export interface Schedule {
-  /** The first time later than `after`; undefined when there is none. It depends on nothing but `after`. */
+  /** Returns the first time later than `after`; undefined if no time follows. The result depends only on `after`. */
   next(after: number): number | undefined;
 }
 
-/** The times later than `from` and not later than `to`, earliest first; at most `limit`. */
+/** Returns the times later than `from` and not later than `to`, earliest first; at most `limit`. */
 export function between(schedule: Schedule, from: number, to: number, limit: number): number[] {
   const times: number[] = [];
   let time = schedule.next(from);
@@ -25,10 +25,9 @@ export function between(schedule: Schedule, from: number, to: number, limit: num
 }
 
 /**
- * The last time that is earlier than `before` and not earlier than `notBefore`; undefined when there is none.
+ * Returns the last time earlier than `before` and not earlier than `notBefore`; undefined if no time lies between them.
  *
- * It is found by bisection with `next`, so that looking back can never disagree with looking ahead, and a year of
- * seconds costs no more than a minute of them.
+ * Bisects with `next`, so that it never disagrees with `next`, and a year of seconds costs no more than a minute.
  */
 export function previous(schedule: Schedule, before: number, notBefore: number): number | undefined {
   const isEarly = (time: number) => (schedule.next(time) ?? Infinity) < before;
@@ -39,7 +38,7 @@ export function previous(schedule: Schedule, before: number, notBefore: number):
     late = early;
     early = Math.max(before - step, notBefore - 1);
   }
-  // `early` has an occurrence between itself and `before`, `late` has none: the last occurrence is the first such `late`.
+  // A time lies between `early` and `before`, and no time between `late` and `before`: the last time is the smallest `late`.
   while (late - early > 1) {
     const middle = Math.floor((early + late) / 2);
     if (isEarly(middle)) early = middle;

@@ -1,5 +1,5 @@
 /**
- * A schedule as data: what an entry says of it and what is kept in the store.
+ * A schedule as data, as entries and the store have it.
  *
  * @module
  */
@@ -8,25 +8,25 @@ import { Interval } from "./interval.ts";
 import { CronRule } from "./rule.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** A rule in a zone, or an interval. Two that are spelled differently and mean the same are equal. */
+/** A cron expression in a zone, or an interval. Spellings with the same meaning are equal. */
 export type ScheduleSpec =
-  /** `rule` is in six fields, upper case (`RuleFields.normal`); `timezone` as the database spells it. */
+  /** `rule` has six fields in upper case (`RuleFields.normal`). `timezone` is spelled as in the IANA database. */
   | { readonly rule: string; readonly timezone: string }
-  /** Every so many milliseconds, counted from a time. */
+  /** Every `everyMs` milliseconds, counted from `anchor`. */
   | { readonly everyMs: number; readonly anchor: number };
 
-/** The schedule that it says. */
+/** Returns the schedule. */
 export function openSchedule(spec: ScheduleSpec): Schedule {
   return "rule" in spec ? new CronRule(spec.rule, spec.timezone) : new Interval(spec.everyMs, spec.anchor);
 }
 
-/** Whether two say the same. */
+/** Returns whether two schedules are the same. */
 export function isSameSchedule(one: ScheduleSpec, other: ScheduleSpec): boolean {
   if ("rule" in one) return "rule" in other && one.rule === other.rule && one.timezone === other.timezone;
   return "everyMs" in other && one.everyMs === other.everyMs && one.anchor === other.anchor;
 }
 
-/** It in plain words. */
+/** Returns a schedule in plain words: `at 03:30 on weekdays, Europe/London`. */
 export function describeSchedule(spec: ScheduleSpec): string {
   return "rule" in spec ? describeRule(new CronRule(spec.rule, spec.timezone)) : describeInterval(spec.everyMs);
 }

@@ -5,7 +5,7 @@ import { between, previous } from "./schedule.ts";
 
 const NOON = Date.UTC(2026, 5, 15, 12);
 
-Deno.test("between gives the times after `from`, up to and with `to`, and no more than asked for", () => {
+Deno.test("between returns the times after `from`, up to and including `to`, and at most `limit`", () => {
   const hourly = new CronRule("@hourly");
   assertEquals(between(hourly, NOON, NOON + 2 * 3_600_000, 10), [NOON + 3_600_000, NOON + 7_200_000]);
   assertEquals(between(hourly, NOON - 1, NOON, 10), [NOON]);
@@ -13,14 +13,14 @@ Deno.test("between gives the times after `from`, up to and with `to`, and no mor
   assertEquals(between(hourly, NOON, NOON - 1, 10), []);
 });
 
-Deno.test("previous gives the last time before, found by looking ahead", () => {
+Deno.test("previous returns the last time before a moment", () => {
   const yearly = new CronRule("@yearly");
   assertEquals(previous(yearly, NOON, 0), Date.UTC(2026, 0, 1));
   assertEquals(previous(yearly, Date.UTC(2026, 0, 1), 0), Date.UTC(2025, 0, 1), "not the moment itself");
   assertEquals(previous(yearly, Date.UTC(2026, 0, 1) + 1, 0), Date.UTC(2026, 0, 1));
 });
 
-Deno.test("previous looks back no further than it may", () => {
+Deno.test("previous returns no time before `notBefore`", () => {
   const yearly = new CronRule("@yearly");
   assertEquals(previous(yearly, NOON, Date.UTC(2026, 0, 1)), Date.UTC(2026, 0, 1));
   assertEquals(previous(yearly, NOON, Date.UTC(2026, 0, 1) + 1), undefined);
@@ -41,15 +41,15 @@ Deno.test("previous and next agree at every moment around clock changes", () => 
   }
 });
 
-Deno.test("previous is quick over a long stretch of seconds", () => {
-  let asked = 0;
+Deno.test("previous needs few steps over many matching seconds", () => {
+  let calls = 0;
   const rule = new CronRule("* * 1 * * *");
-  const counting = { next: (after: number) => (asked++, rule.next(after)) };
+  const counting = { next: (after: number) => (calls++, rule.next(after)) };
   assertEquals(previous(counting, NOON, 0), Date.UTC(2026, 5, 15, 1, 59, 59));
-  assertEquals(asked < 100, true, `asked ${asked} times`);
+  assertEquals(calls < 100, true, `${calls} calls`);
 });
 
-Deno.test("Interval counts from the epoch, so that every host gives the same times", () => {
+Deno.test("Interval counts from the epoch, so that all hosts agree", () => {
   const every = new Interval(30_000);
   assertEquals(every.next(NOON), NOON + 30_000);
   assertEquals(every.next(NOON - 1), NOON);
@@ -57,14 +57,14 @@ Deno.test("Interval counts from the epoch, so that every host gives the same tim
   assertEquals(between(new Interval(7_000), 0, 20_000, 9), [7_000, 14_000]);
 });
 
-Deno.test("Interval counts from its anchor, ahead and back", () => {
+Deno.test("Interval counts forwards and backwards from its anchor", () => {
   const every = new Interval(60_000, NOON + 5_000);
   assertEquals(every.next(NOON + 5_000), NOON + 65_000);
   assertEquals(every.next(NOON), NOON + 5_000);
   assertEquals(every.next(NOON - 60_000), NOON - 55_000);
 });
 
-Deno.test("Interval is untouched by a clock change", () => {
+Deno.test("Interval ignores a clock change", () => {
   const change = Date.UTC(2026, 10, 1, 6);
   const times = between(new Interval(1_800_000), change - 3_600_000, change + 3_600_000, 10);
   assertEquals(times.map((time) => time - change), [-1_800_000, 0, 1_800_000, 3_600_000]);

@@ -1,74 +1,75 @@
 /**
- * A time zone: from an instant to what the clock on the wall shows, and back.
+ * A time zone: converts instants to wall times, and wall times to instants.
  *
- * A wall time is a number too: the epoch milliseconds at which a clock in UTC would show the same. So all arithmetic of
- * days and hours is plain arithmetic in UTC, and everything that is peculiar to zones is in this file.
+ * An instant is epoch milliseconds. A wall time is what a clock in the zone shows, as the epoch milliseconds at which a
+ * clock in UTC shows the same. Arithmetic of days and hours is therefore plain arithmetic in UTC, and only this file
+ * depends on the rules of zones.
  *
  * @module
  */
 
-/** A stretch of time in which the zone's clocks are not changed. */
+/** A period without a clock change in the zone. */
 export interface Segment {
-  /** Its first instant; -Infinity when there was no change before. */
+  /** The first instant; -Infinity if no change precedes it. */
   readonly start: number;
-  /** The first instant after it; Infinity when no change is to come. */
+  /** The first instant after the period; Infinity if no change follows. */
   readonly end: number;
   /** Wall time minus instant, in milliseconds. */
   readonly offset: number;
 }
 
-/** Larger than any zone's distance to UTC. */
-const FARTHEST_OFFSET_MS = 16 * 3600 * 1000;
-/** Segments kept. A schedule asks for times close to each other, mostly in one or two of them. */
-const KEPT_SEGMENTS = 8;
+/** Larger than the offset of any zone. */
+const MAX_OFFSET_MS = 16 * 3600 * 1000;
+/** At most this many segments are cached. A schedule reads times close to each other, mostly in one or two segments. */
+const MAX_SEGMENTS = 8;
 
-/** One time zone of the IANA database, as the runtime knows it. */
+/** A time zone of the IANA database that comes with the runtime. */
 export class Zone {
-  /** As the database spells it: `Europe/London`, `UTC`. */
+  /** The name as the database spells it: `Europe/London`, `UTC`. */
   readonly name: string;
   readonly #segments: Segment[] = [];
 
   /**
-   * @param name `Europe/London`, `UTC`, or a fixed distance such as `+05:30`
-   * @throws {RangeError} when there is no such zone
+   * @param name `Europe/London`, `UTC`, or a fixed offset such as `+05:30`
+   * @throws {RangeError} if the zone doesn't exist
    */
   constructor(name: string) {
     try {
       this.name = at(0, name).timeZoneId;
     } catch {
       throw new RangeError(
-        `No time zone "${name}"; wanted: a name of the IANA database such as "Europe/London", or "UTC"`,
+        `Unknown time zone "${name}"; expected a name of the IANA database such as "Europe/London", or "UTC"`,
       );
     }
   }
 
-  /** What the clock on the wall shows at an instant. */
+  /** Returns the wall time at an instant. */
   wallAt(instant: number): number {
     return instant + this.segmentAt(instant).offset;
   }
 
   /**
-   * The instant at which the wall clock shows `wall`. A time that it shows twice, because it was put back, means the
-   * first; a time that it never shows, because it was put forward, means the moment at which that was done. So a later
-   * wall time never gives an earlier instant.
+   * Returns the instant at which clocks show `wall`. For a time that is repeated because clocks are put back, this is the
+   * first instant. For a time that is skipped because clocks are put forward, it is the moment of the change. A later wall
+   * time therefore never has an earlier instant.
    */
   instantOf(wall: number): number {
-    let segment = this.segmentAt(wall - FARTHEST_OFFSET_MS);
+    let segment = this.segmentAt(wall - MAX_OFFSET_MS);
     while (wall - segment.offset >= segment.end) segment = this.segmentAt(segment.end);
     return Math.max(wall - segment.offset, segment.start);
   }
 
-  /** The stretch of unchanged clocks around an instant. */
+  /** Returns the period without a clock change that contains an instant. */
   segmentAt(instant: number): Segment {
-    const kept = this.#segments.find((segment) => segment.start <= instant && instant < segment.end);
-    if (kept !== undefined) return kept;
+    const cached = this.#segments.find((segment) => segment.start <= instant && instant < segment.end);
+    if (cached !== undefined) return cached;
     const segment: Segment = {
-      // "previous" is strictly before what it is asked of, and the instant itself may be a change.
+      // "previous" returns only earlier transitions, and the instant itself may be one.
       start: at(instant + 1, this.name).getTimeZoneTransition("previous")?.epochMilliseconds ?? -Infinity,
       end: at(instant, this.name).getTimeZoneTransition("next")?.epochMilliseconds ?? Infinity,
       offset: at(instant, this.name).offsetNanoseconds / 1e6,
     };
-    if (this.#segments.unshift(segment) > KEPT_SEGMENTS) this.#segments.pop();
+    if (this.#segments.unshift(segment) > MAX_SEGMENTS) this.#segments.pop();
     return segment;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Durable steps, as a handler uses them. The runner is made with the first.
+ * Durable steps, as a handler uses them (`ctx.step`, `ctx.sleep`, …).
  *
  * @module
  */
@@ -10,31 +10,31 @@ import type { StepRunner } from "./runner.ts";
 
 /** Options of {@linkcode StepContext.run}: those of the child, and how long to wait for it. */
 export interface ChildOptions extends JobOptions {
-  /** The step fails if the child has not ended by then: seconds or a duration. Default 30d. */
+  /** The step fails if the child hasn't ended after this time: seconds or a duration. Default 30d. */
   readonly giveUpAfter?: number | string;
 }
 
-/** Durable steps: parts of a job that are done once, however often it runs. */
+/** Durable steps: parts of a job that complete once, however many attempts the job has. */
 export interface StepContext {
   /**
-   * Runs a part of the job once. Its result is stored when it ends, and returned in every later attempt instead of
-   * running the function again. A process that dies after the function ended and before the result is stored runs it
-   * again: use `step.idempotencyKey` for effects elsewhere.
+   * Runs a part of the job once. The result is stored when the function ends. Every later attempt returns the stored
+   * result instead of running the function again. If the process dies after the function ended and before the result is
+   * stored, the function runs again: use `step.idempotencyKey` for effects in other systems.
    *
    * ```ts ignore
    * const card = await ctx.step("charge", ({ idempotencyKey }) => charge(id, { idempotencyKey }));
    * ```
    *
-   * @param name names the step within the job, in every deploy; used once in an attempt
+   * @param name names the step within the job; the same in every deploy, and used once in an attempt
    * @returns the result, a JSON value of at most 1 MiB
-   * @throws {StepFailed} if it has `retry`, and its last attempt failed
-   * @throws {StepError} if the name is used twice, or the result is not JSON or too large
+   * @throws {StepFailed} if the step has `retry`, and its last attempt failed
+   * @throws {StepError} if the name is used twice, or the result isn't JSON or is too large
    */
   step<Value>(name: string, run: (step: StepRun) => Value, options?: StepOptions): Promise<Awaited<Value>>;
 
   /**
-   * Continues the job after a time. Ends the attempt by an error that must not be caught: no processor waits, no attempt
-   * is used. It ends by the store's clock, never early.
+   * Continues the job after a time. Ends the attempt with an error, which the handler must not catch. No processor waits,
+   * and no attempt is used. The time is measured by the store's clock, and never ends early.
    *
    * @param duration seconds, or `30s`, `2h`, `3d`
    */
@@ -42,17 +42,17 @@ export interface StepContext {
 
   /**
    * Continues the job when a signal arrives (`client.signal`, `jobs signal KEY`), or when the time has passed. A signal
-   * that came before is kept for it. Ends the attempt, as {@linkcode sleep} does.
+   * that arrived earlier is kept and ends the wait at once. Ends the attempt, as {@linkcode sleep} does.
    *
    * @returns the data of the signal; undefined if the time has passed
    */
-  // deno-lint-ignore no-explicit-any -- what the data is is between those who signal and the handler
+  // deno-lint-ignore no-explicit-any -- the sender of the signal and the handler agree on the data
   waitFor<Data = any>(name: string, options: WaitOptions): Promise<Data | undefined>;
 
   /**
-   * Runs another job, and continues with its result. It is pushed once. Ends the attempt, as {@linkcode sleep} does.
+   * Runs another job, and continues with its result. The job is pushed once. Ends the attempt, as {@linkcode sleep} does.
    *
-   * @throws {ChildFailed} if the child failed for good, was cancelled or deleted, or has not ended after `giveUpAfter`
+   * @throws {ChildFailed} if the child failed permanently, was cancelled or deleted, or has not ended after `giveUpAfter`
    */
   // deno-lint-ignore no-explicit-any -- as for a push
   run<Args extends readonly any[], Result = any>(
@@ -63,9 +63,9 @@ export interface StepContext {
   ): Promise<Result>;
 
   /**
-   * Calls a function for each item, and continues after the last one done in a later attempt. The cursor is stored every
-   * second, on failure, and when the worker stops: then the job continues elsewhere, without using an attempt. After a
-   * crash the items of the last second run again.
+   * Calls a function for each item. A later attempt continues after the last item that was done. The cursor is stored
+   * every second, on failure, and when the worker stops; then the job continues on another worker, without using an
+   * attempt. After a crash, the items of the last second run again.
    *
    * ```ts ignore
    * await ctx.each("lines", (after) => linesOf(id, after), (line) => ship(line), { cursor: (line) => line.id });
@@ -83,7 +83,7 @@ export interface StepContext {
   ): Promise<number>;
 }
 
-/** A context whose steps a runner runs. */
+/** The methods of a context that pass steps to a runner. */
 export abstract class StepMethods implements StepContext {
   /** Returns the runner. */
   protected abstract steps(): StepRunner;
@@ -96,7 +96,7 @@ export abstract class StepMethods implements StepContext {
     return this.steps().sleep(name, duration);
   }
 
-  // deno-lint-ignore no-explicit-any -- what the data is is between those who signal and the handler
+  // deno-lint-ignore no-explicit-any -- the sender of the signal and the handler agree on the data
   waitFor<Data = any>(name: string, options: WaitOptions): Promise<Data | undefined> {
     return this.steps().waitFor(name, options) as Promise<Data | undefined>;
   }

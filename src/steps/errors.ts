@@ -1,22 +1,22 @@
 /**
- * What steps fail with, and what ends an attempt that goes to sleep.
+ * The errors of steps, and the errors that end an attempt without a failure.
  *
  * @module
  */
 import { describeError } from "../job/errors.ts";
 
-/** A step was used in a way that cannot work. The message says what to change. */
+/** A step is used incorrectly. The message names the change to make. */
 export class StepError extends Error {
-  /** Told apart by name. */
+  /** `StepError`. */
   override readonly name = "StepError";
 }
 
 /**
- * A step that has `retry` failed on its last attempt. It stays failed: each later attempt of the job throws the same, so
- * that what the job does about it is done once. A job that doesn't catch it goes to `dead`.
+ * A step that has `retry` failed on its last attempt. The step stays failed: each later attempt of the job throws the
+ * same error, so that the job's reaction to it runs once. A job that doesn't catch it becomes dead.
  */
 export class StepFailed extends Error {
-  /** Told apart by name. */
+  /** `StepFailed`. */
   override readonly name = "StepFailed";
   /** The name of the step. */
   readonly step: string;
@@ -24,10 +24,10 @@ export class StepFailed extends Error {
   readonly errorClass: string;
 
   /**
-   * The end of a step.
+   * Creates the error of a step.
    *
    * @param error the class and message of its last error
-   * @param attempts how many there were
+   * @param attempts the number of its attempts
    */
   constructor(
     step: string,
@@ -42,16 +42,16 @@ export class StepFailed extends Error {
   }
 }
 
-/** The job that {@linkcode StepContext.run} waited for failed for good, was cancelled or deleted. It stays failed. */
+/** The job that {@linkcode StepContext.run} waited for failed permanently, was cancelled or deleted. The step stays failed. */
 export class ChildFailed extends Error {
-  /** Told apart by name. */
+  /** `ChildFailed`. */
   override readonly name = "ChildFailed";
   /** The name of the step. */
   readonly step: string;
   /** The jid of the child. */
   readonly child: string;
 
-  /** The end of a child. */
+  /** Creates the error of a child. */
   constructor(step: string, child: string, error: { readonly class: string; readonly message: string }) {
     super(`Job ${child} of step "${step}" failed: ${error.class}: ${error.message}`);
     this.step = step;
@@ -60,16 +60,16 @@ export class ChildFailed extends Error {
 }
 
 /**
- * Ends an attempt whose job sleeps or waits. It has the name of a `Snooze`, which is what it is to the worker. A handler
- * that catches everything has to throw it again; if it doesn't, the job sleeps anyway.
+ * Ends an attempt whose job sleeps or waits. The worker treats it as a `Snooze`, and it has that name. A handler that
+ * catches all errors should throw it again; if it doesn't, the job sleeps anyway.
  */
 export class Asleep extends Error {
-  /** As the worker knows it. */
+  /** `Snooze`: the worker treats it as one. */
   override readonly name = "Snooze";
   /** Milliseconds until the job runs again. */
   readonly delayMs: number;
 
-  /** A sleep. */
+  /** Creates the end of an attempt. */
   constructor(delayMs: number, message: string) {
     super(message);
     this.delayMs = delayMs;
@@ -78,42 +78,42 @@ export class Asleep extends Error {
 
 /** Ends an attempt because its worker stops: the job returns to the front of its queue. No attempt is used. */
 export class Released extends Error {
-  /** Told apart by name. */
+  /** `Released`. */
   override readonly name = "Released";
 
-  /** A release. */
+  /** Creates the end of an attempt. */
   constructor() {
     super("The worker stops; the job continues elsewhere from its last step");
   }
 }
 
-/** Why a child that has not started in time ended. Its parent sees it. */
+/** A child expired before it started. Its parent receives this error. */
 export class Expired extends Error {
-  /** Told apart by name. */
+  /** `Expired`. */
   override readonly name = "Expired";
 
-  /** The end of a job that was not started before it expired. */
+  /** Creates the error of an expired child. */
   constructor() {
     super("It had not started before it expired");
   }
 }
 
-/** Whether an attempt ended for a release, also in another process. */
+/** Returns whether an attempt ended with a release, also if the error comes from an isolated process. */
 export function isReleased(error: unknown): boolean {
   return error instanceof Error && error.name === "Released";
 }
 
-/** Names the step in the message of an error that it threw, so that the log and the job's page show it. */
+/** Adds the name of the step to the message of an error, so that the log and the job's page show it. */
 export function nameStep(error: unknown, step: string): void {
   const prefix = `Step "${step}": `;
   try {
     if (error instanceof Error && !error.message.startsWith(prefix)) error.message = prefix + error.message;
   } catch {
-    // It is frozen, or a getter throws: then the step is only in the store.
+    // The error is frozen, or a getter throws. The store has the name of the step anyway.
   }
 }
 
-/** The class and message of what was thrown, for the record. */
+/** Returns the class and message of a thrown value, for the step's record. */
 export function errorOf(thrown: unknown): { readonly class: string; readonly message: string } {
   const { class: name, message } = describeError(thrown);
   return { class: name, message: message.slice(0, 2_000).toWellFormed() };

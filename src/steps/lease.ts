@@ -1,5 +1,5 @@
 /**
- * Steps on the store, for the lease of one job.
+ * Connects step runners to the store, under the leases of a worker's jobs.
  *
  * @module
  */
@@ -9,17 +9,17 @@ import type { ServerStore } from "../store/port/store.ts";
 import { StepRunner } from "./runner.ts";
 import type { StepJob } from "./services.ts";
 
-/** What the steps of a worker's jobs share. */
+/** The services that the steps of a worker's jobs share. */
 export interface StepOptions {
   readonly store: Pick<ServerStore, "steps">;
-  /** The worker. */
+  /** The worker ID. */
   readonly owner: string;
   readonly clock: Clock;
   /** Builds children. */
   readonly client: Pick<Client, "build">;
 }
 
-/** Returns what makes the runner of a job's steps, for the token of its lease. */
+/** Returns a function that creates the step runner of a job, for the token of its lease. */
 export function stepRunners(options: StepOptions): (job: StepJob, token: string) => StepRunner {
   const { store, owner, clock, client } = options;
   const build = client.build.bind(client);

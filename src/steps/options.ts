@@ -1,5 +1,5 @@
 /**
- * What a job may say about its steps, and how it is checked.
+ * The options of steps, and their checks.
  *
  * @module
  */
@@ -10,12 +10,12 @@ import { StepError } from "./errors.ts";
 
 /** Options of one step. */
 export interface StepOptions {
-  /** Tells the steps of a loop apart: the step's name is then `NAME EACH`. */
+  /** Distinguishes the steps of a loop: the name of the step becomes `NAME EACH`. */
   readonly each?: string | number;
   /**
-   * How many more times the step is attempted after a failure, with a growing pause, and without using an attempt of the
-   * job. Afterwards it has failed for good ({@linkcode StepFailed}). Default: a failure of the step is a failure of the
-   * attempt, and the job's own retries attempt it again.
+   * The number of retries of the step, with a growing pause, and without using an attempt of the job. After the last one
+   * the step has failed permanently ({@linkcode StepFailed}). Default: a failure of the step fails the attempt, and the
+   * retries of the job run the step again.
    */
   readonly retry?: number;
   /** The pause after the first failure: seconds or a duration; it doubles with each, up to an hour. Default 1s. */
@@ -24,9 +24,9 @@ export interface StepOptions {
   readonly timeout?: number | string;
 }
 
-/** What a step's function receives. */
+/** The argument of a step's function. */
 export interface StepRun {
-  /** `JID:NAME`: the same in each attempt. For the `Idempotency-Key` of a request. */
+  /** `JID:NAME`, the same in each attempt. For the `Idempotency-Key` header of a request. */
   readonly idempotencyKey: string;
   /** 1 for the first attempt of the step. */
   readonly attempt: number;
@@ -36,44 +36,44 @@ export interface StepRun {
 
 /** Options of {@linkcode StepContext.waitFor}. */
 export interface WaitOptions {
-  /** The key of the signal: what `client.signal` and `jobs signal` name. */
+  /** The key of the signal, as in `client.signal` and `jobs signal`. */
   readonly key: string;
-  /** Until when: seconds or a duration. */
+  /** The wait ends after this time: seconds or a duration. */
   readonly timeout: number | string;
 }
 
 /** Options of {@linkcode StepContext.each}. */
 export interface EachOptions<Item> {
-  /** The cursor after an item: what the source receives to continue there. Default: the number of items done. */
+  /** Returns the cursor after an item. The source receives it to continue there. Default: the number of items done. */
   readonly cursor?: (item: Item) => unknown;
 }
 
 /** The longest pause between two attempts of a step. */
 const MAX_BACKOFF_MS = 3_600_000;
-/** Beyond it a double no longer doubles by much. */
+/** Keeps the power of two finite. Longer pauses are cut to {@linkcode MAX_BACKOFF_MS} long before. */
 const MAX_DOUBLINGS = 30;
 
-/** The name of a step, checked. */
+/** Returns the full name of a step, checked. */
 export function stepName(name: unknown, each?: unknown): string {
   return checkName("step name", each === undefined ? name : `${name} ${each}`);
 }
 
-/** The key of a signal, checked. */
+/** Returns the key of a signal, checked. */
 export function signalKey(key: unknown): string {
   return checkName("key", key);
 }
 
-function checkName(what: string, full: unknown): string {
+function checkName(label: string, full: unknown): string {
   if (
     typeof full === "string" && full !== "" && full.length <= MAX_STEP_NAME && full.isWellFormed() &&
     full !== "__proto__"
   ) return full;
   throw new StepError(
-    `Invalid ${what} ${JSON.stringify(full)?.slice(0, 300)}: expected 1 to ${MAX_STEP_NAME} characters`,
+    `Invalid ${label} ${JSON.stringify(full)?.slice(0, 300)}: expected 1 to ${MAX_STEP_NAME} characters`,
   );
 }
 
-/** Milliseconds of a span, checked. */
+/** Returns a span in milliseconds, checked. */
 export function spanMs(field: string, value: unknown): number {
   try {
     return Math.ceil(readSpan(field, value) * 1_000);
@@ -83,13 +83,13 @@ export function spanMs(field: string, value: unknown): number {
   }
 }
 
-/** How many more attempts a step has, checked; undefined: as many as the job. */
+/** Returns the number of retries of a step, checked; undefined if the job's retries apply. */
 export function retriesOf({ retry }: StepOptions): number | undefined {
   if (retry === undefined || (Number.isSafeInteger(retry) && retry >= 0)) return retry;
   throw new StepError(`Invalid retry ${JSON.stringify(retry)}: expected a whole number from 0`);
 }
 
-/** Milliseconds until the next attempt of a step that failed this many times. */
+/** Returns the pause in milliseconds before the next attempt of a step that failed this many times. */
 export function backoffMs({ backoff = 1 }: StepOptions, failures: number): number {
   return Math.min(MAX_BACKOFF_MS, spanMs("backoff", backoff) * 2 ** Math.min(MAX_DOUBLINGS, failures - 1));
 }

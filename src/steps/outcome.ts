@@ -1,5 +1,5 @@
 /**
- * What the end of an attempt means for the steps of its job, and for the job that waits for it.
+ * Adds to the outcome of an attempt its consequences for the job's steps, and for a parent that waits for the job.
  *
  * @module
  */
@@ -10,22 +10,22 @@ import { MAX_STEP_CHARACTERS, mayHaveSteps, STEPS_FIELD } from "../job/step.ts";
 import type { Outcome, ParentStep } from "../store/port/jobs.ts";
 import { errorOf } from "./errors.ts";
 
-/** How a job ended. */
+/** The end of an attempt. */
 export interface Ended {
-  /** What the handler returned. */
+  /** The value that the handler returned. */
   readonly result?: unknown;
-  /** Why it has not succeeded. */
+  /** The error of an attempt that hasn't succeeded. */
   readonly error?: unknown;
 }
 
 /** A job whose attempt has ended. */
 export interface Attempted {
   readonly job: Job;
-  /** Undefined if it used no step. */
+  /** Undefined if the attempt used no step. */
   readonly steps?: { readonly hasWritten: boolean } | undefined;
 }
 
-/** Adds to an outcome what follows for steps. A job without steps and parent keeps its outcome. */
+/** Adds the changes of steps to an outcome. The outcome of a job without steps and without a parent stays unchanged. */
 export function withSteps<Any extends Outcome>(outcome: Any, { job, steps }: Attempted, ended: Ended): Any {
   const { payload } = job;
   const hasSteps = steps?.hasWritten || mayHaveSteps(payload);
@@ -34,7 +34,7 @@ export function withSteps<Any extends Outcome>(outcome: Any, { job, steps }: Att
   if (hasSteps) {
     more = { steps: true, jid: job.jid };
     if ("payload" in outcome) {
-      // The store has marked its payload; this one was read before.
+      // The first step marked the payload in the store after this payload was read.
       more = { ...more, payload: setFields(outcome.payload, { [STEPS_FIELD]: "true" }) } as Partial<Outcome>;
     }
   }

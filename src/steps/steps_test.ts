@@ -1,15 +1,16 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { systemClock } from "../clock.ts";
 import { Discard } from "../job/errors.ts";
 import { MAX_STEPS } from "../job/step.ts";
 import type { JobContext } from "../handlers/context.ts";
 import { testJob } from "../testing/test_job.ts";
 
-/** What a handler's last attempt threw, as text. */
+/** Returns the error of the last attempt as text. */
 function errorOf({ error }: { error: unknown }): string {
   return `${(error as Error).name}: ${(error as Error).message}`;
 }
 
-Deno.test("a step that is done is not run again, and has the same value in the next attempt", async () => {
+Deno.test("a step that is done does not run again, and returns the same value in the next attempt", async () => {
   const values: unknown[] = [];
   let fails = true;
   const test = testJob(async (ctx: JobContext) => {
@@ -24,7 +25,7 @@ Deno.test("a step that is done is not run again, and has the same value in the n
   assertEquals(values[0], values[1]);
 });
 
-Deno.test("a step returns what is stored: undefined for nothing, and JSON for everything else", async () => {
+Deno.test("a step returns its stored value: undefined for no value, JSON for everything else", async () => {
   const test = testJob(async (ctx: JobContext) => [
     await ctx.step("nothing", () => {}),
     await ctx.step("null", () => null),
@@ -34,13 +35,13 @@ Deno.test("a step returns what is stored: undefined for nothing, and JSON for ev
   assertEquals(test.result, [undefined, null, [1, "a"]]);
 });
 
-Deno.test("a result that JSON would change fails the step by name and path", async () => {
+Deno.test("a result that JSON would change fails the step, with its name and path", async () => {
   const test = testJob((ctx: JobContext) => ctx.step("load", () => ({ at: new Date(0) })), []);
   assertEquals(await test.run(), "failed");
   assertStringIncludes(errorOf(test), 'result of step "load".at');
 });
 
-Deno.test("a result that is too large is an error, not a cut", async () => {
+Deno.test("a result that is too large is an error and is not truncated", async () => {
   const test = testJob((ctx: JobContext) => ctx.step("load", () => "x".repeat(1024 * 1024)), []);
   await test.run();
   assertMatch(errorOf(test), /^StepError: The result of step "load" has 1048578 characters of JSON; at most 1048576/);
@@ -55,7 +56,7 @@ Deno.test("a job has at most a thousand steps", async () => {
   assertEquals(test.ran.length, MAX_STEPS);
 });
 
-Deno.test("a name that is used twice in one run is an error that says what to do", async () => {
+Deno.test("a name that is used twice in one attempt is an error with the remedy", async () => {
   const test = testJob(async (ctx: JobContext) => {
     await ctx.step("ship", () => 1);
     await ctx.step("ship", () => 2);
@@ -73,7 +74,7 @@ Deno.test("a step within a step is an error", async () => {
   assertStringIncludes(errorOf(test), 'Step "inner" begins inside of step "outer"');
 });
 
-Deno.test("a step that throws fails the attempt with its own error, its name in the message, and is counted", async () => {
+Deno.test("a step that throws fails the attempt with its error, adds its name to the message, and counts", async () => {
   const attempts: number[] = [];
   const test = testJob((ctx: JobContext) =>
     ctx.step("charge", ({ attempt }) => {
@@ -90,7 +91,7 @@ Deno.test("a step that throws fails the attempt with its own error, its name in 
   assertEquals(test.steps[0]!.attempts, 3);
 });
 
-Deno.test("retry attempts a step again without an attempt of the job, and then it has failed for good", async () => {
+Deno.test("retry runs a step again without using an attempt of the job, and then fails it permanently", async () => {
   let failures = 0;
   const attempts: number[] = [];
   const test = testJob(async (ctx: JobContext) => {
@@ -109,10 +110,10 @@ Deno.test("retry attempts a step again without an attempt of the job, and then i
   assertEquals(errorOf(test), 'StepFailed: Step "charge" failed for good after 3 attempts: Error: declined');
   assertEquals(attempts, [1, 1, 1]);
   await test.retry();
-  assertEquals(failures, 3, "it stays failed: what follows from it is done once");
+  assertEquals(failures, 3, "the step stays failed, so that the reaction runs once");
 });
 
-Deno.test("compensation runs once, also when its own worker crashes", async () => {
+Deno.test("compensation runs once, also after a crash of its worker", async () => {
   const test = testJob(async (ctx: JobContext) => {
     const seat = await ctx.step("reserve", () => "12A");
     try {
@@ -131,7 +132,7 @@ Deno.test("compensation runs once, also when its own worker crashes", async () =
   assertEquals(test.ran, ["reserve", "charge", "release seat"]);
 });
 
-Deno.test("timeout fails a step whether or not it listens, and aborts its signal", async () => {
+Deno.test("timeout fails a step even if it ignores its signal, and aborts that signal", async () => {
   const signals: AbortSignal[] = [];
   const test = testJob((ctx: JobContext) =>
     ctx.step("slow", ({ signal }) => {
@@ -146,7 +147,7 @@ Deno.test("timeout fails a step whether or not it listens, and aborts its signal
   assert(signals[0]!.aborted);
 });
 
-Deno.test("a sleep ends at its time and not before, and later attempts pass it", async () => {
+Deno.test("a sleep ends at its time and not before, and later attempts skip it", async () => {
   const test = testJob(async (ctx: JobContext) => {
     await ctx.step("before", () => 1);
     await ctx.sleep("cooling off", "2d");
@@ -159,7 +160,7 @@ Deno.test("a sleep ends at its time and not before, and later attempts pass it",
   assertEquals(test.ran, ["before", "after"]);
 });
 
-Deno.test("a sleeping job that is woken early sleeps on", async () => {
+Deno.test("a sleeping job that runs early continues sleeping", async () => {
   const test = testJob((ctx: JobContext) => ctx.sleep("nap", "1h"), []);
   await test.run();
   await test.advance("30m");
@@ -200,11 +201,11 @@ Deno.test("waitFor returns the data of the signal, or undefined when the time ha
 });
 
 Deno.test("run pushes a child once, and returns its result or throws its failure, in every attempt", async () => {
-  let tries = 0;
+  let attempts = 0;
   const handler = async (ctx: JobContext) => {
-    tries++;
+    attempts++;
     const doubled = await ctx.run("child", "Double", [21], { queue: "low" });
-    if (tries === 2) throw new Error("after the child");
+    if (attempts === 2) throw new Error("after the child");
     return doubled;
   };
   const test = testJob(handler, []);
@@ -253,7 +254,7 @@ Deno.test("each continues after the last item done when an item fails", async ()
   assertEquals([await test.crash(), done.length], ["succeeded", 4]);
 });
 
-Deno.test("while the worker stops, no further step begins, and the job continues elsewhere", async () => {
+Deno.test("while the worker stops, no further step begins, and the job continues on another worker", async () => {
   const test = testJob(async (ctx: JobContext) => {
     await ctx.step("one", () => test.stopWorker());
     await ctx.step("two", () => 2);
@@ -264,7 +265,20 @@ Deno.test("while the worker stops, no further step begins, and the job continues
   assertEquals(test.ran, ["one", "two"]);
 });
 
-Deno.test("an outcome that a step asks for is no failure of the step", async () => {
+Deno.test("a job that begins a step on a stopping worker is released, although it was about to sleep", async () => {
+  const test = testJob(async (ctx: JobContext) => {
+    const sleeping = ctx.sleep("nap", "1h");
+    // The sleep has paused, and the attempt ends in the next turn.
+    for (let i = 0; i < 100; i++) await Promise.resolve();
+    test.stopWorker();
+    await Promise.all([sleeping, ctx.step("late", () => 1)]);
+  }, []);
+  assertEquals(await test.run(), "released");
+  await systemClock.turn();
+  assertEquals(test.ran, []);
+});
+
+Deno.test("an outcome that a step requests does not fail the step", async () => {
   const test = testJob((ctx: JobContext) =>
     ctx.step("check", () => {
       throw new Discard("nothing to do");
@@ -274,7 +288,7 @@ Deno.test("an outcome that a step asks for is no failure of the step", async () 
   assertEquals(test.steps, []);
 });
 
-Deno.test("options that make no sense are errors before anything runs", async () => {
+Deno.test("invalid options are errors before anything runs", async () => {
   const uses: readonly [(ctx: JobContext) => Promise<unknown>, RegExp][] = [
     [(ctx) => ctx.step("", () => 1), /Invalid step name ""/],
     [(ctx) => ctx.step("x".repeat(201), () => 1), /expected 1 to 200 characters/],
@@ -293,11 +307,11 @@ Deno.test("options that make no sense are errors before anything runs", async ()
   }
 });
 
-Deno.test("a deploy that reorders, renames, removes or adds steps keeps what is done", async () => {
+Deno.test("a deploy that reorders, renames, removes or adds steps keeps the completed ones", async () => {
   const before = async (ctx: JobContext) => {
     await ctx.step("a", () => "a1");
     await ctx.step("b", () => "b1");
-    throw new Error("deployed meanwhile");
+    throw new Error("a deploy follows");
   };
   const after = async (ctx: JobContext) => [
     await ctx.step("b", () => "b2"), // reordered, changed: the stored value counts
@@ -313,7 +327,7 @@ Deno.test("a deploy that reorders, renames, removes or adds steps keeps what is 
   assertEquals(test.steps.map(({ name }) => name), ["a", "b", "renamed a", "added"]);
 });
 
-Deno.test("a deploy that makes another kind of step of a name is an error with the command that clears it", async () => {
+Deno.test("a deploy that uses a name for another kind of step is an error with the command that clears it", async () => {
   let handler = (ctx: JobContext): Promise<unknown> => ctx.sleep("pause", "1h");
   const test = testJob((ctx: JobContext) => handler(ctx), []);
   await test.run();
@@ -325,7 +339,7 @@ Deno.test("a deploy that makes another kind of step of a name is an error with t
   );
 });
 
-Deno.test("a test's helpers refuse what makes no sense", async () => {
+Deno.test("the helpers of testJob reject calls that make no sense", async () => {
   const test = testJob(() => "well", []);
   await assertRejects(() => test.retry(), Error, "Only a failed job is retried; this one is new");
   await assertRejects(() => test.finishChild("child", 1), Error, 'Step "child" waits for no child');

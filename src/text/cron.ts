@@ -15,7 +15,7 @@ export function outcomeOf({ outcome, count, first, reason }: CronRecord): string
 
 /** Returns an entry as JSON. */
 export function cronEntryJson(entry: CrontabEntry): Record<string, unknown> {
-  const { name, definition, state, next, live, isCarried, last } = entry;
+  const { name, definition, state, next, live, isLoaded, last } = entry;
   return {
     name,
     ...definition,
@@ -25,7 +25,7 @@ export function cronEntryJson(entry: CrontabEntry): Record<string, unknown> {
     paused: state?.paused ?? false,
     waiting: state?.waiting === undefined ? undefined : utc(state.waiting),
     live,
-    loaded: isCarried,
+    loaded: isLoaded,
     counts: state?.counts ?? {},
     last: last && cronRecordJson(last),
   };

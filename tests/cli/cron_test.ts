@@ -57,7 +57,10 @@ Deno.test("finds every problem with cron check, also with the classes of handler
   await write([{ name: "a", rule: "0 25 * * *", class: "Tick" }, { name: "b", every: "1s", class: "Nobody" }]);
   const handlers = new URL("../support/cron_handlers.js", import.meta.url).pathname;
   const wrong = await cron(bench, ["check", handlers], 1);
-  assert(wrong.includes('Cron entry "a": Rule "0 25 * * *", column 3: hour "25" is out of range'), wrong);
+  assert(
+    wrong.includes('Cron entry "a": Invalid cron expression "0 25 * * *", column 3: hour "25" is out of range'),
+    wrong,
+  );
   assert(wrong.includes('Cron entry "b": no handler for class "Nobody"'), wrong);
   assertEquals(
     JSON.parse((await jobs(["doctor", handlers, "--json"], { cwd: bench.folder })).stdout).findings

@@ -257,13 +257,13 @@ Deno.test("scheduler: what nobody carried for long is carried as soon as a proce
   await using lab = new Lab();
   const store = await lab.open();
   const crontab = new Crontab({ store, client: new Client({ store }) });
-  const isCarried = async () => (await crontab.get("a"))!.isCarried;
+  const isLoaded = async () => (await crontab.get("a"))!.isLoaded;
   await lab.process(store, [minutely()]).scheduler.step();
-  assertEquals(await isCarried(), true);
+  assertEquals(await isLoaded(), true);
   await lab.clock.advance(HOUR);
-  assertEquals(await isCarried(), false);
+  assertEquals(await isLoaded(), false);
   await lab.process(store, [minutely()]).scheduler.step();
-  assertEquals(await isCarried(), true);
+  assertEquals(await isLoaded(), true);
 });
 
 Deno.test("scheduler: an entry of others is left alone, and goes when nobody has carried it for a week", async () => {

@@ -28,7 +28,7 @@ onBothStores(
     assertEquals(wrong.status, 422);
     assertStringIncludes(wrong.text, "Arguments: invalid JSON");
     const wrongRule = await someone.submit("/cron-new", { ...fields, rule: "61 3 * * *", every: "5m" }, "/cron-new");
-    assertStringIncludes(wrongRule.text, "wanted: one of them");
+    assertStringIncludes(wrongRule.text, "expected one of them");
     assertStringIncludes(wrongRule.text, 'value="61 3 * * *"');
     assertStringIncludes(
       (await someone.submit("/cron-new", { ...fields, rule: "61 3 * * *" }, "/cron-new")).text,
@@ -47,7 +47,7 @@ onBothStores(
     assertStringIncludes(added.text, 'href="/cron/nightly/edit"');
     const again = await someone.submit("/cron-new", fields, "/cron-new");
     assertEquals(again.status, 422);
-    assertStringIncludes(again.text, "is there already");
+    assertStringIncludes(again.text, "already exists");
 
     const form = (await someone.visit("/cron/nightly/edit")).text;
     for (const shown of ['value="0 30 3 * * *"', 'value="Europe/London"', 'value="Report"', 'value="low"']) {

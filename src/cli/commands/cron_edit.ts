@@ -103,7 +103,7 @@ export async function add(argv: readonly string[]): Promise<number> {
     : parseEntry(flags.entry);
   const added = String((input as { name?: unknown } | null)?.name);
   await withCrontab(flags, async (crontab, store) => {
-    if (!flags.replace && (await crontab.get(added))?.isCarried) {
+    if (!flags.replace && (await crontab.get(added))?.isLoaded) {
       throw new CommandFailed("exists", `Cron entry "${added}" already exists; --replace replaces it`);
     }
     await crontab.add(input as unknown as CronEntryInput, { replace: flags.replace });

@@ -73,10 +73,10 @@ function nextText(at: number, now: number, schedule: ScheduleSpec): string {
   return isLocal ? localTime(at, now) : `${relative(at, now)} (${localMinute(at, zone)} ${zone})`;
 }
 
-function stateText({ definition, state, isCarried }: CrontabEntry): string {
+function stateText({ definition, state, isLoaded }: CrontabEntry): string {
   if (definition === undefined) return "unknown format";
   if (state?.paused) return "paused";
-  return isCarried ? "none" : "not loaded";
+  return isLoaded ? "none" : "not loaded";
 }
 
 /** Prints the next runs of an entry. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { CARRIED_MS, type CronDefinition, readDefinition } from "../../cron/definition.ts";
+import { type CronDefinition, LOADED_TTL_MS, readDefinition } from "../../cron/definition.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import type { StoredCron } from "../../store/port/cron.ts";
 
@@ -108,7 +108,7 @@ export function actionFor(state: EntryState, stored: StoredCron, now: number): E
   const { own, isStored, isUnwritten } = state;
   const unseenMs = now - stored.seenAt;
   // A definition that no worker has had for a while gives way to one that a worker has.
-  if (own && !isStored && (isUnwritten || unseenMs > CARRIED_MS)) return { kind: "define", own };
+  if (own && !isStored && (isUnwritten || unseenMs > LOADED_TTL_MS)) return { kind: "define", own };
   const definition = readDefinition(stored.definition);
   if (definition && (own || definition.source === "runtime")) return { kind: "decide", definition };
   return { kind: definition?.source === "config" && unseenMs > FORGOTTEN_MS ? "remove" : "ignore" };
@@ -122,5 +122,5 @@ export function actionFor(state: EntryState, stored: StoredCron, now: number): E
  * @param at the time, on the monotonic clock
  */
 export function definitionOfMissing({ own, isUnwritten, missingSince }: EntryState, at: number): OwnEntry | undefined {
-  return isUnwritten || at - (missingSince ?? at) >= CARRIED_MS ? own : undefined;
+  return isUnwritten || at - (missingSince ?? at) >= LOADED_TTL_MS ? own : undefined;
 }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { CARRIED_MS, definitionText } from "../../cron/definition.ts";
+import { definitionText, LOADED_TTL_MS } from "../../cron/definition.ts";
 import { checkCrontab } from "../../cron/crontab.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import type { StoredCron } from "../../store/port/cron.ts";
@@ -49,8 +49,8 @@ Deno.test("a new definition replaces the stored one once, and later gives way to
 
 Deno.test("a definition that no worker has had for a while gives way to an own one", () => {
   const replaced = after(configured, { kind: "defined" }, found(THEIRS));
-  assertEquals(actionFor(replaced, stored(THEIRS), CARRIED_MS).kind, "decide");
-  assertEquals(actionFor(replaced, stored(THEIRS), CARRIED_MS + 1), { kind: "define", own: MINE });
+  assertEquals(actionFor(replaced, stored(THEIRS), LOADED_TTL_MS).kind, "decide");
+  assertEquals(actionFor(replaced, stored(THEIRS), LOADED_TTL_MS + 1), { kind: "define", own: MINE });
 });
 
 Deno.test("every worker decides on entries added at run time, and only those that have an entry on configured ones", () => {
@@ -70,9 +70,9 @@ Deno.test("a missing entry is written if it is new, or when it has been missing 
   const missing: EntryEvent = { kind: "missing", at };
   assertEquals(definitionOfMissing(after(configured, missing), at), MINE);
   const known = after(configured, { kind: "defined" }, missing, { kind: "missing", at: at + 60_000 });
-  assertEquals(definitionOfMissing(known, at + CARRIED_MS - 1), undefined);
-  assertEquals(definitionOfMissing(known, at + CARRIED_MS), MINE);
-  assertEquals(definitionOfMissing(after(missing), at + CARRIED_MS), undefined);
+  assertEquals(definitionOfMissing(known, at + LOADED_TTL_MS - 1), undefined);
+  assertEquals(definitionOfMissing(known, at + LOADED_TTL_MS), MINE);
+  assertEquals(definitionOfMissing(after(missing), at + LOADED_TTL_MS), undefined);
 });
 
 Deno.test("an entry that leaves the configuration is to be removed until it has been, or is configured again", () => {

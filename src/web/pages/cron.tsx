@@ -130,7 +130,7 @@ function CronTable({ view, entries }: { readonly view: View; readonly entries: r
 function State({ entry }: { readonly entry: CrontabEntry }) {
   if (entry.definition === undefined) return <span class="badge bad">invalid</span>;
   if (entry.state?.paused) return <span class="badge warn">paused</span>;
-  return entry.isCarried ? null : <span class="badge warn">not defined by any running worker</span>;
+  return entry.isLoaded ? null : <span class="badge warn">not defined by any running worker</span>;
 }
 
 /** The colors of outcomes. */

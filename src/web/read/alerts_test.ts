@@ -139,7 +139,7 @@ Deno.test("offers to run a cron entry that is overdue or missed runs, unless it 
     state: { schedule, considered: NOW - 600_000 } as never,
     next: undefined,
     live: undefined,
-    isCarried: true,
+    isLoaded: true,
     last: undefined,
   };
   const [late] = alerts({ cron: [entry] });
