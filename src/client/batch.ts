@@ -19,7 +19,8 @@ const MAX_BUFFERED = 1_000;
 export interface AddToBatch {
   /**
    * Adds a job of a class that `defineJob` returned. Resolves when there is room in memory for more jobs; the job is
-   * stored shortly after. If storing fails, the next `add` and `close` reject.
+   * stored shortly after. If storing fails, the next `add` and `close` reject. A job whose unique lock another job holds is
+   * not added: see {@linkcode Batch.duplicates}.
    */
   // deno-lint-ignore no-explicit-any -- the definition has the types of the arguments
   <Args extends readonly any[]>(
@@ -55,6 +56,7 @@ export class Batch {
   #failure: { readonly error: unknown } | undefined;
   #closed = false;
   #added = 0;
+  #duplicates = 0;
 
   /** @internal */
   constructor(id: string, services: BatchServices) {
@@ -65,6 +67,11 @@ export class Batch {
   /** The number of jobs that this object has stored. */
   get added(): number {
     return this.#added;
+  }
+
+  /** The number of jobs that are neither stored nor counted, because another job held their unique lock. */
+  get duplicates(): number {
+    return this.#duplicates;
   }
 
   /** Adds a job: see {@linkcode AddToBatch}. */
@@ -113,6 +120,10 @@ export class Batch {
     await this.#services.store!.close(this.id, "abandoned");
   }
 
+  #rejected(reason: string): BatchError {
+    return new BatchError(`Cannot add to batch "${this.id}": ${reason.replace(`batch "${this.id}"`, "it")}`);
+  }
+
   #throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
@@ -125,9 +136,10 @@ export class Batch {
       while (this.#buffered.length > 0) {
         const jobs = this.#buffered;
         this.#buffered = [];
-        for await (const { jid, refused } of this.#services.pushMany(jobs)) {
-          if (jid === undefined) throw new BatchError(`Cannot add to batch "${this.id}": ${refused}`);
-          this.#added++;
+        for await (const { jid, refused, duplicateOf } of this.#services.pushMany(jobs)) {
+          if (duplicateOf !== undefined) this.#duplicates++;
+          else if (jid === undefined) throw this.#rejected(refused);
+          else this.#added++;
         }
       }
     } catch (error) {

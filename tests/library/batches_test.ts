@@ -1,0 +1,104 @@
+/** Batches as a program opens, fills and closes them, on a real store: bad input, duplicates, and what is stored then. */
+import { assertEquals, assertRejects } from "@std/assert";
+import { BatchError } from "../../src/client/batch_errors.ts";
+import { Client, type ClientOptions } from "../../src/client/client.ts";
+import { InvalidPayload } from "../../src/job/errors.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { sqliteFolder } from "../support/stores.ts";
+
+/** Runs `test` with a client of a new store. */
+async function withClient(
+  test: (client: Client, store: Store) => Promise<void>,
+  options: Partial<ClientOptions> = {},
+): Promise<void> {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  await test(new Client({ store, onUnregistered: () => {}, ...options }), store);
+}
+
+Deno.test("a job that its unique lock rejects isn't counted, and doesn't fail the batch", () =>
+  withClient(async (client) => {
+    const batch = await client.batch({}, async (add) => {
+      for (const id of [1, 2, 1]) await add("Import", [id], { unique_for: "1h" });
+    });
+    const { total, state } = (await client.batches.get(batch.id))!;
+    assertEquals([batch.added, batch.duplicates, total, state], [2, 1, 2, "running"]);
+  }));
+
+Deno.test("a batch of which each job is a duplicate succeeds, as an empty one does", () =>
+  withClient(async (client) => {
+    await client.push("Import", [1], { unique_for: "1h" });
+    const batch = await client.batch({}, (add) => add("Import", [1], { unique_for: "1h" }));
+    assertEquals((await client.batches.get(batch.id))!.state, "succeeded");
+  }));
+
+Deno.test("closing a batch twice is an error that names it, in this program and in another", () =>
+  withClient(async (client) => {
+    const batch = await client.batches.open({});
+    await batch.close();
+    await assertRejects(() => batch.close(), BatchError, `Cannot close batch "${batch.id}": it is already closed`);
+    await client.batches.close(batch.id); // Its reply may have been lost: not an error.
+    await assertRejects(() => client.batches.close("none"), BatchError, `Cannot close batch "none": it doesn't exist`);
+  }));
+
+Deno.test("nothing is added to a closed batch", () =>
+  withClient(async (client, store) => {
+    const batch = await client.batches.open({});
+    await batch.close();
+    await assertRejects(() => batch.add("Import", [1]), BatchError, "it is closed; open another one");
+    const push = () => client.push("Import", [1], { batch: batch.id });
+    await assertRejects(push, BatchError, `Cannot add to batch "${batch.id}": it is closed`);
+    const [bulk] = await client.pushBulk({ class: "Import", args: [[1]], batch: batch.id });
+    assertEquals(bulk?.refused, `batch "${batch.id}" is closed; only its running members add to it`);
+    assertEquals([(await store.admin.stats()).enqueued, (await client.batches.get(batch.id))!.total], [0, 0]);
+  }));
+
+Deno.test("adding to a cancelled batch fails, and so does closing it", () =>
+  withClient(async (client, store) => {
+    const batch = await client.batches.open({});
+    await store.batches.close(batch.id, "cancelled");
+    await batch.add("Import", [1]);
+    await assertRejects(() => batch.flush(), BatchError, `Cannot add to batch "${batch.id}": it was cancelled`);
+    await assertRejects(() => client.batches.close(batch.id), BatchError, "it was cancelled");
+    assertEquals((await store.admin.stats()).enqueued, 0);
+  }));
+
+Deno.test("a batch with an invalid option or callback is not opened", () =>
+  withClient(async (client, store) => {
+    const bad = [
+      { succes: { class: "A", args: [] } },
+      { success: { class: "", args: [] } },
+      { success: { class: "A" } },
+      { success: { class: "A", args: [], in: "5m" } },
+      { complete: { class: "A", args: [], batch: "b" } },
+      { name: 7 },
+      { tags: "customer" },
+      { closeWithin: "soon" },
+      { keepFor: -1 },
+    ];
+    for (const options of bad) await assertRejects(() => client.batches.open(options as never), InvalidPayload);
+    await assertRejects(() => client.batches.open({ parent: "none" }), BatchError, "it doesn't exist");
+    assertEquals(await store.batches.page(), { batches: [] });
+  }));
+
+Deno.test("an invalid job fails the batch: it is abandoned, and nothing is pushed for success", () =>
+  withClient(async (client, store) => {
+    const success = { class: "Notify", args: [] };
+    const fill = (add: (name: string, args: readonly unknown[]) => Promise<void>) => add("Import", [NaN]);
+    await assertRejects(() => client.batch({ success }, fill), BatchError, "Cannot add to batch");
+    const [batch] = (await store.batches.page()).batches;
+    assertEquals([batch?.state, (await store.admin.stats()).enqueued], ["abandoned", 0]);
+  }));
+
+Deno.test("the class of a callback that no worker has registered is reported when the batch is opened", async () => {
+  const reported: string[] = [];
+  await withClient(async (client) => {
+    await client.batches.open({ success: { class: "Notfy", args: [] } });
+    assertEquals(reported, ["Notfy"]);
+  }, { onUnregistered: (name) => reported.push(name) });
+  await withClient(async (client, store) => {
+    const open = () => client.batches.open({ success: { class: "Notfy", args: [] } });
+    await assertRejects(open, InvalidPayload, "Notfy");
+    assertEquals(await store.batches.page(), { batches: [] });
+  }, { strict: true });
+});
