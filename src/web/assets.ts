@@ -12,6 +12,7 @@ import font from "./assets/inter.woff2.base64" with { type: "text" };
 import script from "./assets/live.js" with { type: "text" };
 import charts from "./assets/charts.js" with { type: "text" };
 import base from "./assets/style/base.css" with { type: "text" };
+import dark from "./assets/style/dark.css" with { type: "text" };
 import frame from "./assets/style/frame.css" with { type: "text" };
 import lists from "./assets/style/lists.css" with { type: "text" };
 import pages from "./assets/style/pages.css" with { type: "text" };
@@ -44,7 +45,9 @@ function asset(type: string, content: string | Uint8Array<ArrayBuffer>): Asset {
 }
 
 const inter = asset("font/woff2", new Uint8Array(Buffer.from(font, "base64")));
-const style = [tokens, uplotStyle, base, frame, lists, pages].join("\n").replace(
+const darkRules = `@media (prefers-color-scheme: dark) {${dark.replace(":root", ':root:not([data-theme="light"])')}}
+${dark.replace(":root", ':root[data-theme="dark"]')}`;
+const style = [tokens, darkRules, uplotStyle, base, frame, lists, pages].join("\n").replace(
   "inter.woff2",
   `inter.woff2?v=${inter.stamp}`,
 );

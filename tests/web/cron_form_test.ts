@@ -37,7 +37,7 @@ onBothStores(
 
     const looked = await someone.submit("/cron-new", { ...fields, do: "check" }, "/cron-new");
     assertEquals(looked.status, 200);
-    assertStringIncludes(looked.text, "It would occur at 03:30 every day");
+    assertStringIncludes(looked.text, "Runs at 03:30 every day");
     assertEquals(looked.text.match(/<li><span class="mono">\d{4}-\d\d-\d\d 0[23]:30:00 UTC/g)?.length, 5);
     assertStringIncludes(looked.text, 'value="nightly"');
     assertEquals(await crontab.list(), []);
@@ -55,7 +55,7 @@ onBothStores(
     }
     const every = { ...fields, rule: "", timezone: "", every: "90s", queue: "" };
     const changed = await someone.submit("/cron/nightly/edit", every, "/cron/nightly/edit");
-    assertStringIncludes(changed.text, "Cron entry nightly occurs every 90 seconds");
+    assertStringIncludes(changed.text, "Cron entry nightly runs every 90 seconds");
     const [entry] = await crontab.list();
     const input = entryInput(entry!.definition!);
     assertEquals([input.every, input.rule, input.queue, input.args], ["1m30s", undefined, undefined, ["a"]]);

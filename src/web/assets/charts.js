@@ -88,7 +88,7 @@
     width = innerWidth;
   });
 
-  // The latest step grows: once every 30 s the page's own data is read again.
+  // The latest step grows: reads the data again every 30 s.
   setInterval(async () => {
     if (document.hidden || !document.querySelector("#live")?.checked) return;
     try {
@@ -102,7 +102,7 @@
         draw(figure);
       }
     } catch {
-      // The next time.
+      // The next interval tries again.
     }
   }, 30000);
 }

@@ -1,4 +1,4 @@
-// Makes pages live. Everything works without it; with it, counts and lists follow what happens.
+// Updates pages live: counts, lists and relative times. All pages work without it.
 "use strict";
 
 const root = document.documentElement;
@@ -54,7 +54,7 @@ document.addEventListener("click", (event) => {
   countSelected();
 });
 
-// Keys: / searches, g and a letter goes to a page, j and k walk through a list, x ticks.
+// Keys: / searches, g and a letter opens a page, j and k move through a list, x selects.
 let going = false;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -80,14 +80,14 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Live: the server sends the counts; when they change, the parts that follow are fetched again. A change that cannot be
-// shown now (another fetch is in flight, the fetch failed, the part is in use, the page is hidden) is shown later.
+// The server sends the counts. When they change, the page's live parts are fetched again. A change that cannot be shown
+// now (another fetch is in flight or failed, the part is in use, the page is hidden) is shown later.
 let refreshing = false;
 /** When the parts were last read. Alerts depend on the time as well: they are read again after 10 s. */
 let refreshedAt = Date.now();
 /** The page shows less than the server has sent. */
 let stale = false;
-/** A part that was in use kept what it had. */
+/** A part was in use and has not been updated. */
 let postponed = false;
 
 function isBusy(part) {
@@ -104,7 +104,7 @@ async function refresh() {
       refreshedAt = Date.now();
       const response = await fetch(location.href, { headers: { "x-live": "1" } });
       if (response.status >= 500) throw new Error(response.statusText);
-      // The session has ended, or what the page shows has gone.
+      // The session has expired, or the page no longer exists.
       if (!response.ok || response.redirected) return;
       showFresh(new DOMParser().parseFromString(await response.text(), "text/html"));
     }
@@ -124,7 +124,7 @@ function showFresh(fresh) {
       continue;
     }
     part.dataset.was = other.innerHTML;
-    // What somebody has opened stays open.
+    // Details that the visitor has opened stay open.
     for (const { id } of $$("details[open][id]", part)) {
       other.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
     }

@@ -68,7 +68,7 @@ export function LogTail({ lines, live = false }: { readonly lines: readonly stri
   );
 }
 
-/** What led to an error, a line for each cause. */
+/** The causes of an error, a line each. */
 export function Causes({ lines }: { readonly lines: readonly string[] }) {
   return lines.length === 0 ? null : <ul class="causes">{lines.map((line) => <li>{line}</li>)}</ul>;
 }

@@ -1,5 +1,5 @@
 /**
- * `/classes` and `/classes/NAME`: how the jobs of each class have run: how many, how long, how many failed.
+ * `/classes` and `/classes/NAME`: the runs of each class, their durations and failures.
  *
  * @module
  */
@@ -22,7 +22,7 @@ const WINDOW_LABELS: Readonly<Record<MetricsWindow, string>> = {
   "72h": "72 h",
 };
 
-/** What the table can be sorted by: the value of a class, the largest first. */
+/** The orders of the table, each by a value of the class, the largest first. */
 const SORTS = {
   runs: (one) => one.processed,
   failed: (one) => one.failed / Math.max(1, one.processed),
@@ -35,7 +35,7 @@ const SORTS = {
 /** The name of an order. */
 export type ClassSort = keyof typeof SORTS;
 
-/** The order that an address names; default by the number of runs. */
+/** Returns the order that a URL names; default by the number of runs. */
 export function classSortOf(text: string | undefined): ClassSort {
   return text !== undefined && Object.hasOwn(SORTS, text) ? text as ClassSort : "runs";
 }

@@ -20,7 +20,7 @@ import { Layout } from "./layout.tsx";
 const NEXT_TIMES = 5;
 const HISTORY = 50;
 
-/** The pages and the forms on them. */
+/** Adds the pages and their forms. */
 export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/cron", async (c) => {
     const [view, entries] = await Promise.all([viewOf(services, c), services.crontab.list()]);

@@ -1,6 +1,6 @@
 /**
- * The form for a new entry of the crontab, or for one that was added before: looked at first, if wanted, in plain words
- * and with its next times.
+ * The form for a new cron entry, or for one that was added at run time. "Check" shows the schedule in plain words, and the
+ * next runs.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { back, html, requireOperator, viewOf } from "./responses.tsx";
 import { QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 
-/** What the form is filled with. */
+/** The texts in the form. */
 export interface CronFields {
   readonly name: string;
   readonly rule: string;
@@ -33,14 +33,14 @@ export interface CronFields {
 const FIELDS = ["name", "rule", "every", "timezone", "class", "args", "queue"] as const;
 const EMPTY: CronFields = { name: "", rule: "", every: "", timezone: "", class: "", args: "[]", queue: "" };
 
-/** The forms. */
+/** Adds the forms. */
 export function cronFormRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/cron-new", async (c) => {
     requireOperator(c);
     const [view, classes] = await Promise.all([viewOf(services, c), knownClasses(services)]);
     return html(services, c, <CronFormPage view={view} fields={EMPTY} classes={classes} />);
   });
-  app.post("/cron-new", (c) => keep(services, c, undefined));
+  app.post("/cron-new", (c) => save(services, c, undefined));
   app.get("/cron/:name/edit", async (c) => {
     requireOperator(c);
     const definition = await definitionOf(services, c.req.param("name"));
@@ -48,7 +48,7 @@ export function cronFormRoutes(app: Hono<WebEnv>, services: Services): void {
     const fields = fieldsOf(definition, services);
     return html(services, c, <CronFormPage view={view} fields={fields} classes={classes} editing={definition.name} />);
   });
-  app.post("/cron/:name/edit", (c) => keep(services, c, c.req.param("name")));
+  app.post("/cron/:name/edit", (c) => save(services, c, c.req.param("name")));
 }
 
 function fieldsOf(definition: CronDefinition, services: Services): CronFields {
@@ -67,8 +67,8 @@ function fieldsOf(definition: CronDefinition, services: Services): CronFields {
   };
 }
 
-/** Keeps what was sent; or shows it again, with what is wrong with it, or what it comes to. */
-async function keep(services: Services, c: Context<WebEnv>, editing: string | undefined): Promise<Response> {
+/** Saves the entry. Shows the form again after an error, or to check the entry. */
+async function save(services: Services, c: Context<WebEnv>, editing: string | undefined): Promise<Response> {
   const form = await formOf(c, services);
   const fields = Object.fromEntries(
     FIELDS.map((name) => [name, (form.get(name) ?? "").trim()]),
@@ -82,8 +82,8 @@ async function keep(services: Services, c: Context<WebEnv>, editing: string | un
       const visitor = c.get("visitor");
       if (editing === undefined) await addCron(services, visitor, input);
       else await editCron(services, visitor, editing, input);
-      const said = { kind: "ok", text: `Cron entry ${input.name} occurs ${preview.words}.` } as const;
-      return await back(services, c, said, `/cron/${encodeURIComponent(input.name)}`);
+      const flash = { kind: "ok", text: `Cron entry ${input.name} runs ${preview.words}.` } as const;
+      return await back(services, c, flash, `/cron/${encodeURIComponent(input.name)}`);
     }
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
@@ -94,17 +94,17 @@ async function keep(services: Services, c: Context<WebEnv>, editing: string | un
   return html(services, c, <CronFormPage view={view} {...shown} />, problem === undefined ? 200 : 422);
 }
 
-/** What stands in the form. What is empty is not said, in place of what was said before. */
+/** Returns the entry. An empty text removes the field. */
 function inputOf({ args, ...fields }: CronFields): CronEntryInput {
-  const said = Object.entries(fields).map(([name, value]) => [name, value === "" ? undefined : value]);
-  return { ...Object.fromEntries(said), args: parseArgs(args) };
+  const given = Object.entries(fields).map(([name, value]) => [name, value === "" ? undefined : value]);
+  return { ...Object.fromEntries(given), args: parseArgs(args) };
 }
 
 function CronFormPage({ view, fields, classes, editing, problem, preview }: {
   readonly view: View;
   readonly fields: CronFields;
   readonly classes: readonly string[];
-  /** The entry that is changed; undefined: a new one. */
+  /** The name of the entry to change; undefined for a new one. */
   readonly editing?: string | undefined;
   readonly problem?: string | undefined;
   readonly preview?: CronPreview | undefined;
@@ -127,16 +127,21 @@ function CronFormPage({ view, fields, classes, editing, problem, preview }: {
           </label>
         )}
         <label>
-          Rule <span class="note">minute hour day month weekday, with seconds first if you like; or @daily</span>
+          Cron expression
           <input name="rule" value={fields.rule} placeholder="30 3 * * *" autocomplete="off" class="mono" />
+          <span class="help">
+            Minute, hour, day, month and weekday; optionally seconds first. Or a name such as @daily.
+          </span>
         </label>
         <label>
-          Time zone <span class="note">in which the rule is read; UTC unless named</span>
+          Time zone
           <input name="timezone" value={fields.timezone} placeholder="Europe/London" autocomplete="off" />
+          <span class="help">Of the cron expression. Default UTC.</span>
         </label>
         <label>
-          Or every <span class="note">so often, instead of a rule: 30s, 5m, 2h, 1d</span>
-          <input name="every" value={fields.every} autocomplete="off" />
+          Interval
+          <input name="every" value={fields.every} placeholder="5m" autocomplete="off" />
+          <span class="help">Instead of a cron expression: 30s, 5m, 2h, 1d.</span>
         </label>
         <label>
           Class
@@ -144,8 +149,9 @@ function CronFormPage({ view, fields, classes, editing, problem, preview }: {
         </label>
         <datalist id="class-names">{classes.map((name) => <option value={name}></option>)}</datalist>
         <label>
-          Arguments <span class="note">a JSON array</span>
+          Arguments
           <textarea name="args" rows={4} spellcheck={false} class="mono">{fields.args}</textarea>
+          <span class="help">A JSON array, such as ["bob", 42].</span>
         </label>
         <label>
           Queue
@@ -164,7 +170,7 @@ function CronFormPage({ view, fields, classes, editing, problem, preview }: {
 function Preview({ view, preview: { words, times } }: { readonly view: View; readonly preview: CronPreview }) {
   return (
     <section>
-      <h2>It would occur {words}</h2>
+      <h2>Runs {words}</h2>
       <ol class="times">
         {times.map((at) => (
           <li>

@@ -134,7 +134,7 @@ function GroupTable({ view, set, path, filter, groups }: {
   );
 }
 
-/** When the jobs of a group failed, from the first to the last. */
+/** The failures of a group over time, from the first to the last. */
 function Trend({ group: { times, firstAt, lastAt } }: { readonly group: ErrorGroup }) {
   if (firstAt === undefined || lastAt === undefined) return <span class="note">–</span>;
   const counts = new Array<number>(TREND_BARS).fill(0);

@@ -17,14 +17,14 @@ import { Layout } from "./layout.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
 
-/** The jobs that have ended. */
+/** The finished jobs. */
 export function FinishedPage({ view, list }: { readonly view: View; readonly list: FinishedList }) {
   const { rows, text, cursor, next } = list;
   return (
     <Layout view={view} title="Finished">
       <div class="heading">
         <h1>Finished</h1>
-        <span class="note">ended jobs whose record is kept, latest first</span>
+        <span class="note">jobs whose result is kept, latest first</span>
       </div>
       <form class="filters" action={link(view, "/finished")} aria-label="Filter">
         <input
@@ -54,8 +54,9 @@ export function FinishedPage({ view, list }: { readonly view: View; readonly lis
 function NothingFinished() {
   return (
     <Empty title="No finished jobs.">
-      Workers keep a record of each job that ends, by default for 500 seconds. Keep them longer with{" "}
-      <code>result_ttl</code> and <code>failure_ttl</code> in a handler's options.
+      Workers keep the result of each job, by default for 500 seconds. Keep results longer with <code>result_ttl</code>
+      {" "}
+      and <code>failure_ttl</code> in a handler's options.
     </Empty>
   );
 }
@@ -112,7 +113,7 @@ function State({ job }: { readonly job: EndedJob }) {
   return <span class={`badge ${KINDS[name] ?? ""}`}>{name}</span>;
 }
 
-/** The status as people read it. A record may have been written by any program. */
+/** Returns the status for display. Any program may have written the record. */
 function stateName({ state }: EndedJob): string {
   return cut(endedState(text(state)), 20);
 }
@@ -130,7 +131,7 @@ function resultOf({ result, result_dropped: dropped }: EndedJob): string {
   return dropped !== undefined ? `(${dropped})` : result === undefined ? "" : document(result);
 }
 
-/** The steps of an ended job, the earliest first. */
+/** Returns the steps of a finished job, the earliest first. */
 function stepsOf(job: EndedJob): Step[] {
   const { created_at: createdAt, enqueued_at: enqueuedAt } = job.payload ?? {};
   const attempt = typeof job.attempt === "number" ? job.attempt : 1;
@@ -164,7 +165,7 @@ function titleCase(name: string): string {
   return name === "" ? "Ended" : name[0]!.toUpperCase() + name.slice(1);
 }
 
-/** An ended job. */
+/** A finished job. */
 export function FinishedJobPage({ view, job }: { readonly view: View; readonly job: EndedJob }) {
   const rows: [string, unknown][] = [
     ["Attempt", job.attempt],

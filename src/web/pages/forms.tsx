@@ -123,7 +123,7 @@ async function actOnJobsForm(services: Services, c: Context<WebEnv>): Promise<Re
   return await back(services, c, { kind: missed > 0 ? "bad" : "ok", text }, gone ? placePath(place) : undefined);
 }
 
-/** What a form asks for: one row's button, or an action on the selected jobs or on all that match. */
+/** Reads a form: one row's button, or an action on the selected jobs or on all that match. */
 function readRequest(form: URLSearchParams): { action: JobAction; all: boolean; refs: string[] } {
   const row = form.get("row");
   if (row === null) {
@@ -186,10 +186,10 @@ async function ask(
 
 const EXPLANATIONS: Readonly<Partial<Record<JobAction, string>>> = {
   delete: "Deleted jobs cannot be restored.",
-  cancel: "Cancelled jobs don't run again. Each leaves a record on Finished.",
+  cancel: "Cancelled jobs don't run again. Finished lists them.",
 };
 
-/** The label of the button that does it: "Delete 21 jobs". */
+/** Returns the label of the button that acts: "Delete 21 jobs". */
 function labelOf({ action, place, queue }: Question, count: string): string {
   switch (action) {
     case "retry":
@@ -205,7 +205,7 @@ function labelOf({ action, place, queue }: Question, count: string): string {
   }
 }
 
-/** Counts what an action on all would concern; with a filter, as many as can be counted in {@linkcode COUNT_MS}. */
+/** Counts the jobs of an action on all; with a filter, as many as it can count in {@linkcode COUNT_MS}. */
 async function countAll(services: Services, { place, filter }: Question): Promise<string> {
   if (isEmpty(filter)) return jobs(sizeOf(place, await services.store.admin.stats()));
   const { count, whole } = await countMatching(services, { place, filter, budgetMs: COUNT_MS });
@@ -259,7 +259,7 @@ async function pushForm(services: Services, c: Context<WebEnv>): Promise<Respons
   }
 }
 
-/** Reads `in 5m`, `5m`, `at 2027-…`; empty for now. */
+/** Reads `in 5m`, `5m` or `at 2027-…`; an empty text stands for now. */
 function whenOf(text: string): { in?: string; at?: string } {
   const when = text.replace(/^(in|at) /, "");
   if (when === "" || when === "now") return {};

@@ -1,5 +1,5 @@
 /**
- * Icons, from Lucide (`assets/lucide.LICENSE.txt`). They stand beside words and say nothing to a screen reader.
+ * Icons, from Lucide (`assets/lucide.LICENSE.txt`). They accompany words, and are hidden from screen readers.
  *
  * @module
  */

@@ -54,7 +54,7 @@ export function JobPage({ view, jid, details, durable }: {
           <>
             <h1 class="mono">{jid}</h1>
             <Empty title="Job not found.">
-              It may have finished without a record, been deleted, or live in another store.
+              It may have finished without keeping a result, been deleted, or be in another store.
             </Empty>
           </>
         )
@@ -110,7 +110,7 @@ function Detail({ view, detail, durable }: {
   );
 }
 
-/** The name of each place as a state of jobs. */
+/** The state of jobs in each place. */
 const STATES = {
   queue: "queued",
   scheduled: "scheduled",
@@ -176,7 +176,7 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
   );
 }
 
-/** The steps of the job's timeline, the earliest first, up to where it is now. */
+/** Returns the steps of the job's timeline, the earliest first, up to the current one. */
 function stepsOf({ entry, job, before, progress }: JobDetail): Step[] {
   const { place, at } = entry;
   const attempts = job.payload ? attemptSteps(attemptsOf(job.payload, job.failures)) : [];
@@ -213,7 +213,7 @@ function stepsOf({ entry, job, before, progress }: JobDetail): Step[] {
   }
 }
 
-/** The number of the attempt that follows the failed ones; a retry by hand resets the count of retries, not this. */
+/** Returns the number of the attempt after the failed ones. A retry by hand resets the count of retries, but not this. */
 function nextAttempt(job: JobView): number {
   const last = job.payload ? attemptsOf(job.payload, job.failures)[0]?.number ?? 0 : 0;
   return Math.max(job.failures, last) + 1;
@@ -226,7 +226,7 @@ function positionText(before: number): string {
 
 const MAX_FIELD_NAME_CHARS = 40;
 const TIMES = new Set(["created_at", "enqueued_at", "failed_at", "retried_at", "discarded_at"]);
-/** Shown elsewhere on the page. */
+/** Fields shown elsewhere on the page. */
 const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_causes", "error_backtrace", "errors"]);
 
 function Fields({ job }: { readonly job: JobView }) {

@@ -26,12 +26,12 @@ export function actionLabel(action: JobAction, place: Place): string {
   return action === "retry" && place.in === "scheduled" ? "Run now" : LABELS[action];
 }
 
-/** Whether an action removes the job. */
+/** Returns whether an action removes the job. */
 export function isRemoval(action: JobAction): boolean {
   return action === "delete" || action === "cancel";
 }
 
-/** What the time of a row means. */
+/** The heading of the time column. */
 const TIME_HEADINGS: Readonly<Record<Place["in"], string>> = {
   queue: "Enqueued",
   scheduled: "Due",
@@ -40,7 +40,7 @@ const TIME_HEADINGS: Readonly<Record<Place["in"], string>> = {
   leased: "Started",
 };
 
-/** The actions that each row has as buttons; the bar for selected jobs has all. */
+/** The actions with a button in each row. The bar for selected jobs has all actions. */
 const ROW_ACTIONS: readonly JobAction[] = ["retry", "delete"];
 
 /** One page of a list. */

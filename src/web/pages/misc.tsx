@@ -80,15 +80,15 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Unavailable",
 };
 
-/** A question before an action that cannot be undone or concerns many jobs. The focus is on the way back. */
+/** Asks for a confirmation before an action that cannot be undone or concerns many jobs. Back has the focus. */
 export function ConfirmPage({ view, question, explanation, label, action, fields, refs }: {
   readonly view: View;
   readonly question: string;
-  /** What happens, where the question doesn't say it all. */
+  /** The consequences, if the question doesn't name them. */
   readonly explanation?: string | undefined;
-  /** The action's button: what happens when it is pressed, such as "Delete 21 jobs". */
+  /** The label of the action's button, such as "Delete 21 jobs". */
   readonly label: string;
-  /** Where the form goes. */
+  /** The path that the form is sent to. */
   readonly action: string;
   readonly fields: Readonly<Record<string, string | undefined>>;
   readonly refs: readonly string[];
@@ -139,7 +139,7 @@ export function SearchPage({ view, text, found, looked }: {
       </div>
       {text !== "" && count === 0 && found.every((one) => !one.more) && (
         <Empty title="No results.">
-          No job that waits, runs or failed contains this text. Jobs that have ended are on{" "}
+          No waiting, running, retrying or dead job contains this text. Search finished jobs on{" "}
           <a href={link(view, "/finished", { q: text })}>Finished</a>.
         </Empty>
       )}

@@ -1,5 +1,5 @@
 /**
- * `/`: what needs attention, the counts, the charts, queues and workers.
+ * `/`: alerts, counts, charts, queues and workers.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const TILES: readonly { name: keyof Counts; label: string; path: string; kind?: 
   { name: "dead", label: "Dead", path: "/dead", kind: "bad" },
   { name: "workers", label: "Workers online", path: "/workers" },
 ];
-/** The most rows of each table; the rest is on its page. */
+/** Rows of each table. Its page has the rest. */
 const MAX_ROWS = 10;
 
 /** The overview. */

@@ -54,12 +54,12 @@ function PauseAll({ view }: { readonly view: View }) {
     : <ActionButton view={view} path="/queues/pause" label="Pause all" kind="danger" />;
 }
 
-/** How long the pause lasts, if it ends by itself. */
+/** Returns the remaining time of a pause; empty if it has no end. */
 function pausedFor({ pausedForMs }: QueueInfo): string {
   return pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`;
 }
 
-/** The use of a queue's limit; a warning when nothing is left of it. */
+/** The use of a queue's limit; a warning when it is reached. */
 function LimitBadge({ queue: { limit } }: { readonly queue: QueueInfo }) {
   return limit
     ? <span class={limit.freeInMs === 0 ? "badge" : "badge warn"} title={limitText(limit)}>{limitUse(limit)}</span>

@@ -1,5 +1,5 @@
 /**
- * From page to page: what every page is given, and the message that an action leaves for the next one.
+ * Builds the data that every page receives, and the responses of forms: a redirect with a message for the next page.
  *
  * @module
  */
@@ -14,13 +14,13 @@ import { countsOf } from "../read/counts.ts";
 import { herePath, localPath } from "../read/paging.ts";
 import type { Flash, View } from "./view.tsx";
 
-/** Where the message of the last action is kept until the next page. */
+/** Keeps the message of the last action until the next page. */
 const FLASH_COOKIE = "jobs_flash";
-/** Where the choice between light and dark is kept. */
+/** Keeps the choice between light and dark. */
 export const THEME_COOKIE = "jobs_theme";
 const THEMES: readonly string[] = ["light", "dark"];
 
-/** What pages see. */
+/** Reads the data that every page shows. */
 export async function viewOf(services: Services, c: Context<WebEnv>): Promise<View> {
   const visitor = c.get("visitor");
   const theme = getCookie(c, THEME_COOKIE);
@@ -41,12 +41,16 @@ export async function viewOf(services: Services, c: Context<WebEnv>): Promise<Vi
   };
 }
 
-/** @throws {HttpError} when the visitor may not act: a form that acts is of no use to a reader */
+/**
+ * Refuses readers: they couldn't send the form.
+ *
+ * @throws {HttpError} unless the visitor is an operator
+ */
 export function requireOperator(c: Context<WebEnv>): void {
   if (c.get("visitor").role !== "operator") throw new HttpError(403, "Your role (reader) does not allow this action");
 }
 
-/** A rendered page as the response. */
+/** Renders a page as the response. */
 export async function html(
   services: Services,
   c: Context,
@@ -57,7 +61,7 @@ export async function html(
 }
 
 function takeFlash(services: Services, c: Context): Flash | undefined {
-  // A live page that asks for itself once more, while its visitor is on the way to the next, would take it from that.
+  // A live page that refreshes itself while its visitor opens another page must not consume the message for that page.
   if (c.req.header("x-live") !== undefined) return undefined;
   const [kind, ...words] = (getCookie(c, FLASH_COOKIE) ?? "").split(" ");
   if (kind !== "ok" && kind !== "bad") return undefined;
@@ -65,7 +69,7 @@ function takeFlash(services: Services, c: Context): Flash | undefined {
   return { kind, text: words.join(" ").slice(0, 500) };
 }
 
-/** Back to the page it came from, with a message. */
+/** Redirects to the page that the form came from, or to `path`, with a message. */
 export async function back(services: Services, c: Context<WebEnv>, flash?: Flash, path?: string): Promise<Response> {
   if (flash) setCookie(c, FLASH_COOKIE, `${flash.kind} ${flash.text}`, { ...cookieOptions(c, services), maxAge: 60 });
   return c.redirect(services.prefix + (path ?? localPath((await formOf(c, services)).get("back") ?? undefined)), 303);

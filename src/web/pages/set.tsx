@@ -10,7 +10,7 @@ import { Empty, jobs, link, type View } from "./view.tsx";
 import { type JobList, JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 
-/** What the sets are called. */
+/** The title of each set. */
 export const SET_TITLES: Readonly<Record<SetName, string>> = {
   scheduled: "Scheduled",
   retry: "Retrying",

@@ -1,5 +1,5 @@
 /**
- * The durable steps of a job, on its page: what is done, what it waits for and until when, and what an operator can do.
+ * The durable steps of a job on its page: their states, the signals and times that they wait for, and the actions on them.
  *
  * @module
  */
@@ -77,7 +77,7 @@ function StepAction({ view, jid, step }: { readonly view: View; readonly jid: st
   );
 }
 
-/** Does what a button of the section says. */
+/** Handles the buttons of the section. */
 export async function stepsForm(services: Services, c: Context<WebEnv>): Promise<Response> {
   const form = await formOf(c, services);
   const visitor = c.get("visitor");
@@ -85,22 +85,27 @@ export async function stepsForm(services: Services, c: Context<WebEnv>): Promise
   switch (form.get("do")) {
     case "wake": {
       const count = await wake(services, visitor, jid);
-      const text = count === 0 ? "The job neither sleeps nor waits any more." : "The job continues.";
+      const text = count === 0 ? "The job is no longer waiting." : "The job continues.";
       return await back(services, c, { kind: count === 0 ? "bad" : "ok", text });
     }
     case "signal": {
       const key = form.get("key") ?? "";
       const { reached } = await signal(services, visitor, key, true, {});
-      const text = reached === undefined ? `Signal ${key} is kept: no job waits for it.` : `Job ${reached} continues.`;
+      const text = reached === undefined
+        ? `Signal ${key} kept: no job is waiting for it.`
+        : `Job ${reached} continues.`;
       return await back(services, c, { kind: "ok", text });
     }
     case "clear": {
       const name = form.get("name") ?? "";
       const count = await clear(services, visitor, jid, name);
-      const text = count === 0 ? `There is no step ${name} any more.` : `Step ${name} runs again in the next attempt.`;
+      const text = count === 0 ? `Step ${name} no longer exists.` : `Step ${name} runs again in the next attempt.`;
       return await back(services, c, { kind: count === 0 ? "bad" : "ok", text });
     }
     default:
-      throw new HttpError(422, `No action "${(form.get("do") ?? "").slice(0, 40)}"; expected wake, signal or clear`);
+      throw new HttpError(
+        422,
+        `Unknown action "${(form.get("do") ?? "").slice(0, 40)}"; expected wake, signal or clear`,
+      );
   }
 }

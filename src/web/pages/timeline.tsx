@@ -1,5 +1,5 @@
 /**
- * A job's history as a timeline: pushed, queued, each attempt and how it ended, where the job is now, and what is next.
+ * A job's history as a timeline: pushed, queued, each attempt with its outcome, and the current state.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export interface Step {
   readonly at?: number | undefined;
   /** Its color: a state of jobs. Default: neutral. */
   readonly kind?: "ok" | "bad" | "running" | "queued" | "scheduled" | "retrying" | undefined;
-  /** Where the job is now. */
+  /** Whether this is the current state. */
   readonly isNow?: boolean;
   readonly note?: string | undefined;
   readonly error?: string | undefined;
@@ -63,7 +63,7 @@ export function Timeline({ view, steps }: { readonly view: View; readonly steps:
   );
 }
 
-/** The time between a step and the one before it, if both are known and it is at least a millisecond. */
+/** Returns the time between a step and the one before it; undefined if unknown or below a millisecond. */
 function sincePrevious(steps: readonly Step[], i: number): string | undefined {
   const at = steps[i]!.at;
   const before = steps.slice(0, i).findLast((step) => step.at !== undefined)?.at;

@@ -5,7 +5,7 @@
  */
 import { document } from "../read/job_view.ts";
 
-/** The most values, and the deepest nesting, that are shown as a tree. */
+/** Values and levels of a tree. Larger values are shown as a document. */
 const MAX_NODES = 500;
 const MAX_DEPTH = 8;
 /** Containers up to this depth are open at first. */
@@ -27,7 +27,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** How many values it has; beyond the bounds, more than are shown. */
+/** Counts the values; beyond the bounds, returns more than {@linkcode MAX_NODES}. */
 function sizeOf(value: object, depth: number): number {
   if (depth >= MAX_DEPTH) return MAX_NODES + 1;
   let count = 0;

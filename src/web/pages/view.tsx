@@ -1,5 +1,5 @@
 /**
- * What every page receives, and the small parts that pages share.
+ * The data that every page receives, and small components that pages share.
  *
  * @module
  */
@@ -17,11 +17,11 @@ export interface Flash {
   readonly text: string;
 }
 
-/** What a page shows around its content, and what the visitor may do. */
+/** The data of the frame around a page, and the visitor's permissions. */
 export interface View {
   /** The path that precedes all others: empty, or `/jobs`. */
   readonly prefix: string;
-  /** The page's own path and query, without prefix. */
+  /** The path and query of this page, without prefix. */
   readonly here: string;
   readonly visitor: Visitor;
   /** Whether the visitor is an operator. */
@@ -37,7 +37,7 @@ export interface View {
   readonly theme: string | undefined;
 }
 
-/** The address of a path, with its query. */
+/** Returns the URL of a path with a query; empty and undefined values are left out. */
 export function link(view: Pick<View, "prefix">, path: string, query: Readonly<Record<string, unknown>> = {}): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -47,19 +47,19 @@ export function link(view: Pick<View, "prefix">, path: string, query: Readonly<R
   return `${view.prefix}${path}${text && `?${text}`}`;
 }
 
-/** `1 job`, `2 jobs`. */
+/** Formats a number of jobs: `1 job`, `2 jobs`. */
 export function jobs(count: number): string {
   return `${number(count)} ${count === 1 ? "job" : "jobs"}`;
 }
 
-/** A moment: from now, with the exact one on hover. */
+/** A time relative to now, with the exact one on hover. */
 export function Time({ at, now }: { readonly at: number | undefined; readonly now: number }) {
   const iso = isoTime(at);
   if (iso === undefined) return <span>–</span>;
   return <time datetime={iso} title={iso}>{relative(at, now)}</time>;
 }
 
-/** A form's hidden fields: the token, and more. */
+/** Hidden fields of a form: the token, and those given. */
 export function Hidden({ view, fields = {} }: {
   readonly view: View;
   readonly fields?: Readonly<Record<string, string | undefined>>;
@@ -74,7 +74,7 @@ export function Hidden({ view, fields = {} }: {
   );
 }
 
-/** A button that does something by itself. */
+/** A button that is a form of one action. */
 export function ActionButton({ view, path, fields, label, kind = "", title }: {
   readonly view: View;
   readonly path: string;
@@ -101,7 +101,7 @@ export function Live({ name, value }: { readonly name: keyof Counts; readonly va
   return <span data-stat={name}>{number(value)}</span>;
 }
 
-/** A page's empty state: what is so, and what to do next. */
+/** A page's empty state, with the next thing to do. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: Child }) {
   return (
     <div class="empty">

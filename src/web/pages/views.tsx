@@ -1,5 +1,5 @@
 /**
- * The routes of the pages that show something. Each reads all that it shows at once.
+ * The routes of the pages. Each reads its data concurrently, then renders.
  *
  * @module
  */
@@ -44,7 +44,7 @@ const SET_PATHS: Readonly<Record<string, SetName>> = {
 /** The most jobs on the page of running jobs. */
 const MAX_RUNNING = 500;
 
-/** The longest name of a class in an address. */
+/** The longest name of a class in a URL. */
 const MAX_CLASS_CHARS = 300;
 
 /** Adds the pages. */
@@ -53,7 +53,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/", async (c) => {
     const range = rangeOf(c.req.query("range"));
-    // A live page that follows the counts reads its charts on its own, less often.
+    // A live page refreshes its charts separately, less often.
     const withCharts = c.req.header("x-live") !== "1";
     const [view, workers, alerts, charts] = await Promise.all([
       viewOf(services, c),

@@ -11,7 +11,7 @@ import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 
-/** Bounds of what a worker writes about itself, which may be anything. */
+/** Bounds on a worker's record, which may contain anything. */
 const MAX_TAGS = 20;
 const MAX_WORD_CHARS = 200;
 const MAX_QUEUES = 30;
@@ -58,7 +58,7 @@ export function WorkersPage({ view, workers, running }: {
 export function WorkerTable({ view, workers, isShort = false }: {
   readonly view: View;
   readonly workers: readonly WorkerInfo[];
-  /** Without the columns that have room on the workers' page alone. */
+  /** Leaves out the columns that only the workers' page has room for. */
   readonly isShort?: boolean;
 }) {
   if (workers.length === 0) {
@@ -121,7 +121,7 @@ export function WorkerTable({ view, workers, isShort = false }: {
   );
 }
 
-/** The name of a worker for people: its host and process number. */
+/** Returns a worker's name for display: its host and process ID. */
 export function workerName({ hostname, pid }: WorkerInfo): string {
   return `${cut(hostname, MAX_WORD_CHARS)}:${pid}`;
 }
@@ -201,7 +201,7 @@ function runningFor({ since }: Pick<RunningJobRecord, "since">, now: number): st
   return formatDuration(Math.max(0, now - since));
 }
 
-/** How far a job is, as a bar where its text begins with a percentage or a fraction: `40 %`, `3/10`. */
+/** A job's progress, with a bar if its text begins with a percentage or a fraction: `40 %`, `3/10`. */
 export function Progress({ text }: { readonly text: string | undefined }) {
   if (text === undefined) return <span class="note">–</span>;
   const share = shareOf(text);
@@ -224,7 +224,7 @@ export function shareOf(text: string): number | undefined {
   return share >= 0 && share <= 1 ? share : undefined;
 }
 
-/** What every task of a worker was doing. */
+/** The dump of a worker: what each of its tasks was doing. */
 export function DumpPage({ view, identity, dump }: {
   readonly view: View;
   readonly identity: string;

@@ -1,6 +1,6 @@
 /**
- * `/metrics`: the state of the store, and what this process and its peers count, as text for Prometheus. The number of
- * series has a bound: queues and classes beyond it are counted together.
+ * `/metrics`: the state of the store, and the counters of this process and its peers, in Prometheus' text format. The
+ * number of series has a bound: queues and classes beyond it are summed into one.
  *
  * @module
  */
@@ -14,24 +14,27 @@ import { serverFamilies } from "./worker_metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 
 const MAX_QUEUES = 200;
-/** The content type that Prometheus asks for. */
+/** The content type of Prometheus' text format. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The store may take so long: Prometheus waits 10 s unless told otherwise, and "down" is an answer too. */
+/** Shorter than Prometheus' default timeout of 10 s, so that an unreachable store is reported as down. */
 const TIMEOUT_MS = 5_000;
 
-/** All of it; without what the store would tell, when that does not answer. */
+/** Returns all metrics; without those of the store if it doesn't respond. */
 export async function metricsText(services: Services): Promise<string> {
   const [fromStore, counted] = await Promise.all([storeFamiliesInTime(services), services.counts?.()]);
   return [
-    family("jobs_build_info", "gauge", "What answers", [{ labels: buildLabels(services.store.url), value: 1 }]),
+    family("jobs_build_info", "gauge", "Version of jobs, and the kind of its store", [{
+      labels: buildLabels(services.store.url),
+      value: 1,
+    }]),
     one("jobs_store_up", "gauge", "Whether the store answers", Number(fromStore !== undefined)),
     ...fromStore ?? [],
     ...(counted ? serverFamilies(counted) : []),
   ].join("\n") + "\n";
 }
 
-/** Undefined when the store does not answer. */
+/** Returns the store's metrics; undefined if it doesn't respond in time. */
 async function storeFamiliesInTime(services: Services): Promise<string[] | undefined> {
   const over = new AbortController();
   try {
@@ -68,10 +71,15 @@ function storeFamilies(stats: Stats): string[] {
     queues.map((queue) => ({ labels: { queue: queue.name }, value: value(queue) }));
   const sets = (["scheduled", "retry", "dead"] as const).map((set) => ({ labels: { set }, value: stats[set] }));
   return [
-    one("jobs_processed_total", "counter", "Jobs finished since the beginning, failed ones too", stats.processed),
-    one("jobs_failed_total", "counter", "Jobs that failed since the beginning, each try counted", stats.failed),
+    one(
+      "jobs_processed_total",
+      "counter",
+      "Attempts ended since the store was created, failed ones included",
+      stats.processed,
+    ),
+    one("jobs_failed_total", "counter", "Attempts failed since the store was created", stats.failed),
     family("jobs_set_size", "gauge", "Jobs in each set", sets),
-    one("jobs_leased", "gauge", "Jobs that processes have taken and not finished", stats.leased),
+    one("jobs_leased", "gauge", "Running jobs", stats.leased),
     family("jobs_queue_size", "gauge", "Jobs in each queue", perQueue((queue) => queue.size)),
     family(
       "jobs_queue_latency_seconds",
@@ -79,14 +87,14 @@ function storeFamilies(stats: Stats): string[] {
       "Age of the oldest job in each queue",
       perQueue((queue) => queue.latencyMs / 1_000),
     ),
-    family("jobs_queue_paused", "gauge", "Whether nothing is taken from it", perQueue((queue) => Number(queue.paused))),
+    family("jobs_queue_paused", "gauge", "Whether the queue is paused", perQueue((queue) => Number(queue.paused))),
     family(
       "jobs_queue_limited",
       "gauge",
-      "Whether it is at its limit, and nothing is taken until a job ends or time has gone by",
+      "Whether the queue is at its limit: no job starts until a running one ends or time passes",
       perQueue(({ limit }) => Number(limit !== undefined && limit.freeInMs !== 0)),
     ),
-    one("jobs_suspended", "gauge", "Whether nothing is taken from any queue", Number(isSuspended(stats.queues))),
+    one("jobs_suspended", "gauge", "Whether all queues are paused", Number(isSuspended(stats.queues))),
   ];
 }
 
@@ -95,17 +103,17 @@ function processFamilies(processes: readonly WorkerInfo[], now: number): string[
   const total = (value: (process: WorkerInfo) => number) => live.reduce((sum, process) => sum + value(process), 0);
   const oldest = Math.max(0, ...processes.map((process) => now - process.beatAt)) / 1_000;
   return [
-    one("jobs_processes", "gauge", "Live processes", live.length),
-    one("jobs_processes_quiet", "gauge", "Live processes that take nothing", live.filter(({ quiet }) => quiet).length),
-    one("jobs_processes_lost", "gauge", "Processes whose heartbeat lapsed", processes.length - live.length),
-    one("jobs_processors", "gauge", "Jobs that live processes can perform at once", total((one) => one.concurrency)),
-    one("jobs_processors_busy", "gauge", "Jobs that live processes perform now", total((one) => one.busy)),
-    one("jobs_processes_resident_memory_bytes", "gauge", "Memory of the live processes", total((one) => one.rss)),
+    one("jobs_processes", "gauge", "Online workers", live.length),
+    one("jobs_processes_quiet", "gauge", "Online workers that are quiet", live.filter(({ quiet }) => quiet).length),
+    one("jobs_processes_lost", "gauge", "Offline workers", processes.length - live.length),
+    one("jobs_processors", "gauge", "Processors of online workers", total((one) => one.concurrency)),
+    one("jobs_processors_busy", "gauge", "Processors of online workers that run a job", total((one) => one.busy)),
+    one("jobs_processes_resident_memory_bytes", "gauge", "Memory of the online workers", total((one) => one.rss)),
     one("jobs_heartbeat_age_seconds", "gauge", "Age of the oldest heartbeat", oldest),
   ];
 }
 
-/** The largest queues by name, the others as one. */
+/** Returns the largest queues, and the others summed into one. */
 function boundQueues(queues: readonly QueueInfo[]): readonly QueueInfo[] {
   if (queues.length <= MAX_QUEUES) return queues;
   const bySize = queues.toSorted((a, b) => b.size - a.size);
@@ -113,7 +121,7 @@ function boundQueues(queues: readonly QueueInfo[]): readonly QueueInfo[] {
   return [...bySize.slice(0, MAX_QUEUES), {
     name: "(other)",
     size: rest.reduce((sum, queue) => sum + queue.size, 0),
-    latencyMs: rest.reduce((most, queue) => Math.max(most, queue.latencyMs), 0),
+    latencyMs: rest.reduce((max, queue) => Math.max(max, queue.latencyMs), 0),
     paused: false,
   }];
 }

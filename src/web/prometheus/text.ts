@@ -1,11 +1,11 @@
 /**
- * Metrics as text for Prometheus: families of samples.
+ * Formats metrics as text for Prometheus: families of samples.
  *
  * @module
  */
 import type { Durations } from "../../job/histogram.ts";
 
-/** One line. */
+/** A line. */
 export interface Sample {
   /** Completes the family's name: `_bucket`. */
   readonly suffix?: string;
@@ -13,15 +13,15 @@ export interface Sample {
   readonly value: number;
 }
 
-/** What a family's numbers are. */
+/** The type of a family. */
 export type Kind = "counter" | "gauge" | "histogram";
 
-/** A family of one sample. */
+/** Formats a family of one sample. */
 export function one(name: string, kind: Kind, about: string, value: number): string {
   return family(name, kind, about, [{ value }]);
 }
 
-/** The samples of a histogram; buckets hold what the shorter ones do. */
+/** Returns the samples of a histogram. Buckets are cumulative. */
 export function histogramSamples(
   { bounds, counts, sum }: Durations,
   labels: Readonly<Record<string, string>> = {},
@@ -38,7 +38,7 @@ export function histogramSamples(
   return [...buckets, { suffix: "_sum", labels, value: sum }, { suffix: "_count", labels, value: count }];
 }
 
-/** A family. */
+/** Formats a family; `about` is its help text, without a full stop. */
 export function family(name: string, kind: Kind, about: string, samples: readonly Sample[]): string {
   return [
     `# HELP ${name} ${about}.`,

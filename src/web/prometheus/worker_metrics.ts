@@ -1,57 +1,57 @@
 /**
- * The part of `/metrics` that a server counts of itself: tries by class, rescues, leases lost, crontab, horses. Of several
- * processes under one supervisor each has series of its own: it starts again by itself, and its counters with it.
+ * The part of `/metrics` that workers count: attempts by class, rescues, lost leases, cron runs, isolated processes. Each
+ * of several processes under a supervisor has separate series, because a restart resets the counters of one process only.
  *
  * @module
  */
 import type { Durations } from "../../job/histogram.ts";
 import { family, histogramSamples, type Kind, type Sample } from "./text.ts";
 
-/** Endings for which `jobs_performed_total` does not stand, or only as `failed`. */
+/** Outcomes that `jobs_performed_total` doesn't count, or counts as `failed` only. */
 const ENDINGS = ["retried", "dead", "discarded", "cancelled", "expired", "snoozed"] as const;
 
-/** What a server counts of one class. */
+/** The counters of one class. */
 export interface ClassCounts {
   readonly endings: Readonly<Record<"done" | typeof ENDINGS[number], number>>;
   readonly run: Durations;
   readonly wait: Durations;
 }
 
-/** What a server counts, since it started. The server knows nothing of the web: who opens both hands it over. */
+/** The counters of a worker since its start. Defined here because the worker doesn't depend on the dashboard. */
 export interface ServerCounts {
-  /** How tries ended, ran and had waited, by class; the number of classes has a bound. */
+  /** Outcomes, durations and wait times of attempts by class. The number of classes has a bound. */
   readonly classes: ReadonlyMap<string, ClassCounts>;
   readonly occurrences: Readonly<Record<string, number>>;
-  /** How late occurrences were enqueued. */
+  /** Delays between scheduled and actual cron runs. */
   readonly lateness: Durations;
   readonly rescued: number;
   readonly buried: number;
   readonly leasesLost: number;
   readonly deadDropped: number;
   readonly loopDelayMs: number;
-  /** Absent when nothing runs in horses. */
+  /** Isolated processes. Absent without isolated jobs. */
   readonly horses:
     | { readonly running: number; readonly started: number; readonly renewed: number; readonly killed: number }
     | undefined;
 }
 
-/** What one process counts. */
+/** The counters of one process. */
 export interface WorkerCounts {
-  /** Its number among the processes of its supervisor, from 1; undefined for one without. */
+  /** The number among the processes of its supervisor, from 1; undefined without a supervisor. */
   readonly process: number | undefined;
-  /** Undefined when it did not say. */
+  /** Undefined if the process didn't respond in time. */
   readonly counts: ServerCounts | undefined;
 }
 
-/** The families; where processes have numbers, every sample has them as its label `process`. */
+/** Returns the families. With a supervisor, every sample has the label `process`. */
 export function serverFamilies(processes: readonly WorkerCounts[]): string[] {
-  const told = processes.flatMap(({ process, counts }) => counts ? [{ labels: numbered(process), counts }] : []);
+  const known = processes.flatMap(({ process, counts }) => counts ? [{ labels: numbered(process), counts }] : []);
   const each = (name: string, kind: Kind, about: string, samples: (counts: ServerCounts) => readonly Sample[]) =>
     family(
       name,
       kind,
       about,
-      told.flatMap(({ labels, counts }) =>
+      known.flatMap(({ labels, counts }) =>
         samples(counts).map((sample) => ({ ...sample, labels: { ...labels, ...sample.labels } }))
       ),
     );
@@ -61,39 +61,49 @@ export function serverFamilies(processes: readonly WorkerCounts[]): string[] {
     each(name, kind, about, ({ horses }) => horses ? [{ value: horses[value] }] : []);
   return [
     ...upFamilies(processes),
-    each("jobs_performed_total", "counter", "Jobs this process performed, by class and outcome", performed),
-    each("jobs_run_seconds", "histogram", "How long this process performed jobs", durations("run")),
-    each("jobs_wait_seconds", "histogram", "How long jobs had waited in their queue", durations("wait")),
-    each("jobs_ended_total", "counter", "Tries that did not end well, by class and what came of the job", ended),
-    one("jobs_rescued_total", "counter", "Jobs of dead processes that this process gave back", (it) => it.rescued),
-    one("jobs_buried_total", "counter", "Jobs that it buried: they keep killing their processes", (it) => it.buried),
-    one("jobs_leases_lost_total", "counter", "Leases it lost: it was taken for dead", (it) => it.leasesLost),
-    one("jobs_dead_dropped_total", "counter", "Dead jobs it dropped: too many, or too old", (it) => it.deadDropped),
+    each("jobs_performed_total", "counter", "Attempts of this process by class, succeeded or failed", performed),
+    each("jobs_run_seconds", "histogram", "Durations of attempts", durations("run")),
+    each("jobs_wait_seconds", "histogram", "Times that jobs waited in their queue", durations("wait")),
+    each("jobs_ended_total", "counter", "Attempts that didn't succeed, by class and outcome", ended),
+    one("jobs_rescued_total", "counter", "Jobs of offline workers that this process rescued", (it) => it.rescued),
+    one("jobs_buried_total", "counter", "Jobs moved to dead because they crash their workers", (it) => it.buried),
+    one("jobs_leases_lost_total", "counter", "Jobs lost because the heartbeat lapsed", (it) => it.leasesLost),
+    one("jobs_dead_dropped_total", "counter", "Dead jobs deleted: too many, or too old", (it) => it.deadDropped),
     one(
       "jobs_event_loop_delay_seconds",
       "gauge",
-      "For how long the last heartbeat's question was kept waiting",
+      "Delay of the event loop at the last heartbeat",
       (it) => it.loopDelayMs / 1_000,
     ),
-    each("jobs_cron_occurrences_total", "counter", "Occurrences that this process decided on", occurrences),
+    each("jobs_cron_occurrences_total", "counter", "Cron runs that this process decided on, by outcome", occurrences),
     each(
       "jobs_cron_lateness_seconds",
       "histogram",
-      "How late occurrences were enqueued",
+      "Delays between scheduled and actual cron runs",
       (it) => histogramSamples(it.lateness),
     ),
-    ...(told.some(({ counts }) => counts.horses)
+    ...(known.some(({ counts }) => counts.horses)
       ? [
-        ofHorses("jobs_horses", "gauge", "Horses that run", "running"),
-        ofHorses("jobs_horses_started_total", "counter", "Horses started", "started"),
-        ofHorses("jobs_horses_renewed_total", "counter", "Horses replaced after their share of jobs", "renewed"),
-        ofHorses("jobs_horses_killed_total", "counter", "Horses killed for time or memory, or crashed", "killed"),
+        ofHorses("jobs_horses", "gauge", "Isolated processes", "running"),
+        ofHorses("jobs_horses_started_total", "counter", "Isolated processes started", "started"),
+        ofHorses(
+          "jobs_horses_renewed_total",
+          "counter",
+          "Isolated processes replaced after their share of jobs",
+          "renewed",
+        ),
+        ofHorses(
+          "jobs_horses_killed_total",
+          "counter",
+          "Isolated processes killed for time or memory, or crashed",
+          "killed",
+        ),
       ]
       : []),
   ];
 }
 
-/** Which of several answered; of one alone, that it is read says so. */
+/** Returns which of several processes responded. A single process has no such family: a successful scrape says the same. */
 function upFamilies(processes: readonly WorkerCounts[]): string[] {
   const several = processes.filter(({ process }) => process !== undefined);
   if (several.length === 0) return [];
@@ -101,7 +111,7 @@ function upFamilies(processes: readonly WorkerCounts[]): string[] {
     labels: numbered(process),
     value: Number(counts !== undefined),
   }));
-  return [family("jobs_process_up", "gauge", "Whether this process said in time what it counts", samples)];
+  return [family("jobs_process_up", "gauge", "Whether this process reported its counters in time", samples)];
 }
 
 function numbered(process: number | undefined): Record<string, string> {

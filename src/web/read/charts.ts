@@ -39,7 +39,7 @@ export interface Series {
 export interface Chart {
   readonly id: string;
   readonly title: string;
-  /** What the values count: jobs, or milliseconds. */
+  /** The unit of the values. */
   readonly unit: "jobs" | "ms";
   readonly bars: boolean;
   /** The beginnings of the steps, in epoch seconds. */

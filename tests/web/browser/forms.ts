@@ -18,22 +18,28 @@ browserTest("a cron entry is added in a form once it is valid, and changed in a 
   await page.getByRole("link", { name: "New entry" }).click();
   await press("Add");
   assertEquals(await crontab.list(), [], "the browser wants a name first");
-  await fill({ Name: "nightly report", Rule: "61 3 * * *", Class: "Report", Arguments: '["a"]', Queue: "low" });
+  await fill({
+    Name: "nightly report",
+    "Cron expression": "61 3 * * *",
+    Class: "Report",
+    Arguments: '["a"]',
+    Queue: "low",
+  });
   await press("Add");
   await page.getByRole("alert").filter({ hasText: "61" }).waitFor();
   assertEquals(await page.getByRole("textbox", { name: "Arguments" }).inputValue(), '["a"]', "what was typed is there");
-  await fill({ Rule: "30 3 * * *", "Time zone": "Europe/London" });
+  await fill({ "Cron expression": "30 3 * * *", "Time zone": "Europe/London" });
   await press("Check");
-  await page.getByRole("heading", { name: "It would occur at 03:30 every day" }).waitFor();
+  await page.getByRole("heading", { name: "Runs at 03:30 every day" }).waitFor();
   assertEquals(await page.locator("ol.times li").count(), 5);
   assertEquals(await crontab.list(), [], "looking adds nothing");
   await press("Add");
   await says("Cron entry nightly report occurs at 03:30 every day");
 
   await page.getByRole("link", { name: "Change" }).click();
-  await fill({ Rule: "", "Time zone": "", "Or every": "90s", Queue: "" });
+  await fill({ "Cron expression": "", "Time zone": "", Interval: "90s", Queue: "" });
   await press("Save");
-  await says("Cron entry nightly report occurs every 90 seconds");
+  await says("Cron entry nightly report runs every 90 seconds");
   const { name, class: className, every, rule, queue, args } = entryInput((await crontab.list())[0]!.definition!);
   const expected = ["nightly report", "Report", "1m30s", undefined, undefined, ["a"]];
   assertEquals([name, className, every, rule, queue, args], expected);
