@@ -8,6 +8,7 @@ import { number } from "../../text/format.ts";
 import { isoTime } from "../../text/times.ts";
 import { Empty, link, Time, type View } from "./view.tsx";
 import { Layout } from "./layout.tsx";
+import { num, TableHead } from "./table.tsx";
 
 /** The page. Readers see it, too: it reveals less than the jobs do. */
 export function AuditPage({ view, page, cursor }: {
@@ -42,17 +43,7 @@ export function AuditPage({ view, page, cursor }: {
 function ActTable({ view, acts }: { readonly view: View; readonly acts: readonly AuditEntry[] }) {
   return (
     <table class="list">
-      <thead>
-        <tr>
-          <th>When</th>
-          <th>User</th>
-          <th>From</th>
-          <th>Action</th>
-          <th>Target</th>
-          <th class="num">Jobs</th>
-          <th>Outcome</th>
-        </tr>
-      </thead>
+      <TableHead columns={["When", "User", "From", "Action", "Target", num("Jobs"), "Outcome"]} />
       <tbody>
         {acts.map(({ at, user, by, from, action, target, details, count, outcome }) => (
           <tr>

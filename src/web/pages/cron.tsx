@@ -16,6 +16,7 @@ import { document } from "../read/job_view.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { Layout } from "./layout.tsx";
+import { num, TableHead } from "./table.tsx";
 
 const NEXT_TIMES = 5;
 const HISTORY = 50;
@@ -81,20 +82,7 @@ function CronPage({ view, entries }: { readonly view: View; readonly entries: re
 function CronTable({ view, entries }: { readonly view: View; readonly entries: readonly CrontabEntry[] }) {
   return (
     <table class="list">
-      <thead>
-        <tr>
-          <th>Name</th>
-          <th>Schedule</th>
-          <th>Next run</th>
-          <th>Last run</th>
-          <th>Job</th>
-          {view.canAct && (
-            <th>
-              <span class="visually-hidden">Actions</span>
-            </th>
-          )}
-        </tr>
-      </thead>
+      <TableHead columns={["Name", "Schedule", "Next run", "Last run", "Job"]} hasActions={view.canAct} />
       <tbody>
         {entries.map((entry) => (
           <tr>
@@ -214,14 +202,7 @@ function CronEntryPage({ view, entry, shown, times, records }: {
         <h2>History</h2>
         {records.length === 0 ? <Empty title="No runs yet." /> : (
           <table class="list">
-            <thead>
-              <tr>
-                <th>Scheduled</th>
-                <th>Outcome</th>
-                <th class="num">Late</th>
-                <th>Job</th>
-              </tr>
-            </thead>
+            <TableHead columns={["Scheduled", "Outcome", num("Late"), "Job"]} />
             <tbody>
               {records.map((record) => (
                 <tr>

@@ -12,6 +12,7 @@ import { Bars } from "./bars.tsx";
 import { Layout } from "./layout.tsx";
 import { SET_TITLES } from "./set.tsx";
 import { ActionButton, Empty, jobs, link, Time, type View } from "./view.tsx";
+import { num, TableHead } from "./table.tsx";
 
 /** The bars of a group's trend. */
 const TREND_BARS = 20;
@@ -69,21 +70,10 @@ function GroupTable({ view, set, path, filter, groups }: {
 }) {
   return (
     <table class="list">
-      <thead>
-        <tr>
-          <th>Class</th>
-          <th class="error">Error</th>
-          <th class="num">Jobs</th>
-          <th>Trend</th>
-          <th>First seen</th>
-          <th>Last seen</th>
-          {view.canAct && (
-            <th>
-              <span class="visually-hidden">Actions</span>
-            </th>
-          )}
-        </tr>
-      </thead>
+      <TableHead
+        columns={["Class", { label: "Error", class: "error" }, num("Jobs"), "Trend", "First seen", "Last seen"]}
+        hasActions={view.canAct}
+      />
       <tbody>
         {groups.map((group) => {
           const only = { ...filter, class: group.class, ...(group.error !== "" && { error: group.error }) };

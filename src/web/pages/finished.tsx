@@ -16,6 +16,7 @@ import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
+import { num, TableHead } from "./table.tsx";
 
 /** The finished jobs. */
 export function FinishedPage({ view, list }: { readonly view: View; readonly list: FinishedList }) {
@@ -64,16 +65,16 @@ function NothingFinished() {
 function FinishedTable({ view, rows }: { readonly view: View; readonly rows: readonly EndedJob[] }) {
   return (
     <table class="list">
-      <thead>
-        <tr>
-          <th>Status</th>
-          <th class="job">Job</th>
-          <th class="error">Result</th>
-          <th>Queue</th>
-          <th class="num">Duration</th>
-          <th>Ended</th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          "Status",
+          { label: "Job", class: "job" },
+          { label: "Result", class: "error" },
+          "Queue",
+          num("Duration"),
+          "Ended",
+        ]}
+      />
       <tbody>
         {rows.map((job) => (
           <tr>

@@ -12,6 +12,7 @@ import { actionsIn, hasErrors, type JobAction } from "../read/job_sets.ts";
 import type { JobView } from "../read/job_view.ts";
 import { Icon } from "./icons.tsx";
 import { Empty, Hidden, jobs, link, Time, type View } from "./view.tsx";
+import { ActionsHeading } from "./table.tsx";
 
 const LABELS: Readonly<Record<JobAction, string>> = {
   retry: "Retry",
@@ -259,11 +260,7 @@ export function JobTable({ view, place, rows, actions }: {
           {failed && <th class="num">Attempts</th>}
           {place.in !== "queue" && <th>Queue</th>}
           <th>{TIME_HEADINGS[place.in]}</th>
-          {rowActions.length > 0 && (
-            <th>
-              <span class="visually-hidden">Actions</span>
-            </th>
-          )}
+          {rowActions.length > 0 && <ActionsHeading />}
         </tr>
       </thead>
       <tbody>

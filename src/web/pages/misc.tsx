@@ -12,6 +12,7 @@ import { number } from "../../text/format.ts";
 import { Empty, Hidden, jobs, link, type View } from "./view.tsx";
 import { JobTable } from "./job_table.tsx";
 import { Bare, Layout } from "./layout.tsx";
+import { TableHead } from "./table.tsx";
 
 /** `/login`. */
 export function LoginPage({ prefix, theme, next, problem }: {
@@ -177,14 +178,7 @@ export function SettingsPage({ view, settings, mask }: {
         </span>
       </div>
       <table class="list">
-        <thead>
-          <tr>
-            <th>Setting</th>
-            <th>Value</th>
-            <th>From</th>
-            <th>Meaning</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Setting", "Value", "From", "Meaning"]} />
         <tbody>
           {settings.map(({ key, value, origin, about }) => (
             <tr>

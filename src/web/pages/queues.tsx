@@ -16,6 +16,7 @@ import { ActionButton, Empty, Hidden, jobs, link, type View } from "./view.tsx";
 import { type JobList, JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { NothingQueued } from "./set.tsx";
+import { num, TableHead } from "./table.tsx";
 
 /** All queues. */
 export function QueuesPage({ view, series }: {
@@ -119,19 +120,10 @@ export function QueueTable({ view, queues, series }: {
   const largest = Math.max(1, ...named.map((queue) => queue.size));
   return (
     <table class="list">
-      <thead>
-        <tr>
-          <th>Queue</th>
-          <th class="num">Jobs</th>
-          <th class="num">Latency</th>
-          {series && <th>Latency, last hour</th>}
-          {view.canAct && (
-            <th>
-              <span class="visually-hidden">Actions</span>
-            </th>
-          )}
-        </tr>
-      </thead>
+      <TableHead
+        columns={["Queue", num("Jobs"), num("Latency"), series !== undefined && "Latency, last hour"]}
+        hasActions={view.canAct}
+      />
       <tbody>
         {named.map((queue) => (
           <tr>

@@ -12,6 +12,7 @@ import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { back } from "./responses.tsx";
 import { ActionButton, Time, type View } from "./view.tsx";
+import { TableHead } from "./table.tsx";
 
 /** The section; nothing if there are no steps. */
 export function Steps({ view, jid, steps }: {
@@ -26,16 +27,7 @@ export function Steps({ view, jid, steps }: {
     <section>
       <h2>Steps</h2>
       <table class="list">
-        <thead>
-          <tr>
-            <th>Step</th>
-            <th>State</th>
-            <th>Since</th>
-            <th>Details</th>
-            <th>Value</th>
-            {view.canAct && <th></th>}
-          </tr>
-        </thead>
+        <TableHead columns={["Step", "State", "Since", "Details", "Value"]} hasActions={view.canAct} />
         <tbody>
           {steps.map((step) => (
             <tr>

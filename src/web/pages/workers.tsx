@@ -10,6 +10,7 @@ import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
 import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
+import { num, TableHead } from "./table.tsx";
 
 /** Bounds on a worker's record, which may contain anything. */
 const MAX_TAGS = 20;
@@ -70,22 +71,18 @@ export function WorkerTable({ view, workers, isShort = false }: {
   }
   return (
     <table class="list">
-      <thead>
-        <tr>
-          <th>Worker</th>
-          {!isShort && <th>Queues</th>}
-          <th class="num">Running</th>
-          {!isShort && <th class="num">Memory</th>}
-          {!isShort && <th class="optional">Version</th>}
-          {!isShort && <th class="optional">Started</th>}
-          <th>Last heartbeat</th>
-          {view.canAct && (
-            <th>
-              <span class="visually-hidden">Actions</span>
-            </th>
-          )}
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          "Worker",
+          !isShort && "Queues",
+          num("Running"),
+          !isShort && num("Memory"),
+          !isShort && { label: "Version", class: "optional" },
+          !isShort && { label: "Started", class: "optional" },
+          "Last heartbeat",
+        ]}
+        hasActions={view.canAct}
+      />
       <tbody>
         {workers.map((worker) => (
           <tr>
@@ -169,15 +166,7 @@ function WorkerActions({ view, worker }: { readonly view: View; readonly worker:
 function Processors({ view, rows }: { readonly view: View; readonly rows: readonly RunningRow[] }) {
   return (
     <table class="list">
-      <thead>
-        <tr>
-          <th>Processor</th>
-          <th>Worker</th>
-          <th class="job">Job</th>
-          <th>Progress</th>
-          <th class="num">Running for</th>
-        </tr>
-      </thead>
+      <TableHead columns={["Processor", "Worker", { label: "Job", class: "job" }, "Progress", num("Running for")]} />
       <tbody>
         {rows.map(({ process, task, job }) => (
           <tr>
@@ -274,20 +263,10 @@ export function RunningPage({ view, workers, running }: {
         </div>
         {running.length === 0 ? <NothingRunning view={view} online={online.length} /> : (
           <table class="list">
-            <thead>
-              <tr>
-                <th class="job">Job</th>
-                <th>Progress</th>
-                <th>Queue</th>
-                <th>Worker</th>
-                <th class="num">Running for</th>
-                {view.canAct && (
-                  <th>
-                    <span class="visually-hidden">Actions</span>
-                  </th>
-                )}
-              </tr>
-            </thead>
+            <TableHead
+              columns={[{ label: "Job", class: "job" }, "Progress", "Queue", "Worker", num("Running for")]}
+              hasActions={view.canAct}
+            />
             <tbody>
               {running.map((row) => <RunningJobRow view={view} row={row} />)}
             </tbody>
