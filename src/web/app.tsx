@@ -22,6 +22,8 @@ import { METRICS_TYPE, metricsText } from "./prometheus/metrics.ts";
 import { formRoutes } from "./pages/forms.tsx";
 import { cronRoutes } from "./pages/cron.tsx";
 import { cronFormRoutes } from "./pages/cron_form.tsx";
+import { pushRoutes } from "./pages/push.tsx";
+import { queueRoutes } from "./pages/queue.tsx";
 import { ErrorPage } from "./pages/misc.tsx";
 import { viewOf } from "./pages/responses.tsx";
 import type { View } from "./pages/view.tsx";
@@ -95,6 +97,8 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   app.use((c, next) => limit(services, c, next));
   apiRoutes(app, services);
   viewRoutes(app, services);
+  queueRoutes(app, services);
+  pushRoutes(app, services);
   formRoutes(app, services);
   cronRoutes(app, services);
   cronFormRoutes(app, services);

@@ -41,7 +41,7 @@ onEach("an unknown field or parameter is refused by its name, and nothing is sto
   const cases: [method: "GET" | "POST", path: string, body: unknown, field: string, hint: string][] = [
     ["POST", "/jobs", { class: "Mail", argz: [1] }, "argz", 'did you mean "args"?'],
     ["POST", "/jobs", { class: "Mail", args: [], uniqueFor: 5 }, "uniqueFor", 'did you mean "unique_for"?'],
-    ["POST", "/jobs", { class: "Mail", args: [], tenant: "acme" }, "tenant", 'goes into "fields"'],
+    ["POST", "/jobs", { class: "Mail", args: [], tenant: "acme" }, "tenant", 'put your fields into "fields"'],
     ["POST", "/jobs", { class: "Mail", args: [], fields: { retry: 5 } }, "fields.retry", 'next to "class"'],
     ["POST", "/jobs", { class: "Mail", args: [], retry: -1 }, "retry", "expected true, false"],
     ["POST", "/pause", { fro: "5m" }, "fro", "Unknown field"],

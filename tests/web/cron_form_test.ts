@@ -43,7 +43,7 @@ onBothStores(
     assertEquals(await crontab.list(), []);
 
     const added = await someone.submit("/cron-new", fields, "/cron-new");
-    assertStringIncludes(added.text, "Cron entry nightly occurs at 03:30 every day");
+    assertStringIncludes(added.text, "Cron entry nightly runs at 03:30 every day");
     assertStringIncludes(added.text, 'href="/cron/nightly/edit"');
     const again = await someone.submit("/cron-new", fields, "/cron-new");
     assertEquals(again.status, 422);
@@ -155,7 +155,7 @@ onBothStores(
     const someone = visitor();
     const answer = await someone.visit("/cron/fixed/edit");
     assertEquals(answer.status, 422);
-    assertStringIncludes(answer.text, "is in a configuration");
+    assertStringIncludes(answer.text, "in a configuration");
     assertEquals((await someone.api("POST", "/cron/fixed/edit", { every: "5m" })).status, 422);
     assertEquals((await someone.api("POST", "/cron", { name: "fixed", class: "A", every: "5m" })).status, 422);
   },

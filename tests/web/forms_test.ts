@@ -177,6 +177,42 @@ onBothStores("all processes are asked to quiet, resume and stop at once", async 
   assertEquals((await question.press("Stop all workers")).message, "Sent stop to 2 workers.");
 });
 
+onBothStores("a refused form keeps what was typed, with the error at its field", async ({ store, visitor }) => {
+  await push(store, "q1");
+  await bury(store, "d1");
+  const limit = { "Max concurrent": "5", "Rate limit": "often" };
+  let page = await (await visitor().open("/queues/default")).press("Save limit", { fill: limit });
+  assertEquals([page.status, page.message], [422, "One field is invalid."]);
+  assertEquals([page.value("Max concurrent"), page.value("Rate limit")], ["5", "often"]);
+  assertStringIncludes(page.problem("Rate limit"), '"often"');
+  assertEquals(page.problem("Max concurrent"), "");
+  page = await page.press("Save limit", { fill: { "Rate limit": "100/1m" } });
+  assertEquals(page.message, "Queue default is limited to 5 at once, 100/1m.");
+
+  page = await (await visitor().open("/dead")).press("Move selected", {
+    tick: ["no luck"],
+    fill: { "Queue to move": "a b" },
+  });
+  assertEquals([page.status, page.heading, page.value("To queue")], [422, "Move 1 job", "a b"]);
+  assertEquals(page.problem("To queue"), 'Invalid queue name "a b".');
+  page = await page.press("Move", { fill: { "To queue": "low" } });
+  assertEquals([page.heading, page.message, await placeOf(store, "d1")], ["Dead", "1 job moved.", "queue:low"]);
+
+  page = await visitor().open("/queues/default?older=soon&class=Greet");
+  assertEquals([page.status, page.value("Older than"), page.value("Class")], [422, "soon", "Greet"]);
+  assertStringIncludes(page.problem("Older than"), '"soon"; expected a duration');
+  page = await page.press("Apply", { fill: { "Older than": "" } });
+  assertEquals(page.status, 200);
+
+  const entry = { Name: "nightly", "Cron expression": "61 3 * * *", Class: "Report", Arguments: '["a"]' };
+  page = await (await visitor().open("/cron-new")).press("Add", { fill: entry });
+  assertStringIncludes(page.problem("Cron expression"), "61");
+  for (const [label, text] of Object.entries(entry)) assertEquals(page.value(label), text, label);
+  page = await page.press("Add", { fill: { "Cron expression": "1 3 * * *", Queue: "a b" } });
+  assertEquals([page.problem("Cron expression"), page.value("Queue")], ["", "a b"]);
+  assertStringIncludes(page.problem("Queue"), '"a b"');
+});
+
 onBothStores("a reader sees no button that acts, on any page", async ({ store, visitor }) => {
   await bury(store, "d1");
   await push(store, "q1");
@@ -227,7 +263,7 @@ onBothStores("a job is changed and pushed again from every place where it waits"
     const form = await (await visitor().open(`/jobs/${jid}`)).follow("Edit & re-enqueue");
     assertEquals(form.html.includes("hunter2"), false);
     const wrong = await form.press("Push", { fill: { Arguments: "{" } });
-    assertStringIncludes(wrong.message, "Arguments: invalid JSON");
+    assertStringIncludes(wrong.problem("Arguments"), "Arguments: invalid JSON");
     const fill = { Arguments: '["ann", {"password": "••••••"}]', Queue: "elsewhere" };
     assertStringIncludes((await wrong.press("Push", { fill })).message, "Pushed as ");
     assertEquals(await placeOf(store, jid), undefined, place);
@@ -249,7 +285,8 @@ onBothStores("a new job of a known class is pushed, now and for later", async ({
     "Max retries": "maybe",
   };
   const wrong = await form.press("Push", { fill });
-  assertStringIncludes(wrong.message, 'Invalid retries "maybe"');
+  assertEquals(wrong.message, "One field is invalid.");
+  assertEquals(wrong.problem("Max retries"), 'Invalid retries "maybe": expected a number, true or false');
   assertStringIncludes((await wrong.press("Push", { fill: { "Max retries": "3" } })).message, "Pushed as ");
   const { entries: [now] } = await store.admin.page({ in: "queue", queue: "mail" });
   assertStringIncludes(now!.payload, '"args":["bob",12345678901234567890]');

@@ -59,6 +59,12 @@ export class HtmlPage {
     return textOf(message);
   }
 
+  /** The error below the field with this label; empty without one. */
+  problem(label: string): string {
+    const error = this.#field(label).attributes.get("aria-describedby")?.split(" ").find((id) => id.endsWith("-error"));
+    return textOf(new RegExp(`<span class="problem" id="${error}">(.*?)</span>`, "s").exec(this.html)?.[1] ?? "");
+  }
+
   /** The main heading. */
   get heading(): string {
     return textOf(/<h1[^>]*>(.*?)<\/h1>/s.exec(this.html)?.[1] ?? "");
@@ -79,9 +85,13 @@ export class HtmlPage {
 
   /** The value of the field with this label. */
   value(label: string): string {
+    return valueOf(this.#field(label));
+  }
+
+  #field(label: string): Control {
     const field = this.#forms().flatMap(({ controls }) => controls).find((one) => one.label.startsWith(label));
     if (field === undefined) throw new Error(`Missing field "${label}"`);
-    return valueOf(field);
+    return field;
   }
 
   /** Presses the first button with exactly this name, and opens the page to which that leads. */

@@ -1,11 +1,10 @@
 /**
- * Actions on jobs and queues, for pages and the API. Each action is one function. It validates its input, and records the
+ * Actions on jobs, for pages and the API. Each action is one function. It validates its input, and records the
  * user, the number of jobs and the outcome in the audit log.
  *
  * @module
  */
 import type { PushResult } from "../../client/client.ts";
-import { formatDuration } from "../../job/duration.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { JobRequest } from "../../job/payload.ts";
@@ -13,10 +12,7 @@ import type { Edit, Entry, Place } from "../../store/admin/admin.ts";
 import { cancelEntries, cancelSteps } from "../../store/ops/cancel.ts";
 import { changeAll, editSteps } from "../../store/ops/bulk_edit.ts";
 import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
-import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
-import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
 import { fewOf, MAX_NAMES } from "../../text/format.ts";
-import { limitText } from "../../text/limits.ts";
 import { recordAudit } from "./audit.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
@@ -244,53 +240,6 @@ export async function pushAgain(
   const { jid } = await pushJob(services, visitor, request, "push again");
   if (original.place.in !== "leased") await services.store.admin.edit([original.ref], "delete");
   return jid;
-}
-
-/** Pauses a queue, for `forMs` or until it is resumed; or resumes it. `*` stands for all queues. */
-export async function setPaused(
-  services: Services,
-  visitor: Visitor,
-  queue: string,
-  paused: boolean,
-  forMs?: number,
-): Promise<void> {
-  if (queue !== ALL_QUEUES) checkQueue(queue);
-  await (paused ? services.store.admin.pause(queue, forMs) : services.store.admin.pause(queue, 0));
-  const span = forMs === undefined ? undefined : formatDuration(forMs);
-  await recordAudit(services, visitor, { action: paused ? "pause" : "resume", queue, ...(span && { for: span }) }, {
-    target: pauseTarget(queue),
-    ...(span && { details: `for ${span}` }),
-  });
-}
-
-/**
- * Sets the limits of a queue from texts: `running` such as `5`, `starts` such as `100/1m`. Empty texts remove a limit.
- *
- * @throws {HttpError} if a text is invalid
- */
-export async function setLimit(
-  services: Services,
-  visitor: Visitor,
-  name: string,
-  said: { readonly running: string; readonly starts: string },
-): Promise<QueueLimit> {
-  const queue = checkQueue(name);
-  let limit: QueueLimit;
-  try {
-    limit = {
-      ...(said.running.trim() !== "" && { running: parseRunning(said.running) }),
-      ...(said.starts.trim() !== "" && { starts: parseStarts(said.starts) }),
-    };
-  } catch (error) {
-    throw new HttpError(422, (error as Error).message);
-  }
-  await services.store.admin.limit(queue, limit);
-  const details = limitText(limit) || "off";
-  await recordAudit(services, visitor, { action: "limit", queue, limit: details }, {
-    target: pauseTarget(queue),
-    details,
-  });
-  return limit;
 }
 
 /** Returns the target for the audit log: the jids of the first few jobs. */

@@ -15,14 +15,18 @@ import { localPath } from "../read/paging.ts";
 
 /** Adds `GET` and `POST /login`, which need no login. */
 export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
-  const page = (c: Context<WebEnv>, next: string, problem?: string) =>
+  const page = (
+    c: Context<WebEnv>,
+    next: string,
+    refused: { readonly name?: string; readonly problem?: string } = {},
+  ) =>
     "<!doctype html>" +
-    <LoginPage prefix={services.prefix} theme={getCookie(c, "jobs_theme")} next={next} problem={problem} />;
+    <LoginPage prefix={services.prefix} theme={getCookie(c, "jobs_theme")} next={next} {...refused} />;
 
   const wait = (c: Context<WebEnv>, next: string, waitMs: number) => {
     const seconds = Math.ceil(waitMs / 1_000);
     c.header("retry-after", String(seconds));
-    return c.html(page(c, next, `Too many attempts: wait ${seconds} s.`), 429);
+    return c.html(page(c, next, { problem: `Too many attempts: wait ${seconds} s.` }), 429);
   };
 
   app.get("/login", (c) => {
@@ -43,10 +47,13 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
     if (addressWaitMs > 0) return wait(c, "/", addressWaitMs);
     const form = await formOf(c, services, SMALL_FORM_BYTES);
     const next = localPath(form.get("next") ?? undefined);
-    const user = await services.gate.logIn(c, peer, form.get("name")?.trim() ?? "", form.get("password") ?? "");
+    const name = form.get("name")?.trim() ?? "";
+    const user = await services.gate.logIn(c, peer, name, form.get("password") ?? "");
     if ("refused" in user) {
       services.audit.warn("Login refused", { user: form.get("name")?.slice(0, 64), address, why: user.refused });
-      if (user.refused === "unknown") return c.html(page(c, next, "Name or password is wrong."), 401);
+      if (user.refused === "unknown") {
+        return c.html(page(c, next, { name, problem: "Name or password is wrong." }), 401);
+      }
       return wait(c, next, user.waitMs);
     }
     services.audit.info("Logged in", { user: user.name, address });

@@ -14,6 +14,7 @@ import type { Services, WebEnv } from "../services.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
 import { document, text } from "../read/job_view.ts";
+import { ARGS_HELP, Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
 import { Hidden, link, Time, type View } from "./view.tsx";
 import { back, html, requireOperator, viewOf } from "./responses.tsx";
 import { QueueNames } from "./job_table.tsx";
@@ -73,7 +74,7 @@ async function save(services: Services, c: Context<WebEnv>, editing: string | un
   const fields = Object.fromEntries(
     FIELDS.map((name) => [name, (form.get(name) ?? "").trim()]),
   ) as unknown as CronFields;
-  let problem: string | undefined;
+  let errors: FieldErrors = {};
   let preview: CronPreview | undefined;
   try {
     const input = inputOf(editing === undefined ? fields : { ...fields, name: editing });
@@ -86,12 +87,26 @@ async function save(services: Services, c: Context<WebEnv>, editing: string | un
       return await back(services, c, flash, `/cron/${encodeURIComponent(input.name)}`);
     }
   } catch (error) {
-    if (!(error instanceof HttpError)) throw error;
-    problem = error.message;
+    errors = cronErrors(error);
   }
   const [view, classes] = await Promise.all([viewOf(services, c), knownClasses(services)]);
-  const shown = { fields, classes, editing, problem, preview };
-  return html(services, c, <CronFormPage view={view} {...shown} />, problem === undefined ? 200 : 422);
+  const shown = { fields, classes, editing, errors, preview };
+  return html(services, c, <CronFormPage view={view} {...shown} />, Object.keys(errors).length === 0 ? 200 : 422);
+}
+
+/** Returns the errors of an entry by field. Each line of the message is an error, most of which begin with their field. */
+function cronErrors(error: unknown): FieldErrors {
+  if (!(error instanceof HttpError)) throw error;
+  if (error.field !== undefined) return fieldErrors(error, { args: "args" });
+  const errors: Record<string, string> = {};
+  for (const line of error.message.split("\n")) {
+    const text = line.replace(/^Cron entry (?:"(?:[^"\\]|\\.)*"|\d+ of the list): /, "");
+    const [, quoted, named] = /^(?:"(\w+)"|(Rule|Cron expression|Time zone)\b)/i.exec(text) ?? [];
+    const field = quoted ?? (named === undefined ? "" : /^time/i.test(named) ? "timezone" : "rule");
+    const name = (FIELDS as readonly string[]).includes(field) ? field : "";
+    errors[name] = errors[name] === undefined ? text : `${errors[name]}\n${text}`;
+  }
+  return errors;
 }
 
 /** Returns the entry. An empty text removes the field. */
@@ -100,13 +115,13 @@ function inputOf({ args, ...fields }: CronFields): CronEntryInput {
   return { ...Object.fromEntries(given), args: parseArgs(args) };
 }
 
-function CronFormPage({ view, fields, classes, editing, problem, preview }: {
+function CronFormPage({ view, fields, classes, editing, errors = {}, preview }: {
   readonly view: View;
   readonly fields: CronFields;
   readonly classes: readonly string[];
   /** The name of the entry to change; undefined for a new one. */
   readonly editing?: string | undefined;
-  readonly problem?: string | undefined;
+  readonly errors?: FieldErrors;
   readonly preview?: CronPreview | undefined;
 }) {
   const title = editing === undefined ? "New cron entry" : `Change ${editing}`;
@@ -114,49 +129,67 @@ function CronFormPage({ view, fields, classes, editing, problem, preview }: {
   return (
     <Layout view={view} title={title}>
       <h1>{title}</h1>
-      {problem !== undefined && (
-        <div class="flash bad" role="alert">{problem.split("\n").map((line) => <div>{line}</div>)}</div>
-      )}
+      <FormProblem errors={errors} />
       {preview !== undefined && <Preview view={view} preview={preview} />}
       <form method="post" action={link(view, path)} class="sheet">
         <Hidden view={view} />
         {editing === undefined && (
-          <label>
-            Name
-            <input name="name" value={fields.name} required maxlength={200} autocomplete="off" />
-          </label>
+          <Field
+            label="Name"
+            name="name"
+            value={fields.name}
+            errors={errors}
+            attributes={{ required: true, maxlength: 200 }}
+          />
         )}
-        <label>
-          Cron expression
-          <input name="rule" value={fields.rule} placeholder="30 3 * * *" autocomplete="off" class="mono" />
-          <span class="help">
-            Minute, hour, day, month and weekday; optionally seconds first. Or a name such as @daily.
-          </span>
-        </label>
-        <label>
-          Time zone
-          <input name="timezone" value={fields.timezone} placeholder="Europe/London" autocomplete="off" />
-          <span class="help">Of the cron expression. Default UTC.</span>
-        </label>
-        <label>
-          Interval
-          <input name="every" value={fields.every} placeholder="5m" autocomplete="off" />
-          <span class="help">Instead of a cron expression: 30s, 5m, 2h, 1d.</span>
-        </label>
-        <label>
-          Class
-          <input name="class" value={fields.class} required list="class-names" autocomplete="off" spellcheck={false} />
-        </label>
+        <Field
+          label="Cron expression"
+          name="rule"
+          value={fields.rule}
+          help="Minute, hour, day, month and weekday; optionally seconds first. Or a name such as @daily."
+          errors={errors}
+          attributes={{ placeholder: "30 3 * * *", class: "mono" }}
+        />
+        <Field
+          label="Time zone"
+          name="timezone"
+          value={fields.timezone}
+          help="Of the cron expression. Default UTC."
+          errors={errors}
+          attributes={{ placeholder: "Europe/London" }}
+        />
+        <Field
+          label="Interval"
+          name="every"
+          value={fields.every}
+          help="Instead of a cron expression: 30s, 5m, 2h, 1d."
+          errors={errors}
+          attributes={{ placeholder: "5m" }}
+        />
+        <Field
+          label="Class"
+          name="class"
+          value={fields.class}
+          errors={errors}
+          attributes={{ required: true, list: "class-names" }}
+        />
         <datalist id="class-names">{classes.map((name) => <option value={name}></option>)}</datalist>
-        <label>
-          Arguments
-          <textarea name="args" rows={4} spellcheck={false} class="mono">{fields.args}</textarea>
-          <span class="help">A JSON array, such as ["bob", 42].</span>
-        </label>
-        <label>
-          Queue
-          <input name="queue" value={fields.queue} list="queue-names" placeholder="default" autocomplete="off" />
-        </label>
+        <Field
+          label="Arguments"
+          name="args"
+          value={fields.args}
+          help={ARGS_HELP}
+          errors={errors}
+          rows={4}
+          attributes={{ class: "mono" }}
+        />
+        <Field
+          label="Queue"
+          name="queue"
+          value={fields.queue}
+          errors={errors}
+          attributes={{ list: "queue-names", placeholder: "default" }}
+        />
         <QueueNames view={view} />
         <div class="buttons">
           <button type="submit" class="primary">{editing === undefined ? "Add" : "Save"}</button>

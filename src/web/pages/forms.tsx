@@ -6,27 +6,24 @@
  */
 import type { Context, Hono } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
-import { formatDuration, parseDuration } from "../../job/duration.ts";
-import type { JobRequest } from "../../job/payload.ts";
-import { actOnJobs, pushAgain, pushJob, setLimit, setPaused } from "../actions/jobs.ts";
+import { actOnJobs } from "../actions/jobs.ts";
+import { setPaused } from "../actions/queues.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { describeFilter, type Filter, isEmpty, parseFilter } from "../read/filter.ts";
-import { formOf, parseArgs } from "../http/forms.ts";
-import { knownClasses } from "../read/job.ts";
+import { formOf } from "../http/forms.ts";
 import { cookieOptions, logOut } from "../auth/login.tsx";
 import { checkQueue, type JobAction, parsePlace, placePath } from "../read/job_sets.ts";
 import { askWorker, cancelRunning, dumpWorker, type WorkerVerb } from "../actions/workers.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
-import { limitText } from "../../text/limits.ts";
 import { localPath } from "../read/paging.ts";
 import { countMatching } from "../read/scan.ts";
 import { isRemoval } from "./job_table.tsx";
 import { jobs } from "./view.tsx";
-import { PushPage } from "./job.tsx";
-import { ConfirmPage } from "./misc.tsx";
+import { QUEUE_NAME } from "../../job/queue_name.ts";
+import { ConfirmPage, MovePage } from "./confirm.tsx";
 import { stepsForm } from "./steps.tsx";
 import { DumpPage } from "./workers.tsx";
 import { back, html, THEME_COOKIE, viewOf } from "./responses.tsx";
@@ -53,9 +50,6 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.post("/jobs/steps", (c) => stepsForm(services, c));
 
-  app.post("/push", (c) => pushForm(services, c));
-  app.post("/jobs/:jid/edit", (c) => pushForm(services, c));
-
   for (const verb of ["pause", "resume"] as const) {
     app.post(`/queues/${verb}`, async (c) => {
       await setPaused(services, c.get("visitor"), ALL_QUEUES, verb === "pause");
@@ -71,17 +65,6 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
       });
     });
   }
-
-  app.post("/queues/:name/limit", async (c) => {
-    const name = checkQueue(c.req.param("name"));
-    const form = await formOf(c, services);
-    const limit = await setLimit(services, c.get("visitor"), name, {
-      running: form.get("running") ?? "",
-      starts: form.get("starts") ?? "",
-    });
-    const text = limitText(limit) ? `Queue ${name} is limited to ${limitText(limit)}.` : `Queue ${name} has no limit.`;
-    return await back(services, c, { kind: "ok", text });
-  });
 
   for (const verb of ["quiet", "resume", "stop"] as const) {
     app.post(`/workers/${verb}`, (c) => askForm(services, c, verb, undefined));
@@ -109,9 +92,9 @@ async function actOnJobsForm(services: Services, c: Context<WebEnv>): Promise<Re
   const place = parsePlace(form.get("in") ?? "");
   const filter = parseFilter(form);
   const queue = form.get("queue_to")?.trim() ?? "";
-  if (action === "move") checkQueue(queue);
   if (!all && refs.length === 0) return await back(services, c, { kind: "bad", text: "No jobs selected." });
   const question: Question = { action, all, refs, place, filter, queue };
+  if (action === "move" && !QUEUE_NAME.test(queue)) return await askQueue(services, c, question, form);
   if (form.get("confirmed") !== "yes" && (all || isRemoval(action))) return await ask(services, c, question, form);
   const selection = all ? { place, filter } : { refs };
   const { changed } = await actOnJobs(services, c.get("visitor"), action, selection, queue);
@@ -184,6 +167,26 @@ async function ask(
   );
 }
 
+/** Asks for the queue to move jobs to, after an invalid one. */
+async function askQueue(
+  services: Services,
+  c: Context<WebEnv>,
+  { all, refs, place, filter, queue }: Question,
+  form: URLSearchParams,
+): Promise<Response> {
+  const view = await viewOf(services, c);
+  const count = all ? "all matching jobs" : jobs(refs.length);
+  const fields = {
+    ...filter,
+    in: placeName(place),
+    do: "move",
+    scope: all ? "all" : undefined,
+    back: localPath(form.get("back") ?? undefined),
+  };
+  const problem = queue === "" ? "Missing queue." : `Invalid queue name "${queue.slice(0, 80)}".`;
+  return html(services, c, <MovePage {...{ view, fields, refs, queue, problem }} title={`Move ${count}`} />, 422);
+}
+
 const EXPLANATIONS: Readonly<Partial<Record<JobAction, string>>> = {
   delete: "Deleted jobs cannot be restored.",
   cancel: "Cancelled jobs don't run again. Finished lists them.",
@@ -210,72 +213,6 @@ async function countAll(services: Services, { place, filter }: Question): Promis
   if (isEmpty(filter)) return jobs(sizeOf(place, await services.store.admin.stats()));
   const { count, whole } = await countMatching(services, { place, filter, budgetMs: COUNT_MS });
   return whole ? jobs(count) : `at least ${jobs(count)}`;
-}
-
-async function pushForm(services: Services, c: Context<WebEnv>): Promise<Response> {
-  const form = await formOf(c, services);
-  const field = (name: string) => (form.get(name) ?? "").trim();
-  const ref = form.get("ref");
-  const original = ref === null ? undefined : await services.store.admin.get(ref);
-  if (ref !== null && original === undefined) throw new HttpError(404, "This job has moved");
-  try {
-    const request = {
-      class: field("class"),
-      args: parseArgs(field("args")),
-      queue: field("queue") || "default",
-    };
-    const job = { ...request, ...whenOf(field("when")), ...retryOf(field("retry")) } as JobRequest;
-    const jid = original
-      ? await pushAgain(services, c.get("visitor"), original, request)
-      : (await pushJob(services, c.get("visitor"), job)).jid;
-    return await back(
-      services,
-      c,
-      { kind: "ok", text: `Pushed as ${jid}.` },
-      original ? placePath(original.place) : `/jobs/${jid}`,
-    );
-  } catch (error) {
-    if (!(error instanceof HttpError)) throw error;
-    const filled = {
-      class: field("class"),
-      args: field("args"),
-      queue: field("queue"),
-      when: field("when"),
-      retry: field("retry"),
-    };
-    const shown = original && { jid: c.req.param("jid") ?? "-", ref: original.ref };
-    return html(
-      services,
-      c,
-      <PushPage
-        view={await viewOf(services, c)}
-        form={filled}
-        classes={await knownClasses(services)}
-        original={shown}
-        problem={error.message}
-      />,
-      422,
-    );
-  }
-}
-
-/** Reads `in 5m`, `5m` or `at 2027-…`; an empty text stands for now. */
-function whenOf(text: string): { in?: string; at?: string } {
-  const when = text.replace(/^(in|at) /, "");
-  if (when === "" || when === "now") return {};
-  if (/^\d{4}-/.test(when)) return { at: when };
-  try {
-    return { in: formatDuration(parseDuration(when)) && when };
-  } catch (error) {
-    throw new HttpError(422, (error as Error).message);
-  }
-}
-
-function retryOf(text: string): { retry?: boolean | number } {
-  if (text === "") return {};
-  if (text === "true" || text === "false") return { retry: text === "true" };
-  if (/^\d{1,6}$/.test(text)) return { retry: Number(text) };
-  throw new HttpError(422, `Invalid retries "${text.slice(0, 40)}"; expected a number, true or false`);
 }
 
 async function askForm(

@@ -1,6 +1,5 @@
 /**
- * `/jobs/JID`: one job, its timeline, why it is not running, its last error, its arguments and its log; and the form that
- * enqueues it again, changed.
+ * `/jobs/JID`: one job, its timeline, why it is not running, its last error, its arguments and its log.
  *
  * @module
  */
@@ -11,6 +10,7 @@ import type { Entry } from "../../store/admin/admin.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { number } from "../../text/format.ts";
 import { isoTime } from "../../text/times.ts";
+import { FAR, type JobDetail } from "../read/job.ts";
 import { actionsIn } from "../read/job_sets.ts";
 import { cut, document, type JobView, text } from "../read/job_view.ts";
 import { ActionButton, Empty, Hidden, link, type View } from "./view.tsx";
@@ -20,24 +20,7 @@ import { Layout } from "./layout.tsx";
 import { Steps } from "./steps.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
-import { Progress } from "./workers.tsx";
-
-/** The largest position in a queue that is counted. */
-export const FAR = 10_000;
-
-/** One place where the job is. Usually it is in one. */
-export interface JobDetail {
-  readonly entry: Entry;
-  readonly job: JobView;
-  readonly reasons: readonly string[];
-  readonly backtrace: readonly string[];
-  /** How many jobs precede it in its queue, counted up to {@linkcode FAR}; undefined if it is not in a queue. */
-  readonly before: number | undefined;
-  /** Its last progress text. */
-  readonly progress: string | undefined;
-  /** The last lines it logged. */
-  readonly log: readonly string[];
-}
+import { Progress } from "./progress.tsx";
 
 /** The page. */
 export function JobPage({ view, jid, details, durable }: {
@@ -256,71 +239,4 @@ function FieldValue({ name, value }: { readonly name: string; readonly value: un
     return <time datetime={iso} data-exact>{iso.replace("T", " ").replace("Z", " UTC")}</time>;
   }
   return <code>{typeof value === "string" ? value : document(value)}</code>;
-}
-
-/** The texts in the form. */
-export interface PushForm {
-  readonly class: string;
-  readonly args: string;
-  readonly queue: string;
-  readonly when: string;
-  readonly retry: string;
-}
-
-/** The form for a new job, or for one that is enqueued again, changed. */
-export function PushPage({ view, form, classes, original, problem }: {
-  readonly view: View;
-  readonly form: PushForm;
-  readonly classes: readonly string[];
-  /** The job that it replaces. */
-  readonly original?: { readonly jid: string; readonly ref: string } | undefined;
-  readonly problem?: string | undefined;
-}) {
-  const path = original ? `/jobs/${encodeURIComponent(original.jid || "-")}/edit` : "/push";
-  return (
-    <Layout view={view} title={original ? "Edit & re-enqueue" : "New job"}>
-      <h1>{original ? "Edit & re-enqueue" : "New job"}</h1>
-      {original && (
-        <p class="note">
-          This pushes a new job and deletes <span class="mono">{original.jid}</span>. Masked values stay as they are.
-        </p>
-      )}
-      {problem !== undefined && <p class="flash bad" role="alert">{problem}</p>}
-      <form method="post" action={link(view, path)} class="sheet">
-        <Hidden view={view} fields={{ ref: original?.ref }} />
-        <label>
-          Class
-          <input name="class" value={form.class} required list="class-names" autocomplete="off" spellcheck={false} />
-        </label>
-        <datalist id="class-names">{classes.map((name) => <option value={name}></option>)}</datalist>
-        <label>
-          Arguments
-          <textarea name="args" rows={5} spellcheck={false} class="mono">{form.args}</textarea>
-          <span class="help">A JSON array, such as ["bob", 42].</span>
-        </label>
-        <label>
-          Queue
-          <input name="queue" value={form.queue} list="queue-names" autocomplete="off" spellcheck={false} />
-        </label>
-        <QueueNames view={view} />
-        {!original && (
-          <>
-            <label>
-              When
-              <input name="when" value={form.when} placeholder="now" autocomplete="off" />
-              <span class="help">Empty for now; in 30s, in 5m, in 2h; or at 2027-01-31T08:00Z.</span>
-            </label>
-            <label>
-              Max retries
-              <input name="retry" value={form.retry} placeholder="true" autocomplete="off" />
-              <span class="help">A number, true for the default, or false for none.</span>
-            </label>
-          </>
-        )}
-        <div class="buttons">
-          <button type="submit" class="primary">Push</button>
-        </div>
-      </form>
-    </Layout>
-  );
 }

@@ -7,9 +7,11 @@ import type { Place } from "../../store/admin/admin.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
-import { type Filter, FILTERS, isEmpty } from "../read/filter.ts";
+import { isEmpty } from "../read/filter.ts";
 import { actionsIn, hasErrors, type JobAction } from "../read/job_sets.ts";
 import type { JobView } from "../read/job_view.ts";
+import type { JobList } from "../read/paging.ts";
+import { Filters } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
 import { Empty, Hidden, jobs, link, Time, type View } from "./view.tsx";
 import { ActionsHeading } from "./table.tsx";
@@ -44,21 +46,6 @@ const TIME_HEADINGS: Readonly<Record<Place["in"], string>> = {
 /** The actions with a button in each row. The bar for selected jobs has all actions. */
 const ROW_ACTIONS: readonly JobAction[] = ["retry", "delete"];
 
-/** One page of a list. */
-export interface JobList {
-  readonly place: Place;
-  /** The page's path, which filters and paging keep. */
-  readonly path: string;
-  readonly filter: Filter;
-  readonly rows: readonly JobView[];
-  readonly size: number;
-  readonly cursor: string | undefined;
-  readonly next: string | undefined;
-  readonly reverse: boolean;
-  /** How many jobs were searched for these rows. */
-  readonly looked: number;
-}
-
 /** The list with its filters, actions and paging. `nothing` is shown when the place is empty. */
 export function JobListView({ view, list, nothing }: {
   readonly view: View;
@@ -77,7 +64,11 @@ export function JobListView({ view, list, nothing }: {
         {actions.length > 0 && <button type="submit" hidden disabled></button>}
         <div id="rows" data-live>
           {rows.length === 0
-            ? isEmpty(filter) ? nothing : <NoMatches list={list} />
+            ? list.errors !== undefined
+              ? <Empty title="Invalid filter." />
+              : isEmpty(filter)
+              ? nothing
+              : <NoMatches list={list} />
             : <JobTable view={view} place={place} rows={rows} actions={actions} />}
         </div>
         {actions.length > 0 && <BulkBar list={list} actions={actions} />}
@@ -95,88 +86,6 @@ function NoMatches({ list: { looked, size, next } }: { readonly list: JobList })
         Show more results to search further, or act on all matching jobs.
       </Empty>
     );
-}
-
-/** Search, the other filters behind a button, and a chip for each that is set. */
-function Filters({ view, list: { place, path, filter, reverse } }: { readonly view: View; readonly list: JobList }) {
-  const order = reverse ? "reverse" : "forward";
-  const names = (Object.keys(FILTERS) as (keyof Filter)[]).filter((name) =>
-    name !== "q" && !(name === "queue" && place.in === "queue") && !(name === "error" && !hasErrors(place))
-  );
-  const without = (name: string) =>
-    link(view, path, { ...Object.fromEntries(Object.entries(filter).filter(([other]) => other !== name)), order });
-  return (
-    <div class="filters">
-      <form action={link(view, path)} aria-label="Filter">
-        <input
-          type="search"
-          name="q"
-          value={filter.q ?? ""}
-          placeholder={FILTERS.q.label}
-          aria-label={FILTERS.q.label}
-          class="wide"
-        />
-        <details class="popover">
-          <summary class="button">
-            <Icon name="filter" />Filter
-          </summary>
-          <div class="panel">
-            {names.map((name) => (
-              <label>
-                {FILTERS[name].label}
-                <input
-                  type="search"
-                  name={name}
-                  value={filter[name] ?? ""}
-                  placeholder={FILTERS[name].example}
-                  list={name === "queue" ? "queue-names" : undefined}
-                  autocomplete="off"
-                />
-              </label>
-            ))}
-            <button type="submit" class="primary">Apply</button>
-          </div>
-        </details>
-        <input type="hidden" name="order" value={order} />
-      </form>
-      {(Object.keys(FILTERS) as (keyof Filter)[]).flatMap((name) =>
-        filter[name] === undefined ? [] : (
-          <span class="chip">
-            <span>{FILTERS[name].chip}: {filter[name]}</span>
-            <a href={without(name)} aria-label={`Remove filter ${FILTERS[name].chip}`}>
-              <Icon name="x" />
-            </a>
-          </span>
-        )
-      )}
-      {!isEmpty(filter) && <a href={link(view, path, { order })}>Clear</a>}
-      <span class="grow"></span>
-      {hasErrors(place) && (
-        <nav class="choice" aria-label="View">
-          <a href={link(view, path, { ...filter })} aria-current="true">Jobs</a>
-          <a href={link(view, path, { ...filter, group: "error" })}>Group by error</a>
-        </nav>
-      )}
-      <Order view={view} list={{ place, path, filter, reverse }} />
-    </div>
-  );
-}
-
-function Order({ view, list: { place, path, filter, reverse } }: {
-  readonly view: View;
-  readonly list: Pick<JobList, "place" | "path" | "filter" | "reverse">;
-}) {
-  const [first, last] = place.in === "queue" || place.in === "dead" ? ["Oldest", "Newest"] : ["Earliest", "Latest"];
-  return (
-    <nav class="choice" aria-label="Order">
-      <a href={link(view, path, { ...filter, order: "forward" })} aria-current={reverse ? undefined : "true"}>
-        {first} first
-      </a>
-      <a href={link(view, path, { ...filter, order: "reverse" })} aria-current={reverse ? "true" : undefined}>
-        {last} first
-      </a>
-    </nav>
-  );
 }
 
 /** The actions on the selected jobs, or on all that match. Hidden by the style sheet until something is selected. */

@@ -127,7 +127,13 @@ export function Layout({ view, title, scripts = [], children }: {
           <div class="side-body">
             <form class="search" action={link(view, "/search")} role="search">
               <Icon name="search" />
-              <input type="search" name="q" aria-label="Search all jobs" placeholder="Search jobs ( / )" />
+              <input
+                type="search"
+                name="q"
+                value={searchText(view)}
+                aria-label="Search all jobs"
+                placeholder="Search jobs ( / )"
+              />
             </form>
             <Navigation view={view} />
             <Footer view={view} />
@@ -141,6 +147,12 @@ export function Layout({ view, title, scripts = [], children }: {
       </body>
     </html>
   );
+}
+
+/** The text of a search stays in its field on the page of its results. */
+function searchText({ here }: View): string {
+  const [path, query] = here.split("?");
+  return path === "/search" ? new URLSearchParams(query).get("q") ?? "" : "";
 }
 
 function ReadOnly() {

@@ -1,24 +1,25 @@
 /**
- * The small pages: signing in, errors, questions, search results and settings.
+ * The small pages: signing in, errors, search results and settings.
  *
  * @module
  */
 import type { SettingRow } from "../services.ts";
 import type { Mask } from "../read/mask.ts";
 import { placePath } from "../read/job_sets.ts";
-import type { JobView } from "../read/job_view.ts";
-import type { Place } from "../../store/admin/admin.ts";
+import type { Found } from "../read/search.ts";
 import { number } from "../../text/format.ts";
-import { Empty, Hidden, jobs, link, type View } from "./view.tsx";
+import { Empty, jobs, link, type View } from "./view.tsx";
 import { JobTable } from "./job_table.tsx";
 import { Bare, Layout } from "./layout.tsx";
 import { TableHead } from "./table.tsx";
 
 /** `/login`. */
-export function LoginPage({ prefix, theme, next, problem }: {
+export function LoginPage({ prefix, theme, next, name = "", problem }: {
   readonly prefix: string;
   readonly theme: string | undefined;
   readonly next: string;
+  /** The name that was typed. */
+  readonly name?: string | undefined;
   readonly problem?: string | undefined;
 }) {
   return (
@@ -29,7 +30,7 @@ export function LoginPage({ prefix, theme, next, problem }: {
         <input type="hidden" name="next" value={next} />
         <label>
           Name <span class="help">Leave empty to sign in with a token.</span>
-          <input name="name" autocomplete="username" autofocus />
+          <input name="name" value={name} autocomplete="username" autofocus />
         </label>
         <label>
           Password or token
@@ -80,45 +81,6 @@ const TITLES: Readonly<Record<number, string>> = {
   429: "Too many attempts",
   503: "Unavailable",
 };
-
-/** Asks for a confirmation before an action that cannot be undone or concerns many jobs. Back has the focus. */
-export function ConfirmPage({ view, question, explanation, label, action, fields, refs }: {
-  readonly view: View;
-  readonly question: string;
-  /** The consequences, if the question doesn't name them. */
-  readonly explanation?: string | undefined;
-  /** The label of the action's button, such as "Delete 21 jobs". */
-  readonly label: string;
-  /** The path that the form is sent to. */
-  readonly action: string;
-  readonly fields: Readonly<Record<string, string | undefined>>;
-  readonly refs: readonly string[];
-}) {
-  return (
-    <Layout view={view} title="Confirm">
-      <div class="confirm">
-        <h1>{question}</h1>
-        {explanation !== undefined && <p class="note">{explanation}</p>}
-        <form method="post" action={link(view, action)}>
-          <Hidden view={view} fields={{ ...fields, confirmed: "yes" }} />
-          {refs.map((ref) => <input type="hidden" name="ref" value={ref} />)}
-          <div class="buttons">
-            <a class="button" href={link(view, fields["back"] ?? "/")} autofocus>Back</a>
-            <button type="submit" class="danger primary">{label}</button>
-          </div>
-        </form>
-      </div>
-    </Layout>
-  );
-}
-
-/** The results of a search in one place. */
-export interface Found {
-  readonly place: Place;
-  readonly rows: readonly JobView[];
-  /** There are more jobs to search. */
-  readonly more: boolean;
-}
 
 /** `/search`. */
 export function SearchPage({ view, text, found, looked }: {

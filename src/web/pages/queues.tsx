@@ -1,21 +1,17 @@
 /**
- * `/queues` and `/queues/NAME`.
+ * `/queues`: all queues.
  *
  * @module
  */
-import type { WorkerInfo } from "../../store/port/workers.ts";
 import { formatDuration } from "../../job/duration.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import type { QueueSeries } from "../../store/admin/queue_samples.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
-import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
 import { Bars } from "./bars.tsx";
-import { ActionButton, Empty, Hidden, jobs, link, type View } from "./view.tsx";
-import { type JobList, JobListView } from "./job_table.tsx";
+import { ActionButton, Empty, jobs, link, type View } from "./view.tsx";
 import { Layout } from "./layout.tsx";
-import { NothingQueued } from "./set.tsx";
 import { num, TableHead } from "./table.tsx";
 
 /** All queues. */
@@ -56,50 +52,15 @@ function PauseAll({ view }: { readonly view: View }) {
 }
 
 /** Returns the remaining time of a pause; empty if it has no end. */
-function pausedFor({ pausedForMs }: QueueInfo): string {
+export function pausedFor({ pausedForMs }: QueueInfo): string {
   return pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`;
 }
 
 /** The use of a queue's limit; a warning when it is reached. */
-function LimitBadge({ queue: { limit } }: { readonly queue: QueueInfo }) {
+export function LimitBadge({ queue: { limit } }: { readonly queue: QueueInfo }) {
   return limit
     ? <span class={limit.freeInMs === 0 ? "badge" : "badge warn"} title={limitText(limit)}>{limitUse(limit)}</span>
     : null;
-}
-
-/** The form that changes a queue's limit. */
-function LimitForm({ view, queue: { name, limit } }: { readonly view: View; readonly queue: QueueInfo }) {
-  const { running, starts } = limit ?? {};
-  return (
-    <details class="limit">
-      <summary>{limit ? `Limit: ${limitText(limit)}` : "Set a limit"}</summary>
-      <form method="post" action={link(view, `/queues/${encodeURIComponent(name)}/limit`)}>
-        <Hidden view={view} fields={{ back: view.here }} />
-        <label>
-          Max concurrent
-          <input
-            name="running"
-            type="number"
-            min="1"
-            max={String(MAX_RUNNING)}
-            value={running === undefined ? "" : String(running)}
-            placeholder="no limit"
-          />
-        </label>
-        <label>
-          Rate limit
-          <input
-            name="starts"
-            value={starts === undefined ? "" : formatStarts(starts)}
-            placeholder="100/1m"
-            autocomplete="off"
-          />
-        </label>
-        <button type="submit">Save limit</button>
-        <span class="note">Across all workers. Leave empty for no limit.</span>
-      </form>
-    </details>
-  );
 }
 
 /** The rows. */
@@ -162,7 +123,8 @@ function LatencyBars({ series }: { readonly series: QueueSeries | undefined }) {
   return <Bars counts={values} width={3} label={`max ${formatDuration(Math.max(...values))} in the last hour`} />;
 }
 
-function QueueActions({ view, queue }: { readonly view: View; readonly queue: QueueInfo }) {
+/** The buttons of a queue. */
+export function QueueActions({ view, queue }: { readonly view: View; readonly queue: QueueInfo }) {
   const path = `/queues/${encodeURIComponent(queue.name)}`;
   const [verb, label] = queue.paused ? ["resume", "Resume"] : ["pause", "Pause"];
   return (
@@ -179,39 +141,5 @@ function QueueActions({ view, queue }: { readonly view: View; readonly queue: Qu
         />
       )}
     </>
-  );
-}
-
-/** One queue. */
-export function QueuePage({ view, queue, takers, list }: {
-  readonly view: View;
-  readonly queue: QueueInfo;
-  /** The online workers that fetch from it. */
-  readonly takers: readonly WorkerInfo[];
-  readonly list: JobList;
-}) {
-  return (
-    <Layout view={view} title={`Queue ${queue.name}`}>
-      <div class="heading">
-        <a class="crumb" href={link(view, "/queues")}>Queues</a>
-        <h1>{queue.name}</h1>
-        {queue.paused && <span class="badge warn">paused{pausedFor(queue)}</span>}
-        <LimitBadge queue={queue} />
-        {view.stats.queues.some(({ name, paused }) => name === ALL_QUEUES && paused) && (
-          <span class="badge warn">all queues paused</span>
-        )}
-        <span class="note">
-          {jobs(queue.size)}
-          {queue.size > 0 && `, latency ${formatDuration(queue.latencyMs)}`}
-          {takers.length === 0
-            ? ", no worker"
-            : `, ${number(takers.length)} ${takers.length === 1 ? "worker" : "workers"}`}
-        </span>
-        <span class="grow"></span>
-        {view.canAct && <QueueActions view={view} queue={queue} />}
-      </div>
-      {view.canAct && <LimitForm view={view} queue={queue} />}
-      <JobListView view={view} list={list} nothing={<NothingQueued view={view} />} />
-    </Layout>
   );
 }

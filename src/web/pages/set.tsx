@@ -6,8 +6,9 @@
 import type { SetName } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
+import type { JobList } from "../read/paging.ts";
 import { Empty, jobs, link, type View } from "./view.tsx";
-import { type JobList, JobListView } from "./job_table.tsx";
+import { JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 
 /** The title of each set. */

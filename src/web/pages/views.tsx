@@ -4,7 +4,6 @@
  * @module
  */
 import type { Hono } from "hono";
-import { parsePayload } from "../../job/job.ts";
 import type { SetName, Stats } from "../../store/admin/admin.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
@@ -12,27 +11,27 @@ import { readAuditPage } from "../read/audit.ts";
 import { classChart, rangeOf, readCharts } from "../read/charts.ts";
 import { groupErrors } from "../read/error_groups.ts";
 import { parseFilter } from "../read/filter.ts";
-import { HttpError } from "../http/body.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
 import { classStats } from "../read/class_stats.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { endedJob, endedOf, recentEnded } from "../read/results.ts";
-import { knownClasses, lookUp } from "../read/job.ts";
+import { lookUp } from "../read/job.ts";
 import { checkQueue } from "../read/job_sets.ts";
 import { listOf } from "../read/paging.ts";
 import { searchEverywhere } from "../read/search.ts";
-import { editableArgs, viewRunning } from "../read/job_view.ts";
+import { viewRunning } from "../read/job_view.ts";
 import { AuditPage } from "./audit.tsx";
 import { ClassesPage, ClassPage, classSortOf } from "./classes.tsx";
 import { stepsOf } from "../read/steps.ts";
 import { FinishedJobPage, FinishedPage } from "./finished.tsx";
 import { ErrorGroupsPage } from "./error_groups.tsx";
-import { html, requireOperator, viewOf } from "./responses.tsx";
-import { JobPage, type PushForm, PushPage } from "./job.tsx";
+import { html, viewOf } from "./responses.tsx";
+import { JobPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchPage, SettingsPage } from "./misc.tsx";
-import { RunningPage, type RunningRow, WorkersPage } from "./workers.tsx";
-import { QueuePage, QueuesPage } from "./queues.tsx";
+import { RunningPage } from "./running.tsx";
+import { type RunningRow, WorkersPage } from "./workers.tsx";
+import { QueuesPage } from "./queues.tsx";
 import { QueuedPage, SetPage } from "./set.tsx";
 
 const SET_PATHS: Readonly<Record<string, SetName>> = {
@@ -77,26 +76,13 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
       const place = queue === undefined ? undefined : { in: "queue", queue: checkQueue(queue) } as const;
       const here = place && `/queued/${encodeURIComponent(place.queue)}`;
       const list = place && await listOf(services, c, place, here);
-      return html(services, c, <QueuedPage view={view} list={list} />);
+      return html(services, c, <QueuedPage view={view} list={list} />, list?.errors === undefined ? 200 : 422);
     });
   }
 
   app.get("/queues", async (c) => {
     const [view, series] = await Promise.all([viewOf(services, c), store.queueSamples.read("1h")]);
     return html(services, c, <QueuesPage view={view} series={series} />);
-  });
-
-  app.get("/queues/:name", async (c) => {
-    const name = checkQueue(c.req.param("name"));
-    const place = { in: "queue", queue: name } as const;
-    const [view, list, processes] = await Promise.all([
-      viewOf(services, c),
-      listOf(services, c, place),
-      store.workers.list(),
-    ]);
-    const queue = view.stats.queues.find((one) => one.name === name) ?? { name, size: 0, latencyMs: 0, paused: false };
-    const takers = processes.filter((process) => process.alive && process.queues.includes(name));
-    return html(services, c, <QueuePage view={view} queue={queue} takers={takers} list={list} />);
   });
 
   for (const [path, set] of Object.entries(SET_PATHS)) {
@@ -107,7 +93,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
         return html(services, c, <ErrorGroupsPage {...{ view, set, path, filter, grouped }} />);
       }
       const [view, list] = await Promise.all([viewOf(services, c), listOf(services, c, { in: set })]);
-      return html(services, c, <SetPage view={view} set={set} list={list} />);
+      return html(services, c, <SetPage view={view} set={set} list={list} />, list.errors === undefined ? 200 : 422);
     });
   }
 
@@ -122,44 +108,6 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
       ended
         ? <FinishedJobPage view={view} job={ended} />
         : <JobPage view={view} jid={jid} details={details} durable={await stepsOf(services, jid)} />,
-    );
-  });
-
-  app.get("/jobs/:jid/edit", async (c) => {
-    requireOperator(c);
-    const [view, entry] = await Promise.all([viewOf(services, c), store.admin.get(c.req.query("ref") ?? "")]);
-    const job = entry &&
-      (await lookUp(services, { jid: "", ref: entry.ref }, { stats: view.stats, processes: [] }))[0]?.job;
-    if (job?.payload === undefined) throw new HttpError(404, "This job has moved or is unreadable");
-    const args = editableArgs(parsePayload(entry!.payload)!.payload, mask);
-    if (args === undefined) {
-      throw new HttpError(
-        422,
-        "The arguments are too large to edit here: push the job with a program or with jobs push",
-      );
-    }
-    const form: PushForm = {
-      class: String(job.payload.class),
-      args,
-      queue: job.queue,
-      when: "",
-      retry: "",
-    };
-    const original = { jid: c.req.param("jid"), ref: entry!.ref };
-    return html(
-      services,
-      c,
-      <PushPage view={view} form={form} classes={await knownClasses(services)} original={original} />,
-    );
-  });
-
-  app.get("/push", async (c) => {
-    requireOperator(c);
-    const form: PushForm = { class: c.req.query("class") ?? "", args: "[]", queue: "", when: "", retry: "" };
-    return html(
-      services,
-      c,
-      <PushPage view={await viewOf(services, c)} form={form} classes={await knownClasses(services)} />,
     );
   });
 

@@ -1,5 +1,5 @@
 /**
- * `/workers`, the dump of one worker, and `/running`.
+ * `/workers`, and the dump of one worker.
  *
  * @module
  */
@@ -8,9 +8,17 @@ import { number } from "../../text/format.ts";
 import { cut, type JobView } from "../read/job_view.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
 import { JobName } from "./job_table.tsx";
+import { Progress } from "./progress.tsx";
 import { Layout } from "./layout.tsx";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 import { num, TableHead } from "./table.tsx";
+
+/** A running job with its worker. */
+export interface RunningRow {
+  readonly process: WorkerInfo;
+  readonly task: string;
+  readonly job: JobView;
+}
 
 /** Bounds on a worker's record, which may contain anything. */
 const MAX_TAGS = 20;
@@ -186,31 +194,9 @@ function Processors({ view, rows }: { readonly view: View; readonly rows: readon
   );
 }
 
-function runningFor({ since }: Pick<RunningJobRecord, "since">, now: number): string {
+/** Returns how long a job has been running. */
+export function runningFor({ since }: Pick<RunningJobRecord, "since">, now: number): string {
   return formatDuration(Math.max(0, now - since));
-}
-
-/** A job's progress, with a bar if its text begins with a percentage or a fraction: `40 %`, `3/10`. */
-export function Progress({ text }: { readonly text: string | undefined }) {
-  if (text === undefined) return <span class="note">–</span>;
-  const share = shareOf(text);
-  return (
-    <>
-      {share !== undefined && (
-        <svg class="meter first" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
-          <rect width={(share * 72).toFixed(1)} height="6" />
-        </svg>
-      )} <span class="note">{text}</span>
-    </>
-  );
-}
-
-/** Returns the share that a progress text states, 0 to 1; undefined when it states none. */
-export function shareOf(text: string): number | undefined {
-  const percent = /^(\d{1,3}(?:\.\d{1,3})?) ?(?:%|percent)/.exec(text);
-  const fraction = /^(\d{1,12}) ?(?:\/|of) ?(\d{1,12})(?!\d)/.exec(text);
-  const share = percent ? Number(percent[1]) / 100 : fraction ? Number(fraction[1]) / Number(fraction[2]) : NaN;
-  return share >= 0 && share <= 1 ? share : undefined;
 }
 
 /** The dump of a worker: what each of its tasks was doing. */
@@ -232,107 +218,5 @@ export function DumpPage({ view, identity, dump }: {
         ? <p class="flash bad">The worker sent no response within 10 seconds: its event loop is blocked.</p>
         : <pre class="document" tabindex={0}>{dump}</pre>}
     </Layout>
-  );
-}
-
-/** A running job with its worker. */
-export interface RunningRow {
-  readonly process: WorkerInfo;
-  readonly task: string;
-  readonly job: JobView;
-}
-
-/** The jobs that workers perform now. */
-export function RunningPage({ view, workers, running }: {
-  readonly view: View;
-  readonly workers: readonly WorkerInfo[];
-  readonly running: readonly RunningRow[];
-}) {
-  const online = workers.filter((worker) => worker.alive);
-  const used = online.reduce((sum, worker) => sum + worker.busy, 0);
-  const all = online.reduce((sum, worker) => sum + worker.concurrency, 0);
-  return (
-    <Layout view={view} title="Running">
-      <div id="running" data-live>
-        <div class="heading">
-          <h1>Running</h1>
-          <span class="note">
-            {number(used)} of {number(all)} processors in {number(online.length)}{" "}
-            {online.length === 1 ? "worker" : "workers"}
-          </span>
-        </div>
-        {running.length === 0 ? <NothingRunning view={view} online={online.length} /> : (
-          <table class="list">
-            <TableHead
-              columns={[{ label: "Job", class: "job" }, "Progress", "Queue", "Worker", num("Running for")]}
-              hasActions={view.canAct}
-            />
-            <tbody>
-              {running.map((row) => <RunningJobRow view={view} row={row} />)}
-            </tbody>
-          </table>
-        )}
-      </div>
-    </Layout>
-  );
-}
-
-function NothingRunning({ view, online }: { readonly view: View; readonly online: number }) {
-  if (online === 0) {
-    return (
-      <Empty title="No jobs running, and no workers.">
-        Start a worker with <code>jobs run handlers.js</code>.
-      </Empty>
-    );
-  }
-  return (
-    <Empty title="No jobs running.">
-      {view.counts.queued > 0
-        ? (
-          <>
-            Jobs are <a href={link(view, "/queued")}>queued</a>: see why on <a href={link(view, "/")}>Overview</a>.
-          </>
-        )
-        : "All queues are empty; the workers are waiting for jobs."}
-    </Empty>
-  );
-}
-
-function RunningJobRow({ view, row: { process, task, job } }: { readonly view: View; readonly row: RunningRow }) {
-  return (
-    <tr data-running={process.alive ? "" : undefined}>
-      <td class="job tall" data-label="Job">
-        <JobName view={view} job={job} />
-        {job.lastLine !== undefined && <div class="line">{job.lastLine}</div>}
-        {job.log !== undefined && job.log.length > 1 && (
-          <details id={`log-${process.identity}-${task}`} class="log">
-            <summary>Log</summary>
-            <pre class="document" tabindex={0} aria-label={`Log of ${job.jid}`}>{job.log.join("\n")}</pre>
-          </details>
-        )}
-      </td>
-      <td class="short" data-label="Progress">
-        <Progress text={job.progress} />
-      </td>
-      <td class="short" data-label="Queue">
-        <a href={link(view, `/queues/${encodeURIComponent(job.queue)}`)}>{job.queue}</a>
-      </td>
-      <td class="short" data-label="Worker">
-        {workerName(process)} <span class="note">{task}</span>
-      </td>
-      <td class="num" data-label="Running for">{runningFor({ since: job.at ?? view.now }, view.now)}</td>
-      {view.canAct && (
-        <td class="acts">
-          <ActionButton
-            view={view}
-            path="/jobs/cancel"
-            fields={{ jid: job.jid, process: process.identity }}
-            label="Cancel"
-            title={`Cancel ${job.class} ${job.jid}`}
-            kind="danger"
-          />
-        </td>
-      )}
-    </tr>
   );
 }

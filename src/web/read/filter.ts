@@ -61,17 +61,22 @@ const MAX_VALUE_CHARS = 500;
 const NAMES = Object.keys(FILTERS) as (keyof Filter)[];
 
 /**
- * Reads the filters in an address or a form.
+ * Reads the filters in a URL or a form.
  *
- * @throws {HttpError} when an age is not a duration
+ * @throws {HttpError} if a filter is invalid
  */
 export function parseFilter(params: URLSearchParams): Filter {
-  const filter: Filter = Object.fromEntries(
+  const filter = filterTexts(params);
+  for (const name of ["older", "newer"] as const) ageMs(filter, name);
+  return filter;
+}
+
+/** Returns the texts of the filters in a URL or a form, valid or not. */
+export function filterTexts(params: URLSearchParams): Filter {
+  return Object.fromEntries(
     NAMES.map((name) => [name, (params.get(name) ?? "").trim().slice(0, MAX_VALUE_CHARS)])
       .filter(([, value]) => value !== ""),
   );
-  for (const name of ["older", "newer"] as const) ageMs(filter, name);
-  return filter;
 }
 
 function ageMs(filter: Filter, name: "older" | "newer"): number | undefined {
@@ -80,7 +85,11 @@ function ageMs(filter: Filter, name: "older" | "newer"): number | undefined {
   try {
     return parseDuration(text);
   } catch {
-    throw new HttpError(422, `Invalid filter "${name}": "${text.slice(0, 40)}"; expected a duration such as 10m or 2h`);
+    throw new HttpError(
+      422,
+      `Invalid filter "${name}": "${text.slice(0, 40)}"; expected a duration such as 10m or 2h`,
+      name,
+    );
   }
 }
 

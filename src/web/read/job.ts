@@ -8,9 +8,25 @@ import type { Entry, Place, Stats } from "../../store/admin/admin.ts";
 import { whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
 import { endedJob, logOf } from "./results.ts";
-import { FAR, type JobDetail } from "../pages/job.tsx";
 import { backtraceOf, type JobView, MAX_PARSED_CHARS, viewEntry, viewRunning } from "./job_view.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
+
+/** The largest position in a queue that is counted. */
+export const FAR = 10_000;
+
+/** One place where the job is. Usually it is in one. */
+export interface JobDetail {
+  readonly entry: Entry;
+  readonly job: JobView;
+  readonly reasons: readonly string[];
+  readonly backtrace: readonly string[];
+  /** How many jobs precede it in its queue, counted up to {@linkcode FAR}; undefined if it is not in a queue. */
+  readonly before: number | undefined;
+  /** Its last progress text. */
+  readonly progress: string | undefined;
+  /** The last lines it logged. */
+  readonly log: readonly string[];
+}
 
 /** Returns each entry of a job, usually one, with the reasons why it doesn't run. Empty if the job no longer exists. */
 export async function lookUp(

@@ -7,11 +7,11 @@ import { sizeOf } from "../../store/ops/job_sets.ts";
 import type { Context } from "hono";
 import type { Place } from "../../store/admin/admin.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { type Filter, parseFilter } from "./filter.ts";
+import { HttpError } from "../http/body.ts";
+import { type Filter, filterTexts, parseFilter } from "./filter.ts";
 import { placePath } from "./job_sets.ts";
 import { payloadLength, type Scan, scan } from "./scan.ts";
-import { viewEntry } from "./job_view.ts";
-import type { JobList } from "../pages/job_table.tsx";
+import { type JobView, viewEntry } from "./job_view.ts";
 
 /** The longest time to scan for the rows of a page. */
 const BUDGET_MS = 600;
@@ -36,14 +36,13 @@ export function pageOf(c: Context<WebEnv>): { readonly limit: number; readonly c
 
 function listRequestOf(c: Context<WebEnv>, place: Place): ListRequest {
   const params = new URL(c.req.url).searchParams;
-  // Dead jobs are listed latest first; other places begin with the job that comes next.
+  return { filter: parseFilter(params), cursor: undefined, ...orderOf(params, place), ...pageOf(c) };
+}
+
+/** Dead jobs are listed latest first; other places begin with the job that comes next. */
+function orderOf(params: URLSearchParams, place: Place): { readonly reverse: boolean } {
   const order = params.get("order");
-  return {
-    filter: parseFilter(params),
-    cursor: undefined,
-    reverse: order === null ? place.in === "dead" : order === "reverse",
-    ...pageOf(c),
-  };
+  return { reverse: order === null ? place.in === "dead" : order === "reverse" };
 }
 
 /** Returns the entries that a request names. */
@@ -51,14 +50,41 @@ export async function scanOf(services: Services, c: Context<WebEnv>, place: Plac
   return await scan(services, { place, ...listRequestOf(c, place), budgetMs: BUDGET_MS });
 }
 
-/** Returns the page of a list that a request names. */
+/** One page of a list. */
+export interface JobList {
+  readonly place: Place;
+  /** The page's path, which filters and paging keep. */
+  readonly path: string;
+  readonly filter: Filter;
+  readonly rows: readonly JobView[];
+  readonly size: number;
+  readonly cursor: string | undefined;
+  readonly next: string | undefined;
+  readonly reverse: boolean;
+  /** How many jobs were searched for these rows. */
+  readonly looked: number;
+  /** Present if a filter is invalid: then nothing was searched. */
+  readonly errors?: Readonly<Record<string, string>>;
+}
+
+/** Returns the page of a list that a request names; with an invalid filter, an empty list with its error. */
 export async function listOf(
   services: Services,
   c: Context<WebEnv>,
   place: Place,
   path: string = placePath(place),
 ): Promise<JobList> {
-  const request = listRequestOf(c, place);
+  const params = new URL(c.req.url).searchParams;
+  let request: ListRequest;
+  try {
+    request = listRequestOf(c, place);
+  } catch (error) {
+    if (!(error instanceof HttpError) || error.field === undefined) throw error;
+    const errors = { [error.field]: error.message };
+    const shown = { place, path, filter: filterTexts(params), ...orderOf(params, place), errors };
+    const size = sizeOf(place, await services.store.admin.stats());
+    return { ...shown, rows: [], size, cursor: undefined, next: undefined, looked: 0 };
+  }
   const [found, stats] = await Promise.all([
     scan(services, { place, ...request, budgetMs: BUDGET_MS }),
     services.store.admin.stats(),

@@ -5,14 +5,21 @@
  */
 import type { Place } from "../../store/admin/admin.ts";
 import type { Services } from "../services.ts";
-import type { Found } from "../pages/misc.tsx";
 import { payloadLength, scan } from "./scan.ts";
-import { viewEntry } from "./job_view.ts";
+import { type JobView, viewEntry } from "./job_view.ts";
 
 const BUDGET_MS = 2_000;
 const ROWS_PER_PLACE = 10;
 /** Queues searched, each a section of the page. */
 const MAX_QUEUES = 50;
+
+/** The results of a search in one place. */
+export interface Found {
+  readonly place: Place;
+  readonly rows: readonly JobView[];
+  /** There are more jobs to search. */
+  readonly more: boolean;
+}
 
 /** Returns matches in running jobs, the sets and the largest queues. The remaining time is shared between the places. */
 export async function searchEverywhere(services: Services, text: string): Promise<{ found: Found[]; looked: number }> {

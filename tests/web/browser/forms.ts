@@ -34,7 +34,7 @@ browserTest("a cron entry is added in a form once it is valid, and changed in a 
   assertEquals(await page.locator("ol.times li").count(), 5);
   assertEquals(await crontab.list(), [], "looking adds nothing");
   await press("Add");
-  await says("Cron entry nightly report occurs at 03:30 every day");
+  await says("Cron entry nightly report runs at 03:30 every day");
 
   await page.getByRole("link", { name: "Change" }).click();
   await fill({ "Cron expression": "", "Time zone": "", Interval: "90s", Queue: "" });

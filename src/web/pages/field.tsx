@@ -1,0 +1,75 @@
+/**
+ * Fields of forms. A field keeps what was typed, and has its error below it.
+ *
+ * @module
+ */
+import { HttpError } from "../http/body.ts";
+
+/** Errors by field name; under the empty name, one of the whole form. */
+export type FieldErrors = Readonly<Record<string, string>>;
+
+/** The help of a field for arguments. */
+export const ARGS_HELP = 'A JSON array, such as ["bob", 42].';
+
+/** A labelled field. Its help and its error describe it for screen readers. */
+export function Field({ label, name, value, help, errors = {}, rows, attributes = {} }: {
+  readonly label: string;
+  readonly name: string;
+  readonly value: string;
+  readonly help?: string | undefined;
+  readonly errors?: FieldErrors | undefined;
+  /** The lines of a multi-line field. Default: an input. */
+  readonly rows?: number;
+  /** More attributes of the input. */
+  readonly attributes?: Readonly<Record<string, unknown>>;
+}) {
+  const error = errors[name];
+  const described = [error !== undefined && `${name}-error`, help !== undefined && `${name}-help`].filter(Boolean);
+  const common = {
+    name,
+    autocomplete: "off",
+    spellcheck: false,
+    "aria-describedby": described.length > 0 ? described.join(" ") : undefined,
+    "aria-invalid": error === undefined ? undefined : "true",
+    autofocus: name === firstName(errors),
+    ...attributes,
+  };
+  return (
+    <div class={error === undefined ? "field" : "field wrong"}>
+      <label>
+        {label}
+        {rows === undefined
+          ? <input value={value} {...common} />
+          : <textarea rows={rows} {...common}>{value}</textarea>}
+      </label>
+      {error !== undefined && <span class="problem" id={`${name}-error`}>{error}</span>}
+      {help !== undefined && <span class="help" id={`${name}-help`}>{help}</span>}
+    </div>
+  );
+}
+
+function firstName(errors: FieldErrors): string | undefined {
+  return Object.keys(errors).find((name) => name !== "");
+}
+
+/** The message above a form that was refused: the error of the form, or a pointer to those of the fields. */
+export function FormProblem({ errors }: { readonly errors: FieldErrors }) {
+  const count = Object.keys(errors).filter((name) => name !== "").length;
+  const text = errors[""] ??
+    (count === 0 ? undefined : count === 1 ? "One field is invalid." : `${count} fields are invalid.`);
+  if (text === undefined) return null;
+  return <div class="flash bad" role="alert">{text.split("\n").map((line) => <div>{line}</div>)}</div>;
+}
+
+/**
+ * Returns the error of a refused form by field.
+ *
+ * @param fields names of errors' fields, and the form's field for each
+ * @throws the error, unless it is an {@linkcode HttpError}
+ */
+export function fieldErrors(error: unknown, fields: Readonly<Record<string, string>>): FieldErrors {
+  if (!(error instanceof HttpError)) throw error;
+  // `args[0].name` is in the field `args`.
+  const root = error.field?.split(/[.[]/)[0] ?? "";
+  return { [Object.hasOwn(fields, root) ? fields[root]! : ""]: error.message };
+}

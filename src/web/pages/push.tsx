@@ -1,0 +1,192 @@
+/**
+ * The form for a new job, or for one that is enqueued again, changed.
+ *
+ * @module
+ */
+import type { Context, Hono } from "hono";
+import { parseDuration } from "../../job/duration.ts";
+import { parsePayload } from "../../job/job.ts";
+import type { JobRequest } from "../../job/payload.ts";
+import { pushAgain, pushJob } from "../actions/jobs.ts";
+import { HttpError } from "../http/body.ts";
+import { formOf, parseArgs } from "../http/forms.ts";
+import { knownClasses } from "../read/job.ts";
+import { placePath } from "../read/job_sets.ts";
+import { editableArgs, viewEntry } from "../read/job_view.ts";
+import type { Services, WebEnv } from "../services.ts";
+import { ARGS_HELP, Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
+import { QueueNames } from "./job_table.tsx";
+import { Layout } from "./layout.tsx";
+import { back, html, requireOperator, viewOf } from "./responses.tsx";
+import { Hidden, link, type View } from "./view.tsx";
+
+/** The texts in the form. */
+interface PushTexts {
+  readonly class: string;
+  readonly args: string;
+  readonly queue: string;
+  readonly when: string;
+  readonly retry: string;
+}
+
+/** The form's field for each field of a job. */
+const FIELDS = { class: "class", args: "args", queue: "queue", when: "when", in: "when", at: "when", retry: "retry" };
+
+/** The job that the new one replaces. */
+interface Original {
+  readonly jid: string;
+  readonly ref: string;
+}
+
+/** Adds the form. */
+export function pushRoutes(app: Hono<WebEnv>, services: Services): void {
+  app.get("/push", (c) => {
+    requireOperator(c);
+    return show(services, c, { class: c.req.query("class") ?? "", args: "[]", queue: "", when: "", retry: "" });
+  });
+  app.get("/jobs/:jid/edit", async (c) => {
+    requireOperator(c);
+    const entry = await services.store.admin.get(c.req.query("ref") ?? "");
+    const job = entry && viewEntry(entry, services.mask);
+    if (job?.payload === undefined) throw new HttpError(404, "This job has moved or is unreadable");
+    const args = editableArgs(parsePayload(entry!.payload)!.payload, services.mask);
+    if (args === undefined) {
+      throw new HttpError(
+        422,
+        "The arguments are too large to edit here: push the job with a program or with jobs push",
+      );
+    }
+    const texts = { class: String(job.payload.class), args, queue: job.queue, when: "", retry: "" };
+    return show(services, c, texts, { original: { jid: c.req.param("jid"), ref: entry!.ref } });
+  });
+  app.post("/push", (c) => submit(services, c));
+  app.post("/jobs/:jid/edit", (c) => submit(services, c));
+}
+
+async function show(
+  services: Services,
+  c: Context<WebEnv>,
+  texts: PushTexts,
+  { original, errors = {} }: { readonly original?: Original | undefined; readonly errors?: FieldErrors } = {},
+): Promise<Response> {
+  const [view, classes] = await Promise.all([viewOf(services, c), knownClasses(services)]);
+  const isRefused = Object.keys(errors).length > 0;
+  return html(services, c, <PushPage {...{ view, texts, classes, original, errors }} />, isRefused ? 422 : 200);
+}
+
+async function submit(services: Services, c: Context<WebEnv>): Promise<Response> {
+  const form = await formOf(c, services);
+  const field = (name: string) => (form.get(name) ?? "").trim();
+  const ref = form.get("ref");
+  const original = ref === null ? undefined : await services.store.admin.get(ref);
+  if (ref !== null && original === undefined) throw new HttpError(404, "This job has moved");
+  try {
+    const request = { class: field("class"), args: parseArgs(field("args")), queue: field("queue") || "default" };
+    const job = { ...request, ...whenOf(field("when")), ...retryOf(field("retry")) } as JobRequest;
+    const visitor = c.get("visitor");
+    const jid = original
+      ? await pushAgain(services, visitor, original, request)
+      : (await pushJob(services, visitor, job)).jid;
+    const path = original ? placePath(original.place) : `/jobs/${jid}`;
+    return await back(services, c, { kind: "ok", text: `Pushed as ${jid}.` }, path);
+  } catch (error) {
+    const texts = {
+      class: field("class"),
+      args: field("args"),
+      queue: field("queue"),
+      when: field("when"),
+      retry: field("retry"),
+    };
+    return await show(services, c, texts, {
+      original: original && { jid: c.req.param("jid") ?? "-", ref: original.ref },
+      errors: fieldErrors(error, FIELDS),
+    });
+  }
+}
+
+/** Reads `in 5m`, `5m` or `at 2027-…`; an empty text stands for now. */
+function whenOf(text: string): { in?: string; at?: string } {
+  const when = text.replace(/^(in|at) /, "");
+  if (when === "" || when === "now") return {};
+  if (/^\d{4}-/.test(when)) return { at: when };
+  try {
+    parseDuration(when);
+  } catch (error) {
+    throw new HttpError(422, (error as Error).message, "when");
+  }
+  return { in: when };
+}
+
+function retryOf(text: string): { retry?: boolean | number } {
+  if (text === "") return {};
+  if (text === "true" || text === "false") return { retry: text === "true" };
+  if (/^\d{1,6}$/.test(text)) return { retry: Number(text) };
+  throw new HttpError(422, `Invalid retries "${text.slice(0, 40)}": expected a number, true or false`, "retry");
+}
+
+function PushPage({ view, texts, classes, original, errors }: {
+  readonly view: View;
+  readonly texts: PushTexts;
+  readonly classes: readonly string[];
+  readonly original: Original | undefined;
+  readonly errors: FieldErrors;
+}) {
+  const path = original ? `/jobs/${encodeURIComponent(original.jid || "-")}/edit` : "/push";
+  const title = original ? "Edit & re-enqueue" : "New job";
+  return (
+    <Layout view={view} title={title}>
+      <h1>{title}</h1>
+      {original && (
+        <p class="note">
+          This pushes a new job and deletes <span class="mono">{original.jid}</span>. Masked values stay as they are.
+        </p>
+      )}
+      <FormProblem errors={errors} />
+      <form method="post" action={link(view, path)} class="sheet">
+        <Hidden view={view} fields={{ ref: original?.ref }} />
+        <Field
+          label="Class"
+          name="class"
+          value={texts.class}
+          errors={errors}
+          attributes={{ required: true, list: "class-names" }}
+        />
+        <datalist id="class-names">{classes.map((name) => <option value={name}></option>)}</datalist>
+        <Field
+          label="Arguments"
+          name="args"
+          value={texts.args}
+          help={ARGS_HELP}
+          errors={errors}
+          rows={5}
+          attributes={{ class: "mono" }}
+        />
+        <Field label="Queue" name="queue" value={texts.queue} errors={errors} attributes={{ list: "queue-names" }} />
+        <QueueNames view={view} />
+        {!original && (
+          <>
+            <Field
+              label="When"
+              name="when"
+              value={texts.when}
+              help="Empty for now; in 30s, in 5m, in 2h; or at 2027-01-31T08:00Z."
+              errors={errors}
+              attributes={{ placeholder: "now" }}
+            />
+            <Field
+              label="Max retries"
+              name="retry"
+              value={texts.retry}
+              help="A number, true for the default, or false for none."
+              errors={errors}
+              attributes={{ placeholder: "true" }}
+            />
+          </>
+        )}
+        <div class="buttons">
+          <button type="submit" class="primary">Push</button>
+        </div>
+      </form>
+    </Layout>
+  );
+}

@@ -1,0 +1,139 @@
+/**
+ * `/queues/NAME`: a queue, its limit, and its jobs.
+ *
+ * @module
+ */
+import type { Context, Hono } from "hono";
+import { formatDuration } from "../../job/duration.ts";
+import type { QueueInfo } from "../../store/admin/admin.ts";
+import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import { number } from "../../text/format.ts";
+import { limitText } from "../../text/limits.ts";
+import { setLimit } from "../actions/queues.ts";
+import { formOf } from "../http/forms.ts";
+import { checkQueue } from "../read/job_sets.ts";
+import { type JobList, listOf } from "../read/paging.ts";
+import type { Services, WebEnv } from "../services.ts";
+import { Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
+import { JobListView } from "./job_table.tsx";
+import { Layout } from "./layout.tsx";
+import { LimitBadge, pausedFor, QueueActions } from "./queues.tsx";
+import { back, html, viewOf } from "./responses.tsx";
+import { NothingQueued } from "./set.tsx";
+import { Hidden, jobs, link, type View } from "./view.tsx";
+
+/** The form for a queue's limit, opened. */
+interface LimitTexts {
+  readonly running: string;
+  readonly starts: string;
+  readonly errors: FieldErrors;
+}
+
+/** Adds the page, and the form for the limit. */
+export function queueRoutes(app: Hono<WebEnv>, services: Services): void {
+  app.get("/queues/:name", (c) => show(services, c, checkQueue(c.req.param("name"))));
+  app.post("/queues/:name/limit", async (c) => {
+    const name = checkQueue(c.req.param("name"));
+    const form = await formOf(c, services);
+    const texts = { running: form.get("running") ?? "", starts: form.get("starts") ?? "" };
+    try {
+      const limit = limitText(await setLimit(services, c.get("visitor"), name, texts));
+      const text = limit ? `Queue ${name} is limited to ${limit}.` : `Queue ${name} has no limit.`;
+      return await back(services, c, { kind: "ok", text }, queuePath(name));
+    } catch (error) {
+      const errors = fieldErrors(error, { running: "running", starts: "starts" });
+      return await show(services, c, name, { ...texts, errors });
+    }
+  });
+  // The address of a refused form: a reload shows the page with the form open.
+  app.get("/queues/:name/limit", (c) => c.redirect(services.prefix + queuePath(checkQueue(c.req.param("name"))), 303));
+}
+
+function queuePath(name: string): string {
+  return `/queues/${encodeURIComponent(name)}`;
+}
+
+async function show(services: Services, c: Context<WebEnv>, name: string, texts?: LimitTexts): Promise<Response> {
+  const [shared, list, workers] = await Promise.all([
+    viewOf(services, c),
+    listOf(services, c, { in: "queue", queue: name }),
+    services.store.workers.list(),
+  ]);
+  const view = texts === undefined ? shared : { ...shared, here: queuePath(name) };
+  const queue = view.stats.queues.find((one) => one.name === name) ?? { name, size: 0, latencyMs: 0, paused: false };
+  const fetching = workers.filter((worker) => worker.alive && worker.queues.includes(name));
+  const status = texts === undefined && list.errors === undefined ? 200 : 422;
+  return html(services, c, <QueuePage {...{ view, queue, fetching, list, texts }} />, status);
+}
+
+function QueuePage({ view, queue, fetching, list, texts }: {
+  readonly view: View;
+  readonly queue: QueueInfo;
+  /** The online workers that fetch from the queue. */
+  readonly fetching: readonly WorkerInfo[];
+  readonly list: JobList;
+  readonly texts: LimitTexts | undefined;
+}) {
+  const workers = fetching.length === 0
+    ? "no worker"
+    : `${number(fetching.length)} ${fetching.length === 1 ? "worker" : "workers"}`;
+  return (
+    <Layout view={view} title={`Queue ${queue.name}`}>
+      <div class="heading">
+        <a class="crumb" href={link(view, "/queues")}>Queues</a>
+        <h1>{queue.name}</h1>
+        {queue.paused && <span class="badge warn">paused{pausedFor(queue)}</span>}
+        <LimitBadge queue={queue} />
+        {view.stats.queues.some(({ name, paused }) => name === ALL_QUEUES && paused) && (
+          <span class="badge warn">all queues paused</span>
+        )}
+        <span class="note">
+          {jobs(queue.size)}
+          {queue.size > 0 && `, latency ${formatDuration(queue.latencyMs)}`}, {workers}
+        </span>
+        <span class="grow"></span>
+        {view.canAct && <QueueActions view={view} queue={queue} />}
+      </div>
+      {view.canAct && <LimitForm view={view} queue={queue} texts={texts} />}
+      <JobListView view={view} list={list} nothing={<NothingQueued view={view} />} />
+    </Layout>
+  );
+}
+
+/** The form that changes a queue's limit; open after an error, with the texts that were typed. */
+function LimitForm({ view, queue: { name, limit }, texts }: {
+  readonly view: View;
+  readonly queue: QueueInfo;
+  readonly texts: LimitTexts | undefined;
+}) {
+  const { running, starts } = limit ?? {};
+  const errors = texts?.errors ?? {};
+  return (
+    <details class="limit" open={texts !== undefined}>
+      <summary>{limit ? `Limit: ${limitText(limit)}` : "Set a limit"}</summary>
+      <FormProblem errors={errors} />
+      <form method="post" action={link(view, `${queuePath(name)}/limit`)}>
+        <Hidden view={view} />
+        <Field
+          label="Max concurrent"
+          name="running"
+          value={texts?.running ?? (running === undefined ? "" : String(running))}
+          help="Running at the same time, across all workers. Empty for no limit."
+          errors={errors}
+          attributes={{ type: "number", min: "1", max: String(MAX_RUNNING), placeholder: "no limit" }}
+        />
+        <Field
+          label="Rate limit"
+          name="starts"
+          value={texts?.starts ?? (starts === undefined ? "" : formatStarts(starts))}
+          help="Starts per period, such as 100/1m. Empty for no limit."
+          errors={errors}
+          attributes={{ placeholder: "no limit" }}
+        />
+        <button type="submit">Save limit</button>
+      </form>
+    </details>
+  );
+}
