@@ -68,6 +68,8 @@ export const COVERED: readonly string[] = [
   "docs/operate/",
   "docs/migrate/",
   "README.md",
+  "CHANGELOG.md",
+  "docs/reference/",
   "clients/",
   "packaging/",
   "scripts/",
