@@ -1,5 +1,5 @@
 /**
- * Limits on SQLite: what waiting for them costs.
+ * Limits on SQLite: the cost of waiting for them.
  *
  * @module
  */
@@ -9,30 +9,30 @@ import { GroupCommit } from "../src/store/sqlite/group_commit.ts";
 import { type Context, statementCache } from "../src/store/sqlite/context.ts";
 import { openDatabase } from "../src/store/sqlite/database.ts";
 import { BusyRetry } from "../src/store/sqlite/busy_retry.ts";
-import { Queues } from "../src/store/sqlite/take.ts";
+import { hasWork, limit } from "../src/store/sqlite/queues.ts";
 
 const path = ":memory:";
 const patience = new BusyRetry({ path, clock: systemClock, waitMs: 0, log: undefined });
 
-Deno.test("sqlite: limits: time is looked at closely only when it is nearly over, and nothing else is in the way", async () => {
+Deno.test("sqlite: hasWork returns soon only if a limit opens within a second without another event", async () => {
   const database = await openDatabase(path, { durability: "normal", patience, create: true });
   const sql = statementCache(database);
   let now = 1_000_000;
   const commit = new GroupCommit(database, { path, clock: systemClock, patience, onCommit: () => {} });
-  const queues = new Queues({ sql, commit, now: () => now } as unknown as Context);
+  const context = { sql, commit, now: () => now } as unknown as Context;
   sql("INSERT INTO queue (id, name, size) VALUES (1, 'mail', 5)").run();
-  await queues.limit("mail", { running: 1, starts: { count: 1, perMs: 60_000 } });
-  assertEquals(queues.hasWork("mail"), true);
+  await limit(context, "mail", { running: 1, starts: { count: 1, perMs: 60_000 } });
+  assertEquals(hasWork(context, "mail"), true);
 
   sql("INSERT INTO start VALUES (1, 1000000, 1)").run();
-  assertEquals(queues.hasWork("mail"), false);
+  assertEquals(hasWork(context, "mail"), false);
   now += 59_500;
-  assertEquals(queues.hasWork("mail"), "soon");
+  assertEquals(hasWork(context, "mail"), "soon");
   sql("INSERT INTO lease (job, queue, owner, take, at) VALUES (1, 1, 'owner', 'take', 1000000)").run();
-  assertEquals(queues.hasWork("mail"), false);
+  assertEquals(hasWork(context, "mail"), false);
   now += 500;
-  assertEquals(queues.hasWork("mail"), false);
+  assertEquals(hasWork(context, "mail"), false);
   sql("DELETE FROM lease").run();
-  assertEquals(queues.hasWork("mail"), true);
+  assertEquals(hasWork(context, "mail"), true);
   database.close();
 });

@@ -246,7 +246,7 @@ export const steps: Cases = {
     const signal = { key: "k", data: "1", ttlMs: HOUR_MS };
     await Promise.all(Array.from({ length: MAX_KEPT_SIGNALS }, () => t.store.steps.signal(signal)));
     const error = await assertRejects(() => t.store.steps.signal(signal));
-    assertMatch((error as Error).message, /^Signal "k" not stored: 1000 signals are kept/);
+    assertMatch((error as Error).message, /^Signal "k" not stored: its key already keeps 1000 signals/);
   },
 
   "a wait whose time has passed has timed out, and no signal reaches it": async (open) => {

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { StoreError } from "./errors.ts";
 import type { NewJob } from "./jobs.ts";
 
 /** The lease that a step is written under. */
@@ -68,6 +69,14 @@ export interface Signal {
 
 /** A key keeps this many signals. */
 export const MAX_KEPT_SIGNALS = 1_000;
+
+/** Returns the error for a signal beyond {@linkcode MAX_KEPT_SIGNALS}. */
+export function tooManySignals(key: string): StoreError {
+  return new StoreError(
+    "full",
+    `Signal "${key}" not stored: its key already keeps ${MAX_KEPT_SIGNALS} signals, the maximum, and no job waits for it`,
+  );
+}
 
 /** The steps, to workers and clients. */
 export interface StepStore {

@@ -1,5 +1,5 @@
 /**
- * The admin part of the port: each verb, and the file that does it.
+ * The admin part of the port, put together from its verbs.
  *
  * @module
  */
@@ -16,10 +16,10 @@ import { locateText } from "./locate.ts";
 import { readPage } from "./pages.ts";
 import { find, search } from "./search.ts";
 
-/** The part. */
+/** Returns the part. */
 export function adminPart(context: Context): AdminStore {
   const { client, offset } = context;
-  // A user who may not publish is no error: workers that wait look by themselves within a second.
+  // A user without the permission to publish causes no error: waiting workers poll within a second.
   const wake = (topic: string) => client.call(["PUBLISH", WAKE_CHANNEL, topic]).catch(() => {});
   return {
     stats: () => readStats(context),

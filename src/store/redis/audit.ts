@@ -10,11 +10,11 @@ import { AUDIT } from "./keys.ts";
 
 const DEFAULT_LIMIT = 25;
 
-/** The part. A cursor is the ID of the last event of a page. */
+/** Returns the part. A cursor is the ID of the last event of a page. */
 export function auditPart(context: Context): AuditStore {
   const { client } = context;
   return {
-    // Resent when its reply was lost: an event may be in the log twice, but is never missing.
+    // Resent if its reply was lost: an event may be in the log twice, but is never missing.
     async record(event) {
       const at = `${await serverTime(context)}`;
       await client.call(["XADD", AUDIT, "MAXLEN", "=", `${MAX_ACTS}`, "*", "at", at, "act", actText(event)]);

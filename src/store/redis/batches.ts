@@ -10,18 +10,18 @@ import type { Context } from "./context.ts";
 import { openEnded } from "./enqueue.ts";
 import { BATCHES, BATCHES_DUE, batchKey, leasesKey } from "./keys.ts";
 
-/** The part. */
+/** Returns the part. */
 export function batchesPart({ client, offset, wire }: Context): BatchStore {
   const read = async (id: string): Promise<BatchRow | undefined> =>
     rowOf(await client.call(["HGETALL", batchKey(id)]) as Record<string, string>);
   return {
     async create({ id, parent, closeWithinMs, keepMs, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
-      const answer = await client.run(SCRIPTS.batchCreate, [batchKey(id)], [
+      const reply = await client.run(SCRIPTS.batchCreate, [batchKey(id)], [
         ...[offset(), id, parent?.id ?? "", parent?.by ?? ""],
         ...[`${Math.round(closeWithinMs)}`, `${Math.round(keepMs)}`, `${wire}`, JSON.stringify(spec)],
         ...packCallbacks(spec),
       ]) as BatchRefusal | "";
-      return answer === "" ? undefined : answer;
+      return reply === "" ? undefined : reply;
     },
 
     async get(id) {
@@ -30,8 +30,8 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
     },
 
     async page({ cursor = "", limit = 25 } = {}) {
-      const answer = await client.run(SCRIPTS.batchPage, [], [cursor, `${limit + 1}`]) as string[][];
-      const batches = answer.map((fields) => rowOf(pairs(fields))).filter((row) => row !== undefined).map(batchOf);
+      const reply = await client.run(SCRIPTS.batchPage, [], [cursor, `${limit + 1}`]) as string[][];
+      const batches = reply.map((fields) => rowOf(pairs(fields))).filter((row) => row !== undefined).map(batchOf);
       const shown = batches.slice(0, limit);
       return { batches: shown, ...(batches.length > limit && { next: shown.at(-1)!.id }) };
     },
@@ -52,8 +52,8 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
     },
 
     async sweep(limit) {
-      const answer = await client.run(SCRIPTS.batchSweep, [], [offset(), `${limit}`]) as [number, number, 0 | 1];
-      return { abandoned: answer[0], removed: answer[1], more: answer[2] === 1 };
+      const reply = await client.run(SCRIPTS.batchSweep, [], [offset(), `${limit}`]) as [number, number, 0 | 1];
+      return { abandoned: reply[0], removed: reply[1], more: reply[2] === 1 };
     },
 
     async exportBatch(id) {
@@ -70,7 +70,7 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
       for (let i = 0; i < callbacks.length; i += 3) {
         args.push(`${callbacks[i]}:queue`, callbacks[i + 1]!, `${callbacks[i]}:payload`, callbacks[i + 2]!);
       }
-      // Listed first: what is listed without being there is removed by the next sweep.
+      // First list the batch: the next sweep removes a listed batch that doesn't exist.
       await client.call(["ZADD", BATCHES, "0", row.id]);
       await client.call(["HSET", batchKey(row.id), ...args]);
       if (row.due !== null) await client.call(["ZADD", BATCHES_DUE, `${row.due}`, row.id]);
@@ -84,7 +84,7 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
   };
 }
 
-/** Per callback: event, queue, payload without its closing brace. */
+/** Returns event, queue and payload without its closing brace of each callback. */
 function packCallbacks({ callbacks }: BatchSpec): string[] {
   return Object.entries(callbacks).flatMap(([event, { queue, payload }]) => [event, queue, openEnded(payload)!]);
 }
@@ -95,7 +95,7 @@ function pairs(fields: readonly string[]): Record<string, string> {
   return record;
 }
 
-/** The fields that are text; the others are numbers. */
+/** The fields that are texts. The others are numbers. */
 const TEXTS: ReadonlySet<string> = new Set(["id", "spec", "parent", "counted", "closed_as"]);
 
 function rowOf(fields: Record<string, string>): BatchRow | undefined {

@@ -1,5 +1,5 @@
 /**
- * The classes part of the port: the options that workers declare, one hash.
+ * The classes part of the port: a hash of the options that workers declare.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { SCRIPTS } from "./client/scripts.ts";
 /** A value of the hash. */
 const DECLARATION = /^\{"declared_at":\d+,"options":(.*)\}$/s;
 
-/** The part. */
+/** Returns the part. */
 export function classesPart({ client, offset }: Context): ClassStore {
   return {
     async declare(classes) {

@@ -52,7 +52,7 @@ export async function insist<T>({ waitMs }: Context, attempt: () => Promise<T>):
 const MIN_KEEP_REPLY_MS = 60_000;
 
 /** Returns how many milliseconds Redis keeps a reply that may be requested again, as a script argument. */
-export function keepReplyMs({ waitMs }: Context): string {
+export function keepReplyMs({ waitMs }: Pick<Context, "waitMs">): string {
   return `${Math.max(MIN_KEEP_REPLY_MS, 3 * waitMs)}`;
 }
 

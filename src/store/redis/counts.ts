@@ -1,5 +1,5 @@
 /**
- * The counts of everything, in one script as long as there are not too many queues; and those of each day.
+ * The totals and the state of the queues, read by one script unless there are many queues; and the totals of each day.
  *
  * @module
  */
@@ -12,8 +12,8 @@ import { dayKey, queueKey } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** Queues that one step of Redis tells of. */
-const QUEUES_AT_ONCE = 500;
+/** Most queues that one script reads. */
+const MAX_QUEUES_PER_SCRIPT = 500;
 
 /** See `AdminStore.stats`. */
 export async function readStats(context: Context): Promise<Stats> {
@@ -21,7 +21,7 @@ export async function readStats(context: Context): Promise<Stats> {
   const [counts, rows] = await readRows(context);
   const [now, processed, failed, scheduled, retry, dead, leased, processes] = counts;
   for (const row of rows) {
-    // One by one: they are large.
+    // The payloads are large: read them one at a time.
     if (row[2] === "") row[2] = await client.call(["LINDEX", queueKey(row[0]), "-1"]) as string | null;
   }
   const queues = rows
@@ -66,26 +66,26 @@ export async function readHistory(client: ReconnectingClient, from: number, to: 
   return days.map((day, i) => ({ day, processed: count(2 * i), failed: count(2 * i + 1) }));
 }
 
-/** Queues whose key is no list: nothing can be pushed to them, or taken. */
+/** Returns the queues whose key isn't a list: jobs can neither be pushed to them nor taken. */
 export async function foreignQueues(context: Context): Promise<string[]> {
   const [, rows] = await readRows(context);
   return rows.filter(([, size]) => size < 0).map(([name]) => name).sort();
 }
 
 async function readRows({ client, offset }: Context): Promise<[counts: number[], rows: QueueRow[]]> {
-  const reply = await client.run(SCRIPTS.stats, [], [offset(), `${QUEUES_AT_ONCE}`]);
+  const reply = await client.run(SCRIPTS.stats, [], [offset(), `${MAX_QUEUES_PER_SCRIPT}`]);
   const [counts, rows, others] = reply as [number[], QueueRow[], string[]];
-  for (let from = 0; from < others.length; from += QUEUES_AT_ONCE) {
-    const some = others.slice(from, from + QUEUES_AT_ONCE);
+  for (let from = 0; from < others.length; from += MAX_QUEUES_PER_SCRIPT) {
+    const some = others.slice(from, from + MAX_QUEUES_PER_SCRIPT);
     rows.push(...await client.run(SCRIPTS.queues, [], [offset(), ...some]) as QueueRow[]);
   }
   return [counts, rows];
 }
 
-/** What the script tells of a queue. */
+/** A row that the script returns for a queue. */
 type QueueRow = [name: string, size: number, oldest: string | null, paused: number, ...limit: [] | LimitRow];
 
-/** What the script tells of a limit. */
+/** The fields that the script returns for a limit. */
 type LimitRow = [limit: string, opensInMs: number, taken: number, started: number];
 
 function limitOf([limit, opensInMs, taken, started]: LimitRow): LimitInfo {

@@ -1,5 +1,5 @@
 /**
- * The crontab's entries, what is remembered of them, and the jobs that follow, each write in one script.
+ * The cron part of the port. One script writes entries together with the jobs that follow.
  *
  * @module
  */
@@ -7,24 +7,24 @@ import { randomUUID } from "node:crypto";
 import { type CronReading, type CronStore, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
 import { nameOf } from "../port/groups.ts";
 import { type Context, keepReplyMs } from "./context.ts";
-import { CRON_TOLD, cronDoneKey, cronHistoryKey } from "./keys.ts";
+import { CRON_CHANGES, cronDoneKey, cronHistoryKey } from "./keys.ts";
 import { openEnded } from "./enqueue.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { WakeChannel } from "./wait/wake_channel.ts";
 
-/** Where nothing can be told (this user may not publish), it is looked for so often. */
+/** Poll interval for changes that aren't announced: the writing client may lack the permission to publish. */
 const POLL_INTERVAL_MS = 5_000;
 
-/** Entries that one step of Redis changes: at midnight a thousand may be due. */
-const WRITES_AT_ONCE = 100;
+/** Most entries that one script changes: a thousand may be due at midnight. */
+const MAX_WRITES_PER_SCRIPT = 100;
 
-/** Keeps the crontab. */
+/** Stores the cron entries. */
 export class Cron implements CronStore {
   readonly #context: Context;
   readonly #channel: WakeChannel;
   readonly #end = new AbortController();
-  /** How much had been told at the last reading of all. */
-  #heard = 0;
+  /** The number of announced changes at the last read of all entries. */
+  #changesRead = 0;
 
   constructor(context: Context, channel: WakeChannel) {
     this.#context = context;
@@ -37,15 +37,15 @@ export class Cron implements CronStore {
     const { client, offset } = this.#context;
     const which = names === undefined ? ["all"] : ["some", ...names];
     const reply = await client.run(SCRIPTS.cronRead, [], [offset(), `${carried.length}`, ...carried, ...which]);
-    const [now, told, ...entries] = reply as [number, number, ...EntryReply[]];
-    if (names === undefined) this.#heard = told;
+    const [now, changes, ...entries] = reply as [number, number, ...EntryReply[]];
+    if (names === undefined) this.#changesRead = changes;
     return { now, entries: entries.map(toStored) };
   }
 
   async write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
     const versions: (number | undefined)[] = [];
-    for (let from = 0; from < writes.length; from += WRITES_AT_ONCE) {
-      versions.push(...await this.#write(writes.slice(from, from + WRITES_AT_ONCE)));
+    for (let from = 0; from < writes.length; from += MAX_WRITES_PER_SCRIPT) {
+      versions.push(...await this.#write(writes.slice(from, from + MAX_WRITES_PER_SCRIPT)));
     }
     return versions;
   }
@@ -53,7 +53,7 @@ export class Cron implements CronStore {
   async #write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
     const { client, offset, wire } = this.#context;
     const head = [offset(), `${wire}`, `${MAX_CRON_RECORDS}`, keepReplyMs(this.#context)];
-    // Resent because its answer was lost, it must not seem that another was faster: the caller would write once more.
+    // A resent write must not look like a conflict: the caller would write once more.
     const key = cronDoneKey(randomUUID());
     const versions = await client.run(SCRIPTS.cronWrite, [key], [...head, ...writes.flatMap(pack)]) as number[];
     return versions.map((version) => version === 0 ? undefined : version);
@@ -70,27 +70,27 @@ export class Cron implements CronStore {
   }
 
   async wait(signal: AbortSignal): Promise<void> {
-    const over = AbortSignal.any([signal, this.#end.signal]);
-    while (!over.aborted) {
-      // Listen first, then look: what is told in between counts.
-      const enough = new AbortController();
-      const told = this.#channel.wait("cron", AbortSignal.any([over, enough.signal]), POLL_INTERVAL_MS);
-      if (await this.#isNews()) enough.abort();
-      await told;
-      if (enough.signal.aborted) return;
+    const stop = AbortSignal.any([signal, this.#end.signal]);
+    while (!stop.aborted) {
+      // Listen first, then read: a message in between must not be missed.
+      const changed = new AbortController();
+      const woken = this.#channel.wait("cron", AbortSignal.any([stop, changed.signal]), POLL_INTERVAL_MS);
+      if (await this.#hasChanged()) changed.abort();
+      await woken;
+      if (changed.signal.aborted) return;
     }
   }
 
-  /** Gives up everything. Waits resolve. */
+  /** Ends all waits. */
   close(): void {
     this.#end.abort();
   }
 
-  async #isNews(): Promise<boolean> {
+  async #hasChanged(): Promise<boolean> {
     try {
-      return Number(await this.#context.client.call(["GET", CRON_TOLD]) ?? 0) !== this.#heard;
+      return Number(await this.#context.client.call(["GET", CRON_CHANGES]) ?? 0) !== this.#changesRead;
     } catch {
-      return false; // Redis is away: whoever reads finds out.
+      return false; // The next read fails, too.
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What an operator does to entries: requeue, kill, delete. Each in one step, and only if it is still where it was.
+ * The edits of an operator: requeue, kill, delete. Each entry is edited in one step, and only if it hasn't moved.
  *
  * @module
  */
@@ -16,10 +16,11 @@ import { locateAll } from "./locate.ts";
 import { jidOf, makeMoves, type Move } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
 
-/** Entries that are read and edited together, where each is named, and where a place is edited from its front. */
-const AT_ONCE = 100;
+/** Most entries that `edit` reads and edits together. */
+const MAX_REFS = 100;
+/** Most entries that `editSome` reads and edits together. */
 const MAX_WINDOW = 250;
-/** A queue of which jobs are taken all the time moves on between reading an entry and editing it: then it is read again. */
+/** Most attempts: workers may take jobs of a queue between the read of an entry and its edit. */
 const MAX_ROUNDS = 10;
 
 /** What to do with entries. */
@@ -35,8 +36,8 @@ export interface EditRequest {
 export async function edit(context: Context, refs: readonly string[], request: EditRequest): Promise<number> {
   const all = [...new Set(refs)].map(parseRef).filter((ref) => ref !== undefined);
   let count = 0;
-  for (let from = 0; from < all.length; from += AT_ONCE) {
-    let left = all.slice(from, from + AT_ONCE);
+  for (let from = 0; from < all.length; from += MAX_REFS) {
+    let left = all.slice(from, from + MAX_REFS);
     for (let round = 0; left.length > 0 && round < MAX_ROUNDS; round++) {
       const found = await locateAll(context.client, left);
       const now = await serverTime(context);
@@ -44,7 +45,7 @@ export async function edit(context: Context, refs: readonly string[], request: E
         const move = found[i] && moveOf(context, found[i], { ...request, now });
         return move ? [{ ref, move }] : [];
       });
-      // Deep ones share their way through the queue with their neighbours.
+      // In the order of the queue, deep entries share one walk with their neighbours.
       some.sort((a, b) => (a.move.position ?? 0) - (b.move.position ?? 0));
       const { made, missed } = await make(context, some.map(({ move }) => move));
       count += made;
@@ -56,7 +57,7 @@ export async function edit(context: Context, refs: readonly string[], request: E
 
 /** See `AdminStore.editSome`. */
 export async function editSome(context: Context, place: Place, kind: Edit, limit: number): Promise<number> {
-  // What stays where it is would be found again and again.
+  // An entry that doesn't move would be found again and again.
   if (place.in === "leased" || place.in === "dead" && kind === "kill") return 0;
   if (place.in === "queue" && kind === "requeue") return 0;
   const now = await serverTime(context);
@@ -73,14 +74,14 @@ export async function editSome(context: Context, place: Place, kind: Edit, limit
     const moves = entries.map((one) => moveOf(context, one, { kind, now })).filter((move) => move !== undefined);
     const { made } = await make(context, moves);
     count += made;
-    // What cannot be edited stays in front of what can.
+    // Entries that can't be edited stay in front of the others.
     from += entries.length - moves.length;
     idle = made > 0 || moves.length === 0 ? 0 : idle + 1;
   }
   return count;
 }
 
-interface Wanted extends EditRequest {
+interface EditAt extends EditRequest {
   /** The store's time. */
   readonly now: number;
 }
@@ -91,13 +92,12 @@ async function make(context: Context, moves: readonly Move[]): Promise<{ made: n
   return { made: made.filter(Boolean).length, missed };
 }
 
-/** What is to be done with an entry; undefined when it stays as it is. */
+/** Returns the move that edits an entry; undefined if it doesn't change. */
 function moveOf(
   context: Context,
   { place, position, member: { text, exact } }: Found,
-  wanted: Wanted,
+  { kind, now, queue, record }: EditAt,
 ): Move | undefined {
-  const { kind, now, queue, record } = wanted;
   const from = place.in === "queue" ? { from: listKey(place), position } : { from: SETS[place.in as SetName] };
   switch (kind) {
     case "delete":
@@ -117,13 +117,13 @@ function moveOf(
         });
         return { ...from, old: exact, to: queueKey(nameIn(text, queue)), payload };
       } catch {
-        // Unreadable: nobody could run it.
+        // Unreadable: no worker could run it.
         return undefined;
       }
   }
 }
 
-/** A member of a batch is marked when it is killed, so that the batch counts it once. */
+/** Marks a killed member of a batch, so that the batch counts it once. */
 function killedMember(text: string): Pick<Move, "payload"> {
   return countedIn(text)?.counted === "pending" ? { payload: countedAs(text, "dead") } : {};
 }

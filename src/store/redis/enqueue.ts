@@ -1,10 +1,10 @@
 /**
- * The way in: jobs → queues and `schedule`.
+ * Jobs → queues and `schedule`.
  *
- *  1. Calls of the same turn, and those that come while a batch is under way, go in one script.
- *  2. One batch is under way at a time, and each has a number that the script remembers with the jobs it refused: one that
- *     is sent again because the answer was lost is not stored twice, and gets the same answer.
- *  3. A job that Redis cannot take (a key of the wrong type) does not fail the calls that happen to go with it.
+ *  1. Calls of the same turn share a script, as do those made while a batch is in flight.
+ *  2. One batch is in flight at a time. The script remembers its number and its refused jobs: a batch sent again because its
+ *     reply was lost isn't stored twice, and gets the same reply.
+ *  3. A job that Redis can't store (a key of the wrong type) doesn't fail the calls that share its script.
  *
  * @module
  */
@@ -19,11 +19,11 @@ import { type Context, keepReplyMs } from "./context.ts";
 import { pusherKey } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** Calls are put together up to so many jobs, and so many characters. */
+/** Most jobs and characters of calls that share a script. A larger call goes alone. */
 const MAX_BATCH = 1_000;
 const MAX_BATCH_CHARS = 1 << 20;
 
-/** One call of `enqueue`. */
+/** A call of `enqueue` that waits. */
 interface Push {
   readonly jobs: readonly NewJob[];
   readonly since: number;
@@ -31,7 +31,7 @@ interface Push {
   readonly reject: (error: unknown) => void;
 }
 
-/** Puts jobs in. */
+/** Stores jobs. */
 export class Enqueuer {
   readonly #context: Context;
   readonly #key = pusherKey(randomUUID());
@@ -87,7 +87,7 @@ export class Enqueuer {
     }
   }
 
-  /** Who has waited as long as one waits for a connection need not wait for another attempt. */
+  /** Fails the calls that have already waited for the full connection timeout. */
   #rejectOverdue(error: unknown): void {
     const before = systemClock.monotonic() - this.#context.waitMs;
     const overdue = this.#waiting.filter((push) => push.since < before);
@@ -120,7 +120,7 @@ export class Enqueuer {
   }
 }
 
-/** The script's arguments, and which job each place in them is. */
+/** Returns the script's arguments, and the index in `jobs` of each place in them. */
 function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
   const groups = new Map<string, { readonly head: readonly [string, string]; readonly members: number[] }>();
   const later: number[] = [];
@@ -170,11 +170,11 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
 }
 
 /**
- * The payload up to its closing brace, where the script adds the time; undefined when it is no object, and is stored as
- * it is, to be buried by who takes it.
+ * Returns the payload without its closing brace, before which the script adds the time. Returns undefined for a payload that
+ * isn't an object: it is stored unchanged, and the worker that takes it buries it.
  */
 export function openEnded(payload: string): string | undefined {
-  // Our own payloads end in their brace and do not have the field: those need no scan.
+  // Payloads of our clients end in their brace and don't have the field: they need no scan.
   if (payload.endsWith("}") && payload.length > 2 && !payload.includes('"enqueued_at"')) return payload.slice(0, -1);
   try {
     const text = setFields(payload, { enqueued_at: undefined }).trimEnd().slice(0, -1);

@@ -1,6 +1,6 @@
 /**
- * Entries as they are read: windows on a queue, on a set, on the leases. A position in a queue counts from its front,
- * the right end of the list; a position in a set is the rank.
+ * Reads entries: windows of a queue, of a set, of the leases. A position in a queue counts from its front, the right end of
+ * the list. A position in a set is the rank.
  *
  * @module
  */
@@ -15,22 +15,22 @@ import { digestOf, formatRef, type Ref } from "./refs.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { takenAt } from "./take.ts";
 
-/** An entry, with what is needed to move it. */
+/** An entry as it was found, with the data needed to move it. */
 export interface Found {
   readonly place: Place;
   readonly member: Member;
-  /** Where it was seen; negative when unknown. */
+  /** Its position then; negative if unknown. */
   readonly position: number;
   /** In a set: its score, in seconds. */
   readonly score?: number;
-  /** A lease: who has it, and its token. */
+  /** A lease: the worker that has it, and its token. */
   readonly lease?: { readonly owner: string; readonly token: string };
 }
 
-/** Entries of the first window on a place, whose payloads may be of any size. */
+/** Size of the first window, when the sizes of the payloads are unknown. */
 export const FIRST_WINDOW = 16;
 
-/** How many entries to read next, so that their payloads are about {@linkcode MAX_BATCH_BYTES} at most. */
+/** Returns the size of the next window, for about {@linkcode MAX_BATCH_BYTES} of payloads at most. */
 export function nextWindow(last: readonly Found[], most: number): number {
   if (last.length === 0) return most;
   const bytes = last.reduce((sum, { member: { exact } }) => sum + exact.length, 1);
@@ -59,7 +59,7 @@ export async function readSet(client: ReconnectingClient, set: SetName, from: nu
   return members.map(([bytes, score], i) => ({ place: { in: set }, member: member(bytes), position: from + i, score }));
 }
 
-/** Reads members of a set that have just this score. */
+/** Reads the members of a set with this score. */
 export async function readScore(
   client: ReconnectingClient,
   set: SetName,
@@ -73,28 +73,28 @@ export async function readScore(
   return members.map((bytes) => ({ place: { in: set }, member: member(bytes), position: -1, score }));
 }
 
-/** The processes that have leases, or may have, by name. */
+/** Returns the IDs of the workers that have leases, or may have, in order. */
 export async function readOwners(client: ReconnectingClient): Promise<string[]> {
   return (await client.call(["ZRANGE", OWNERS, "0", "-1"]) as string[]).sort();
 }
 
-/** The tokens of a process's leases, in the order of taking. */
+/** Returns the tokens of a worker's leases, in the order of taking. */
 export async function readTokens(client: ReconnectingClient, owner: string): Promise<string[]> {
   return (await client.call(["HKEYS", leasesKey(owner)]) as string[]).sort();
 }
 
-/** What {@linkcode readLeases} read. */
+/** The result of {@linkcode readLeases}. */
 export interface FoundLeases {
-  /** Those that have ended in the meantime are left out. */
+  /** The leases that still exist. */
   readonly found: Found[];
-  /** How many of the tokens were looked up: the first ones. */
+  /** The first tokens, this many, were looked up. */
   readonly count: number;
 }
 
 /**
- * Reads leases until their payloads come to `maxBytes`.
+ * Reads leases, up to `maxBytes` of payloads.
  *
- * @param isFirst whether one is read even if it is larger
+ * @param isFirst reads the first lease even if it is larger
  */
 export async function readLeases(
   client: ReconnectingClient,
@@ -113,7 +113,7 @@ export async function readLeases(
   return { found, count: payloads.length };
 }
 
-/** The name of an entry. */
+/** Returns the ref that names an entry. */
 function refOf({ place, member: { exact }, position, score, lease }: Found): Ref {
   switch (place.in) {
     case "queue":
@@ -125,7 +125,7 @@ function refOf({ place, member: { exact }, position, score, lease }: Found): Ref
   }
 }
 
-/** An entry as the port has it. */
+/** Converts to an entry of the port. */
 export function entryOf(found: Found): Entry {
   const { place, member: { text }, score, lease } = found;
   return {

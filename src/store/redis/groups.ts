@@ -1,5 +1,6 @@
 /**
- * Groups of queues, for people: read a group at a time where there may be many, because no step may hold Redis for long.
+ * The groups of queues for operators. A queue may have many groups: they are read in small steps, because no step may hold
+ * Redis for long.
  *
  * @module
  */
@@ -12,8 +13,8 @@ import { groupsKey, LIMITS, WAKE_CHANNEL } from "./keys.ts";
 import { queueOf } from "./take.ts";
 
 const DEFAULT_LIMIT = 25;
-/** Members that one step of a scan reads. */
-const SCANNED_AT_ONCE = "1000";
+/** Most members that one step of a scan reads. */
+const MAX_SCANNED = "1000";
 
 /** See `AdminStore.limitGroup`. */
 export async function limitGroup(
@@ -53,14 +54,14 @@ export async function readGroups(
   };
 }
 
-/** The groups of a queue that have jobs, in no order. */
+/** Returns the groups of a queue that have jobs, in no particular order. */
 export async function queuedGroups(client: ReconnectingClient, queue: string): Promise<string[]> {
   const names = new Set<string>();
-  // A group may change between ready and held meanwhile: it is seen in one of them at least.
+  // A group may change between ready and held during the scan. The third pass finds it in at least one of them.
   for (const state of ["ready", "held", "ready"] as const) {
     let cursor: string | undefined;
     while (cursor !== "0") {
-      const scan = ["ZSCAN", groupsKey(state, queue), cursor ?? "0", "COUNT", SCANNED_AT_ONCE];
+      const scan = ["ZSCAN", groupsKey(state, queue), cursor ?? "0", "COUNT", MAX_SCANNED];
       const [next, members] = await client.call(scan) as [string, string[]];
       for (let i = 0; i < members.length; i += 2) names.add(members[i]!);
       cursor = next;
@@ -69,7 +70,7 @@ export async function queuedGroups(client: ReconnectingClient, queue: string): P
   return [...names];
 }
 
-/** The queues of these that have jobs in groups, or limits for groups. */
+/** Returns those of the queues that have jobs in groups, or limits for groups. */
 export async function groupedQueues(client: ReconnectingClient, queues: readonly string[]): Promise<string[]> {
   if (queues.length === 0) return [];
   const texts = await client.call(["HMGET", LIMITS, ...queues]) as (string | null)[];
@@ -86,7 +87,7 @@ async function countRunning(client: ReconnectingClient, queue: string): Promise<
   return counts;
 }
 
-/** As the script replies. */
+/** A row that the script returns for a group. */
 type Row = [
   size: number,
   weight: number,

@@ -1,5 +1,5 @@
 /**
- * How the server is: its version, what it keeps in a power cut, what it does when its memory is full, its clock.
+ * The health of the server: its version, its durability in a power cut, its behaviour when memory is full, its clock.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import { readInfo } from "./client/info.ts";
 import { queueKey } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 
-/** Over this share of its limit, memory is worth a word. */
-const MUCH = 0.8;
+/** The share of `maxmemory` above which a finding is reported. */
+const MAX_MEMORY_SHARE = 0.8;
 
 /** See `HealthReader.health`. */
 export async function health(context: Context): Promise<Health> {
@@ -25,7 +25,7 @@ export async function health(context: Context): Promise<Health> {
   ]);
   const aof = info.get("aof_enabled");
   return {
-    version: `Redis ${info.get("redis_version") ?? "(this user may not ask for its version)"}`,
+    version: `Redis ${info.get("redis_version") ?? "(version unknown: this user may not run INFO)"}`,
     durability: aof === undefined
       ? undefined
       : aof === "0"
@@ -45,27 +45,27 @@ function findings(info: ReadonlyMap<string, string>): HealthFinding[] {
   const policy = info.get("maxmemory_policy");
   if (policy !== undefined && policy !== "noeviction") {
     found.push({
-      message: `it may throw jobs away when its memory is full: its maxmemory-policy is "${policy}"`,
+      message: `it may delete jobs when its memory is full: its maxmemory-policy is "${policy}"`,
       cure: "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf",
     });
   }
   const [used, most] = [Number(info.get("used_memory")), Number(info.get("maxmemory"))];
-  if (most > 0 && used > most * MUCH) {
+  if (most > 0 && used > most * MAX_MEMORY_SHARE) {
     found.push({
-      message: `${Math.round(used / most * 100)} % of its maxmemory are used; when it is full, pushes fail`,
-      cure: "raise its maxmemory, or shorten what is kept (retention in the configuration)",
+      message: `${Math.round(used / most * 100)} % of its maxmemory is used; pushes fail when it is full`,
+      cure: "raise its maxmemory, or shorten the retention in the configuration",
     });
   }
   for (const [what, field] of [["append-only file", "aof_last_write_status"], ["snapshot", "rdb_last_bgsave_status"]]) {
     if (info.get(field!) === "err") {
       found.push({
-        message: `it could not write its ${what} last time`,
-        cure: "see its log: no room, or no permission",
+        message: `its last write of the ${what} failed`,
+        cure: "see its log: full disk, or missing permission",
       });
     }
   }
   if (info.get("role") === "slave") {
-    found.push({ message: "it is a replica, which takes no jobs", cure: "name its master" });
+    found.push({ message: "it is a replica, which accepts no jobs", cure: "use the address of its master" });
   }
   return found;
 }
@@ -75,20 +75,20 @@ function foreignFinding(queue: string): HealthFinding {
   return {
     message: `the queue ${
       JSON.stringify(queue)
-    } cannot be used: its key ${key} is not a list, another program wrote it`,
-    cure: `look at it with redis-cli TYPE ${key}; rename or delete it, or use another queue or database`,
+    } cannot be used: its key ${key} is not a list, so another program wrote it`,
+    cure: `check it with redis-cli TYPE ${key}; rename or delete it, or use another queue or database`,
   };
 }
 
-/** A setting of the server; undefined when this user may not read it. */
+/** Returns a setting of the server; undefined if this user may not read it. */
 async function readSetting(client: ReconnectingClient, name: string): Promise<string | undefined> {
   try {
-    const answer = await client.call(["CONFIG", "GET", name]);
-    const pairs = answer instanceof Map
-      ? [...answer].flat()
-      : Array.isArray(answer)
-      ? answer
-      : Object.entries(answer as object).flat();
+    const reply = await client.call(["CONFIG", "GET", name]);
+    const pairs = reply instanceof Map
+      ? [...reply].flat()
+      : Array.isArray(reply)
+      ? reply
+      : Object.entries(reply as object).flat();
     return pairs[1] as string | undefined;
   } catch (error) {
     if (error instanceof StoreError && error.code === "denied") return undefined;

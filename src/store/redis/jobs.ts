@@ -9,11 +9,11 @@ import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { Enqueuer } from "./enqueue.ts";
 import { leasesKey } from "./keys.ts";
-import type { LeaseCache } from "./lease_cache.ts";
+import type { LeaseBook } from "./lease_book.ts";
 import { promote } from "./promote.ts";
 import { rescue } from "./rescue.ts";
-import { Settlement } from "./settle.ts";
-import { Taker } from "./take.ts";
+import { settle } from "./settle.ts";
+import { returnUnanswered, take } from "./take.ts";
 import { DueWatch } from "./wait/due_watch.ts";
 import { QueueWatch } from "./wait/queue_watch.ts";
 import type { WakeChannel } from "./wait/wake_channel.ts";
@@ -21,30 +21,28 @@ import type { WakeChannel } from "./wait/wake_channel.ts";
 /** Services shared with other parts. */
 export interface JobsServices {
   readonly channel: WakeChannel;
-  readonly leases: LeaseCache;
+  readonly book: LeaseBook;
   readonly cancel: JobStore["cancel"];
 }
 
 /** Returns the part, and a function that ends its waits. */
 export function jobsPart(
   context: Context,
-  { channel, leases, cancel }: JobsServices,
+  { channel, book, cancel }: JobsServices,
 ): { readonly jobs: JobStore; readonly close: () => void } {
   const { client, offset } = context;
   const enqueuer = new Enqueuer(context);
-  const taker = new Taker(context, leases);
-  const settlement = new Settlement(context, leases);
   const queueWatch = new QueueWatch(context, channel);
   const dueWatch = new DueWatch(client, channel);
   const jobs: JobStore = {
     enqueue: (jobs) => enqueuer.enqueue(jobs),
-    take: (request) => taker.take(request),
-    returnUnanswered: (owner) => taker.returnUnanswered(owner),
-    settle: (owner, outcomes) => settlement.settle(owner, outcomes),
+    take: (request) => take(context, book, request),
+    returnUnanswered: (owner) => returnUnanswered(context, book, owner),
+    settle: (owner, outcomes) => settle(context, book, owner, outcomes),
     async stillLeased(owner, tokens) {
       const still = await client.run(SCRIPTS.stillLeased, [leasesKey(owner)], tokens) as string[];
       const left = new Set(still);
-      leases.remove(owner, tokens.filter((token) => !left.has(token)).map((token) => ({ token })));
+      book.drop(owner, tokens.filter((token) => !left.has(token)));
       return still;
     },
     async promote(limit) {

@@ -1,9 +1,9 @@
 /**
- * A name of an entry → the entry, if it is still in its place.
+ * Finds the entry that a ref names, if it is still in its place.
  *
- * Where it was last seen is looked at first. From there, a queue is searched towards its front (jobs move that way as
- * those before them are taken) and then towards its back: O(distance), at worst O(M) for M jobs. A set is searched among
- * the members of the same score: O(log M + members of that score).
+ * The first read is at the position where the entry was last seen. From there, a queue is searched towards its front, because
+ * jobs move that way when others are taken, and then towards its back: O(distance), at worst O(M) for M jobs. A set is
+ * searched among the members of the same score: O(log M + members of that score).
  *
  * @module
  */
@@ -13,28 +13,28 @@ import { queueKey } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { CHECKSUM_DIGITS, checksumOf, digestOf, isDigestOf, parseRef, type Ref } from "./refs.ts";
 
-/** Entries that are compared in one step. */
+/** Most entries that are compared in one step. */
 const MAX_WINDOW = 500;
-/** Give-backs move a job away from the front; by so much at most before a page's cursor is given up. */
+/** How far towards the back a page's cursor is searched: released jobs move others away from the front. */
 const NEAR = 1_000;
 
-/** A name of an entry of a queue. */
+/** The ref of an entry of a queue. */
 type QueueRef = Ref & { readonly in: "queue" };
 
-/** What {@linkcode locate} is to find it in. */
+/** Options of {@linkcode locate}. */
 export interface LocateOptions {
-  /** Look only where it is cheap. */
+  /** Search only where it is cheap. */
   readonly near?: boolean;
 }
 
-/** Finds the entry that a ref's text names, a running job too; undefined when it is gone or the text is no ref. */
+/** Returns the entry that a text names, also a running job; undefined if it has moved, or the text isn't a ref. */
 export async function locateText(client: ReconnectingClient, text: string): Promise<Found | undefined> {
   const ref = parseRef(text);
   if (ref?.in === "leased") return (await readLeases(client, ref.owner, [ref.token])).found[0];
   return ref && await locate(client, ref);
 }
 
-/** Finds the entry, if it can be edited; undefined when it is gone. */
+/** Returns the entry if it can be edited; undefined if it has moved. */
 export async function locate(
   client: ReconnectingClient,
   ref: Ref,
@@ -44,7 +44,7 @@ export async function locate(
     case "leased":
       return undefined;
     case "queue":
-      return await seenThere(client, ref) ?? (await searchQueue(client, [ref], { near }))[0];
+      return await lastSeen(client, ref) ?? (await searchQueue(client, [ref], { near }))[0];
     default: {
       const { digest, position, score } = ref;
       const here = position < 0 ? [] : await readSet(client, ref.in, position, 1);
@@ -62,11 +62,11 @@ export async function locate(
 }
 
 /**
- * Finds entries, each as {@linkcode locate} does. Those of a queue that are not where they were seen are searched for
- * together: the queue is read at most once.
+ * Returns entries, each as {@linkcode locate} does. The moved entries of a queue are searched together: the queue is read at
+ * most once.
  */
 export async function locateAll(client: ReconnectingClient, refs: readonly Ref[]): Promise<(Found | undefined)[]> {
-  const found = await Promise.all(refs.map((ref) => ref.in === "queue" ? seenThere(client, ref) : locate(client, ref)));
+  const found = await Promise.all(refs.map((ref) => ref.in === "queue" ? lastSeen(client, ref) : locate(client, ref)));
   const missing = refs.flatMap((ref, i) => ref.in === "queue" && found[i] === undefined ? [{ ref, i }] : []);
   for (const [queue, some] of Map.groupBy(missing, ({ ref }) => ref.queue)) {
     const taken = new Set(found.flatMap((one) => isInQueue(one, queue) ? [one.position] : []));
@@ -76,8 +76,8 @@ export async function locateAll(client: ReconnectingClient, refs: readonly Ref[]
   return found;
 }
 
-/** The entry where it was last seen. */
-async function seenThere(
+/** Returns the entry if it is where it was last seen. */
+async function lastSeen(
   client: ReconnectingClient,
   { queue, digest, position }: QueueRef,
 ): Promise<Found | undefined> {
@@ -86,11 +86,11 @@ async function seenThere(
 }
 
 interface SearchOptions extends LocateOptions {
-  /** Positions that other refs name. */
+  /** Positions of the entries of other refs. */
   readonly taken?: ReadonlySet<number>;
 }
 
-/** Searches one queue for entries: from the last of their positions to the front, then to the back. */
+/** Searches a queue for entries: from the last of their positions to the front, then to the back. */
 async function searchQueue(
   client: ReconnectingClient,
   refs: readonly QueueRef[],
@@ -98,10 +98,10 @@ async function searchQueue(
 ): Promise<(Found | undefined)[]> {
   const { queue } = refs[0]!;
   const found: (Found | undefined)[] = refs.map(() => undefined);
-  // Of refs alike, each names another of the entries alike.
+  // Each of several equal refs names a different one of the equal entries.
   const wanted = Map.groupBy(refs.keys(), (i) => refs[i]!.digest);
   const checksums = new Set(refs.map(({ digest }) => digest.slice(0, CHECKSUM_DIGITS)));
-  const look = (window: readonly Found[]) => {
+  const compare = (window: readonly Found[]) => {
     for (const one of window) {
       if (!checksums.has(checksumOf(one.member.exact))) continue;
       const digest = digestOf(one.member.exact);
@@ -111,20 +111,20 @@ async function searchQueue(
       if (some.length === 0) wanted.delete(digest);
     }
   };
-  // A ref from outside may state any position.
+  // A ref from a client may have any position.
   const size = await client.call(["LLEN", queueKey(queue)]) as number;
   const last = Math.min(size - 1, Math.max(...refs.map(({ position }) => position)));
   let count = FIRST_WINDOW;
   for (let end = last + 1; end > 0 && wanted.size > 0;) {
     const from = Math.max(0, end - count);
     const window = await readQueue(client, queue, from, end - from);
-    look(window.toReversed());
+    compare(window.toReversed());
     end = from;
     count = nextWindow(window, MAX_WINDOW);
   }
   for (let from = Math.max(0, last + 1); wanted.size > 0 && (!near || from <= last + NEAR);) {
     const window = await readQueue(client, queue, from, count);
-    look(window);
+    compare(window);
     if (window.length < count) break;
     from += count;
     count = nextWindow(window, MAX_WINDOW);

@@ -1,6 +1,6 @@
 /**
- * What was measured of classes, where Sidekiq's Metrics page looks for it. The names of the keys and what they hold are
- * those of Sidekiq 8 and, unless times are written for 8 alone, also those of 7. Histograms of ten minutes are our own.
+ * Metrics of classes, under the keys of Sidekiq's Metrics page. The names and the formats are those of Sidekiq 8 and, unless
+ * the wire format is 8 alone, also those of 7. Histograms of ten minutes are ours: Sidekiq has none.
  *
  * @module
  */
@@ -19,14 +19,14 @@ import {
 import { type Context, serverTime } from "./context.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** Classes in one step of Redis. */
+/** Most classes that one script records. */
 const BATCH = 50;
-/** Steps that are read at the same time. */
-const STEPS_AT_ONCE = 8;
-/** Keys read by one command. */
-const READ_AT_ONCE = 600;
+/** Steps read at the same time. */
+const MAX_STEPS_IN_FLIGHT = 8;
+/** Most keys that one command reads. */
+const MAX_KEYS_PER_READ = 600;
 
-/** The part. */
+/** Returns the part. */
 export function metricsPart(context: Context): MetricsStore {
   return {
     record: (measurements) => record(context, measurements),
@@ -52,7 +52,7 @@ async function record(context: Context, measurements: readonly ClassMetrics[]): 
       histogram.flatMap((count, i) => count > 0 ? [`${i} ${count}`] : []).join(" "),
     ]);
     const kept = [COARSE, FINE].map(({ keptMs }) => `${keptMs / 1_000}`);
-    // Sent twice it would be counted twice.
+    // A resent script would count twice.
     await client.run(SCRIPTS.recordMetrics, keys, [...kept, ...args], { repeatable: false });
   }
 }
@@ -74,9 +74,9 @@ async function read(context: Context, window: MetricsWindow): Promise<ClassMetri
       sums.of(field.slice(end + 1)).histogram[Number(field.slice(0, end))]! += Number(text);
     }
   };
-  // A few steps at a time: others have their turn between.
-  for (let from = 0; from < steps.length; from += STEPS_AT_ONCE) {
-    await Promise.all(steps.slice(from, from + STEPS_AT_ONCE).map((at, i) => readStep(at, from + i)));
+  // A few steps at a time: other clients get their turn in between.
+  for (let from = 0; from < steps.length; from += MAX_STEPS_IN_FLIGHT) {
+    await Promise.all(steps.slice(from, from + MAX_STEPS_IN_FLIGHT).map((at, i) => readStep(at, from + i)));
   }
   if (fine) await readFine(context, sums, steps);
   return sums.list();
@@ -93,18 +93,18 @@ function addCount(sums: MeasuredSums, name: string, what: string, count: number,
   }
 }
 
-/** Sidekiq's histograms: of every class and minute a string of 26 numbers. */
+/** Reads Sidekiq's histograms: one string of 26 numbers per class and minute. */
 async function readFine({ client }: Context, sums: MeasuredSums, steps: readonly number[]): Promise<void> {
   const wanted = sums.list().flatMap(({ class: name, series }) =>
     steps.flatMap((at, i) => series[i]! > 0 ? [{ name, key: histogramKey(name, at) }] : [])
   );
-  for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
-    const some = wanted.slice(at, at + READ_AT_ONCE);
+  for (let at = 0; at < wanted.length; at += MAX_KEYS_PER_READ) {
+    const some = wanted.slice(at, at + MAX_KEYS_PER_READ);
     const found = await client.call(["MGET", ...some.map(({ key }) => key)], { bytes: true }) as (Buffer | null)[];
     some.forEach(({ name }, i) => {
       const { histogram } = sums.of(name);
       const bytes = found[i];
-      // It is as long as its last number that was ever counted.
+      // It ends with its last number that isn't zero.
       for (let n = 0; bytes && n < histogram.length && n * 2 + 1 < bytes.length; n++) {
         histogram[n]! += bytes.readUInt16BE(n * 2);
       }
@@ -135,14 +135,14 @@ function histogramKey(name: string, at: number): string {
   return `h|${name}-${date}-${hour}:${minute}`;
 }
 
-/** Sidekiq 7: `CLASS-DD-HH:M`, only of what Ruby could call a class: any other name might be another key's. */
+/** Sidekiq 7: `CLASS-DD-HH:M`, only for names that a Ruby class can have: any other name could be that of another key. */
 function histogramKey7(name: string, at: number): string {
   if (!/^[A-Z]\w*(::[A-Z]\w*)*$/.test(name)) return "";
   const { date, hour, minute } = parts(at);
   return `${name}-${two(date)}-${two(hour)}:${minute}`;
 }
 
-/** Ours: histograms of ten minutes, by the second at which these began. */
+/** Ours: histograms of ten minutes, by the second of their start. */
 function ownKey(at: number): string {
   return `jobs:measured:${Math.floor(at / COARSE.stepMs) * COARSE.stepMs / 1_000}`;
 }

@@ -1,5 +1,5 @@
 /**
- * The migration part of the port: imports jobs of another store, and hands over its own.
+ * The migration part of the port: imports jobs of another store, and exports its own.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { locateAll } from "./locate.ts";
 import { jidOf } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
 
-/** The part. */
+/** Returns the part. */
 export function migrationPart({ client, offset }: Context): MigrationStore {
   return {
     async importJobs(batch, jobs) {

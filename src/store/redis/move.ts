@@ -1,11 +1,11 @@
 /**
- * Makes moves in scripts that are short for the server and harmless when sent again:
+ * Moves entries in scripts that are short for the server and can be sent again:
  *
- *  1. A script has at most {@linkcode MAX_MOVES} moves and {@linkcode MAX_BYTES} of payloads. One that reaches deep into a queue
- *     has at most {@linkcode MAX_DEEP_MOVES}, because Redis finds each by a jump and removes all by one walk.
- *  2. One script is under way at a time. It has a number, which Redis remembers with the answer: a script sent again
- *     because its answer was lost does nothing, and returns that answer.
- *  3. Calls that wait for their turn share a script.
+ *  1. A script has at most {@linkcode MAX_MOVES} moves and {@linkcode MAX_BYTES} of payloads. A script with entries deep in a
+ *     queue has at most {@linkcode MAX_DEEP_MOVES} moves, because Redis jumps to each and removes all in one walk.
+ *  2. One script is in flight at a time. It has a number, which Redis keeps with the reply: a script sent again because its
+ *     reply was lost does nothing, and returns that reply.
+ *  3. Waiting calls share a script.
  *
  * @module
  */
@@ -14,29 +14,27 @@ import { systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import { MAX_RECORDS } from "../port/results.ts";
 import type { Arg } from "./client/encode.ts";
-import type { Context } from "./context.ts";
+import { type Context, keepReplyMs } from "./context.ts";
 import { moverKey } from "./keys.ts";
 import type { Move, Moved } from "./move_request.ts";
 import { packRecord } from "./results.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 const MAX_MOVES = 250;
-/** A quarter of other batches: a script that moves a job within Redis copies it five times. A larger job goes alone. */
+/** A quarter of other batches: a script that moves a job copies it five times within Redis. A larger job goes alone. */
 const MAX_BYTES = 1024 * 1024;
-/** An entry this far from the front of its queue is deep: a jump to it takes up to 0.1 ms, and there are two. */
+/** An entry at this distance from the front of its queue is deep: each of two jumps to it takes up to 0.1 ms. */
 const DEEP = 2_000;
 const MAX_DEEP_MOVES = 20;
-/** Redis remembers a script's number for at least this long. */
-const REMEMBER_MS = 60_000;
 
-/** Moves that go in the same script. */
+/** A call whose moves go in one script. */
 interface Part {
   readonly moves: readonly Move[];
   readonly resolve: (moved: Moved) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Makes moves. */
+/** Moves entries. */
 export class Mover {
   readonly #context: Omit<Context, "mover">;
   readonly #key = moverKey(randomUUID());
@@ -49,9 +47,9 @@ export class Mover {
   }
 
   /**
-   * Makes the moves, in order.
+   * Makes the moves in order.
    *
-   * @throws {StoreError} when Redis refuses, or is unreachable; then some may have been made
+   * @throws {StoreError} if Redis rejects a script or is unreachable; some moves may have been made
    */
   async make(moves: readonly Move[]): Promise<Moved> {
     const made: boolean[] = [];
@@ -92,19 +90,19 @@ export class Mover {
 
   async #make(parts: readonly Part[]): Promise<void> {
     try {
-      const { answers, ...rest } = await this.#runScript(parts.flatMap((part) => part.moves));
+      const { states, ...rest } = await this.#runScript(parts.flatMap((part) => part.moves));
       let from = 0;
       for (const { moves, resolve } of parts) {
-        const mine = [...answers.slice(from, from += moves.length)];
+        const mine = [...states.slice(from, from += moves.length)];
         resolve({
           ...rest,
-          made: mine.map((answer) => answer === "1"),
-          missed: mine.flatMap((answer, i) => answer === "?" ? [i] : []),
+          made: mine.map((state) => state === "1"),
+          missed: mine.flatMap((state, i) => state === "?" ? [i] : []),
         });
       }
     } catch (error) {
       if (parts.length > 1 && error instanceof StoreError && !error.transient) {
-        // One with a key of the wrong type must not fail the others.
+        // A call with a key of the wrong type must not fail the others.
         for (const part of parts) await this.#make([part]);
         return;
       }
@@ -112,20 +110,20 @@ export class Mover {
     }
   }
 
-  async #runScript(moves: readonly Move[]): Promise<Pick<Moved, "now" | "nextInMs"> & { readonly answers: string }> {
-    const { client, offset, deadLimits, waitMs } = this.#context;
-    const keepReplyMs = `${Math.max(REMEMBER_MS, 3 * waitMs)}`;
-    const args: Arg[] = [offset(), `${++this.#scripts}`, keepReplyMs, ...deadLimits, `${MAX_RECORDS}`];
+  async #runScript(moves: readonly Move[]): Promise<Pick<Moved, "now" | "nextInMs"> & { readonly states: string }> {
+    const { client, offset, deadLimits } = this.#context;
+    const head = [offset(), `${++this.#scripts}`, keepReplyMs(this.#context), ...deadLimits, `${MAX_RECORDS}`];
+    const args: Arg[] = head;
     for (const { from, position, old, to, payload, unlock, record } of moves) {
       args.push(from, position === undefined ? "" : `${position}`, old, to, payload ?? "", unlock ?? "");
       args.push(...record === undefined ? ["", "", ""] : packRecord(record));
     }
-    const [answers, now, next] = await client.run(SCRIPTS.move, [this.#key], args) as [string, number, number | ""];
-    return { answers, now, nextInMs: next === "" ? undefined : next };
+    const [states, now, next] = await client.run(SCRIPTS.move, [this.#key], args) as [string, number, number | ""];
+    return { states, now, nextInMs: next === "" ? undefined : next };
   }
 }
 
-/** How many of the moves, from the first on, fit into one script; at least one if there is one. */
+/** Returns how many of the first moves fit in one script; at least one if there is one. */
 function countFitting(moves: readonly Move[]): number {
   let bytes = 0;
   let most = MAX_MOVES;

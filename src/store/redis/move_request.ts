@@ -1,6 +1,5 @@
 /**
- * Compare and move: what a payload becomes is worked out here, and then goes from place to place in one script, if it is
- * still where it was read.
+ * Compare and move: the store computes the new payload, and one script moves the entry if it is still where it was read.
  *
  * @module
  */
@@ -13,13 +12,13 @@ import type { Context } from "./context.ts";
 export interface Move {
   /** The key of its place. */
   readonly from: string;
-  /** Its position when it was read, counted from the front. Required where the place is a queue. */
+  /** Its position when it was read, counted from the front. Required if the place is a queue. */
   readonly position?: number;
-  /** The member as it stands there. */
+  /** The member as it was read. */
   readonly old: Arg;
-  /** The key it goes to: a queue, or `dead`. Empty: the move deletes it. */
+  /** The key of its new place: a queue, or `dead`. Empty: the move deletes the entry. */
   readonly to: string;
-  /** The member as it is to stand there. Default: as it is. */
+  /** The new member. Default: unchanged. */
   readonly payload?: Arg;
   /** The jid whose unique lock the move releases. Default: none. */
   readonly unlock?: string;
@@ -27,24 +26,24 @@ export interface Move {
   readonly record?: NewRecord;
 }
 
-/** What moving did. */
+/** The result of moves. */
 export interface Moved {
-  /** For each move whether it was made. */
+  /** Whether each move was made. */
   readonly made: readonly boolean[];
   /** Indexes of moves out of a queue that were not made because the entry is no longer near its position. */
   readonly missed: readonly number[];
   /** The store's time. */
   readonly now: number;
-  /** Milliseconds until the earliest member of `retry` and `schedule` is due; undefined if there is none. */
+  /** Milliseconds until the earliest member of `retry` and `schedule` is due; undefined if both are empty. */
   readonly nextInMs: number | undefined;
 }
 
-/** Makes the moves, in order. See {@linkcode Mover}. */
+/** Makes the moves in order. See {@linkcode Mover}. */
 export function makeMoves({ mover }: Context, moves: readonly Move[]): Promise<Moved> {
   return mover.make(moves);
 }
 
-/** The jid of a payload; empty when it has none. */
+/** Returns the jid of a payload; empty if it has none. */
 export function jidOf(payload: string): string {
   const jid = getField(payload, "jid");
   return typeof jid === "string" ? jid : "";

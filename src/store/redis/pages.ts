@@ -1,10 +1,10 @@
 /**
- * Lists, page by page. A cursor names the first entry of the next page, so that what is pushed, taken or deleted between
- * two pages makes none be passed over. When that very entry is gone, the list goes on where it would be (a set), or
- * where nothing that is left can be missed (a queue): then some may be shown twice.
+ * Lists in pages. A cursor names the first entry of the next page, so that pushes, takes and deletions between two pages skip
+ * none. If that entry has moved, a set continues at its score, and a queue at a position before which no entry is missed:
+ * some entries may then be shown twice.
  *
- * A page ends early where its payloads exceed {@linkcode MAX_BATCH_BYTES}. It costs O(limit), as long as few entries have
- * moved since the last one.
+ * A page ends early if its payloads exceed {@linkcode MAX_BATCH_BYTES}. It costs O(limit) if few entries have moved since the
+ * last page.
  *
  * @module
  */
@@ -44,7 +44,7 @@ interface FoundPage {
   readonly next?: string | undefined;
 }
 
-/** A page of a queue or a set. One entry more is read: it is the cursor. */
+/** Reads a page of a queue or a set, and one entry more: the cursor. */
 async function placePage(
   client: ReconnectingClient,
   place: Listed,
@@ -81,7 +81,7 @@ function readWindow(place: Listed, [first, , ...rest]: [number, 0 | 1, ...Buffer
   return found;
 }
 
-/** The position of the cursor's entry, or where to go on when it is gone. */
+/** Returns the position of the cursor's entry, or where to continue if it has moved. */
 async function startAt(
   client: ReconnectingClient,
   place: Listed,
@@ -93,7 +93,7 @@ async function startAt(
   const found = await locate(client, ref, { near: true });
   if (found && found.position >= 0) return found.position;
   if (ref.in === "queue") return reverse ? Math.min(ref.position, await sizeOf(client, place) - 1) : 0;
-  // Moved in rank or gone: begin with all members of its score.
+  // Begin with all members of its score.
   const key = SETS[ref.in];
   return reverse
     ? await client.call(["ZCOUNT", key, "-inf", `${ref.score}`]) as number - 1
@@ -104,7 +104,7 @@ async function sizeOf(client: ReconnectingClient, place: Listed): Promise<number
   return await client.call([place.in === "queue" ? "LLEN" : "ZCARD", keyOf(place)]) as number;
 }
 
-/** Leases by process, then in the order of taking. */
+/** Reads a page of leases, by worker, then in the order of taking. */
 async function leasedPage(client: ReconnectingClient, { cursor, limit, reverse }: From): Promise<FoundPage> {
   const ref = cursor === undefined ? undefined : parseRef(cursor);
   const start = ref?.in === "leased" ? ref : undefined;

@@ -1,5 +1,5 @@
 /**
- * Jobs whose time has come: `schedule` and `retry` → queues.
+ * Due jobs: `schedule` and `retry` → queues.
  *
  * @module
  */
@@ -13,21 +13,21 @@ import { queueKey, SETS } from "./keys.ts";
 import { makeMoves, type Move } from "./move_request.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** Who finds everything moved by others so often has helped enough. */
+/** Most steps of one call: other workers may move each job before this one. */
 const MAX_STEPS = 20;
 
-/** How the script names the set `retry`: the letter r. */
+/** The letter r: the script's name for the set `retry`. */
 const RETRY = 0x72;
 
-/** What promoting did, and when the earliest member is due that was left. */
+/** The result of a promotion, and the due time of the earliest member left. */
 export interface Promotion extends PromoteResult {
-  /** By the store's clock; infinite when none is left. */
+  /** In epoch milliseconds of the store's clock; infinite if none is left. */
   readonly earliest: number;
 }
 
 /**
- * See `JobStore.promote`. Works in steps of at most {@linkcode MAX_BATCH_BYTES}. Members that another process moved first are
- * made up for by those after them.
+ * See `JobStore.promote`. Each step reads at most {@linkcode MAX_BATCH_BYTES}. A member that another worker moves first
+ * doesn't count: the next step reads further ones.
  */
 export async function promote(context: Context, limit: number): Promise<Promotion> {
   const total = { moved: 0, buried: 0 };

@@ -1,5 +1,5 @@
 /**
- * Samples of queues: a hash for each step of time, `jobs:queue-samples:STEP:SECOND`, with the fields `size|QUEUE` and
+ * Samples of queues: one hash per time step, `jobs:queue-samples:STEP:SECOND`, with the fields `size|QUEUE` and
  * `latency|QUEUE`.
  *
  * @module
@@ -18,10 +18,10 @@ import {
 import { SCRIPTS } from "./client/scripts.ts";
 import { type Context, serverTime } from "./context.ts";
 
-/** Steps that are read at the same time. */
-const STEPS_AT_ONCE = 48;
+/** Steps read at the same time. */
+const MAX_STEPS_IN_FLIGHT = 48;
 
-/** The part of the store that keeps samples of queues. */
+/** Returns the part. */
 export function queueSamplesPart(context: Context): QueueSampler {
   return {
     record: (samples) => record(context, samples),
@@ -55,8 +55,8 @@ async function readSeries(context: Context, window: SampleWindow): Promise<Queue
       series.add(step, { queue, size: Number(size), latencyMs: Number(fields[`latency|${queue}`] ?? 0) });
     }
   };
-  for (let from = 0; from < steps.length; from += STEPS_AT_ONCE) {
-    await Promise.all(steps.slice(from, from + STEPS_AT_ONCE).map((at, i) => readStep(at, from + i)));
+  for (let from = 0; from < steps.length; from += MAX_STEPS_IN_FLIGHT) {
+    await Promise.all(steps.slice(from, from + MAX_STEPS_IN_FLIGHT).map((at, i) => readStep(at, from + i)));
   }
   return series.list();
 }

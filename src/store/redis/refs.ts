@@ -1,6 +1,6 @@
 /**
- * Names of entries: which place, what the entry is (a digest of its bytes), and where in the place it was last seen, so
- * that finding it again is one look as long as nothing has moved, and still finds it when something has.
+ * Refs: the names of entries. A ref has the place, a digest of the entry's bytes, and its last position. Finding the entry
+ * takes one read if nothing has moved, and a search otherwise.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { crc32 } from "node:zlib";
 import type { SetName } from "../admin/admin.ts";
 import type { Arg } from "./client/encode.ts";
 
-/** A parsed name. */
+/** A parsed ref. */
 export type Ref =
   | { readonly in: "queue"; readonly queue: string; readonly digest: string; readonly position: number }
   | { readonly in: SetName; readonly digest: string; readonly position: number; readonly score: number }
@@ -17,28 +17,28 @@ export type Ref =
 
 const SEPARATOR = "~";
 
-/** Hex digits of a digest that {@linkcode checksumOf} returns. */
+/** Number of hex digits that {@linkcode checksumOf} returns. */
 export const CHECKSUM_DIGITS = 8;
 
-/** The digest of an entry's bytes. */
+/** Returns the digest of an entry's bytes. */
 export function digestOf(exact: Arg): string {
   return checksumOf(exact) + createHash("sha1").update(exact).digest("hex").slice(0, 16);
 }
 
 /**
- * What the digest begins with. Entries that differ in it differ. It takes a fifteenth of the time, which counts where a
- * million entries are compared.
+ * Returns the first digits of the digest. Entries with different checksums differ. It takes a fifteenth of the digest's time,
+ * which counts when a million entries are compared.
  */
 export function checksumOf(exact: Arg): string {
   return crc32(exact).toString(16).padStart(CHECKSUM_DIGITS, "0");
 }
 
-/** Whether a digest is the one of an entry's bytes. */
+/** Returns whether a digest is that of an entry's bytes. */
 export function isDigestOf(digest: string, exact: Arg): boolean {
   return digest.startsWith(checksumOf(exact)) && digest === digestOf(exact);
 }
 
-/** A name as text. */
+/** Formats a ref as text. */
 export function formatRef(ref: Ref): string {
   switch (ref.in) {
     case "queue":
@@ -50,7 +50,7 @@ export function formatRef(ref: Ref): string {
   }
 }
 
-/** The name that a text is; undefined when it is none. */
+/** Parses a ref. Returns undefined if the text isn't one. */
 export function parseRef(text: string): Ref | undefined {
   const match = /^(queue|scheduled|retry|dead|leased)~([0-9a-f]+)~(.*)$/s.exec(text);
   if (!match) return undefined;

@@ -1,7 +1,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { digestOf, formatRef, parseRef, type Ref } from "./refs.ts";
 
-Deno.test("a ref comes back from its text, whatever the names in it", () => {
+Deno.test("parseRef reads what formatRef writes, with any names", () => {
   const digest = digestOf("{}");
   const refs: Ref[] = [
     { in: "queue", queue: "a~b:ä\n", digest, position: 12 },
@@ -12,12 +12,12 @@ Deno.test("a ref comes back from its text, whatever the names in it", () => {
   for (const ref of refs) assertEquals(parseRef(formatRef(ref)), ref);
 });
 
-Deno.test("what is no ref is none", () => {
+Deno.test("parseRef returns undefined for other texts", () => {
   for (const text of ["", "queue", "queue~x~1~q", "queue~ab~1", "retry~ab~1~x", "retry~ab~1~", "busy~ab~1~q"]) {
     assertEquals(parseRef(text), undefined, text);
   }
 });
 
-Deno.test("other bytes have another digest", () => {
+Deno.test("different bytes have different digests", () => {
   assertNotEquals(digestOf('{"a":1}'), digestOf('{"a":1.0}'));
 });

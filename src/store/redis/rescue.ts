@@ -11,7 +11,7 @@ import type { Context } from "./context.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { queueOf } from "./take.ts";
 
-/** See `JobStore.rescue`. Both scripts decide who is offline: a worker may beat, or the clock may jump, between the two. */
+/** See `JobStore.rescue`. Both scripts check which workers are offline: between the two, a heartbeat may arrive or the clock may jump. */
 export async function rescue(
   { client, offset }: Context,
   { owner: rescuer, limit, maxRescues }: RescueRequest,
@@ -40,5 +40,5 @@ export async function rescue(
   return { rescued, doomed: doomed.filter(({ owner }) => found.has(owner)), owners, ...rest };
 }
 
-/** An offline worker: how it ended, its suspects by number and token, then token and payload of its leases. */
+/** An offline worker: how it ended, the number of its suspects and their tokens, then token and payload of its leases. */
 type Orphan = [owner: string, ended: string, alone: 0 | 1, suspects: number, ...texts: string[]];

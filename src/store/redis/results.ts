@@ -1,5 +1,5 @@
 /**
- * Records of jobs that have ended: a string per job, with its time to live, and one list of who ended, in order.
+ * Records of ended jobs: one string per job, with its TTL, and one list of their jids in the order of their ends.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import { edit } from "./edit.ts";
 import { resultKey, RESULTS_CHANNEL } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** Where nothing is told (its permission is missing, the connection was away), a record is seen so much later. */
+/** Poll interval for records that aren't announced (missing permission, lost connection). */
 const POLL_INTERVAL_MS = 1_000;
 const SEARCH_STEP = 1_000;
 
-/** What scripts take of a record. */
+/** Returns a record as script arguments. */
 export function packRecord({ jid, ttlMs, body }: NewRecord): [jid: string, ttlMs: string, body: string] {
   return [jid, Number.isFinite(ttlMs) ? `${Math.max(1, Math.round(ttlMs))}` : "", body];
 }
@@ -25,7 +25,7 @@ export function packRecord({ jid, ttlMs, body }: NewRecord): [jid: string, ttlMs
 /** Records that were read in one step. */
 interface Step {
   readonly bodies: readonly string[];
-  /** Whether it ended early, as the records were large. */
+  /** Whether the step ended early because the records are large. */
   readonly isCut: boolean;
   readonly next?: string;
 }
@@ -33,7 +33,7 @@ interface Step {
 /** Reads records, and waits for them. */
 export class Results implements ResultStore {
   readonly #context: Context;
-  /** Those who wait, by the job they wait for. */
+  /** Wakes the waiters for a job, by its jid. */
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #end = new AbortController();
   #listening = false;
@@ -49,16 +49,16 @@ export class Results implements ResultStore {
   }
 
   async wait(jid: string, signal: AbortSignal): Promise<string | undefined> {
-    const over = AbortSignal.any([signal, this.#end.signal]);
-    while (!over.aborted) {
-      // Who waits from before it looks misses nothing.
-      const told = this.#told(jid, over);
+    const stop = AbortSignal.any([signal, this.#end.signal]);
+    while (!stop.aborted) {
+      // Listen first, then read: a message in between must not be missed.
+      const announced = this.#announced(jid, stop);
       const body = await this.get(jid).catch(() => undefined);
       if (body !== undefined) {
-        told.stop();
+        announced.cancel();
         return body;
       }
-      await told.promise;
+      await announced.promise;
     }
     return undefined;
   }
@@ -96,12 +96,12 @@ export class Results implements ResultStore {
     return found.slice(0, limit);
   }
 
-  /** Waits resolve. */
+  /** Ends all waits. */
   close(): void {
     this.#end.abort();
   }
 
-  /** The cursor is the last one's number. */
+  /** Reads records from a cursor on. A cursor is the number of the last record before it. */
   async #step(cursor: string | undefined, limit: number): Promise<Step> {
     const { client } = this.#context;
     const last = numberIn(cursor);
@@ -114,17 +114,18 @@ export class Results implements ResultStore {
     return { bodies, isCut: isCut === 1, ...(next !== "" && { next }) };
   }
 
-  #told(jid: string, signal: AbortSignal): { readonly promise: Promise<void>; stop(): void } {
-    const told = new AbortController();
-    const wake = () => told.abort();
+  /** Waits until the record of a job is announced, for {@linkcode POLL_INTERVAL_MS} at most. */
+  #announced(jid: string, signal: AbortSignal): { readonly promise: Promise<void>; cancel(): void } {
+    const woken = new AbortController();
+    const wake = () => woken.abort();
     const waiters = this.#waiting.get(jid) ?? new Set();
     this.#waiting.set(jid, waiters.add(wake));
     void this.#listen();
-    const promise = systemClock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, told.signal])).then(() => {
+    const promise = systemClock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, woken.signal])).then(() => {
       waiters.delete(wake);
       if (waiters.size === 0) this.#waiting.delete(jid);
     });
-    return { promise, stop: wake };
+    return { promise, cancel: wake };
   }
 
   async #listen(): Promise<void> {
@@ -140,7 +141,7 @@ export class Results implements ResultStore {
   }
 }
 
-/** `EXPIRES BODY`; Redis forgets by its own clock, and we by the store's. */
+/** Parses `EXPIRES BODY`. Redis deletes by its clock; this checks the store's. */
 function readEntry(entry: string, now: number): string | undefined {
   const space = entry.indexOf(" ");
   const expires = entry.slice(0, space);

@@ -1,59 +1,59 @@
 /**
- * Everything of a list or a sorted set, in windows that keep each step short for the server. A few are asked for at a
- * time: while one is looked at, the server reads the next.
+ * Reads all of a list or a sorted set in windows, which keep each step short for the server. A few windows are in flight at a
+ * time: the server reads the next one while this process examines one.
  *
- * Places shift as jobs come and go. What stays keeps its order, so each window begins with the last jobs of the window
- * before it: as long as one of them is in it, nothing between the two was passed over.
+ * Positions shift when jobs come and leave. The remaining jobs keep their order, so each window begins with the last jobs of
+ * the window before it: if one of them is found, no job between the two windows was skipped.
  *
  * @module
  */
 import type { Buffer } from "node:buffer";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 
-/** The most jobs in one step of the server. */
+/** Most jobs that one command reads. */
 export const MAX_WINDOW = 1_000;
-/** Jobs of the first window, as their sizes are not known, and by how much the next one may be larger. */
+/** Jobs of the first window, when their sizes are unknown, and the factor by which the next one may be larger. */
 const FIRST_WINDOW = 32;
 const GROWTH = 4;
-/** The most jobs of the window before with which a window begins: as many may leave between two steps. */
+/** Most jobs that a window repeats from the one before it: this many may leave between two steps. */
 const MAX_OVERLAP = 50;
-/** Windows asked for at a time. */
-const AHEAD = 3;
-/** It begins so often at most; the last time it goes on whatever leaves. */
-const BEGINNINGS = 5;
+/** Windows in flight at a time. */
+const MAX_IN_FLIGHT = 3;
+/** Most starts of a scan. The last one continues, however many jobs leave. */
+const MAX_STARTS = 5;
 
-/** What a reading brought. */
+/** A window as it was read. */
 export interface Read {
   readonly payloads: readonly Buffer[];
-  /** Where the last of them is, if the reader knows. */
+  /** The position of the last payload, if the reader has it. */
   readonly end?: number;
-  /** Whether there is nothing behind it. */
+  /** Whether no jobs follow. */
   readonly last: boolean;
 }
 
-/** Reads `count` payloads from one on, counted from where the reading begins. */
+/** Reads `count` payloads from the position `from`, counted from the start of the scan. */
 export type Reader = (from: number, count: number) => Promise<Read>;
 
 /**
- * How many jobs to read at once, so that their payloads are about {@linkcode MAX_BATCH_BYTES}: as many as the last window
- * suggests. A window of large jobs right after one of small jobs is larger than that, once: Redis sends a window five
- * times as fast as a script that adds up the sizes.
+ * The number of jobs of the next window, for about {@linkcode MAX_BATCH_BYTES} of payloads, estimated from the last one. A
+ * window of large jobs after one of small jobs exceeds that once. A script that adds up the sizes would be exact, but takes
+ * five times as long as sending the window.
  */
 export class WindowSize {
   #count = FIRST_WINDOW;
   #isKnown = false;
 
-  /** Jobs of the next window. */
+  /** The number of jobs of the next window. */
   get count(): number {
     return this.#count;
   }
 
-  /** Whether a window has been read: the sizes of the jobs are known, more or less. */
+  /** Whether a window has been read, so that the sizes of the jobs are roughly known. */
   get isKnown(): boolean {
     return this.#isKnown;
   }
 
-  /** Learns from a window that was read. */
+  /** Updates the estimate from a window. */
   note(payloads: readonly Buffer[]): void {
     if (payloads.length === 0) return;
     this.#isKnown = true;
@@ -63,23 +63,23 @@ export class WindowSize {
 }
 
 /**
- * Reads everything, once; begins again when so much left that something may have been passed over. What stays is
- * seen, some of it twice.
+ * Reads everything once. Starts again if enough jobs left that others may have been skipped. Each job that stays is yielded,
+ * some of them twice.
  *
- * @param begin makes the reader, anew with each beginning
- * @returns of each window what was not in the one before it
+ * @param begin returns a new reader for each start
+ * @returns the jobs of each window that weren't in the one before it
  */
 export async function* inWindows(begin: () => Reader | Promise<Reader>): AsyncGenerator<Read> {
   const size = new WindowSize();
   let isWhole = false;
-  for (let beginnings = 1; !isWhole; beginnings++) {
+  for (let starts = 1; !isWhole; starts++) {
     let before: readonly Buffer[] = [];
     isWhole = true;
     const read = await begin();
     for await (const { overlap, ...window } of readAhead(read, size)) {
       const { payloads, last } = window;
       const known = seenOf(payloads, overlap === 0 ? [] : before.slice(-overlap));
-      if (known === undefined && beginnings < BEGINNINGS) {
+      if (known === undefined && starts < MAX_STARTS) {
         isWhole = false;
         break;
       }
@@ -90,42 +90,42 @@ export async function* inWindows(begin: () => Reader | Promise<Reader>): AsyncGe
   }
 }
 
-/** A window, and with how many jobs of the one before it begins. */
+/** A window, and how many jobs it repeats from the one before it. */
 interface Window extends Read {
   readonly overlap: number;
 }
 
 async function* readAhead(read: Reader, size: WindowSize): AsyncGenerator<Window> {
-  const asked: Promise<Window>[] = [];
+  const inFlight: Promise<Window>[] = [];
   let overlap = 0;
   for (let at = 0;;) {
-    // One until the sizes of the jobs are known.
-    while (asked.length < (size.isKnown ? AHEAD : 1)) {
+    // One at a time until the sizes of the jobs are known.
+    while (inFlight.length < (size.isKnown ? MAX_IN_FLIGHT : 1)) {
       const { count } = size;
-      const window = askFor(read, { at, count, overlap });
-      // Nobody waits for those that turn out not to be needed.
+      const window = readWindow(read, { at, count, overlap });
+      // A window that isn't needed any more is never awaited.
       window.catch(() => {});
-      asked.push(window);
+      inFlight.push(window);
       at += count;
       overlap = Math.min(MAX_OVERLAP, Math.ceil(count / GROWTH));
     }
-    const window = await asked.shift()!;
+    const window = await inFlight.shift()!;
     size.note(window.payloads);
     yield window;
   }
 }
 
-async function askFor(
+async function readWindow(
   read: Reader,
   { at, count, overlap }: { readonly at: number; readonly count: number; readonly overlap: number },
 ): Promise<Window> {
   return { ...await read(at - overlap, count + overlap), overlap };
 }
 
-/** How many of a window's first were seen in the window before; undefined when none was. */
+/** Returns how many of the first payloads were in the window before; undefined if none was. */
 function seenOf(payloads: readonly Buffer[], tail: readonly Buffer[]): number | undefined {
   if (tail.length === 0) return 0;
-  // Where they are if nothing has moved. By this, jobs alike to the last byte stay two.
+  // Compare first at the position they have if nothing has moved. That keeps two byte-identical jobs apart.
   if (payloads[tail.length - 1]?.equals(tail.at(-1)!)) return tail.length;
   for (const one of tail.toReversed()) {
     const at = payloads.findIndex((payload) => payload.equals(one));

@@ -3,25 +3,25 @@ import { Buffer } from "node:buffer";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { inWindows, type Reader } from "./scan_windows.ts";
 
-Deno.test("windows: everything once, whatever the length", async () => {
+Deno.test("inWindows yields everything once, for any length", async () => {
   for (const length of [0, 1, 49, 50, 51, 999, 1_000, 1_001, 1_050, 3_000, 10_010]) {
     assertEquals(await readAll(numbered(length)), numbered(length));
   }
 });
 
-Deno.test("windows: what is alike to the last byte stays as many", async () => {
+Deno.test("inWindows yields each of several byte-identical jobs", async () => {
   const alike = new Array(3_210).fill("same");
   assertEquals(await readAll(alike), alike);
 });
 
-Deno.test("windows: what comes before them shifts nothing out, and is not needed", async () => {
+Deno.test("inWindows skips no job when others are added before the first", async () => {
   const place = numbered(5_000);
   const read = await readAll(place, (step) => place.unshift(...numbered(30, `new ${step} `)));
   assertEquals(read.filter((one) => !one.startsWith("new")), numbered(5_000));
 });
 
-Deno.test("windows: what stays is seen, however many leave from what was read", async () => {
-  // A few; just those the next window begins with; more than it reaches back.
+Deno.test("inWindows yields all remaining jobs when jobs leave that it has read", async () => {
+  // A few; exactly those that the next window repeats; more than those.
   for (
     const [from, count] of [[0, 7], [960, 40], [950, 50], [1_000, 1], [900, 110], [0, 1_000], [10, 2_500]] as const
   ) {
@@ -35,25 +35,25 @@ Deno.test("windows: what stays is seen, however many leave from what was read", 
   }
 });
 
-Deno.test("windows: it ends though everything leaves", async () => {
+Deno.test("inWindows ends although all jobs leave", async () => {
   const place = numbered(20_000);
   await readAll(place, () => place.splice(0, 700));
 });
 
-Deno.test("windows: it ends though nothing keeps its order", async () => {
+Deno.test("inWindows ends although the jobs change their order", async () => {
   const place = numbered(3_000);
   const read = await readAll(place, () => place.reverse());
   assert(read.length < 5 * 3_000);
 });
 
-Deno.test("windows: large payloads are read a few at a time, small ones a thousand", async () => {
+Deno.test("inWindows reads a few large payloads at a time, or a thousand small ones", async () => {
   for (const [bytes, most] of [[500_000, 32], [40_000, 105 + 27], [300, 1_050]] as const) {
     const place = Array.from({ length: 4_000 }, (_, i) => Buffer.alloc(bytes < 1_000 ? bytes : 1_000, `${i}`));
     const counts: number[] = [];
     const read: Reader = (from, count) => {
       counts.push(count);
       const payloads = place.slice(from, from + count);
-      // As large as they are said to be, without their bytes.
+      // They report this length without having the bytes.
       for (const one of payloads) Object.defineProperty(one, "length", { value: bytes });
       return Promise.resolve({ payloads, last: payloads.length < count });
     };
@@ -65,7 +65,7 @@ Deno.test("windows: large payloads are read a few at a time, small ones a thousa
   }
 });
 
-/** @param change called before each reading with its number */
+/** @param change called with the number of each read, before it */
 async function readAll(place: string[], change: (step: number) => void = () => {}): Promise<string[]> {
   let step = 0;
   const read: Reader = (from, count) => {

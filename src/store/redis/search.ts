@@ -1,9 +1,9 @@
 /**
- * Entries by jid, and by a text in their payloads. Redis has no index for either, and what others write would be missing
- * in one of ours: everything is looked at, O(all jobs).
+ * Finds entries by jid, and by a text in their payloads. Redis has no index for either, and an index of ours would miss the
+ * jobs that other programs write. All jobs are read: O(all jobs).
  *
- * It is looked at here, as the server is quickest when it just hands the payloads over: a script that matches holds it up
- * four times as long, and `ZSCAN` eight times; with `MATCH`, fourteen times.
+ * This process matches them: the server spends the least time if it only sends the payloads. A script that matches takes four
+ * times as long, `ZSCAN` eight times, and `ZSCAN` with `MATCH` fourteen times.
  *
  * @module
  */
@@ -20,16 +20,16 @@ import { queueKey, QUEUES, SETS } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { inWindows, MAX_WINDOW, type Read, type Reader, WindowSize } from "./scan_windows.ts";
 
-/** What is looked for. */
-interface Wanted {
-  /** Whether it can be that: without making a text of the bytes, which would take longer than all else. */
+/** Matches payloads. */
+interface Matcher {
+  /** Returns whether the payload may match, without decoding the bytes, which takes longer than everything else. */
   maybe(payload: Buffer): boolean;
-  /** Whether it is that. */
+  /** Returns whether the payload matches. */
   is(payload: string): boolean;
 }
 
-/** Of more jids, it takes longer to look for each in the bytes than to read the text. */
-const FEW = 10;
+/** With more jids, searching the bytes for each takes longer than decoding the text. */
+const MAX_BYTE_SEARCHES = 10;
 
 /** See `AdminStore.find`. */
 export async function find(client: ReconnectingClient, jids: readonly string[]): Promise<Entry[]> {
@@ -43,21 +43,21 @@ export async function find(client: ReconnectingClient, jids: readonly string[]):
 export async function search(client: ReconnectingClient, text: string, limit: number): Promise<Entry[]> {
   const entries: Entry[] = [];
   if (limit < 1) return entries;
-  const wanted = text.toLowerCase();
-  for await (const found of everything(client, { maybe: () => true, is: (payload) => hasText(payload, wanted) })) {
+  const lowerCase = text.toLowerCase();
+  for await (const found of everything(client, { maybe: () => true, is: (payload) => hasText(payload, lowerCase) })) {
     entries.push(entryOf(found));
     if (entries.length >= limit) break;
   }
   return entries;
 }
 
-/** A jid as most write it; or as others may: with one of its characters, or of the field's name, as an escape. */
-function withJid(jids: readonly string[]): Wanted {
-  const wanted: ReadonlySet<unknown> = new Set(jids);
-  const is = (payload: string) => wanted.has(getField(payload, "jid"));
+/** Matches payloads by jid. A client may write a character of the jid, or of the field's name, as an escape. */
+function withJid(jids: readonly string[]): Matcher {
+  const set: ReadonlySet<unknown> = new Set(jids);
+  const is = (payload: string) => set.has(getField(payload, "jid"));
   const all = jids.join("");
-  // U+FFFD stands for any bytes that are no UTF-8.
-  if (jids.length > FEW || all.includes("\ufffd")) return { maybe: () => true, is };
+  // U+FFFD replaces any bytes that aren't valid UTF-8.
+  if (jids.length > MAX_BYTE_SEARCHES || all.includes("\ufffd")) return { maybe: () => true, is };
   const texts = jids.map((jid) => Buffer.from(JSON.stringify(jid).slice(1, -1)).toString("latin1"));
   const units = [...new Set(`jid${all}`.split(""))].map((unit) => unit.charCodeAt(0).toString(16).padStart(4, "0"));
   const escape = new RegExp(`\\\\(?:u(?:${units.join("|")})${all.includes("/") ? "|/" : ""})`, "i");
@@ -71,27 +71,27 @@ function withJid(jids: readonly string[]): Wanted {
 }
 
 /**
- * Everything that is wanted, wherever it is. In the order in which jobs travel, so that one that moves on meanwhile is
- * rather seen twice than not at all.
+ * Yields all matching entries, in the order in which jobs travel: one that moves during the search is rather found twice than
+ * missed.
  */
-async function* everything(client: ReconnectingClient, wanted: Wanted): AsyncGenerator<Found> {
-  for (const set of ["scheduled", "retry"] as const) yield* inSet(client, set, wanted);
-  yield* inQueues(client, wanted);
+async function* everything(client: ReconnectingClient, matcher: Matcher): AsyncGenerator<Found> {
+  for (const set of ["scheduled", "retry"] as const) yield* inSet(client, set, matcher);
+  yield* inQueues(client, matcher);
   for (const owner of await readOwners(client)) {
     const tokens = await readTokens(client, owner);
     for (let i = 0; i < tokens.length;) {
       const { found, count } = await readLeases(client, owner, tokens.slice(i, i + MAX_WINDOW));
       for (const one of found) {
-        if (wanted.is(one.member.text)) yield one;
+        if (matcher.is(one.member.text)) yield one;
       }
       i += count;
     }
   }
-  yield* inSet(client, "dead", wanted);
+  yield* inSet(client, "dead", matcher);
 }
 
-/** Reads the sizes of a thousand queues at a time: where there are many, each has few jobs, and one by one is all waiting. */
-async function* inQueues(client: ReconnectingClient, wanted: Wanted): AsyncGenerator<Found> {
+/** Reads the sizes of a thousand queues at a time: many queues have few jobs each, and single reads would mostly wait. */
+async function* inQueues(client: ReconnectingClient, matcher: Matcher): AsyncGenerator<Found> {
   const queues = (await client.call(["SMEMBERS", QUEUES]) as string[]).sort();
   const names = [...queues];
   for (const queue of await groupedQueues(client, queues)) {
@@ -102,11 +102,11 @@ async function* inQueues(client: ReconnectingClient, wanted: Wanted): AsyncGener
     const some = names.slice(i, i + MAX_WINDOW);
     const sizes = await Promise.all(some.map((queue) => sizeOf(client, queue)));
     for (const step of stepsOf(some.map((queue, j) => ({ queue, size: sizes[j]! })), size)) {
-      if (step.length === 1) yield* inQueue(client, step[0]!.queue, wanted);
+      if (step.length === 1) yield* inQueue(client, step[0]!.queue, matcher);
       else {
         const read = await Promise.all(step.map(({ queue, size }) => fromBack(client, queue, size)(0, size)));
         size.note(read.flatMap(({ payloads }) => payloads));
-        for (const [j, { queue }] of step.entries()) yield* inPart(queue, read[j]!, wanted);
+        for (const [j, { queue }] of step.entries()) yield* inPart(queue, read[j]!, matcher);
       }
     }
   }
@@ -117,7 +117,7 @@ interface Queue {
   readonly size: number;
 }
 
-/** Queues that are read at once: one, or some that have no more jobs than a window. */
+/** Yields queues that are read together: one, or several that have no more jobs than a window. */
 function* stepsOf(queues: readonly Queue[], window: WindowSize): Generator<Queue[]> {
   let step: Queue[] = [];
   let jobs = 0;
@@ -134,34 +134,34 @@ function* stepsOf(queues: readonly Queue[], window: WindowSize): Generator<Queue
   if (step.length > 0) yield step;
 }
 
-async function* inQueue(client: ReconnectingClient, queue: string, wanted: Wanted): AsyncGenerator<Found> {
+async function* inQueue(client: ReconnectingClient, queue: string, matcher: Matcher): AsyncGenerator<Found> {
   const windows = inWindows(async () => fromBack(client, queue, await sizeOf(client, queue)));
-  for await (const part of windows) yield* inPart(queue, part, wanted);
+  for await (const part of windows) yield* inPart(queue, part, matcher);
 }
 
-function* inPart(queue: string, { payloads, end }: Read, wanted: Wanted): Generator<Found> {
+function* inPart(queue: string, { payloads, end }: Read, matcher: Matcher): Generator<Found> {
   for (const [i, bytes] of payloads.entries()) {
-    const one = matching(bytes, wanted);
+    const one = matching(bytes, matcher);
     if (one) {
       yield { place: { in: "queue", ...splitName(queue) }, member: one, position: end! + payloads.length - 1 - i };
     }
   }
 }
 
-/** From the back on: what is taken from the front meanwhile shifts nothing out of what is still to be read. */
+/** Reads from the back: a job taken from the front doesn't shift those that are still to be read. */
 function fromBack(client: ReconnectingClient, queue: string, size: number): Reader {
   return async (from, count) => {
-    // Counted from the front, as jobs that are pushed meanwhile do not shift it.
+    // Positions count from the front: jobs pushed during the search don't shift them.
     const end = Math.max(0, size - from - count);
     const begin = size - from;
     if (begin <= end) return { payloads: [], end, last: true };
-    // All that is behind: what was given back to the front since it was counted has shifted it.
+    // Read up to the very back: jobs released to the front since the count have shifted the others.
     const range = ["LRANGE", queueKey(queue), from === 0 ? "0" : `${-begin}`, `${-end - 1}`];
     return { payloads: await client.call(range, { bytes: true }) as Buffer[], end, last: end === 0 };
   };
 }
 
-/** A key that is no list, because another program wrote it, has no jobs. */
+/** Returns the length of a queue. A key of another program, which isn't a list, has no jobs. */
 async function sizeOf(client: ReconnectingClient, queue: string): Promise<number> {
   try {
     return await client.call(["LLEN", queueKey(queue)]) as number;
@@ -171,8 +171,8 @@ async function sizeOf(client: ReconnectingClient, queue: string): Promise<number
   }
 }
 
-/** From the latest on: what falls due, or is too old, leaves from what is still to be read, and shifts nothing. */
-async function* inSet(client: ReconnectingClient, set: SetName, wanted: Wanted): AsyncGenerator<Found> {
+/** Reads from the latest member: due and expired members leave at the other end, and shift none that are still to be read. */
+async function* inSet(client: ReconnectingClient, set: SetName, matcher: Matcher): AsyncGenerator<Found> {
   const read: Reader = async (from, count) => {
     const range = ["ZRANGE", SETS[set], `${from}`, `${from + count - 1}`, "REV"];
     const payloads = await client.call(range, { bytes: true }) as Buffer[];
@@ -181,18 +181,18 @@ async function* inSet(client: ReconnectingClient, set: SetName, wanted: Wanted):
   const seen = new Set<string>();
   for await (const { payloads } of inWindows(() => read)) {
     for (const bytes of payloads) {
-      const one = matching(bytes, wanted);
+      const one = matching(bytes, matcher);
       if (!one || seen.has(one.text)) continue;
       seen.add(one.text);
-      // Asked for those alone: with all their scores, members take four times as long. None when it has just moved on.
+      // Read the scores of matches only: members with scores take four times as long. A member that has just moved has none.
       const score = await client.call(["ZSCORE", SETS[set], one.exact]) as number | null;
       yield { place: { in: set }, member: one, position: -1, ...(score !== null && { score }) };
     }
   }
 }
 
-function matching(bytes: Buffer, wanted: Wanted): Member | undefined {
-  if (!wanted.maybe(bytes)) return undefined;
+function matching(bytes: Buffer, matcher: Matcher): Member | undefined {
+  if (!matcher.maybe(bytes)) return undefined;
   const one = member(bytes);
-  return wanted.is(one.text) ? one : undefined;
+  return matcher.is(one.text) ? one : undefined;
 }

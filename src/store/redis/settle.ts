@@ -1,5 +1,5 @@
 /**
- * Leases → what the jobs came to.
+ * Leases → the outcomes of their jobs. `lease_book.ts` explains why a lost reply makes no outcome count as lost.
  *
  * @module
  */
@@ -7,13 +7,13 @@ import { getField } from "../../job/raw.ts";
 import { MAX_RECORDS } from "../port/results.ts";
 import type { Outcome, SettleResult } from "../port/jobs.ts";
 import { type Context, insist } from "./context.ts";
-import type { LeaseCache } from "./lease_cache.ts";
+import type { LeaseBook } from "./lease_book.ts";
 import { leasesKey } from "./keys.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
 import { packRecord } from "./results.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** The kinds as the script calls them: what it does the same way has the same name. */
+/** The kinds as the script names them. */
 const KINDS: Readonly<Record<Outcome["kind"], string>> = {
   ack: "ack",
   discard: "drop",
@@ -23,44 +23,30 @@ const KINDS: Readonly<Record<Outcome["kind"], string>> = {
   bury: "dead",
 };
 
-/** Ends leases. */
-export class Settlement {
-  readonly #context: Context;
-  readonly #holdings: LeaseCache;
-  /** Tokens of outcomes whose answer was lost: if they are gone next time, it was we who ended them. */
-  readonly #unsure = new Set<string>();
-
-  constructor(context: Context, holdings: LeaseCache) {
-    this.#context = context;
-    this.#holdings = holdings;
-  }
-
-  /** See `JobStore.settle`. */
-  async settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
-    if (outcomes.length === 0) return { lost: [], dropped: 0 };
-    const args = pack(outcomes, this.#holdings.of(owner));
-    return await insist(this.#context, () => this.#settle(owner, args, outcomes));
-  }
-
-  async #settle(owner: string, args: readonly string[], outcomes: readonly Outcome[]): Promise<SettleResult> {
-    const { client, offset, deadLimits } = this.#context;
-    const all = [offset(), ...deadLimits, ...args];
+/** See `JobStore.settle`. */
+export async function settle(
+  context: Context,
+  book: LeaseBook,
+  owner: string,
+  outcomes: readonly Outcome[],
+): Promise<SettleResult> {
+  if (outcomes.length === 0) return { lost: [], dropped: 0 };
+  const { client, offset, deadLimits } = context;
+  const packed = pack(outcomes, book.held(owner));
+  return await insist(context, async () => {
+    const args = [offset(), ...deadLimits, ...packed];
     try {
-      const reply = await client.run(SCRIPTS.settle, [leasesKey(owner)], all, { repeatable: false });
-      const [dropped, ...tokens] = reply as [number, ...string[]];
-      this.#holdings.remove(owner, outcomes);
-      if (this.#unsure.size === 0) return { lost: tokens, dropped };
-      const lost = tokens.filter((token) => !this.#unsure.has(token));
-      for (const { token } of outcomes) this.#unsure.delete(token);
-      return { lost, dropped };
+      const reply = await client.run(SCRIPTS.settle, [leasesKey(owner)], args, { repeatable: false });
+      const [dropped, ...missing] = reply as [number, ...string[]];
+      return { lost: book.endSettlement(owner, outcomes, missing), dropped };
     } catch (error) {
-      if (isOutcomeUnknown(error)) { for (const { token } of outcomes) this.#unsure.add(token); }
+      if (isOutcomeUnknown(error)) book.failSettlement(outcomes);
       throw error;
     }
-  }
+  });
 }
 
-/** The script's arguments, but for the first. */
+/** Returns the script's arguments without the first three. */
 function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[] {
   const locks: string[] = [];
   for (const { token, unlock, jid, occurrence } of outcomes) {
@@ -82,7 +68,7 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
   return args;
 }
 
-/** What an outcome means for steps (those of the job, and the one that waits for its end), and for its batch. */
+/** Packs the effects of an outcome on the job's steps, on the step of another job that waits for its end, and on its batch. */
 function packSteps({ kind, token, steps, jid, parent, batch }: Outcome): string[] {
   const packed: string[] = [];
   if (steps && jid !== undefined && (kind === "ack" || kind === "discard")) packed.push(token, jid, "", "ended", "");
@@ -92,14 +78,14 @@ function packSteps({ kind, token, steps, jid, parent, batch }: Outcome): string[
   return packed;
 }
 
-/** Outcomes of one kind that follow each other. */
+/** Packs consecutive outcomes of one kind. */
 function packSame(
   kind: string,
   outcomes: readonly Outcome[],
   { held, args }: { readonly held: ReadonlySet<string>; readonly args: string[] },
 ): void {
-  const canBeSure = kind === "ack" || kind === "drop";
-  args.push(canBeSure && areHeld(outcomes, held) ? `held ${kind}` : kind, `${outcomes.length}`);
+  const canSkipCheck = kind === "ack" || kind === "drop";
+  args.push(canSkipCheck && areHeld(outcomes, held) ? `held ${kind}` : kind, `${outcomes.length}`);
   for (const outcome of outcomes) {
     args.push(outcome.token);
     switch (outcome.kind) {
@@ -113,13 +99,13 @@ function packSame(
   }
 }
 
-/** Whether we have all these leases, each named once: then Redis need not look at each. */
+/** Returns whether the worker holds all these leases, each named once: then Redis needn't check each. */
 function areHeld(outcomes: readonly Outcome[], held: ReadonlySet<string>): boolean {
   if (!outcomes.every(({ token }) => held.has(token))) return false;
   return outcomes.length === 1 || new Set(outcomes.map(({ token }) => token)).size === outcomes.length;
 }
 
-/** An unreadable payload is buried as it stands in the store: its bytes may be no UTF-8, which a text cannot carry. */
+/** An unreadable payload is buried unchanged by the script: its bytes may not be valid UTF-8, which a string can't carry. */
 function isReadable(payload: string): boolean {
   return !payload.includes("\ufffd") || getField(payload, "class") !== undefined;
 }

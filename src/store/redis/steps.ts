@@ -1,10 +1,9 @@
 /**
- * The steps of jobs, and the signals that they wait for.
+ * The steps part of the port: the steps of jobs, and the signals that they wait for.
  *
  * @module
  */
 import { nameOf } from "../port/groups.ts";
-import { StoreError } from "../port/errors.ts";
 import {
   MAX_KEPT_SIGNALS,
   type NewWait,
@@ -13,6 +12,7 @@ import {
   type StepLease,
   type StepStore,
   type StoredStep,
+  tooManySignals,
   type Wait,
 } from "../port/steps.ts";
 import type { NewJob } from "../port/jobs.ts";
@@ -37,7 +37,7 @@ export function stepsPart(context: Context): StepStore {
 
     async wait({ owner, token, jid }: StepLease, wait: NewWait): Promise<Wait | undefined> {
       const { name, about, forMs, key = "", child } = wait;
-      const answer = await client.run(SCRIPTS.stepWait, [leasesKey(owner), stepsKey(jid)], [
+      const reply = await client.run(SCRIPTS.stepWait, [leasesKey(owner), stepsKey(jid)], [
         offset(),
         token,
         jid,
@@ -48,11 +48,11 @@ export function stepsPart(context: Context): StepStore {
         `${wire}`,
         ...(child === undefined ? [] : [nameOf(child.queue, child.group), child.payload, ...timeOf(child)]),
       ]) as [string, string] | null;
-      return answer === null ? undefined : { record: answer[0], leftMs: Number(answer[1]) };
+      return reply === null ? undefined : { record: reply[0], leftMs: Number(reply[1]) };
     },
 
     async signal({ key, data, ttlMs }: Signal): Promise<SignalResult> {
-      const answer = await client.run(SCRIPTS.signal, [signalledKey(crypto.randomUUID())], [
+      const reply = await client.run(SCRIPTS.signal, [signalledKey(crypto.randomUUID())], [
         offset(),
         keepReplyMs(context),
         key,
@@ -60,13 +60,8 @@ export function stepsPart(context: Context): StepStore {
         `${Math.round(ttlMs)}`,
         `${MAX_KEPT_SIGNALS}`,
       ]) as string | null;
-      if (answer === null) {
-        throw new StoreError(
-          "full",
-          `Signal "${key}" not stored: ${MAX_KEPT_SIGNALS} signals are kept for this key already, and no job waits for it`,
-        );
-      }
-      return answer === "" ? {} : { reached: answer };
+      if (reply === null) throw tooManySignals(key);
+      return reply === "" ? {} : { reached: reply };
     },
 
     async clear(jid: string, name?: string): Promise<number> {
@@ -80,7 +75,7 @@ export function stepsPart(context: Context): StepStore {
   };
 }
 
-/** When a step began: Redis keeps no order. Every record has it before the first value of a user. */
+/** Returns when a step began: a hash keeps no order. Every record has the time before the first value of a user. */
 function beginOf({ record }: StoredStep): number {
   return Number(/"since":(\d+)/.exec(record)?.[1] ?? 0);
 }

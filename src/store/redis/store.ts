@@ -1,5 +1,5 @@
 /**
- * The store on Redis, in Sidekiq's format: the parts of the port.
+ * The store on Redis, in Sidekiq's format, put together from the parts of the port.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { classesPart } from "./classes.ts";
 import { type Context, serverTime } from "./context.ts";
 import { Cron } from "./cron.ts";
 import { jobsPart } from "./jobs.ts";
-import { LeaseCache } from "./lease_cache.ts";
+import { LeaseBook } from "./lease_book.ts";
 import { metricsPart } from "./metrics.ts";
 import { migrationPart } from "./migration.ts";
 import { queueSamplesPart } from "./queue_samples.ts";
@@ -22,22 +22,21 @@ import { WakeChannel } from "./wait/wake_channel.ts";
 import { Workers } from "./workers.ts";
 
 /**
- * The store, in parts.
+ * Returns the store.
  *
- * @param context what all parts share
  * @param close closes all connections
  */
 export function redisStore(context: Context, close: () => Promise<void>): Store {
   const channel = new WakeChannel(context.subscriptions);
-  const leases = new LeaseCache();
+  const book = new LeaseBook();
   const cancel = async (jid: string) => void await cancelJob(store, jid, await serverTime(context));
-  const { jobs, close: endWaits } = jobsPart(context, { channel, leases, cancel });
+  const { jobs, close: endWaits } = jobsPart(context, { channel, book, cancel });
   const cron = new Cron(context, channel);
   const results = new Results(context);
   const store: Store = {
     url: context.client.shown,
     jobs,
-    workers: new Workers(context, leases),
+    workers: new Workers(context, book),
     cron,
     steps: stepsPart(context),
     batches: batchesPart(context),

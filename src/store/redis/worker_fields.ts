@@ -1,12 +1,12 @@
 /**
- * A process as it describes itself ↔ Sidekiq's fields (readable by 6.4 to 8.1).
+ * Converts between a worker's record and Sidekiq's fields (readable by 6.4 to 8.1).
  *
  * @module
  */
 import { readWireTime, wireTime } from "../../job/raw.ts";
 import type { ClassTotals, RunningJobRecord, WorkerInfo, WorkerRecord } from "../port/workers.ts";
 
-/** The JSON of Sidekiq's field `info`. */
+/** Returns the JSON of Sidekiq's field `info`. */
 export function infoOf(process: WorkerRecord): string {
   const weights = Object.values(process.weights);
   const mode = weights.every((weight) => weight === 0)
@@ -30,19 +30,19 @@ export function infoOf(process: WorkerRecord): string {
     classes: process.classes,
     totals: process.totals,
   });
-  // The number's fraction would not survive JSON.stringify, and without one Sidekiq 8 takes it for milliseconds.
+  // JSON.stringify would drop a zero fraction, and Sidekiq 8 takes a number without one for milliseconds.
   return `{"started_at":${wireTime(process.startedAt)},${info.slice(1)}`;
 }
 
-/** The JSON of one running job. */
+/** Returns the JSON of one running job. */
 export function workOf({ queue, payload, since, progress, lastLine, log }: RunningJobRecord): string {
-  const said = JSON.stringify({ progress, lastLine, log }).slice(1);
+  const output = JSON.stringify({ progress, lastLine, log }).slice(1);
   return `{"queue":${JSON.stringify(queue)},"payload":${JSON.stringify(payload)},"run_at":${wireTime(since)}${
-    said === "}" ? said : `,${said}`
+    output === "}" ? output : `,${output}`
   }`;
 }
 
-/** What Redis has of a process: Sidekiq's fields, and its running jobs by task. */
+/** The fields of a worker in Redis: Sidekiq's, and its running jobs by task. */
 export interface ProcessFields {
   readonly info: string | null;
   readonly concurrency: string | null;
@@ -53,7 +53,7 @@ export interface ProcessFields {
   readonly work: Readonly<Record<string, string>>;
 }
 
-/** A process, ours or Sidekiq's, as its fields describe it. */
+/** Reads a worker of ours or of Sidekiq from its fields. */
 export function readProcess(identity: string, fields: ProcessFields, alive: boolean): WorkerInfo {
   const info = readObject(fields.info);
   const [hostname = "", pid = ""] = identity.split(":");
@@ -93,7 +93,7 @@ function readWork(task: string, json: string): RunningJobRecord {
   };
 }
 
-/** Sidekiq has written one object, and one per capsule. */
+/** Reads the weights. Versions of Sidekiq write one object, or one per capsule. */
 function readWeights(value: unknown): Record<string, number> {
   const weights: Record<string, number> = {};
   for (const one of Array.isArray(value) ? value : [value]) {
@@ -103,7 +103,7 @@ function readWeights(value: unknown): Record<string, number> {
   return weights;
 }
 
-/** What is no number counts nothing. */
+/** Reads the totals. A value that isn't a number counts as 0. */
 function readTotals(totals: Record<string, unknown>): Record<string, ClassTotals> {
   return Object.fromEntries(
     Object.entries(totals).flatMap(([name, of]) => {

@@ -1,5 +1,5 @@
 /**
- * Processes: alive or not, what they do, and what is asked of them.
+ * The workers part of the port: heartbeats, names, and commands to workers.
  *
  * @module
  */
@@ -8,45 +8,44 @@ import type { RunningSuspects } from "../../job/suspicion.ts";
 import type { Command, HeartbeatReply, NameHolder, WorkerInfo, WorkerRecord, WorkerStore } from "../port/workers.ts";
 import { BLOCK_S, type Context, insist, serverTime } from "./context.ts";
 import { commandsKey, leasesKey, nameKey, OWNERS, PROCESSES, replyKey, signalsKey } from "./keys.ts";
-import type { LeaseCache } from "./lease_cache.ts";
+import type { LeaseBook } from "./lease_book.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
 import { infoOf, readProcess, workOf } from "./worker_fields.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** Sidekiq's signals, and what they ask. */
+/** Sidekiq's signals, and the verbs of the same meaning. */
 const SIGNALS: Readonly<Record<string, Command["verb"]>> = { TSTP: "quiet", TERM: "stop", TTIN: "dump", INFO: "dump" };
-/** What Sidekiq can be asked, and by which signal. */
+/** The verbs that Sidekiq supports, and their signals. */
 const SIGNAL_FOR: Readonly<Partial<Record<Command["verb"], string>>> = { quiet: "TSTP", stop: "TERM", dump: "TTIN" };
-/** After a failure, which the client has reported, the next attempt comes so much later. */
+/** Pause after a failure, which the client has logged. */
 const RETRY_MS = 500;
-/** So many commands are read at once. */
-const READ_AT_ONCE = "100";
+/** Most commands read at once. */
+const MAX_COMMANDS_PER_READ = "100";
 
 /** The workers part of the port. */
 export class Workers implements WorkerStore {
   readonly #context: Context;
-  readonly #leases: LeaseCache;
-  /** How long the last beat took, shown in Sidekiq's pages. */
+  readonly #book: LeaseBook;
+  /** Duration of the last heartbeat, shown on Sidekiq's pages. */
   #roundTripUs = 0;
-  /** The answer to a beat was lost: it may have told of a lapse. */
-  #unsure = false;
+  /** Whether the reply to a heartbeat was lost: it may have reported a lapse. */
+  #mayHaveLapsed = false;
 
-  /** @param leases what this process has: a deregistered worker has none */
-  constructor(context: Context, leases: LeaseCache) {
+  constructor(context: Context, book: LeaseBook) {
     this.#context = context;
-    this.#leases = leases;
+    this.#book = book;
   }
 
   async heartbeat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
     const start = systemClock.monotonic();
-    const [lapsed, ...signals] = await insist(this.#context, () => this.#beat(process, ttlMs));
+    const [lapsed, ...signals] = await insist(this.#context, () => this.#sendHeartbeat(process, ttlMs));
     this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);
-    const told = { commands: signals.flatMap(readSignal), lapsed: lapsed === 1 || this.#unsure };
-    this.#unsure = false;
-    return told;
+    const reply = { commands: signals.flatMap(readSignal), lapsed: lapsed === 1 || this.#mayHaveLapsed };
+    this.#mayHaveLapsed = false;
+    return reply;
   }
 
-  async #beat(process: WorkerRecord, ttlMs: number): Promise<[lapsed: number, ...signals: string[]]> {
+  async #sendHeartbeat(process: WorkerRecord, ttlMs: number): Promise<[lapsed: number, ...signals: string[]]> {
     const { client, offset } = this.#context;
     const args = [
       process.identity,
@@ -63,7 +62,7 @@ export class Workers implements WorkerStore {
     try {
       return await client.run(SCRIPTS.heartbeat, [], args, { repeatable: false }) as [number, ...string[]];
     } catch (error) {
-      if (isOutcomeUnknown(error)) this.#unsure = true;
+      if (isOutcomeUnknown(error)) this.#mayHaveLapsed = true;
       throw error;
     }
   }
@@ -79,7 +78,7 @@ export class Workers implements WorkerStore {
 
   async deregister(identity: string): Promise<void> {
     await this.#context.client.run(SCRIPTS.deregister, [leasesKey(identity)], [identity]);
-    this.#leases.forget(identity);
+    this.#book.dropAll(identity);
   }
 
   async claimName(name: string, owner: string, ttlMs: number): Promise<boolean> {
@@ -100,13 +99,15 @@ export class Workers implements WorkerStore {
     await this.#context.client.run(SCRIPTS.releaseName, [nameKey(name)], [owner]);
   }
 
-  /** One connection blocks on our commands and Sidekiq's signals at once. */
+  /** One connection blocks on the store's commands and Sidekiq's signals. */
   async receive(identity: string, signal: AbortSignal): Promise<Command[]> {
     const keys = [commandsKey(identity), signalsKey(identity)];
     const popped = await this.#popBlocking("receive", keys, signal);
     if (!popped) return [];
     const [key, first] = popped;
-    const rest = await this.#context.client.call(["RPOP", key, READ_AT_ONCE]).catch(() => null) as string[] | null;
+    const rest = await this.#context.client.call(["RPOP", key, MAX_COMMANDS_PER_READ]).catch(() => null) as
+      | string[]
+      | null;
     const all = [first, ...rest ?? []];
     return key === keys[0] ? all.map((json) => JSON.parse(json) as Command) : all.flatMap(readSignal);
   }
@@ -152,13 +153,13 @@ export class Workers implements WorkerStore {
       client.call(["HGETALL", `${identity}:workers`]),
     ]) as [(string | null)[], Record<string, string>, Record<string, string>];
     const [info = null, concurrency = null, busy = null, beat = null, quiet = null, rss = null] = fields;
-    // A process of Sidekiq's that is gone: its key has expired, and nobody has swept its name up yet.
+    // A Sidekiq process that has ended: its key has expired, and its name isn't removed yet.
     if (deadline === undefined && info === null) return undefined;
     const alive = deadline === undefined || deadline > now;
     return readProcess(identity, { info, concurrency, busy, beat, quiet, rss, work: { ...olderWork, ...work } }, alive);
   }
 
-  /** Pops from the first of the lists that has something; undefined when `signal` aborts. Never rejects. */
+  /** Pops from the first list that isn't empty. Returns undefined when `signal` aborts. Never rejects. */
   async #popBlocking(name: string, keys: string[], signal: AbortSignal): Promise<[string, string] | undefined> {
     if (signal.aborted) return undefined;
     const client = this.#context.blockingClient(name);

@@ -8,52 +8,31 @@
 import { type BatchEvent, countedIn, type MemberEnd } from "../../job/batch.ts";
 import type { BatchRow, BatchSpec, Counter } from "../ops/batch_record.ts";
 import type { BatchMember, BatchRefusal } from "../port/batches.ts";
-import type { NewJob } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
+import * as newJobs from "./new_jobs.ts";
 
-/** The counters of batches. */
-export class BatchCounters {
-  readonly #context: Context;
-  readonly #push: (jobs: readonly NewJob[], now: number) => void;
+/** Returns the row of a batch. */
+export function row({ sql }: Context, id: string): BatchRow | undefined {
+  return sql("SELECT * FROM batch WHERE id = ?").get(id) as BatchRow | undefined;
+}
 
-  /** @param push stores jobs, inside the transaction */
-  constructor(context: Context, push: (jobs: readonly NewJob[], now: number) => void) {
-    this.#context = context;
-    this.#push = push;
-  }
-
-  /** Returns the row of a batch. */
-  row(id: string): BatchRow | undefined {
-    return this.#context.sql("SELECT * FROM batch WHERE id = ?").get(id) as BatchRow | undefined;
-  }
-
-  /** Returns why a batch doesn't accept a member. */
-  refusal({ id, by }: BatchMember): BatchRefusal | undefined {
-    const row = this.row(id);
-    if (row === undefined) return "missing";
-    if (row.closed_as === null) return undefined;
-    // The lease of the member that adds it keeps the batch above zero.
-    return row.closed_as === "closed" && by !== undefined && row.pending > 0 ? undefined : row.closed_as;
-  }
-
-  /** Begins what one step changes. A step that fails leaves nothing noted for the next one. */
-  begin(): BatchChanges {
-    return new BatchChanges(this.#context, this, this.#push);
-  }
+/** Returns why a batch doesn't accept a member. */
+export function refusal(context: Context, { id, by }: BatchMember): BatchRefusal | undefined {
+  const batch = row(context, id);
+  if (batch === undefined) return "missing";
+  if (batch.closed_as === null) return undefined;
+  // The member that adds it is leased, so the batch has pending members.
+  return batch.closed_as === "closed" && by !== undefined && batch.pending > 0 ? undefined : batch.closed_as;
 }
 
 /** What one step changes. Apply it in the same transaction. */
 export class BatchChanges {
   readonly #context: Context;
-  readonly #counters: BatchCounters;
-  readonly #push: (jobs: readonly NewJob[], now: number) => void;
   /** Changes of counters, by batch. Undefined until there is one: most jobs have no batch. */
   #noted: Map<string, Map<Counter | "total", number>> | undefined;
 
-  constructor(context: Context, counters: BatchCounters, push: (jobs: readonly NewJob[], now: number) => void) {
+  constructor(context: Context) {
     this.#context = context;
-    this.#counters = counters;
-    this.#push = push;
   }
 
   /** Notes what becomes of a member. `from` undefined: it is new. */
@@ -92,32 +71,32 @@ export class BatchChanges {
   }
 
   #advance(id: string, now: number, hasGrown: boolean): void {
-    const row = this.#counters.row(id);
-    if (row === undefined) return;
+    const batch = row(this.#context, id);
+    if (batch === undefined) return;
     const { sql } = this.#context;
-    const { closed_as: closedAs, pending, dead, failed } = row;
+    const { closed_as: closedAs, pending, dead, failed } = batch;
     const fire = (event: BatchEvent, isPushed = true) => {
       sql(`UPDATE batch SET ${event}_at = ? WHERE id = ?`).run(now, id);
-      if (isPushed) this.#pushCallback(row, event, now);
+      if (isPushed) this.#pushCallback(batch, event, now);
     };
-    if (dead + failed > 0 && row.death_at === null) fire("death");
-    if (closedAs === "abandoned" && row.abandoned_at === null) fire("abandoned");
+    if (dead + failed > 0 && batch.death_at === null) fire("death");
+    if (closedAs === "abandoned" && batch.abandoned_at === null) fire("abandoned");
     const isEnded = closedAs !== null && pending === 0;
     // It is not known what an abandoned batch lacks: it is neither complete nor a success.
-    if (isEnded && row.complete_at === null) fire("complete", closedAs !== "abandoned");
-    const hasSucceeded = isEnded && closedAs === "closed" && row.succeeded === row.total;
-    if (hasSucceeded && row.success_at === null) fire("success");
+    if (isEnded && batch.complete_at === null) fire("complete", closedAs !== "abandoned");
+    const hasSucceeded = isEnded && closedAs === "closed" && batch.succeeded === batch.total;
+    if (hasSucceeded && batch.success_at === null) fire("success");
     const isFinished = isEnded && dead === 0;
-    if (closedAs === null ? hasGrown : isFinished !== (row.due !== null)) {
-      const due = closedAs === null ? now + row.close_within : isFinished ? now + row.keep : null;
+    if (closedAs === null ? hasGrown : isFinished !== (batch.due !== null)) {
+      const due = closedAs === null ? now + batch.close_within : isFinished ? now + batch.keep : null;
       sql("UPDATE batch SET due = ? WHERE id = ?").run(due, id);
     }
-    if (row.parent === null || row.counted === null) return;
+    if (batch.parent === null || batch.counted === null) return;
     const ended = hasSucceeded ? "succeeded" : closedAs === "cancelled" ? "cancelled" : "failed";
     const counted = !isEnded ? "pending" : dead > 0 ? "dead" : ended;
-    if (counted === row.counted) return;
+    if (counted === batch.counted) return;
     sql("UPDATE batch SET counted = ? WHERE id = ?").run(counted, id);
-    this.note(row.parent, row.counted, counted);
+    this.note(batch.parent, batch.counted, counted);
   }
 
   #add(id: string, changes: ReadonlyMap<Counter | "total", number>): void {
@@ -131,7 +110,7 @@ export class BatchChanges {
   #pushCallback({ spec, parent }: BatchRow, event: BatchEvent, now: number): void {
     const callback = (JSON.parse(spec) as BatchSpec).callbacks[event];
     if (callback === undefined) return;
-    this.#push([callback], now);
+    newJobs.store(this.#context, [callback], now);
     // The batch above waits for the callbacks of this one.
     if (parent !== null) this.note(parent, undefined, "pending");
   }

@@ -17,159 +17,152 @@ import type {
 } from "../port/batches.ts";
 import type { StepLease } from "../port/steps.ts";
 import { batchOf, type BatchRow, COLUMNS } from "../ops/batch_record.ts";
-import type { BatchChanges, BatchCounters } from "./batch_rows.ts";
+import { BatchChanges } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
-import type { Jobs } from "./job_rows.ts";
+import * as counters from "./batch_rows.ts";
+import * as jobRows from "./job_rows.ts";
 
-/** Keeps batches. */
-export class Batches implements BatchStore {
-  readonly #context: Context;
-  readonly #jobs: Jobs;
-  readonly #counters: BatchCounters;
+/** Returns the part. */
+export function batchesPart(context: Context): BatchStore {
+  return {
+    create({ id, parent, closeWithinMs, keepMs, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
+      return context.commit.run(() => {
+        if (counters.row(context, id) !== undefined) return undefined;
+        const refusal = parent && counters.refusal(context, parent);
+        if (refusal !== undefined) return refusal;
+        const now = context.now();
+        context.sql(
+          `INSERT INTO batch (id, spec, parent, counted, created, close_within, keep, due)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        ).run(
+          id,
+          JSON.stringify(spec),
+          parent?.id ?? null,
+          parent === undefined ? null : "pending",
+          now,
+          Math.round(closeWithinMs),
+          Math.round(keepMs),
+          Math.round(now + closeWithinMs),
+        );
+        if (parent !== undefined) change(context, (changes) => changes.note(parent.id, undefined, "pending"), now);
+        return undefined;
+      });
+    },
 
-  constructor(context: Context, parts: { jobs: Jobs; counters: BatchCounters }) {
-    this.#context = context;
-    this.#jobs = parts.jobs;
-    this.#counters = parts.counters;
-  }
+    get(id: string): Promise<Batch | undefined> {
+      return context.read(() => {
+        const row = counters.row(context, id);
+        return row && batchOf(row);
+      });
+    },
 
-  create({ id, parent, closeWithinMs, keepMs, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
-    return this.#context.commit.run(() => {
-      if (this.#counters.row(id) !== undefined) return undefined;
-      const refusal = parent && this.#counters.refusal(parent);
-      if (refusal !== undefined) return refusal;
-      const now = this.#context.now();
-      this.#context.sql(
-        `INSERT INTO batch (id, spec, parent, counted, created, close_within, keep, due)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      ).run(
-        id,
-        JSON.stringify(spec),
-        parent?.id ?? null,
-        parent === undefined ? null : "pending",
-        now,
-        Math.round(closeWithinMs),
-        Math.round(keepMs),
-        Math.round(now + closeWithinMs),
-      );
-      if (parent !== undefined) this.#change((changes) => changes.note(parent.id, undefined, "pending"), now);
-      return undefined;
-    });
-  }
+    page({ cursor, limit = 25 }: { readonly cursor?: string; readonly limit?: number } = {}): Promise<BatchPage> {
+      return context.read(() => {
+        const rows = context.sql(
+          "SELECT * FROM batch WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
+        ).all(cursor ?? null, limit + 1) as unknown as BatchRow[];
+        const batches = rows.slice(0, limit).map(batchOf);
+        return { batches, ...(rows.length > limit && { next: batches.at(-1)!.id }) };
+      });
+    },
 
-  get(id: string): Promise<Batch | undefined> {
-    return this.#context.read(() => {
-      const row = this.#counters.row(id);
-      return row && batchOf(row);
-    });
-  }
+    close(id: string, as: ClosedAs): Promise<CloseResult> {
+      return context.commit.run(() => _close(context, id, as, context.now()));
+    },
 
-  page({ cursor, limit = 25 }: { readonly cursor?: string; readonly limit?: number } = {}): Promise<BatchPage> {
-    return this.#context.read(() => {
-      const rows = this.#context.sql(
-        "SELECT * FROM batch WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
-      ).all(cursor ?? null, limit + 1) as unknown as BatchRow[];
-      const batches = rows.slice(0, limit).map(batchOf);
-      return { batches, ...(rows.length > limit && { next: batches.at(-1)!.id }) };
-    });
-  }
+    admit({ owner, token, jid: _ }: StepLease, id: string): Promise<string | undefined> {
+      return context.commit.run(() => {
+        const { sql } = context;
+        const dot = token.indexOf(".");
+        const job = Number(token.slice(0, dot));
+        const lease = sql("SELECT 1 FROM lease WHERE job = ? AND take = ? AND owner = ?");
+        if (lease.get(job, token.slice(dot + 1), owner) === undefined) return undefined;
+        const { payload } = jobRows.get(context, job);
+        const counted = membershipOf({ batch: id, [COUNTED_FIELD]: getField(payload, COUNTED_FIELD) })?.counted;
+        if (counted !== undefined) return payload;
+        // It names a batch that is closed, but was perhaps pushed before: it counts as long as the batch has not ended.
+        if (counters.refusal(context, { id, by: token }) !== undefined) return undefined;
+        const marked = setFields(payload, { [COUNTED_FIELD]: `"pending"` });
+        jobRows.rewrite(context, job, marked);
+        change(context, (changes) => changes.note(id, undefined, "pending"), context.now());
+        return marked;
+      });
+    },
 
-  close(id: string, as: ClosedAs): Promise<CloseResult> {
-    return this.#context.commit.run(() => this.#close(id, as, this.#context.now()));
-  }
+    correct(
+      id: string,
+      { pending, dead, version }: { readonly pending: number; readonly dead: number; readonly version: number },
+    ): Promise<boolean> {
+      return context.commit.run(() => {
+        const { changes } = context.sql(
+          `UPDATE batch SET pending = ?1, dead = ?2, total = total - pending - dead + ?1 + ?2, version = version + 1
+           WHERE id = ?3 AND version = ?4`,
+        ).run(pending, dead, id, version);
+        if (changes === 1) new BatchChanges(context).advance(id, context.now());
+        return changes === 1;
+      });
+    },
 
-  admit({ owner, token, jid: _ }: StepLease, id: string): Promise<string | undefined> {
-    return this.#context.commit.run(() => {
-      const { sql } = this.#context;
-      const dot = token.indexOf(".");
-      const job = Number(token.slice(0, dot));
-      const lease = sql("SELECT 1 FROM lease WHERE job = ? AND take = ? AND owner = ?");
-      if (lease.get(job, token.slice(dot + 1), owner) === undefined) return undefined;
-      const { payload } = this.#jobs.get(job);
-      const counted = membershipOf({ batch: id, [COUNTED_FIELD]: getField(payload, COUNTED_FIELD) })?.counted;
-      if (counted !== undefined) return payload;
-      // It names a batch that is closed, but was perhaps pushed before: it counts as long as the batch has not ended.
-      if (this.#counters.refusal({ id, by: token }) !== undefined) return undefined;
-      const marked = setFields(payload, { [COUNTED_FIELD]: `"pending"` });
-      this.#jobs.rewrite(job, marked);
-      this.#change((changes) => changes.note(id, undefined, "pending"), this.#context.now());
-      return marked;
-    });
-  }
-
-  correct(
-    id: string,
-    { pending, dead, version }: { readonly pending: number; readonly dead: number; readonly version: number },
-  ): Promise<boolean> {
-    return this.#context.commit.run(() => {
-      const { changes } = this.#context.sql(
-        `UPDATE batch SET pending = ?1, dead = ?2, total = total - pending - dead + ?1 + ?2, version = version + 1
-         WHERE id = ?3 AND version = ?4`,
-      ).run(pending, dead, id, version);
-      if (changes === 1) this.#counters.begin().advance(id, this.#context.now());
-      return changes === 1;
-    });
-  }
-
-  async sweep(limit: number): Promise<BatchSweep> {
-    const { sql, read } = this.#context;
-    // A transaction costs a write to the disk, and most of the time nothing is due.
-    const next = await read(() => sql("SELECT min(due) AS due FROM batch WHERE due IS NOT NULL").get()!.due);
-    if (next === null || Number(next) > this.#context.now()) return { abandoned: 0, removed: 0, more: false };
-    return await this.#context.commit.run(() => {
-      const now = this.#context.now();
-      const due = sql("SELECT id, closed FROM batch WHERE due <= ? ORDER BY due LIMIT ?").all(now, limit + 1);
-      let abandoned = 0;
-      let removed = 0;
-      for (const { id, closed } of due.slice(0, limit)) {
-        if (closed === null) {
-          this.#close(id as string, "abandoned", now);
-          abandoned++;
-        } else {
-          sql("DELETE FROM batch WHERE id = ?").run(id as string);
-          removed++;
+    async sweep(limit: number): Promise<BatchSweep> {
+      const { sql, read } = context;
+      // A transaction costs a write to the disk, and most of the time nothing is due.
+      const next = await read(() => sql("SELECT min(due) AS due FROM batch WHERE due IS NOT NULL").get()!.due);
+      if (next === null || Number(next) > context.now()) return { abandoned: 0, removed: 0, more: false };
+      return await context.commit.run(() => {
+        const now = context.now();
+        const due = sql("SELECT id, closed FROM batch WHERE due <= ? ORDER BY due LIMIT ?").all(now, limit + 1);
+        let abandoned = 0;
+        let removed = 0;
+        for (const { id, closed } of due.slice(0, limit)) {
+          if (closed === null) {
+            _close(context, id as string, "abandoned", now);
+            abandoned++;
+          } else {
+            sql("DELETE FROM batch WHERE id = ?").run(id as string);
+            removed++;
+          }
         }
-      }
-      return { abandoned, removed, more: due.length > limit };
-    });
-  }
+        return { abandoned, removed, more: due.length > limit };
+      });
+    },
 
-  exportBatch(id: string): Promise<string | undefined> {
-    return this.#context.read(() => {
-      const row = this.#counters.row(id);
-      return row && JSON.stringify(row);
-    });
-  }
+    exportBatch(id: string): Promise<string | undefined> {
+      return context.read(() => {
+        const row = counters.row(context, id);
+        return row && JSON.stringify(row);
+      });
+    },
 
-  importBatch(text: string): Promise<void> {
-    return this.#context.commit.run(() => {
-      const row = JSON.parse(text) as BatchRow;
-      const names = Object.keys(row).filter((name) => COLUMNS.has(name)) as (keyof BatchRow)[];
-      this.#context.sql(
-        `INSERT OR IGNORE INTO batch (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
-      ).run(...names.map((name) => row[name]));
-    });
-  }
+    importBatch(text: string): Promise<void> {
+      return context.commit.run(() => {
+        const row = JSON.parse(text) as BatchRow;
+        const names = Object.keys(row).filter((name) => COLUMNS.has(name)) as (keyof BatchRow)[];
+        context.sql(
+          `INSERT OR IGNORE INTO batch (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
+        ).run(...names.map((name) => row[name]));
+      });
+    },
 
-  remove(id: string): Promise<void> {
-    return this.#context.commit.run(() => void this.#context.sql("DELETE FROM batch WHERE id = ?").run(id));
-  }
+    remove(id: string): Promise<void> {
+      return context.commit.run(() => void context.sql("DELETE FROM batch WHERE id = ?").run(id));
+    },
+  };
+}
 
-  #change(note: (changes: BatchChanges) => void, now: number): void {
-    const changes = this.#counters.begin();
-    note(changes);
-    changes.apply(now);
-  }
+function change(context: Context, note: (changes: BatchChanges) => void, now: number): void {
+  const changes = new BatchChanges(context);
+  note(changes);
+  changes.apply(now);
+}
 
-  #close(id: string, as: ClosedAs, now: number): CloseResult {
-    const row = this.#counters.row(id);
-    if (row === undefined) return undefined;
-    // What is closed and has not ended can still be cancelled.
-    const canClose = row.closed_as === null || (as === "cancelled" && row.closed_as === "closed" && row.due === null);
-    if (!canClose) return { done: false, closedAs: row.closed_as! };
-    this.#context.sql("UPDATE batch SET closed = coalesce(closed, ?), closed_as = ?, due = NULL WHERE id = ?")
-      .run(now, as, id);
-    this.#counters.begin().advance(id, now);
-    return { done: true, closedAs: as };
-  }
+function _close(context: Context, id: string, as: ClosedAs, now: number): CloseResult {
+  const row = counters.row(context, id);
+  if (row === undefined) return undefined;
+  // What is closed and has not ended can still be cancelled.
+  const canClose = row.closed_as === null || (as === "cancelled" && row.closed_as === "closed" && row.due === null);
+  if (!canClose) return { done: false, closedAs: row.closed_as! };
+  context.sql("UPDATE batch SET closed = coalesce(closed, ?), closed_as = ?, due = NULL WHERE id = ?")
+    .run(now, as, id);
+  new BatchChanges(context).advance(id, now);
+  return { done: true, closedAs: as };
 }

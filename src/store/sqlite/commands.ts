@@ -9,58 +9,49 @@ import type { Context } from "./context.ts";
 /** An answer that nobody fetches is kept so long. */
 const REPLY_TTL_MS = 60_000;
 
-/** Hands commands over. */
-export class Commands {
-  readonly #context: Context;
+/** See `WorkerStore.send`. */
+export function send(context: Context, identity: string, command: Command): Promise<boolean> {
+  return context.commit.run(() => {
+    const { sql, now } = context;
+    const isAlive = sql("SELECT 1 FROM process WHERE identity = ? AND deadline > ?");
+    if (isAlive.get(identity, now()) === undefined) return false;
+    sql("INSERT INTO command (identity, body) VALUES (?, ?)").run(identity, JSON.stringify(command));
+    return true;
+  });
+}
 
-  constructor(context: Context) {
-    this.#context = context;
+/** See `WorkerStore.receive`. */
+export async function receive(context: Context, identity: string, signal: AbortSignal): Promise<Command[]> {
+  const { sql, watch, commit } = context;
+  const isThere = () => sql("SELECT 1 FROM command WHERE identity = ? LIMIT 1").get(identity) !== undefined;
+  for (;;) {
+    await watch.until(isThere, signal);
+    if (signal.aborted || watch.isClosed) return [];
+    const bodies = await commit.run(() =>
+      sql("DELETE FROM command WHERE identity = ? RETURNING id, body").all(identity)
+    );
+    if (bodies.length === 0) continue;
+    bodies.sort((a, b) => Number(a.id) - Number(b.id));
+    return bodies.map((row) => JSON.parse(String(row.body)) as Command);
   }
+}
 
-  /** See `WorkerStore.send`. */
-  send(identity: string, command: Command): Promise<boolean> {
-    return this.#context.commit.run(() => {
-      const { sql, now } = this.#context;
-      const isAlive = sql("SELECT 1 FROM process WHERE identity = ? AND deadline > ?");
-      if (isAlive.get(identity, now()) === undefined) return false;
-      sql("INSERT INTO command (identity, body) VALUES (?, ?)").run(identity, JSON.stringify(command));
-      return true;
-    });
-  }
+/** See `WorkerStore.reply`. */
+export function reply(context: Context, id: string, text: string): Promise<void> {
+  return context.commit.run(() => {
+    const { sql } = context;
+    const now = context.now();
+    sql("DELETE FROM reply WHERE expires <= ?").run(now);
+    sql("INSERT OR REPLACE INTO reply (id, body, expires) VALUES (?, ?, ?)").run(id, text, now + REPLY_TTL_MS);
+  });
+}
 
-  /** See `WorkerStore.receive`. */
-  async receive(identity: string, signal: AbortSignal): Promise<Command[]> {
-    const { sql, watch, commit } = this.#context;
-    const isThere = () => sql("SELECT 1 FROM command WHERE identity = ? LIMIT 1").get(identity) !== undefined;
-    for (;;) {
-      await watch.until(isThere, signal);
-      if (signal.aborted || watch.isClosed) return [];
-      const bodies = await commit.run(() =>
-        sql("DELETE FROM command WHERE identity = ? RETURNING id, body").all(identity)
-      );
-      if (bodies.length === 0) continue;
-      bodies.sort((a, b) => Number(a.id) - Number(b.id));
-      return bodies.map((row) => JSON.parse(String(row.body)) as Command);
-    }
-  }
-
-  /** See `WorkerStore.reply`. */
-  reply(id: string, text: string): Promise<void> {
-    return this.#context.commit.run(() => {
-      const { sql } = this.#context;
-      const now = this.#context.now();
-      sql("DELETE FROM reply WHERE expires <= ?").run(now);
-      sql("INSERT OR REPLACE INTO reply (id, body, expires) VALUES (?, ?, ?)").run(id, text, now + REPLY_TTL_MS);
-    });
-  }
-
-  /** See `WorkerStore.awaitReply`. */
-  async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
-    const { sql, now, watch, read } = this.#context;
-    const find = () => sql("SELECT body FROM reply WHERE id = ? AND expires > ?").get(id, now())?.body;
-    await watch.until(() => find() !== undefined, signal);
-    if (signal.aborted || watch.isClosed) return undefined;
-    const body = await read(find);
-    return body === undefined ? undefined : String(body);
-  }
+/** See `WorkerStore.awaitReply`. */
+export async function awaitReply(context: Context, id: string, signal: AbortSignal): Promise<string | undefined> {
+  const { sql, now, watch, read } = context;
+  const find = () => sql("SELECT body FROM reply WHERE id = ? AND expires > ?").get(id, now())?.body;
+  await watch.until(() => find() !== undefined, signal);
+  if (signal.aborted || watch.isClosed) return undefined;
+  const body = await read(find);
+  return body === undefined ? undefined : String(body);
 }

@@ -16,6 +16,8 @@ export interface Context {
   readonly watch: Watch;
   /** The store's time in whole epoch milliseconds. */
   readonly now: () => number;
+  /** Returns a name for a take. No other take has it. */
+  readonly newTakeName: () => string;
   /** Lets others run. */
   readonly turn: () => Promise<void>;
   /** Reads outside of transactions; waits while the file is locked, and translates errors. */

@@ -7,73 +7,57 @@ import { getField, readWireTime } from "../../job/raw.ts";
 import type { QueueInfo, Stats } from "../admin/admin.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { Context } from "./context.ts";
-import { LIMIT_COLUMNS, limitIn, Limits } from "./limits.ts";
-import type { Workers } from "./workers.ts";
-import type { Sets } from "./sets.ts";
-import type { Totals } from "./totals.ts";
+import { LIMIT_COLUMNS, limitIn } from "./limits.ts";
+import * as limits from "./limits.ts";
+import * as sets from "./sets.ts";
+import * as totals from "./totals.ts";
+import * as workers from "./workers.ts";
 
 /** In a queue with more groups, the age of its oldest job is that of the oldest in this many. */
 const MAX_GROUPS_READ = 1_000;
 
-/** Counts. */
-export class Counts {
-  readonly #context: Context;
-  readonly #processes: Workers;
-  readonly #sets: Sets;
-  readonly #totals: Totals;
-  readonly #limits: Limits;
+/** See `AdminStore.stats`. */
+export function stats(context: Context): Stats {
+  const queues = readQueues(context);
+  return {
+    processed: totals.get(context, "processed"),
+    failed: totals.get(context, "failed"),
+    enqueued: queues.reduce((sum, queue) => sum + queue.size, 0),
+    scheduled: sets.size(context, "scheduled"),
+    retry: sets.size(context, "retry"),
+    dead: sets.size(context, "dead"),
+    leased: Number(context.sql("SELECT count(*) AS n FROM lease").get()!.n),
+    processes: workers.list(context).filter((process) => process.alive).length,
+    queues,
+  };
+}
 
-  constructor(context: Context, parts: { processes: Workers; sets: Sets; totals: Totals }) {
-    this.#context = context;
-    this.#processes = parts.processes;
-    this.#sets = parts.sets;
-    this.#totals = parts.totals;
-    this.#limits = new Limits(context);
-  }
-
-  /** See `AdminStore.stats`. */
-  stats(): Stats {
-    const queues = this.#queues();
+function readQueues(context: Context): QueueInfo[] {
+  const { sql, now } = context;
+  const rows = sql(
+    `SELECT ${LIMIT_COLUMNS}, name, paused, paused_until AS until, size + grouped AS size,
+       (SELECT payload FROM job WHERE id = (
+         SELECT min(job) FROM (
+           SELECT min(job) AS job FROM queued WHERE queued.queue = queue.id
+           UNION ALL
+           SELECT (SELECT min(job) FROM queued WHERE queued.queue = ready.id) FROM (
+             SELECT id FROM queue AS one WHERE one.parent = queue.id AND queue.grouped > 0 LIMIT ${MAX_GROUPS_READ}
+           ) AS ready)
+       )) AS oldest
+     FROM queue WHERE parent IS NULL ORDER BY name`,
+  ).all();
+  return rows.map((row) => {
+    const { name, paused, until, size, oldest } = row;
+    const limited = limitIn(row);
+    const isPaused = paused === 1 && (until === null || Number(until) > now());
+    const since = oldest === null ? undefined : readWireTime(getField(oldest as string, "enqueued_at"));
     return {
-      processed: this.#totals.get("processed"),
-      failed: this.#totals.get("failed"),
-      enqueued: queues.reduce((sum, queue) => sum + queue.size, 0),
-      scheduled: this.#sets.size("scheduled"),
-      retry: this.#sets.size("retry"),
-      dead: this.#sets.size("dead"),
-      leased: Number(this.#context.sql("SELECT count(*) AS n FROM lease").get()!.n),
-      processes: this.#processes.list().filter((process) => process.alive).length,
-      queues,
+      name: name as string,
+      size: Number(size),
+      latencyMs: since === undefined ? 0 : Math.max(0, now() - since),
+      paused: isPaused,
+      ...(isPaused && until !== null && { pausedForMs: Number(until) - now() }),
+      ...(limited && { limit: limits.info(context, limited) }),
     };
-  }
-
-  #queues(): QueueInfo[] {
-    const { sql, now } = this.#context;
-    const rows = sql(
-      `SELECT ${LIMIT_COLUMNS}, name, paused, paused_until AS until, size + grouped AS size,
-         (SELECT payload FROM job WHERE id = (
-           SELECT min(job) FROM (
-             SELECT min(job) AS job FROM queued WHERE queued.queue = queue.id
-             UNION ALL
-             SELECT (SELECT min(job) FROM queued WHERE queued.queue = ready.id) FROM (
-               SELECT id FROM queue AS one WHERE one.parent = queue.id AND queue.grouped > 0 LIMIT ${MAX_GROUPS_READ}
-             ) AS ready)
-         )) AS oldest
-       FROM queue WHERE parent IS NULL ORDER BY name`,
-    ).all();
-    return rows.map((row) => {
-      const { name, paused, until, size, oldest } = row;
-      const limited = limitIn(row);
-      const isPaused = paused === 1 && (until === null || Number(until) > now());
-      const since = oldest === null ? undefined : readWireTime(getField(oldest as string, "enqueued_at"));
-      return {
-        name: name as string,
-        size: Number(size),
-        latencyMs: since === undefined ? 0 : Math.max(0, now() - since),
-        paused: isPaused,
-        ...(isPaused && until !== null && { pausedForMs: Number(until) - now() }),
-        ...(limited && { limit: this.#limits.info(limited) }),
-      };
-    }).filter(({ name, paused }) => paused || name !== ALL_QUEUES); // its row stays, but it is no queue
-  }
+  }).filter(({ name, paused }) => paused || name !== ALL_QUEUES); // its row stays, but it is no queue
 }

@@ -5,7 +5,7 @@
  */
 import { type CronReading, type CronStore, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
 import type { Context } from "./context.ts";
-import type { Enqueuer } from "./enqueue.ts";
+import * as newJobs from "./new_jobs.ts";
 
 /** A row of the table. */
 interface CronRow {
@@ -20,13 +20,11 @@ interface CronRow {
 /** Keeps the crontab. */
 export class Cron implements CronStore {
   readonly #context: Context;
-  readonly #intake: Enqueuer;
   /** How much had been told at the last reading of all. */
   #heard = -1;
 
-  constructor(context: Context, intake: Enqueuer) {
+  constructor(context: Context) {
     this.#context = context;
-    this.#intake = intake;
   }
 
   async read(
@@ -96,7 +94,7 @@ export class Cron implements CronStore {
       awaited ? 1 : 0,
       definition === undefined ? stored?.seen_at ?? 0 : now(),
     );
-    this.#intake.store(jobs, now());
+    newJobs.store(this.#context, jobs, now());
     for (const record of records) sql("INSERT INTO cron_record (name, record) VALUES (?, ?)").run(name, record);
     if (records.length > 0) {
       sql(

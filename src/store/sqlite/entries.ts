@@ -22,66 +22,57 @@ export interface EntryRow extends JobRow {
 /** Searching reads so many rows at a time, and lets others run in between. */
 const SEARCHED_AT_ONCE = 10_000;
 
-/** Finds entries. */
-export class Entries {
-  readonly #context: Context;
+/** The row that a name names, if it is still there. */
+export function locate(context: Context, ref: string): EntryRow | undefined {
+  const parts = parseRef(ref);
+  if (parts === undefined) return undefined;
+  return context.sql("SELECT * FROM entry WHERE id = ? AND place = ? AND jid IS ?")
+    .get(parts.id, parts.place, parts.jid) as unknown as EntryRow | undefined;
+}
 
-  constructor(context: Context) {
-    this.#context = context;
-  }
+/** See `AdminStore.position`. */
+export function position(context: Context, ref: string, most: number): number | undefined {
+  const row = locate(context, ref);
+  if (row?.place !== "queue") return undefined;
+  return Number(
+    context.sql(
+      `SELECT count(*) AS n FROM (SELECT 1 FROM queued
+       WHERE queue = (SELECT id FROM queue WHERE name = ?) AND job < ? LIMIT ?)`,
+    ).get(row.queue, row.id, most)!.n,
+  );
+}
 
-  /** The row that a name names, if it is still there. */
-  locate(ref: string): EntryRow | undefined {
-    const parts = parseRef(ref);
-    if (parts === undefined) return undefined;
-    return this.#context.sql("SELECT * FROM entry WHERE id = ? AND place = ? AND jid IS ?")
-      .get(parts.id, parts.place, parts.jid) as unknown as EntryRow | undefined;
-  }
+/** See `AdminStore.find`. */
+export function find(context: Context, jid: string): Entry[] {
+  const rows = context.sql("SELECT * FROM entry WHERE jid = ? ORDER BY id").all(jid);
+  return (rows as unknown as EntryRow[]).map(toEntry);
+}
 
-  /** See `AdminStore.position`. */
-  position(ref: string, most: number): number | undefined {
-    const row = this.locate(ref);
-    if (row?.place !== "queue") return undefined;
-    return Number(
-      this.#context.sql(
-        `SELECT count(*) AS n FROM (SELECT 1 FROM queued
-         WHERE queue = (SELECT id FROM queue WHERE name = ?) AND job < ? LIMIT ?)`,
-      ).get(row.queue, row.id, most)!.n,
-    );
+/** See `AdminStore.search`. */
+export async function search(context: Context, text: string, limit: number): Promise<Entry[]> {
+  const { sql, read, turn } = context;
+  const patterns = likePatterns(text);
+  const matches = patterns.map(() => "payload LIKE ? ESCAPE '\\'").join(" OR ");
+  const wanted = text.toLowerCase();
+  const found: Entry[] = [];
+  for (let after = -1; found.length < limit;) {
+    // From the next row that there is: after a long time of running, few of the old ones are left.
+    const first = await read(() => sql("SELECT min(id) AS id FROM job WHERE id > ?").get(after)!.id);
+    if (first === null) break;
+    const last = Number(first) + SEARCHED_AT_ONCE - 1;
+    const most = limit - found.length;
+    const rows = await read(() =>
+      sql(
+        `SELECT * FROM entry WHERE id IN (SELECT id FROM job WHERE id > ? AND id <= ? AND (${matches}) ORDER BY id LIMIT ?)
+         ORDER BY id`,
+      ).all(after, last, ...patterns, most)
+    ) as unknown as EntryRow[];
+    found.push(...rows.filter((row) => hasTextOutsideStack(row.payload, wanted)).map(toEntry));
+    // There may be more in this window; those left out do not count.
+    after = rows.length < most ? last : Number(rows.at(-1)!.id);
+    await turn();
   }
-
-  /** See `AdminStore.find`. */
-  find(jid: string): Entry[] {
-    const rows = this.#context.sql("SELECT * FROM entry WHERE jid = ? ORDER BY id").all(jid);
-    return (rows as unknown as EntryRow[]).map(toEntry);
-  }
-
-  /** See `AdminStore.search`. */
-  async search(text: string, limit: number): Promise<Entry[]> {
-    const { sql, read, turn } = this.#context;
-    const patterns = likePatterns(text);
-    const matches = patterns.map(() => "payload LIKE ? ESCAPE '\\'").join(" OR ");
-    const wanted = text.toLowerCase();
-    const found: Entry[] = [];
-    for (let after = -1; found.length < limit;) {
-      // From the next row that there is: after a long time of running, few of the old ones are left.
-      const first = await read(() => sql("SELECT min(id) AS id FROM job WHERE id > ?").get(after)!.id);
-      if (first === null) break;
-      const last = Number(first) + SEARCHED_AT_ONCE - 1;
-      const most = limit - found.length;
-      const rows = await read(() =>
-        sql(
-          `SELECT * FROM entry WHERE id IN (SELECT id FROM job WHERE id > ? AND id <= ? AND (${matches}) ORDER BY id LIMIT ?)
-           ORDER BY id`,
-        ).all(after, last, ...patterns, most)
-      ) as unknown as EntryRow[];
-      found.push(...rows.filter((row) => hasTextOutsideStack(row.payload, wanted)).map(toEntry));
-      // There may be more in this window; those left out do not count.
-      after = rows.length < most ? last : Number(rows.at(-1)!.id);
-      await turn();
-    }
-    return found;
-  }
+  return found;
 }
 
 /** The row as people see it. */

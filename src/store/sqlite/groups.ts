@@ -7,7 +7,8 @@
 import { type GroupInfo, type GroupLimit, type GroupPage, type GroupRequest, nameOf } from "../port/groups.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import type { Context } from "./context.ts";
-import { limitIn, type Limits } from "./limits.ts";
+import { limitIn } from "./limits.ts";
+import * as limits from "./limits.ts";
 
 const DEFAULT_LIMIT = 25;
 /** Idle groups that one take forgets at most: more than it can leave behind. */
@@ -86,12 +87,14 @@ export function hold({ sql, now }: Context, group: number, opensInMs: number | u
 }
 
 /** Looks at a few held groups, the longest held first; true if one has room now. Inside a transaction. */
-export function heal(context: Context, limits: Limits, queue: number): boolean {
+export function heal(context: Context, queue: number): boolean {
   const { sql } = context;
   const held = sql(
     "SELECT id, name FROM queue WHERE parent = ? AND state = 2 AND due_at IS NULL ORDER BY tag LIMIT ?",
   ).all(queue, HEALED) as unknown as ReadyGroup[];
-  const open = held.filter(({ id, name }) => limits.room({ queue: id, ...limitOf(context, queue, groupIn(name)) }) > 0);
+  const open = held.filter(({ id, name }) =>
+    limits.room(context, { queue: id, ...limitOf(context, queue, groupIn(name)) }) > 0
+  );
   for (const { id } of open) sql("UPDATE queue SET state = 1 WHERE id = ?").run(id);
   return open.length > 0;
 }
@@ -150,7 +153,7 @@ export function setLimit(context: Context, queue: number, group: string | undefi
 }
 
 /** See `AdminStore.groups`. */
-export function readGroups(context: Context, limits: Limits, queue: string, request: GroupRequest): GroupPage {
+export function readGroups(context: Context, queue: string, request: GroupRequest): GroupPage {
   const { sql } = context;
   const row = sql("SELECT id, size FROM queue WHERE name = ?").get(queue);
   if (row === undefined) return { groups: [], ungrouped: 0 };
@@ -166,7 +169,7 @@ export function readGroups(context: Context, limits: Limits, queue: string, requ
   const { isOwn: _, weight, ...parts } = each;
   const shown = names.slice(0, limit);
   return {
-    groups: shown.map((name) => infoOf(context, limits, { id, name: queue }, name)),
+    groups: shown.map((name) => infoOf(context, { id, name: queue }, name)),
     ...(names.length > limit && { next: shown.at(-1)! }),
     ...((parts.running !== undefined || parts.starts !== undefined || weight !== 1) &&
       { each: { ...parts, ...(weight !== 1 && { weight }) } }),
@@ -176,7 +179,6 @@ export function readGroups(context: Context, limits: Limits, queue: string, requ
 
 function infoOf(
   context: Context,
-  limits: Limits,
   queue: { readonly id: number; readonly name: string },
   name: string,
 ): GroupInfo {
@@ -186,7 +188,7 @@ function infoOf(
   const id = Number(row?.id ?? -1);
   const running = Number(sql("SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1").get(id)!.n);
   const isLimited = limit.running !== undefined || limit.starts !== undefined;
-  const info: LimitInfo | undefined = isLimited ? limits.info({ queue: id, ...limit }) : undefined;
+  const info: LimitInfo | undefined = isLimited ? limits.info(context, { queue: id, ...limit }) : undefined;
   return {
     name,
     size: Number(row?.size ?? 0),

@@ -20,43 +20,34 @@ export interface JobRow extends Content {
 /** So many rows in one statement, as long as there are so many: a call costs more than a row. */
 const AT_ONCE = [64, 8, 1] as const;
 
-/** Creates and deletes jobs. */
-export class Jobs {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
-  /** Creates jobs with numbers higher than any, one after the other. Returns the first one's. */
-  create(contents: readonly Content[]): number {
-    let last = 0;
-    let done = 0;
-    for (const count of AT_ONCE) {
-      const insert = this.#context.sql(`INSERT INTO job (jid, payload) VALUES ${marks("(?, ?)", count)}`);
-      for (; contents.length - done >= count; done += count) {
-        const values: (string | null)[] = [];
-        for (let i = done; i < done + count; i++) values.push(contents[i]!.jid, contents[i]!.payload);
-        last = Number(insert.run(...values).lastInsertRowid);
-      }
+/** Creates jobs with numbers higher than any, one after the other. Returns the first one's. */
+export function create(context: Context, contents: readonly Content[]): number {
+  let last = 0;
+  let done = 0;
+  for (const count of AT_ONCE) {
+    const insert = context.sql(`INSERT INTO job (jid, payload) VALUES ${marks("(?, ?)", count)}`);
+    for (; contents.length - done >= count; done += count) {
+      const values: (string | null)[] = [];
+      for (let i = done; i < done + count; i++) values.push(contents[i]!.jid, contents[i]!.payload);
+      last = Number(insert.run(...values).lastInsertRowid);
     }
-    return last - contents.length + 1;
   }
+  return last - contents.length + 1;
+}
 
-  /** A job by its number. It must exist. */
-  get(id: number): JobRow {
-    return this.#context.sql("SELECT id, jid, payload FROM job WHERE id = ?").get(id) as unknown as JobRow;
-  }
+/** A job by its number. It must exist. */
+export function get(context: Context, id: number): JobRow {
+  return context.sql("SELECT id, jid, payload FROM job WHERE id = ?").get(id) as unknown as JobRow;
+}
 
-  /** Gives a job another payload. */
-  rewrite(id: number, payload: string): void {
-    this.#context.sql("UPDATE job SET payload = ? WHERE id = ?").run(payload, id);
-  }
+/** Gives a job another payload. */
+export function rewrite(context: Context, id: number, payload: string): void {
+  context.sql("UPDATE job SET payload = ? WHERE id = ?").run(payload, id);
+}
 
-  /** Deletes jobs. Their places must go in the same transaction. */
-  delete(ids: readonly number[]): void {
-    inParts(ids, "id", (where, values) => this.#context.sql(`DELETE FROM job WHERE ${where}`).run(...values));
-  }
+/** Deletes jobs. Their places must go in the same transaction. */
+export function remove(context: Context, ids: readonly number[]): void {
+  inParts(ids, "id", (where, values) => context.sql(`DELETE FROM job WHERE ${where}`).run(...values));
 }
 
 /** So many numbers that follow each other are named by the first and the last. */

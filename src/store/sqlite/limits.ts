@@ -25,103 +25,95 @@ export function limitIn(row: Record<string, SQLOutputValue>): Limited | undefine
   };
 }
 
-/** Keeps to limits. */
-export class Limits {
-  readonly #context: Context;
+/** See `AdminStore.limit`; inside a transaction. */
+export function set(context: Context, queue: number, { running, starts }: QueueLimit): void {
+  const { sql } = context;
+  sql("UPDATE queue SET most_running = ?, most_starts = ?, starts_per = ? WHERE id = ?")
+    .run(running ?? null, starts?.count ?? null, starts?.perMs ?? null, queue);
+  if (starts === undefined) sql("DELETE FROM start WHERE queue = ?").run(queue);
+}
 
-  constructor(context: Context) {
-    this.#context = context;
-  }
+/**
+ * Starts that are still to come have started now: the clock was put back, and they would hold the queue up until it is
+ * there again. Before jobs are taken; inside a transaction.
+ */
+export function settle(context: Context, { queue, starts }: Limited): void {
+  if (starts === undefined) return;
+  const { sql, now } = context;
+  const at = now();
+  const early = count(sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ?").get(queue, at));
+  if (early === 0) return;
+  sql("DELETE FROM start WHERE queue = ? AND at > ?").run(queue, at);
+  add(context, queue, early);
+}
 
-  /** See `AdminStore.limit`; inside a transaction. */
-  set(queue: number, { running, starts }: QueueLimit): void {
-    const { sql } = this.#context;
-    sql("UPDATE queue SET most_running = ?, most_starts = ?, starts_per = ? WHERE id = ?")
-      .run(running ?? null, starts?.count ?? null, starts?.perMs ?? null, queue);
-    if (starts === undefined) sql("DELETE FROM start WHERE queue = ?").run(queue);
-  }
+/** How many jobs may be taken now. */
+export function room(context: Context, limited: Limited): number {
+  const { running = Infinity, starts } = limited;
+  const used = usedOf(context, limited);
+  return Math.max(0, Math.min(running - used.taken, (starts?.count ?? Infinity) - used.started));
+}
 
-  /**
-   * Starts that are still to come have started now: the clock was put back, and they would hold the queue up until it is
-   * there again. Before jobs are taken; inside a transaction.
-   */
-  settle({ queue, starts }: Limited): void {
-    if (starts === undefined) return;
-    const { sql, now } = this.#context;
-    const at = now();
-    const early = count(sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ?").get(queue, at));
-    if (early === 0) return;
-    sql("DELETE FROM start WHERE queue = ? AND at > ?").run(queue, at);
-    this.#add(queue, early);
-  }
+/** Notes that so many jobs were taken; inside a transaction. */
+export function note(context: Context, { queue, starts }: Limited, count: number): void {
+  if (starts === undefined) return;
+  const { sql, now } = context;
+  sql("DELETE FROM start WHERE queue = ? AND at <= ?").run(queue, now() - starts.perMs);
+  add(context, queue, count);
+}
 
-  /** How many jobs may be taken now. */
-  room(limited: Limited): number {
-    const { running = Infinity, starts } = limited;
-    const used = this.#used(limited);
-    return Math.max(0, Math.min(running - used.taken, (starts?.count ?? Infinity) - used.started));
-  }
+/** The limit, and how much of it is used. */
+export function info(context: Context, limited: Limited): LimitInfo {
+  const { queue: _, ...limit } = limited;
+  const used = usedOf(context, limited);
+  return { ...limit, ...used, freeInMs: _opensIn(context, limited, used) };
+}
 
-  /** Notes that so many jobs were taken; inside a transaction. */
-  note({ queue, starts }: Limited, count: number): void {
-    if (starts === undefined) return;
-    const { sql, now } = this.#context;
-    sql("DELETE FROM start WHERE queue = ? AND at <= ?").run(queue, now() - starts.perMs);
-    this.#add(queue, count);
-  }
+/** Milliseconds until a job may be taken: 0 now, undefined as soon as one that runs has ended. */
+export function opensIn(context: Context, limited: Limited): number | undefined {
+  return _opensIn(context, limited, usedOf(context, limited));
+}
 
-  /** The limit, and how much of it is used. */
-  info(limited: Limited): LimitInfo {
-    const { queue: _, ...limit } = limited;
-    const used = this.#used(limited);
-    return { ...limit, ...used, freeInMs: this.#opensIn(limited, used) };
-  }
+function add(context: Context, queue: number, count: number): void {
+  const { sql, now } = context;
+  sql("INSERT INTO start VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count")
+    .run(queue, now(), count);
+}
 
-  /** Milliseconds until a job may be taken: 0 now, undefined as soon as one that runs has ended. */
-  opensIn(limited: Limited): number | undefined {
-    return this.#opensIn(limited, this.#used(limited));
-  }
+/** Starts still to come do not count, so that somebody comes to take, and settles them. */
+function usedOf(context: Context, { queue, running, starts }: Limited): { taken: number; started: number } {
+  const { sql, now } = context;
+  const taken = running === undefined ? 0 : count(
+    sql(
+      `SELECT count(*) AS n FROM lease WHERE queue = ?1 OR
+         (grouped = 1 AND (SELECT parent FROM queue WHERE id = lease.queue) = ?1)`,
+    ).get(queue),
+  );
+  const started = starts === undefined ? 0 : count(
+    sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ? AND at <= ?")
+      .get(queue, now() - starts.perMs, now()),
+  );
+  return { taken, started };
+}
 
-  #add(queue: number, count: number): void {
-    const { sql, now } = this.#context;
-    sql("INSERT INTO start VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count")
-      .run(queue, now(), count);
+function _opensIn(
+  context: Context,
+  { queue, running = Infinity, starts }: Limited,
+  { taken, started }: { taken: number; started: number },
+): number | undefined {
+  if (taken >= running) return undefined;
+  if (starts === undefined || started < starts.count) return 0;
+  const { sql, now } = context;
+  // How long the earliest start still counts.
+  const rows = sql("SELECT at, count FROM start WHERE queue = ? AND at > ? AND at <= ? ORDER BY at")
+    .iterate(queue, now() - starts.perMs, now());
+  // More may have started than the limit allows now: it was higher then.
+  let left = started;
+  for (const { at, count } of rows) {
+    left -= Number(count);
+    if (left < starts.count) return Number(at) + starts.perMs - now();
   }
-
-  /** Starts still to come do not count, so that somebody comes to take, and settles them. */
-  #used({ queue, running, starts }: Limited): { taken: number; started: number } {
-    const { sql, now } = this.#context;
-    const taken = running === undefined ? 0 : count(
-      sql(
-        `SELECT count(*) AS n FROM lease WHERE queue = ?1 OR
-           (grouped = 1 AND (SELECT parent FROM queue WHERE id = lease.queue) = ?1)`,
-      ).get(queue),
-    );
-    const started = starts === undefined ? 0 : count(
-      sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ? AND at <= ?")
-        .get(queue, now() - starts.perMs, now()),
-    );
-    return { taken, started };
-  }
-
-  #opensIn(
-    { queue, running = Infinity, starts }: Limited,
-    { taken, started }: { taken: number; started: number },
-  ): number | undefined {
-    if (taken >= running) return undefined;
-    if (starts === undefined || started < starts.count) return 0;
-    const { sql, now } = this.#context;
-    // How long the earliest start still counts.
-    const rows = sql("SELECT at, count FROM start WHERE queue = ? AND at > ? AND at <= ? ORDER BY at")
-      .iterate(queue, now() - starts.perMs, now());
-    // More may have started than the limit allows now: it was higher then.
-    let left = started;
-    for (const { at, count } of rows) {
-      left -= Number(count);
-      if (left < starts.count) return Number(at) + starts.perMs - now();
-    }
-    return 0;
-  }
+  return 0;
 }
 
 function count(row: Record<string, SQLOutputValue> | undefined): number {

@@ -36,65 +36,62 @@ const AHEAD = "SELECT at FROM measure WHERE step = ? AND at >= ? AND at <= ? ORD
 /** About so many rows are read at once: some milliseconds. */
 const SLICE = 2_000;
 
-/** Keeps measures. */
-export class Measures implements MetricsStore {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
-  async record(measurements: readonly ClassMetrics[]): Promise<void> {
-    if (measurements.length === 0) return;
-    const { sql, now, commit } = this.#context;
-    await commit.run(() => {
-      for (const { stepMs, keptMs } of [FINE, COARSE]) {
-        sql("DELETE FROM measure WHERE step = ? AND at < ?").run(stepMs, now() - keptMs);
-        const at = Math.floor(now() / stepMs) * stepMs;
-        for (const { class: name, processed, failed, workedMs, histogram } of measurements) {
-          sql(ADD).run(stepMs, at, name, processed, failed, Math.round(workedMs), ...histogram);
+/** Returns the part. */
+export function metricsPart(context: Context): MetricsStore {
+  return {
+    async record(measurements: readonly ClassMetrics[]): Promise<void> {
+      if (measurements.length === 0) return;
+      const { sql, now, commit } = context;
+      await commit.run(() => {
+        for (const { stepMs, keptMs } of [FINE, COARSE]) {
+          sql("DELETE FROM measure WHERE step = ? AND at < ?").run(stepMs, now() - keptMs);
+          const at = Math.floor(now() / stepMs) * stepMs;
+          for (const { class: name, processed, failed, workedMs, histogram } of measurements) {
+            sql(ADD).run(stepMs, at, name, processed, failed, Math.round(workedMs), ...histogram);
+          }
         }
-      }
-    }, { rows: 2 * measurements.length });
-  }
+      }, { rows: 2 * measurements.length });
+    },
 
-  /** Reads in slices of whole steps, and lets others run in between. */
-  async read(window: MetricsWindow): Promise<ClassMetricsSeries[]> {
-    const { read, now, turn } = this.#context;
-    const { stepMs } = WINDOWS[window];
-    const steps = stepsOf(window, now());
-    const [first, last] = [steps[0]!, steps.at(-1)!];
-    const sums = new MeasuredSums(steps.length);
-    for (let from = first; from <= last;) {
-      const until = await read(() => this.#addSlice(sums, { stepMs, first, from, last }));
-      from = until + stepMs;
-      await turn();
-    }
-    return sums.list();
-  }
-
-  /** @returns the last step of which it has all */
-  #addSlice(
-    sums: MeasuredSums,
-    { stepMs, first, from, last }: { stepMs: number; first: number; from: number; last: number },
-  ): number {
-    const { sql } = this.#context;
-    const ahead = sql(AHEAD).get(stepMs, from, last, SLICE);
-    // The step before that is whole; where one alone has more rows, it is read at once.
-    const until = ahead === undefined ? last : Math.max(from, Number(ahead.at) - stepMs);
-    for (const row of sql(READ).all(stepMs, from, until)) {
-      const one = sums.of(String(row.class));
-      one.processed += Number(row.processed);
-      one.failed += Number(row.failed);
-      one.workedMs += Number(row.worked);
-      COUNTS.forEach((name, i) => one.histogram[i]! += Number(row[name]));
-      const series = String(row.series).split(" ");
-      for (let i = 0; i < series.length; i += 3) {
-        const step = (Number(series[i]) - first) / stepMs;
-        one.series[step]! += Number(series[i + 1]);
-        one.failedSeries[step]! += Number(series[i + 2]);
+    /** Reads in slices of whole steps, and lets others run in between. */
+    async read(window: MetricsWindow): Promise<ClassMetricsSeries[]> {
+      const { read, now, turn } = context;
+      const { stepMs } = WINDOWS[window];
+      const steps = stepsOf(window, now());
+      const [first, last] = [steps[0]!, steps.at(-1)!];
+      const sums = new MeasuredSums(steps.length);
+      for (let from = first; from <= last;) {
+        const until = await read(() => addSlice(context, sums, { stepMs, first, from, last }));
+        from = until + stepMs;
+        await turn();
       }
+      return sums.list();
+    },
+  };
+}
+
+/** @returns the last step of which it has all */
+function addSlice(
+  context: Context,
+  sums: MeasuredSums,
+  { stepMs, first, from, last }: { stepMs: number; first: number; from: number; last: number },
+): number {
+  const { sql } = context;
+  const ahead = sql(AHEAD).get(stepMs, from, last, SLICE);
+  // The step before that is whole; where one alone has more rows, it is read at once.
+  const until = ahead === undefined ? last : Math.max(from, Number(ahead.at) - stepMs);
+  for (const row of sql(READ).all(stepMs, from, until)) {
+    const one = sums.of(String(row.class));
+    one.processed += Number(row.processed);
+    one.failed += Number(row.failed);
+    one.workedMs += Number(row.worked);
+    COUNTS.forEach((name, i) => one.histogram[i]! += Number(row[name]));
+    const series = String(row.series).split(" ");
+    for (let i = 0; i < series.length; i += 3) {
+      const step = (Number(series[i]) - first) / stepMs;
+      one.series[step]! += Number(series[i + 1]);
+      one.failedSeries[step]! += Number(series[i + 2]);
     }
-    return until;
   }
+  return until;
 }

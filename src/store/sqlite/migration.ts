@@ -9,111 +9,94 @@ import type { StoredStep } from "../port/steps.ts";
 import { type ImportedJob, KEYS_KEPT_MS, type MigrationBatch, type MigrationStore } from "../admin/migration.ts";
 import { nameOf } from "../port/groups.ts";
 import type { Context } from "./context.ts";
-import type { Editor } from "./edit.ts";
-import type { Jobs } from "./job_rows.ts";
-import type { Queues } from "./take.ts";
-import type { Sets } from "./sets.ts";
-import type { UniqueLocks } from "./unique_locks.ts";
+import * as editor from "./edit.ts";
+import * as jobRows from "./job_rows.ts";
+import * as locks from "./unique_locks.ts";
+import * as queues from "./queues.ts";
+import * as sets from "./sets.ts";
 
-/** The migration part of the port. */
-export class Migration implements MigrationStore {
-  readonly #context: Context;
-  readonly #jobs: Jobs;
-  readonly #queues: Queues;
-  readonly #sets: Sets;
-  readonly #locks: UniqueLocks;
-  readonly #editor: Editor;
+/** Returns the part. */
+export function migrationPart(context: Context): MigrationStore {
+  return {
+    importJobs(batch: string, jobs: readonly ImportedJob[]): Promise<number> {
+      return context.commit.run(() => {
+        const now = context.now();
+        const name = lockKey(batch);
+        if (locks.take(context, { key: name, ttlMs: KEYS_KEPT_MS }, name, now) !== undefined) return 0;
+        for (const job of jobs) importJob(context, job, now);
+        return jobs.length;
+      }, { rows: jobs.length });
+    },
 
-  constructor(
-    context: Context,
-    parts: { jobs: Jobs; queues: Queues; sets: Sets; locks: UniqueLocks; editor: Editor },
-  ) {
-    this.#context = context;
-    this.#jobs = parts.jobs;
-    this.#queues = parts.queues;
-    this.#sets = parts.sets;
-    this.#locks = parts.locks;
-    this.#editor = parts.editor;
-  }
+    importSteps(jid: string, steps: readonly StoredStep[]): Promise<void> {
+      return context.commit.run(() => {
+        const { sql } = context;
+        for (const { name, record } of steps) {
+          const { changes } = sql("INSERT OR IGNORE INTO step (jid, name, record) VALUES (?, ?, ?)").run(
+            jid,
+            name,
+            record,
+          );
+          const key = Number(changes) > 0 && waitsUntil(record) !== undefined ? readStep(name, record).key : undefined;
+          if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
+        }
+      }, { rows: steps.length });
+    },
 
-  importJobs(batch: string, jobs: readonly ImportedJob[]): Promise<number> {
-    return this.#context.commit.run(() => {
-      const now = this.#context.now();
-      const name = lockKey(batch);
-      if (this.#locks.take({ key: name, ttlMs: KEYS_KEPT_MS }, name, now) !== undefined) return 0;
-      for (const job of jobs) this.#importJob(job, now);
-      return jobs.length;
-    }, { rows: jobs.length });
-  }
+    rememberKey(key: string): Promise<void> {
+      return context.commit.run(() => {
+        locks.take(context, { key: lockKey(key), ttlMs: KEYS_KEPT_MS }, lockKey(key), context.now());
+      });
+    },
 
-  importSteps(jid: string, steps: readonly StoredStep[]): Promise<void> {
-    return this.#context.commit.run(() => {
-      const { sql } = this.#context;
-      for (const { name, record } of steps) {
-        const { changes } = sql("INSERT OR IGNORE INTO step (jid, name, record) VALUES (?, ?, ?)").run(
-          jid,
-          name,
-          record,
-        );
-        const key = Number(changes) > 0 && waitsUntil(record) !== undefined ? readStep(name, record).key : undefined;
-        if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
-      }
-    }, { rows: steps.length });
-  }
+    hasKey(key: string): Promise<boolean> {
+      return context.read(() => locks.isTaken(context, lockKey(key), context.now()));
+    },
 
-  rememberKey(key: string): Promise<void> {
-    return this.#context.commit.run(() => {
-      this.#locks.take({ key: lockKey(key), ttlMs: KEYS_KEPT_MS }, lockKey(key), this.#context.now());
-    });
-  }
+    forgetKey(key: string): Promise<void> {
+      return context.commit.run(() => locks.release(context, lockKey(key), undefined));
+    },
 
-  hasKey(key: string): Promise<boolean> {
-    return this.#context.read(() => this.#locks.isTaken(lockKey(key), this.#context.now()));
-  }
+    announced(): Promise<MigrationBatch | undefined> {
+      return context.read(() => _announced(context));
+    },
 
-  forgetKey(key: string): Promise<void> {
-    return this.#context.commit.run(() => this.#locks.release(lockKey(key), undefined));
-  }
+    announce(refs: readonly string[]): Promise<MigrationBatch> {
+      const { commit, sql } = context;
+      return commit.run(() => {
+        const before = _announced(context);
+        if (before !== undefined) return before;
+        const batch = { id: crypto.randomUUID(), refs };
+        sql("DELETE FROM departure").run();
+        sql("INSERT INTO departure (id, refs) VALUES (?, ?)").run(batch.id, JSON.stringify(refs));
+        return batch;
+      });
+    },
 
-  announced(): Promise<MigrationBatch | undefined> {
-    return this.#context.read(() => this.#announced());
-  }
+    removeAnnounced({ id, refs }: MigrationBatch): Promise<number> {
+      const { commit, sql } = context;
+      return commit.run(() => {
+        if (_announced(context)?.id === id) {
+          const gone = refs.filter((ref) => editor.remove(context, ref)).length;
+          sql("UPDATE departure SET refs = NULL, gone = ?").run(gone);
+        }
+        return Number(sql("SELECT gone FROM departure WHERE id = ?").get(id)?.gone ?? 0);
+      }, { rows: refs.length });
+    },
+  };
+}
 
-  announce(refs: readonly string[]): Promise<MigrationBatch> {
-    const { commit, sql } = this.#context;
-    return commit.run(() => {
-      const before = this.#announced();
-      if (before !== undefined) return before;
-      const batch = { id: crypto.randomUUID(), refs };
-      sql("DELETE FROM departure").run();
-      sql("INSERT INTO departure (id, refs) VALUES (?, ?)").run(batch.id, JSON.stringify(refs));
-      return batch;
-    });
-  }
+function _announced(context: Context): MigrationBatch | undefined {
+  const row = context.sql("SELECT id, refs FROM departure WHERE refs IS NOT NULL").get();
+  return row && { id: row.id as string, refs: JSON.parse(row.refs as string) as string[] };
+}
 
-  removeAnnounced({ id, refs }: MigrationBatch): Promise<number> {
-    const { commit, sql } = this.#context;
-    return commit.run(() => {
-      if (this.#announced()?.id === id) {
-        const gone = refs.filter((ref) => this.#editor.delete(ref)).length;
-        sql("UPDATE departure SET refs = NULL, gone = ?").run(gone);
-      }
-      return Number(sql("SELECT gone FROM departure WHERE id = ?").get(id)?.gone ?? 0);
-    }, { rows: refs.length });
-  }
-
-  #announced(): MigrationBatch | undefined {
-    const row = this.#context.sql("SELECT id, refs FROM departure WHERE refs IS NOT NULL").get();
-    return row && { id: row.id as string, refs: JSON.parse(row.refs as string) as string[] };
-  }
-
-  #importJob({ place, payload, at, unique }: ImportedJob, now: number): void {
-    const jid = getField(payload, "jid");
-    const id = this.#jobs.create([{ jid: typeof jid === "string" ? jid : null, payload }]);
-    if (place.in === "queue") this.#queues.append(this.#queues.idOf(nameOf(place.queue, place.group)), id, id);
-    else this.#sets.add(place.in, at ?? now, id);
-    if (unique) this.#locks.take(unique, unique.jid, now);
-  }
+function importJob(context: Context, { place, payload, at, unique }: ImportedJob, now: number): void {
+  const jid = getField(payload, "jid");
+  const id = jobRows.create(context, [{ jid: typeof jid === "string" ? jid : null, payload }]);
+  if (place.in === "queue") queues.append(context, queues.idOf(context, nameOf(place.queue, place.group)), id, id);
+  else sets.add(context, place.in, at ?? now, id);
+  if (unique) locks.take(context, unique, unique.jid, now);
 }
 
 /** The key of its lock. No digest of a class and its arguments begins like this. */

@@ -50,12 +50,15 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<St
     onCommit: () => watch.changed(),
   });
   const clock = options.clock ?? systemClock;
+  const nonce = crypto.randomUUID().slice(-12);
+  let takes = 0;
   const context: Context = {
     database,
     sql: statementCache(database),
     commit,
     watch,
     now: () => Math.round(clock.now()),
+    newTakeName: () => `${nonce}-${++takes}`,
     turn: () => systemClock.turn(),
     read: async (run) => {
       try {

@@ -19,64 +19,65 @@ interface Position {
   readonly id: number;
 }
 
-/** Reads pages. */
-export class Pages {
-  readonly #context: Context;
+/** See `AdminStore.page`. */
+export function readPage(context: Context, place: Place, request: PageRequest = {}): Page {
+  const limit = request.limit ?? DEFAULT_LIMIT;
+  const budget = new ByteBudget();
+  const rows = readRows(context, place, { ...request, limit: limit + 1 }, budget);
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const hasMore = rows.length > limit || budget.isSpent;
+  return { entries: shown.map(toEntry), ...(hasMore && last && { next: cursorAt(last) }) };
+}
 
-  constructor(context: Context) {
-    this.#context = context;
-  }
+/** The rows of a page, as many as the budget allows. */
+export function readRows(
+  context: Context,
+  place: Place,
+  { cursor, limit = DEFAULT_LIMIT, reverse = false }: PageRequest,
+  budget: ByteBudget,
+): EntryRow[] {
+  return readBounded(
+    { limit, budget },
+    (count, after: EntryRow | undefined) =>
+      readStep(context, place, {
+        after: parseCursor(after ? cursorAt(after) : cursor, reverse),
+        limit: count,
+        reverse,
+      }),
+    ({ payload }) => payload,
+  );
+}
 
-  /** See `AdminStore.page`. */
-  page(place: Place, request: PageRequest = {}): Page {
-    const limit = request.limit ?? DEFAULT_LIMIT;
-    const budget = new ByteBudget();
-    const rows = this.rows(place, { ...request, limit: limit + 1 }, budget);
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    const hasMore = rows.length > limit || budget.isSpent;
-    return { entries: shown.map(toEntry), ...(hasMore && last && { next: cursorAt(last) }) };
-  }
-
-  /** The rows of a page, as many as the budget allows. */
-  rows(place: Place, { cursor, limit = DEFAULT_LIMIT, reverse = false }: PageRequest, budget: ByteBudget): EntryRow[] {
-    return readBounded(
-      { limit, budget },
-      (count, after: EntryRow | undefined) =>
-        this.#read(place, { after: parseCursor(after ? cursorAt(after) : cursor, reverse), limit: count, reverse }),
-      ({ payload }) => payload,
-    );
-  }
-
-  #read(
-    place: Place,
-    { after, limit, reverse }: { readonly after: Position; readonly limit: number; readonly reverse: boolean },
-  ): EntryRow[] {
-    const { sql } = this.#context;
-    const direction = reverse ? "DESC" : "ASC";
-    const beyond = reverse ? "<" : ">";
-    switch (place.in) {
-      case "queue":
-        return sql(
-          `SELECT job.id, jid, payload, 'queue' AS place, ?1 AS queue, NULL AS at, NULL AS owner
-           FROM queued CROSS JOIN job ON job.id = queued.job
-           WHERE queued.queue = (SELECT id FROM queue WHERE name = ?1) AND queued.job ${beyond} ?2
-           ORDER BY queued.job ${direction} LIMIT ?3`,
-        ).all(nameOf(place.queue, place.group), after.id, limit) as unknown as EntryRow[];
-      case "leased":
-        return sql(
-          `SELECT job.id, jid, payload, 'leased' AS place, NULL AS queue, lease.at, owner
-           FROM lease CROSS JOIN job ON job.id = lease.job
-           WHERE lease.job ${beyond} ? ORDER BY lease.job ${direction} LIMIT ?`,
-        ).all(after.id, limit) as unknown as EntryRow[];
-      default:
-        return sql(
-          `SELECT job.id, jid, payload, place, NULL AS queue, member.at, NULL AS owner
-           FROM member CROSS JOIN job ON job.id = member.job
-           WHERE place = ? AND (member.at, member.job) ${beyond} (?, ?)
-           ORDER BY member.at ${direction}, member.job ${direction} LIMIT ?`,
-        ).all(place.in, after.at, after.id, limit) as unknown as EntryRow[];
-    }
+function readStep(
+  context: Context,
+  place: Place,
+  { after, limit, reverse }: { readonly after: Position; readonly limit: number; readonly reverse: boolean },
+): EntryRow[] {
+  const { sql } = context;
+  const direction = reverse ? "DESC" : "ASC";
+  const beyond = reverse ? "<" : ">";
+  switch (place.in) {
+    case "queue":
+      return sql(
+        `SELECT job.id, jid, payload, 'queue' AS place, ?1 AS queue, NULL AS at, NULL AS owner
+         FROM queued CROSS JOIN job ON job.id = queued.job
+         WHERE queued.queue = (SELECT id FROM queue WHERE name = ?1) AND queued.job ${beyond} ?2
+         ORDER BY queued.job ${direction} LIMIT ?3`,
+      ).all(nameOf(place.queue, place.group), after.id, limit) as unknown as EntryRow[];
+    case "leased":
+      return sql(
+        `SELECT job.id, jid, payload, 'leased' AS place, NULL AS queue, lease.at, owner
+         FROM lease CROSS JOIN job ON job.id = lease.job
+         WHERE lease.job ${beyond} ? ORDER BY lease.job ${direction} LIMIT ?`,
+      ).all(after.id, limit) as unknown as EntryRow[];
+    default:
+      return sql(
+        `SELECT job.id, jid, payload, place, NULL AS queue, member.at, NULL AS owner
+         FROM member CROSS JOIN job ON job.id = member.job
+         WHERE place = ? AND (member.at, member.job) ${beyond} (?, ?)
+         ORDER BY member.at ${direction}, member.job ${direction} LIMIT ?`,
+      ).all(place.in, after.at, after.id, limit) as unknown as EntryRow[];
   }
 }
 

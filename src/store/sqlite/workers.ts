@@ -6,7 +6,7 @@
 import type { RunningSuspects } from "../../job/suspicion.ts";
 import type { HeartbeatReply, WorkerInfo, WorkerRecord } from "../port/workers.ts";
 import type { Context } from "./context.ts";
-import type { Queues } from "./take.ts";
+import * as queues from "./queues.ts";
 
 /** Workers past their heartbeat timeout. */
 export interface Offline {
@@ -56,120 +56,109 @@ export function offlineFor(
     now >= Math.max(beatAt, rescuer.since) + Math.max(ttl, rescuer.ttl);
 }
 
-/** Registers processes. */
-export class Workers {
-  readonly #context: Context;
-  readonly #queues: Queues;
+/** See `WorkerStore.heartbeat`. */
+export function heartbeat(context: Context, process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
+  return context.commit.run(() => {
+    const now = context.now();
+    const { sql } = context;
+    const before = sql("SELECT deadline, beat_at, since FROM process WHERE identity = ?").get(process.identity);
+    if (before === undefined || Number(before.beat_at) > now) followClockBack(context, now);
+    const isContinuous = before !== undefined && isFresh(Number(before.beat_at), ttlMs, now);
+    const since = isContinuous ? Number(before.since) : now;
+    sql(
+      `INSERT INTO process (identity, record, beat_at, deadline, ttl, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+       ON CONFLICT (identity) DO UPDATE
+         SET record = ?2, beat_at = ?3, deadline = ?4, ttl = ?5, since = ?6, judged = 0, ended = NULL`,
+    ).run(process.identity, JSON.stringify(process), now, Math.round(now + ttlMs), Math.round(ttlMs), since);
+    // One that is on no list was found dead and forgotten.
+    return { commands: [], lapsed: before === undefined || Number(before.deadline) <= now };
+  }, { deferrable: true });
+}
 
-  constructor(context: Context, queues: Queues) {
-    this.#context = context;
-    this.#queues = queues;
-  }
+/** See `WorkerStore.deregister`. */
+export function deregister(context: Context, identity: string): Promise<void> {
+  return context.commit.run(() => {
+    queues.giveBackAll(context, identity);
+    forget(context, identity);
+  });
+}
 
-  /** See `WorkerStore.heartbeat`. */
-  heartbeat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
-    return this.#context.commit.run(() => {
-      const now = this.#context.now();
-      const { sql } = this.#context;
-      const before = sql("SELECT deadline, beat_at, since FROM process WHERE identity = ?").get(process.identity);
-      if (before === undefined || Number(before.beat_at) > now) this.#followClockBack(now);
-      const isContinuous = before !== undefined && isFresh(Number(before.beat_at), ttlMs, now);
-      const since = isContinuous ? Number(before.since) : now;
-      sql(
-        `INSERT INTO process (identity, record, beat_at, deadline, ttl, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-         ON CONFLICT (identity) DO UPDATE
-           SET record = ?2, beat_at = ?3, deadline = ?4, ttl = ?5, since = ?6, judged = 0, ended = NULL`,
-      ).run(process.identity, JSON.stringify(process), now, Math.round(now + ttlMs), Math.round(ttlMs), since);
-      // One that is on no list was found dead and forgotten.
-      return { commands: [], lapsed: before === undefined || Number(before.deadline) <= now };
-    }, { deferrable: true });
-  }
+/** Which workers `owner` may rescue now, by the rule of `JobStore.rescue`; inside a transaction or not. */
+export function findOffline(context: Context, owner: string): Offline {
+  const { sql } = context;
+  const now = context.now();
+  const lapsed = sql(
+    `SELECT identity, beat_at AS beatAt, ttl, identity IN (SELECT owner FROM lease) AS hasLeases
+       FROM process WHERE deadline <= ?
+     UNION ALL
+     SELECT owner, max(at), 0, 1 FROM lease WHERE owner NOT IN (SELECT identity FROM process) GROUP BY owner`,
+  ).all(now) as unknown as Lapsed[];
+  if (lapsed.length === 0) return { workers: [], waits: false };
+  const isOffline = offlineFor(context, owner, now);
+  return {
+    workers: lapsed.filter(isOffline).map(({ identity }) => identity),
+    waits: lapsed.some((one) => one.hasLeases === 1 && !isOffline(one)),
+  };
+}
 
-  /** See `WorkerStore.deregister`. */
-  deregister(identity: string): Promise<void> {
-    return this.#context.commit.run(() => {
-      this.#queues.giveBackAll(identity);
-      this.forget(identity);
-    });
-  }
+/** See `WorkerStore.noteSuspects`. A worker that was forgotten has no leases: then there is nothing to note. */
+export function noteSuspects(context: Context, owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
+  return context.commit.run(() => {
+    context.sql("UPDATE process SET suspects = ?, alone = ? WHERE identity = ?")
+      .run(JSON.stringify(tokens), alone ? 1 : 0, owner);
+  });
+}
 
-  /** Which workers `owner` may rescue now, by the rule of `JobStore.rescue`; inside a transaction or not. */
-  findOffline(owner: string): Offline {
-    const { sql } = this.#context;
-    const now = this.#context.now();
-    const lapsed = sql(
-      `SELECT identity, beat_at AS beatAt, ttl, identity IN (SELECT owner FROM lease) AS hasLeases
-         FROM process WHERE deadline <= ?
-       UNION ALL
-       SELECT owner, max(at), 0, 1 FROM lease WHERE owner NOT IN (SELECT identity FROM process) GROUP BY owner`,
-    ).all(now) as unknown as Lapsed[];
-    if (lapsed.length === 0) return { workers: [], waits: false };
-    const isOffline = offlineFor(this.#context, owner, now);
-    return {
-      workers: lapsed.filter(isOffline).map(({ identity }) => identity),
-      waits: lapsed.some((one) => one.hasLeases === 1 && !isOffline(one)),
-    };
-  }
+/** See `WorkerStore.noteDeath`. */
+export function noteDeath(context: Context, identity: string, ended: string): Promise<void> {
+  return context.commit.run(() => {
+    context.sql("UPDATE process SET ended = ? WHERE identity = ?").run(ended, identity);
+  });
+}
 
-  /** See `WorkerStore.noteSuspects`. A worker that was forgotten has no leases: then there is nothing to note. */
-  noteSuspects(owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
-    return this.#context.commit.run(() => {
-      this.#context.sql("UPDATE process SET suspects = ?, alone = ? WHERE identity = ?")
-        .run(JSON.stringify(tokens), alone ? 1 : 0, owner);
-    });
+/**
+ * What a dead worker was running when it died; inside a transaction. Its suspects that have no lease any more had
+ * ended: they are dropped now, because the first steps of the rescue take the leases of the others.
+ *
+ * @param isLeased whether the worker still has a lease
+ */
+export function lastMoments(context: Context, identity: string, isLeased: (token: string) => boolean): LastMoments {
+  const { sql } = context;
+  const row = sql("SELECT suspects, alone, judged, ended FROM process WHERE identity = ?").get(identity);
+  const noted: string[] = row?.suspects ? JSON.parse(String(row.suspects)) : [];
+  const tokens = row?.judged ? noted : noted.filter(isLeased);
+  if (!row?.judged) {
+    sql("UPDATE process SET suspects = ?, judged = 1 WHERE identity = ?").run(JSON.stringify(tokens), identity);
   }
+  return { tokens, alone: row?.alone === 1, ...(typeof row?.ended === "string" && { ended: row.ended }) };
+}
 
-  /** See `WorkerStore.noteDeath`. */
-  noteDeath(identity: string, ended: string): Promise<void> {
-    return this.#context.commit.run(() => {
-      this.#context.sql("UPDATE process SET ended = ? WHERE identity = ?").run(ended, identity);
-    });
-  }
+/** How many jobs a process has; inside a transaction. */
+export function countLeases(context: Context, identity: string): number {
+  return Number(context.sql("SELECT count(*) AS count FROM lease WHERE owner = ?").get(identity)!.count);
+}
 
-  /**
-   * What a dead worker was running when it died; inside a transaction. Its suspects that have no lease any more had
-   * ended: they are dropped now, because the first steps of the rescue take the leases of the others.
-   *
-   * @param isLeased whether the worker still has a lease
-   */
-  lastMoments(identity: string, isLeased: (token: string) => boolean): LastMoments {
-    const { sql } = this.#context;
-    const row = sql("SELECT suspects, alone, judged, ended FROM process WHERE identity = ?").get(identity);
-    const noted: string[] = row?.suspects ? JSON.parse(String(row.suspects)) : [];
-    const tokens = row?.judged ? noted : noted.filter(isLeased);
-    if (!row?.judged) {
-      sql("UPDATE process SET suspects = ?, judged = 1 WHERE identity = ?").run(JSON.stringify(tokens), identity);
-    }
-    return { tokens, alone: row?.alone === 1, ...(typeof row?.ended === "string" && { ended: row.ended }) };
-  }
+/** Takes a process off the list, with what it was asked; inside a transaction. */
+export function forget(context: Context, identity: string): void {
+  context.sql("DELETE FROM process WHERE identity = ?").run(identity);
+  context.sql("DELETE FROM command WHERE identity = ?").run(identity);
+}
 
-  /** How many jobs a process has; inside a transaction. */
-  countLeases(identity: string): number {
-    return Number(this.#context.sql("SELECT count(*) AS count FROM lease WHERE owner = ?").get(identity)!.count);
-  }
+/**
+ * The clock went back: heartbeats that lie in the future count from now on, or an offline worker would pass for a live
+ * one until the clock is there again. Inside a transaction.
+ */
+function followClockBack(context: Context, now: number): void {
+  context.sql("UPDATE process SET beat_at = ?1, deadline = ?1 + ttl, since = ?1 WHERE beat_at > ?1").run(now);
+}
 
-  /** Takes a process off the list, with what it was asked; inside a transaction. */
-  forget(identity: string): void {
-    this.#context.sql("DELETE FROM process WHERE identity = ?").run(identity);
-    this.#context.sql("DELETE FROM command WHERE identity = ?").run(identity);
-  }
-
-  /**
-   * The clock went back: heartbeats that lie in the future count from now on, or an offline worker would pass for a live
-   * one until the clock is there again. Inside a transaction.
-   */
-  #followClockBack(now: number): void {
-    this.#context.sql("UPDATE process SET beat_at = ?1, deadline = ?1 + ttl, since = ?1 WHERE beat_at > ?1").run(now);
-  }
-
-  /** See `WorkerStore.list`. */
-  list(): WorkerInfo[] {
-    const now = this.#context.now();
-    const rows = this.#context.sql("SELECT record, beat_at, deadline FROM process ORDER BY identity").all();
-    return rows.map((row) => ({
-      ...JSON.parse(String(row.record)) as WorkerRecord,
-      beatAt: Number(row.beat_at),
-      alive: Number(row.deadline) > now,
-    }));
-  }
+/** See `WorkerStore.list`. */
+export function list(context: Context): WorkerInfo[] {
+  const now = context.now();
+  const rows = context.sql("SELECT record, beat_at, deadline FROM process ORDER BY identity").all();
+  return rows.map((row) => ({
+    ...JSON.parse(String(row.record)) as WorkerRecord,
+    beatAt: Number(row.beat_at),
+    alive: Number(row.deadline) > now,
+  }));
 }

@@ -1,11 +1,11 @@
--- Included: adds a member to a set, at a time in ms. A set keeps one of two members alike to the last byte, so each further
--- one gets white space at its end, which makes it another member of the same job.
+-- Included: adds a member to a set, at a time in ms. A set keeps one of two byte-identical members, so each further one gets
+-- white space at its end, which makes it a different member with the same payload.
 local endings = {}
 local function add(set, at, payload)
   local score = string.format('%.3f', at / 1000)
   if redis.call('ZADD', set, 'NX', score, payload) == 1 then return end
 
-  -- The n-th ending: n in base 3, without a zero digit, so that the endings stay short however many there are.
+  -- The n-th ending is n in base 3 without a zero digit, so that endings stay short.
   local digits = { ' ', '\t', '\n' }
   local function nth(n)
     local ending = ''
@@ -18,7 +18,7 @@ local function add(set, at, payload)
   end
   local function isFree(n) return not redis.call('ZSCORE', set, nth(n)) end
 
-  -- The one that this script took last for such a member.
+  -- The number of the ending that this script used last for this member.
   endings[set] = endings[set] or {}
   local taken = endings[set][payload] or 0
   local free = taken + 1

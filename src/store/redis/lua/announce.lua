@@ -1,9 +1,9 @@
 #!lua
--- Announces a batch of entries that is about to go to another store. There is one at a time.
+-- Announces a batch of entries that is about to be migrated to another store. Only one batch is announced at a time.
 --
 -- KEYS[1]  jobs:announced, the last batch
--- ARGV     id of the batch, the refs of its entries (JSON)
--- Result   id and refs of the batch: this one, or the one before it, if that has not gone
+-- ARGV     ID of the batch, the refs of its entries (JSON)
+-- Result   ID and refs of the announced batch: this one, or the one before it if that isn't migrated yet
 -- O(1)
 
 local call = redis.call

@@ -1,8 +1,8 @@
 -- Included: the counters of batches, in the hashes jobs:batch:ID. They follow the marks in the payloads of members
--- (src/job/batch.ts). A script notes what becomes of members, and applies it once, at its end, with `countMembers`.
+-- (src/job/batch.ts). A script notes the changes of members, and applies them once, at its end, with `countMembers`.
 local noted, notedIds
 
--- from: how the batch counted the member until now, "" if it is new; to: how it does from now on.
+-- from: the state in which the batch counts the member, "" if it is new; to: its new state.
 local function noteMember(id, from, to)
   if from == to then return end
   if not noted then noted, notedIds = {}, {} end
@@ -16,7 +16,7 @@ local function noteMember(id, from, to)
   changes[to] = (changes[to] or 0) + 1
 end
 
--- The batch that counts a payload's job, and how.
+-- Returns the batch that counts a payload's job, and the state in which it does.
 local function memberOf(payload)
   if not string.find(payload, '"batch_counted"', 1, true) then return end
   local ok, job = pcall(cjson.decode, payload)
@@ -24,12 +24,12 @@ local function memberOf(payload)
   if job.batch_counted == 'pending' or job.batch_counted == 'dead' then return job.batch, job.batch_counted end
 end
 
--- Why a batch accepts no member; nil if it does. by: the running member that adds it, or "".
+-- Returns why a batch accepts no member; nil if it does. by: the running member that adds it, or "".
 local function refusalOf(id, by)
   local there, closedAs, pending = unpack(redis.call('HMGET', 'jobs:batch:' .. id, 'id', 'closed_as', 'pending'))
   if not there then return 'missing' end
   if not closedAs then return end
-  -- The lease of the member that adds it keeps the batch above zero.
+  -- The member that adds it is leased, so the batch has pending members.
   if closedAs == 'closed' and by ~= '' and tonumber(pending) > 0 then return end
   return closedAs
 end
@@ -41,13 +41,13 @@ local function pushCallback(now, key, event, parent)
   local at = wire == '8' and string.format('%d', now) or string.format('%.3f', now / 1000)
   call('SADD', 'queues', queue)
   local pushed = redis.pcall('LPUSH', 'queue:' .. queue, payload .. ',"enqueued_at":' .. at .. '}')
-  -- A queue whose key is of another type must not stop the end of a job: the poller reports it.
+  -- A queue whose key has another type must not prevent the end of a job: the poller reports it.
   if type(pushed) == 'table' then call('ZADD', 'schedule', at, payload .. '}') end
   -- The batch above waits for the callbacks of this one.
   if parent then noteMember(parent, '', 'pending') end
 end
 
--- Does what follows from the counters of a batch as they are now.
+-- Applies the consequences of a batch's current counters: callbacks, due times, the state in the parent batch.
 local function advanceBatch(now, id, grown)
   local call = redis.call
   local key = 'jobs:batch:' .. id
@@ -62,7 +62,7 @@ local function advanceBatch(now, id, grown)
   if dead + failed > 0 and not row[9] then fire('death', true) end
   if closedAs == 'abandoned' and not row[10] then fire('abandoned', true) end
   local isEnded = closedAs and pending == 0
-  -- It is not known what an abandoned batch lacks: it is neither complete nor a success.
+  -- Members of an abandoned batch may be missing: it is neither complete nor a success.
   if isEnded and not row[8] then fire('complete', closedAs ~= 'abandoned') end
   local hasSucceeded = isEnded and closedAs == 'closed' and row[5] == row[6]
   if hasSucceeded and not row[7] then fire('success', true) end
@@ -95,14 +95,14 @@ local function advanceBatch(now, id, grown)
   end
 end
 
--- Applies what was noted, and pushes the callbacks whose time has come; also those of the batches above.
+-- Applies the noted changes, and pushes the callbacks that follow, also those of parent batches.
 local function countMembers(now)
   while noted do
     local all, ids = noted, notedIds
     noted, notedIds = nil, nil
     for _, id in ipairs(ids) do
       local key = 'jobs:batch:' .. id
-      -- A batch that is no longer there counts nothing.
+      -- A batch that was removed counts nothing.
       if redis.call('EXISTS', key) == 1 then
         for name, by in pairs(all[id]) do
           if by ~= 0 then redis.call('HINCRBY', key, name, by) end

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Counts a member that was pushed without being counted, and marks its payload. Sent again, it answers the same.
+-- Counts a member that was pushed without being counted, and marks its payload. Sent again, it returns the same.
 --
--- KEYS[1]  jobs:leases:OWNER
+-- KEYS[1]  jobs:leases:WORKER
 -- ARGV     offset of the clock in ms, token, id of the batch
--- Result   its payload as it is now; nothing if the lease is lost, or the batch accepts no members
+-- Result   its new payload; false if the lease is lost, or the batch accepts no members
 -- O(N) for a payload of N bytes
 
 local call = redis.call

@@ -1,10 +1,10 @@
--- Included: closes a batch. Returns whether this call did, and how it is closed now; nothing if there is no such batch.
+-- Included: closes a batch. Returns 1 if this call closed it, else 0; and how it is closed now. Returns nothing for an unknown batch.
 local function closeBatch(now, id, as)
   local call = redis.call
   local key = 'jobs:batch:' .. id
   local there, closedAs, due = unpack(call('HMGET', key, 'id', 'closed_as', 'due'))
   if not there then return end
-  -- What is closed and has not ended can still be cancelled.
+  -- A closed batch that has not ended can still be cancelled.
   if closedAs and not (as == 'cancelled' and closedAs == 'closed' and not due) then return 0, closedAs end
   call('HSETNX', key, 'closed', now)
   call('HSET', key, 'closed_as', as)

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Corrects the counters of the members that are in the store, if the batch has not changed since.
+-- Corrects the counters of the members that are in the store, if the batch has not changed since it was read.
 --
 -- ARGV     offset of the clock in ms, id, version as read, pending, dead
--- Result   1 if it did, else 0
+-- Result   1 if it corrected them, else 0
 -- O(log N) for N batches
 
 local call = redis.call

@@ -1,9 +1,9 @@
 #!lua
--- Opens a batch. Sent again because the answer was lost, it changes nothing.
+-- Opens a batch. Sent again because its reply was lost, it changes nothing.
 --
 -- KEYS[1]  jobs:batch:ID
 -- ARGV     offset of the clock in ms, id, parent ("" for none), the member of it that adds this one ("" for none),
---          close within ms, keep for ms, wire (7 or 8), what people and other stores read of it (JSON),
+--          close within ms, keep for ms, wire (7 or 8), its description for operators and other stores (JSON),
 --          per callback: event, queue, payload without its closing brace
 -- Result   "", or why the parent accepts no members
 -- O(log N) for N batches
@@ -12,7 +12,7 @@ local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local id, parent, by, closeWithin, keep, wire, spec = unpack(ARGV, 2, 8)
--- A key of the wrong type must stop us before anything is written.
+-- Fail on a key of the wrong type before anything is written.
 call('ZCARD', 'jobs:batches')
 call('ZCARD', 'jobs:batches:due')
 if call('HEXISTS', KEYS[1], 'id') == 1 then return '' end

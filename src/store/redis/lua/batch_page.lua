@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Reads a page of batches, the latest first.
 --
--- ARGV     id to continue after ("" for the start), limit
+-- ARGV     ID to continue after ("" for the start), limit
 -- Result   per batch: its fields and values
 -- O(log N + L) for L of N batches
 

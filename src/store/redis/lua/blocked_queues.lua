@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- Tells of which queues nothing can be taken now, whatever they have, because they are paused, or at their limit.
+-- Reads which queues can give no jobs now because they are paused or at their limit.
 --
--- ARGV     offset of the clock in ms, names of queues, the first standing for all of them
--- Result   for each queue but the first: 0 it is open, -1 it is closed for an unknown time, else for how many ms;
---          for each in how many ms a group may have work: 0 now, -1 it has none
+-- ARGV     offset of the clock in ms, names of queues; the first one stands for all queues
+-- Result   per queue without the first: 0 if it is open, -1 if it is closed for an unknown time, else ms until it opens;
+--          per queue ms until a group may have work: 0 now, -1 if no group has jobs
 -- O(Q + N) for Q queues and the N jobs that count against their limits
 
 local time = redis.call('TIME')
@@ -13,13 +13,13 @@ for i = 2, #ARGV do names[#names + 1] = ARGV[i] end
 local paused = pausedOf(now, names)
 local limits, grouped = limitsOf(names)
 local closed = {}
--- When time alone brings a job of a group: -1 never, 0 now, else in how many ms.
+-- When a group gives a job without another event: -1 never, 0 now, else in this many ms.
 local groups = {}
 for i = 2, #names do
   local for_ms = paused[1] ~= 0 and paused[1] or paused[i]
   local limit = limits[i]
   if for_ms == 0 and limit then
-    -- Who takes is told what is the matter where that cannot be read.
+    -- take.lua reports a limit that can't be read.
     local fine, _, opens = pcall(roomIn, names[i], limit, now)
     if fine then for_ms = opens end
   end

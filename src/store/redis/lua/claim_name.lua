@@ -2,9 +2,9 @@
 -- Claims a worker name, or renews the claim.
 --
 -- KEYS[1]  jobs:claim:NAME
--- ARGV     offset of the clock in ms, owner, time to live in ms
--- Result   1, or 0 if another worker holds the name that is not offline (offline.lua)
--- O(log N) for N processes
+-- ARGV     offset of the clock in ms, worker ID, TTL in ms
+-- Result   1, or 0 if another worker that isn't offline (offline.lua) holds the name
+-- O(log N) for N workers
 
 local call = redis.call
 local time = call('TIME')
@@ -19,6 +19,6 @@ if held[1] and held[1] ~= owner then
   end
 end
 call('HSET', KEYS[1], 'owner', owner, 'till', now + ARGV[3])
--- `till` counts; Redis only cleans up, later.
+-- `till` counts. Redis deletes the key later.
 call('PEXPIRE', KEYS[1], ARGV[3] + 60000)
 return 1

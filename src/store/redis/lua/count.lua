@@ -1,7 +1,7 @@
--- Included: adds to a running total, and to that of the day (UTC).
+-- Included: adds to the overall total, and to that of the day (UTC).
 local function count(now, name, more)
   if more == 0 then return end
-  -- The civil date of a day number, by counting in eras of 400 years that begin on 1 March.
+  -- The civil date of a day number, counted in eras of 400 years that begin on 1 March.
   local days = math.floor(now / 86400000) + 719468
   local era = math.floor(days / 146097)
   local dayOfEra = days - era * 146097

@@ -1,10 +1,10 @@
 #!lua
--- Reads crontab entries, and notes which of them a process carries.
+-- Reads cron entries, and notes which of them a worker has in its configuration.
 --
--- ARGV     offset of the clock in ms, number of entries carried, their names,
+-- ARGV     offset of the clock in ms, number of the worker's entries, their names,
 --          then "all", or "some" and names
--- Result   now in ms, how often something was told,
---          then per entry there is: name, version, definition, state, live (false for none), seen at
+-- Result   now in ms, number of announced changes,
+--          then per existing entry: name, version, definition, state, live job (false for none), when it was last seen
 -- O(N) for N entries
 
 local call = redis.call

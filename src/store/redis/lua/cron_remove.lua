@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Removes a crontab entry with its history, if it is as it was read. Sent again because the answer was lost, it answers the
--- same.
+-- Removes a cron entry with its history, if it has not changed since it was read. Sent again because its reply was lost, it
+-- returns the same.
 --
 -- KEYS[1]  jobs:cron:done:WRITE, set once this removal is done
--- ARGV     name, version as read, for how many ms to remember that
--- Result   1, or 0 if it had moved on
+-- ARGV     name, version as read, ms to keep that key
+-- Result   1, or 0 if the entry has changed
 -- O(N) for N records
 
 local call = redis.call
@@ -17,6 +17,6 @@ call('DEL', entry, 'jobs:cron:history:' .. ARGV[1])
 call('SREM', 'jobs:cron:names', ARGV[1])
 call('INCR', 'jobs:cron:told')
 call('SET', KEYS[1], '1', 'PX', ARGV[3])
--- It fails where the user may not publish; schedulers then see it some seconds later.
+-- The user may lack the permission to publish: schedulers then see the change some seconds later.
 redis.pcall('PUBLISH', 'jobs:wake', 'cron')
 return 1

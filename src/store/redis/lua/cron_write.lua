@@ -1,31 +1,31 @@
 #!lua
--- Changes crontab entries, each if it is as it was read, with the jobs that follow. Sent again because the answer was lost,
--- it changes nothing and answers the same.
+-- Changes cron entries, each if it has not changed since it was read, and pushes the jobs that follow. Sent again because its
+-- reply was lost, it changes nothing and returns the same.
 --
--- KEYS[1]  jobs:cron:done:WRITE, the answer to this write
--- ARGV     offset of the clock in ms, wire (7 or 8), most records of an entry, for how many ms to remember the answer,
+-- KEYS[1]  jobs:cron:done:WRITE, the result of this write
+-- ARGV     offset of the clock in ms, wire (7 or 8), most records of an entry, ms to keep the result,
 --          then per entry: name, version as read (0 for none), state, "1" if the end of its job is awaited or "",
 --            "define" and its definition, or "keep" and "",
 --            number of jobs, per job: queue, jid, payload without its closing brace,
 --            number of records, the records
--- Result   per entry its new version; 0 if it had moved on
+-- Result   per entry its new version; 0 if it has changed
 -- O(N) for N arguments
 
 local call = redis.call
-local answer = call('GET', KEYS[1])
-if answer then return cmsgpack.unpack(answer) end
+local stored = call('GET', KEYS[1])
+if stored then return cmsgpack.unpack(stored) end
 
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local enqueuedAt = ',"enqueued_at":' .. (ARGV[2] == '8' and string.format('%d', now) or string.format('%.3f', now / 1000)) .. '}'
 
--- Where the next entry begins.
+-- Returns the index of the next entry.
 local function endOf(i)
   local records = i + 7 + 3 * ARGV[i + 6]
   return records + 1 + ARGV[records]
 end
 
--- A key of the wrong type must stop us before anything is written.
+-- Fail on a key of the wrong type before anything is written.
 call('SCARD', 'jobs:cron:names')
 call('HLEN', 'jobs:cron:live')
 do
@@ -39,7 +39,7 @@ do
 end
 
 local result = {}
-local told = false
+local isDefined = false
 local i = 5
 while i <= #ARGV do
   local name = ARGV[i]
@@ -54,7 +54,7 @@ while i <= #ARGV do
     if ARGV[i + 3] == '1' then call('HSET', entry, 'awaited', '1') else call('HDEL', entry, 'awaited') end
     if ARGV[i + 4] == 'define' then
       call('HSET', entry, 'definition', ARGV[i + 5], 'seen', now)
-      told = true
+      isDefined = true
     end
     local records = i + 7 + 3 * ARGV[i + 6]
     for k = i + 7, records - 3, 3 do
@@ -74,9 +74,9 @@ while i <= #ARGV do
   end
   i = endOf(i)
 end
-if told then
+if isDefined then
   call('INCR', 'jobs:cron:told')
-  -- It fails where the user may not publish; schedulers then see it some seconds later.
+  -- The user may lack the permission to publish: schedulers then see the change some seconds later.
   redis.pcall('PUBLISH', 'jobs:wake', 'cron')
 end
 call('SET', KEYS[1], cmsgpack.pack(result), 'PX', ARGV[4])

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Notes how a worker ended, unless it is forgotten.
+-- Notes how a worker ended, if the store still has the worker.
 --
--- ARGV     the worker, how it ended
+-- ARGV     worker ID, how it ended
 -- O(log N) for N workers
 
 if redis.call('ZSCORE', 'jobs:owners', ARGV[1]) then redis.call('HSET', 'jobs:owner:' .. ARGV[1], 'ended', ARGV[2]) end

@@ -1,8 +1,8 @@
 #!lua
--- Remembers what classes say about their jobs, and forgets those of whom nobody has said anything for long.
+-- Stores the options of classes, and deletes those of classes that no worker has declared for a while.
 --
 -- KEYS[1]  jobs:classes
--- ARGV     offset of the clock in ms, after how many ms to forget, then for each class its name and its options
+-- ARGV     offset of the clock in ms, ms after which to delete, then per class: name, options
 -- O(N) for N classes
 
 local call = redis.call

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Ends a process's registration, and gives its leases back to the front of their queues.
+-- Removes a worker, and returns its leases to the front of their queues.
 --
--- KEYS[1]  jobs:leases:IDENTITY
--- ARGV     identity
--- Result   how many leases were given back
+-- KEYS[1]  jobs:leases:WORKER
+-- ARGV     worker ID
+-- Result   how many leases were returned
 -- O(N log N) for N leases
 
 local call = redis.call

@@ -1,6 +1,5 @@
 #!lua flags=no-writes
--- Reads the members of `retry` and `schedule` whose time has come, earliest first: as many as the limits of number and
--- bytes allow, and always one.
+-- Reads the due members of `retry` and `schedule`, earliest first: up to the limits of number and bytes, but at least one.
 --
 -- ARGV     offset of the clock in ms, limit, most bytes
 -- Result   now in ms, a string with the set of each member ("r" for `retry`, "s" for `schedule`), then the members
@@ -12,7 +11,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local till = string.format('%.3f', now / 1000)
 local limit, left = tonumber(ARGV[2]), tonumber(ARGV[3])
 
--- Members of a set, read in pages that grow, as their sizes are not known.
+-- Reads members of a set in pages that grow, because their sizes are unknown.
 local function reader(set)
   local page, i, offset, count = {}, 1, 0, 1
   local function head()

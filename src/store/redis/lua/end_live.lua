@@ -1,4 +1,4 @@
--- Included: a job has left the store, or is dead; it is no crontab entry's live job any more.
+-- Included: a job has left the store, or is dead. Its cron entry no longer has a live job.
 local function endLive(jid)
   local call = redis.call
   local name = call('HGET', 'jobs:cron:live', jid)
@@ -9,7 +9,7 @@ local function endLive(jid)
   call('HSET', entry, 'version', call('INCR', 'jobs:cron:version'))
   if call('HDEL', entry, 'awaited') == 1 then
     call('INCR', 'jobs:cron:told')
-    -- It fails where the user may not publish; schedulers then see it some seconds later.
+    -- The user may lack the permission to publish: schedulers then see the change some seconds later.
     redis.pcall('PUBLISH', 'jobs:wake', 'cron')
   end
 end

@@ -2,18 +2,18 @@
 -- Stores a batch of jobs, once: in their queues or in `schedule`, with their unique locks.
 --
 -- KEYS[1]  jobs:pusher:CLIENT: the number of that client's last batch, a space, its result as MessagePack
--- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, for how many ms to remember it,
+-- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, ms to keep its result,
 --          number of unique locks, number of once keys,
---          per lock, then per once key: place of its job in the batch (from 1), key, jid, time to live in ms;
---          then, if any are members of batches: "members", count, per member: place of its job, batch, the member that
+--          per lock, then per once key: place of its job in the batch (from 1), key, jid, TTL in ms;
+--          then, if jobs are members of batches: "members", count, per member: place of its job, batch, the member that
 --          adds it ("" for none);
 --          then groups:
 --            "now", queue, count, per job: payload without its closing brace
---            "raw", queue, count, per job: what is no JSON object, to be stored as it is
+--            "raw", queue, count, per job: a payload that isn't a JSON object, to be stored unchanged
 --            "later", count, per job: "at" or "in", ms, queue, payload
--- Result   per job refused because of its lock: place, jid of the job that has it; because of its once key: the place
---          with a minus, jid of the job that was stored with it; because of its batch: place, a space and why
--- O(N + L log M) for N jobs, L of them for later, M members of `schedule`
+-- Result   per refused job: place, jid of the job that has its lock; or: minus the place, jid of the job that was stored
+--          with its once key; or: place, a space and the refusal of its batch
+-- O(N + L log M) for N jobs, L of them scheduled, M members of `schedule`
 
 local call = redis.call
 local time = call('TIME')
@@ -28,7 +28,7 @@ local first = 7 + 4 * (locks + onces)
 local members = ARGV[first] == 'members' and tonumber(ARGV[first + 1]) or 0
 local groups = members > 0 and first + 2 + 3 * members or first
 
--- A key of the wrong type must stop us before anything is written.
+-- Fail on a key of the wrong type before anything is written.
 do
   local i = groups
   while i <= #ARGV do
@@ -43,12 +43,11 @@ do
   end
 end
 
--- Sent again because the first answer was lost: all of it is stored already. Which jobs were refused then is remembered,
--- as the locks may be free by now.
+-- A batch sent again because its reply was lost is stored already. Return the refusals of then: the locks may be free by now.
 local number, answer = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
 if number and tonumber(number) >= tonumber(ARGV[3]) then return cmsgpack.unpack(answer) end
 
--- Both kinds are lines "until when, a space, jid" under their keys. The stated end counts; Redis only sweeps up, later.
+-- A unique lock and a once key hold "MS JID": when they expire, and the job. That time counts; Redis deletes the key later.
 local function holderIn(line)
   local till, holder = string.match(line or '', '^(%d+) (.*)$')
   return till and tonumber(till) > now and holder
@@ -60,7 +59,8 @@ local function refuse(place, answer, jid)
   result[#result + 1] = jid
 end
 
--- A member that its batch refuses takes no lock and uses up no key. One that an earlier push has stored is answered so.
+-- A member that its batch refuses takes no lock and uses no once key. If an earlier push with its once key has stored it, the
+-- result says that instead.
 if members > 0 then
   local closed = {}
   for i = first + 2, groups - 1, 3 do closed[tonumber(ARGV[i])] = refusalOf(ARGV[i + 1], ARGV[i + 2]) end
@@ -83,7 +83,7 @@ for from = 7, 6 + 4 * locks, 4000 do
   for i, text in ipairs(call('MGET', unpack(keys))) do locked[keys[i]] = text end
 end
 
--- By the places of their jobs, as both lists are: a job that its lock refuses doesn't use up its once key.
+-- In the order of their jobs, as both lists are: a job that is refused because of its lock doesn't use its once key.
 local o = 7 + 4 * locks
 local function takeOnce(i)
   if refused[tonumber(ARGV[i])] then return end
@@ -104,7 +104,7 @@ for i = 7, 6 + 4 * locks, 4 do
   local stored = hasOnce and holderIn(call('GET', 'jobs:once:' .. ARGV[o + 1]))
   local holder = holderIn(locked[key])
   if refused[place] then
-    -- By its batch.
+    -- Refused by its batch.
   elseif stored then
     refuse(place, -place, stored)
   elseif holder and holder ~= jid then
@@ -125,7 +125,7 @@ call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
 
 local place = 0
 local i = groups
--- When the earliest member of `schedule` was due before, and when it is now.
+-- When the earliest member of `schedule` was due before this batch, and when it is due now.
 local head, earliest
 while i <= #ARGV do
   if ARGV[i] ~= 'later' then
@@ -133,7 +133,7 @@ while i <= #ARGV do
     local count = 0
     i = i + 3
     while i <= last do
-      -- Lua takes only so many arguments at once.
+      -- Lua limits the number of arguments of a call.
       local batch = {}
       for k = i, math.min(i + 999, last) do
         place = place + 1
@@ -165,6 +165,6 @@ while i <= #ARGV do
   end
 end
 countMembers(now)
--- It fails where the user may not publish; pollers then see it a second later.
+-- The user may lack the permission to publish: pollers then see the job a second later.
 if earliest then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 return result

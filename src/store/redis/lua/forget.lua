@@ -1,8 +1,8 @@
 #!lua
--- Forgets a queue that is empty, not paused and not limited. A job of it that runs and comes back makes it known again.
+-- Removes a queue that is empty, not paused and not limited. A running job that returns to the queue adds it again.
 --
 -- ARGV     offset of the clock in ms, name
--- Result   1, or 0 where it is something else
+-- Result   1, or 0 if the queue isn't removed
 -- O(1)
 
 local call = redis.call

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- Reads groups of a queue.
 --
--- ARGV     offset of the clock in ms, queue, groups ("" for the limit of each)
--- Result   per group: size, weight, ms until its own limit ends (0: it doesn't), 1 if the limit is its own or else 0, most that
---          run, most that start, in how many ms (0 for none), ms until a job may be taken (-1: when one ends), running, started
+-- ARGV     offset of the clock in ms, queue, groups ("" for the limit of each group)
+-- Result   per group: size, weight, ms until its separate limit ends (0: it doesn't), 1 if it has a separate limit or else 0,
+--          most running, most starts, per ms (0 for none), ms until a job may be taken (-1: when one ends), running, started
 -- O(N) for N jobs that count against their limits
 
 local call = redis.call

@@ -1,14 +1,14 @@
--- Included: groups of queues, see port/groups.ts. A group is kept as a queue of its own, queue:QUEUE|GROUP, with the keys
+-- Included: groups of queues, see port/groups.ts. The jobs of a group are in a separate list, queue:QUEUE|GROUP, with the keys
 --   jobs:groups:ready:QUEUE   group → tag, the virtual time of its next turn, for those with jobs (sorted set)
---   jobs:groups:held:QUEUE    the same for those at their limit
+--   jobs:groups:held:QUEUE    the same for groups at their limit
 --   jobs:groups:due:QUEUE     held group → ms at which time alone makes it ready (sorted set)
 --   jobs:groups:idle:QUEUE    group without jobs → its tag, while that is ahead of the queue's virtual time (sorted set)
 --   jobs:groups:state:QUEUE   v: the queue's virtual time, u: the tag of its jobs without a group, size: jobs in groups (hash)
---   jobs:groups:limits:QUEUE  group ("" for each) → "RUNNING STARTS PER_MS WEIGHT UNTIL_MS", 0 for none (hash)
--- A queue with jobs in groups, or limits for them, has a "g" at the end of its text in jobs:limits: take.lua reads that
--- anyway, so a queue without groups costs it nothing.
+--   jobs:groups:limits:QUEUE  group ("": each group) → "RUNNING STARTS PER_MS WEIGHT UNTIL_MS", 0 for none (hash)
+-- A queue with jobs in groups, or with limits for groups, has a "g" at the end of its text in jobs:limits. take.lua reads that
+-- text anyway, so a queue without groups costs nothing.
 
--- Queue and group of a name; nil for a queue.
+-- Returns queue and group of a name; nil for the name of a queue.
 local function groupIn(name) return string.match(name, '^([^|]*)|(.+)$') end
 
 local function markGrouped(queue)
@@ -16,7 +16,7 @@ local function markGrouped(queue)
   if string.sub(text, -1) ~= 'g' then redis.call('HSET', 'jobs:limits', queue, text .. ' g') end
 end
 
--- Forgets what is known of turns once no group of the queue has jobs: the next ones begin anew, as equals.
+-- Deletes the state of turns when no group of the queue has jobs: the next groups start as equals.
 local function endTurns(queue)
   local call = redis.call
   if call('EXISTS', 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue) > 0 then return false end
@@ -33,14 +33,14 @@ end
 
 local function makeReady(queue, group, tag)
   local ready = 'jobs:groups:ready:' .. queue
-  -- Workers that wait see nothing to take: none was ready. It fails where the user may not publish.
+  -- No group was ready, so workers may wait. The user may lack the permission to publish.
   if redis.call('EXISTS', ready) == 0 then redis.pcall('PUBLISH', 'jobs:wake', 'groups') end
   redis.call('ZADD', ready, tag, group)
 end
 
 local function virtualTime(queue) return tonumber(redis.call('HGET', 'jobs:groups:state:' .. queue, 'v') or 0) end
 
--- Call it after jobs were put into queue:NAME, whether it is a queue or a group.
+-- Call this after pushing jobs to queue:NAME, a queue or a group.
 local function pushed(name, count)
   local call = redis.call
   local queue, group
@@ -55,7 +55,7 @@ local function pushed(name, count)
   makeReady(queue, group, math.max(virtualTime(queue), tag))
 end
 
--- Call it after jobs were removed from queue:NAME without being taken.
+-- Call this after removing jobs from queue:NAME other than by a take.
 local function removed(name, count)
   local call = redis.call
   local queue, group = groupIn(name)
@@ -66,7 +66,7 @@ local function removed(name, count)
   endTurns(queue)
 end
 
--- Makes a held group ready: one of its leases has ended. If it is at its limit nevertheless, its next turn holds it again.
+-- Makes a held group ready after one of its leases has ended. If it is still at its limit, its next turn holds it again.
 local function wakeGroup(name)
   local call = redis.call
   local queue, group = groupIn(name)
@@ -78,8 +78,8 @@ local function wakeGroup(name)
   makeReady(queue, group, math.max(virtualTime(queue), tonumber(tag)))
 end
 
--- A lease has left its owner without ending its job: the job goes to the front of its queue or group. The youngest of
--- several comes first, so that the oldest ends at the very front: the right end.
+-- Returns a leased job to the front of its queue or group. Call it for the youngest of several first, so that the oldest ends
+-- at the very front: the right end.
 local function giveBack(token, payload)
   local name = string.match(token, ':(.*)$')
   redis.call('RPUSH', 'queue:' .. name, payload)

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
--- Tells whether a queue that is not paused has jobs.
+-- Returns whether a queue that isn't paused has jobs.
 --
--- ARGV     offset of the clock in ms, names of queues, the first standing for all of them
+-- ARGV     offset of the clock in ms, names of queues; the first one stands for all queues
 -- Result   1 or 0
 -- O(Q) for Q queues
 

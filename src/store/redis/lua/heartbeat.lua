@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Says that a process is alive and what it is doing, in Sidekiq's keys and ours.
+-- Stores a worker's heartbeat and its running jobs, in Sidekiq's keys and ours.
 --
--- ARGV     identity, offset of the clock in ms, time to live in ms,
+-- ARGV     worker ID, offset of the clock in ms, TTL in ms,
 --          info (JSON), concurrency, busy, rtt_us, quiet ("true" or "false"), rss in kB,
 --          then per running job: label of its task, JSON
--- Result   1 if its time was over and leases were taken away from it, else 0;
+-- Result   1 if the worker was offline and a rescue took leases from it, else 0;
 --          then the signals that were sent to it in Sidekiq's way, oldest first
 -- O(N) for N running jobs; for a worker's first heartbeat also O(M log M) for M workers
 
@@ -16,16 +16,16 @@ local seconds = math.max(60, math.ceil(ARGV[3] / 1000))
 
 local deadline = call('ZSCORE', 'jobs:owners', identity)
 local lapsed = not deadline or tonumber(deadline) <= now
--- A server that has lost its memory has given nothing away.
+-- A server that lost its data has rescued nothing.
 if lapsed then lapsed = call('EXISTS', 'jobs:robbed:' .. identity) == 1 end
 
--- Whether other workers may be offline rests on how long the heartbeats of this one have been continuous.
+-- `since`: how long the heartbeats of this worker have been continuous. offline.lua judges other workers by it.
 local ttl = tonumber(ARGV[3])
 local known = call('HMGET', 'jobs:owner:' .. identity, 'ttl', 'since')
 local last = deadline and known[1] and deadline - known[1]
 if not last or last > now then
-  -- The clock may have gone back: heartbeats that lie in the future count from now on, or an offline worker would pass
-  -- for a live one until the clock is there again.
+  -- The clock may have been set back. Heartbeats in the future count from now: an offline worker would otherwise look alive
+  -- until the clock is there again.
   local ahead = call('ZRANGE', 'jobs:owners', '(' .. string.format('%.0f', now), '+inf', 'BYSCORE', 'WITHSCORES')
   for i = 1, #ahead, 2 do
     local itsTtl = call('HGET', 'jobs:owner:' .. ahead[i], 'ttl')
@@ -44,7 +44,7 @@ call('SADD', 'processes', identity)
 call('HSET', identity, 'info', ARGV[4], 'concurrency', ARGV[5], 'busy', ARGV[6],
   'beat', string.format('%.3f', now / 1000), 'rtt_us', ARGV[7], 'quiet', ARGV[8], 'rss', ARGV[9])
 call('EXPIRE', identity, seconds)
--- Sidekiq 6.5 and later read the first, earlier ones the second.
+-- Sidekiq 6.5 and later read the first key, earlier versions the second.
 for _, work in ipairs({ identity .. ':work', identity .. ':workers' }) do
   call('UNLINK', work)
   if #ARGV > 9 then

@@ -1,18 +1,18 @@
 #!lua
--- Takes in a batch of jobs that another store had, once.
+-- Imports a batch of jobs of another store, once.
 --
 -- KEYS[1]  jobs:imported:BATCH
--- ARGV     offset of the clock in ms, for how many ms to remember the batch,
---          then per job: where it goes (queue:NAME or a set), time in ms in a set, payload,
---            key of its unique lock ("" for none), jid, time to live in ms
--- Result   how many came in: all, or none where the batch is remembered
+-- ARGV     offset of the clock in ms, ms to keep that key,
+--          then per job: its place (queue:NAME or a set), its time in ms in a set, payload,
+--            key of its unique lock ("" for none), jid, TTL of the lock in ms
+-- Result   how many were imported: all, or none if the batch was imported before
 -- O(log M) per job into a set of M members
 
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 
--- A key of the wrong type must stop us before anything is written.
+-- Fail on a key of the wrong type before anything is written.
 for i = 3, #ARGV, 6 do
   if string.sub(ARGV[i], 1, 6) == 'queue:' then call('LLEN', ARGV[i]) else call('ZCARD', ARGV[i]) end
 end
@@ -31,12 +31,12 @@ for i = 3, #ARGV, 6 do
   if lock ~= '' then
     local till = string.match(call('GET', 'jobs:unique:' .. lock) or '', '^(%d+) ')
     if not till or tonumber(till) <= now then
-      -- The stated end counts; Redis only sweeps up, later.
+      -- The time in the value counts. Redis deletes the key later.
       call('SET', 'jobs:unique:' .. lock, string.format('%d', now + ttl) .. ' ' .. jid, 'PX', ttl + 60000)
       call('SET', 'jobs:unique-of:' .. jid, lock, 'PX', ttl + 60000)
     end
   end
 end
--- It fails where the user may not publish; pollers then see it a second later.
+-- The user may lack the permission to publish: pollers then see the job a second later.
 if due then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 return (#ARGV - 2) / 6

@@ -1,8 +1,8 @@
 #!lua
--- Takes over the steps of a job of another store, but for those that are here.
+-- Imports the steps of a job of another store, except those that exist already.
 --
 -- KEYS[1]  jobs:steps:JID
--- ARGV     offset of the clock in ms, jid, when it is due in `schedule` in ms ("" if it is elsewhere),
+-- ARGV     offset of the clock in ms, jid, its due time in `schedule` in ms ("" if it is elsewhere),
 --          per step: name, record
 -- O(N) for N steps
 

@@ -1,5 +1,5 @@
--- Included: keeps records of jobs that have ended.
--- now: the store's time in ms; ttl: in ms, "" for as long as there is room. `listRecords` must follow.
+-- Included: keeps records of ended jobs.
+-- now: the store's time in ms; ttl: in ms, "" to keep the record until newer ones displace it. Call `listRecords` afterwards.
 local kept = {}
 local function keepRecord(now, jid, ttl, body)
   local key = 'jobs:result:' .. jid
@@ -11,7 +11,7 @@ local function keepRecord(now, jid, ttl, body)
   kept[#kept + 1] = jid
 end
 
--- Lists the records that this script has kept, and drops the oldest of more than `most`.
+-- Lists the records that this script has kept, and drops the oldest beyond `most`.
 local function listRecords(most)
   local call = redis.call
   if #kept == 0 then return end
@@ -33,14 +33,14 @@ local function listRecords(most)
     call('ZREMRANGEBYRANK', 'jobs:ended', 0, over - 1)
   end
 
-  -- Those that have expired are removed from the list a few at a time, from the oldest on.
+  -- Expired records are removed from the list a few at a time, oldest first.
   local expired = {}
   for _, old in ipairs(call('ZRANGE', 'jobs:ended', 0, math.min(3 * #kept, 500) - 1)) do
     if call('EXISTS', 'jobs:result:' .. old) == 0 then expired[#expired + 1] = old end
   end
   if #expired > 0 then call('ZREM', 'jobs:ended', unpack(expired)) end
 
-  -- Most of the time no client waits. One that may not ask publishes.
+  -- Usually no client waits. A user without the permission for PUBSUB publishes anyway.
   local listeners = redis.pcall('PUBSUB', 'NUMSUB', 'jobs:results')
   if listeners.err or tonumber(listeners[2]) > 0 then
     for _, jid in ipairs(kept) do redis.pcall('PUBLISH', 'jobs:results', jid) end

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Limits a queue, or ends its limit. What runs at this moment counts at once.
+-- Limits a queue, or removes its limit. Jobs that run now count at once.
 --
--- ARGV     queue, most that run at once, most that start in a time, that time in ms: 0 for not limited
+-- ARGV     queue, most running, most starts, per ms: 0 for unlimited
 -- Result   1
--- O(N) for N leases of all processes
+-- O(N) for N leases of all workers
 
 local call = redis.call
 local queue, running, starts, per = unpack(ARGV)

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Limits a group of a queue, or each group without a limit of its own. What runs at this moment counts at once.
+-- Limits a group of a queue, or each group without a separate limit. Jobs that run now count at once.
 --
--- ARGV     offset of the clock in ms, queue, group ("" for each), most that run at once, most that start in a time, that
---          time in ms, weight: 0 for none; for how many ms (0: until it is changed)
+-- ARGV     offset of the clock in ms, queue, group ("" for each), most running, most starts, per ms, weight: 0 for none;
+--          ms until the limit ends (0: until it is changed)
 -- Result   1
 -- O(N + M log M) for N leases of all workers and M groups at their limit
 
@@ -35,7 +35,7 @@ for _, owner in ipairs(call('ZRANGE', 'jobs:owners', 0, -1)) do
   end
 end
 
--- Held groups have another look. Of very many, take.lua finds the rest by and by.
+-- Held groups may have room now. Of very many, take.lua finds the rest over time.
 local groups = group ~= '' and { group } or call('ZRANGE', held, 0, 9999)
 for _, one in ipairs(groups) do
   wakeGroup(queue .. '|' .. one)

@@ -1,5 +1,5 @@
--- The limit that a text stands for: "RUNNING STARTS PER_MS" as jobs:limits has it, 0 for not limited, and " g" for a queue
--- with groups. Returns nil for any other text: what others wrote there must not stop a queue, nor those taken with it.
+-- Parses a limit of jobs:limits: "RUNNING STARTS PER_MS", 0 for unlimited, and " g" for a queue with groups. Returns nil for
+-- any other text: a value that another program wrote must not stop the queue, nor those taken with it.
 local function limitIn(text)
   local running, starts, per = string.match(text or '', '^(%d+) (%d+) (%d+) ?g?$')
   running, starts, per = tonumber(running), tonumber(starts), tonumber(per)
@@ -8,10 +8,10 @@ local function limitIn(text)
   return (running > 0 or starts > 0) and { running = running, starts = starts, per = per } or nil
 end
 
--- The limit of each of the queues, and whether it has groups: their index in `names` → it.
+-- Returns the limit of each queue, and whether it has groups, by the index in `names`.
 local function limitsOf(names)
   local limits, grouped = {}, {}
-  -- Lua takes only so many arguments at once.
+  -- Lua limits the number of arguments of a call.
   for from = 1, #names, 1000 do
     local texts = redis.call('HMGET', 'jobs:limits', unpack(names, from, math.min(from + 999, #names)))
     for i, text in ipairs(texts) do
@@ -24,7 +24,7 @@ local function limitsOf(names)
   return limits, grouped
 end
 
--- No moment of a list is later than this one.
+-- Replaces the moments of a list that are later than now by now.
 local function endAt(key, now)
   local call = redis.call
   local late = 0
@@ -40,16 +40,16 @@ local function endAt(key, now)
   if ttl > 0 then call('PEXPIRE', key, ttl) end
 end
 
--- What a queue's limit leaves, read from what is there. Returns how many jobs may be taken now, in how many ms one may if
--- none (-1: as soon as one that runs has ended), how many run, and how many have started within the time.
+-- Computes what a queue's limit leaves. Returns how many jobs may be taken now, ms until one may be taken if none (-1: as soon
+-- as a running job ends), how many jobs run, and how many have started within the time.
 --
--- jobs:running:QUEUE names the leases that were taken since the queue is limited, token → owner. Settling removes them from
--- it. Others that end leases need not know of limits: a lease that no longer exists does not count, and `tidy` removes it.
--- Of more than 500, this looks up a random 500: those that no longer exist are found by and by.
+-- jobs:running:QUEUE has the leases taken since the queue is limited, token → worker ID. settle.lua removes them. Other scripts
+-- that end leases needn't do that: a lease that no longer exists doesn't count, and `tidy` removes it. Of more than 500
+-- leases a random 500 are checked: ended ones are found over time.
 --
--- jobs:starts:QUEUE has the moments in ms at which jobs were taken, the latest on the left. Where they are still to come,
--- the clock was put back: they would hold the queue up until it is there again. When `tidy` they become this moment; else
--- they do not count, so that somebody comes to take.
+-- jobs:starts:QUEUE has the moments in ms at which jobs were taken, the latest on the left. Moments in the future mean that
+-- the clock was set back. They would block the queue until the clock is there again. With `tidy` they are replaced by now.
+-- Otherwise they don't count, so that a worker tries to take.
 local function roomIn(queue, limit, now, tidy)
   local call = redis.call
   local running, starts, per = limit.running, limit.starts, limit.per
@@ -64,7 +64,7 @@ local function roomIn(queue, limit, now, tidy)
     end
   end
 
-  -- How many moments are later than where the time begins: they are in order.
+  -- Count the moments within the time by binary search: they are in order.
   local key = 'jobs:starts:' .. queue
   local started, high = 0, starts > 0 and call('LLEN', key) or 0
   if high > 0 and tonumber(call('LINDEX', key, 0)) > now then
@@ -83,7 +83,7 @@ local function roomIn(queue, limit, now, tidy)
   return room, 0, taken, started
 end
 
--- Notes leases of a limited queue: `leases` has token and payload in turns.
+-- Notes leases of a limited queue. `leases` is token, payload, token, payload …
 local function noteTaken(queue, limit, now, owner, leases)
   local call = redis.call
   local owners, moments = {}, {}

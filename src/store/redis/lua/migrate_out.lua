@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Deletes the entries of the announced batch, which another store has by now, and ends the batch in the same step.
+-- Deletes the entries of the announced batch, which the other store has by now, and ends the batch in the same step.
 --
 -- KEYS[1]  jobs:announced, the last batch
--- ARGV     id of the batch,
---          then per entry: key it is in (queue:NAME, or a set), its position in a queue, member as it is there,
---            its jid, whose unique lock is let go ("" for none)
--- Result   how many were there; the same when it is sent again
+-- ARGV     ID of the batch,
+--          then per entry: key of its place (queue:NAME, or a set), its position in a queue, its member,
+--            its jid, whose unique lock is released ("" for none)
+-- Result   how many were deleted; sent again, it returns the same
 -- O(log M) per entry of a set of M members. Entries of a queue: see take_out.lua
 
 local call = redis.call
@@ -13,7 +13,7 @@ local id, refs, gone = unpack(call('HMGET', KEYS[1], 'id', 'refs', 'gone'))
 if id ~= ARGV[1] then return 0 end
 if not refs then return tonumber(gone) end
 
--- A key of the wrong type must stop us before anything is written.
+-- Fail on a key of the wrong type before anything is written.
 for i = 2, #ARGV, 4 do
   if ARGV[i + 1] ~= '' then call('LLEN', ARGV[i]) else call('ZCARD', ARGV[i]) end
 end

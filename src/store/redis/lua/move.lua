@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
--- Compare and move: each entry goes from one place to another if it is still there, byte for byte. Sent again because its
--- answer was lost, it moves nothing, and answers the same.
+-- Compare and move: moves each entry from one place to another if its member is still there, byte for byte. Sent again
+-- because its reply was lost, it moves nothing, and returns the same.
 --
--- KEYS[1]  jobs:mover:CLIENT, the number of that client's last script, and its answer
--- ARGV     offset of the clock in ms, number of this script, for how many ms to remember it, most members of `dead`, their
---          greatest age in ms, most records,
---          then per entry: key it is in (queue:NAME, or a set), its position in a queue, member as it is there,
---            key it goes to (queue:NAME, to its back; dead; "" to delete it), member as it is to be there ("" for as it is),
---            jid of one that ends with this: its unique lock is let go ("" for none),
---            jid of the record to keep ("" for none), its time to live in ms ("" for ever), its body
--- Result   a string with, for each entry, 1 if it was moved, 0 if it is gone, ? if it is not near its position,
---          now in ms, ms until the earliest member of `retry` or `schedule` ("" if there is none)
+-- KEYS[1]  jobs:mover:CLIENT, the number of that client's last script, and its result
+-- ARGV     offset of the clock in ms, number of this script, ms to keep its result, most members of `dead`, their greatest
+--          age in ms, most records,
+--          then per entry: key of its place (queue:NAME, or a set), its position in a queue, its member,
+--            key of its new place (queue:NAME, to its back; dead; "" to delete it), its new member ("": unchanged),
+--            jid of a job that ends with this: its unique lock is released ("" for none),
+--            jid of the record to keep ("" for none), its TTL in ms ("" without a limit), its body
+-- Result   a string with, per entry, 1 if it was moved, 0 if its member doesn't exist, ? if it isn't near its position;
+--          now in ms; ms until the earliest member of `retry` or `schedule` ("" if both are empty)
 -- O(log M) per entry of a set of M members. Entries of a queue: see take_out.lua; one walk from the nearer end for all
 
 local call = redis.call
@@ -20,7 +20,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local function isQueue(key) return string.sub(key, 1, 6) == 'queue:' end
 
 local function move()
-  -- A key of the wrong type must stop us before anything is written.
+  -- Fail on a key of the wrong type before anything is written.
   local queues = {}
   for i = 7, #ARGV, 9 do
     for _, key in ipairs({ ARGV[i], ARGV[i + 3] }) do
@@ -36,13 +36,13 @@ local function move()
   local buried = false
   for i = 7, #ARGV, 9 do
     local from, position, old, to, new, jid, recorded, ttl, body = unpack(ARGV, i, i + 8)
-    local answer = '1'
+    local state = '1'
     if isQueue(from) then
-      if not takeOut(from, tonumber(position), old, mark) then answer = '?' end
+      if not takeOut(from, tonumber(position), old, mark) then state = '?' end
     elseif call('ZREM', from, old) == 0 then
-      answer = '0'
+      state = '0'
     end
-    if answer == '1' then
+    if state == '1' then
       if new == '' then new = old end
       if isQueue(to) then
         call('LPUSH', to, new)
@@ -63,7 +63,7 @@ local function move()
       end
       if recorded ~= '' then keepRecord(now, recorded, ttl, body) end
     end
-    moved[#moved + 1] = answer
+    moved[#moved + 1] = state
   end
   sweep(mark)
   listRecords(ARGV[6])

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  jobs:claim:NAME
 -- ARGV     offset of the clock in ms
--- Result   its ID, when its last heartbeat expires, ms until the name is free, as texts; false if no live worker holds it
+-- Result   its ID, when its last heartbeat expires in ms, ms until the name is free, as texts; false if no live worker holds it
 -- O(1)
 
 local call = redis.call

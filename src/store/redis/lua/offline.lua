@@ -1,5 +1,5 @@
--- Included: tells which workers `rescuer` may rescue: the rule of `Store.rescue`. Returns a function of a worker and its
--- score in jobs:owners.
+-- Included: the rule of `JobStore.rescue`. Returns a function that decides whether `rescuer` may rescue a worker, by the
+-- worker's ID and its score in jobs:owners.
 local function offlineFor(rescuer, now)
   local call = redis.call
   local deadline = call('ZSCORE', 'jobs:owners', rescuer)
@@ -8,7 +8,7 @@ local function offlineFor(rescuer, now)
   local last = deadline and ttl and deadline - ttl
   local steady = last and last <= now and now - last < ttl / 2
   return function(owner, score)
-    -- A worker without a heartbeat counts from its last take.
+    -- For a worker without a heartbeat, its last take counts.
     local itsTtl = tonumber(call('HGET', 'jobs:owner:' .. owner, 'ttl') or 0)
     return steady and now >= math.max(score - itsTtl, since) + math.max(itsTtl, ttl)
   end

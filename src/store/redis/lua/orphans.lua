@@ -1,12 +1,11 @@
 #!lua flags=no-writes
--- Reads the leases of offline workers, youngest first: as many as the limits of number and bytes allow, and always one.
+-- Reads the leases of offline workers, youngest first: up to the limits of number and bytes, but at least one.
 --
--- ARGV     offset of the clock in ms, the worker that rescues, limit, most bytes
--- Result   1 if workers with leases are past their timeout that may be alive, else 0;
---          1 if offline workers have more leases than are here, else 0;
---          then per offline worker: identity, how it ended (""), 1 if no job started since its last suspect, else 0,
---            number of its suspects that have a lease, their tokens, then token and payload of each lease; a worker
---            without leases too
+-- ARGV     offset of the clock in ms, ID of the worker that rescues, limit, most bytes
+-- Result   1 if workers with leases are past their timeout but may be alive, else 0;
+--          1 if offline workers have more leases than this result, else 0;
+--          then per offline worker, also without leases: worker ID, how it ended (""), 1 if no job started since its last
+--            suspect, else 0, number of its suspects that have a lease, their tokens, then token and payload of each lease
 -- O(N log N) for N leases of these workers
 
 local call = redis.call
@@ -19,7 +18,7 @@ local count = 0
 local waits, more = 0, 0
 local result = {}
 
--- What a worker was running when it died. Once a rescue has begun, its suspects are those that had a lease then.
+-- Returns what a worker was running when it died. Once a rescue has begun, its suspects are those that had a lease then.
 local function lastMoments(owner)
   local known = call('HMGET', 'jobs:owner:' .. owner, 'suspects', 'alone', 'judged', 'ended')
   local suspects = {}

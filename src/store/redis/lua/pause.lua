@@ -1,7 +1,7 @@
 #!lua
--- Pauses a queue, or ends its pause. One that has an end is in a set of our own: Sidekiq knows no end.
+-- Pauses a queue, or resumes it. A pause with an end is in a separate set: Sidekiq has no such pauses.
 --
--- ARGV     offset of the clock in ms, name, for how many ms ("" until it is resumed, 0 to resume it)
+-- ARGV     offset of the clock in ms, name, ms until the pause ends ("" until it is resumed, 0 to resume it)
 -- O(log P) for P pauses
 
 local call = redis.call

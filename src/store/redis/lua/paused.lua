@@ -1,7 +1,7 @@
--- Whether each of the names is paused now: 0 not at all, -1 until it is resumed, else for how many ms.
+-- Returns whether each of the names is paused now: 0 no, -1 until it is resumed, else the remaining ms.
 local function pausedOf(now, names)
   local paused = {}
-  -- Lua takes only so many arguments at once.
+  -- Lua limits the number of arguments of a call.
   for from = 1, #names, 1000 do
     local to = math.min(from + 999, #names)
     local lasting = redis.call('SMISMEMBER', 'paused', unpack(names, from, to))

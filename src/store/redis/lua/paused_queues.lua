@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- Tells which queues are paused.
+-- Reads which queues are paused.
 --
 -- ARGV     offset of the clock in ms, names of queues
--- Result   for each: 0 not at all, -1 until it is resumed, else for how many ms
+-- Result   per queue: 0 not paused, -1 until it is resumed, else the remaining ms
 -- O(Q) for Q queues
 
 local time = redis.call('TIME')

@@ -1,9 +1,10 @@
--- Included: the rows of queues. Each has: name, size (-1: its key has another type), oldest payload (false: none, or it is
--- huge and has no time at its ends; "": it is large, and the caller has to read it), paused: 0 no, -1 until it is resumed,
--- else the remaining ms; with a limit also: the limit, ms until a job may be taken (-1: when one ends), running, started.
+-- Included: the rows of queues. A row has: name, size (-1: its key has another type), oldest payload (false: the queue is
+-- empty, or the payload is huge and has no time at its ends; "": the payload is large, and the caller must read it), paused
+-- (0 no, -1 until it is resumed, else the remaining ms); with a limit also: the limit, ms until a job may be taken (-1: when
+-- one ends), running, started.
 
--- A large payload is reduced to its enqueue time, its last field unless another program wrote it. In one of more than 1 MiB
--- only the ends are searched: nested fields may be taken for it there, but reading it all at each look would stall the reader.
+-- Reduces a large payload to its enqueue time, its last field unless another program wrote it. In a payload of more than 1 MiB
+-- only the ends are searched. A nested field may be taken for it there, but reading all of it each time would block Redis.
 local function headOf(key)
   local head = redis.call('LINDEX', key, -1)
   if not head or #head <= 2048 then return head end
@@ -23,13 +24,13 @@ local function rowsOf(now, names)
   local rows = {}
   for i, name in ipairs(names) do
     local key = 'queue:' .. name
-    -- A key that another program uses, of another type, must not hide all other queues.
+    -- A key of another type, which another program uses, must not hide the other queues.
     local size = redis.pcall('LLEN', key)
     local isList = type(size) == 'number'
     local head = isList and headOf(key)
     if isList and limits[i] and string.sub(limits[i], -2) == ' g' then
       size = size + (redis.call('HGET', 'jobs:groups:state:' .. name, 'size') or 0)
-      -- Of a queue with jobs in groups only, the oldest of the group whose turn is next.
+      -- If all jobs are in groups, the oldest job of the group whose turn is next.
       local next = not head and redis.call('ZRANGE', 'jobs:groups:ready:' .. name, 0, 0)[1]
       if next then head = headOf(key .. '|' .. next) end
     end

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- Reads what there is to tell of queues: those that were too many for stats.lua.
+-- Reads the rows of the queues that exceeded the limit of stats.lua.
 --
 -- ARGV     offset of the clock in ms, names of queues
--- Result   per queue what queue_rows.lua says
+-- Result   per queue a row (queue_rows.lua)
 -- O(Q) for Q queues, and the jobs that count against limits
 
 local time = redis.call('TIME')

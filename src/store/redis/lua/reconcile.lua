@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Gives back leases that their process no longer has: it has settled them, and then the server forgot that (it lost its
--- last moments, or a replica that lagged has taken its place).
+-- Returns leases to their queues that their worker no longer holds: it has settled them, and then the server lost its last
+-- moments, or a replica that lagged took its place. See lease_book.ts.
 --
--- KEYS[1]  jobs:leases:OWNER
--- ARGV     8 hex digits with which the names of this process's takings begin,
---          number of takings that are not answered yet, their names, then the tokens that the process has
--- Result   how many were given back
+-- KEYS[1]  jobs:leases:WORKER
+-- ARGV     prefix of the names of this worker's takes (8 hex digits),
+--          number of unanswered takes, their names, then the tokens that the worker holds
+-- Result   how many were returned
 -- O(N log N) for N leases
 
 local call = redis.call

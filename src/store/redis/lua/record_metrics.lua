@@ -1,10 +1,11 @@
 #!lua
--- Adds to what was measured of classes: to Sidekiq's hashes of counts, to its histograms (bit fields of 26 16-bit
--- numbers, which stay at their greatest), and to our own histograms by ten minutes, which Sidekiq has not.
+-- Adds to the metrics of classes: to Sidekiq's hashes of counts, to its histograms (bit fields of 26 16-bit numbers, which
+-- saturate), and to our histograms of ten minutes, which Sidekiq doesn't have.
 --
--- KEYS     our histograms, hash of ten minutes, hash of the minute, hash of the minute as Sidekiq 7 names it or nothing
--- ARGV     s to keep ten minutes, s to keep a minute, then for each class: name, processed, failed, ms,
---          key of its histogram, the same as Sidekiq 7 names it or "", counts: "bucket count bucket count …"
+-- KEYS     our histograms, hash of ten minutes, hash of the minute, and unless the wire format is 8 the hash of the minute
+--          under Sidekiq 7's name
+-- ARGV     s to keep ten minutes, s to keep a minute, then per class: name, processed, failed, ms, key of its histogram,
+--          the same under Sidekiq 7's name or "", counts: "bucket count bucket count …"
 -- O(C) for C classes
 
 local call = redis.call
@@ -23,7 +24,7 @@ for at = 3, #ARGV, 7 do
   end
   for i = at + 4, at + 5 do
     if ARGV[i] ~= '' and #field > 2 then
-      -- A key that is something else stays what it is, for as long as it was to stay.
+      -- A key of another type keeps its value and its TTL.
       local written = redis.pcall('BITFIELD', ARGV[i], unpack(field))
       if not written.err then call('EXPIRE', ARGV[i], fine) end
     end

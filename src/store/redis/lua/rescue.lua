@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Gives leases of offline workers back to the front of their queues. Forgets the workers that have none left. One that
--- beats again keeps what it has.
+-- Returns leases of offline workers to the front of their queues. Removes the workers without leases. A worker whose
+-- heartbeats have resumed keeps its leases.
 --
--- ARGV     offset of the clock in ms, the worker that rescues,
---          then per worker: identity, its suspects that had a lease when it was found offline (JSON array of tokens),
---            number of leases, per lease, youngest first: token, payload ("" for one that is doomed, and stays)
--- Result   given back, then the identities of those that were offline
+-- ARGV     offset of the clock in ms, ID of the worker that rescues,
+--          then per worker: worker ID, its suspects that had a lease when it was found offline (JSON array of tokens),
+--            number of leases, per lease, youngest first: token, payload ("" for a doomed one, which stays)
+-- Result   how many were returned, then the IDs of the workers that were offline
 -- O(N) for N leases
 
 local call = redis.call
@@ -33,7 +33,7 @@ while i <= #ARGV do
         end
       end
     end
-    -- Should it live after all, it is told which of its outcomes come too late.
+    -- If the worker is alive after all, the mark makes settle.lua check each of its tokens.
     if robbed then call('SET', 'jobs:robbed:' .. owner, '1', 'EX', 604800) end
     if call('HLEN', key) == 0 then
       call('ZREM', 'jobs:owners', owner)

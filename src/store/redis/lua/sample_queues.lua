@@ -1,7 +1,7 @@
 #!lua
--- Records a sample of queues: each step of time keeps the largest value of each field.
+-- Records a sample of queues: each time step keeps the largest value of each field.
 --
--- KEYS     one hash for each length of step
+-- KEYS     one hash per step length
 -- ARGV     s to keep each of the hashes, then field, value, field, value …
 -- O(K·F) for K hashes and F fields
 

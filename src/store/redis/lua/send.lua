@@ -1,9 +1,9 @@
 #!lua
--- Asks something of a live process: one of ours by our list, one of Sidekiq's by its signal list.
+-- Sends a command to a live worker: to a worker of this program through its list of commands, to a Sidekiq process through its list of signals.
 --
--- ARGV     offset of the clock in ms, identity, command (JSON), signal that means the same to Sidekiq ("" for none)
--- Result   1, or 0 when there is no such live process, or it cannot do that
--- O(log N) for N processes
+-- ARGV     offset of the clock in ms, worker ID, command (JSON), Sidekiq's signal with the same meaning ("" for none)
+-- Result   1, or 0 if no such worker is alive, or it doesn't support the command
+-- O(log N) for N workers
 
 local call = redis.call
 local time = call('TIME')

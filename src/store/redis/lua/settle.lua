@@ -1,21 +1,22 @@
 #!lua flags=allow-oom
--- Ends leases: each outcome, the lease gone, and the totals of finished and failed jobs, in one step.
+-- Ends leases: applies each outcome, deletes the lease, and counts finished and failed jobs, in one step.
 --
--- KEYS[1]  jobs:leases:OWNER
+-- KEYS[1]  jobs:leases:WORKER
 -- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
---          number of locks to let go, number of records to keep, most records there may be, number of steps,
---          per lock: token of its job, key ("" for none: it is the live job of a crontab
---          entry), jid;
---          per record: token of its job, jid, time to live in ms ("" for ever), body;
+--          number of locks to release, number of records to keep, maximum number of records, number of steps,
+--          per lock: token of its job, key ("" for none: the job is the live job of a cron entry), jid;
+--          per record: token of its job, jid, TTL in ms ("" without a limit), body;
 --          per job with steps: token, jid, "", "ended" or "asleep", "";
---          per job that a step of another waits for: token, that one's jid, the step, "done" or "failed", JSON members;
---          per member of a batch: token, id of the batch, how it counted the job until now, "member", how from now on;
+--          per job that a step of another job waits for: token, jid of the other job, the step, "done" or "failed",
+--            JSON members;
+--          per member of a batch: token, ID of the batch, state in which the batch counted it until now, "member",
+--            its new state;
 --          then groups, in the order of the outcomes:
 --            "ack", "drop" or "release", count, per job: token
---            "held ack" or "held drop", count, per job: token that the owner is sure to have, unless it was robbed
+--            "held ack" or "held drop", count, per job: token that the worker holds, unless a rescue took it away
 --            "retry" or "schedule", count, per job: token, delay in ms, payload
---            "dead", count, per job: token, payload ("" for as it is)
--- Result   how many members of `dead` were dropped, then the tokens that were not held
+--            "dead", count, per job: token, payload ("": unchanged)
+-- Result   how many members of `dead` were dropped, then the tokens without a lease
 -- O(N + B log M) for N outcomes, B of them into a set of M members
 
 local call = redis.call
@@ -30,7 +31,7 @@ local firstStep = firstRecord + 4 * records
 local first = firstStep + 5 * steps
 local width = { ack = 1, drop = 1, ['held ack'] = 1, ['held drop'] = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
 
--- A key of the wrong type must stop us before anything is written.
+-- Fail on a key of the wrong type before anything is written.
 do
   local i = first
   while i <= #ARGV do
@@ -56,8 +57,8 @@ local function drop(token)
   return true
 end
 
--- The same for leases of which none can be missing: what took one away would have left word. All at once, which is
--- cheaper, and does not tell which were missing if some were all the same (a server that lost its last moments).
+-- The same for held leases. None is missing: a rescue that takes one away leaves a mark. They are deleted together, which is
+-- cheaper. If some are missing anyway (on a server that lost its last moments), only their number is found.
 local function dropHeld(first, last)
   if call('EXISTS', 'jobs:robbed:' .. string.sub(leases, 13)) == 1 then
     for k = first, last do drop(ARGV[k]) end
@@ -73,7 +74,7 @@ local function dropHeld(first, last)
   end
 end
 
--- token → jid of a job with steps that goes to sleep
+-- token → jid of a job with steps that begins to sleep
 local sleepers = {}
 for k = firstStep, first - 1, 5 do
   if ARGV[k + 3] == 'asleep' then sleepers[ARGV[k]] = ARGV[k + 1] end
@@ -126,7 +127,7 @@ while i <= #ARGV do
   i = last + 1
 end
 
--- The last first, so that the first ends at the very front: the right end.
+-- The last one first, so that the first one ends at the very front: the right end.
 for k = #released, 1, -1 do
   local token = released[k]
   giveBack(token, payloads[token])
@@ -168,7 +169,7 @@ for k = firstStep, first - 1, 5 do
       call('UNLINK', 'jobs:steps:' .. jid)
     elseif state == 'member' then
       noteMember(jid, step, outcome)
-      -- The same token a second time is lost.
+      -- The same token counts once.
       ended[token] = nil
     elseif state ~= 'asleep' then
       answerStep(now, jid, step, outcome, state)
@@ -180,11 +181,11 @@ countMembers(now)
 
 for set, at in pairs(earliest) do
   local head = call('ZRANGE', set, 0, 0, 'WITHSCORES')
-  -- It fails where the user may not publish; pollers then see it a second later.
+  -- The user may lack the permission to publish: pollers then see the job a second later.
   if head[2] and at <= math.floor(head[2] * 1000 + 0.5) then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 end
 
--- A lease has ended: a full group has room, and workers that wait for a queue at its limit look again.
+-- The ended leases make room: their groups become ready, and workers that wait for a queue at its limit poll again.
 if call('EXISTS', 'jobs:limits') == 1 then
   local tokens = {}
   local i = first

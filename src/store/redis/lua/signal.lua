@@ -1,12 +1,11 @@
 #!lua
--- Ends the oldest wait for a key, and makes its job due; with none, the signal is kept. Sent again because its answer was
--- lost, it does nothing, and answers the same.
+-- Ends the oldest wait for a key, and makes its job due. Keeps the signal if no job waits. Sent again because its reply was
+-- lost, it does nothing, and returns the same.
 --
--- KEYS[1]  jobs:signalled:ID, the answer to this signal
--- ARGV     offset of the clock in ms, for how many ms to remember the answer, key, data (JSON), for how many ms to keep it,
---          most signals that a key keeps
--- Result   jid of the job that it reached; "" if it is kept; false if the key keeps too many
--- O(N) for N waits for the key that have ended otherwise
+-- KEYS[1]  jobs:signalled:ID, the result of this signal
+-- ARGV     offset of the clock in ms, ms to keep that result, key, data (JSON), ms to keep the signal, most signals per key
+-- Result   jid of the job that received it; "" if it is kept; false if the key keeps too many
+-- O(N) for N waits for the key that have ended in another way
 
 local call = redis.call
 local time = call('TIME')

@@ -1,10 +1,10 @@
 #!lua flags=no-writes
--- Reads the counts of everything.
+-- Reads the totals, the sizes of the sets, and the rows of queues.
 --
--- ARGV     offset of the clock in ms, number of queues to tell of
--- Result   now in ms, processed, failed, scheduled, retry, dead, leased, live processes;
---          per queue what queue_rows.lua says; the names of the other queues
--- O(Q + P) for Q queues and P processes, and the jobs that count against limits
+-- ARGV     offset of the clock in ms, most rows of queues
+-- Result   now in ms, processed, failed, scheduled, retry, dead, leased, live workers;
+--          per queue a row (queue_rows.lua); the names of the other queues
+-- O(Q + W) for Q queues and W workers, and the jobs that count against limits
 
 local call = redis.call
 local time = call('TIME')
@@ -35,7 +35,7 @@ local counts = {
 local names = call('SUNION', 'queues', 'paused')
 local known = {}
 for _, name in ipairs(names) do known[name] = true end
-for _, name in ipairs(call('HKEYS', 'jobs:limits')) do -- those with groups too
+for _, name in ipairs(call('HKEYS', 'jobs:limits')) do -- has also the queues with groups
   if not known[name] then names[#names + 1] = name end
   known[name] = true
 end

@@ -1,4 +1,4 @@
--- Included: a job with steps goes to sleep until a time in ms. Returns that time; now, if a wait has ended meanwhile.
+-- Included: notes that a job with steps sleeps until a time in ms. Returns that time, or now if a wait ended while the job ran.
 local function asleep(now, jid, at)
   local call = redis.call
   local steps = 'jobs:steps:' .. jid

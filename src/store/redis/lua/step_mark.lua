@@ -1,4 +1,4 @@
--- Included: the first step of a job marks its payload, so that whoever ends the job deletes the steps.
+-- Included: marks the payload at the first step of a job, so that the end of the job deletes its steps.
 local function markSteps(leases, token, steps)
   local call = redis.call
   if call('EXISTS', steps) == 1 then return end

@@ -1,4 +1,4 @@
--- Included: an operator ends a job; the step of another that waits for its end fails.
+-- Included: an operator has ended a job. Fails the step of another job that waits for its end.
 local function failParentOf(now, payload, how)
   if not string.find(payload, '"parent":', 1, true) then return end
   local ok, job = pcall(cjson.decode, payload)

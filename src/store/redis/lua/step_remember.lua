@@ -1,10 +1,10 @@
 #!lua
--- Writes a step of a job, unless it is done already, under the lease of the job.
+-- Writes a step of a job under its lease, unless the step is done already.
 --
--- KEYS[1]  jobs:leases:OWNER
+-- KEYS[1]  jobs:leases:WORKER
 -- KEYS[2]  jobs:steps:JID
 -- ARGV     token, name, record
--- Result   the record that is there now; false if the owner has lost the lease
+-- Result   the stored record; false if the worker has lost the lease
 -- O(1)
 
 local call = redis.call

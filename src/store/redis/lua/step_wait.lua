@@ -1,13 +1,13 @@
 #!lua
--- Begins a wait of a job, or continues it, under the lease of the job.
+-- Begins or continues a wait of a job, under its lease.
 --
--- KEYS[1]  jobs:leases:OWNER
+-- KEYS[1]  jobs:leases:WORKER
 -- KEYS[2]  jobs:steps:JID
--- ARGV     offset of the clock in ms, token, jid, name, JSON members of the record, for how many ms it waits at most,
+-- ARGV     offset of the clock in ms, token, jid, name, JSON members of the record, longest wait in ms,
 --          key of its signal ("" for none), wire (7 or 8),
---          and of its child, if it has one: queue, payload, "at" or "in" ("" for at once), ms
--- Result   its record, ms until it gives up; false if the owner has lost the lease
--- O(1), and O(log M) for a child of which M are scheduled
+--          and of its child job, if it has one: queue, payload, "at" or "in" ("" for now), ms
+-- Result   its record, ms until it times out; false if the worker has lost the lease
+-- O(1), and O(log M) for a scheduled child, with M members of `schedule`
 
 local call = redis.call
 local time = call('TIME')
@@ -26,7 +26,7 @@ if present then
   return { ended, '0' }
 end
 
--- A key of the wrong type must stop us before anything is written.
+-- Fail on a key of the wrong type before anything is written.
 local queue, payload = ARGV[9], ARGV[10]
 if queue then
   call('LLEN', 'queue:' .. queue)
@@ -45,7 +45,7 @@ if key ~= '' then
     end
     kept = call('LPOP', 'jobs:signals:' .. key)
   end
-  -- Redis forgets it a day after the last of them has given up.
+  -- Redis deletes the list a day after the last of its waits has timed out.
   local waiters = 'jobs:waiting:' .. key
   call('RPUSH', waiters, jid .. ' ' .. name)
   local ttl = string.format('%.0f', forMs + 86400000)

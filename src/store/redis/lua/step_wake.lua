@@ -1,9 +1,9 @@
 #!lua
--- Ends the sleeps and waits of a job, as if their time had passed, and makes it due.
+-- Ends the sleeps and waits of a job as if their time had passed, and makes it due.
 --
 -- KEYS[1]  jobs:steps:JID
 -- ARGV     offset of the clock in ms, jid
--- Result   how many there were
+-- Result   how many it ended
 -- O(N) for N steps of the job
 
 local call = redis.call

@@ -1,5 +1,5 @@
--- Included: the records of steps (src/job/step.ts), in the hash jobs:steps:JID, by name. Its field without a name is the
--- score of the job in `schedule`, or "wake": a wait has ended while the job ran, and it is not to go to sleep.
+-- Included: the records of steps (src/job/step.ts), by name in the hash jobs:steps:JID. Its field without a name is the score
+-- of the job in `schedule`, or "wake": a wait ended while the job ran, and the job must not sleep.
 local WAITING = '^{"state":"waiting","until":(%d+),"since":(%d+),(.*)}$'
 
 local function endedRecord(record, now, outcome, state)
@@ -8,14 +8,14 @@ local function endedRecord(record, now, outcome, state)
     (outcome == '' and '' or ',' .. outcome) .. '}'
 end
 
--- The record of a wait whose time has passed. A sleep is just over.
+-- Returns the record of a wait whose time has passed. A sleep ends without a timeout.
 local function passedRecord(record, now)
   local isSleep = string.find(record, ',"kind":"sleep"', 1, true)
   return endedRecord(record, now, isSleep and '' or '"timedOut":true', 'done')
 end
 
--- Makes a job that sleeps due. One that runs is told when it goes to sleep. O(log M + K) for K of M members of `schedule`
--- that are due in the same millisecond.
+-- Makes a sleeping job due. A running job gets the mark "wake", which prevents its sleep. O(log M + K) for K of M members of
+-- `schedule` that are due in the same millisecond.
 local function makeDue(now, jid)
   local call = redis.call
   local steps = 'jobs:steps:' .. jid
@@ -27,7 +27,7 @@ local function makeDue(now, jid)
       if string.find(member, '"jid":"' .. jid .. '"', 1, true) then
         call('ZADD', 'schedule', 'XX', 'LT', string.format('%.3f', now / 1000), member)
         call('HDEL', steps, '')
-        -- It fails where the user may not publish; pollers then see it a second later.
+        -- The user may lack the permission to publish: pollers then see the job a second later.
         redis.pcall('PUBLISH', 'jobs:wake', 'due')
         return
       end
@@ -38,7 +38,7 @@ local function makeDue(now, jid)
   call('HSET', steps, '', 'wake')
 end
 
--- Ends a wait, if it still waits, and makes its job due.
+-- Ends a wait that has not ended, and makes its job due.
 local function answerStep(now, jid, name, outcome, state)
   local steps = 'jobs:steps:' .. jid
   local record = redis.call('HGET', steps, name)

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- Tells which leases a process still has.
+-- Reads which leases a worker still has.
 --
--- KEYS[1]  jobs:leases:OWNER
--- ARGV     the tokens asked about
--- Result   those of them that it has
+-- KEYS[1]  jobs:leases:WORKER
+-- ARGV     tokens
+-- Result   those of them that have a lease
 -- O(N) for N tokens
 
 local held = {}

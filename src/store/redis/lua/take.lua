@@ -1,15 +1,14 @@
 #!lua flags=allow-oom
--- Takes jobs from the right ends of queues, as many as the limits of number and bytes allow, and always one. Each becomes
--- a lease.
+-- Takes jobs from the right ends of queues, up to the limits of number and bytes, but at least one. Each job becomes a lease.
 --
--- A token is: 11 hex digits of the time in ms, 16 of the taking, "-", 5 digits of the place in it, ":", the queue.
--- Sorted as text, tokens of one owner are in the order of taking.
+-- A token is: 11 hex digits of the time in ms, 16 of the name of the take, "-", 5 digits of the job's number in the take,
+-- ":", the queue. Sorted as text, the tokens of a worker are in the order of taking.
 --
--- KEYS[1]  jobs:leases:OWNER
--- ARGV     offset of the clock in ms, owner, 16 hex digits that name this taking, limit, most bytes,
---          number of unanswered takings, their names, then the queues in order
--- Result   what all tokens of this taking begin with,
---          per lease of an unanswered taking: token, payload (flat),
+-- KEYS[1]  jobs:leases:WORKER
+-- ARGV     offset of the clock in ms, worker ID, name of this take (16 hex digits), limit, most bytes,
+--          number of takes whose reply was lost, their names, then the queues in order
+-- Result   the prefix of all tokens of this take,
+--          per lease of a take whose reply was lost: token, payload (flat),
 --          then per queue: its payloads, its name
 -- O(N) for N jobs, and those that count against the limit of a queue
 
@@ -23,10 +22,10 @@ local first = 7 + ARGV[6]
 local again = {}
 local result = { prefix, again }
 
--- An owner without a heartbeat must be found by the rescuer.
+-- The rescuer must find the leases of a worker that has no heartbeat yet.
 call('ZADD', 'jobs:owners', 'NX', now, ARGV[2])
 
--- What was taken when the answer was lost: the owner knows nothing of it. What is too much now goes back.
+-- Leases of takes whose reply was lost: the worker doesn't have them yet. Those beyond the limits return to their queues.
 if first > 7 then
   local unanswered = {}
   for i = 7, first - 1 do unanswered[ARGV[i]] = true end
@@ -66,11 +65,11 @@ if paused[1] ~= 0 then return result end
 local limits, grouped = limitsOf(names)
 local place = 10000
 local count = #again / 2
--- How many jobs are popped at once: growing, as their sizes are not known.
+-- How many jobs are popped at once. The number grows, because their sizes are unknown.
 local at_once = 1
 
--- The group that a payload names, which a producer in another language put into the queue itself; nil for none. Most
--- payloads don't contain the word. A huge one is not parsed: it stays a job without a group.
+-- Returns the group that a payload names, or nil. Such payloads are in the queue itself if a client in another language pushed
+-- them. Most payloads don't contain the word. A huge payload isn't parsed: it stays a job without a group.
 local function groupNamedIn(payload)
   if not string.find(payload, '"group"', 1, true) or #payload > 1048576 then return nil end
   local fine, job = pcall(cjson.decode, payload)
@@ -78,7 +77,7 @@ local function groupNamedIn(payload)
   return type(group) == 'string' and #group > 0 and #group <= 256 and group or nil
 end
 
--- Moves those of the jobs to their groups that name one. Returns the others.
+-- Moves the jobs that name a group to that group. Returns the others, and whether jobs were moved.
 local function sortOut(queue, jobs)
   local others
   for k, payload in ipairs(jobs) do
@@ -95,8 +94,8 @@ local function sortOut(queue, jobs)
   return others or jobs, others ~= nil
 end
 
--- Takes up to `most` jobs of a queue or a group, and calls `note` with the new leases, token and payload in turns. Returns
--- the payloads, or the error of a key that is no list; and whether jobs were moved to groups.
+-- Takes up to `most` jobs of a queue or a group, and calls `note` with the new leases: token, payload, token, payload …
+-- Returns the payloads, or the error of a key that isn't a list; and whether jobs were moved to groups.
 local function takeFrom(name, most, note)
   local key, suffix = 'queue:' .. name, ':' .. name
   local isGroup = groupIn(name) ~= nil
@@ -124,7 +123,7 @@ local function takeFrom(name, most, note)
       note(leases)
     end
     if fits < #jobs then
-      -- The youngest first, so that the oldest is at the right end again.
+      -- Youngest first, so that the oldest is at the right end again.
       bytes = 0
       for k = #jobs, fits + 1, -1 do call('RPUSH', key, jobs[k]) end
     end
@@ -135,8 +134,8 @@ local function takeFrom(name, most, note)
   return taken, moved
 end
 
--- Takes from the groups of a queue in turn, its jobs without a group being one of them: see port/groups.ts. Adds what each
--- gave to the result. Returns how many jobs, and an error.
+-- Takes from the groups of a queue in turn; its jobs without a group count as one of them: see port/groups.ts. Adds the jobs
+-- of each to the result. Returns their number, and an error.
 local function takeTurns(queue, most, noteQueue)
   local ready, held, due = 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue, 'jobs:groups:due:' .. queue
   local idle, state = 'jobs:groups:idle:' .. queue, 'jobs:groups:state:' .. queue
@@ -248,8 +247,8 @@ local function takeTurns(queue, most, noteQueue)
   return total, failure
 end
 
--- A queue that cannot be read (its key, or one that its limit is counted from, is of another type) stops no other: what
--- was taken before would be nobody's. It is told where there is nothing else to tell.
+-- A queue that can't be read (its key, or a key that its limit is counted from, has another type) must not fail the take: the
+-- jobs taken before would be leased without a reply. Its error is returned if the take has nothing else to return.
 local failure
 for i = 2, #names do
   if paused[i] == 0 then

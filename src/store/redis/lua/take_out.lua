@@ -1,19 +1,19 @@
 -- Included: takes entries out of queues, each at its position, counted from the front.
 --
--- Redis removes an entry of a list only by its value, and compares every entry between it and one end: 60 ns each. So this
--- first overwrites the entries with a mark at their positions, which jumps from node to node. Then `sweep` removes all
--- marks of a queue in one walk from the nearer end.
+-- Redis removes an entry of a list only by its value, and compares every entry between it and one end: 60 ns each. So
+-- `takeOut` first overwrites the entries at their positions with a mark, which jumps from node to node. Then `sweep` removes
+-- all marks of a queue in one walk from the nearer end.
 local NEARBY = 1000
-local LOOKED_ENTRIES, LOOKED_BYTES = 10000, 2097152
+local MAX_COMPARED_ENTRIES, MAX_COMPARED_BYTES = 10000, 2097152
 local LONG_QUEUE = 100000
 local outOf = {}
 
--- The position of an entry up to NEARBY places from where it was last seen: others have taken jobs since, or given some
--- back. Returns nil when it is not there, or when the script has compared as many entries as it may.
+-- Returns the position of an entry up to NEARBY places from its last position: workers have taken jobs since, or released
+-- some. Returns nil if it isn't there, or if the script has reached its limit of comparisons.
 local function positionNear(queue, key, wanted, payload)
   for _, direction in ipairs({ -1, 1 }) do
     local far, step = 0, 8
-    while far < NEARBY and queue.entries < LOOKED_ENTRIES and queue.bytes < LOOKED_BYTES do
+    while far < NEARBY and queue.entries < MAX_COMPARED_ENTRIES and queue.bytes < MAX_COMPARED_BYTES do
       local from, to = wanted + far + 1, wanted + far + step
       if direction < 0 then from, to = wanted - far - step, wanted - far - 1 end
       from, to = math.max(0, from), math.min(to, queue.size - 1)
@@ -28,15 +28,15 @@ local function positionNear(queue, key, wanted, payload)
   return nil
 end
 
--- Marks an entry to be removed. Returns false when it is not near its position, or when a script that already walks
--- through one half of a long queue would have to walk through the other.
+-- Marks an entry for removal. Returns false if it isn't near its position, or if a script that already walks through one half
+-- of a long queue would have to walk through the other.
 local function takeOut(key, position, payload, mark)
   local queue = outOf[key]
   if not queue then
     queue = { size = redis.call('LLEN', key), shift = 0, entries = 0, bytes = 0, front = 0, back = 0 }
     outOf[key] = queue
   end
-  -- The others of this script have moved by as much as the one before.
+  -- The other entries of this script have moved as far as the one before.
   local at = math.max(0, position + queue.shift)
   if redis.call('LINDEX', key, -at - 1) ~= payload then
     at = positionNear(queue, key, at, payload)

@@ -1,5 +1,6 @@
--- Included after batch.lua, whose `countMembers` must follow: drops dead jobs that are too old, and the oldest of those that are too many; returns how many. It drops at most
--- 1,000 at once: after the limit was lowered there may be a million, which the next burials drop.
+-- Included after batch.lua, whose `countMembers` must follow: drops dead jobs that are too old, and the oldest ones beyond the
+-- limit. Returns how many. Drops at most 1,000 at once: after the limit was lowered there may be a million too many, which the
+-- next burials drop.
 local function trimDead(now, most, ageMs)
   local old = redis.call('ZCOUNT', 'dead', '-inf', string.format('(%.3f', (now - ageMs) / 1000))
   local over = redis.call('ZCARD', 'dead') - most

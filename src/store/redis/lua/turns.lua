@@ -1,6 +1,6 @@
--- Included after groups.lua and limits.lua: the limits of groups.
+-- Included after groups.lua and limits.lua: limits of groups.
 
--- The limit that applies to a group: its own while that lasts, else that of each group. Returns nil if the queue has none.
+-- Returns the limit of a group: its separate one until that ends, else the limit of each group; nil if the queue has none.
 local function groupLimitOf(queue, group, now)
   local found
   local weight = 0
@@ -22,7 +22,7 @@ local function groupLimitOf(queue, group, now)
   return found
 end
 
--- What the limit of a group leaves: how many jobs may be taken now, in how many ms one may if none (-1: when one ends).
+-- Computes what the limit of a group leaves: how many jobs may be taken now, ms until one may if none (-1: when one ends).
 local function groupRoomIn(name, limit, now, tidy)
   local room, opens, running, started = roomIn(name, limit, now, tidy)
   if room == 0 and limit.till > 0 and (opens < 0 or limit.till - now < opens) then opens = limit.till - now end

@@ -1,4 +1,4 @@
--- Included: a job lets go of its unique lock, if it has one.
+-- Included: releases a job's unique lock, if it has one.
 local function unlock(jid)
   local call = redis.call
   local key = call('GET', 'jobs:unique-of:' .. jid)

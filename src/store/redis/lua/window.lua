@@ -1,11 +1,10 @@
 #!lua flags=no-writes
--- Reads entries of a queue or a set that follow each other, in either direction: as many as the limits of number and bytes
--- allow, always one, and the one after those that fit.
+-- Reads consecutive entries of a queue or a set, in either direction: up to the limits of number and bytes, but at least one,
+-- and the one after those that fit.
 --
 -- ARGV     key, "queue" or "set", position of the first (in a queue from its front, the right end), limit, most bytes,
 --          "forward" or "reverse"
--- Result   position of the first, 1 if the last one exceeds the bytes or else 0, then the payloads, in a set each with its
---          score
+-- Result   position of the first; 1 if the last one exceeds the bytes, else 0; then the payloads, in a set each with its score
 -- O(N + log M) for N of M entries of a set, O(N + distance from the nearer end) for those of a queue
 
 local call = redis.call
@@ -13,12 +12,12 @@ local key, isQueue, reverse = ARGV[1], ARGV[2] == 'queue', ARGV[6] == 'reverse'
 local position, left, bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local width = isQueue and 1 or 2
 if reverse then
-  -- Some may have left since it was counted.
+  -- Entries may have left since the position was computed.
   position = math.min(position, (isQueue and call('LLEN', key) or call('ZCARD', key)) - 1)
   left = math.min(left, position + 1)
 end
 
--- `count` entries from a position on, the first one last where `turned`.
+-- Returns `count` entries from a position on, and whether they are in reverse order.
 local function read(first, count)
   if reverse then first = first - count + 1 end
   if isQueue then return call('LRANGE', key, -first - count, -first - 1), not reverse end
@@ -26,7 +25,7 @@ local function read(first, count)
 end
 
 local result = { position, 0 }
--- How many are read at once: growing, as their sizes are not known.
+-- How many are read at once. The number grows, because their sizes are unknown.
 local count = 1
 while left > 0 do
   local wanted = math.min(count, left)

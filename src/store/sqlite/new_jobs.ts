@@ -1,0 +1,68 @@
+/**
+ * Stores new jobs in their queues or in `scheduled`.
+ *
+ * @module
+ */
+import { setFields, wireTime } from "../../job/raw.ts";
+import { nameOf } from "../port/groups.ts";
+import type { NewJob } from "../port/jobs.ts";
+import type { Context } from "./context.ts";
+import * as jobRows from "./job_rows.ts";
+import * as queues from "./queues.ts";
+import * as sets from "./sets.ts";
+
+/** Where a job goes: to the back of a queue, or to `scheduled` until a time. */
+type Destination = { readonly queue: number } | { readonly due: number };
+
+/** Stores jobs, whatever locks they want; inside a transaction. */
+export function store(context: Context, jobs: readonly NewJob[], now: number): void {
+  const time = wireTime(now, context.wire);
+  const ids = new Map<string, number>();
+  const destinations = jobs.map((job): Destination => {
+    const due = job.delayMs === undefined ? job.at : now + job.delayMs;
+    const name = nameOf(job.queue, job.group);
+    let queue = ids.get(name);
+    if (queue === undefined) ids.set(name, queue = queues.idOf(context, name));
+    return due !== undefined && due > now ? { due } : { queue };
+  });
+  const first = jobRows.create(
+    context,
+    jobs.map(({ jid, payload }, i) => {
+      return { jid, payload: "queue" in destinations[i]! ? withEnqueuedAt(payload, time) : payload };
+    }),
+  );
+  place(context, destinations, first);
+}
+
+/** Puts the jobs, numbered from `first` on, where they go: those for one queue that follow each other in one step. */
+function place(context: Context, destinations: readonly Destination[], first: number): void {
+  for (let from = 0; from < destinations.length;) {
+    const destination = destinations[from]!;
+    let end = from + 1;
+    if ("due" in destination) {
+      sets.add(context, "scheduled", destination.due, first + from);
+    } else {
+      const { queue } = destination;
+      while (end < destinations.length && isQueue(destinations[end]!, queue)) end++;
+      queues.append(context, queue, first + from, first + end - 1);
+    }
+    from = end;
+  }
+}
+
+function isQueue(destination: Destination, queue: number): boolean {
+  return "queue" in destination && destination.queue === queue;
+}
+
+/** Puts the time in. Our own payloads end in their brace and do not have the field: those need no scan. */
+function withEnqueuedAt(payload: string, time: string): string {
+  if (payload.endsWith("}") && payload.length > 2 && !payload.includes('"enqueued_at"')) {
+    return `${payload.slice(0, -1)},"enqueued_at":${time}}`;
+  }
+  try {
+    return setFields(payload, { enqueued_at: time });
+  } catch {
+    // No object: it is kept as it is, and whoever takes it buries it.
+    return payload;
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * The rows of `queue` and `queued`: the jobs of queues and groups, pauses, limits.
+ *
+ * @module
+ */
+import type { QueuePause } from "../admin/admin.ts";
+import { type GroupLimit, type GroupPage, type GroupRequest, splitName } from "../port/groups.ts";
+import type { QueueLimit } from "../port/limits.ts";
+import { ALL_QUEUES } from "../port/paused_queues.ts";
+import type { Context } from "./context.ts";
+import { advance, readGroups, readyIn, setLimit } from "./groups.ts";
+import { LIMIT_COLUMNS, type Limited, limitIn } from "./limits.ts";
+import * as limits from "./limits.ts";
+
+/** A queue that has jobs and isn't paused. */
+export interface OpenQueue {
+  readonly id: number;
+  readonly limit: Limited | undefined;
+  /** Whether it has jobs in groups. */
+  readonly isGrouped: boolean;
+  /** Whether it has jobs without a group. */
+  readonly hasUngrouped: boolean;
+}
+
+/** A queue that gives a job within this time is checked often: the check reads all starts that count. */
+const SOON_MS = 1_000;
+
+/** Returns whether a queue has jobs that may be taken; "soon" if one may be taken within {@linkcode SOON_MS}. */
+export function hasWork(context: Context, name: string): boolean | "soon" {
+  const open = openQueue(context, name);
+  if (open === undefined || areAllPaused(context)) return false;
+  const opensInMs = open.limit === undefined ? 0 : limits.opensIn(context, open.limit);
+  const readyInMs = open.isGrouped && !open.hasUngrouped ? readyIn(context, open.id) : 0;
+  const inMs = opensInMs === undefined || readyInMs === undefined ? undefined : Math.max(opensInMs, readyInMs);
+  return inMs === 0 || inMs !== undefined && inMs <= SOON_MS && "soon";
+}
+
+/** See `JobStore.hasQueuedJobs`. */
+export function hasQueuedJobs(context: Context, names: readonly string[]): boolean {
+  return !areAllPaused(context) && names.some((name) => openQueue(context, name) !== undefined);
+}
+
+/** Returns the queue if it has jobs and isn't paused. */
+export function openQueue({ sql, now }: Context, name: string): OpenQueue | undefined {
+  const row = sql(
+    `SELECT ${LIMIT_COLUMNS}, size, grouped FROM queue
+     WHERE name = ? AND (paused = 0 OR paused_until <= ?) AND (size > 0 OR grouped > 0)`,
+  ).get(name, now());
+  return row && {
+    id: Number(row.id),
+    limit: limitIn(row),
+    isGrouped: Number(row.grouped) > 0,
+    hasUngrouped: Number(row.size) > 0,
+  };
+}
+
+/** Returns whether all queues are paused together. */
+export function areAllPaused({ sql, now }: Context): boolean {
+  const paused = sql("SELECT paused_until FROM queue WHERE name = ? AND paused = 1").get(ALL_QUEUES);
+  return paused !== undefined && (paused.paused_until === null || Number(paused.paused_until) > now());
+}
+
+/** See `AdminStore.limit`. */
+export function limit(context: Context, name: string, limit: QueueLimit): Promise<void> {
+  return context.commit.run(() => limits.set(context, idOf(context, name), limit));
+}
+
+/** See `AdminStore.limitGroup`. */
+export function limitGroup(
+  context: Context,
+  name: string,
+  group: string | undefined,
+  limit: GroupLimit,
+): Promise<void> {
+  return context.commit.run(() => setLimit(context, idOf(context, name), group, limit));
+}
+
+/** See `AdminStore.groups`. */
+export function groups(context: Context, name: string, request: GroupRequest = {}): Promise<GroupPage> {
+  return context.read(() => readGroups(context, name, request));
+}
+
+/** See `AdminStore.pause`. */
+export function pause(context: Context, name: string, forMs?: number): Promise<void> {
+  const { commit, sql, now } = context;
+  return commit.run(() => {
+    if (forMs !== undefined && forMs <= 0) return void sql("UPDATE queue SET paused = 0 WHERE name = ?").run(name);
+    const until = forMs === undefined ? null : Math.round(now() + forMs);
+    sql("UPDATE queue SET paused = 1, paused_until = ? WHERE id = ?").run(until, idOf(context, name));
+  });
+}
+
+/** See `AdminStore.pausedQueues`. */
+export function pauses({ sql, now }: Context, names: readonly string[]): QueuePause[] {
+  return names.flatMap((name) => {
+    const row = sql("SELECT paused_until AS until FROM queue WHERE name = ? AND paused = 1").get(name);
+    if (row === undefined) return [];
+    const leftMs = row.until === null ? undefined : Number(row.until) - now();
+    return leftMs !== undefined && leftMs <= 0 ? [] : [{ name, paused: true, ...(leftMs && { pausedForMs: leftMs }) }];
+  });
+}
+
+/** See `AdminStore.forgetQueue`. A queue with a leased job stays: the lease names its row. */
+export function forget(context: Context, name: string): Promise<boolean> {
+  const { commit, sql, now } = context;
+  return commit.run(() => {
+    const known = sql("SELECT id, vtime, tag FROM queue WHERE name = ? AND grouped = 0").get(name);
+    if (known) {
+      const { id, vtime, tag } = known as unknown as { id: number; vtime: number; tag: number };
+      advance(context, id, { vtime, tag, forget: Infinity });
+    }
+    return Number(
+      sql(
+        `DELETE FROM queue WHERE name = ? AND parent IS NULL AND size = 0 AND (paused = 0 OR paused_until <= ?)
+         AND most_running IS NULL AND most_starts IS NULL
+         AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id)
+         AND NOT EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id)
+         AND NOT EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id)`,
+      ).run(name, now()).changes,
+    ) > 0;
+  });
+}
+
+/** Returns the ID of a queue, and creates its row if it has none; inside a transaction. */
+export function idOf(context: Context, name: string): number {
+  const { sql } = context;
+  const known = sql("SELECT id FROM queue WHERE name = ?").get(name);
+  if (known) return Number(known.id);
+  const { queue, group } = splitName(name);
+  const parent = group === undefined ? null : idOf(context, queue);
+  return Number(sql("INSERT INTO queue (name, parent) VALUES (?, ?)").run(name, parent).lastInsertRowid);
+}
+
+/** Adds new jobs, by their first and last number, to the back of a queue; inside a transaction. */
+export function append(context: Context, queue: number, first: number, last: number): void {
+  context.sql("INSERT INTO queued (queue, job) SELECT ?, id FROM job WHERE id BETWEEN ? AND ?")
+    .run(queue, first, last);
+  grow(context, queue, last - first + 1);
+}
+
+/** Returns a job to its place in a queue, which its number decides; inside a transaction. */
+export function giveBack(context: Context, queue: number, job: number): void {
+  context.sql("INSERT INTO queued (queue, job) VALUES (?, ?)").run(queue, job);
+  grow(context, queue, 1);
+}
+
+/** Returns all jobs that a worker has leased to their queues, and deletes the leases; inside a transaction. */
+export function giveBackAll(context: Context, owner: string): void {
+  const { sql } = context;
+  const counts = sql("SELECT queue, count(*) AS count FROM lease WHERE owner = ? GROUP BY queue").all(owner);
+  for (const { queue, count } of counts) grow(context, queue as number, count as number);
+  sql("INSERT INTO queued (queue, job) SELECT queue, job FROM lease WHERE owner = ?").run(owner);
+  sql("DELETE FROM lease WHERE owner = ?").run(owner);
+}
+
+/** Removes a job from its queue; inside a transaction. */
+export function remove(context: Context, queue: number, job: number): void {
+  context.sql("DELETE FROM queued WHERE queue = ? AND job = ?").run(queue, job);
+  grow(context, queue, -1);
+}
+
+/** Changes the stored size of a queue; inside a transaction. */
+export function grow({ sql }: Context, queue: number, by: number): void {
+  sql("UPDATE queue SET size = size + ? WHERE id = ?").run(by, queue);
+}
