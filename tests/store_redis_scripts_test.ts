@@ -54,6 +54,28 @@ Deno.test("redis scripts: stats tells the latency of a queue whose oldest job is
   assertEquals(queues.find(({ name }) => name === "raw")!.latencyMs, 0);
 });
 
+Deno.test("redis scripts: a limit of groups counts 1,000 leases and wakes 500 groups with each script", async () => {
+  await using store = await openEmpty();
+  const owner = await register(store);
+  const pushes = (from: number) =>
+    jobs(from, from + 1_199).map((one, i) => ({
+      ...one,
+      group: `g${i}`,
+      payload: one.payload.replace(/}$/, `,"group":"g${i}"}`),
+    }));
+  await store.jobs.enqueue([...pushes(1), ...pushes(2_000)]);
+  assertEquals((await takeUpTo(store, owner, 1_200)).length, 1_200);
+  await store.admin.limitGroup("default", undefined, { running: 1 });
+  for (let i = 0; i < 2; i++) assertEquals(await takeUpTo(store, owner, 1_200), []);
+  await redis.cli("CONFIG", "RESETSTAT");
+  await store.admin.limitGroup("default", undefined, { running: 2 });
+  assertEquals(await scriptRuns(), 1 + 2 + 1 + 3);
+  assertEquals((await takeUpTo(store, owner, 1_300)).length, 1_200);
+  await store.admin.limitGroup("default", undefined, {});
+  const left = await redis.cli("--scan", "--pattern", "jobs:running:*");
+  assertEquals(left.trim(), "");
+});
+
 Deno.test("redis scripts: a settled job leaves the index of its limited queue", async () => {
   await using store = await openEmpty();
   const owner = await register(store);

@@ -127,6 +127,12 @@ export const WORKER_CASES: readonly Case[] = [
     run: ({ store }) => store.admin.limit("limited", { running: 10 }),
   },
   {
+    script: "countLeases",
+    what: "100,000 leases of 100 workers, in groups",
+    prepare: (redis) => lease(redis, 100_000, "grouped|acme"),
+    run: ({ store }) => store.admin.limitGroup("grouped", undefined, { running: 10 }),
+  },
+  {
     script: "hasQueuedJobs",
     what: "1,000 queues",
     run: ({ store }) => store.jobs.hasQueuedJobs(queues(1_000)),
@@ -205,15 +211,15 @@ async function takeThousand(redis: Redis): Promise<void> {
   taken = await take(redis, 1_000);
 }
 
-/** Leases of 100 workers, none of the queue that is to be limited. */
-async function lease({ server }: Redis, count: number): Promise<void> {
+/** Leases of 100 workers. @param name `QUEUE`, or `QUEUE|GROUP` */
+async function lease({ server }: Redis, count: number, name = "deep"): Promise<void> {
   await server.cli("DEL", "jobs:owners");
   await fill(
     server,
     count,
     `local owner = 'host:' .. n % 100 .. ':limited'
      redis.call('ZADD', 'jobs:owners', 4e12, owner)
-     redis.call('HSET', 'jobs:leases:' .. owner, string.format('%027x-10000:deep', n), payload(n))`,
+     redis.call('HSET', 'jobs:leases:' .. owner, string.format('%027x-10000:${name}', n), payload(n))`,
   );
 }
 

@@ -110,6 +110,19 @@ export const batches: Cases = {
     assertEquals([await pushed(t.store), await state(t.store, batch(1))], [["complete", "success"], "succeeded"]);
   },
 
+  "a callback with a group runs in its group": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("callbacks", "acme", { running: 1 });
+    const one = batch(1);
+    const { success } = one.callbacks;
+    const grouped = { ...success!, group: "acme", payload: setFields(success!.payload, { group: `"acme"` }) };
+    await t.store.batches.create({ ...one, callbacks: { success: grouped } });
+    await t.store.batches.close(one.id, "closed");
+    const [lease] = await t.store.jobs.take({ queues: ["callbacks"], limit: 10, owner });
+    assertEquals([lease?.group, lease?.payload.includes("-success")], ["acme", true]);
+  },
+
   "closing twice changes nothing": async (open) => {
     await using t = await open();
     await t.store.batches.create(batch(1));

@@ -9,14 +9,21 @@ import { SCRIPTS } from "./client/scripts.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import type { Context } from "./context.ts";
 import { readOwners, readTokens } from "./entries.ts";
-import { groupsKey, LIMITS, WAKE_CHANNEL } from "./keys.ts";
+import { groupsKey, leasesKey, LIMITS, WAKE_CHANNEL } from "./keys.ts";
 import { queueOf } from "./take.ts";
 
 const DEFAULT_LIMIT = 25;
 /** Most members that one step of a scan reads. */
 const MAX_SCANNED = "1000";
 
-/** See `AdminStore.limitGroup`. */
+/** Leases that one script counts, and held groups that one wakes: some 2 ms each. */
+const COUNTED_AT_ONCE = 1_000;
+const WOKEN_AT_ONCE = 500;
+
+/**
+ * See `AdminStore.limitGroup`. Running jobs count at once: they are all counted before the limit applies. No script holds
+ * Redis for longer because there are many of them.
+ */
 export async function limitGroup(
   { client, offset }: Context,
   queue: string,
@@ -24,8 +31,32 @@ export async function limitGroup(
   { running, starts, weight, forMs }: GroupLimit,
 ): Promise<void> {
   const parts = [running, starts?.count, starts?.perMs, weight, forMs && Math.max(1, Math.round(forMs))];
-  await client.run(SCRIPTS.limitGroup, [], [offset(), queue, group ?? "", ...parts.map((part) => `${part ?? 0}`)]);
+  const limit = [queue, group ?? "", ...parts.map((part) => `${part ?? 0}`)];
+  const apply = (verb: "begin" | "set") => client.run(SCRIPTS.limitGroup, [], [verb, offset(), ...limit]);
+  const isRemoval = parts.slice(0, 4).every((part) => !part);
+  if (!isRemoval && await apply("begin") === 1) await countLeases(client, queue);
+  // Without limits, leases are not counted any more.
+  if (await apply("set") === 0) await countLeases(client, queue);
+  let held = await client.run(SCRIPTS.wakeGroups, [], [queue, group ?? "", `${WOKEN_AT_ONCE}`]) as number;
+  // Workers hold full groups again meanwhile: those that are left when each could have been woken once are among them.
+  for (let steps = Math.ceil(held / WOKEN_AT_ONCE); steps > 0 && held > 0; steps--) {
+    held = await client.run(SCRIPTS.wakeGroups, [], [queue, "", `${WOKEN_AT_ONCE}`]) as number;
+  }
   await client.call(["PUBLISH", WAKE_CHANNEL, "groups"]).catch(() => {});
+}
+
+/** Counts the leases of a queue's groups, those that were taken before it had limits for groups included. */
+async function countLeases(client: ReconnectingClient, queue: string): Promise<void> {
+  for (const owner of await readOwners(client)) {
+    const tokens = (await readTokens(client, owner)).filter((token) => {
+      const { queue: of, group } = splitName(queueOf(token));
+      return of === queue && group !== undefined;
+    });
+    for (let from = 0; from < tokens.length; from += COUNTED_AT_ONCE) {
+      const some = tokens.slice(from, from + COUNTED_AT_ONCE);
+      await client.run(SCRIPTS.countLeases, [leasesKey(owner)], [owner, queue, ...some]);
+    }
+  }
 }
 
 /** See `AdminStore.groups`. */

@@ -20,6 +20,7 @@ import batchSweep from "../lua/batch_sweep.lua" with { type: "text" };
 import blockedQueues from "../lua/blocked_queues.lua" with { type: "text" };
 import claimName from "../lua/claim_name.lua" with { type: "text" };
 import count from "../lua/count.lua" with { type: "text" };
+import countLeases from "../lua/count_leases.lua" with { type: "text" };
 import cronRead from "../lua/cron_read.lua" with { type: "text" };
 import cronRemove from "../lua/cron_remove.lua" with { type: "text" };
 import cronWrite from "../lua/cron_write.lua" with { type: "text" };
@@ -78,6 +79,7 @@ import takeOut from "../lua/take_out.lua" with { type: "text" };
 import trimDead from "../lua/trim_dead.lua" with { type: "text" };
 import turns from "../lua/turns.lua" with { type: "text" };
 import unlock from "../lua/unlock.lua" with { type: "text" };
+import wakeGroups from "../lua/wake_groups.lua" with { type: "text" };
 import window from "../lua/window.lua" with { type: "text" };
 
 /** A script, and the SHA-1 by which Redis runs it (`EVALSHA`). */
@@ -102,6 +104,7 @@ export const SCRIPTS = {
   batchSweep: script(batchSweep, batch + batchClose),
   blockedQueues: script(blockedQueues, paused + limits),
   claimName: script(claimName, offline),
+  countLeases: script(countLeases),
   cronRead: script(cronRead),
   cronRemove: script(cronRemove),
   cronWrite: script(cronWrite, groups),
@@ -147,5 +150,6 @@ export const SCRIPTS = {
   stillLeased: script(stillLeased),
   suspects: script(suspects),
   take: script(take, paused + limits + groups + turns),
+  wakeGroups: script(wakeGroups, groups),
   window: script(window),
 };

@@ -214,8 +214,10 @@ local function takeTurns(queue, most, noteQueue)
         local weight = limit and limit.weight or 1
         local jobs = takeFrom(name, math.min(most - total, room, quantum * weight), function(leases)
           noteQueue(leases)
-          if limit then
-            noteTaken(name, { running = 1, starts = limit.starts, per = limit.per }, now, ARGV[2], leases)
+          -- Counted without a limit of its own too: it may get one.
+          if hasLimits then
+            local starts, per = limit and limit.starts or 0, limit and limit.per or 0
+            noteTaken(name, { running = 1, starts = starts, per = per }, now, ARGV[2], leases)
           end
         end)
         if jobs.err then
