@@ -143,7 +143,7 @@ export class Cancelled extends Error {
   }
 }
 
-/** The failure of a job whose class has no handler in this worker. */
+/** A job's class has no handler in this worker. The job waits for another worker; after a week without one it fails. */
 export class HandlerMissing extends Error {
   /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "HandlerMissing";

@@ -61,6 +61,8 @@ export interface Payload {
   readonly rescues?: number;
   /** In how many other deaths of workers it may have been running. */
   readonly suspected?: number;
+  /** When a worker first lacked a handler for its class; absent if none did since its last failure. */
+  readonly no_handler_since?: number;
   /** Seconds for which it asked for a unique lock. */
   readonly unique_for?: number;
   /** The unique lock that it holds. */

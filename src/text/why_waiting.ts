@@ -77,7 +77,7 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "busy":
       return "All processors of its queue are busy.";
     case "no-handler":
-      return `No worker of queue "${queue}" has a handler for ${className}: it would fail.`;
+      return `No worker of queue "${queue}" has a handler for ${className}: it waits for one.`;
   }
 }
 

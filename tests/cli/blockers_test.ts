@@ -27,10 +27,10 @@ Deno.test("reports in push and doctor that a queue is paused, its workers are qu
   assertEquals(await doctor(), []);
   assertEquals(
     await push("Once"),
-    'jobs: enqueued, but it will fail: no worker of queue "default" has a handler for class "Once"',
+    'jobs: enqueued, but it waits: no worker of queue "default" has a handler for class "Once"',
   );
   assertEquals(await doctor(), [
-    'queue "default" has jobs of class Once, and none of its workers has a handler: they would fail',
+    'queue "default" has jobs of class Once, and none of its workers has a handler: they wait for one',
   ]);
 
   await beat({ quiet: true });

@@ -38,7 +38,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals((await pushed((await push("Careful", "1", "-q", "mine", "--retry", "9")).stdout)).queue, "mine");
     assertMatch(
       (await push("Nobody", "-q", "other")).stderr,
-      /will fail: no worker of queue "other" has a handler for class "Nobody"/,
+      /it waits: no worker of queue "other" has a handler for class "Nobody"/,
     );
 
     // A handler in a process of its own knows what its server knows, and what others have told.

@@ -19,6 +19,7 @@ export function Flaky(ctx) {
 Flaky.options = { retryIn: () => 0.01 };
 export function Gone() { throw new TypeError("no way"); }
 Gone.options = { retry: false };
+export function Dies() { throw new RangeError("not this one"); }
 export function Kept() { return 1; }
 Kept.options = { result_ttl: 0 };
 `;
@@ -53,12 +54,12 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const gone = await bench.client.result(await bench.push("Gone", []));
     assertEquals([gone?.state, gone?.error?.class, gone?.error?.message], ["failed", "TypeError", "no way"]);
     assertMatch(gone!.error!.stack![0]!, /Gone/);
-    const dead = await bench.client.result(await bench.push("Add", [], { class: "Nobody", retry: 0 }));
-    assertEquals([dead?.state, dead?.error?.class], ["dead", "HandlerMissing"]);
+    const dead = await bench.client.result(await bench.push("Dies", [], { retry: 0 }));
+    assertEquals([dead?.state, dead?.error?.class], ["dead", "RangeError"]);
 
     const listed = await jobs(["list", "finished", "--json", "--store", bench.url]);
     assertEquals(JSON.parse(listed.stdout).jobs.map((one: { class: string }) => one.class), [
-      "Nobody",
+      "Dies",
       "Gone",
       "Flaky",
       "AddAway",

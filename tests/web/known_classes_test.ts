@@ -17,7 +17,7 @@ onBothStores(
     const why = async () =>
       [...(await someone.visit("/jobs/q1")).text.matchAll(/<li>(.*?)<\/li>/gs)].map(([, reason]) => reason);
     await beat(site.store, "web1:7:abc", ["Other"]);
-    assertEquals(await why(), ["No worker of queue &quot;default&quot; has a handler for Hard: it would fail."]);
+    assertEquals(await why(), ["No worker of queue &quot;default&quot; has a handler for Hard: it waits for one."]);
     await beat(site.store, "web1:8:abc", ["Hard"]);
     assertEquals(await why(), ["Nothing blocks it: a worker fetches it next."]);
     await site.store.workers.deregister("web1:8:abc");

@@ -232,7 +232,7 @@ async function checkClasses(store: Store, classes: readonly string[]): Promise<F
       if (obstacles.includes("no-handler")) {
         found.set(
           name,
-          `queue "${queue}" has jobs of class ${name}, and none of its workers has a handler: they would fail`,
+          `queue "${queue}" has jobs of class ${name}, and none of its workers has a handler: they wait for one`,
         );
       } else if (NO_WORKER.some((is) => obstacles.includes(is)) && known.size > 0 && !known.has(name)) {
         found.set(name, `queue "${queue}" has jobs of class ${name}, and no worker has ever had a handler`);

@@ -219,7 +219,7 @@ function remarkOn({ is }: Blocker, job?: { readonly class: string; readonly queu
     case "busy":
       return `all processors of ${queue} are busy`;
     case "no-handler":
-      return `it will fail: no worker of ${queue} has a handler for class "${blankControls(job?.class ?? "")}"`;
+      return `it waits: no worker of ${queue} has a handler for class "${blankControls(job?.class ?? "")}"`;
   }
 }
 

@@ -160,6 +160,7 @@ function describe(
     ...errorRows(payload.errors, payload.retry_count),
     ["rescues", payload.rescues],
     ["suspected", payload.suspected],
+    ["no handler", payloadTime(payload.no_handler_since)],
     ...lineRows("log", report?.log),
   ];
   return format(rows);

@@ -19,6 +19,7 @@ import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 import type { Outcome } from "../../store/port/jobs.ts";
 import { callHook, type Hooks } from "../hooks.ts";
 import { logJob } from "./job_log.ts";
+import { isHandlerMissing, waitForHandler } from "./missing_handler.ts";
 
 /** The outcome of an attempt. Only a worker that stops releases jobs. */
 export type AttemptOutcome = Exclude<Outcome, { readonly kind: "release" }>;
@@ -44,6 +45,14 @@ export class Retrier {
   async outcome(token: string, job: RunningJob, error: unknown): Promise<AttemptOutcome> {
     if (error instanceof Cancelled) return this.cancelled(token, job);
     const { clock, settings, registry, log } = this.#options;
+    const missing = { error, now: clock.now(), wire: settings.sidekiqWire, random: Math.random };
+    const waiting = waitForHandler(token, job, missing);
+    if (waiting !== undefined) {
+      const { message } = describeError(error);
+      const fields = () => ({ ...fieldsOf(job), problem: message, againInMs: waiting.delayMs });
+      logJob(job, log, "warn", "Waits for a worker with its class", fields);
+      return waiting;
+    }
     const options: HandlerOptions = registry.get(job.class)?.options ?? {};
     const decision = decide({
       payload: job.job.payload,
@@ -74,13 +83,13 @@ export class Retrier {
     decision: Decision,
   ): AttemptOutcome {
     if (decision.kind === "snooze") {
-      const payload = setFields(job.raw, { enqueued_at: undefined, suspected: undefined });
+      const payload = setFields(job.raw, { enqueued_at: undefined, suspected: undefined, no_handler_since: undefined });
       return { kind: "snooze", token, delayMs: decision.delayMs, payload };
     }
     if (decision.kind === "discard" || (decision.kind === "dead" && !decision.keep)) {
       return { kind: "discard", token, ...lockOf(job) };
     }
-    const payload = failedPayload(job, {
+    const failed = failedPayload(job, {
       error: describeError(error),
       queue,
       now: this.#options.clock.now(),
@@ -88,6 +97,9 @@ export class Retrier {
       retryQueue: options.retry_queue,
       backtrace: job.payload.backtrace ?? options.backtrace,
     });
+    // It stays with a job that has waited too long: from then on each of its attempts counts.
+    const hasWaited = job.payload.no_handler_since !== undefined && !isHandlerMissing(error);
+    const payload = hasWaited ? setFields(failed, { no_handler_since: undefined }) : failed;
     return decision.kind === "retry"
       ? { kind: "retry", token, delayMs: decision.delayMs, payload }
       : { kind: "bury", token, payload, ...lockOf(job) };

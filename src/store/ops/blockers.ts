@@ -16,7 +16,7 @@ import type { WorkerInfo } from "../port/workers.ts";
  * - `limited`: as many of the queue's jobs run, or have started, as its limit allows.
  * - `no-process`: none is alive. `no-taker`: of those alive none takes this queue.
  * - `quiet`: those that take it take nothing new. `busy`: all their processors have work.
- * - `no-handler`: it is taken, and fails: none of those that take it has a handler for its class. One that does not tell
+ * - `no-handler`: it is taken, and waits: none of those that take it has a handler for its class. One that does not tell
  *   its classes (Sidekiq's, or one with thousands) may have.
  */
 export type Blocker =

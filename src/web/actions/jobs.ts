@@ -213,6 +213,7 @@ const HISTORY_FIELDS = [
   "errors",
   "rescues",
   "suspected",
+  "no_handler_since",
   "unique_key",
   "discarded_at",
   "occurrence",

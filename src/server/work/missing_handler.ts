@@ -1,0 +1,52 @@
+/**
+ * Jobs whose class this worker lacks: during a rolling deploy, old workers take jobs of new classes. Such a job waits in
+ * `scheduled` without using an attempt, and is offered to the workers of its queue again and again. After a week it fails
+ * as any other job.
+ *
+ * @module
+ */
+import type { RunningJob } from "../../handlers/running_job.ts";
+import { readWireTime, setFields, wireTime } from "../../job/raw.ts";
+import type { Outcome } from "../../store/port/jobs.ts";
+
+/** A job waits for a handler for this long before its attempts count. */
+export const MAX_HANDLER_WAIT_MS = 7 * 86_400_000;
+const MIN_DELAY_MS = 5_000;
+const MAX_DELAY_MS = 600_000;
+
+/** Returns whether a class had no handler, here or in an isolated process. By name: the latter throws its own error. */
+export function isHandlerMissing(error: unknown): boolean {
+  return error instanceof Error && error.name === "HandlerMissing";
+}
+
+/** When an attempt found no handler. */
+export interface MissingHandler {
+  readonly error: unknown;
+  readonly now: number;
+  readonly wire: 7 | 8;
+  /** Returns a number from 0 up to 1. */
+  readonly random: () => number;
+}
+
+/**
+ * Returns the outcome of a job that waits for a worker with its class; undefined for another failure, or after
+ * {@linkcode MAX_HANDLER_WAIT_MS}. The delay grows with the time that the job has waited, from 5 s to 10 min.
+ */
+export function waitForHandler(
+  token: string,
+  { job }: RunningJob,
+  { error, now, wire, random }: MissingHandler,
+): Extract<Outcome, { readonly kind: "snooze" }> | undefined {
+  if (!isHandlerMissing(error)) return undefined;
+  const since = readWireTime(job.payload.no_handler_since) ?? now;
+  const waitedMs = Math.max(0, now - since);
+  if (waitedMs >= MAX_HANDLER_WAIT_MS) return undefined;
+  // At random: jobs that found no handler together are spread out.
+  const delayMs = Math.min(Math.max(waitedMs / 2, MIN_DELAY_MS), MAX_DELAY_MS) * (0.75 + random() / 2);
+  const payload = setFields(job.raw, {
+    no_handler_since: wireTime(since, wire),
+    enqueued_at: undefined,
+    suspected: undefined,
+  });
+  return { kind: "snooze", token, delayMs: Math.round(delayMs), payload };
+}

@@ -1,0 +1,28 @@
+import { assertEquals } from "@std/assert";
+import { runningJob } from "../../../tests/support/job.ts";
+import { HandlerMissing } from "../../job/errors.ts";
+import { MAX_HANDLER_WAIT_MS, waitForHandler } from "./missing_handler.ts";
+
+const ERROR = new HandlerMissing("New", []);
+const SINCE = 1_900_000_000_000;
+
+/** The outcome of a job that found no handler after this time, in the middle of the jitter. */
+function after(waitedMs: number, error: unknown = ERROR, more: Record<string, unknown> = { no_handler_since: 1.9e9 }) {
+  const job = runningJob({ class: "New", payload: more });
+  return waitForHandler("token", job, { error, now: SINCE + waitedMs, wire: 7, random: () => 0.5 });
+}
+
+Deno.test("waits longer for a handler the longer it has waited, and fails as any job after a week", () => {
+  const delays = [0, 60_000, 3_600_000].map((waitedMs) => after(waitedMs)?.delayMs);
+  assertEquals(delays, [5_000, 30_000, 600_000]);
+  assertEquals(after(MAX_HANDLER_WAIT_MS), undefined);
+  // The clock of another worker is behind.
+  assertEquals(after(-60_000)?.delayMs, 5_000);
+});
+
+Deno.test("notes when a handler was missing first, uses no attempt, and leaves other failures alone", () => {
+  const first = JSON.parse(after(0, ERROR, { retry_count: 2 })!.payload);
+  assertEquals([first.no_handler_since, first.retry_count], [1.9e9, 2]);
+  assertEquals(JSON.parse(after(60_000)!.payload).no_handler_since, 1.9e9);
+  assertEquals(after(0, new Error("no handler")), undefined);
+});
