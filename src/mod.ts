@@ -29,6 +29,7 @@ export type {
 export type { BatchEvent, Counted, MemberEnd } from "./job/batch.ts";
 export type { SignalOptions } from "./client/signal.ts";
 export type { Step, StepKind, StepState } from "./job/step.ts";
+export { CAUSES, type Described, describeError, showValue } from "./job/describe_error.ts";
 export * from "./job/errors.ts";
 export type { JobClass, JsonArgs } from "./job/definition.ts";
 export type { EndedJob, EndState } from "./job/result.ts";

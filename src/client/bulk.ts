@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { describeError, InvalidPayload } from "../job/errors.ts";
+import { describeError } from "../job/describe_error.ts";
+import { InvalidPayload } from "../job/errors.ts";
 import { MAX_BATCH_BYTES } from "../store/port/batch_bytes.ts";
 import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 import { refusalText } from "./batch_errors.ts";

@@ -9,7 +9,8 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import { describeError, InvalidPayload } from "../job/errors.ts";
+import { describeError } from "../job/describe_error.ts";
+import { InvalidPayload } from "../job/errors.ts";
 import type { JobRequest, Prepared } from "../job/payload.ts";
 import type { EnqueueResult, NewJob } from "../store/port/jobs.ts";
 import { batchRefusal } from "./batch_errors.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { parseDuration } from "../job/duration.ts";
-import { describeError } from "../job/errors.ts";
+import { describeError } from "../job/describe_error.ts";
 import { checkClassOptions } from "../job/payload.ts";
 import {
   type Handler,

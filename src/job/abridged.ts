@@ -1,19 +1,19 @@
 /**
- * A payload as it is shown with a running job: a heartbeat that carries it whole would send each running job again with
- * every beat.
+ * Shortens the payload of a running job for display. Heartbeats contain the payloads of all running jobs, and whole
+ * payloads would make them large.
  *
  * @module
  */
 import { fieldTexts } from "./raw.ts";
 
-/** A payload of at most this many characters is shown whole: 4 MB with a thousand running jobs. */
+/** A payload of at most this many characters stays whole: 4 MB for a thousand running jobs. */
 const MAX_WHOLE_CHARS = 4_000;
-/** Of a longer one, fields of at most this many characters are kept, until there are as many as of a whole one. */
+/** A longer payload keeps its fields of at most this many characters, up to the length of a whole payload. */
 const MAX_FIELD_CHARS = 1_000;
 
 /**
- * Returns a payload of at most some 4,000 characters. A longer one keeps its small fields; each large one becomes a
- * placeholder with its size, inside an array where it was one. Text that is not a JSON object is cut.
+ * Returns a payload of at most about 4,000 characters. A longer one keeps its small fields, and each large field becomes a
+ * placeholder with its size, in an array if the field is one. Text that isn't a JSON object is truncated.
  */
 export function abridged(payload: string): string {
   if (payload.length <= MAX_WHOLE_CHARS) return payload;

@@ -1,6 +1,6 @@
 /**
- * Failure → what happens next, by Sidekiq's rules. One difference: a delay from `retryIn` or `backoff` is used as it is,
- * without Sidekiq's jitter of up to ten seconds, so that one second is one second.
+ * Decides about failed jobs by Sidekiq's rules: retry, dead, or discard. One difference: a delay from `retryIn` or
+ * `backoff` has none of Sidekiq's jitter of up to ten seconds, so that one second is one second.
  *
  * Source of the formula and of the limits: Sidekiq's wiki, "Error Handling", and its 8.x releases.
  *
@@ -12,11 +12,11 @@ import { failureCount, type Payload } from "./job.ts";
 import { readWireTime } from "./raw.ts";
 import { readSpan } from "./time.ts";
 
-/** What happens to a failed job. */
+/** The decision about a failed job. */
 export type Decision =
   | { readonly kind: "retry"; readonly delayMs: number }
   | { readonly kind: "snooze"; readonly delayMs: number; readonly problem?: string }
-  /** Its retries are exhausted. `keep`: it moves to the dead set; else it is dropped. */
+  /** Its retries are exhausted. With `keep` it moves to the dead set; otherwise it is dropped. */
   | { readonly kind: "dead"; readonly keep: boolean }
   /** Dropped. */
   | { readonly kind: "discard" };
@@ -39,7 +39,7 @@ export interface Backoff {
   readonly jitter?: number;
 }
 
-/** A class's options for its retries. */
+/** The options of a class for its retries. */
 export interface RetryOptions {
   readonly retry?: boolean | number;
   readonly retry_for?: number | string;
@@ -49,27 +49,28 @@ export interface RetryOptions {
 }
 
 /**
- * A class's own delay: returns the seconds until the next attempt, `"kill"` or `"discard"` to give up, and anything else
- * for the usual backoff. `count` is the number of earlier failures, 0 at the first: `ctx.attempt` - 1.
+ * A function of a class that decides about retries. It returns the seconds until the next attempt, or `"kill"` or
+ * `"discard"`; any other value leaves the decision to the usual backoff. `count` is the number of earlier failures, 0 at
+ * the first: `ctx.attempt` - 1.
  */
 export type RetryIn = (count: number, error: unknown, payload: Payload) => number | "kill" | "discard" | undefined;
 
-/** A failure, and what the decision about it depends on. */
+/** A failure, with everything that the decision depends on. */
 export interface Failure {
   readonly payload: Payload;
   readonly error: unknown;
-  /** The class's. Those of the payload win. */
+  /** The options of the class. Those of the payload take precedence. */
   readonly options: RetryOptions;
-  /** How many retries where neither sets a number. */
+  /** The number of retries if neither payload nor class sets one. */
   readonly maxRetries: number;
   readonly now: number;
   /** Returns a number from 0 up to 1. */
   readonly random: () => number;
-  /** Receives an error in `retryIn`; the usual backoff applies then. */
+  /** Receives an error that `retryIn` throws. The usual backoff applies then. */
   readonly onOptionError: (error: unknown) => void;
 }
 
-/** The longest delay: count⁴ leaves the range of dates at some count. */
+/** The longest delay. Without it, count⁴ would leave the range of dates. */
 const MAX_DELAY_S = 3_650 * 86_400;
 
 /** Decides what happens to a failed job. Never throws. */
@@ -80,18 +81,18 @@ export function decide(failure: Failure): Decision {
   if (verdict?.kind === "kill") return dead;
   if (verdict !== undefined) return verdict;
   const retries = retriesOf(failure);
-  // Sidekiq: a job that is never retried vanishes; one with 0 retries goes to dead at once.
+  // As in Sidekiq: a job with `false` is dropped; a job with 0 retries is dead at once.
   if (retries === false) return { kind: "discard" };
   const count = failureCount(payload);
   if (isExhausted(failure, retries, count)) return dead;
-  const asked = askRetryIn(failure, count);
-  if (asked === "kill") return dead;
-  if (asked === "discard") return { kind: "discard" };
-  const seconds = asked ?? backoffDelay(failure, count) ?? defaultDelay(count, failure.random);
+  const chosen = callRetryIn(failure, count);
+  if (chosen === "kill") return dead;
+  if (chosen === "discard") return { kind: "discard" };
+  const seconds = chosen ?? backoffDelay(failure, count) ?? defaultDelay(count, failure.random);
   return { kind: "retry", delayMs: Math.round(Math.min(seconds, MAX_DELAY_S) * 1_000) };
 }
 
-/** Returns how many retries a job has. `true`, and anything invalid, stand for the class's number, else the worker's. */
+/** Returns the number of retries. `true` and invalid values mean the number of the class, or else of the worker. */
 function retriesOf({ payload, options, maxRetries }: Failure): number | false {
   for (const retry of [payload.retry, options.retry]) {
     if (retry === false || Number.isInteger(retry)) return retry as number | false;
@@ -99,7 +100,7 @@ function retriesOf({ payload, options, maxRetries }: Failure): number | false {
   return maxRetries;
 }
 
-/** Returns whether the retries are used up, or, with `retry_for`, the time since the first failure. */
+/** Returns whether the retries are exhausted: by number or, with `retry_for`, by the time since the first failure. */
 function isExhausted({ payload, options, now }: Failure, retries: number, count: number): boolean {
   const spanMs = spanOf(payload.retry_for) ?? spanOf(options.retry_for);
   if (spanMs === undefined) return count >= retries;
@@ -107,7 +108,7 @@ function isExhausted({ payload, options, now }: Failure, retries: number, count:
   return now > failedAt + spanMs;
 }
 
-/** Returns the milliseconds of seconds or a duration; undefined for anything else. */
+/** Returns seconds or a duration in milliseconds; undefined for any other value. */
 function spanOf(value: unknown): number | undefined {
   if (typeof value === "number") return Number.isNaN(value) ? undefined : value * 1_000;
   try {
@@ -117,22 +118,23 @@ function spanOf(value: unknown): number | undefined {
   }
 }
 
-function askRetryIn({ options, error, payload, onOptionError }: Failure, count: number) {
+function callRetryIn({ options, error, payload, onOptionError }: Failure, count: number) {
   try {
-    const asked = options.retryIn?.(count, error, payload);
-    return asked === "kill" || asked === "discard" || (typeof asked === "number" && asked > 0) ? asked : undefined;
+    const chosen = options.retryIn?.(count, error, payload);
+    const isValid = chosen === "kill" || chosen === "discard" || (typeof chosen === "number" && chosen > 0);
+    return isValid ? chosen : undefined;
   } catch (optionError) {
     onOptionError(optionError);
     return undefined;
   }
 }
 
-/** Returns Sidekiq's delay in seconds: count⁴ + 15, and jitter, so that jobs that failed together spread out. */
+/** Returns Sidekiq's delay in seconds: count⁴ + 15, plus jitter, which spreads out jobs that failed together. */
 function defaultDelay(count: number, random: () => number): number {
   return count ** 4 + 15 + Math.floor(random() * 10 * (count + 1));
 }
 
-/** Returns the delay in seconds by the `backoff` of the payload, else of the class; undefined if neither has a valid one. */
+/** Returns the delay in seconds from the `backoff` of the payload, or else of the class; undefined if neither is valid. */
 function backoffDelay({ payload, options, random }: Failure, count: number): number | undefined {
   for (const given of [payload["backoff"], options.backoff]) {
     const backoff = given === undefined ? undefined : validBackoff(given);
@@ -145,7 +147,7 @@ function backoffDelay({ payload, options, random }: Failure, count: number): num
   return undefined;
 }
 
-/** Another client may have written the payload: an invalid `backoff` counts as none. */
+/** Returns a backoff; undefined if it is invalid, as another client may have written the payload. */
 function validBackoff(value: unknown): StoredBackoff | undefined {
   try {
     return readBackoff("backoff", value);

@@ -8,7 +8,7 @@ const DEAD: Decision = { kind: "dead", keep: true };
 const DROPPED: Decision = { kind: "dead", keep: false };
 const DISCARD: Decision = { kind: "discard" };
 
-/** What happens to a job with these fields. */
+/** Returns the decision about a job with these fields. */
 function outcome(fields: Partial<Payload>, more: Partial<Failure> = {}) {
   return decide({
     payload: { class: "A", args: [], jid: "j", queue: "q", ...fields },
@@ -26,7 +26,7 @@ function retry(seconds: number): Decision {
   return { kind: "retry", delayMs: seconds * 1_000 };
 }
 
-Deno.test("The delay is count⁴ + 15 seconds, and up to 10·(count+1)−1 of jitter", () => {
+Deno.test("the default delay is count⁴ + 15 seconds, plus up to 10·(count+1)−1 seconds of jitter", () => {
   const most = () => 1 - Number.EPSILON;
   for (const [retry_count, count] of [[undefined, 0], [0, 1], [1, 2], [23, 24]] as const) {
     const fields = retry_count === undefined ? {} : { retry_count };
@@ -35,7 +35,7 @@ Deno.test("The delay is count⁴ + 15 seconds, and up to 10·(count+1)−1 of ji
   }
 });
 
-Deno.test("All of Sidekiq's 25 retries take 20 days and some hours", () => {
+Deno.test("the 25 default retries take 20 days and some hours", () => {
   let ms = 0;
   for (let failures = 0; failures < 25; failures++) {
     const decision = outcome(failures === 0 ? {} : { retry_count: failures - 1 }, { random: () => 0.5 });
@@ -45,7 +45,7 @@ Deno.test("All of Sidekiq's 25 retries take 20 days and some hours", () => {
   assertEquals(outcome({ retry_count: 24 }), DEAD);
 });
 
-Deno.test("retry: a number of times, 0 dies at once, false drops, true and nonsense are as usual", () => {
+Deno.test("retry: a number limits retries, 0 is dead at once, false drops, true and invalid values use the default", () => {
   assertEquals(outcome({ retry: 2, retry_count: 0 }), retry(16));
   assertEquals(outcome({ retry: 2, retry_count: 1 }), DEAD);
   assertEquals(outcome({ retry: 0 }), DEAD);
@@ -59,13 +59,13 @@ Deno.test("retry: a number of times, 0 dies at once, false drops, true and nonse
   }
 });
 
-Deno.test("What the class says holds where the payload says nothing", () => {
+Deno.test("options of the class apply if the payload has none", () => {
   assertEquals(outcome({ retry: true }, { options: { retry: 0, dead: false } }), DROPPED);
   assertEquals(outcome({ retry: 5, dead: true }, { options: { retry: 0, dead: false } }).kind, "retry");
   assertEquals(outcome({}, { options: { retry: false } }), DISCARD);
 });
 
-Deno.test("retry_for replaces the number: from the first failure on, in seconds or milliseconds", () => {
+Deno.test("retry_for replaces the number, and counts from the first failure", () => {
   const after = (seconds: number) => NOW + seconds * 1_000;
   for (const failed_at of [NOW, NOW / 1_000]) {
     const fields = { retry_for: 60, failed_at, retry_count: 40, retry: 3 };
@@ -75,7 +75,7 @@ Deno.test("retry_for replaces the number: from the first failure on, in seconds 
   assertEquals(outcome({ retry_for: 60 }).kind, "retry");
 });
 
-Deno.test("retry_for of a class may be a duration; what is none counts as not said", () => {
+Deno.test("retry_for of a class may be a duration, and an invalid one is ignored", () => {
   const late = { now: NOW + 3_600_001 };
   const fields = { failed_at: NOW, retry_count: 40 };
   assertEquals(outcome(fields, { options: { retry_for: "1h" } }).kind, "retry");
@@ -85,7 +85,7 @@ Deno.test("retry_for of a class may be a duration; what is none counts as not sa
   assertEquals(outcome({ ...odd, retry_count: 40 }), DEAD);
 });
 
-Deno.test("retryIn decides: seconds, kill, discard; otherwise the default", () => {
+Deno.test("retryIn decides by seconds, kill or discard; any other value means the default", () => {
   const asked = (answer: unknown, fields: Partial<Payload> = {}) =>
     outcome(fields, { options: { retryIn: () => answer as number } });
   assertEquals(asked(90), retry(90));
@@ -96,7 +96,7 @@ Deno.test("retryIn decides: seconds, kill, discard; otherwise the default", () =
   for (const answer of [undefined, null, 0, -5, NaN, "soon", {}]) assertEquals(asked(answer), retry(15));
 });
 
-Deno.test("retryIn is given the count, the error and the payload, and is not asked when it is over", () => {
+Deno.test("retryIn receives the count, the error and the payload, and is not called after the last retry", () => {
   const calls: unknown[][] = [];
   const options = { retryIn: (...given: unknown[]) => void calls.push(given) };
   const error = new Error("this one");
@@ -106,7 +106,7 @@ Deno.test("retryIn is given the count, the error and the payload, and is not ask
   assertEquals(calls.length, 1);
 });
 
-Deno.test("An error in retryIn is told, and the default is used", () => {
+Deno.test("an error in retryIn is reported, and the default applies", () => {
   const told: unknown[] = [];
   const broken = new Error("broken on purpose");
   const options = {
@@ -118,7 +118,7 @@ Deno.test("An error in retryIn is told, and the default is used", () => {
   assertEquals(told, [broken]);
 });
 
-Deno.test("What the handler threw comes before all of this", () => {
+Deno.test("a decision that the handler throws takes precedence over all options", () => {
   assertEquals(outcome({ retry: 0 }, { error: new Snooze("5m") }), { kind: "snooze", delayMs: 300_000 });
   assertEquals(outcome({}, { error: new Discard() }), DISCARD);
   assertEquals(outcome({}, { error: new Cancelled() }), DISCARD);
@@ -127,7 +127,7 @@ Deno.test("What the handler threw comes before all of this", () => {
   for (const error of [null, undefined, "Discard", { name: "Kill" }]) assertEquals(outcome({}, { error }), retry(15));
 });
 
-Deno.test("No delay leaves the range of dates", () => {
+Deno.test("no delay leaves the range of dates", () => {
   const decision = outcome({ retry: 1e9, retry_count: 1e8 });
   assertEquals(decision, retry(3_650 * 86_400));
   assertEquals(outcome({}, { options: { retryIn: () => Infinity } }), retry(3_650 * 86_400));
@@ -154,7 +154,7 @@ Deno.test("backoff: jitter varies a delay to both sides, and never above the max
   assertEquals(at(1, 10), retry(10));
 });
 
-Deno.test("backoff: retryIn wins over it, the payload's over the class's, and an invalid one counts as none", () => {
+Deno.test("backoff: retryIn takes precedence, then the payload, then the class; an invalid one is ignored", () => {
   const fixed = (base: number) => ({ type: "fixed", base }) as const;
   assertEquals(outcome({ backoff: fixed(5) }, { options: { retryIn: () => 7 } }), retry(7));
   assertEquals(outcome({ backoff: fixed(5) }, { options: { backoff: fixed(6) } }), retry(5));

@@ -1,27 +1,27 @@
 /**
- * Batches: jobs that are counted together, and what their payloads say about it.
+ * Batches: jobs that are counted together, and the fields of their payloads.
  *
  * A member's payload names its batch ({@linkcode BATCH_FIELD}) and how the batch counts it now
- * ({@linkcode COUNTED_FIELD}). The counters of a batch follow these marks: whoever changes a mark, or removes a member,
- * changes the counters in the same step. A batch therefore keeps no list of its members, and no end counts twice.
+ * ({@linkcode COUNTED_FIELD}). The counters of a batch follow these marks: a step that changes a mark, or removes a member,
+ * also changes the counters. A batch therefore needs no list of its members, and no end counts twice.
  *
  * @module
  */
 import { getField, setFields } from "./raw.ts";
 
-/** The payload's field with the ID of its batch. Not `bid`: Sidekiq Pro's middleware would act on it. */
+/** The field with the ID of the batch. Not `bid`, which Sidekiq Pro's middleware acts on. */
 export const BATCH_FIELD = "batch";
 
-/** The payload's field that says how the batch counts it. Absent: a producer that isn't ours pushed it, not counted yet. */
+/** The field with the counter that counts the job. Absent if another producer pushed it, and no counter counts it yet. */
 export const COUNTED_FIELD = "batch_counted";
 
-/** The payload's field with the jid of the member that added it: a closed batch accepts only members added by members. */
+/** The field with the jid of the member that added the job. A closed batch accepts only members added by members. */
 export const ADDED_BY_FIELD = "batch_by";
 
-/** How a batch counts a member that is somewhere in the store. */
+/** The counter of a member that is in the store. */
 export type Counted = "pending" | "dead";
 
-/** How a batch counts a member that has left the store. `failed`: it was discarded. `deleted`: an operator did it, or `dead` was full. */
+/** The counter of a member that has left the store. `failed`: it was discarded. `deleted`: by an operator, or because the dead set was full. */
 export type MemberEnd = "succeeded" | "failed" | "cancelled" | "expired" | "deleted";
 
 /** The counters of a batch. `total` is the sum of the others. */
@@ -36,7 +36,7 @@ export type BatchEvent = "success" | "complete" | "death" | "abandoned";
 /** A batch that a payload belongs to. */
 export interface Membership {
   readonly id: string;
-  /** Undefined: not counted yet. */
+  /** Undefined if no counter counts it yet. */
   readonly counted: Counted | undefined;
 }
 
@@ -47,7 +47,7 @@ export function membershipOf(payload: { readonly [field: string]: unknown }): Me
   return { id, counted: counted === "pending" || counted === "dead" ? counted : undefined };
 }
 
-/** Returns the batch that counts a payload's job now. Reads only payloads that have the mark. */
+/** Returns the batch that counts a job now; undefined if none does. Parses only payloads that have the mark. */
 export function countedIn(payload: string): Required<Membership> & { readonly counted: Counted } | undefined {
   if (!payload.includes(`"${COUNTED_FIELD}"`)) return undefined;
   const found = membershipOf({

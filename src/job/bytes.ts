@@ -1,5 +1,5 @@
 /**
- * Amounts of memory as people write them, and back.
+ * Parses and formats amounts of memory.
  *
  * @module
  */
@@ -7,19 +7,19 @@
 const UNITS: Readonly<Record<string, number>> = { "": 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
 /**
- * Bytes of an amount's text: `1048576`, `512M`, `1.5G`, `64k`; `MB` and `MiB` mean `M`.
+ * Returns the bytes of an amount such as `1048576`, `512M`, `1.5G` or `64k`. `MB` and `MiB` mean `M`.
  *
- * @throws {RangeError} when it is none
+ * @throws {RangeError} if the text is invalid
  */
 export function parseBytes(text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?$/i.exec(text) ?? [];
   if (number === undefined) {
-    throw new RangeError(`Amount "${text}" cannot be read; wanted: bytes, or 64k, 512M or 1.5G`);
+    throw new RangeError(`Invalid amount "${text}"; expected bytes, or for example 64k, 512M or 1.5G`);
   }
   return Math.round(Number(number) * UNITS[unit!.toLowerCase()]!);
 }
 
-/** `640 B`, `64 KB`, `512 MB`, `1.5 GB`, for people. */
+/** Returns bytes for people: `640 B`, `64 KB`, `512 MB`, `1.5 GB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${Math.round(bytes)} B`;
   if (bytes < 1024 ** 2) return `${Math.round(bytes / 1024)} KB`;

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { formatBytes, parseBytes } from "./bytes.ts";
 
-Deno.test("amounts of memory are read with and without a unit", () => {
+Deno.test("parseBytes reads amounts with and without a unit", () => {
   for (
     const [text, bytes] of [
       ["0", 0],
@@ -15,12 +15,12 @@ Deno.test("amounts of memory are read with and without a unit", () => {
   ) assertEquals(parseBytes(text), bytes, text);
 });
 
-Deno.test("what is no amount is refused, and the message says what is wanted", () => {
+Deno.test("parseBytes rejects an invalid amount with an example of valid ones", () => {
   for (const text of ["", "much", "-1", "1T", "1 2"]) {
-    assertThrows(() => parseBytes(text), RangeError, `Amount "${text}" cannot be read; wanted: bytes, or 64k`);
+    assertThrows(() => parseBytes(text), RangeError, `Invalid amount "${text}"; expected bytes, or for example 64k`);
   }
 });
 
-Deno.test("amounts are shown in the largest unit that fits", () => {
+Deno.test("formatBytes uses the largest unit that fits", () => {
   assertEquals([640, 65_536, 536_870_912, 1_610_612_736].map(formatBytes), ["640 B", "64 KB", "512 MB", "1.5 GB"]);
 });

@@ -1,27 +1,27 @@
 /**
- * A job class as a client sees it: its name, its options, and the types of its arguments; and which types JSON keeps.
+ * A job class for clients: its name, its options and the types of its arguments. Also the types that JSON keeps.
  *
  * @module
  */
 
-/** What `defineJob` returns, as far as a client needs it. */
+/** The part of a definition from `defineJob` that a client uses. */
 // deno-lint-ignore no-explicit-any -- each class has its own arguments
 export interface JobClass<Args extends readonly any[]> {
-  /** Performs a job; here for the types of its arguments. */
+  /** Performs a job. Clients use only the types of its arguments. */
   (ctx: never, ...args: Args): unknown;
-  /** The class's name. */
+  /** The name of the class. */
   readonly class: string;
-  /** Defaults for the class's jobs. */
+  /** The default options of its jobs. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** Stands in the place of a type whose values JSON would change or drop. No value has this type. */
+/** Replaces a type whose values JSON would change or drop. No value has this type. */
 export interface ChangedByJson {
   /** Convert the value first: `date.toISOString()`, `Object.fromEntries(map)`, `String(bigint)`, `null`. */
   readonly "JSON would change this value": never;
 }
 
-/** Types whose values JSON changes, drops or refuses. */
+/** Types whose values JSON changes, drops or rejects. */
 type Changed =
   | bigint
   | symbol
@@ -37,8 +37,7 @@ type Changed =
   | Promise<unknown>;
 
 /**
- * `T`, with {@linkcode ChangedByJson} in the place of each type that JSON doesn't keep. `unknown` and `any` pass, and so
- * does `Also`.
+ * `T`, with {@linkcode ChangedByJson} in place of each type that JSON doesn't keep. `unknown`, `any` and `Also` stay.
  *
  * @internal
  */
@@ -50,8 +49,8 @@ export type Json<T, Also = never> = unknown extends T ? T
   };
 
 /**
- * A handler's arguments as a client may push them. A bigint is refused, as a handler receives a number for a small one;
- * `Also` allows it where no handler's types are known: integers of up to 64 bits are stored as they are.
+ * The arguments of a handler as a client may push them. A bigint is an error, because a handler receives a small one as a
+ * number. `Also` allows it if the types of the handler are unknown: integers of up to 64 bits are stored unchanged.
  */
 export type JsonArgs<Args extends readonly unknown[], Also = never> = {
   [Key in keyof Args]: IsOptional<Args, Key> extends true ? Json<Exclude<Args[Key], undefined>, Also>

@@ -1,5 +1,5 @@
 /**
- * Durations as people write them, and back.
+ * Parses and formats durations.
  *
  * @module
  */
@@ -7,9 +7,9 @@
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Milliseconds of a duration's text: `90` (seconds), `30s`, `5m`, `2h`, `1d`, `250ms`, `1h30m`, `1.5h`.
+ * Returns the milliseconds of a duration such as `90` (seconds), `30s`, `5m`, `2h`, `1d`, `250ms`, `1h30m` or `1.5h`.
  *
- * @throws {RangeError} when it is none
+ * @throws {RangeError} if the text is invalid
  */
 export function parseDuration(text: string): number {
   const trimmed = text.trim();
@@ -21,16 +21,18 @@ export function parseDuration(text: string): number {
   }
   if (!Number.isSafeInteger(Math.round(ms))) {
     const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-    throw new RangeError(`Duration "${shown}" cannot be read; wanted: 90 (seconds), 250ms, 30s, 5m, 2h, 1d or 1h30m`);
+    throw new RangeError(
+      `Invalid duration "${shown}"; expected for example 90 (seconds), 250ms, 30s, 5m, 2h, 1d or 1h30m`,
+    );
   }
   return Math.round(ms);
 }
 
-/** `250ms`, `1.5s`, `3m20s`, `2h5m`, `4d1h`: at most two units, for people. */
+/** Returns a duration for people, in at most two units: `250ms`, `1.5s`, `3m20s`, `2h5m`, `4d1h`. */
 export function formatDuration(ms: number): string {
   if (ms < 999.5) return `${Math.round(ms)}ms`;
   if (ms < 59_950) return `${Number((ms / 1_000).toFixed(1))}s`;
-  // Each bound is where rounding to the smaller unit would give a whole larger one.
+  // At each bound, rounding to the smaller unit gives a whole larger unit.
   const [big, small] = ms < 3_599_500 ? ["m", "s"] : ms < 86_370_000 ? ["h", "m"] : ["d", "h"];
   const inSmall = Math.round(ms / UNITS_MS[small]!);
   const perBig = UNITS_MS[big]! / UNITS_MS[small]!;

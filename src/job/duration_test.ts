@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { formatDuration, parseDuration } from "./duration.ts";
 
-Deno.test("parseDuration reads seconds, units, and units together", () => {
+Deno.test("parseDuration reads seconds, units and combinations", () => {
   const read: [string, number][] = [
     ["0", 0],
     ["90", 90_000],
@@ -20,13 +20,13 @@ Deno.test("parseDuration reads seconds, units, and units together", () => {
   for (const [text, ms] of read) assertEquals(parseDuration(text), ms, text);
 });
 
-Deno.test("parseDuration says what it wants", () => {
+Deno.test("parseDuration rejects an invalid duration with examples of valid ones", () => {
   for (const text of ["", "soon", "-5m", "5 m", "5M", "5w", "m", "1e3", ".5", "5.", "1h-30m", "NaN", "9".repeat(400)]) {
-    assertThrows(() => parseDuration(text), RangeError, "wanted: 90 (seconds), 250ms, 30s", text);
+    assertThrows(() => parseDuration(text), RangeError, "expected for example 90 (seconds), 250ms, 30s", text);
   }
 });
 
-Deno.test("formatDuration gives at most two units, and never sixty of one", () => {
+Deno.test("formatDuration returns at most two units, and never sixty of one", () => {
   const shown: [number, string][] = [
     [0, "0ms"],
     [249.6, "250ms"],

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { Cancelled, describeError, Discard, InvalidPayload, Kill, showValue, Snooze, verdictOf } from "./errors.ts";
+import { describeError, showValue } from "./describe_error.ts";
+import { Cancelled, Discard, InvalidPayload, Kill, Snooze, verdictOf } from "./errors.ts";
 
 Deno.test("InvalidPayload names the field, the value and what was expected", () => {
   const error = new InvalidPayload("args[1].user.born", new Date(0), "its ISO 8601 text");
@@ -11,7 +12,7 @@ Deno.test("InvalidPayload names the field, the value and what was expected", () 
   assertEquals(new InvalidPayload("queue", "x".repeat(5000), "less").message.length < 200, true);
 });
 
-Deno.test("showValue shows anything in one line, and throws for nothing", () => {
+Deno.test("showValue returns one line for any value, and never throws", () => {
   const cyclic: Record<string, unknown> = {};
   cyclic.self = cyclic;
   const shown: [unknown, string][] = [
@@ -36,7 +37,7 @@ Deno.test("showValue shows anything in one line, and throws for nothing", () => 
   for (const [value, text] of shown) assertEquals(showValue(value), text);
 });
 
-Deno.test("describeError gives the class, the message and the lines of the stack", () => {
+Deno.test("describeError returns the class, the message and the lines of the stack", () => {
   class Refused extends Error {}
   const described = describeError(new Refused("two\nlines"));
   assertEquals([described.class, described.message], ["Refused", "two\nlines"]);
@@ -58,7 +59,7 @@ Deno.test("describeError lists the members of an AggregateError, each with its c
   assertEquals(causes, ["1 of 2: Error: refused", "caused by Error: port closed", "2 of 2: TypeError: timed out"]);
 });
 
-Deno.test("describeError bounds causes in number and length, and ends where they lead back", () => {
+Deno.test("describeError limits the number and length of causes, and ends at a cycle", () => {
   const circle = new RangeError("circle");
   circle.cause = new Error("half", { cause: circle });
   assertEquals(describeError(circle).causes, ["caused by Error: half"]);
@@ -68,7 +69,7 @@ Deno.test("describeError bounds causes in number and length, and ends where they
   assertEquals(causes.every((line) => line.length <= 500), true);
 });
 
-Deno.test("describeError survives whatever is thrown", () => {
+Deno.test("describeError accepts any thrown value", () => {
   const hostile = Object.defineProperties(new Error(), {
     message: { get: broken },
     name: { get: broken },
@@ -92,13 +93,13 @@ Deno.test("describeError survives whatever is thrown", () => {
   assertEquals(describeError("boom").message, `"boom" was thrown`);
 });
 
-Deno.test("describeError cuts long messages, and repairs half characters", () => {
+Deno.test("describeError truncates long messages, and repairs half characters", () => {
   const { message } = describeError(new Error("😀".repeat(9_000)));
   assertEquals([message.length, message.isWellFormed()], [10_000, true]);
   assertEquals(describeError(new Error("a" + "😀".repeat(9_000))).message.isWellFormed(), true);
 });
 
-Deno.test("verdictOf tells verdicts from failures, also those of another copy of the library", () => {
+Deno.test("verdictOf distinguishes decisions from failures, also for another copy of the library", () => {
   assertEquals(verdictOf(new Discard()), { kind: "discard" });
   assertEquals(verdictOf(new Cancelled()), { kind: "discard" });
   assertEquals(verdictOf(new Kill()), { kind: "kill" });
@@ -110,7 +111,7 @@ Deno.test("verdictOf tells verdicts from failures, also those of another copy of
   }
 });
 
-Deno.test("Snooze takes seconds or a duration, and refuses anything else", () => {
+Deno.test("Snooze accepts seconds or a duration, and rejects anything else", () => {
   assertEquals(new Snooze(90).delayMs, 90_000);
   assertEquals(new Snooze("1h30m").message, "Again in 1h30m");
   assertThrows(() => new Snooze("soon"), RangeError);
@@ -121,7 +122,7 @@ function broken(): never {
   throw new Error("broken on purpose");
 }
 
-Deno.test("a Snooze without a delay that can be used is one all the same, and what is wrong with it is told", () => {
+Deno.test("a Snooze with an invalid delay uses the default, and reports the problem", () => {
   const snooze = (more: object) => verdictOf(Object.assign(new Error("later"), { name: "Snooze" }, more));
   assertEquals(snooze({ delayMs: 5_000 }), { kind: "snooze", delayMs: 5_000 });
   const wrong: [object, string][] = [[{}, "undefined"], [{ delayMs: "5m" }, '"5m"'], [{ delayMs: NaN }, "NaN"], [

@@ -1,26 +1,26 @@
 import { assertEquals } from "@std/assert";
 import { deflateSync } from "node:zlib";
-import { describeError } from "./errors.ts";
+import { describeError } from "./describe_error.ts";
 import {
+  attemptNumbers,
   decodeBacktrace,
   encodeBacktrace,
   failedPayload,
   type FailureFacts,
   type PastError,
   readCauses,
-  tryNumbers,
 } from "./failure.ts";
 import { parsePayload } from "./job.ts";
 
 const NOW = 1_700_000_000_123;
 const ERROR = { class: "Net::Timeout", message: "no answer", causes: [], stack: ["at a (<x>:1:2)", "at b", "at c"] };
 
-/** The text of the payload after a failure. */
+/** Returns the text of the payload after a failure. */
 function failed(raw: string, more: Partial<FailureFacts> = {}): string {
   return failedPayload(parsePayload(raw)!, { error: ERROR, queue: "low", now: NOW, wire: 7, ...more });
 }
 
-Deno.test("The first failure is written into the payload, and every other byte stays", () => {
+Deno.test("failedPayload writes the first failure, and leaves every other byte unchanged", () => {
   const raw = `{"class":"A","args":[1.0,12345678901234567890], "queue":"low","x":1e2,"enqueued_at":1.5,"jid":"j"}`;
   assertEquals(
     failed(raw),
@@ -30,7 +30,7 @@ Deno.test("The first failure is written into the payload, and every other byte s
   );
 });
 
-Deno.test("A later failure counts on, keeps failed_at and sets retried_at", () => {
+Deno.test("A later failure increases the count, keeps failed_at and sets retried_at", () => {
   const raw = `{"class":"A","args":[],"queue":"low","retry_count":4,"failed_at":1600000000.5,"retried_at":1.0}`;
   assertEquals(
     failed(raw, { wire: 8 }),
@@ -42,7 +42,7 @@ Deno.test("A later failure counts on, keeps failed_at and sets retried_at", () =
   assertEquals([lost.failed_at, lost.retried_at], [1700000000.123, 1700000000.123]);
 });
 
-Deno.test("The last ten failures are kept, each with its own error, in their order and not too long", () => {
+Deno.test("The payload keeps the last ten failures in order, with shortened messages", () => {
   let raw = `{"class":"A","args":[],"errors":[7,{"at":"x"},null]}`;
   for (let n = 1; n <= 12; n++) {
     const error = { class: `E${n}`, message: `${n} `.padEnd(5_000, "\u{1f600}"), causes: [], stack: [] };
@@ -59,21 +59,21 @@ Deno.test("The last ten failures are kept, each with its own error, in their ord
   assertEquals(JSON.parse(failed(`{"class":"A","args":[],"errors":"mine"}`)).errors.length, 1);
 });
 
-Deno.test("Each failure says which try it was, also after a retry by hand, which begins to count anew", () => {
+Deno.test("Each failure has the number of its attempt, also after a retry by hand, which resets the count", () => {
   let raw = `{"class":"A","args":[]}`;
   for (let n = 1; n <= 3; n++) raw = failed(raw);
   raw = failed(JSON.stringify({ ...JSON.parse(raw), retry_count: 0 }));
   const { errors, retry_count } = JSON.parse(raw);
   assertEquals([retry_count, errors.map((one: PastError) => one.try)], [1, [1, 2, 3, 4]]);
   const old = errors.map(({ try: _, ...one }: PastError) => one);
-  assertEquals(tryNumbers(errors, 2), [1, 2, 3, 4]);
-  assertEquals(tryNumbers(old, 2), [1, 2, 3, 4]);
-  assertEquals(tryNumbers(old, 20), [17, 18, 19, 20]);
+  assertEquals(attemptNumbers(errors, 2), [1, 2, 3, 4]);
+  assertEquals(attemptNumbers(old, 2), [1, 2, 3, 4]);
+  assertEquals(attemptNumbers(old, 20), [17, 18, 19, 20]);
   const after = JSON.parse(failed(JSON.stringify({ class: "A", args: [], errors: old, retry_count: 0 }))).errors;
-  assertEquals(tryNumbers(after, 2), [1, 2, 3, 4, 5]);
+  assertEquals(attemptNumbers(after, 2), [1, 2, 3, 4, 5]);
 });
 
-Deno.test("Retries go to retry_queue, else to the queue the job came from", () => {
+Deno.test("A retry goes to retry_queue, or else to the queue that the job was taken from", () => {
   const queue = (raw: string, retryQueue?: string) => JSON.parse(failed(raw, { retryQueue })).queue;
   assertEquals(queue(`{"class":"A","args":[],"queue":"old"}`), "low");
   assertEquals(queue(`{"class":"A","args":[],"queue":"old"}`, "slow"), "slow");
@@ -81,7 +81,7 @@ Deno.test("Retries go to retry_queue, else to the queue the job came from", () =
   assertEquals(queue(`{"class":"A","args":[],"retry_queue":7}`), "low");
 });
 
-Deno.test("The stack is kept if asked, as many lines as asked, without markup", () => {
+Deno.test("The payload keeps the requested number of stack lines, without markup", () => {
   const kept = (backtrace: FailureFacts["backtrace"]) =>
     decodeBacktrace(JSON.parse(failed(`{"class":"A","args":[]}`, { backtrace })).error_backtrace);
   assertEquals(kept(true), ["at a (‹x›:1:2)", "at b", "at c"]);
@@ -89,7 +89,7 @@ Deno.test("The stack is kept if asked, as many lines as asked, without markup", 
   for (const none of [undefined, false, 0, -1]) assertEquals(kept(none), undefined);
 });
 
-Deno.test("Whatever was thrown, the payload can be read afterwards", () => {
+Deno.test("The payload is readable after any thrown value", () => {
   for (
     const thrown of [null, "\ud800", new Error(`"\\\u0000\ud83d`), Object.create(null), new Error("x".repeat(20_000))]
   ) {
@@ -100,17 +100,17 @@ Deno.test("Whatever was thrown, the payload can be read afterwards", () => {
   }
 });
 
-Deno.test("A stack comes back line by line", () => {
+Deno.test("decodeBacktrace returns the packed lines", () => {
   const lines = ["at perform (jobs.js:1:2)", "at ünïcode 😀", ""];
   assertEquals(decodeBacktrace(encodeBacktrace(lines)), lines);
 });
 
-Deno.test("Line breaks as Ruby's MIME encoding sets them are read over", () => {
+Deno.test("decodeBacktrace ignores the line breaks of Ruby's MIME encoding", () => {
   const packed = encodeBacktrace(Array.from({ length: 30 }, (_, i) => `at ${i * 7919}`));
   assertEquals(decodeBacktrace(packed.replace(/.{60}/g, "$&\n") + "\n")?.length, 30);
 });
 
-Deno.test("What is no packed stack is told by undefined, and a bomb does not go off", () => {
+Deno.test("decodeBacktrace rejects invalid text and compression bombs", () => {
   const pack = (text: string | Uint8Array) => deflateSync(text).toString("base64");
   for (const text of [undefined, 5, "", "!", "aGVsbG8=", pack("{}"), pack("[1]"), pack("[")]) {
     assertEquals(decodeBacktrace(text), undefined);
@@ -118,7 +118,7 @@ Deno.test("What is no packed stack is told by undefined, and a bomb does not go 
   assertEquals(decodeBacktrace(pack(`["${"x".repeat(5 * 1024 * 1024)}"]`)), undefined);
 });
 
-Deno.test("what led to a failure is kept with it and with its history, and a failure without causes leaves none", () => {
+Deno.test("The payload keeps the causes of the failure and of its history, and removes them after a failure without causes", () => {
   const causes = ["caused by Error: " + "x".repeat(400), "a", "b", "c"];
   const first = failed('{"class":"A","args":[]}', { error: { ...ERROR, causes } });
   const { error_causes, errors } = JSON.parse(first);

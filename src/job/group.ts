@@ -8,7 +8,7 @@ import { InvalidPayload } from "./errors.ts";
 /** Maximum length of a group's name in bytes of UTF-8. */
 export const MAX_GROUP_BYTES = 256;
 
-/** What the option accepts. */
+/** The accepted values; completes "expected …". */
 export const GROUP_EXPECTED =
   `a text of 1 to ${MAX_GROUP_BYTES} bytes, a number, or a path into the arguments such as args[0] or args[0].customer`;
 
@@ -16,12 +16,12 @@ export const GROUP_EXPECTED =
 const PATH = /^args(\[\d{1,9}\]|\.[A-Za-z_$][\w$]*)+$/;
 const STEP = /\[(\d+)\]|\.([\w$]+)/g;
 
-/** Whether a value is a valid name of a group. */
+/** Returns whether a value is a valid name of a group. */
 export function isGroup(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.isWellFormed() && bytesOf(value) <= MAX_GROUP_BYTES;
 }
 
-/** Whether the option accepts a value. `false` is for no group, whatever the class's option is. */
+/** Returns whether the option accepts a value. `false` means no group, even if the class sets one. */
 export function isGroupOption(value: unknown): value is string | number | false {
   return value === false || isGroup(value) || Number.isSafeInteger(value);
 }
@@ -30,7 +30,7 @@ export function isGroupOption(value: unknown): value is string | number | false 
  * Returns the group of one job.
  *
  * @param option a name, or a path into the arguments
- * @throws {InvalidPayload} if the path leads to neither a text nor a whole number, or to one that is no valid name
+ * @throws {InvalidPayload} if the value at the path is neither a valid name nor a whole number
  */
 export function groupOf(option: string | number, args: unknown): string {
   if (typeof option === "number" || !PATH.test(option)) return String(option);

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { InvalidPayload } from "./errors.ts";
 import { groupOf, isGroupOption } from "./group.ts";
 
-Deno.test("a group is a name, or what a path into the arguments leads to", () => {
+Deno.test("groupOf returns a name, or the value at a path into the arguments", () => {
   const args = ["acme", { customer: { id: 7, "": 1 } }, 12];
   const groups: [string | number, string][] = [
     ["acme", "acme"],
@@ -15,7 +15,7 @@ Deno.test("a group is a name, or what a path into the arguments leads to", () =>
   for (const [option, group] of groups) assertEquals(groupOf(option, args), group);
 });
 
-Deno.test("a path that leads to no name is refused with the value that is there", () => {
+Deno.test("groupOf rejects a path to an invalid name, with its value", () => {
   for (const option of ["args[3]", "args[0].length", "args[1]", "args[1].toString", "args[1].customer.name"]) {
     assertThrows(() => groupOf(option, ["a", { customer: {} }]), InvalidPayload, option);
   }

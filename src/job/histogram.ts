@@ -1,19 +1,19 @@
 /**
- * Histograms: durations, counted by how long they were.
+ * Histograms of durations.
  *
  * @module
  */
 
-/** Bounds for how long jobs run and wait, in seconds. */
+/** Bounds for the run times and wait times of jobs, in seconds. */
 export const JOB_BOUNDS: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 5, 30, 120, 600];
 
-/** What was counted. */
+/** The counts of a histogram. */
 export interface Durations {
-  /** Seconds, ascending; each belongs to what it bounds. */
+  /** Upper bounds in seconds, inclusive, ascending. */
   readonly bounds: readonly number[];
-  /** One per bound, and one for what is longer: each by itself, not summed up. */
+  /** The count of each bound, not cumulative, and the count of longer durations at the end. */
   readonly counts: readonly number[];
-  /** All of them together, in seconds. */
+  /** The sum of all durations, in seconds. */
   readonly sum: number;
 }
 
@@ -29,7 +29,7 @@ export class Histogram implements Durations {
     this.counts = new Array(bounds.length + 1).fill(0);
   }
 
-  /** Counts one; less than nothing, as clocks that differ make it, is nothing. */
+  /** Counts a duration. A negative one, which clocks that differ produce, counts as 0. */
   add(ms: number): void {
     const seconds = Math.max(0, ms) / 1_000;
     let at = 0;

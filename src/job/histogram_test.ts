@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { Histogram } from "./histogram.ts";
 
-Deno.test("a duration is counted at the first bound that it does not exceed, and beyond the last in one of its own", () => {
+Deno.test("a duration counts at the first bound that it does not exceed, or after the last bound", () => {
   const histogram = new Histogram([0.5, 2]);
   for (const ms of [-5_000, 0, 500, 501, 2_000, 2_001, 1e9]) histogram.add(ms);
   assertEquals(histogram.counts, [3, 2, 2]);

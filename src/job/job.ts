@@ -1,5 +1,5 @@
 /**
- * The job: a payload as parsed, beside its text, which is what is kept.
+ * A job: the parsed payload, and its text, which is stored.
  *
  * @module
  */
@@ -7,90 +7,90 @@ import { parseLossless } from "./json.ts";
 import { occurrenceOf } from "./occurrence.ts";
 
 /**
- * The fields of a payload that we read; any others are kept too. As others may have written it, only `class` and `args`
- * are sure to be what they should be. Times are as on the wire: see `readWireTime`.
+ * The fields of a payload that this program reads; other fields are kept, too. Any client may have written the payload:
+ * only `class` and `args` are certain to have their type. Times are as on the wire: see `readWireTime`.
  */
 export interface Payload {
-  /** The class whose handler performs it, or a wrapper around one. */
+  /** The class whose handler performs the job, or a wrapper around that class. */
   readonly class: string;
-  /** What the handler is given. */
+  /** The arguments of the handler. */
   readonly args: readonly unknown[];
-  /** 24 hex digits; the same through all tries. */
+  /** The ID of the job, 24 hex digits; the same in all attempts. */
   readonly jid: string;
-  /** Its queue; after a failure the one where it is tried again. */
+  /** The queue; after a failure, the queue for the retry. */
   readonly queue: string;
-  /** When it was pushed. */
+  /** When the job was pushed. */
   readonly created_at?: number;
-  /** When it came into its queue; absent while it waits in a set. */
+  /** When the job was enqueued; absent while it is scheduled or retrying. */
   readonly enqueued_at?: number;
-  /** `true`: as often as the class or the server says; `false`: never, and it is dropped; else so many times. */
+  /** The number of retries. `true`: the number of the class or the worker; `false`: none, and a failed job is dropped. */
   readonly retry?: boolean | number;
   /** The queue for retries. */
   readonly retry_queue?: string;
-  /** Seconds from the first failure within which it is tried again, instead of a number of times. */
+  /** The job is retried for this many seconds after its first failure, instead of a number of times. */
   readonly retry_for?: number;
-  /** 0 after the first failure. */
+  /** The number of failures, minus one: 0 after the first. */
   readonly retry_count?: number;
-  /** The first failure. */
+  /** When the job failed first. */
   readonly failed_at?: number;
-  /** The latest failure after the first. */
+  /** When the job failed last; absent after a single failure. */
   readonly retried_at?: number;
-  /** The latest failure: the error's class. */
+  /** The class of the latest error. */
   readonly error_class?: string;
-  /** The latest failure: at most 10,000 characters. */
+  /** The message of the latest error, at most 10,000 characters. */
   readonly error_message?: string;
-  /** The latest failure: what led to it, a line for each cause or member. A field of ours. */
+  /** The causes of the latest error, one line each. Sidekiq has no such field. */
   readonly error_causes?: readonly string[];
-  /** The latest failure's stack, as `failure.ts` packs it. */
+  /** The stack of the latest error, as `failure.ts` packs it. */
   readonly error_backtrace?: string;
-  /** The latest failures, this one included: see `failure.ts`. */
+  /** The latest failures, including this one: see `failure.ts`. */
   readonly errors?: unknown;
-  /** Keep stacks: `true` for all lines, or so many. */
+  /** The number of stack lines to keep; `true` for all. */
   readonly backtrace?: boolean | number;
-  /** `false`: when it failed for good it is dropped, not kept in `dead`. */
+  /** `false`: a job whose retries are exhausted is dropped instead of moving to the dead set. */
   readonly dead?: boolean;
   /** Words shown with the job. */
   readonly tags?: readonly string[];
-  /** How long it may run, in seconds. */
+  /** The timeout of an attempt, in seconds. */
   readonly timeout?: number;
   /** The real class under a wrapper (ActiveJob). */
   readonly wrapped?: string;
   /** The class as shown to people. */
   readonly display_class?: string;
-  /** How many deaths of workers it was to blame for: see `suspicion.ts`. */
+  /** The number of worker deaths that the job was to blame for: see `suspicion.ts`. */
   readonly rescues?: number;
-  /** In how many other deaths of workers it may have been running. */
+  /** The number of other worker deaths during which the job may have been running. */
   readonly suspected?: number;
   /** When a worker first lacked a handler for its class; absent if none did since its last failure. */
   readonly no_handler_since?: number;
-  /** Seconds for which it asked for a unique lock. */
+  /** The requested time of its unique lock, in seconds. */
   readonly unique_for?: number;
-  /** The unique lock that it holds. */
+  /** The key of the unique lock that it holds. */
   readonly unique_key?: string;
-  /** Anything else. */
+  /** Any other field. */
   readonly [field: string]: unknown;
 }
 
-/** A payload that could be read. */
+/** A job with a readable payload. */
 export interface Job {
   readonly jid: string;
-  /** The class whose handler performs it: under a wrapper, the wrapped one. */
+  /** The class whose handler performs the job; under a wrapper, the wrapped class. */
   readonly class: string;
   readonly args: readonly unknown[];
-  /** 1 at the first try. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
   readonly payload: Payload;
-  /** The text, byte for byte. */
+  /** The text of the payload, byte for byte. */
   readonly raw: string;
 }
 
-/** ActiveJob's classes around the real one, of Sidekiq 8 and before. */
+/** ActiveJob's wrapper classes, of Sidekiq 8 and of earlier versions. */
 const WRAPPERS: ReadonlySet<string> = new Set([
   "Sidekiq::ActiveJob::Wrapper",
   "ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper",
 ]);
 
-/** Reads a payload; undefined when it is not a job: not JSON, no object, no class, no array of arguments. */
+/** Parses a payload; undefined if it isn't a JSON object with a class and an array of arguments. */
 export function parsePayload(raw: string): Job | undefined {
   let payload: Payload;
   try {
@@ -111,13 +111,13 @@ export function parsePayload(raw: string): Job | undefined {
   };
 }
 
-/** How often it has failed: what the next failure's `retry_count` will be. */
+/** Returns the number of failures so far, which is the `retry_count` after the next failure. */
 export function failureCount({ retry_count: count }: Payload): number {
   return Number.isSafeInteger(count) && count! >= 0 ? count! + 1 : 0;
 }
 
-/** What a job lets go of with its last outcome: its unique lock, and its place in the crontab. */
-export function lockOf(
+/** Returns what the end of a job releases: its unique lock, and its cron entry. */
+export function releasesOf(
   { jid, payload }: Job,
 ): { readonly unlock?: string; readonly jid?: string; readonly occurrence?: string } {
   const unlock = payload.unique_key;

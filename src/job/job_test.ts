@@ -1,14 +1,14 @@
 import { assertEquals } from "@std/assert";
-import { lockOf, parsePayload } from "./job.ts";
+import { parsePayload, releasesOf } from "./job.ts";
 
-Deno.test("A payload is read, and its text kept beside it", () => {
+Deno.test("parsePayload keeps the text of the payload", () => {
   const raw = `{"class":"HardJob","args":["bob",1.0,12345678901234567890],"jid":"abc","retry_count":0,"x":{"y":1}}`;
   const job = parsePayload(raw)!;
   assertEquals([job.class, job.jid, job.args, job.raw], ["HardJob", "abc", ["bob", 1, 12345678901234567890n], raw]);
   assertEquals(job.payload.x, { y: 1 });
 });
 
-Deno.test("The attempt counts from 1, whatever stands in retry_count", () => {
+Deno.test("The attempt counts from 1, also with an invalid retry_count", () => {
   const attempts = [[undefined, 1], [0, 2], [24, 26], [null, 1], ["3", 1], [-1, 1], [1.5, 1]];
   for (const [count, attempt] of attempts) {
     const raw = JSON.stringify({ class: "A", args: [], retry_count: count });
@@ -16,7 +16,7 @@ Deno.test("The attempt counts from 1, whatever stands in retry_count", () => {
   }
 });
 
-Deno.test("Under a wrapper the class is the wrapped one", () => {
+Deno.test("The class of a wrapped job is the wrapped class", () => {
   const wrapper = "ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper";
   const classes: [Record<string, unknown>, string][] = [
     [{ class: wrapper, wrapped: "Billing::InvoiceJob", args: [{ job_class: "Other" }] }, "Billing::InvoiceJob"],
@@ -29,7 +29,7 @@ Deno.test("Under a wrapper the class is the wrapped one", () => {
   for (const [payload, name] of classes) assertEquals(parsePayload(JSON.stringify(payload))?.class, name);
 });
 
-Deno.test("What is not a job is told by undefined", () => {
+Deno.test("parsePayload returns undefined for anything but a job", () => {
   const unreadable = [
     "",
     "{",
@@ -48,18 +48,21 @@ Deno.test("What is not a job is told by undefined", () => {
   for (const raw of unreadable) assertEquals(parsePayload(raw), undefined, raw);
 });
 
-Deno.test("A jid of any kind is a text", () => {
+Deno.test("A jid of any type becomes text", () => {
   const jid = (text: string) => parsePayload(`{"class":"A","args":[]${text}}`)?.jid;
   assertEquals([jid(""), jid(`,"jid":null`), jid(`,"jid":7`), jid(`,"jid":{"toString":1}`)], ["", "", "7", ""]);
 });
 
-Deno.test("Depth bombs and __proto__ do no harm", () => {
+Deno.test("Deep nesting and __proto__ do no harm", () => {
   const bomb = `{"class":"A","args":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
   assertEquals(parsePayload(bomb)?.class, "A");
   assertEquals(parsePayload(`{"__proto__":{"class":"A","args":[]}}`), undefined);
 });
 
-Deno.test("A job's unique lock is named with its jid", () => {
-  assertEquals(lockOf(parsePayload(`{"class":"A","args":[],"jid":"j","unique_key":"k"}`)!), { unlock: "k", jid: "j" });
-  assertEquals(lockOf(parsePayload(`{"class":"A","args":[],"jid":"j"}`)!), {});
+Deno.test("releasesOf returns the unique lock with the jid", () => {
+  assertEquals(releasesOf(parsePayload(`{"class":"A","args":[],"jid":"j","unique_key":"k"}`)!), {
+    unlock: "k",
+    jid: "j",
+  });
+  assertEquals(releasesOf(parsePayload(`{"class":"A","args":[],"jid":"j"}`)!), {});
 });

@@ -1,34 +1,34 @@
 /**
- * JSON that loses nothing: an integer that a number cannot hold is a bigint, in and out.
+ * Lossless JSON: an integer that a number cannot represent is read and written as a bigint.
  *
- * Numbers and bigints stay apart: a number beyond 2^53 is written with an exponent (`1e+20`), so that it comes back as
- * the number it was; only a bigint is written as a long integer.
+ * Numbers and bigints stay distinct. A number beyond 2^53 is written with an exponent (`1e+20`), so that it is read as the
+ * same number. Only a bigint is written as a long integer.
  *
- * Parsing takes time in proportion to the text. V8's reviver with source texts doesn't: on 8 MiB of small numbers it
- * takes minutes. So long integers are parsed as marked strings, and replaced afterwards.
+ * Parsing takes time in proportion to the text. V8's reviver with source texts doesn't: it takes minutes for 8 MiB of small
+ * numbers. Long integers are therefore parsed as marked strings, and replaced afterwards.
  *
  * @module
  */
 
 /**
- * A run of digits so long that its integer may not fit into a number. Some jids have one too: then it is just slower.
- * Spelled out, because V8 then skips through the text: `\d{16}` takes as long as the parsing.
+ * Matches a run of digits whose integer may not fit into a number. Some jids have one, too, which only costs time. The
+ * pattern is spelled out, because V8 then skips through the text; `\d{16}` takes as long as the parsing.
  */
 const LONG_INTEGER = new RegExp("\\d".repeat(16));
 
 /**
- * The longest integer that is read. The modulus of a 4096-bit RSA key has 1,234 digits. Reading and writing a bigint
- * takes time in proportion to the square of its length: a million digits take a second each way.
+ * The longest valid integer. The modulus of a 4096-bit RSA key has 1,234 digits. Reading and writing a bigint takes time
+ * in proportion to the square of its length: a million digits take a second each.
  */
 export const MAX_INTEGER_DIGITS = 1_300;
 
-/** Begins a string that stands for a long integer. Random, so that no text contains it by design. */
+/** Begins a string that replaces a long integer. Random, so that no text can contain it on purpose. */
 const MARK = `${crypto.randomUUID()}:`;
 
 /**
- * `JSON.parse`, but an integer beyond 2^53 becomes a bigint.
+ * Parses JSON like `JSON.parse`, except that an integer beyond 2^53 becomes a bigint.
  *
- * @throws {SyntaxError} when the text is not JSON, or has an integer of more than {@linkcode MAX_INTEGER_DIGITS} digits
+ * @throws {SyntaxError} if the text isn't JSON, or has an integer of more than {@linkcode MAX_INTEGER_DIGITS} digits
  */
 export function parseLossless(text: string): unknown {
   const marked = LONG_INTEGER.test(text) ? markIntegers(text) : undefined;
@@ -37,25 +37,25 @@ export function parseLossless(text: string): unknown {
   try {
     value = JSON.parse(marked);
   } catch {
-    // Throws again, about the text as it is.
+    // Throws the error for the original text.
     return JSON.parse(text);
   }
   return restoreIntegers(value);
 }
 
 /**
- * `JSON.stringify`, with bigints as integers.
+ * Returns JSON text like `JSON.stringify`, with bigints as integers.
  *
- * @param space as for `JSON.stringify`: how far to indent; default not at all
- * @returns undefined for what is not JSON at all: undefined, functions, symbols
- * @throws {TypeError} when it is cyclic
- * @throws {RangeError} when it is nested thousands of levels deep
+ * @param space the indentation, as for `JSON.stringify`. Default: none
+ * @returns undefined for a value that isn't JSON: undefined, functions, symbols
+ * @throws {TypeError} if the value is cyclic
+ * @throws {RangeError} if the value is nested thousands of levels deep
  */
 export function stringifyLossless(value: unknown, space?: number): string | undefined {
   return JSON.stringify(value, writeLarge, space);
 }
 
-/** The text with each long integer as a marked string; undefined when it has none. */
+/** Returns the text with each long integer as a marked string; undefined if it has none. */
 function markIntegers(text: string): string | undefined {
   const digits = /\d{16}/g;
   const parts: string[] = [];
@@ -68,7 +68,7 @@ function markIntegers(text: string): string | undefined {
       at = endOfString(text, quote);
       quote = nextQuote(text, at);
     }
-    // It stands in a string.
+    // The digits are inside a string.
     if (at > index) {
       digits.lastIndex = at;
       continue;
@@ -89,7 +89,7 @@ function markIntegers(text: string): string | undefined {
   return copied === 0 ? undefined : parts.join("") + text.slice(copied);
 }
 
-/** Whether a run of digits is a whole number: no fraction, no exponent, no leading zero, no key. */
+/** Returns whether a run of digits is a whole number: without fraction, exponent or leading zero, and not a key. */
 function isInteger(text: string, start: number, index: number, end: number): boolean {
   const before = text[start - 1];
   if (before === "." || before === "e" || before === "E" || before === "+" || before === "-") return false;
@@ -103,7 +103,7 @@ function nextQuote(text: string, from: number): number {
   return at < 0 ? Infinity : at;
 }
 
-/** Where the string that begins at `open` has ended. */
+/** Returns the position after the string that begins at `open`. */
 function endOfString(text: string, open: number): number {
   for (let close = text.indexOf('"', open + 1); close >= 0; close = text.indexOf('"', close + 1)) {
     let first = close;
@@ -113,9 +113,9 @@ function endOfString(text: string, open: number): number {
   return text.length;
 }
 
-/** The first place from `at` on that does not fit. A loop: a pattern's repetitions fill V8's stack. */
-function skip(text: string, at: number, fits: (code: number) => boolean): number {
-  while (fits(text.charCodeAt(at))) at++;
+/** Returns the first position from `at` that doesn't match. A loop, because the repetitions of a pattern fill V8's stack. */
+function skip(text: string, at: number, matches: (code: number) => boolean): number {
+  while (matches(text.charCodeAt(at))) at++;
   return at;
 }
 
@@ -127,22 +127,22 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-/** Replaces the marked strings in a value. Without recursion: no depth overflows it. */
+/** Replaces the marked strings in a value. Without recursion, so that no depth overflows the stack. */
 function restoreIntegers(value: unknown): unknown {
   const root = { value };
   const holders: Record<string, unknown>[] = [root];
   for (let holder = holders.pop(); holder !== undefined; holder = holders.pop()) {
     for (const key of Object.keys(holder)) {
-      const one = holder[key];
-      if (typeof one === "object") {
-        if (one !== null) holders.push(one as Record<string, unknown>);
-      } else if (typeof one === "string" && one.startsWith(MARK)) holder[key] = BigInt(one.slice(MARK.length));
+      const member = holder[key];
+      if (typeof member === "object") {
+        if (member !== null) holders.push(member as Record<string, unknown>);
+      } else if (typeof member === "string" && member.startsWith(MARK)) holder[key] = BigInt(member.slice(MARK.length));
     }
   }
   return root.value;
 }
 
-/** Reads the value from its holder: a program may have given BigInt.prototype a `toJSON`. */
+/** Writes large integers. Reads the value from its holder, because a program may have given BigInt.prototype a `toJSON`. */
 function writeLarge(this: Record<string, unknown>, key: string, given: unknown): unknown {
   const value = typeof given === "string" ? this[key] : given;
   if (typeof value === "bigint") return rawJson(String(value));
@@ -152,5 +152,5 @@ function writeLarge(this: Record<string, unknown>, key: string, given: unknown):
   return given;
 }
 
-/** Standard since 2025, and not yet in the types. */
+/** Standard since 2025, but missing in the types. */
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): unknown };

@@ -1,5 +1,5 @@
 /**
- * Arguments of a job as the JSON text they were written in: `2.0` stays `2.0`, which a parsed number can't tell from `2`.
+ * The arguments of a job as JSON text, which keeps the form of numbers: a parsed `2.0` is indistinguishable from `2`.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s"]+/g;
 
 /** Arguments as text. */
 export class JsonArgs {
-  /** The text of a JSON array, in the form of `JSON.stringify` but for its numbers. */
+  /** The text of a JSON array, in the form of `JSON.stringify` except for its numbers. */
   readonly text: string;
 
   constructor(text: string) {
@@ -28,8 +28,8 @@ export function hasOddNumber(text: string): boolean {
 }
 
 /**
- * Returns the arguments that a JSON text contains, for the `args` of a push. They are values, unless a number would lose its
- * form: then they are a {@linkcode JsonArgs}.
+ * Returns the arguments of a JSON text, for the `args` of a push. They are values or, if a number would lose its form, a
+ * {@linkcode JsonArgs}.
  *
  * @throws {SyntaxError} if the text isn't a JSON array
  * @throws {InvalidPayload} if a value can't be stored
@@ -40,11 +40,11 @@ export function jsonArgs(text: string): readonly unknown[] {
   if (!hasOddNumber(text)) return args;
   checkValue(args, "args");
   const kept = (text.match(TOKENS) ?? []).map((token) => token[0] === '"' ? normalString(token) : token).join("");
-  // The push takes it for an array; only argsText() reads it.
+  // The push treats it as an array; only argsText() reads it.
   return (kept === stringifyLossless(args) ? args : new JsonArgs(kept)) as readonly unknown[];
 }
 
-/** Equal strings have equal texts: the digest of a unique lock is of the text. */
+/** Returns the one text of a string: the key of a unique lock is a digest of the text. */
 function normalString(token: string): string {
   return token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token;
 }

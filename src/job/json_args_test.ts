@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { type JsonArgs, jsonArgs } from "./json_args.ts";
 
-Deno.test("keeps the form of numbers, and normalizes the rest", () => {
+Deno.test("jsonArgs keeps the form of numbers, and normalizes the rest", () => {
   const cases = [
     ["[2.0]", "[2.0]"],
     ["[ 1e3 , -0, 1.50 ]", "[1e3,-0,1.50]"],
@@ -12,7 +12,7 @@ Deno.test("keeps the form of numbers, and normalizes the rest", () => {
   for (const [text, kept] of cases) assertEquals((jsonArgs(text!) as unknown as JsonArgs).text, kept, text);
 });
 
-Deno.test("returns values where no number loses its form", () => {
+Deno.test("jsonArgs returns values if no number loses its form", () => {
   const cases: [string, unknown[]][] = [
     ["[1, 2.5, -3, 0]", [1, 2.5, -3, 0]],
     ['["2.0", "1e3"]', ["2.0", "1e3"]],
@@ -22,6 +22,6 @@ Deno.test("returns values where no number loses its form", () => {
   for (const [text, args] of cases) assertEquals(jsonArgs(text), args);
 });
 
-Deno.test("rejects what isn't an array", () => {
+Deno.test("jsonArgs rejects text that isn't an array", () => {
   for (const text of ["{}", "5", "[1", ""]) assertThrows(() => jsonArgs(text), SyntaxError);
 });

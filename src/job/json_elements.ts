@@ -13,7 +13,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Returns whether a text is that of an array, if it is JSON at all. */
+/** Returns whether a JSON text is an array. Reads only its first character. */
 export function isArrayText(text: string): boolean {
   return text.charCodeAt(skipSpace(text, 0)) === OPEN_ARRAY;
 }
@@ -21,9 +21,9 @@ export function isArrayText(text: string): boolean {
 /**
  * Yields the texts of an array's elements.
  *
- * @param maxLength characters that an element may have
- * @throws {RangeError} when an element is longer
- * @throws {SyntaxError} when the text is not that of one array; an element's own errors appear when it is parsed
+ * @param maxLength the maximum number of characters of an element
+ * @throws {RangeError} if an element is longer
+ * @throws {SyntaxError} if the text isn't one array; errors inside an element appear when it is parsed
  */
 export function* elementsOf(text: string, maxLength: number): Generator<string> {
   let at = skipSpace(text, 0);
@@ -40,7 +40,7 @@ export function* elementsOf(text: string, maxLength: number): Generator<string> 
   }
 }
 
-/** Returns where the comma or bracket stands that ends the element. */
+/** Returns the position of the comma or bracket that ends the element. */
 function endOfElement(text: string, start: number, maxLength: number): number {
   let depth = 0;
   for (let at = start;; at++) {

@@ -3,7 +3,7 @@ import { elementsOf, isArrayText } from "./json_elements.ts";
 
 const split = (text: string, maxLength = 1_000_000) => [...elementsOf(text, maxLength)];
 
-Deno.test("Splits an array into the texts of its elements, whatever is in them", () => {
+Deno.test("elementsOf splits an array into the texts of its elements", () => {
   const elements = ["1", `{"a":[1,{"b":"]"}]}`, `"x,\\"],\\\\"`, "[[],{}]", `""`, "null", "-1.5e3"];
   assertEquals(split(`[${elements.join(",")}]`), elements);
   assertEquals(
@@ -14,7 +14,7 @@ Deno.test("Splits an array into the texts of its elements, whatever is in them",
   assertEquals(split(" [ ] "), []);
 });
 
-Deno.test("Agrees with JSON.parse on what is an array", () => {
+Deno.test("elementsOf agrees with JSON.parse about valid arrays", () => {
   for (
     const text of [
       "[1,]",
@@ -45,13 +45,13 @@ function fail(): never {
   throw new SyntaxError("no array");
 }
 
-Deno.test("Refuses an element that is longer than allowed before it looks at the rest of it", () => {
+Deno.test("elementsOf rejects an element that is too long without reading all of it", () => {
   assertEquals(split(`["aaa","bb"]`, 5), [`"aaa"`, `"bb"`]);
   const elements = elementsOf(`[1,"${"a".repeat(100)}`, 50);
   assertEquals(elements.next().value, "1");
   assertThrows(() => elements.next(), RangeError, "Longer than 50 characters");
 });
 
-Deno.test("Tells an array by its first character", () => {
+Deno.test("isArrayText reads only the first character", () => {
   assertEquals(["[]", " \n[", "{}", "", '"["'].map(isArrayText), [true, true, false, false, false]);
 });

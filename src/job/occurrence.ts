@@ -1,21 +1,21 @@
 /**
- * A job's occurrence: which time of which crontab entry it was enqueued for.
+ * The cron run that a job was enqueued for: the entry and the time.
  *
  * @module
  */
 import type { Payload } from "./job.ts";
 
-/** One occurrence, as its job is told of it. It stands in the payload under `occurrence`. */
+/** A cron run, as the payload of its job has it in the field `occurrence`. */
 export interface Occurrence {
-  /** Name of the entry. */
+  /** The name of the entry. */
   readonly name: string;
-  /** When it was to be: ISO 8601 in UTC. */
+  /** The time of the run: ISO 8601 in UTC. */
   readonly scheduledAt: string;
-  /** How much later it was enqueued, in milliseconds by the store's clock. */
+  /** How much later the job was enqueued, in milliseconds, by the store's clock. */
   readonly lateMs: number;
 }
 
-/** The occurrence that a job was enqueued for; undefined when it was none. */
+/** Returns the cron run that a job was enqueued for; undefined for any other job. */
 export function occurrenceOf({ occurrence }: Payload): Occurrence | undefined {
   if (typeof occurrence !== "object" || occurrence === null) return undefined;
   const { name, scheduledAt, lateMs } = occurrence as Record<string, unknown>;

@@ -35,7 +35,7 @@ const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown
 
 for (const [name, [valid, invalid]] of Object.entries(VALUES)) {
   const { on } = jobOption(name)!;
-  Deno.test(`${name}: a valid value is accepted and an invalid one refused, where it may be set`, () => {
+  Deno.test(`${name}: a valid value is accepted and an invalid one rejected wherever it may be set`, () => {
     const pushing = (value: unknown) => () =>
       prepare({ class: "A", ...(name === "within" && { id: "a" }), [name]: value });
     const declaring = (value: unknown) => () => checkClassOptions("A", { [name]: value });
@@ -50,14 +50,14 @@ for (const [name, [valid, invalid]] of Object.entries(VALUES)) {
   });
 }
 
-Deno.test("exec entries and cron entries take what a class takes, except what needs a function or another field", () => {
+Deno.test("exec and cron entries accept the options of a class, except those that need a function or another field", () => {
   const ofClass = optionNames("class");
   const missing = (place: "exec" | "cron") => ofClass.filter((name) => !optionNames(place).includes(name));
   assertEquals(missing("exec"), ["display_class", "wrapped", "isolate", "retryIn"]);
   assertEquals(missing("cron"), ["unique_for", "wrapped", "isolate", "retryIn"]);
 });
 
-Deno.test("a flag's text becomes the option's value", () => {
+Deno.test("the text of a flag becomes the value of the option", () => {
   const read = (flag: string, text: string) => (PUSH_FLAGS.get(flag)!.option.kind.fromText ?? String)(text);
   assertEquals(read("retry", "5"), 5);
   assertEquals(read("retry", "false"), false);
@@ -70,7 +70,7 @@ Deno.test("a flag's text becomes the option's value", () => {
   assertEquals(read("backoff", '{"type":"fixed","base":5}'), { type: "fixed", base: 5 });
 });
 
-Deno.test("meantOption finds misspelled names, the other way to join words, and names from elsewhere", () => {
+Deno.test("meantOption finds misspelled names, other ways to join words, and names of other systems", () => {
   const pairs = [["retrys", "retry"], ["uniqueFor", "unique_for"], ["attempts", "retry"], ["delay", "in"]] as const;
   for (const [given, meant] of pairs) assertEquals(meantOption(given, "push"), meant);
   for (const own of ["retry", "tenant", "id2", "a"]) assertEquals(meantOption(own, "push"), undefined);

@@ -1,63 +1,64 @@
 /**
- * A push request → what is stored: defaults, checks, and the payload's text.
+ * Turns a push request into the stored payload: applies defaults, checks fields, and builds the text.
  *
  *  1. Merge order: the program's defaults ← the class's options ← the push's options.
  *  2. Everything is checked before anything is stored. An error names the field, the value and what was expected.
- *  3. The text is built directly, in two parts: what the jobs of one call share ({@linkcode prepare}), and what differs
- *     ({@linkcode payloadText}).
+ *  3. The text is built directly, in two parts: the fields that the jobs of one call share ({@linkcode prepare}), and
+ *     the fields of one job ({@linkcode payloadText}).
  *
  * @module
  */
 import { ADDED_BY_FIELD, BATCH_FIELD, COUNTED_FIELD } from "./batch.ts";
 import { InvalidPayload } from "./errors.ts";
 import { stringifyLossless } from "./json.ts";
-import { isLockWanted, JOB_OPTIONS, type JobOption, jobOption, optionNames, type OptionsOn } from "./options.ts";
+import { requestsLock } from "./option_kinds.ts";
+import { JOB_OPTIONS, type JobOption, jobOption, optionNames, type OptionsOn } from "./options.ts";
 import { readWireTime, wireTime } from "./raw.ts";
 import { type Moment, readMoment, readSpan } from "./time.ts";
 import { JsonArgs } from "./json_args.ts";
 import { checkValue } from "./values.ts";
 
-/** Options of one push: see docs/reference/job-options.md. The payload keeps any other field as it is; the handler finds it in `ctx.payload`. */
+/** Options of one push: see docs/reference/job-options.md. The payload keeps any other field unchanged; the handler finds it in `ctx.payload`. */
 export interface JobOptions extends OptionsOn<"push"> {
-  /** Any other field: the payload keeps it as it is. */
+  /** Any other field. The payload keeps it unchanged. */
   readonly [field: string]: unknown;
 }
 
 /** A job to push. */
 export interface JobRequest extends JobOptions {
-  /** The class whose handler performs it. */
+  /** The class whose handler performs the job. */
   readonly class: string;
-  /** What the handler is given: JSON values only. */
+  /** The arguments of the handler: JSON values only. */
   readonly args: readonly unknown[];
 }
 
-/** The options of a class: defaults for its jobs. Functions among them stay out of payloads. */
+/** The options of a class: defaults for its jobs. Payloads never contain the functions among them. */
 export type ClassOptions = Readonly<Record<string, unknown>>;
 
-/** A checked request without its arguments: what the jobs of one call share. */
+/** A checked request without its arguments. The jobs of one call share it. */
 export interface Prepared extends Moment {
   readonly className: string;
   readonly queue: string;
-  /** The payload's text from `queue` on, without `created_at` and the closing brace. */
+  /** The text of the payload, from `queue`, without `created_at` and the closing brace. */
   readonly tail: string;
-  /** The option: a name, or a path into the arguments. */
+  /** The option `group`: a name, or a path into the arguments. */
   readonly group?: string | number;
   readonly uniqueForMs?: number;
-  /** The key under which the store keeps the push idempotent, and for how long. */
+  /** The key that makes the push idempotent, and the time for which the store keeps it. */
   readonly once?: { readonly key: string; readonly ttlMs: number };
   readonly jid?: string;
-  /** The batch that counts them, and the member that adds them. */
+  /** The batch that counts the jobs, and the member that adds them. */
   readonly batch?: { readonly id: string; readonly by?: string };
-  /** Set by the caller; default now. */
+  /** The option `created_at`, in epoch milliseconds. Default: now. */
   readonly createdAt?: number;
 }
 
-/** How long an `id` is remembered, unless `within` sets it. */
+/** The store keeps an `id` for this long, unless `within` is set. */
 const DEFAULT_WITHIN_S = 86_400;
-/** How long a jid that the caller chose is remembered. */
-const JID_REMEMBERED_S = 30 * 86_400;
+/** The store keeps a jid that the caller chose for this long. */
+const JID_TTL_S = 30 * 86_400;
 
-/** Fields that {@linkcode payloadText} places itself, and fields that only a store writes. */
+/** Fields that {@linkcode payloadText} writes, and fields that only a store writes. */
 const NOT_IN_TAIL: ReadonlySet<string> = new Set([
   ...["class", "args", "jid", "queue", "group", "retry", "created_at"],
   ...["enqueued_at", "unique_key", COUNTED_FIELD],
@@ -66,9 +67,9 @@ const NOT_IN_TAIL: ReadonlySet<string> = new Set([
 /**
  * Checks a request, except for its arguments.
  *
- * @param request may have `args`, which are ignored
- * @param options the class's; those of the request win
- * @throws {InvalidPayload} if a field cannot be stored
+ * @param request its `args` are ignored
+ * @param options the options of the class. Those of the request take precedence
+ * @throws {InvalidPayload} if a field is invalid
  */
 export function prepare(request: JobOptions & { readonly class: string }, options?: ClassOptions): Prepared {
   if (typeof request !== "object" || request === null) {
@@ -95,7 +96,7 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     if (text !== undefined) tail += `,${JSON.stringify(field)}:${text}`;
   }
   const batch = batchIn(fields);
-  // The store counts it in the step that stores it.
+  // The store counts the job in the step that stores it.
   if (batch !== undefined) tail += `,"${COUNTED_FIELD}":"pending"`;
   return {
     className,
@@ -104,20 +105,20 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     ...(batch !== undefined && { batch }),
     ...readMoment(fields.in, fields.at),
     ...(group !== false && { group }),
-    ...(isLockWanted(unique) && { uniqueForMs: readSpan("unique_for", unique) * 1_000 }),
+    ...(requestsLock(unique) && { uniqueForMs: readSpan("unique_for", unique) * 1_000 }),
     ...onceOf(fields),
     ...(jid !== undefined && { jid }),
     ...(createdAt !== undefined && { createdAt }),
   };
 }
 
-/** A chosen jid names one job, as an `id` names one push: neither may be stored twice. */
+/** Returns the key of an idempotent push. A chosen jid names one job, as an `id` names one push: neither is stored twice. */
 function onceOf({ id, within, jid }: JobOptions): Pick<Prepared, "once"> {
   if (id === undefined && within !== undefined) throw new InvalidPayload("within", within, '"id" with it');
   if (id !== undefined) {
     return { once: { key: `id:${id}`, ttlMs: readSpan("within", within ?? DEFAULT_WITHIN_S) * 1_000 } };
   }
-  return jid === undefined ? {} : { once: { key: `jid:${jid}`, ttlMs: JID_REMEMBERED_S * 1_000 } };
+  return jid === undefined ? {} : { once: { key: `jid:${jid}`, ttlMs: JID_TTL_S * 1_000 } };
 }
 
 function batchIn({ [BATCH_FIELD]: id, [ADDED_BY_FIELD]: by }: JobOptions): Prepared["batch"] {
@@ -125,7 +126,7 @@ function batchIn({ [BATCH_FIELD]: id, [ADDED_BY_FIELD]: by }: JobOptions): Prepa
   return typeof by === "string" ? { id, by } : { id };
 }
 
-/** Fields of one job, which a class cannot set for all of its jobs. */
+/** Fields of a single job, which a class cannot set for all its jobs. */
 const OF_ONE_JOB: readonly string[] = [
   ...["class", "args", "enqueued_at", "unique_key"],
   ...optionNames("push").filter((name) => !jobOption(name)!.on.includes("class")),
@@ -134,7 +135,7 @@ const OF_ONE_JOB: readonly string[] = [
 /**
  * Checks the options of a class, so that no push fails because of them.
  *
- * @throws {InvalidPayload} if an option is invalid, or not for classes
+ * @throws {InvalidPayload} if an option is invalid, or cannot be set on a class
  */
 export function checkClassOptions(className: string, options: ClassOptions): void {
   for (const field of OF_ONE_JOB) {
@@ -152,7 +153,7 @@ export function checkClassOptions(className: string, options: ClassOptions): voi
 /**
  * Checks arguments and returns their text.
  *
- * @throws {InvalidPayload} if they are no array, or JSON would change a value in it
+ * @throws {InvalidPayload} if the arguments are not an array, or JSON would change a value
  */
 export function argsText(args: unknown): string {
   if (args instanceof JsonArgs) return args.text;
@@ -161,7 +162,7 @@ export function argsText(args: unknown): string {
   return large ? stringifyLossless(args)! : JSON.stringify(args);
 }
 
-/** Returns the whole payload's text. */
+/** Returns the text of the whole payload. */
 export function payloadText(prepared: Prepared, args: string, jid: string, now: number, wire: 7 | 8): string {
   const { className, tail, createdAt = now } = prepared;
   return `{"class":${JSON.stringify(className)},"args":${args},"jid":"${jid}",${tail},"created_at":${
@@ -169,9 +170,9 @@ export function payloadText(prepared: Prepared, args: string, jid: string, now: 
   }}`;
 }
 
-/** Returns the request with the class's options as defaults. */
+/** Returns the request with the options of the class as defaults. */
 export function merge<Request extends JobOptions>(request: Request, options: ClassOptions): Request {
-  // Without a prototype, "__proto__" is a field like any other.
+  // An object without a prototype: "__proto__" is an ordinary field.
   const merged: Record<string, unknown> = Object.create(null);
   for (const field of Object.keys(options)) {
     if (typeof options[field] !== "function") merged[field] = options[field];

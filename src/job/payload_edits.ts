@@ -1,18 +1,18 @@
 /**
- * What both stores read of a payload's text, and write into it, when they move a job. Others may have written it: any
- * field may be anything.
+ * The fields that both stores read and change in a payload when they move a job. Any client may have written the payload,
+ * so any field may have any type.
  *
  * @module
  */
 import { type FieldTexts, getField } from "./raw.ts";
 
-/** The queue that a payload names; `default` when it names none. */
+/** Returns the queue of a payload; `default` if it has none. */
 export function queueNamedIn(payload: string): string {
   const queue = getField(payload, "queue");
   return typeof queue === "string" && queue !== "" ? queue : "default";
 }
 
-/** One failure less, so that the try to come does not use one up, as Sidekiq has it. What is no count stays. */
+/** Returns the change that subtracts one failure, so that the next attempt uses none, as in Sidekiq. An invalid count stays. */
 export function uncounted(payload: string): FieldTexts {
   const count = getField(payload, "retry_count");
   return Number.isSafeInteger(count) ? { retry_count: String(count as number - 1) } : {};

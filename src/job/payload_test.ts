@@ -4,13 +4,13 @@ import { argsText, type JobRequest, payloadText, prepare } from "./payload.ts";
 
 const NOW = 1_700_000_000_123;
 
-/** The payload as stored, parsed. */
+/** Returns the stored payload, parsed. */
 function stored(request: Record<string, unknown>, options?: Record<string, unknown>) {
   const text = payloadText(prepare({ class: "A", ...request } as JobRequest, options), argsText([]), "j", NOW, 7);
   return JSON.parse(text);
 }
 
-Deno.test("The payload's text has Sidekiq's fields, and times that say what they are", () => {
+Deno.test("the payload has Sidekiq's fields, and times with a fraction", () => {
   const prepared = prepare({ class: `Billing::"Job"` });
   assertEquals(
     payloadText(prepared, argsText(["bob", 5]), "0123", NOW, 7),
@@ -19,7 +19,7 @@ Deno.test("The payload's text has Sidekiq's fields, and times that say what they
   assertEquals(payloadText(prepared, "[]", "0123", NOW, 8).endsWith(`"created_at":1700000000123}`), true);
 });
 
-Deno.test("Defaults, then what the class says, then what the call says", () => {
+Deno.test("options of the push override those of the class, which override the defaults", () => {
   const options = { queue: "low", retry: 3, tags: ["x"], retryIn: () => 5, timeout: "1m", unknown: 1 };
   assertEquals(stored({}, options), {
     class: "A",
@@ -36,13 +36,13 @@ Deno.test("Defaults, then what the class says, then what the call says", () => {
   assertEquals([queue, retry, tags, unknown], ["high", false, ["x"], null]);
 });
 
-Deno.test("A field that is undefined is not there: what the class says holds", () => {
+Deno.test("an undefined option counts as absent, and the option of the class applies", () => {
   const request = { queue: undefined, retry: undefined, tags: undefined, x: undefined, jid: undefined, at: undefined };
   const { queue, retry, ...rest } = stored(request, { queue: "low", retry: 0 });
   assertEquals([queue, retry, "x" in rest, "tags" in rest], ["low", 0, false, false]);
 });
 
-Deno.test("Unknown fields are kept, whatever their name; fields that are not the caller's are not", () => {
+Deno.test("unknown fields are kept, and fields that only a store writes are dropped", () => {
   const request = JSON.parse(`{"__proto__":{"x":1},"constructor":2,"a \\"b\\"":[1]}`);
   const payload = stored({ ...request, enqueued_at: 5, unique_key: "theirs" }, { x: 1 });
   assertEquals(Object.getOwnPropertyDescriptor(payload, "__proto__")?.value, { x: 1 });
@@ -50,7 +50,7 @@ Deno.test("Unknown fields are kept, whatever their name; fields that are not the
   assertEquals(["enqueued_at" in payload, "unique_key" in payload], [false, false]);
 });
 
-Deno.test("Durations are stored as seconds, and a unique lock's in milliseconds beside", () => {
+Deno.test("durations are stored as seconds, and that of a unique lock is also returned in milliseconds", () => {
   const { retry_for, timeout, unique_for } = stored({ retry_for: "1h", timeout: 2.5, unique_for: "5m" });
   const { result_ttl, failure_ttl } = stored({ result_ttl: "1h", failure_ttl: "-1" });
   assertEquals([result_ttl, failure_ttl], [3_600, -1]);
@@ -60,18 +60,18 @@ Deno.test("Durations are stored as seconds, and a unique lock's in milliseconds 
   assertEquals("unique_for" in stored({ unique_for: false }, { unique_for: 60 }), false);
 });
 
-Deno.test("in and at are directions for the store, not fields", () => {
+Deno.test("in and at are not fields of the payload", () => {
   const prepared = prepare({ class: "A", in: "5m" });
   assertEquals([prepared.delayMs, prepared.at, prepared.tail.includes(`"in"`)], [300_000, undefined, false]);
   assertEquals(prepare({ class: "A", at: NOW / 1_000 }).at, NOW);
 });
 
-Deno.test("A job that was created elsewhere keeps its time", () => {
+Deno.test("created_at keeps the time of a copied job", () => {
   assertEquals(stored({ created_at: 1600000000.5 }).created_at, 1600000000.5);
   assertEquals(stored({ created_at: 1600000000500 }).created_at, 1600000000.5);
 });
 
-Deno.test("Large integers in arguments and fields stay what they are", () => {
+Deno.test("large integers in arguments and fields keep their digits", () => {
   const text = payloadText(
     prepare({ class: "A", big: 2n ** 63n }),
     argsText([{ id: 2n ** 60n }, 2 ** 60]),
@@ -83,7 +83,7 @@ Deno.test("Large integers in arguments and fields stay what they are", () => {
   assertEquals(text.includes(`"big":9223372036854775808`), true, text);
 });
 
-Deno.test("What is wrong is refused, by field, value and what was expected", () => {
+Deno.test("an invalid field is rejected with field, value and expectation", () => {
   const refused: [Record<string, unknown>, string][] = [
     [{ class: undefined }, "class is undefined; expected the name of the class that performs it"],
     [{ class: "" }, `class is ""`],
@@ -141,7 +141,7 @@ Deno.test("What is wrong is refused, by field, value and what was expected", () 
   }
 });
 
-Deno.test("Arguments that are no array, or no JSON, are refused with the path", () => {
+Deno.test("arguments that are not a JSON array are rejected with the path", () => {
   for (const args of [undefined, null, "x", {}, new Set(), { length: 1 }]) {
     assertThrows(() => argsText(args), InvalidPayload, "expected an array of the handler's arguments");
   }

@@ -1,13 +1,13 @@
 /**
- * A class whose jobs an external program performs, as the configuration declares it.
+ * A class whose jobs an external program performs, as the configuration defines it.
  *
  * @module
  */
 import type { OptionsOn } from "./options.ts";
 
-/** A class, the command that performs its jobs, and the class's options. */
+/** A class, its options, and the command that performs its jobs. */
 export interface Program extends OptionsOn<"exec"> {
-  /** The class. */
+  /** The name of the class. */
   readonly class: string;
   /** The program and its arguments. */
   readonly exec: readonly string[];

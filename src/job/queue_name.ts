@@ -1,8 +1,8 @@
 /**
- * Names of queues.
+ * The names of queues.
  *
  * @module
  */
 
-/** Letters, digits and `_ : . -`: what Sidekiq's Web UI accepts as a queue's name. */
+/** Matches valid names: letters, digits and `_ : . -`, as in Sidekiq's Web UI. */
 export const QUEUE_NAME = /^[A-Za-z0-9_:.-]{1,255}$/;

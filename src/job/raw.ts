@@ -1,10 +1,10 @@
 /**
- * Edits on a payload's text that leave every other byte alone. Parsing and printing again would turn `1.0` into `1`
- * and lose the end of large integers, and a store finds a member by its exact bytes.
+ * Edits the text of a payload and leaves every other byte unchanged. Parsing and writing it would turn `1.0` into `1`
+ * and round large integers, and a store finds a member by its exact bytes.
  *
  *  1. {@linkcode setFields} replaces, removes and appends top-level fields.
  *  2. {@linkcode getField} reads one.
- *  3. {@linkcode wireTime} and {@linkcode readWireTime} are the times that go into such fields.
+ *  3. {@linkcode wireTime} and {@linkcode readWireTime} write and read the times in such fields.
  *
  * @module
  */
@@ -12,24 +12,23 @@
 /** Fields to set: name → JSON text, or undefined to remove the field. */
 export type FieldTexts = Readonly<Record<string, string | undefined>>;
 
-/** Where the top-level members of an object's text are. */
+/** The positions of the top-level members in the text of an object. */
 interface Members {
-  /** The names, unescaped, in order; the same name may stand several times. */
+  /** The names, unescaped, in order. A name may occur several times. */
   readonly names: string[];
-  /** Three per member: where its name begins, where its value begins, where its value ends. */
+  /** Three positions per member: the start of its name, the start of its value, the end of its value. */
   readonly spans: number[];
-  /** Where the first member begins, or could. */
+  /** The position after the opening brace. */
   readonly inside: number;
 }
 
 /**
- * Sets top-level fields of a JSON object's text. A field that is there keeps its place, one that is not is appended.
- * Where a name stands several times, its last value counts, as for every JSON parser: that one is replaced, the others
- * go.
+ * Sets top-level fields in the text of a JSON object. An existing field keeps its position; a new one is appended. If a
+ * name occurs several times, the last value counts, as in every JSON parser: it is replaced, and the others are removed.
  *
  * @param raw the object's text
  * @param fields JSON text by name, trusted to be valid; undefined removes the field
- * @throws {SyntaxError} when `raw` is not the text of one JSON object
+ * @throws {SyntaxError} if `raw` isn't the text of one JSON object
  */
 export function setFields(raw: string, fields: FieldTexts): string {
   const { names, spans, inside } = scanObject(raw);
@@ -69,8 +68,8 @@ export function setFields(raw: string, fields: FieldTexts): string {
 }
 
 /**
- * The parsed value of a top-level field, by the rules of `JSON.parse`: large integers lose their end. Undefined when
- * the field is absent or `raw` is not the text of a JSON object.
+ * Returns the value of a top-level field, parsed by `JSON.parse`, which rounds large integers. Undefined if the field is
+ * absent, or `raw` isn't the text of a JSON object.
  */
 export function getField(raw: string, name: string): unknown {
   let members: Members;
@@ -84,8 +83,8 @@ export function getField(raw: string, name: string): unknown {
 }
 
 /**
- * The top-level fields as JSON text, in order; a name that stands several times comes several times. Undefined when `raw`
- * is not the text of a JSON object.
+ * Returns the top-level fields as JSON text, in order and with duplicate names. Undefined if `raw` isn't the text of a JSON
+ * object.
  */
 export function fieldTexts(raw: string): [name: string, text: string][] | undefined {
   try {
@@ -97,30 +96,30 @@ export function fieldTexts(raw: string): [name: string, text: string][] | undefi
 }
 
 /**
- * A time as JSON text for a payload's field.
+ * Returns a time as JSON text for a field of a payload.
  *
  * @param ms epoch milliseconds
- * @param wire `7` (default): seconds, always with a fraction, because Sidekiq 8 takes an integer for milliseconds;
- * `8`: integer milliseconds, which only Sidekiq 8 reads
+ * @param wire `7` (default): seconds, always with a fraction, because Sidekiq 8 reads an integer as milliseconds; `8`:
+ * integer milliseconds, which only Sidekiq 8 reads
  */
 export function wireTime(ms: number, wire: 7 | 8 = 7): string {
   return wire === 8 ? Math.round(ms).toFixed(0) : (ms / 1000).toFixed(3);
 }
 
-/** Larger than any time in seconds before the year 5138, smaller than any in milliseconds after March 1973. */
+/** Larger than any time in seconds before the year 5138, and smaller than any time in milliseconds after March 1973. */
 const MAX_SECONDS = 1e11;
 
-/** The last moment that a `Date` can hold, in the year 275760. */
-const LAST_TIME_MS = 8.64e15;
+/** The latest time that a `Date` can represent, in the year 275760. */
+const MAX_TIME_MS = 8.64e15;
 
 /**
- * The epoch milliseconds of a payload's time field, seconds and milliseconds told apart by size. Undefined when it is
- * no time.
+ * Returns the epoch milliseconds of a time field. Seconds and milliseconds differ in size. Undefined if the value isn't a
+ * time.
  */
 export function readWireTime(value: unknown): number | undefined {
   if (typeof value !== "number") return undefined;
   const ms = Math.round(value > MAX_SECONDS ? value : value * 1000);
-  return Math.abs(ms) <= LAST_TIME_MS ? ms : undefined;
+  return Math.abs(ms) <= MAX_TIME_MS ? ms : undefined;
 }
 
 const QUOTE = 0x22;
@@ -135,7 +134,7 @@ const CLOSE_OBJECT = 0x7d;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** Finds the top-level members, and checks the whole text on the way. */
+/** Finds the top-level members, and checks the whole text. */
 function scanObject(text: string): Members {
   const names: string[] = [];
   const spans: number[] = [];
@@ -165,7 +164,7 @@ function scanObject(text: string): Members {
   return { names, spans, inside };
 }
 
-/** The end of the value that begins at `at`. A list instead of recursion: no depth of nesting overflows it. */
+/** Returns the end of the value that begins at `at`. A list instead of recursion, so that no depth overflows the stack. */
 function skipValue(text: string, at: number): number {
   const closers: number[] = [];
   for (;;) {

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { getField, readWireTime, setFields, wireTime } from "./raw.ts";
 
-Deno.test("setFields replaces in place, appends at the end, and leaves every other byte", () => {
+Deno.test("setFields replaces in place, appends at the end, and leaves every other byte unchanged", () => {
   const raw =
     `{ "big" : 12345678901234567890 ,\t"one":1.0,"e":1E+2, "s":"\\u00e9\\/",\n"n":{"one":[1.0 , {"big":2}]} }`;
   assertEquals(
@@ -10,7 +10,7 @@ Deno.test("setFields replaces in place, appends at the end, and leaves every oth
   );
 });
 
-Deno.test("setFields removes at the front, in the middle, at the end, and all", () => {
+Deno.test("setFields removes fields at the front, in the middle and at the end, and all fields", () => {
   const raw = `{ "a":1 , "b":2,\n"c":3 }`;
   assertEquals(setFields(raw, { a: undefined }), `{ "b":2,\n"c":3 }`);
   assertEquals(setFields(raw, { b: undefined }), `{ "a":1,\n"c":3 }`);
@@ -23,7 +23,7 @@ Deno.test("setFields removes at the front, in the middle, at the end, and all", 
   assertEquals(setFields(raw, { d: undefined }), raw);
 });
 
-Deno.test("setFields keeps the last of duplicate names, however they are spelt", () => {
+Deno.test("setFields keeps the last of duplicate names, also if they are escaped", () => {
   assertEquals(setFields(`{"a":1,"b":0,"\\u0061":2,"a":3}`, { a: "4" }), `{"b":0,"a":4}`);
   assertEquals(setFields(`{"a":1,"b":0,"\\u0061":2}`, { a: "4" }), `{"b":0,"\\u0061":4}`);
   assertEquals(setFields(`{"a":1,"b":0,"a":2}`, { a: undefined }), `{"b":0}`);
@@ -47,14 +47,14 @@ Deno.test("getField reads the last value of the top-level field only", () => {
   }
 });
 
-Deno.test("A hundred thousand nested arrays and objects overflow nothing", () => {
+Deno.test("a hundred thousand nested arrays and objects overflow no stack", () => {
   const arrays = "[".repeat(100_000) + "]".repeat(100_000);
   assertEquals(setFields(`{"args":${arrays}}`, { a: "1" }), `{"args":${arrays},"a":1}`);
   const objects = `{"a":`.repeat(100_000) + "1" + "}".repeat(100_000);
   assertEquals(getField(`{"a":${objects},"b":2}`, "b"), 2);
 });
 
-Deno.test("Text that is not one JSON object is refused", () => {
+Deno.test("text that is not one JSON object is rejected", () => {
   const bad = `|[]|1|"a"|null|{|{"a"|{"a":|{"a":1|{"a":1,}|{,}|{"a":01}|{"a":1.}|{"a":.5}|{"a":+1}|{"a":tru}|{"a":truer}
     |{"a":[1,]}|{"a":[1}|{"a":{"b"}}|{"a":"\\x"}|{"a":"\\u12g4"}|{"a":"\t"}|{"a":1}{}|{a:1}|{'a':1}|{"a":NaN}|{"a" 1}
     |{"a":1 "b":2}|{"a":[1 2]}|{"a":"|{"a":1}\u0000|\ufeff{}`.split("|");
@@ -63,7 +63,7 @@ Deno.test("Text that is not one JSON object is refused", () => {
   }
 });
 
-Deno.test("On random documents: the same value as an object assignment, and untouched text untouched", () => {
+Deno.test("setFields on random documents gives the value of an object assignment, and leaves other text unchanged", () => {
   const random = generator(20260101);
   for (let round = 0; round < 3000; round++) {
     const members = Array.from(
@@ -95,7 +95,7 @@ Deno.test("On random documents: the same value as an object assignment, and unto
   }
 });
 
-Deno.test("wireTime tells seconds from milliseconds by the fraction, readWireTime by size", () => {
+Deno.test("wireTime distinguishes seconds from milliseconds by the fraction, readWireTime by size", () => {
   assertEquals(wireTime(1_700_000_000_000), "1700000000.000");
   assertEquals(wireTime(1_700_000_000_123), "1700000000.123");
   assertEquals(wireTime(1_700_000_000_123.4, 8), "1700000000123");
@@ -125,7 +125,7 @@ function randomName(random: Random): string {
   return ["a", "b", "jid", 'q"', "é", "__proto__", ""][random(7)]!;
 }
 
-/** The name as a JSON string, some of its characters escaped. */
+/** Returns a name as a JSON string, with some characters escaped. */
 function spell(random: Random, name: string): string {
   if (random(3) > 0) return JSON.stringify(name);
   return `"${Array.from(name, (char) => "\\u" + char.charCodeAt(0).toString(16).padStart(4, "0")).join("")}"`;

@@ -1,56 +1,56 @@
 /**
- * What is kept of a job that has ended, as it is written and read.
+ * The record of an ended job, as it is written and read.
  *
  * @module
  */
 import { parseLossless, stringifyLossless } from "./json.ts";
 
-/** How a job ended. `failed` left without a trace (its retries were over, or it asked for it); `dead` is kept in dead. */
+/** How a job ended. `failed`: it was dropped, by `Discard` or after its retries. `dead`: it moved to the dead set. */
 export type EndState = "done" | "failed" | "dead" | "cancelled" | "expired";
 
 /** A job that has ended. Times are epoch milliseconds. */
 export interface EndedJob {
-  /** Its id. */
+  /** The ID of the job. */
   readonly jid: string;
-  /** The class that performed it. */
+  /** The class of the job. */
   readonly class: string;
   /** The queue it was taken from. */
   readonly queue: string;
   /** How it ended. */
   readonly state: EndState;
-  /** What the handler returned. */
+  /** The value that the handler returned. */
   readonly result?: unknown;
-  /** Why there is none, though the handler returned something. */
+  /** Why the result is missing although the handler returned a value. */
   readonly result_dropped?: string;
-  /** What it failed with. */
+  /** The error of the last attempt. */
   readonly error?: {
     readonly class: string;
     readonly message: string;
-    /** What led to it, a line for each: `caused by TypeError: fetch failed`. */
+    /** The causes, one line each: `caused by TypeError: fetch failed`. */
     readonly causes?: readonly string[];
     readonly stack?: readonly string[];
   };
-  /** The try that ended it: 1 for the first. */
+  /** The number of the last attempt, from 1. */
   readonly attempt?: number;
-  /** When that try began. */
+  /** When that attempt began. */
   readonly started_at?: number;
-  /** When it ended. */
+  /** When the job ended. */
   readonly ended_at: number;
-  /** How long that try took. */
+  /** The duration of that attempt. */
   readonly elapsed_ms?: number;
-  /** The process that performed it. */
+  /** The ID of the worker that performed it. */
   readonly process?: string;
-  /** How far it said it was. */
+  /** The last progress that it reported. */
   readonly progress?: string;
-  /** The last line it logged. */
+  /** The last line that it logged. */
   readonly last_line?: string;
-  /** The last lines it logged, that one included. */
+  /** The last lines that it logged, including that one. */
   readonly log?: readonly string[];
-  /** The payload, unless it is large. */
+  /** The payload; absent if it is large. */
   readonly payload?: Readonly<Record<string, unknown>>;
 }
 
-/** The record's text. */
+/** Returns the text of a record. */
 export function endedText(job: EndedJob): string {
   return stringifyLossless(job)!;
 }
@@ -58,7 +58,7 @@ export function endedText(job: EndedJob): string {
 /**
  * Reads a record.
  *
- * @throws {SyntaxError} when it is none
+ * @throws {SyntaxError} if the text is invalid
  */
 export function readEnded(text: string): EndedJob {
   return parseLossless(text) as EndedJob;

@@ -1,17 +1,17 @@
 /**
- * The record of a step: what the store keeps of one named part of a job, as JSON text that begins with the state. The
- * stores and their scripts rely on this layout; they splice values in without parsing them, so that no digit is lost.
+ * The record of a step, as the store keeps it: JSON text that begins with the state. The stores and their scripts rely on
+ * this layout. They splice values in without parsing them, so that no digit is lost.
  *
  * @module
  */
 import { parseLossless } from "./json.ts";
 
-/** What a step is: a function's result, a sleep, a wait for a signal, a child job, or an iteration with a cursor. */
+/** A function with a result, a sleep, a wait for a signal, a child job, or an iteration with a cursor. */
 export type StepKind = "step" | "sleep" | "wait" | "child" | "each";
 
 /**
- * - `done`: ended; its value never changes again.
- * - `failed`: its last attempt failed. With `final`, it is not attempted again.
+ * - `done`: ended. The value never changes again.
+ * - `failed`: the last attempt failed. With `final`, no attempt follows.
  * - `running`: an iteration that has stored a cursor.
  * - `waiting`: a sleep, a wait or a child that has not ended.
  */
@@ -19,58 +19,58 @@ export type StepState = "done" | "failed" | "running" | "waiting";
 
 /** A step, as read from its record. Times are epoch milliseconds. */
 export interface Step {
-  /** Names it within its job. */
+  /** The name of the step, unique within its job. */
   readonly name: string;
-  /** How far it is. */
+  /** The state of the step. */
   readonly state: StepState;
-  /** What made it. */
+  /** The kind of the step. */
   readonly kind: StepKind;
-  /** When it began: its last attempt, the sleep, the wait. */
+  /** When the last attempt, the sleep or the wait began. */
   readonly since: number;
-  /** When it was done, failed, or stored its cursor. */
+  /** When the step was done, failed, or stored its cursor. */
   readonly ended?: number;
-  /** `waiting`: when the sleep ends, or the wait gives up. By the store's clock. */
+  /** `waiting`: when the sleep ends, or the wait times out, by the store's clock. */
   readonly until?: number;
-  /** How many attempts it took, or how many failed. */
+  /** The number of attempts so far. */
   readonly attempts?: number;
   /** `wait`: the key of the signal. */
   readonly key?: string;
   /** `child`: the jid of the child. */
   readonly child?: string;
-  /** `each`: items done. */
+  /** `each`: the number of items done. */
   readonly count?: number;
   /** `each`: the cursor to continue from. */
   readonly cursor?: unknown;
   /** `failed`: the error. */
   readonly error?: { readonly class: string; readonly message: string };
-  /** `failed`: no attempt follows. */
+  /** `failed`: whether no attempt follows. */
   readonly final?: boolean;
-  /** `done`: the time passed without a signal, or without an end of the child. */
+  /** `done`: whether the wait timed out. */
   readonly timedOut?: boolean;
-  /** `done`: the result. Absent if there was none. */
+  /** `done`: the result. Absent if the function returned none. */
   readonly value?: unknown;
 }
 
-/** A job may have this many steps. */
+/** A job has at most this many steps. */
 export const MAX_STEPS = 1_000;
-/** A step's name, and a signal's key, may have this many characters. */
+/** The name of a step and the key of a signal have at most this many characters. */
 export const MAX_STEP_NAME = 200;
-/** A step's result, or a signal's data, may have this many characters of JSON. */
+/** The result of a step and the data of a signal have at most this many characters of JSON. */
 export const MAX_STEP_CHARACTERS = 1024 * 1024;
-/** All steps of a job may have this many characters. */
+/** The records of a job have at most this many characters together. */
 export const MAX_STEPS_CHARACTERS = 16 * 1024 * 1024;
-/** The field of a payload that marks a job with steps: whoever ends the job deletes them. */
+/** The field of a payload that marks a job with steps. The step that ends the job deletes them. */
 export const STEPS_FIELD = "has_steps";
 
 const DONE = `{"state":"done",`;
 const WAITING = /^\{"state":"waiting","until":(\d+),"since":(\d+),(.*)\}$/s;
 
-/** Returns whether a record's value is final. */
+/** Returns whether the step of a record is done. */
 export function isDone(record: string): boolean {
   return record.startsWith(DONE);
 }
 
-/** Returns when a waiting record gives up; undefined for a record in another state. */
+/** Returns when the wait of a record ends; undefined for a record in another state. */
 export function waitsUntil(record: string): number | undefined {
   const match = WAITING.exec(record);
   return match === null ? undefined : Number(match[1]);
@@ -79,7 +79,7 @@ export function waitsUntil(record: string): number | undefined {
 /**
  * Returns the record of a step that waits.
  *
- * @param about JSON members that stay with it: `"kind":"wait","key":"order:42"`
+ * @param about JSON members that the record keeps: `"kind":"wait","key":"order:42"`
  */
 export function waitingRecord(about: string, until: number, since: number): string {
   return `{"state":"waiting","until":${until},"since":${since},${about}}`;
@@ -100,17 +100,17 @@ export function readStep(name: string, record: string): Step {
   return { name, ...parseLossless(record) as Omit<Step, "name"> };
 }
 
-/** Reads a record, without its value or cursor if the record is longer than `most` characters. */
-export function readStepHead(name: string, record: string, most: number): Step {
-  if (record.length <= most) return readStep(name, record);
-  // The last member of a record; in the texts before it, quotation marks are escaped.
+/** Reads a record, without its value or cursor if the record is longer than `maxLength` characters. */
+export function readStepHead(name: string, record: string, maxLength: number): Step {
+  if (record.length <= maxLength) return readStep(name, record);
+  // Value or cursor is the last member. Quotation marks in the texts before it are escaped.
   const [end] = [record.indexOf(`,"value":`), record.indexOf(`,"cursor":`)].filter((at) => at >= 0).sort((a, b) =>
     a - b
   );
   return readStep(name, end === undefined ? record : `${record.slice(0, end)}}`);
 }
 
-/** Whether a job may have steps in the store: it is marked, or its worker died while it may have written the first. */
+/** Returns whether a job may have steps in the store: it is marked, or a worker died while it ran the job. */
 export function mayHaveSteps(payload: Readonly<Record<string, unknown>>): boolean {
   return payload[STEPS_FIELD] === true || payload.suspected !== undefined || payload.rescues !== undefined;
 }

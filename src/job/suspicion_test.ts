@@ -6,7 +6,7 @@ const ALONE: RunningSuspects = { tokens: ["a"], alone: true };
 const IN_COMPANY: RunningSuspects = { tokens: ["a"], alone: false };
 const AMONG_SUSPECTS: RunningSuspects = { tokens: ["a", "b"], alone: true };
 
-/** The payload of a job that was in these deaths, one after the other. */
+/** Returns the payload of a job after these deaths. */
 function after(deaths: readonly RunningSuspects[], maxRescues = 3, payload = '{"jid":"1"}'): string {
   for (const running of deaths) {
     const fate = afterDeath(payload, "a", running, maxRescues);
@@ -21,7 +21,7 @@ Deno.test("the first death makes every job a suspect and counts none", () => {
   assertEquals(after([{ tokens: ["b"], alone: true }]), '{"jid":"1","suspected":1}');
 });
 
-Deno.test("a suspect that had not started stays as it is", () => {
+Deno.test("a suspect that had not started stays unchanged", () => {
   assertEquals(after([NONE, NONE, { tokens: ["b", "c"], alone: false }]), '{"jid":"1","suspected":1}');
 });
 
@@ -31,7 +31,7 @@ Deno.test("a suspect that ran alone is to blame, and doomed for the last rescue"
   assertEquals(after([NONE, ALONE], 1), 'doomed 1 {"jid":"1","suspected":1,"rescues":1}');
 });
 
-Deno.test("a suspect that ran beside others is suspected more, and doomed after twice as many deaths", () => {
+Deno.test("a suspect that ran next to others is suspected more, and doomed after twice as many deaths", () => {
   assertEquals(after([NONE, IN_COMPANY]), '{"jid":"1","suspected":2}');
   assertEquals(after([NONE, AMONG_SUSPECTS, IN_COMPANY]), '{"jid":"1","suspected":3}');
   const six = [NONE, ...Array.from({ length: 6 }, () => IN_COMPANY)];
@@ -40,7 +40,7 @@ Deno.test("a suspect that ran beside others is suspected more, and doomed after 
   assertEquals(after([NONE, IN_COMPANY, ALONE, ALONE, ALONE]), 'doomed 4 {"jid":"1","suspected":2,"rescues":3}');
 });
 
-Deno.test("a worker lets a suspect run beside others once, and then beside no other suspect", () => {
+Deno.test("a suspect runs next to others once, and then next to no other suspect", () => {
   assertEquals(suspicionLevel('{"jid":"1"}'), 0);
   assertEquals(suspicionLevel('{"args":["suspected"]}'), 0);
   assertEquals(suspicionLevel(after([NONE])), 1);
@@ -48,13 +48,13 @@ Deno.test("a worker lets a suspect run beside others once, and then beside no ot
   assertEquals(suspicionLevel(after([NONE, ALONE])), 2);
 });
 
-Deno.test("an unreadable payload is doomed at once, as it is", () => {
+Deno.test("an unreadable payload is doomed at once, unchanged", () => {
   for (const text of ["{not json", "[]"]) {
     assertEquals(afterDeath(text, "a", NONE, 3), { kind: "doomed", payload: text, deaths: 0 });
   }
 });
 
-Deno.test("counts that others wrote, and that are none, don't keep a job from ever ending", () => {
+Deno.test("a job with invalid counts is doomed in the end, too", () => {
   const payload = '{"rescues":-1000000,"suspected":"2"}';
   assertEquals(after([ALONE, ALONE, ALONE], 3, payload), 'doomed 3 {"rescues":3,"suspected":1}');
 });

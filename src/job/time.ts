@@ -1,5 +1,5 @@
 /**
- * A job's times: when it runs (`in`, `at`), how long things last (`timeout`, `result_ttl`, …), and whether it has expired.
+ * The times of a job: when it runs (`in`, `at`), its durations (`timeout`, `result_ttl`, …), and whether it has expired.
  * Durations in a payload are seconds.
  *
  * @module
@@ -9,18 +9,18 @@ import { InvalidPayload } from "./errors.ts";
 import type { Payload } from "./job.ts";
 import { readWireTime } from "./raw.ts";
 
-/** When a job runs: at an epoch time, or after a delay from the store's now, both in milliseconds. Neither: at once. */
+/** When a job runs: at an epoch time, or after a delay from the store's now, both in milliseconds. Without both: at once. */
 export interface Moment {
   readonly at?: number;
   readonly delayMs?: number;
 }
 
-/** A smaller number is seconds from now, as in Sidekiq. */
+/** A smaller number means seconds from now, as in Sidekiq. */
 const MAX_RELATIVE = 1e9;
-/** A larger number can only be milliseconds. */
+/** A larger number means milliseconds. */
 const MAX_SECONDS = 1e11;
-/** The end of the calendar. */
-const LAST_MS = 8.64e15;
+/** The latest time that a `Date` can represent. */
+const MAX_TIME_MS = 8.64e15;
 
 const DURATION_EXPECTED = "seconds, or a duration such as 30s, 5m, 2h or 1d";
 const AT_EXPECTED =
@@ -30,10 +30,10 @@ const ISO_8601 = /^(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?
 /**
  * Returns when a job runs.
  *
- * @param later `in`: seconds or a duration; 0 and less is at once
- * @param at `at`: a Date, ISO 8601 text (without a zone: the machine's), epoch seconds or milliseconds, or a number
- * under 1e9, which is seconds from now
- * @throws {InvalidPayload} if it is no time, or both are given
+ * @param later `in`: seconds or a duration; 0 and less means at once
+ * @param at `at`: a Date, ISO 8601 text (without a zone, in the zone of the machine), epoch seconds or milliseconds, or
+ * seconds from now as a number under 1e9
+ * @throws {InvalidPayload} if a value is invalid, or both are given
  */
 export function readMoment(later: unknown, at: unknown): Moment {
   if (later !== undefined && at !== undefined) throw new InvalidPayload("in", later, 'either "in" or "at", not both');
@@ -47,25 +47,25 @@ export function readMoment(later: unknown, at: unknown): Moment {
 }
 
 /**
- * Returns the seconds of a number or a duration's text.
+ * Returns the seconds of a number or of a duration.
  *
- * @throws {InvalidPayload} if it is neither
+ * @throws {InvalidPayload} if the value is invalid
  */
 function readSeconds(field: string, value: unknown): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   try {
     if (typeof value === "string") return parseDuration(value) / 1_000;
   } catch {
-    // Reported below, with the field's name.
+    // Reported below, with the name of the field.
   }
   throw new InvalidPayload(field, value, DURATION_EXPECTED);
 }
 
 /**
- * Returns the seconds of a number or a duration's text: more than 0, and at most 1e9, as Sidekiq takes a larger number for
- * a point in time.
+ * Returns the seconds of a number or of a duration. They are more than 0 and at most 1e9, because Sidekiq reads a larger
+ * number as a point in time.
  *
- * @throws {InvalidPayload} if it is not
+ * @throws {InvalidPayload} if the value is invalid
  */
 export function readSpan(field: string, value: unknown): number {
   const seconds = readSeconds(field, value);
@@ -74,10 +74,9 @@ export function readSpan(field: string, value: unknown): number {
 }
 
 /**
- * Returns for how many seconds something is kept, of a number or a duration's text: 0 is not at all, -1 while there is
- * room.
+ * Returns a retention in seconds, from a number or a duration: 0 to keep nothing, -1 to keep while there is room.
  *
- * @throws {InvalidPayload} if it is not
+ * @throws {InvalidPayload} if the value is invalid
  */
 export function readRetention(field: string, value: unknown): number {
   if (value === -1 || value === "-1") return -1;
@@ -85,15 +84,15 @@ export function readRetention(field: string, value: unknown): number {
   try {
     seconds = readSeconds(field, value);
   } catch {
-    // Reported below, with everything that is expected.
+    // Reported below, with all valid values.
   }
   if (seconds >= 0) return seconds;
   throw new InvalidPayload(field, value, `${DURATION_EXPECTED}; 0 to keep nothing, -1 to keep it while there is room`);
 }
 
 /**
- * Returns for how many milliseconds a payload or class keeps something (`result_ttl`, `failure_ttl`): Infinity for -1;
- * undefined if it doesn't set it, or another client wrote something unreadable.
+ * Returns a stored retention (`result_ttl`, `failure_ttl`) in milliseconds: Infinity for -1; undefined if it isn't set, or
+ * another client has written an invalid value.
  */
 export function retentionMs(value: unknown): number | undefined {
   if (value === undefined) return undefined;
@@ -106,8 +105,8 @@ export function retentionMs(value: unknown): number | undefined {
 }
 
 /**
- * Returns whether a job starts too late: more than `expires_in` seconds after it was enqueued, or, if it was scheduled,
- * after its time. A retry never expires, as it has started before. Nor does a rescued job, which may have.
+ * Returns whether a job starts too late: more than `expires_in` seconds after it was enqueued or, if it was scheduled,
+ * after its time. A retry never expires, because it has started before. Nor does a rescued job, which may have started.
  *
  * @param now epoch milliseconds
  */
@@ -120,12 +119,14 @@ export function isExpired(payload: Payload, now: number): boolean {
 
 function delay(field: string, value: unknown, seconds: number): Moment {
   const delayMs = Math.round(seconds * 1_000);
-  if (!(delayMs <= LAST_MS)) throw new InvalidPayload(field, value, field === "at" ? AT_EXPECTED : DURATION_EXPECTED);
+  if (!(delayMs <= MAX_TIME_MS)) {
+    throw new InvalidPayload(field, value, field === "at" ? AT_EXPECTED : DURATION_EXPECTED);
+  }
   return delayMs > 0 ? { delayMs } : {};
 }
 
 function moment(value: unknown, ms: number): Moment {
-  if (!(ms <= LAST_MS)) throw new InvalidPayload("at", value, AT_EXPECTED);
+  if (!(ms <= MAX_TIME_MS)) throw new InvalidPayload("at", value, AT_EXPECTED);
   return { at: Math.round(ms) };
 }
 
@@ -135,6 +136,6 @@ function parseIso(text: string): number {
   if (match === null) return NaN;
   const [, year, month, day] = match.map(Number);
   if (day! > new Date(Date.UTC(year!, month!, 0)).getUTCDate()) return NaN;
-  // Date.parse reads a date without a time in UTC, and one with a time in the machine's zone.
+  // Date.parse reads a date without a time in UTC, and a date with a time in the zone of the machine.
   return Date.parse(text.length === 10 ? `${text}T00:00` : text.replace(" ", "T").replace(",", "."));
 }

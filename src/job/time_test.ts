@@ -3,7 +3,7 @@ import { InvalidPayload } from "./errors.ts";
 import type { Payload } from "./job.ts";
 import { isExpired, readMoment, readSpan } from "./time.ts";
 
-Deno.test("in: seconds or a duration; not more than 0 is at once", () => {
+Deno.test("in: seconds or a duration; 0 or less is at once", () => {
   const read: [unknown, ReturnType<typeof readMoment>][] = [
     [90, { delayMs: 90_000 }],
     [0.25, { delayMs: 250 }],
@@ -45,11 +45,11 @@ Deno.test("at: a Date, ISO 8601 text, epoch seconds or milliseconds, or a number
   for (const [value, expected] of read) assertEquals(readMoment(undefined, value), expected, String(value));
 });
 
-Deno.test("at: without a zone it is the machine's, for a date alone too", async () => {
+Deno.test("at: a time without a zone is in the zone of the machine, also a date alone", async () => {
   const texts = ["2030-01-02", "2030-01-02T00:00", "2030-01-02 00:00:00"];
   const program = `import { readMoment } from "${new URL("./time.ts", import.meta.url)}";
     console.log(JSON.stringify(${JSON.stringify(texts)}.map((text) => readMoment(undefined, text).at)));`;
-  // A process of its own: the zone is the whole process's, and other tests run beside this one.
+  // A separate process: the zone applies to a whole process, which other tests share.
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", program],
     env: { TZ: "Asia/Tokyo" },
@@ -58,7 +58,7 @@ Deno.test("at: without a zone it is the machine's, for a date alone too", async 
   assertEquals(JSON.parse(new TextDecoder().decode(stdout)), texts.map(() => Date.UTC(2030, 0, 1, 15)));
 });
 
-Deno.test("at: what is no time is refused", () => {
+Deno.test("at: an invalid time is rejected", () => {
   const no = [
     "",
     "tomorrow",
@@ -85,11 +85,11 @@ Deno.test("at: what is no time is refused", () => {
   }
 });
 
-Deno.test("in and at together are refused", () => {
+Deno.test("in and at together are rejected", () => {
   assertThrows(() => readMoment(5, 5), InvalidPayload, 'in is 5; expected either "in" or "at", not both');
 });
 
-Deno.test("A span is more than nothing, and no point in time", () => {
+Deno.test("a span is more than 0, and not a point in time", () => {
   assertEquals([readSpan("timeout", "1h"), readSpan("timeout", 0.5)], [3_600, 0.5]);
   for (const value of [0, -1, "0s", 1e9 + 1, "soon", null, undefined]) {
     assertThrows(() => readSpan("timeout", value), InvalidPayload, "timeout is ");
@@ -102,25 +102,25 @@ function payload(more: Record<string, unknown>): Payload {
   return { class: "A", args: [], jid: "a", queue: "default", ...more };
 }
 
-Deno.test("a job expires so many seconds after it was enqueued, and not before", () => {
+Deno.test("a job expires expires_in seconds after it was enqueued, and not before", () => {
   const enqueued_at = NOW / 1_000 - 60;
   assertEquals(isExpired(payload({ expires_in: 59, enqueued_at }), NOW), true);
   assertEquals(isExpired(payload({ expires_in: 60, enqueued_at }), NOW), false);
   assertEquals(isExpired(payload({ enqueued_at }), NOW), false);
 });
 
-Deno.test("a scheduled job's time begins when its time has come, not when it was pushed", () => {
+Deno.test("expires_in of a scheduled job counts from its time, not from the push", () => {
   const times = { created_at: NOW / 1_000 - 3_600, enqueued_at: NOW / 1_000 - 5 };
   assertEquals(isExpired(payload({ expires_in: 10, ...times }), NOW), false);
 });
 
-Deno.test("what has started before does not expire", () => {
+Deno.test("a job that has started before does not expire", () => {
   const old = { expires_in: 1, enqueued_at: NOW / 1_000 - 60 };
   assertEquals(isExpired(payload({ ...old, retry_count: 0 }), NOW), false);
   assertEquals(isExpired(payload({ ...old, suspected: 1 }), NOW), false);
 });
 
-Deno.test("what makes no sense does not expire", () => {
+Deno.test("a job with an invalid expires_in does not expire", () => {
   assertEquals(isExpired(payload({ expires_in: "soon", enqueued_at: 1 }), NOW), false);
   assertEquals(isExpired(payload({ expires_in: 1, enqueued_at: "then" }), NOW), false);
 });

@@ -6,11 +6,11 @@ class Invoice {
   id = 1;
 }
 
-Deno.test("What JSON would change or drop is refused, with the path to it and a way out", () => {
+Deno.test("checkValue rejects a value that JSON would change or drop, with its path and the remedy", () => {
   const refused: [unknown, string][] = [
-    [undefined, "args[0] is undefined; expected a JSON value; null stands for none"],
+    [undefined, "args[0] is undefined; expected a JSON value; use null for no value"],
     [[1, undefined], "args[0][1] is undefined; expected a JSON value"],
-    // deno-lint-ignore no-sparse-arrays -- that is what is tested
+    // deno-lint-ignore no-sparse-arrays -- the subject of the test
     [[1, , 2], "args[0][1] is undefined; expected an array without holes"],
     [
       { user: { born: new Date(0) } },
@@ -40,7 +40,7 @@ Deno.test("What JSON would change or drop is refused, with the path to it and a 
   }
 });
 
-Deno.test("A value that contains itself is told where it does", () => {
+Deno.test("checkValue names the path at which a value contains itself", () => {
   const self: Record<string, unknown> = { name: "x" };
   self.me = self;
   assertThrows(
@@ -54,7 +54,7 @@ Deno.test("A value that contains itself is told where it does", () => {
   assertEquals(error.field.length < 40, true, error.field);
 });
 
-Deno.test("Depth is bounded, and an object reachable on a billion ways is not walked to its end", () => {
+Deno.test("checkValue limits depth, and stops early for an object that is reachable in a billion ways", () => {
   const nested = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
   checkValue(nested(98), "args[0]", 2);
   assertThrows(() => checkValue(nested(99), "args[0]", 2), InvalidPayload, "at most 100 levels");
@@ -64,7 +64,7 @@ Deno.test("Depth is bounded, and an object reachable on a billion ways is not wa
   assertThrows(() => checkValue(many, "args[0]"), InvalidPayload, "many megabytes");
 });
 
-Deno.test("What JSON keeps is accepted, and large integers are told", () => {
+Deno.test("checkValue accepts values that JSON keeps, and reports large integers", () => {
   const shared = { x: 1 };
   const value = [
     0,

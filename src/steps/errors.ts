@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { describeError } from "../job/errors.ts";
+import { describeError } from "../job/describe_error.ts";
 
 /** A step is used incorrectly. The message names the change to make. */
 export class StepError extends Error {

@@ -218,12 +218,12 @@ function countFitting(entries: readonly Entry[]): number {
 }
 
 function toAdopt({ place, payload, at }: Entry): ImportedJob {
-  const unique = place.in === "dead" ? undefined : lockOf(payload);
+  const unique = place.in === "dead" ? undefined : releasesOf(payload);
   return { place: place as JobPlace, payload, ...(at !== undefined && { at }), ...(unique && { unique }) };
 }
 
 /** The unique lock that a job has as its payload tells; for its whole time from now on, for want of knowing better. */
-function lockOf(payload: string): ImportedJob["unique"] {
+function releasesOf(payload: string): ImportedJob["unique"] {
   const key = getField(payload, "unique_key");
   const seconds = getField(payload, "unique_for");
   const jid = getField(payload, "jid");

@@ -12,7 +12,7 @@ import { RunningJob } from "../handlers/running_job.ts";
 import { decide } from "../job/backoff.ts";
 import type { JobClass } from "../job/definition.ts";
 import { parseDuration } from "../job/duration.ts";
-import { describeError } from "../job/errors.ts";
+import { describeError } from "../job/describe_error.ts";
 import { failedPayload } from "../job/failure.ts";
 import { type Job, parsePayload, type Payload } from "../job/job.ts";
 import { setFields } from "../job/raw.ts";

@@ -15,7 +15,8 @@
 import { Client } from "../client/client.ts";
 import { sendSignal } from "../client/signal.ts";
 import { parseDuration } from "../job/duration.ts";
-import { describeError, LeaseLost, Shutdown, verdictOf } from "../job/errors.ts";
+import { describeError } from "../job/describe_error.ts";
+import { LeaseLost, Shutdown, verdictOf } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
 import { parsePayload } from "../job/job.ts";
 import { stringifyLossless } from "../job/json.ts";

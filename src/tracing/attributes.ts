@@ -8,7 +8,7 @@
  * @module
  */
 import type { Attributes, Span } from "@opentelemetry/api";
-import { describeError } from "../job/errors.ts";
+import { describeError } from "../job/describe_error.ts";
 
 /** The value of `SpanStatusCode.ERROR`. */
 const ERROR = 2;

@@ -21,7 +21,8 @@ import {
 import type { JobTrace } from "../handlers/context.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import { setTrace } from "../handlers/running_job.ts";
-import { describeError, verdictOf } from "../job/errors.ts";
+import { describeError } from "../job/describe_error.ts";
+import { verdictOf } from "../job/errors.ts";
 import type { Payload } from "../job/job.ts";
 import { jobAttributes, recordFailure } from "./attributes.ts";
 

@@ -4,7 +4,7 @@ import type { RunningJobRecord } from "../../store/port/workers.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
-import { decodeBacktrace, readCauses, readErrors, tryNumbers } from "../../job/failure.ts";
+import { attemptNumbers, decodeBacktrace, readCauses, readErrors } from "../../job/failure.ts";
 import { getField } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 
@@ -192,14 +192,14 @@ function describeEnded(ended: EndedJob): string[] {
 /** Returns the number of failures. A retry by hand restarts the count, while the history continues. */
 function failuresOf(retryCount: unknown, errors: unknown): string | undefined {
   if (typeof retryCount !== "number") return undefined;
-  const all = tryNumbers(readErrors(errors), retryCount + 1).at(-1) ?? 0;
+  const all = attemptNumbers(readErrors(errors), retryCount + 1).at(-1) ?? 0;
   return all > retryCount + 1 ? `${retryCount + 1} since the last retry by hand, ${all} in total` : `${retryCount + 1}`;
 }
 
 /** Returns a row for each recorded failure, the earliest first, with the number of its attempt. */
 function errorRows(errors: unknown, retryCount: unknown): [string, unknown][] {
   const found = readErrors(errors);
-  const numbers = tryNumbers(found, typeof retryCount === "number" ? retryCount + 1 : 0);
+  const numbers = attemptNumbers(found, typeof retryCount === "number" ? retryCount + 1 : 0);
   return found.map(({ at, error_class, error_message, causes }, i) => [
     i === 0 ? "attempts" : "",
     [`${numbers[i]}. ${payloadTime(at)} ${error_class}: ${error_message}`, ...readCauses(causes)].join("; "),

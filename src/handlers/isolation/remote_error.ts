@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { CAUSES, describeError, verdictOf } from "../../job/errors.ts";
+import { CAUSES, describeError } from "../../job/describe_error.ts";
+import { verdictOf } from "../../job/errors.ts";
 import type { ErrorFrame } from "./ipc.ts";
 
 /** An error that was thrown in another process. Its name is that of the error there. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { describeError } from "../../job/errors.ts";
+import { describeError } from "../../job/describe_error.ts";
 import { errorFrame, RemoteError } from "./remote_error.ts";
 
 Deno.test("the causes of an error survive the border of a process", () => {

@@ -22,7 +22,7 @@ import { RunningJob, traceFields } from "../../handlers/running_job.ts";
 import type { StopNotice } from "../../handlers/stop_notice.ts";
 import { Cancelled, HandlerMissing, LeaseLost, Shutdown, Timeout, verdictOf } from "../../job/errors.ts";
 import { isExpired } from "../../job/time.ts";
-import { type Job, lockOf, parsePayload } from "../../job/job.ts";
+import { type Job, parsePayload, releasesOf } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Log, LogFields } from "../../log/log.ts";
 import { membershipOf } from "../../job/batch.ts";
@@ -175,7 +175,7 @@ export class Processor implements Component {
       if (!isShutDown(running)) running.throwIfAborted();
       running.steps?.throwIfEnding();
       const record = this.#services.results.succeeded(running, result, attempt.since);
-      const ack = { kind: "ack", token: lease.token, ...lockOf(job), ...record } as const;
+      const ack = { kind: "ack", token: lease.token, ...releasesOf(job), ...record } as const;
       outcome = withBatch(withSteps(ack, running, { result }), running.job, "succeeded");
     } catch (error) {
       outcome = await this.#thrown(attempt, error);
@@ -231,7 +231,7 @@ export class Processor implements Component {
     logJob(running, log, "info", "Expired", () => ({ class: name, jid, queue }));
     classCounters.addUnstarted(name, "expired");
     const record = results.unstarted(job, queue, "expired");
-    const outcome = { kind: "ack", token: lease.token, ...lockOf(job), ...record } as const;
+    const outcome = { kind: "ack", token: lease.token, ...releasesOf(job), ...record } as const;
     settler.add(withBatch(withSteps(outcome, running, { error: new Expired() }), running.job, "expired"));
   }
 

@@ -12,7 +12,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import type { RunningJob } from "../../handlers/running_job.ts";
 import { endedText, type EndState } from "../../job/result.ts";
-import { describeError } from "../../job/errors.ts";
+import { describeError } from "../../job/describe_error.ts";
 import type { Job } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { retentionMs } from "../../job/time.ts";

@@ -11,9 +11,10 @@ import type { HandlerOptions } from "../../handlers/handler.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { type RunningJob, traceFields } from "../../handlers/running_job.ts";
 import { decide, type Decision } from "../../job/backoff.ts";
-import { Cancelled, describeError, verdictOf } from "../../job/errors.ts";
+import { describeError } from "../../job/describe_error.ts";
+import { Cancelled, verdictOf } from "../../job/errors.ts";
 import { failedPayload } from "../../job/failure.ts";
-import { lockOf } from "../../job/job.ts";
+import { releasesOf } from "../../job/job.ts";
 import { setFields } from "../../job/raw.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 import type { Outcome } from "../../store/port/jobs.ts";
@@ -72,7 +73,7 @@ export class Retrier {
   /** Returns the outcome of a cancelled job: cancelling isn't a failure. */
   cancelled(token: string, job: RunningJob): AttemptOutcome {
     logJob(job, this.#options.log, "info", "Cancelled", () => fieldsOf(job));
-    return { kind: "ack", token, ...lockOf(job.job) };
+    return { kind: "ack", token, ...releasesOf(job.job) };
   }
 
   #outcomeOf(
@@ -87,7 +88,7 @@ export class Retrier {
       return { kind: "snooze", token, delayMs: decision.delayMs, payload };
     }
     if (decision.kind === "discard" || (decision.kind === "dead" && !decision.keep)) {
-      return { kind: "discard", token, ...lockOf(job) };
+      return { kind: "discard", token, ...releasesOf(job) };
     }
     const failed = failedPayload(job, {
       error: describeError(error),
@@ -102,7 +103,7 @@ export class Retrier {
     const payload = hasWaited ? setFields(failed, { no_handler_since: undefined }) : failed;
     return decision.kind === "retry"
       ? { kind: "retry", token, delayMs: decision.delayMs, payload }
-      : { kind: "bury", token, payload, ...lockOf(job) };
+      : { kind: "bury", token, payload, ...releasesOf(job) };
   }
 
   #report(job: RunningJob, error: unknown, decision: Decision): void {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readCauses, readErrors, tryNumbers } from "../../job/failure.ts";
+import { attemptNumbers, readCauses, readErrors } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
 
 /** One failure. */
@@ -29,7 +29,7 @@ interface Failed {
 export function attemptsOf(payload: Failed, failures: number): Attempt[] {
   const errors = readErrors(payload.errors);
   if (errors.length > 0) {
-    const numbers = tryNumbers(errors, failures);
+    const numbers = attemptNumbers(errors, failures);
     return errors.map(({ at, error_class, error_message, causes }, i) => ({
       number: numbers[i],
       at: readWireTime(at),

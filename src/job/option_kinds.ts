@@ -1,0 +1,187 @@
+/**
+ * The kinds of values that job options accept: how a value is checked, stored, and read from a flag of `jobs push`.
+ *
+ * @module
+ */
+import { type Backoff, readBackoff } from "./backoff.ts";
+import { InvalidPayload } from "./errors.ts";
+import { GROUP_EXPECTED, isGroupOption } from "./group.ts";
+import { JID } from "./jid.ts";
+import { stringifyLossless } from "./json.ts";
+import { QUEUE_NAME } from "./queue_name.ts";
+import { readRetention, readSpan } from "./time.ts";
+import { checkValue } from "./values.ts";
+
+/** A kind of values. */
+export interface OptionKind<T> {
+  /** Completes "expected …". */
+  readonly expected: string;
+  /** The name of the value in help texts; undefined if no flag sets it. */
+  readonly placeholder?: string;
+  /**
+   * Returns the JSON text for the payload; undefined if the payload doesn't store the option.
+   *
+   * @throws {InvalidPayload} if the value is invalid
+   */
+  readonly write: (field: string, value: unknown) => string | undefined;
+  /** Returns the value of a flag's text. Default: the text itself. */
+  readonly fromText?: (text: string) => unknown;
+  /** The type of the values; absent at run time. */
+  readonly type?: T;
+}
+
+/** Returns a kind whose values are stored unchanged. */
+function kind<T>(
+  expected: string,
+  isValid: (value: unknown) => boolean,
+  text: { readonly placeholder?: string; readonly fromText?: (text: string) => unknown } = {},
+): OptionKind<T> {
+  const write = (field: string, value: unknown) => {
+    if (!isValid(value)) throw new InvalidPayload(field, value, expected);
+    return checkValue(value, field) ? stringifyLossless(value) : JSON.stringify(value);
+  };
+  return { expected, ...text, write };
+}
+
+/** Completes "expected …" for a span. */
+export const SECONDS = "seconds, or a duration such as 30s, 5m, 2h or 1d";
+
+/** Stored as seconds. */
+export const span: OptionKind<number | string> = {
+  expected: SECONDS,
+  placeholder: "DURATION",
+  write: (field, value) => String(readSpan(field, value)),
+};
+
+/** Stored as seconds. */
+export const retention: OptionKind<number | string> = {
+  expected: `${SECONDS}; 0 to keep nothing, -1 to keep it while there is room`,
+  placeholder: "DURATION",
+  write: (field, value) => String(readRetention(field, value)),
+};
+
+/** Stored as seconds. `false` isn't stored. */
+export const lock: OptionKind<number | string | false> = {
+  expected: `${SECONDS}; false for no lock`,
+  placeholder: "DURATION",
+  write: (field, value) => requestsLock(value) ? String(readSpan(field, value)) : undefined,
+  fromText: (text) => text === "false" ? false : text,
+};
+
+export const queueName = kind<string>(
+  "a name of letters, digits and _ : . -",
+  (value) => typeof value === "string" && QUEUE_NAME.test(value),
+  { placeholder: "NAME" },
+);
+
+export const flag = kind<boolean>("true or false", (value) => typeof value === "boolean", {
+  placeholder: "true|false",
+  fromText: booleanOrText,
+});
+
+/** Stored by the builder, which resolves a path into the arguments. */
+export const groupName: OptionKind<string | number | false> = {
+  expected: GROUP_EXPECTED,
+  placeholder: "NAME|PATH",
+  write: (field, value) => {
+    if (!isGroupOption(value)) throw new InvalidPayload(field, value, GROUP_EXPECTED);
+    return undefined;
+  },
+  fromText: (text) => text === "false" ? false : text,
+};
+
+export const retries = kind<boolean | number>(
+  "true, false, or a whole number from 0",
+  (value) => typeof value === "boolean" || isCount(value),
+  { placeholder: "N|false", fromText: countOrText },
+);
+
+export const lines = kind<boolean | number>(
+  "true, false, or a number of lines",
+  (value) => typeof value === "boolean" || isCount(value),
+  { placeholder: "N|true", fromText: countOrText },
+);
+
+export const className = kind<string>("the name of a class", (value) => typeof value === "string" && value !== "");
+
+export const logLevel = kind<"debug" | "info" | "warn" | "error">(
+  "debug, info, warn or error",
+  (value) => value === "debug" || value === "info" || value === "warn" || value === "error",
+  { placeholder: "LEVEL" },
+);
+
+export const tags = kind<readonly string[]>(
+  "a list of words such as mail, urgent",
+  (value) => Array.isArray(value) && value.every((tag) => typeof tag === "string" && tag !== ""),
+  { placeholder: "A,B", fromText: (text) => text.split(",").map((tag) => tag.trim()) },
+);
+
+export const jobId = kind<string>(
+  "a text of letters, digits and _ : . -, usually 24 hex digits",
+  (value) => typeof value === "string" && JID.test(value),
+  { placeholder: "JID" },
+);
+
+export const pushId = kind<string>(
+  "a text of 1 to 200 characters",
+  (value) => typeof value === "string" && value !== "" && value.length <= 200 && value.isWellFormed(),
+  { placeholder: "TEXT" },
+);
+
+export const backoff: OptionKind<Backoff> = {
+  expected: 'an object such as { type: "exponential", base: "2s", max: "1h", jitter: 0.2 }',
+  placeholder: "TYPE,base=…",
+  write: (field, value) => JSON.stringify(readBackoff(field, value)),
+  fromText: backoffOfText,
+};
+
+/** Not stored: the client converts it into the time of the job, and reports an invalid value. */
+export function timeKind<T>(expected: string, placeholder: string): OptionKind<T> {
+  const fromText = placeholder === "TIME"
+    ? (text: string) => /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
+    : undefined;
+  return { expected, placeholder, write: () => undefined, ...(fromText && { fromText }) };
+}
+
+/** Not stored: it applies only in the worker that performs the class. */
+export function localKind<T>(expected: string, isValid: (value: unknown) => boolean): OptionKind<T> {
+  const write = (field: string, value: unknown) => {
+    if (!isValid(value)) throw new InvalidPayload(field, value, expected);
+    return undefined;
+  };
+  return { expected, write };
+}
+
+/** Returns whether a value of `unique_for` requests a lock. */
+export function requestsLock(uniqueFor: unknown): boolean {
+  return uniqueFor !== undefined && uniqueFor !== false && uniqueFor !== null && uniqueFor !== 0;
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function booleanOrText(text: string): boolean | string {
+  return text === "true" ? true : text === "false" ? false : text;
+}
+
+function countOrText(text: string): number | boolean | string {
+  return /^\d{1,6}$/.test(text) ? Number(text) : booleanOrText(text);
+}
+
+/** Reads `exponential,base=2s,max=1h,jitter=0.2`, and the same as JSON. */
+function backoffOfText(text: string): unknown {
+  if (text.startsWith("{")) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
+  }
+  const [type, ...rest] = text.split(",");
+  const fields = rest.map((part) => part.split("=", 2) as [string, string | undefined]);
+  return {
+    type,
+    ...Object.fromEntries(fields.map(([name, value]) => [name, name === "jitter" ? Number(value) : value ?? ""])),
+  };
+}
