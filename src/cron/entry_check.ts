@@ -109,6 +109,7 @@ function checkSchedule(fields: EntryFields, context: EntryContext): ScheduleSpec
   if (hasRule === hasEvery) {
     return fields.report(
       `${hasRule ? "both" : "neither"} "rule" ${hasRule ? "and" : "nor"} "every"; expected one of them`,
+      "rule",
     );
   }
   return hasRule ? checkRule(fields, context) : checkInterval(fields);
@@ -126,13 +127,13 @@ function checkRule(fields: EntryFields, context: EntryContext): ScheduleSpec | u
     return { rule: normal, timezone: zone.name };
   } catch (error) {
     if (!(error instanceof RuleError || error instanceof RangeError)) throw error;
-    return fields.report(error.message);
+    return fields.report(error.message, error instanceof RuleError ? "rule" : "timezone");
   }
 }
 
 function checkInterval(fields: EntryFields): ScheduleSpec | undefined {
   if (fields.raw("timezone") !== undefined) {
-    fields.report(`"timezone" is for "rule", as "every" counts elapsed time; remove it`);
+    fields.report(`"timezone" is for "rule", as "every" counts elapsed time; remove it`, "timezone");
   }
   const everyMs = fields.duration("every", MIN_INTERVAL_MS);
   const anchor = fields.get("anchor", `a time with its zone, such as "2026-01-01T06:00:00Z"`, isInstant);
@@ -162,11 +163,11 @@ function checkJob(
     argsText(args);
   } catch (error) {
     if (!(error instanceof InvalidPayload)) throw error;
-    return fields.report(`"${error.field}" is ${error.value}; expected ${error.expected}`);
+    return fields.report(`"${error.field}" is ${error.value}; expected ${error.expected}`, error.field);
   }
   if (classes && !classes.has(className as string) && queues?.has(queue) !== false) {
     const all = classes.size > 0 ? [...classes].sort().join(", ") : "none";
-    fields.report(`no handler for class ${show(className)}; known: ${all}`);
+    fields.report(`no handler for class ${show(className)}; known: ${all}`, "class");
   }
   return { class: className as string, args: args as readonly unknown[], options };
 }

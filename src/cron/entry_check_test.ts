@@ -264,7 +264,10 @@ const INVALID: [input: string, fields: Record<string, unknown>, message: string]
 for (const [input, fields, message] of INVALID) {
   Deno.test(`checkEntries rejects ${input}`, () => {
     const { active, problems } = checkEntries([{ ...GOOD, ...fields }], PRODUCTION);
-    assertEquals(problems, [{ entry: "nightly", message: `Cron entry "nightly": ${message}` }]);
+    assertEquals(problems.map(({ entry, message }) => [entry, message]), [[
+      "nightly",
+      `Cron entry "nightly": ${message}`,
+    ]]);
     assertEquals(active, []);
   });
 }
@@ -371,4 +374,15 @@ Deno.test("occurrenceRequest returns a job request with the run in it", () => {
     jid: "a1",
     occurrence,
   });
+});
+
+Deno.test("names the field of each problem", () => {
+  const found = (fields: Record<string, unknown>) =>
+    checkEntries([{ ...GOOD, ...fields }], PRODUCTION).problems.map(({ field }) => field);
+  assertEquals(found({ rule: "61 3 * * *" }), ["rule"]);
+  assertEquals(found({ every: "5m" }), ["rule"]);
+  assertEquals(found({ timezone: "Mars/Base" }), ["timezone"]);
+  assertEquals(found({ queue: "a b" }), ["queue"]);
+  assertEquals(found({ memo: 7, catchUp: "some" }), ["memo", "catchUp"]);
+  assertEquals(found({ quue: "low" }), [undefined]);
 });

@@ -13,6 +13,8 @@ export interface CronProblem {
   readonly entry: string;
   /** One line for people. */
   readonly message: string;
+  /** The field that is wrong; absent if it is the entry as a whole. */
+  readonly field?: string;
 }
 
 /** Options of the jobs that an entry enqueues. They are checked as the options of a push. */
@@ -100,12 +102,13 @@ export class EntryFields {
 
   /** Reports an invalid field. */
   invalid(field: string, expected: string): undefined {
-    return this.report(`"${field}" is ${show(this.#input[field])}; expected ${expected}`);
+    return this.report(`"${field}" is ${show(this.#input[field])}; expected ${expected}`, field);
   }
 
-  /** Reports a problem of the entry. */
-  report(problem: string): undefined {
-    this.problems.push({ entry: this.#entry, message: `Cron entry ${this.#label}: ${problem}` });
+  /** Reports a problem of the entry, or of one of its fields. */
+  report(problem: string, field?: string): undefined {
+    const message = `Cron entry ${this.#label}: ${problem}`;
+    this.problems.push({ entry: this.#entry, message, ...(field !== undefined && { field }) });
   }
 
   #reportUnknown(field: string): void {

@@ -3,15 +3,32 @@
  *
  * @module
  */
-import { checkCrontab, CrontabError } from "../../cron/crontab.ts";
+import { CrontabError } from "../../cron/crontab.ts";
 import type { CronDefinition } from "../../cron/definition.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
+import { checkEntries } from "../../cron/entry_check.ts";
+import type { CronProblem } from "../../cron/entry_fields.ts";
 import { entryInput } from "../../cron/entry_input.ts";
 import { describeSchedule, openSchedule } from "../../cron/schedule_spec.ts";
 import { recordAudit } from "./audit.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
+
+/** Rejects an entry with problems; the message has a line for each. */
+export class InvalidCronEntry extends HttpError {
+  readonly problems: readonly CronProblem[];
+
+  /** @param problems at least one */
+  constructor(problems: readonly CronProblem[]) {
+    super(
+      422,
+      problems.map(({ message }) => message).join("\n"),
+      problems.find(({ field }) => field !== undefined)?.field,
+    );
+    this.problems = problems;
+  }
+}
 
 /** An action on an existing entry. */
 export type CronVerb = "run" | "pause" | "resume" | "remove";
@@ -59,7 +76,8 @@ const NEXT_TIMES = 5;
  * @throws {HttpError} with all errors in the entry
  */
 export function previewCron(services: Services, input: CronEntryInput): CronPreview {
-  const { active, inactive } = checked(() => checkCrontab([input], { environment: "" }));
+  const { active, inactive, problems } = checkEntries([input], { environment: "" });
+  if (problems.length > 0) throw new InvalidCronEntry(problems);
   const { schedule } = active[0] ?? inactive[0]!.entry;
   const opened = openSchedule(schedule);
   const times: number[] = [];
@@ -136,13 +154,4 @@ async function keepCron(
     throw new HttpError(422, error.message);
   }
   await recordAudit(services, visitor, { action, name }, { target: name, details: words });
-}
-
-function checked<Result>(check: () => Result): Result {
-  try {
-    return check();
-  } catch (error) {
-    if (error instanceof CrontabError) throw new HttpError(422, error.message);
-    throw error;
-  }
 }

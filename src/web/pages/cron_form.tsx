@@ -9,7 +9,7 @@ import type { CronDefinition } from "../../cron/definition.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import { entryInput } from "../../cron/entry_input.ts";
 import { HttpError } from "../http/body.ts";
-import { addCron, type CronPreview, definitionOf, editCron, previewCron } from "../actions/cron.ts";
+import { addCron, type CronPreview, definitionOf, editCron, InvalidCronEntry, previewCron } from "../actions/cron.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
@@ -94,16 +94,13 @@ async function save(services: Services, c: Context<WebEnv>, editing: string | un
   return html(services, c, <CronFormPage view={view} {...shown} />, Object.keys(errors).length === 0 ? 200 : 422);
 }
 
-/** Returns the errors of an entry by field. Each line of the message is an error, most of which begin with their field. */
+/** Returns the errors of an entry by field. */
 function cronErrors(error: unknown): FieldErrors {
-  if (!(error instanceof HttpError)) throw error;
-  if (error.field !== undefined) return fieldErrors(error, { args: "args" });
+  if (!(error instanceof InvalidCronEntry)) return fieldErrors(error, { args: "args" });
   const errors: Record<string, string> = {};
-  for (const line of error.message.split("\n")) {
-    const text = line.replace(/^Cron entry (?:"(?:[^"\\]|\\.)*"|\d+ of the list): /, "");
-    const [, quoted, named] = /^(?:"(\w+)"|(Rule|Cron expression|Time zone)\b)/i.exec(text) ?? [];
-    const field = quoted ?? (named === undefined ? "" : /^time/i.test(named) ? "timezone" : "rule");
+  for (const { field = "", message } of error.problems) {
     const name = (FIELDS as readonly string[]).includes(field) ? field : "";
+    const text = message.replace(/^Cron entry (?:"(?:[^"\\]|\\.)*"|\d+ of the list): /, "");
     errors[name] = errors[name] === undefined ? text : `${errors[name]}\n${text}`;
   }
   return errors;
