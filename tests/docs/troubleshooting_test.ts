@@ -1,0 +1,70 @@
+/** docs/operate/troubleshooting.md has every warning and error of workers, every store error and every error of commands. */
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const PAGE = await Deno.readTextFile(`${ROOT}docs/operate/troubleshooting.md`);
+
+/** Returns the texts of all source files of a folder. */
+async function* sources(folder: string): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(join(ROOT, folder))) {
+    const path = join(folder, name);
+    if (isDirectory) yield* sources(path);
+    else if (/(?<!_test)\.tsx?$/.test(name)) yield await Deno.readTextFile(join(ROOT, path));
+  }
+}
+
+/** Returns the first texts of calls of `warn`, `error` and `log[level]`. */
+function messagesIn(text: string): string[] {
+  return [...text.matchAll(/(?:\b(?:warn|error)|\blog\[[^\n]*\])\(\s*"((?:[^"\\]|\\.)*)"/g)].map((match) => match[1]!);
+}
+
+/** Returns the first cells of a table below a heading, without the code marks. */
+function firstColumn(heading: string): string[] {
+  const section = PAGE.split(`\n## ${heading}\n`)[1]!.split("\n## ")[0]!;
+  return [...section.matchAll(/^\| `(\w+)` /gm)].map((match) => match[1]!);
+}
+
+Deno.test("each warning and error in a worker's log is a heading, and the reverse", async () => {
+  const logged = new Set<string>();
+  for await (const text of sources("src/server")) for (const message of messagesIn(text)) logged.add(message);
+  for await (const text of sources("src/handlers")) {
+    for (const message of messagesIn(text)) if (PAGE.includes(`\n### ${message}\n`)) logged.add(message);
+  }
+  const section = PAGE.split("\n## Log messages of workers\n")[1]!.split("\n## ")[0]!;
+  const headings = [...section.matchAll(/^### (.*)$/gm)].map((match) => match[1]!);
+  // The end of an outage is no problem: "Outcomes are stored again".
+  const problems = [...logged].filter((message) => !/(?<!trying|asking) again$/.test(message));
+  assertEquals(headings.toSorted(), problems.sort());
+  assertEquals(headings, headings.toSorted());
+});
+
+Deno.test("each code of a StoreError is in the table", async () => {
+  const text = await Deno.readTextFile(`${ROOT}src/store/port/errors.ts`);
+  const codes = [...text.split("export class")[0]!.matchAll(/^ {2}\| "(\w+)"/gm)].map((match) => match[1]!);
+  assertEquals(firstColumn("Store errors"), codes);
+});
+
+Deno.test("each code of a failed command is in the table, with its exit code", async () => {
+  const text = await Deno.readTextFile(`${ROOT}src/cli/terminal/errors.ts`);
+  const codes = [...text.matchAll(/^ {2}\w+: \["(\w+)", (\d+)\],$/gm)].map((match) => `${match[1]} ${match[2]}`);
+  const rows = [...PAGE.matchAll(/^\| `(\w+)` +\| (\d+) /gm)].map((match) => `${match[1]} ${match[2]}`);
+  assertEquals(rows, codes);
+});
+
+Deno.test("each heading that quotes a message occurs in the program", async () => {
+  const all: string[] = [];
+  for await (const text of sources("src")) all.push(text);
+  for (
+    const fragment of [
+      "isn't registered",
+      "no handler for class",
+      "Cross-site request blocked",
+      "Unknown host name",
+      "while running it",
+    ]
+  ) {
+    assertEquals(PAGE.includes(fragment), true, `page: ${fragment}`);
+    assertEquals(all.some((text) => text.includes(fragment)), true, `program: ${fragment}`);
+  }
+});
